@@ -1,0 +1,239 @@
+import type {
+  CancelOutcome,
+  CancelRefusal,
+  CancelRequest,
+  Domain,
+  InsertOutcome,
+  NewOrder,
+  OrderCounts,
+  OrderCursor,
+  OrderEventType,
+  OrderInsert,
+  OrderQuery,
+  Store,
+  StoreContext,
+  StoredEvent,
+  StoredOrder,
+} from 'intentbook';
+import { StoreError } from 'intentbook';
+import { assertSameDomain, judgeCancellation, orderStatus } from 'intentbook/adapter';
+import { SortedList } from './sorted.ts';
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** A row: what was inserted, and what has become of it. */
+type Row = Omit<NewOrder, 'state'> & Mutable<Omit<StoredOrder, 'fullAppData'>>;
+
+/**
+ * A store that keeps everything in memory and forgets it with the process. For tests, for trying things out, and as
+ * the oracle that other stores are compared with.
+ */
+export function memoryStore(): Store {
+  const rows = new Map<string, Row>();
+  const byAge = new SortedList<Row>(newestFirst);
+  const byOwner = new Map<string, SortedList<Row>>();
+  const documents = new Map<string, string>();
+  const log: StoredEvent[] = [];
+  // Orders that are neither cancelled nor filled, by owner and budget, the first to expire first.
+  const living = new Map<string, SortedList<Row>>();
+  let recorded: Domain | undefined;
+  let opened: StoreContext | undefined;
+
+  function context(): StoreContext {
+    if (opened === undefined) throw new StoreError('Closed', 'the memory store is not open');
+    return opened;
+  }
+
+  const livingOf = (row: { owner: string; budget: string }) =>
+    entry(living, `${row.owner} ${row.budget}`, () => new SortedList<Row>(soonestFirst));
+
+  function count(owner: string, budget: string, now: number): number {
+    const list = livingOf({ owner, budget });
+    return list.length - list.firstWhere((row) => row.validTo >= now);
+  }
+
+  function record(type: OrderEventType, row: Row, at: number): void {
+    log.push({ id: log.length + 1, type, uid: row.uid, owner: row.owner, at });
+  }
+
+  function cancelRow(row: Row, at: number): void {
+    livingOf(row).remove(row);
+    row.state = 'cancelled';
+    row.invalidated = true;
+    row.version++;
+    record('cancelled', row, at);
+  }
+
+  function insertOne({ order, document, cap, replaces }: OrderInsert): InsertOutcome {
+    const now = Math.floor(order.creationDate / 1000);
+    if (rows.has(order.uid)) return { status: 'duplicate' };
+    const replaced = replaces === undefined ? undefined : rows.get(replaces);
+    if (replaces !== undefined) {
+      const reason = judgeCancellation(replaced, now);
+      if (reason !== undefined) return { status: 'irreplaceable', reason };
+    }
+    if (cap !== undefined) {
+      const freed = replaced?.budget === order.budget ? 1 : 0;
+      const used = count(order.owner, order.budget, now) - freed;
+      if (used >= cap) return { status: 'capped', limit: cap, count: used };
+    }
+
+    const row: Row = { ...order, ...UNTOUCHED };
+    if (replaced !== undefined) cancelRow(replaced, order.creationDate);
+    rows.set(row.uid, row);
+    byAge.add(row);
+    entry(byOwner, row.owner, () => new SortedList<Row>(newestFirst)).add(row);
+    livingOf(row).add(row);
+    if (document !== undefined && !documents.has(document.hash)) documents.set(document.hash, document.document);
+    record('created', row, order.creationDate);
+    return { status: 'inserted' };
+  }
+
+  function cancel({ uids, now, cancelledAt }: CancelRequest): CancelOutcome {
+    const unique = [...new Set(uids)];
+    const found = unique.map((uid) => rows.get(uid));
+    const refuse = (wanted: (reason: CancelRefusal) => boolean): CancelOutcome | undefined => {
+      for (const [i, uid] of unique.entries()) {
+        const reason = judgeCancellation(found[i], now);
+        if (reason !== undefined && wanted(reason)) return { status: 'refused', uid, reason };
+      }
+      return undefined;
+    };
+    const refused = refuse((reason) => reason === 'missing') ?? refuse(() => true);
+    if (refused !== undefined) return refused;
+    for (const row of found) if (row !== undefined) cancelRow(row, cancelledAt);
+    return { status: 'cancelled' };
+  }
+
+  function list(query: OrderQuery): StoredOrder[] {
+    const source = query.owner === undefined ? byAge : byOwner.get(query.owner);
+    const page: StoredOrder[] = [];
+    if (source === undefined) return page;
+    const { after } = query;
+    let skip = query.offset ?? 0;
+    const start = after === undefined ? 0 : source.firstWhere((row) => newestFirst(row, after) > 0);
+    for (const row of source.from(start)) {
+      if (page.length === query.limit) break;
+      if (!matches(row, query)) continue;
+      if (skip > 0) skip--;
+      else page.push(stored(row));
+    }
+    return page;
+  }
+
+  function stored(row: Row): StoredOrder {
+    const { uid, body, version, creationDate, validTo, state, invalidated, executedSellAmount, executedBuyAmount } =
+      row;
+    const { executedFeeAmount, executedFee, executedFeeToken } = row;
+    const fullAppData = documents.get(row.appData) ?? null;
+    return {
+      ...{ uid, body, version, creationDate, validTo, state, invalidated, executedSellAmount, executedBuyAmount },
+      ...{ executedFeeAmount, executedFee, executedFeeToken, fullAppData },
+    };
+  }
+
+  return {
+    traits: { name: 'memory', durable: false, writers: 'single', hostTransaction: false },
+    async open(next) {
+      if (opened !== undefined) throw new StoreError('WriterActive', 'this memory store is in use by another book');
+      const { domain } = next;
+      recorded ??= { chainId: domain.chainId, settlementContract: domain.settlementContract };
+      assertSameDomain(recorded, domain);
+      opened = next;
+    },
+    async close() {
+      opened = undefined;
+    },
+    async check() {
+      context();
+    },
+    orders: {
+      async insert(inserts, options) {
+        context();
+        if (options?.transaction !== undefined) {
+          throw new StoreError('Unsupported', 'the memory store has no transactions to join');
+        }
+        return inserts.map(insertOne);
+      },
+      async get(uids) {
+        context();
+        return [...new Set(uids)].flatMap((uid) => {
+          const row = rows.get(uid);
+          return row === undefined ? [] : [stored(row)];
+        });
+      },
+      async list(query) {
+        context();
+        return list(query);
+      },
+      async cancel(request) {
+        context();
+        return cancel(request);
+      },
+      async count(owner, now): Promise<OrderCounts> {
+        context();
+        return { open: count(owner, 'open', now), pending: count(owner, 'pending', now) };
+      },
+    },
+    appData: {
+      async put({ hash, document }) {
+        context();
+        if (documents.has(hash)) return 'known';
+        documents.set(hash, document);
+        return 'stored';
+      },
+      async get(hash) {
+        context();
+        return documents.get(hash);
+      },
+    },
+    events: {
+      async last() {
+        context();
+        return log.length;
+      },
+      async after(id, limit) {
+        context();
+        return log.slice(id, id + limit);
+      },
+      watch: () => () => {},
+    },
+  };
+}
+
+/** What an order has been through when it is inserted. */
+const UNTOUCHED = {
+  version: 1,
+  invalidated: false,
+  executedSellAmount: '0',
+  executedBuyAmount: '0',
+  executedFeeAmount: '0',
+  executedFee: '0',
+  executedFeeToken: null,
+} as const;
+
+function newestFirst(a: OrderCursor, b: OrderCursor): number {
+  return b.creationDate - a.creationDate || (a.uid < b.uid ? 1 : a.uid > b.uid ? -1 : 0);
+}
+
+function soonestFirst(a: Row, b: Row): number {
+  return a.validTo - b.validTo || (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
+}
+
+function matches(row: Row, query: OrderQuery): boolean {
+  return (
+    (query.owner === undefined || row.owner === query.owner) &&
+    (query.sellToken === undefined || row.sellToken === query.sellToken) &&
+    (query.buyToken === undefined || row.buyToken === query.buyToken) &&
+    (query.status === undefined || orderStatus(row, query.status.now) === query.status.is)
+  );
+}
+
+function entry<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+}

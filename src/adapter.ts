@@ -1,0 +1,7 @@
+// What those who write a store need besides the port: the rules that every store judges alike, and their encodings.
+
+export { refuseUnknownOptions, unknownName } from './options.ts';
+export type { Cancellable, OrderStatus } from './orders/status.ts';
+export { judgeCancellation, ORDER_STATUSES, orderStatus } from './orders/status.ts';
+export { assertSameDomain } from './ports/store.ts';
+export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';

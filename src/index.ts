@@ -1,0 +1,11 @@
+export type { ErrorBody, ErrorCode, ErrorData, ErrorEntry } from './errors.ts';
+export { ERRORS, OrderBookError } from './errors.ts';
+export type { Api, ApiRequest, ApiRequestBody, ApiResponse } from './http/message.ts';
+export type { Cancel, Clock } from './ports/clock.ts';
+export { systemClock } from './ports/clock.ts';
+export type * from './ports/store.ts';
+export { StoreError } from './ports/store.ts';
+export type { Domain } from './protocol/eip712.ts';
+export type { Address, Hex } from './protocol/hex.ts';
+export type { Recovered, SignedOrder, Verifier, VerifierOptions } from './protocol/verifier.ts';
+export { createVerifier } from './protocol/verifier.ts';

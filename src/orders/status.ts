@@ -1,0 +1,52 @@
+import type { CancelRefusal, OrderState } from '../ports/store.ts';
+import type { SigningScheme } from '../protocol/signature.ts';
+import { isEcdsa } from '../protocol/signature.ts';
+
+/** The status of an order on the wire. */
+export const ORDER_STATUSES = ['presignaturePending', 'open', 'fulfilled', 'cancelled', 'expired'] as const;
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
+
+/**
+ * Derives an order's status, first match wins: fulfilled, cancelled, expired, presignaturePending, open. An order whose
+ * `validTo` equals `now` is not expired yet.
+ *
+ * @param now seconds since 1970.
+ */
+export function orderStatus(order: { readonly state: OrderState; readonly validTo: number }, now: number): OrderStatus {
+  switch (order.state) {
+    case 'fulfilled':
+    case 'cancelled':
+      return order.state;
+    case 'presignaturePending':
+    case 'open':
+      return order.validTo < now ? 'expired' : order.state;
+  }
+}
+
+/** What decides whether an order can be cancelled by a signature of its owner. */
+export interface Cancellable {
+  readonly state: OrderState;
+  readonly validTo: number;
+  readonly signingScheme: SigningScheme;
+}
+
+/**
+ * Judges whether an order can be cancelled off chain. Only orders that a key has signed can; the others are cancelled
+ * on chain.
+ *
+ * @param order `undefined` when there is no such order.
+ */
+export function judgeCancellation(order: Cancellable | undefined, now: number): CancelRefusal | undefined {
+  if (order === undefined) return 'missing';
+  const status = orderStatus(order, now);
+  switch (status) {
+    case 'fulfilled':
+    case 'cancelled':
+    case 'expired':
+      return status;
+    case 'presignaturePending':
+      return 'on-chain';
+    case 'open':
+      return isEcdsa(order.signingScheme) ? undefined : 'on-chain';
+  }
+}

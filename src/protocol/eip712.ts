@@ -1,0 +1,52 @@
+import { keccak256, keccak256Text } from '../crypto/keccak.ts';
+import type { Address } from './hex.ts';
+import { writeHex } from './hex.ts';
+import { writeUint256 } from './uint256.ts';
+
+/** Where an order is valid: one settlement contract on one chain. */
+export interface Domain {
+  readonly chainId: number;
+  readonly settlementContract: Address;
+}
+
+/** The name and version that the settlement contract signs under (GPv2Signing.sol). */
+export const DOMAIN_NAME = 'Gnosis Protocol';
+export const DOMAIN_VERSION = 'v2';
+
+/**
+ * The EIP-712 domain separator of a settlement contract: name, version, chainId and verifyingContract, no salt
+ * (GPv2Signing.sol, constructor). 32 bytes.
+ */
+export function domainSeparator({ chainId, settlementContract }: Domain): Uint8Array {
+  const words = new Uint8Array(160);
+  words.set(keccak256Text('EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'), 0);
+  words.set(keccak256Text(DOMAIN_NAME), 32);
+  words.set(keccak256Text(DOMAIN_VERSION), 64);
+  writeUint256(new DataView(words.buffer), 96, BigInt(chainId));
+  writeHex(words, 140, settlementContract, 0, 20);
+  return keccak256(words);
+}
+
+/**
+ * The digest that a wallet signs for a struct: keccak of `0x1901`, the domain separator and the struct hash (EIP-712).
+ * 32 bytes.
+ */
+export function typedDataDigest(separator: Uint8Array, structHash: Uint8Array): Uint8Array {
+  const message = new Uint8Array(66);
+  message[0] = 0x19;
+  message[1] = 0x01;
+  message.set(separator, 2);
+  message.set(structHash, 34);
+  return keccak256(message);
+}
+
+/** `"\x19Ethereum Signed Message:\n32"`, what a wallet puts before 32 bytes that it signs (EIP-191). */
+const PERSONAL_PREFIX = /* @__PURE__ */ new TextEncoder().encode('\x19Ethereum Signed Message:\n32');
+
+/** The digest that `eth_sign` and `personal_sign` sign for a 32-byte digest (EIP-191, version 0x45). 32 bytes. */
+export function personalDigest(digest: Uint8Array): Uint8Array {
+  const message = new Uint8Array(PERSONAL_PREFIX.length + 32);
+  message.set(PERSONAL_PREFIX);
+  message.set(digest, PERSONAL_PREFIX.length);
+  return keccak256(message);
+}

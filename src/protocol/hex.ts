@@ -1,0 +1,59 @@
+/** Bytes as text: `0x`, then two hex digits a byte. Lower case everywhere inside the engine. */
+export type Hex = `0x${string}`;
+
+/** 20 bytes. */
+export type Address = Hex;
+
+/** The address of nobody. A null receiver hashes as this one (GPv2Order.sol, `RECEIVER_SAME_AS_OWNER`). */
+export const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000';
+
+const HEX = /^0x(?:[0-9a-fA-F]{2})*$/;
+
+/**
+ * Reads hex text from outside: `0x` required, either case, whole bytes, exactly `size` of them when given.
+ * Addresses are not checked against a checksum.
+ *
+ * @returns the text in lower case, or `undefined` when it is not that.
+ */
+export function parseHex(text: unknown, size?: number): Hex | undefined {
+  if (typeof text !== 'string') return undefined;
+  if (size !== undefined && text.length !== 2 + 2 * size) return undefined;
+  return HEX.test(text) ? (text.toLowerCase() as Hex) : undefined; // the pattern has proven the shape
+}
+
+/** How many bytes a hex text stands for. */
+export function hexSize(hex: Hex): number {
+  return (hex.length - 2) / 2;
+}
+
+/** Decodes hex text that has been parsed. */
+export function hexToBytes(hex: Hex): Uint8Array {
+  const bytes = new Uint8Array(hexSize(hex));
+  writeHex(bytes, 0, hex, 0, bytes.length);
+  return bytes;
+}
+
+/**
+ * Decodes `size` bytes of parsed hex text, from byte `from` on, into `target` at `offset`, without allocating.
+ */
+export function writeHex(target: Uint8Array, offset: number, hex: Hex, from: number, size: number): void {
+  let position = 2 + 2 * from;
+  for (let i = offset; i < offset + size; i++) {
+    target[i] = (digit(hex.charCodeAt(position)) << 4) | digit(hex.charCodeAt(position + 1));
+    position += 2;
+  }
+}
+
+/** Encodes bytes as lower-case hex text. */
+export function bytesToHex(bytes: Uint8Array): Hex {
+  let text = '0x';
+  for (const byte of bytes) text += PAIRS[byte];
+  return text as Hex; // built from pairs of digits
+}
+
+const PAIRS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+/** The value of a hex digit. Letters of either case differ from digits in bit 6, and carry their value minus nine. */
+function digit(code: number): number {
+  return (code & 15) + (code >> 6) * 9;
+}

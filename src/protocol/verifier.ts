@@ -1,0 +1,149 @@
+import { keccak256 } from '../crypto/keccak.ts';
+import type { RecoveryBackend } from '../crypto/recovery.ts';
+import { wasmRecovery } from '../crypto/wasm.ts';
+import { OrderBookError } from '../errors.ts';
+import type { Domain } from './eip712.ts';
+import { personalDigest } from './eip712.ts';
+import type { Address, Hex } from './hex.ts';
+import { bytesToHex, parseHex } from './hex.ts';
+import type { BuyTokenDestination, OrderData, OrderHasher, OrderKind, SellTokenSource } from './order.ts';
+import { BUY_TOKEN_DESTINATIONS, createOrderHasher, MAX_UINT32, ORDER_KINDS, SELL_TOKEN_SOURCES } from './order.ts';
+import type { EcdsaScheme, EcdsaSignature, SigningScheme } from './signature.ts';
+import { isEcdsa, parseEcdsaSignature } from './signature.ts';
+import { parseUint256 } from './uint256.ts';
+
+/** A signed order as the wire carries it, with `appData` as the hash. Amounts are decimal strings of atoms. */
+export interface SignedOrder {
+  readonly sellToken: string;
+  readonly buyToken: string;
+  readonly receiver?: string | null;
+  readonly sellAmount: string;
+  readonly buyAmount: string;
+  readonly validTo: number;
+  readonly appData: string;
+  readonly feeAmount: string;
+  readonly kind: OrderKind;
+  readonly partiallyFillable: boolean;
+  readonly sellTokenBalance?: SellTokenSource;
+  readonly buyTokenBalance?: BuyTokenDestination;
+  readonly signingScheme: SigningScheme;
+  readonly signature: string;
+}
+
+/** What `recoverMany` answers for one order. */
+export type Recovered =
+  | { readonly signer: Address; readonly error?: undefined }
+  | { readonly signer?: undefined; readonly error: OrderBookError };
+
+export interface VerifierOptions extends Domain {
+  /** Where public keys are recovered. Default: libsecp256k1 in WebAssembly. */
+  readonly backend?: RecoveryBackend;
+}
+
+/** Recovers the signers of orders of one domain. */
+export interface Verifier {
+  /** Which implementation recovers public keys. */
+  readonly backend: RecoveryBackend['name'];
+  readonly hasher: OrderHasher;
+
+  /**
+   * Recovers the signer of an order signed by `eip712` or `ethsign`.
+   *
+   * @returns the signer's address in lower case.
+   * @throws OrderBookError `InvalidSignature` when the order or its signature is malformed, when the scheme is not one
+   * of ECDSA, or when no key fits.
+   */
+  recover(order: SignedOrder): Address;
+
+  /** Recovers many orders' signers; each answer stands where its order stood. */
+  recoverMany(orders: readonly SignedOrder[]): Promise<Recovered[]>;
+
+  /**
+   * Recovers the signer of a digest of 32 bytes: an order's or a cancellation's. For `ethsign` the digest is wrapped
+   * first (EIP-191).
+   *
+   * @returns the signer's address in lower case, or `undefined` when no key fits.
+   */
+  recoverDigest(digest: Uint8Array, scheme: EcdsaScheme, signature: EcdsaSignature): Address | undefined;
+}
+
+/** Makes a verifier for the orders of one settlement contract. */
+export async function createVerifier(options: VerifierOptions): Promise<Verifier> {
+  const backend = options.backend ?? (await wasmRecovery());
+  const hasher = createOrderHasher(options);
+
+  function recoverDigest(digest: Uint8Array, scheme: EcdsaScheme, signature: EcdsaSignature): Address | undefined {
+    const message = scheme === 'ethsign' ? personalDigest(digest) : digest;
+    const key = backend.recover(message, signature.rs, signature.recoveryId);
+    return key && bytesToHex(keccak256(key.subarray(1)).subarray(12));
+  }
+
+  function recover(order: SignedOrder): Address {
+    if (!isEcdsa(order.signingScheme)) {
+      throw new OrderBookError('InvalidSignature', `a ${order.signingScheme} signature does not name its signer`);
+    }
+    const bytes = parseHex(order.signature);
+    const signature = bytes === undefined ? 'the signature is not hex text' : parseEcdsaSignature(bytes);
+    if (typeof signature === 'string') throw new OrderBookError('InvalidSignature', signature);
+    const signer = recoverDigest(hasher.digest(orderData(order)), order.signingScheme, signature);
+    if (signer === undefined) throw new OrderBookError('InvalidSignature', 'no key fits this signature');
+    return signer;
+  }
+
+  return {
+    backend: backend.name,
+    hasher,
+    recover,
+    recoverDigest,
+    async recoverMany(orders) {
+      return orders.map((order) => {
+        try {
+          return { signer: recover(order) };
+        } catch (error) {
+          if (error instanceof OrderBookError) return { error };
+          throw error;
+        }
+      });
+    },
+  };
+}
+
+/** Reads the signed fields of a wire order; a field that is malformed could not have been signed. */
+function orderData(order: SignedOrder): OrderData {
+  return {
+    sellToken: hexField(order, 'sellToken', 20),
+    buyToken: hexField(order, 'buyToken', 20),
+    receiver: order.receiver === undefined || order.receiver === null ? null : hexField(order, 'receiver', 20),
+    sellAmount: amountField(order, 'sellAmount'),
+    buyAmount: amountField(order, 'buyAmount'),
+    validTo: validToField(order),
+    appData: hexField(order, 'appData', 32),
+    feeAmount: amountField(order, 'feeAmount'),
+    kind: oneOf('kind', ORDER_KINDS, order.kind),
+    partiallyFillable: order.partiallyFillable,
+    sellTokenBalance: oneOf('sellTokenBalance', SELL_TOKEN_SOURCES, order.sellTokenBalance ?? 'erc20'),
+    buyTokenBalance: oneOf('buyTokenBalance', BUY_TOKEN_DESTINATIONS, order.buyTokenBalance ?? 'erc20'),
+  };
+}
+
+function validToField({ validTo }: SignedOrder): number {
+  if (Number.isInteger(validTo) && validTo >= 0 && validTo <= MAX_UINT32) return validTo;
+  throw new OrderBookError('InvalidSignature', 'validTo is not a uint32');
+}
+
+function oneOf<T extends string>(name: string, allowed: readonly T[], value: T): T {
+  if (allowed.includes(value)) return value;
+  throw new OrderBookError('InvalidSignature', `${name} is not one of ${allowed.join(', ')}`);
+}
+
+function hexField(order: SignedOrder, name: 'sellToken' | 'buyToken' | 'receiver' | 'appData', size: number): Hex {
+  const value = parseHex(order[name], size);
+  if (value === undefined) throw new OrderBookError('InvalidSignature', `${name} is not ${size} bytes of hex text`);
+  return value;
+}
+
+function amountField(order: SignedOrder, name: 'sellAmount' | 'buyAmount' | 'feeAmount'): bigint {
+  const value = parseUint256(order[name]);
+  if (typeof value === 'string') throw new OrderBookError('InvalidSignature', `${name} is not a decimal uint256`);
+  return value;
+}

@@ -1,0 +1,26 @@
+import { defineConfig } from 'tsup';
+
+export default defineConfig({
+  entry: {
+    index: 'src/index.ts',
+    adapter: 'src/adapter.ts',
+    memory: 'adapters/memory/index.ts',
+    sqlite: 'adapters/sqlite/index.ts',
+    'node-http': 'adapters/node-http/index.ts',
+    fetch: 'adapters/fetch/index.ts',
+    server: 'adapters/server/index.ts',
+    cli: 'adapters/server/cli.ts',
+    testing: 'test/conformance/index.ts',
+  },
+  format: ['esm'],
+  target: 'node20',
+  platform: 'node',
+  splitting: true,
+  treeshake: true,
+  sourcemap: true,
+  clean: true,
+  // Adapters reach the core by its public name, so that one copy of it exists in a process.
+  external: [/^intentbook(\/|$)/],
+  // tsup 8 injects a baseUrl, which TypeScript 6 rejects otherwise.
+  dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
+});
