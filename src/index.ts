@@ -1,5 +1,8 @@
+export type { OrderBook, OrderBookOptions } from './engine.ts';
+export { createOrderBook } from './engine.ts';
 export type { ErrorBody, ErrorCode, ErrorData, ErrorEntry } from './errors.ts';
 export { ERRORS, OrderBookError } from './errors.ts';
+export { createApi } from './http/api.ts';
 export type { Api, ApiRequest, ApiRequestBody, ApiResponse } from './http/message.ts';
 export type { Cancel, Clock } from './ports/clock.ts';
 export { systemClock } from './ports/clock.ts';

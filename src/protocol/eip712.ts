@@ -1,12 +1,28 @@
 import { keccak256, keccak256Text } from '../crypto/keccak.ts';
 import type { Address } from './hex.ts';
-import { writeHex } from './hex.ts';
+import { parseHex, writeHex } from './hex.ts';
 import { writeUint256 } from './uint256.ts';
 
 /** Where an order is valid: one settlement contract on one chain. */
 export interface Domain {
   readonly chainId: number;
   readonly settlementContract: Address;
+}
+
+/**
+ * Reads a domain from outside, its address in either case.
+ *
+ * @throws TypeError naming the part that is none.
+ */
+export function parseDomain({ chainId, settlementContract }: Domain): Domain {
+  if (!Number.isSafeInteger(chainId) || chainId < 1) {
+    throw new TypeError(`chainId must be a positive whole number, not ${String(chainId)}`);
+  }
+  const address = parseHex(settlementContract, 20);
+  if (address === undefined) {
+    throw new TypeError(`settlementContract must be 20 bytes of hex text, not ${String(settlementContract)}`);
+  }
+  return { chainId, settlementContract: address };
 }
 
 /** The name and version that the settlement contract signs under (GPv2Signing.sol). */

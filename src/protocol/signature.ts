@@ -53,3 +53,32 @@ export function parseEcdsaSignature(signature: Hex): EcdsaSignature | string {
   bytes[64] = 27 + parity;
   return { rs: bytes.subarray(0, 64), recoveryId: parity === 0 ? 0 : 1, hex: bytesToHex(bytes) };
 }
+
+/** A signature in its one stored form. `hex` is what is kept and returned. */
+export type Signature =
+  | ({ readonly scheme: EcdsaScheme } & EcdsaSignature)
+  | { readonly scheme: 'presign'; readonly hex: '0x' }
+  | { readonly scheme: 'eip1271'; readonly hex: Hex };
+
+/**
+ * Reads signature bytes as their scheme wants them: 65 bytes of ECDSA; nothing or 20 bytes, which are ignored, for
+ * `presign`; any bytes at all for `eip1271`, since only the owner's contract can judge those.
+ *
+ * @returns the signature, or why it cannot be one.
+ */
+export function parseSignature(scheme: SigningScheme, signature: Hex): Signature | string {
+  switch (scheme) {
+    case 'eip712':
+    case 'ethsign': {
+      const parsed = parseEcdsaSignature(signature);
+      return typeof parsed === 'string' ? parsed : { scheme, ...parsed };
+    }
+    case 'presign': {
+      const size = hexSize(signature); // clients send the owner's address here, which `from` names already
+      if (size !== 0 && size !== 20) return `a presign signature has 0 or 20 bytes, this one has ${size}`;
+      return { scheme, hex: '0x' };
+    }
+    case 'eip1271':
+      return { scheme, hex: signature };
+  }
+}

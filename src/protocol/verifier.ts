@@ -3,13 +3,13 @@ import type { RecoveryBackend } from '../crypto/recovery.ts';
 import { wasmRecovery } from '../crypto/wasm.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Domain } from './eip712.ts';
-import { personalDigest } from './eip712.ts';
+import { parseDomain, personalDigest } from './eip712.ts';
 import type { Address, Hex } from './hex.ts';
 import { bytesToHex, parseHex } from './hex.ts';
 import type { BuyTokenDestination, OrderData, OrderHasher, OrderKind, SellTokenSource } from './order.ts';
 import { BUY_TOKEN_DESTINATIONS, createOrderHasher, MAX_UINT32, ORDER_KINDS, SELL_TOKEN_SOURCES } from './order.ts';
 import type { EcdsaScheme, EcdsaSignature, SigningScheme } from './signature.ts';
-import { isEcdsa, parseEcdsaSignature } from './signature.ts';
+import { isEcdsa, parseEcdsaSignature, SIGNING_SCHEMES } from './signature.ts';
 import { parseUint256 } from './uint256.ts';
 
 /** A signed order as the wire carries it, with `appData` as the hash. Amounts are decimal strings of atoms. */
@@ -67,10 +67,15 @@ export interface Verifier {
   recoverDigest(digest: Uint8Array, scheme: EcdsaScheme, signature: EcdsaSignature): Address | undefined;
 }
 
-/** Makes a verifier for the orders of one settlement contract. */
+/**
+ * Makes a verifier for the orders of one settlement contract.
+ *
+ * @throws TypeError when the domain is none: a wrong one would answer strangers as signers instead of failing.
+ */
 export async function createVerifier(options: VerifierOptions): Promise<Verifier> {
+  const domain = parseDomain(options);
   const backend = options.backend ?? (await wasmRecovery());
-  const hasher = createOrderHasher(options);
+  const hasher = createOrderHasher(domain);
 
   function recoverDigest(digest: Uint8Array, scheme: EcdsaScheme, signature: EcdsaSignature): Address | undefined {
     const message = scheme === 'ethsign' ? personalDigest(digest) : digest;
@@ -79,13 +84,15 @@ export async function createVerifier(options: VerifierOptions): Promise<Verifier
   }
 
   function recover(order: SignedOrder): Address {
-    if (!isEcdsa(order.signingScheme)) {
-      throw new OrderBookError('InvalidSignature', `a ${order.signingScheme} signature does not name its signer`);
+    if (typeof order !== 'object' || order === null) throw new OrderBookError('InvalidSignature', 'not an order');
+    const scheme = oneOf('signingScheme', SIGNING_SCHEMES, order.signingScheme);
+    if (!isEcdsa(scheme)) {
+      throw new OrderBookError('InvalidSignature', `a ${scheme} signature does not name its signer`);
     }
     const bytes = parseHex(order.signature);
     const signature = bytes === undefined ? 'the signature is not hex text' : parseEcdsaSignature(bytes);
     if (typeof signature === 'string') throw new OrderBookError('InvalidSignature', signature);
-    const signer = recoverDigest(hasher.digest(orderData(order)), order.signingScheme, signature);
+    const signer = recoverDigest(hasher.digest(orderData(order)), scheme, signature);
     if (signer === undefined) throw new OrderBookError('InvalidSignature', 'no key fits this signature');
     return signer;
   }
@@ -120,9 +127,9 @@ function orderData(order: SignedOrder): OrderData {
     appData: hexField(order, 'appData', 32),
     feeAmount: amountField(order, 'feeAmount'),
     kind: oneOf('kind', ORDER_KINDS, order.kind),
-    partiallyFillable: order.partiallyFillable,
-    sellTokenBalance: oneOf('sellTokenBalance', SELL_TOKEN_SOURCES, order.sellTokenBalance ?? 'erc20'),
-    buyTokenBalance: oneOf('buyTokenBalance', BUY_TOKEN_DESTINATIONS, order.buyTokenBalance ?? 'erc20'),
+    partiallyFillable: oneOf('partiallyFillable', [true, false], order.partiallyFillable),
+    sellTokenBalance: oneOf('sellTokenBalance', SELL_TOKEN_SOURCES, order.sellTokenBalance, 'erc20'),
+    buyTokenBalance: oneOf('buyTokenBalance', BUY_TOKEN_DESTINATIONS, order.buyTokenBalance, 'erc20'),
   };
 }
 
@@ -131,8 +138,9 @@ function validToField({ validTo }: SignedOrder): number {
   throw new OrderBookError('InvalidSignature', 'validTo is not a uint32');
 }
 
-function oneOf<T extends string>(name: string, allowed: readonly T[], value: T): T {
-  if (allowed.includes(value)) return value;
+function oneOf<T>(name: string, allowed: readonly T[], value: T | undefined, missing?: T): T {
+  const chosen = value === undefined ? missing : value; // null is no value that the wire knows here
+  if (chosen !== undefined && allowed.includes(chosen)) return chosen;
   throw new OrderBookError('InvalidSignature', `${name} is not one of ${allowed.join(', ')}`);
 }
 

@@ -1,0 +1,81 @@
+import type { EventEmitter } from 'eventemitter3';
+import type { OrderBookEvents } from './events.ts';
+import type { OrderEventType, Store } from './ports/store.ts';
+
+const EVENT_NAMES = {
+  created: 'orderCreated',
+  cancelled: 'orderCancelled',
+} as const satisfies Record<OrderEventType, keyof OrderBookEvents>;
+
+const BATCH = 500;
+
+/** Tells listeners what the store's log says. */
+export interface Feed {
+  /** Begins after the newest event there is. */
+  start(): Promise<void>;
+  /** There may be new events. Returns at once. */
+  wake(): void;
+  /** Tells what is still untold, then stops. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Reads the store's log after each write and tells its entries in order, each once. The log, not the verb that wrote,
+ * is what listeners hear: with several processes on one store, everybody hears everything, in the same order.
+ */
+export function createFeed(store: Store, emitter: EventEmitter<OrderBookEvents>): Feed {
+  let told = 0;
+  let running: Promise<void> | undefined;
+  let again = false;
+  let unwatch = () => {};
+
+  function tell(name: keyof OrderBookEvents, argument: never): void {
+    for (const listener of emitter.listeners(name)) {
+      try {
+        listener(argument);
+      } catch (fault) {
+        report(fault, name);
+      }
+    }
+  }
+
+  function report(fault: unknown, name?: keyof OrderBookEvents): void {
+    if (name !== 'fault') tell('fault', fault as never); // a fault may be anything
+  }
+
+  async function drain(): Promise<void> {
+    try {
+      do {
+        again = false;
+        const events = await store.events.after(told, BATCH);
+        for (const { id, type, uid, owner, at } of events) {
+          told = id;
+          tell(EVENT_NAMES[type], { id, uid, owner, at } as never); // every order event has this one shape
+        }
+        again ||= events.length === BATCH;
+      } while (again);
+    } catch (fault) {
+      report(fault);
+    } finally {
+      running = undefined;
+    }
+  }
+
+  function wake(): void {
+    again = true;
+    running ??= drain();
+  }
+
+  return {
+    async start() {
+      told = await store.events.last();
+      unwatch = store.events.watch(wake);
+    },
+    wake,
+    async stop() {
+      unwatch();
+      wake();
+      await running;
+    },
+  };
+}

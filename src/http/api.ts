@@ -1,0 +1,73 @@
+import type { OrderBook } from '../engine.ts';
+import { OrderBookError } from '../errors.ts';
+import { refuseUnknownOptions } from '../options.ts';
+import { readJson } from './body.ts';
+import { CORS_HEADERS, PREFLIGHT_HEADERS } from './cors.ts';
+import type { Api, ApiRequest, ApiResponse } from './message.ts';
+import { FAULT, refusal } from './response.ts';
+import type { Match } from './router.ts';
+import { createRouter } from './router.ts';
+import { ORDER_BOOK_ROUTES, PROBE_ROUTES } from './routes/index.ts';
+
+export interface ApiOptions {
+  /** Whether `/ready` and `/live` are answered too, for a server that is nobody's guest. Default false. */
+  readonly probes?: boolean;
+}
+
+/**
+ * The HTTP interface of a book, as a function from plain requests to plain responses (contract, "Endpoints"). Paths are
+ * relative: whoever mounts it takes the prefix off.
+ */
+export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
+  refuseUnknownOptions('createApi', options, ['probes']);
+  const router = createRouter(options.probes ? [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES] : ORDER_BOOK_ROUTES);
+
+  async function answer(request: ApiRequest): Promise<ApiResponse> {
+    if (request.method === 'OPTIONS') return { status: 204, headers: PREFLIGHT_HEADERS };
+    try {
+      const match = router.find(request.method, request.path);
+      return await call(book, request, match);
+    } catch (error) {
+      if (error instanceof OrderBookError) return refusal(error, allowHeader(error));
+      book.report(error);
+      return FAULT;
+    }
+  }
+
+  return {
+    async handle(request) {
+      const response = await answer(request);
+      const headers = { ...CORS_HEADERS, ...response.headers };
+      return request.method === 'HEAD' ? bodiless({ ...response, headers }) : { ...response, headers };
+    },
+  };
+}
+
+async function call(book: OrderBook, request: ApiRequest, { route, params }: Match): Promise<ApiResponse> {
+  const body = route.bodyLimit === undefined ? undefined : await readJson(request, route.bodyLimit);
+  return route.handle({
+    ...{ book, request, body },
+    query: new URLSearchParams(request.query),
+    param: (name) => decodeParam(name, params[name] ?? ''),
+  });
+}
+
+function decodeParam(name: string, text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new OrderBookError('InvalidParameter', `${name}: is not percent-encoded UTF-8`, { parameter: name });
+  }
+}
+
+/** HEAD answers what GET would, with the length of the body that it leaves out. */
+function bodiless({ status, headers, body }: ApiResponse): ApiResponse {
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) return { status, headers };
+  const length = typeof body === 'string' ? new TextEncoder().encode(body).length : body.length;
+  return { status, headers: { ...headers, 'content-length': String(length) } };
+}
+
+function allowHeader({ code, data }: OrderBookError): Record<string, string> {
+  const allow = data?.['allow'];
+  return code === 'MethodNotAllowed' && Array.isArray(allow) ? { allow: allow.join(', ') } : {};
+}

@@ -1,0 +1,118 @@
+import { OrderBookError } from '../errors.ts';
+import type { ApiRequest } from './message.ts';
+
+/** How deep a JSON body may be nested. */
+const MAX_DEPTH = 64;
+
+const JSON_TYPE = /^application\/(?:[^;,\s]+\+)?json\s*(?:;|$)/i;
+
+/**
+ * Reads a JSON body of at most `limit` bytes. A body that the host's framework has parsed already is taken as it is.
+ *
+ * @throws OrderBookError `UnsupportedMediaType`, `PayloadTooLarge` or `InvalidJson`.
+ */
+export async function readJson(request: ApiRequest, limit: number): Promise<unknown> {
+  const encoding = request.header('content-encoding');
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new OrderBookError('UnsupportedMediaType', 'the body must not be compressed', { encoding });
+  }
+  if (!JSON_TYPE.test(request.header('content-type') ?? '')) throw new OrderBookError('UnsupportedMediaType');
+
+  const { body } = request;
+  if (body.type === 'parsed') {
+    if (depthOf(body.value) > MAX_DEPTH) throw tooDeep();
+    return body.value;
+  }
+  const declared = Number(request.header('content-length'));
+  if (declared > limit) throw tooLarge(limit);
+  const text = body.type === 'none' ? '' : await readText(body, limit);
+  if (textDepth(text) > MAX_DEPTH) throw tooDeep();
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new OrderBookError('InvalidJson', text === '' ? 'the body is empty' : 'the body is not JSON');
+  }
+}
+
+type UnreadBody = Exclude<ApiRequest['body'], { type: 'none' | 'parsed' }>;
+
+async function readText(body: UnreadBody, limit: number): Promise<string> {
+  const bytes = body.type === 'bytes' ? asBytes(body.bytes) : await gather(body.chunks, limit);
+  if (bytes.length > limit) throw tooLarge(limit);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new OrderBookError('InvalidJson', 'the body is not UTF-8');
+  }
+}
+
+function asBytes(bytes: Uint8Array | string): Uint8Array {
+  return typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes;
+}
+
+/** Reads chunks until the limit is passed; leaving the loop tells the source to stop. */
+async function gather(chunks: AsyncIterable<Uint8Array>, limit: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > limit) throw tooLarge(limit);
+    parts.push(chunk);
+  }
+  const [first] = parts;
+  if (first !== undefined && parts.length === 1) return first;
+  const bytes = new Uint8Array(size);
+  let offset = 0;
+  for (const part of parts) {
+    bytes.set(part, offset);
+    offset += part.length;
+  }
+  return bytes;
+}
+
+/** How deep brackets are nested in JSON text, those inside strings aside. */
+function textDepth(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === BACKSLASH) i++;
+      else if (code === QUOTE) inString = false;
+    } else if (code === QUOTE) inString = true;
+    else if (code === BRACE_OPEN || code === BRACKET_OPEN) deepest = Math.max(deepest, ++depth);
+    else if (code === BRACE_CLOSE || code === BRACKET_CLOSE) depth--;
+  }
+  return deepest;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const BRACKET_OPEN = 0x5b;
+const BRACKET_CLOSE = 0x5d;
+const BRACE_OPEN = 0x7b;
+const BRACE_CLOSE = 0x7d;
+
+/** How deep a parsed value is nested, as far as that matters here. Goes level by level, so that depth costs no stack. */
+function depthOf(value: unknown): number {
+  let level = [value].filter(isContainer);
+  let depth = 0;
+  while (level.length > 0 && depth <= MAX_DEPTH) {
+    depth++;
+    level = level.flatMap((container) => Object.values(container).filter(isContainer));
+  }
+  return depth;
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function tooDeep(): OrderBookError {
+  return new OrderBookError('InvalidJson', `the body is nested deeper than ${MAX_DEPTH}`);
+}
+
+function tooLarge(limit: number): OrderBookError {
+  return new OrderBookError('PayloadTooLarge', `the body is larger than ${limit} bytes`, { limit });
+}

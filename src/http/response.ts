@@ -1,0 +1,29 @@
+import type { OrderBookError } from '../errors.ts';
+import type { ApiResponse } from './message.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+/** An answer whose body is JSON text already. Cached by nobody unless `headers` say otherwise. */
+export function jsonText(status: number, body: string, headers: Headers = {}): ApiResponse {
+  return {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers },
+    body,
+  };
+}
+
+/** An answer whose body is a value, rendered as JSON. */
+export function json(status: number, body: unknown, headers: Headers = {}): ApiResponse {
+  return jsonText(status, JSON.stringify(body), headers);
+}
+
+/** A refusal as the order book interface sends it (decision 1.1). */
+export function refusal(error: OrderBookError, headers: Headers = {}): ApiResponse {
+  const wait = error.retryable ? { 'retry-after': String(error.data?.['retryAfter'] ?? 1) } : {};
+  return json(error.status, error, { ...wait, ...headers });
+}
+
+/** What is answered when something is at fault that no client can mend. Tells nothing of the inside. */
+export const FAULT: ApiResponse = {
+  ...json(500, { errorType: 'InternalServerError', description: '' }, { 'retry-after': '1' }),
+};

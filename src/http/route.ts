@@ -1,0 +1,32 @@
+import type { OrderBook } from '../engine.ts';
+import type { ApiRequest, ApiResponse } from './message.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/** A request that has found its route. */
+export interface Call {
+  readonly book: OrderBook;
+  readonly request: ApiRequest;
+  /** A parameter of the path, percent-decoded. */
+  param(name: string): string;
+  readonly query: URLSearchParams;
+  /** The body as parsed JSON; `undefined` on a route that reads none. */
+  readonly body: unknown;
+}
+
+/** One endpoint: one method on one path. */
+export interface Route {
+  readonly method: Method;
+  /** Segments that begin with a colon are parameters. A literal segment wins over a parameter. */
+  readonly path: string;
+  /** Bytes of JSON body that are read at most. Absent: the route reads none. */
+  readonly bodyLimit?: number;
+  /** Answers. May throw an `OrderBookError`, which becomes its refusal. */
+  handle(call: Call): Promise<ApiResponse>;
+}
+
+/** What an ordinary JSON body may have (decision 1.9). */
+export const BODY_LIMIT = 64 * 1024;
+
+/** What a list of UIDs may have, so that one too long can be counted and named as such (decision 1.9). */
+export const LIST_BODY_LIMIT = 1024 * 1024;

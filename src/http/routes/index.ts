@@ -1,0 +1,27 @@
+import type { Route } from '../route.ts';
+import { accountOrders } from './account-orders.ts';
+import { deleteOrder } from './delete-order.ts';
+import { deleteOrders } from './delete-orders.ts';
+import { getOrder } from './get-order.ts';
+import { listOrders } from './list-orders.ts';
+import { ordersByUids } from './orders-by-uids.ts';
+import { postOrder } from './post-order.ts';
+import { live, ready, serverReady } from './probes.ts';
+import { root, version } from './version.ts';
+
+/** The endpoints of the order book interface. */
+export const ORDER_BOOK_ROUTES: readonly Route[] = [
+  postOrder,
+  listOrders,
+  deleteOrders,
+  ordersByUids,
+  getOrder,
+  deleteOrder,
+  accountOrders,
+  version,
+  ready,
+  root,
+];
+
+/** What a standalone server answers besides. */
+export const PROBE_ROUTES: readonly Route[] = [serverReady, live];

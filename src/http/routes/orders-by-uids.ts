@@ -1,0 +1,32 @@
+import { OrderBookError } from '../../errors.ts';
+import { MAX_UIDS, tooManyUids } from '../../orders/cancel.ts';
+import { parseUid } from '../../protocol/uid.ts';
+import { jsonText } from '../response.ts';
+import type { Route } from '../route.ts';
+import { LIST_BODY_LIMIT } from '../route.ts';
+
+/** Returns the existing ones of up to 128 orders (contract, "POST /api/v1/orders/by_uids"). */
+export const ordersByUids: Route = {
+  method: 'POST',
+  path: '/api/v1/orders/by_uids',
+  bodyLimit: LIST_BODY_LIMIT,
+  async handle({ book, body }) {
+    const results = await book.orders.rendered.getMany(parseUids(body));
+    const elements = results.map(({ order, error }) =>
+      order === undefined ? JSON.stringify({ error }) : `{"order":${order.json}}`,
+    );
+    return jsonText(200, `[${elements.join(',')}]`);
+  },
+};
+
+function parseUids(body: unknown): string[] {
+  if (!Array.isArray(body))
+    throw new OrderBookError('InvalidBody', 'the body must be an array of order UIDs', { path: '' });
+  if (body.length > MAX_UIDS) throw tooManyUids(body.length);
+  return body.map((element, i) => {
+    const uid = parseUid(element);
+    if (uid === undefined)
+      throw new OrderBookError('InvalidBody', `${i}: must be 0x and 112 hex digits`, { path: String(i) });
+    return uid;
+  });
+}

@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import type { ErrorCode } from '../errors.ts';
+import { OrderBookError } from '../errors.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { CancelRefusal, Store } from '../ports/store.ts';
+import { cancellationDigest, cancellationsDigest } from '../protocol/cancellation.ts';
+import type { Hex } from '../protocol/hex.ts';
+import type { EcdsaScheme } from '../protocol/signature.ts';
+import { ECDSA_SCHEMES, parseEcdsaSignature } from '../protocol/signature.ts';
+import { UID_SIZE, unpackUid } from '../protocol/uid.ts';
+import type { Verifier } from '../protocol/verifier.ts';
+import { hex, hexOf, parseShape } from './shape.ts';
+
+/** How many UIDs one request may name. */
+export const MAX_UIDS = 128;
+
+/** One signature that cancels a list of orders: `OrderCancellations(bytes[] orderUids)`. */
+export interface OrderCancellations {
+  readonly orderUids: readonly string[];
+  readonly signature: string;
+  readonly signingScheme: EcdsaScheme;
+}
+
+/** One signature that cancels one order: `OrderCancellation(bytes orderUid)`, or the type above over a list of one. */
+export interface OrderCancellation {
+  readonly orderUid: string;
+  readonly signature: string;
+  readonly signingScheme: EcdsaScheme;
+}
+
+/** What became of a cancellation: all of its orders, or none. */
+export type CancelResult =
+  | { readonly status: 'cancelled'; readonly uids: readonly Hex[] }
+  | { readonly status: 'rejected'; readonly error: OrderBookError };
+
+export interface CancelContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly verifier: Verifier;
+}
+
+const authorisation = { signature: hex(), signingScheme: z.enum(ECDSA_SCHEMES) };
+const cancellations = /* @__PURE__ */ z.object({ orderUids: z.array(hexOf(UID_SIZE)).min(1), ...authorisation });
+const cancellation = /* @__PURE__ */ z.object({ orderUid: hexOf(UID_SIZE), ...authorisation });
+
+/**
+ * Cancels orders by their owner's signature. The signature is judged first, then whether the orders exist, then their
+ * state, so that nobody learns the state of somebody else's order (decision 2.21).
+ */
+export async function cancel(input: unknown, context: CancelContext): Promise<CancelResult> {
+  const uids = authorise(input, context.verifier);
+  if (uids instanceof OrderBookError) return { status: 'rejected', error: uids };
+  const cancelledAt = context.clock.now();
+  const outcome = await context.store.orders.cancel({ uids, now: Math.floor(cancelledAt / 1000), cancelledAt });
+  if (outcome.status === 'cancelled') return { status: 'cancelled', uids };
+  const code = CANCEL_ERRORS[outcome.reason];
+  return { status: 'rejected', error: new OrderBookError(code, undefined, { uid: outcome.uid }) };
+}
+
+/** What a store's reason is called on the wire. */
+export const CANCEL_ERRORS: Readonly<Record<CancelRefusal, ErrorCode>> = {
+  missing: 'OrderNotFound',
+  fulfilled: 'OrderFullyExecuted',
+  cancelled: 'AlreadyCancelled',
+  expired: 'OrderExpired',
+  'on-chain': 'OnChainOrder',
+};
+
+/** Finds the orders that a cancellation names, once its signature has proven to be by the owner of each. */
+function authorise(input: unknown, verifier: Verifier): readonly Hex[] | OrderBookError {
+  const single = typeof input === 'object' && input !== null && 'orderUid' in input;
+  const request = single ? parseSingle(input) : parseBatch(input);
+  if (request instanceof OrderBookError) return request;
+
+  const signature = parseEcdsaSignature(request.signature);
+  if (typeof signature === 'string') return new OrderBookError('InvalidSignature', signature);
+  const { uids, signingScheme } = request;
+  const { separator } = verifier.hasher;
+  const recover = (digest: Uint8Array) => verifier.recoverDigest(digest, signingScheme, signature);
+  const isByOwner = (signer: Hex | undefined) => uids.every((uid) => unpackUid(uid).owner === signer);
+
+  const batchSigner = recover(cancellationsDigest(separator, uids));
+  if (isByOwner(batchSigner)) return uids;
+  const [uid] = uids;
+  const recovered = single && uid !== undefined ? recover(cancellationDigest(separator, uid)) : batchSigner;
+  if (single && isByOwner(recovered)) return uids;
+
+  if (recovered === undefined) return new OrderBookError('InvalidSignature', 'no key fits this signature');
+  const foreign = uids.find((each) => unpackUid(each).owner !== recovered);
+  return new OrderBookError('WrongOwner', `the signature is by ${recovered}, who does not own ${foreign}`, {
+    recovered,
+    uid: foreign,
+  });
+}
+
+interface Authorised {
+  readonly uids: readonly Hex[];
+  readonly signature: Hex;
+  readonly signingScheme: EcdsaScheme;
+}
+
+function parseSingle(input: unknown): Authorised | OrderBookError {
+  const request = parseShape(cancellation, input);
+  return request instanceof OrderBookError ? request : { ...request, uids: [request.orderUid] };
+}
+
+function parseBatch(input: unknown): Authorised | OrderBookError {
+  const count = countUids(input);
+  if (count > MAX_UIDS) return tooManyUids(count);
+  const request = parseShape(cancellations, input);
+  return request instanceof OrderBookError ? request : { ...request, uids: request.orderUids };
+}
+
+function countUids(input: unknown): number {
+  if (typeof input !== 'object' || input === null || !('orderUids' in input)) return 0;
+  return Array.isArray(input.orderUids) ? input.orderUids.length : 0;
+}
+
+/** Refuses a list of UIDs that is too long, before any of them is decoded. */
+export function tooManyUids(count: number): OrderBookError {
+  return new OrderBookError('TooManyOrderUids', `${count} order UIDs, at most ${MAX_UIDS} are allowed`, {
+    limit: MAX_UIDS,
+    count,
+  });
+}

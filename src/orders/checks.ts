@@ -1,0 +1,63 @@
+import { OrderBookError } from '../errors.ts';
+import { NATIVE_MARKER } from '../protocol/chains.ts';
+import type { Candidate } from './candidate.ts';
+import type { Limits, TokenPolicy } from './limits.ts';
+
+/** What a check may look at besides the order. */
+export interface CheckContext {
+  readonly limits: Limits;
+  readonly tokens: TokenPolicy;
+  /** Seconds since 1970. */
+  readonly now: number;
+}
+
+/** A rule that an order must keep: pure, local, and with an answer of its own when it is broken. */
+export type Check = (candidate: Candidate, context: CheckContext) => OrderBookError | undefined;
+
+/** Both amounts are positive (decision 2.11). */
+const amountsAreNotZero: Check = ({ data }) => {
+  if (data.sellAmount > 0n && data.buyAmount > 0n) return undefined;
+  const field = data.sellAmount === 0n ? 'sellAmount' : 'buyAmount';
+  return new OrderBookError('ZeroAmount', `${field} is 0`, { field });
+};
+
+/** An order buys something else than it sells; wrapping and native currency count as one token (decision 2.10). */
+const tokensDiffer: Check = ({ data }, { tokens }) => {
+  const unwraps = data.sellToken === tokens.wrappedNative && data.buyToken === NATIVE_MARKER;
+  if (data.sellToken !== data.buyToken && !unwraps) return undefined;
+  return new OrderBookError('SameBuyAndSellToken', undefined, { sellToken: data.sellToken, buyToken: data.buyToken });
+};
+
+/** Native currency cannot be taken by an allowance (decision 2.10). */
+const sellTokenIsNotNative: Check = ({ data }, { tokens }) => {
+  if (data.sellToken !== NATIVE_MARKER) return undefined;
+  const help = tokens.wrappedNative === undefined ? {} : { wrappedNative: tokens.wrappedNative };
+  return new OrderBookError('InvalidNativeSellToken', 'sell the wrapped native token instead', help);
+};
+
+/** Neither token is on the host's list (decision 2.10). */
+const tokensAreSupported: Check = ({ data }, { tokens }) => {
+  const token = [data.sellToken, data.buyToken].find((address) => tokens.deniedTokens.has(address));
+  return token && new OrderBookError('UnsupportedToken', `token ${token} is deny-listed`, { token });
+};
+
+/** `validTo` lies in the allowed window (decision 2.9). */
+const validToIsInWindow: Check = ({ data, creation }, { limits, now }) => {
+  const earliest = now + limits.minValidity;
+  const latest = creation.signingScheme === 'presign' ? undefined : now + limits.maxValidity;
+  const { validTo } = data;
+  if (validTo >= earliest && (latest === undefined || validTo <= latest)) return undefined;
+  const code = validTo < now ? 'OrderExpired' : validTo < earliest ? 'InsufficientValidTo' : 'ExcessiveValidTo';
+  const window = `${earliest}${latest === undefined ? ' or later' : ` to ${latest}`}`;
+  const help = { validTo, now, earliest, ...(latest === undefined ? {} : { latest }) };
+  return new OrderBookError(code, `validTo is ${validTo}, it may be ${window}; now is ${now}`, help);
+};
+
+/** The local checks that follow the signature, in the order in which their refusals are reported (decision 2.2). */
+export const LOCAL_CHECKS: readonly Check[] = [
+  amountsAreNotZero,
+  tokensDiffer,
+  sellTokenIsNotNative,
+  tokensAreSupported,
+  validToIsInWindow,
+];

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { OrderBookError } from '../errors.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
+import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
+import { BUY_TOKEN_DESTINATIONS, MAX_UINT32, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
+import type { SigningScheme } from '../protocol/signature.ts';
+import { SIGNING_SCHEMES } from '../protocol/signature.ts';
+import { parseUint256 } from '../protocol/uint256.ts';
+import { amount, hex, hexOf, parseShape } from './shape.ts';
+
+/** A signed order as a client sends it in (contract, "OrderCreation fields"). */
+export interface OrderCreation {
+  readonly sellToken: string;
+  readonly buyToken: string;
+  /** Null or absent: the owner. */
+  readonly receiver?: string | null | undefined;
+  /** Atoms, decimal. */
+  readonly sellAmount: string;
+  /** Atoms, decimal. */
+  readonly buyAmount: string;
+  /** Seconds since 1970. */
+  readonly validTo: number;
+  /** "0": solvers take their fee from the surplus. */
+  readonly feeAmount: string;
+  readonly kind: OrderKind;
+  readonly partiallyFillable: boolean;
+  readonly sellTokenBalance?: SellTokenSource | undefined;
+  readonly buyTokenBalance?: BuyTokenDestination | undefined;
+  readonly signingScheme: SigningScheme;
+  readonly signature: string;
+  /** When given, must be the signer. */
+  readonly from?: string | null | undefined;
+  readonly quoteId?: number | null | undefined;
+  /** The document itself, or the 32-byte hash of one that is known. */
+  readonly appData: string;
+  /** When given, `appData` is a document and must have this hash. */
+  readonly appDataHash?: string | null | undefined;
+  readonly fullBalanceCheck?: boolean | undefined;
+}
+
+const orderCreation = /* @__PURE__ */ z.object({
+  sellToken: hexOf(20),
+  buyToken: hexOf(20),
+  receiver: hexOf(20).nullish(),
+  sellAmount: amount(),
+  buyAmount: amount(),
+  validTo: z.int({ error: 'must be whole seconds since 1970' }).min(0).max(MAX_UINT32),
+  feeAmount: amount(),
+  kind: z.enum(ORDER_KINDS),
+  partiallyFillable: z.boolean(),
+  sellTokenBalance: z.enum(SELL_TOKEN_SOURCES).default('erc20'),
+  buyTokenBalance: z.enum(BUY_TOKEN_DESTINATIONS).default('erc20'),
+  signingScheme: z.enum(SIGNING_SCHEMES),
+  signature: hex(),
+  from: hexOf(20).nullish(),
+  quoteId: z.int().nullish(),
+  appData: z.string(),
+  appDataHash: hexOf(32).nullish(),
+  fullBalanceCheck: z.boolean().default(false),
+});
+
+/** An order as it was sent in, in the engine's own types. */
+export interface ParsedCreation {
+  readonly sellToken: Address;
+  readonly buyToken: Address;
+  readonly receiver: Address | null;
+  readonly sellAmount: bigint;
+  readonly buyAmount: bigint;
+  readonly validTo: number;
+  /** A fee that does not fit in 256 bits is not zero either, which is all that is asked of it. */
+  readonly feeIsZero: boolean;
+  readonly kind: OrderKind;
+  readonly partiallyFillable: boolean;
+  readonly sellTokenBalance: SellTokenSource;
+  readonly buyTokenBalance: BuyTokenDestination;
+  readonly signingScheme: SigningScheme;
+  readonly signature: Hex;
+  readonly from: Address | undefined;
+  readonly quoteId: number | undefined;
+  readonly appData: string;
+  readonly appDataHash: Hex | undefined;
+  readonly fullBalanceCheck: boolean;
+}
+
+/**
+ * Reads an order from outside. Unknown keys are ignored.
+ *
+ * @returns the order, or `InvalidBody` naming the first bad field, `SellAmountOverflow` or `BuyAmountOverflow`.
+ */
+export function parseOrderCreation(input: unknown): ParsedCreation | OrderBookError {
+  const order = parseShape(orderCreation, input);
+  if (order instanceof OrderBookError) return order;
+  const sellAmount = parseUint256(order.sellAmount);
+  if (typeof sellAmount === 'string') return new OrderBookError('SellAmountOverflow');
+  const buyAmount = parseUint256(order.buyAmount);
+  if (typeof buyAmount === 'string') return new OrderBookError('BuyAmountOverflow');
+  return {
+    ...order,
+    receiver: order.receiver ?? null,
+    sellAmount,
+    buyAmount,
+    feeIsZero: parseUint256(order.feeAmount) === 0n,
+    from: order.from ?? undefined,
+    quoteId: order.quoteId ?? undefined,
+    appDataHash: order.appDataHash ?? undefined,
+  };
+}

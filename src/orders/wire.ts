@@ -1,0 +1,162 @@
+import type { StoredOrder } from '../ports/store.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
+import type { BuyTokenDestination, OrderData, OrderKind, SellTokenSource } from '../protocol/order.ts';
+import type { SigningScheme } from '../protocol/signature.ts';
+import type { OrderStatus } from './status.ts';
+import { orderStatus } from './status.ts';
+
+/** A call that runs before or after an order's trade. */
+export interface InteractionData {
+  readonly target: Address;
+  /** Wei, decimal. */
+  readonly value: string;
+  readonly callData: Hex;
+}
+
+/** How fees are handled. Orders that are signed and sent in are all `limit`. */
+export type OrderClass = 'market' | 'limit' | 'liquidity';
+
+/**
+ * An order as it is read (contract, "Order"). Amounts are decimal strings of atoms, hex is lower case, `validTo` counts
+ * seconds since 1970, dates are ISO 8601 UTC with milliseconds.
+ */
+export interface Order {
+  readonly uid: Hex;
+  readonly sellToken: Address;
+  readonly buyToken: Address;
+  /** Null: the owner. */
+  readonly receiver: Address | null;
+  readonly sellAmount: string;
+  readonly buyAmount: string;
+  readonly validTo: number;
+  /** The hash of the app-data document. */
+  readonly appData: Hex;
+  readonly feeAmount: string;
+  readonly kind: OrderKind;
+  readonly partiallyFillable: boolean;
+  readonly sellTokenBalance: SellTokenSource;
+  readonly buyTokenBalance: BuyTokenDestination;
+  readonly signingScheme: SigningScheme;
+  /** ECDSA: 65 bytes with v as 27 or 28 and s in its lower half. `presign`: `0x`. */
+  readonly signature: Hex;
+  readonly owner: Address;
+  readonly creationDate: string;
+  readonly class: OrderClass;
+  readonly isLiquidityOrder: boolean;
+  readonly settlementContract: Address;
+  readonly interactions: { readonly pre: readonly InteractionData[]; readonly post: readonly InteractionData[] };
+  /** @deprecated Always null. */
+  readonly availableBalance: null;
+  /** The document behind `appData`, exactly as it was hashed; null when it is not known. */
+  readonly fullAppData: string | null;
+  readonly status: OrderStatus;
+  readonly invalidated: boolean;
+  readonly executedSellAmount: string;
+  readonly executedSellAmountBeforeFees: string;
+  readonly executedBuyAmount: string;
+  /** @deprecated Non-zero for very old orders only. */
+  readonly executedFeeAmount: string;
+  readonly executedFee: string;
+  readonly executedFeeToken: Address;
+}
+
+/** The members of an order that never change after it is stored. */
+export type OrderBody = Omit<
+  Order,
+  | 'fullAppData'
+  | 'status'
+  | 'invalidated'
+  | 'executedSellAmount'
+  | 'executedSellAmountBeforeFees'
+  | 'executedBuyAmount'
+  | 'executedFeeAmount'
+  | 'executedFee'
+  | 'executedFeeToken'
+>;
+
+/** What is fixed about an order when it is admitted. */
+export interface AdmittedOrder {
+  readonly uid: Hex;
+  readonly owner: Address;
+  readonly data: OrderData;
+  readonly signingScheme: SigningScheme;
+  readonly signature: Hex;
+  /** Milliseconds since 1970. */
+  readonly creationDate: number;
+  readonly settlementContract: Address;
+}
+
+// Every stored body begins with these members, so that reads find the sell token without parsing.
+const UID_AT = '{"uid":"'.length;
+const SELL_TOKEN_AT = UID_AT + 114 + '","sellToken":"'.length;
+
+/** Renders, once, the members of an order that never change. */
+export function renderBody(order: AdmittedOrder): string {
+  const { data } = order;
+  const body: OrderBody = {
+    uid: order.uid,
+    sellToken: data.sellToken,
+    buyToken: data.buyToken,
+    receiver: data.receiver,
+    sellAmount: data.sellAmount.toString(),
+    buyAmount: data.buyAmount.toString(),
+    validTo: data.validTo,
+    appData: data.appData,
+    feeAmount: data.feeAmount.toString(),
+    kind: data.kind,
+    partiallyFillable: data.partiallyFillable,
+    sellTokenBalance: data.sellTokenBalance,
+    buyTokenBalance: data.buyTokenBalance,
+    signingScheme: order.signingScheme,
+    signature: order.signature,
+    owner: order.owner,
+    creationDate: isoDate(order.creationDate),
+    class: 'limit',
+    isLiquidityOrder: false,
+    settlementContract: order.settlementContract,
+    interactions: { pre: [], post: [] },
+    availableBalance: null,
+  };
+  return JSON.stringify(body);
+}
+
+/** An order as JSON text, with what a cache of it needs. */
+export interface RenderedOrder {
+  readonly uid: Hex;
+  /** The JSON text of an `Order`. */
+  readonly json: string;
+  /** A strong entity tag, made of the row's version and the derived status. */
+  readonly etag: string;
+}
+
+/**
+ * Renders an order: its stored body, as it is, and the members that change.
+ *
+ * @param now seconds since 1970, by which the status is derived.
+ * @throws Error when the row is damaged.
+ */
+export function renderOrder(order: StoredOrder, now: number): RenderedOrder {
+  const { uid, body } = order;
+  if (!body.startsWith(uid, UID_AT) || !body.endsWith('}'))
+    throw new Error(`the stored row of order ${uid} is damaged`);
+  const status = orderStatus(order, now);
+  const feeToken = order.executedFeeToken ?? body.slice(SELL_TOKEN_AT, SELL_TOKEN_AT + 42);
+  const signedFee = order.executedFeeAmount;
+  const sellBeforeFees =
+    signedFee === '0' ? order.executedSellAmount : String(BigInt(order.executedSellAmount) - BigInt(signedFee));
+  const json =
+    `${body.slice(0, -1)},"status":"${status}","invalidated":${order.invalidated}` +
+    `,"executedSellAmount":"${order.executedSellAmount}","executedSellAmountBeforeFees":"${sellBeforeFees}"` +
+    `,"executedBuyAmount":"${order.executedBuyAmount}","executedFeeAmount":"${signedFee}"` +
+    `,"executedFee":"${order.executedFee}","executedFeeToken":"${feeToken}"` +
+    `,"fullAppData":${order.fullAppData === null ? 'null' : JSON.stringify(order.fullAppData)}}`;
+  // A document may become known later without touching the row.
+  const etag = `"${order.version}-${status}${order.fullAppData === null ? '-bare' : ''}"`;
+  return { uid, json, etag };
+}
+
+/** A moment in milliseconds as ISO 8601 UTC. `Date` is used as a calendar here, not as a clock. */
+function isoDate(ms: number): string {
+  // biome-ignore lint/style/noRestrictedGlobals: formats a given moment, does not read the time
+  return new Date(ms).toISOString();
+}
