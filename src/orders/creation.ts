@@ -44,7 +44,7 @@ const orderCreation = /* @__PURE__ */ z.object({
   receiver: hexOf(20).nullish(),
   sellAmount: amount(),
   buyAmount: amount(),
-  validTo: z.int({ error: 'must be whole seconds since 1970' }).min(0).max(MAX_UINT32),
+  validTo: z.number().refine(isUint32, { error: 'must be whole seconds since 1970, as a uint32' }),
   feeAmount: amount(),
   kind: z.enum(ORDER_KINDS),
   partiallyFillable: z.boolean(),
@@ -58,6 +58,10 @@ const orderCreation = /* @__PURE__ */ z.object({
   appDataHash: hexOf(32).nullish(),
   fullBalanceCheck: z.boolean().default(false),
 });
+
+function isUint32(value: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= MAX_UINT32;
+}
 
 /** An order as it was sent in, in the engine's own types. */
 export interface ParsedCreation {

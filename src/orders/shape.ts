@@ -21,23 +21,34 @@ export function hex() {
 
 /** An amount as a string of decimal digits. Its size is judged apart, since that has codes of its own. */
 export function amount() {
-  return z.string({ error: 'must be a string of decimal digits' }).regex(/^[0-9]+$/, {
-    error: 'must be a string of decimal digits',
-  });
+  return z.string().regex(/^[0-9]+$/, { error: 'must be decimal digits only' });
 }
 
 /** Fits a value into a schema, or says with `InvalidBody` which field is the first that does not fit, and why. */
 export function parseShape<T>(schema: z.ZodType<T>, value: unknown): T | OrderBookError {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  const path = issue === undefined ? '' : issue.path.map(String).join('.');
-  const reason = issue === undefined ? 'does not fit' : issue.message;
-  return new OrderBookError('InvalidBody', path === '' ? `the body ${lowerFirst(reason)}` : `${path}: ${reason}`, {
-    path,
-  });
+  const [issue] = result.error.issues;
+  if (issue === undefined) return new OrderBookError('InvalidBody');
+  const path = issue.path.map(String).join('.');
+  const subject = path === '' ? 'the body' : path;
+  return new OrderBookError('InvalidBody', `${subject} ${reasonOf(issue, value)}`, { path });
 }
 
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
+function reasonOf(issue: z.core.$ZodIssue, value: unknown): string {
+  if (at(value, issue.path) === undefined) return 'is missing';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be of type ${issue.expected}`;
+    case 'invalid_value':
+      return `must be one of ${issue.values.join(', ')}`;
+    default:
+      return issue.message;
+  }
+}
+
+function at(value: unknown, path: readonly PropertyKey[]): unknown {
+  let found = value;
+  for (const key of path) found = (found as Readonly<Record<PropertyKey, unknown>> | undefined)?.[key]; // zod walked here
+  return found;
 }
