@@ -1,0 +1,62 @@
+import { utils } from 'ethers';
+import fc from 'fast-check';
+import { keccak256 as viemKeccak256 } from 'viem';
+import { describe, expect, test } from 'vitest';
+import { keccak256, keccak256Text } from '../../../src/crypto/keccak.ts';
+import { bytesToHex } from '../../../src/protocol/hex.ts';
+import { vectors } from '../../vectors/vectors.ts';
+
+test('the empty text has the hash that Ethereum knows, not the one of SHA-3', () => {
+  expect(bytesToHex(keccak256Text(''))).toBe('0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470');
+});
+
+test('every length around the block of 136 bytes hashes as in ethers and viem', () => {
+  for (let length = 0; length <= 420; length++) {
+    const bytes = Uint8Array.from({ length }, (_, i) => (i * 7 + length) & 255);
+    const hash = bytesToHex(keccak256(bytes));
+    expect(hash).toBe(utils.keccak256(bytes));
+    expect(hash).toBe(viemKeccak256(bytes));
+  }
+});
+
+test('a view into a larger buffer hashes as its copy', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 500 }), fc.nat(9), (bytes, offset) => {
+      const larger = new Uint8Array(bytes.length + 20).fill(0xee);
+      larger.set(bytes, offset);
+      expect(keccak256(larger.subarray(offset, offset + bytes.length))).toEqual(keccak256(bytes));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('a text is hashed as UTF-8', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+      expect(bytesToHex(keccak256Text(text))).toBe(utils.id(text));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('an answer stands when the next one is computed', () => {
+  const first = keccak256(Uint8Array.of(1));
+  const text = bytesToHex(first);
+  keccak256(Uint8Array.of(2));
+  expect(bytesToHex(first)).toBe(text);
+});
+
+describe('vectors', () => {
+  test.each(vectors.appData)('app data $fullAppData', ({ fullAppData, appDataHash, cidV1Base16 }) => {
+    const hash = bytesToHex(keccak256Text(fullAppData));
+    expect(hash).toBe(appDataHash);
+    expect(`f01551b20${hash.slice(2)}`).toBe(cidV1Base16); // base16, CIDv1, raw, keccak-256, 32 bytes
+  });
+
+  test.each([
+    ['GPv2Signing.Scheme.PreSign', vectors.eip712.preSigned],
+    ['isValidSignature(bytes32,bytes)', vectors.eip712.eip1271Magic],
+  ])('%s', (text, hash) => {
+    expect(bytesToHex(keccak256Text(text)).slice(0, hash.length)).toBe(hash);
+  });
+});

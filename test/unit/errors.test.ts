@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import type { ErrorCode } from '../../src/errors.ts';
+import { ERRORS, OrderBookError } from '../../src/errors.ts';
+
+/** The table that the decisions ask for at least (section 7): status, then the codes that have it. */
+const AT_LEAST: Readonly<Record<number, string>> = {
+  400:
+    'InvalidJson InvalidParameter TooManyOrderUids InvalidSignature MissingFrom AppdataFromMismatch ' +
+    'UnsupportedSigningScheme DuplicatedOrder NonZeroFee ZeroAmount SellAmountOverflow BuyAmountOverflow OrderExpired ' +
+    'InsufficientValidTo ExcessiveValidTo InvalidValidFrom SameBuyAndSellToken InvalidNativeSellToken UnsupportedToken ' +
+    'InvalidAppData AppDataHashMismatch InsufficientBalance InsufficientAllowance TransferSimulationFailed ' +
+    'TooManyLimitOrders OldOrderActivelyBidOn OnChainOrder OrderFullyExecuted AlreadyCancelled NoLiquidity ' +
+    'SellAmountDoesNotCoverFee',
+  401: 'WrongOwner',
+  403: 'Forbidden',
+  404: 'NotFound OrderNotFound',
+  405: 'MethodNotAllowed',
+  413: 'PayloadTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'InvalidBody',
+  429: 'RateLimited',
+  500: 'InternalServerError ChainUnavailable',
+};
+const RETRYABLE = ['RateLimited', 'InternalServerError', 'ChainUnavailable'];
+
+const statuses = new Map<string, number>(Object.entries(ERRORS).map(([code, { status }]) => [code, status]));
+const codes = Object.keys(ERRORS) as ErrorCode[]; // the keys of the table are the codes, by definition
+
+describe('the table', () => {
+  const asked = Object.entries(AT_LEAST).flatMap(([status, names]) =>
+    names.split(' ').map((code) => ({ code, status: Number(status) })),
+  );
+
+  test.each(asked)('$code is $status', ({ code, status }) => {
+    expect(statuses.get(code)).toBe(status);
+  });
+
+  test('only what waiting can mend is retryable', () => {
+    expect(codes.filter((code) => ERRORS[code].retryable).sort()).toEqual([...RETRYABLE].sort());
+  });
+
+  test('every status is an error, every meaning is a sentence', () => {
+    for (const { status, meaning } of Object.values(ERRORS)) {
+      expect(status).toBeGreaterThanOrEqual(400);
+      expect(status).toBeLessThan(600);
+      expect(meaning).toMatch(/^[A-Z].*\.$/);
+    }
+  });
+});
+
+describe('OrderBookError', () => {
+  test.each(codes)('%s has the status, retryability and meaning of its entry', (code) => {
+    const error = new OrderBookError(code);
+    expect(error).toBeInstanceOf(Error);
+    const { status, retryable, meaning } = ERRORS[code];
+    expect(error).toMatchObject({ name: 'OrderBookError', code, status, retryable, message: meaning });
+    expect(error.toJSON()).toEqual({ errorType: code, description: meaning });
+  });
+
+  test('the wire form has the description and the data that were given, and nothing else', () => {
+    const error = new OrderBookError('TooManyLimitOrders', 'ten is the limit', { limit: 10, count: 11 });
+    expect(JSON.parse(JSON.stringify(error))).toEqual({
+      errorType: 'TooManyLimitOrders',
+      description: 'ten is the limit',
+      data: { limit: 10, count: 11 },
+    });
+    expect(Object.keys(new OrderBookError('NotFound').toJSON())).toEqual(['errorType', 'description']);
+  });
+
+  test('an empty description stays empty', () => {
+    expect(new OrderBookError('InternalServerError', '').toJSON().description).toBe('');
+  });
+});

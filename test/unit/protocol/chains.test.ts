@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import {
+  CHAINS,
+  chainById,
+  chainBySegment,
+  deployment,
+  ENVIRONMENTS,
+  HOOKS_TRAMPOLINE,
+  NATIVE_MARKER,
+} from '../../../src/protocol/chains.ts';
+import { parseHex } from '../../../src/protocol/hex.ts';
+import { chains } from '../../vectors/vectors.ts';
+
+test('the table is the one of the contract, chain by chain', () => {
+  expect(CHAINS).toEqual(chains.chains);
+});
+
+test('the contracts that are the same everywhere', () => {
+  expect(deployment('production')).toEqual(chains.production);
+  expect(deployment('staging')).toEqual(chains.staging);
+  expect(HOOKS_TRAMPOLINE).toBe(chains.hooksTrampoline);
+  expect(NATIVE_MARKER).toBe(chains.nativeMarker);
+});
+
+test('a chain with contracts of its own keeps the common ones besides', () => {
+  for (const chain of CHAINS) {
+    for (const environment of ENVIRONMENTS) {
+      const own = chain.ethFlow === undefined ? {} : { ethFlow: chain.ethFlow[environment] };
+      expect(deployment(environment, chain)).toEqual({ ...chains[environment], ...own });
+    }
+  }
+  expect(CHAINS.filter(({ ethFlow }) => ethFlow !== undefined)).not.toHaveLength(0);
+});
+
+test('every address is in the form that the engine compares', () => {
+  const addresses = CHAINS.flatMap(({ wrappedNative, ethFlow }) => [wrappedNative, ...Object.values(ethFlow ?? {})]);
+  for (const address of [
+    ...addresses,
+    ...ENVIRONMENTS.flatMap((environment) => Object.values(deployment(environment))),
+  ]) {
+    expect(parseHex(address, 20)).toBe(address);
+  }
+});
+
+describe('looking up', () => {
+  test.each(chains.chains)('$segment is chain $chainId, both ways', ({ segment, chainId }) => {
+    expect(chainById(chainId)?.segment).toBe(segment);
+    expect(chainBySegment(segment)?.chainId).toBe(chainId);
+  });
+
+  test.each(['', 'Mainnet', 'goerli', '__proto__', 'constructor', '1'])('there is no chain %o', (segment) => {
+    expect(chainBySegment(segment)).toBeUndefined();
+  });
+
+  test.each([0, -1, 5, 31337, Number.NaN])('there is no chain %s', (chainId) => {
+    expect(chainById(chainId)).toBeUndefined();
+  });
+});
