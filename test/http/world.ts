@@ -1,0 +1,74 @@
+import type { Api, ApiRequest } from 'intentbook';
+
+/** What the suite sends. */
+export interface Sent {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A value is sent as JSON; text and bytes are sent as they are. */
+  readonly body?: unknown;
+}
+
+/** What comes back, whatever carried it. */
+export interface Answer {
+  readonly status: number;
+  header(name: string): string | undefined;
+  readonly text: string;
+  json(): unknown;
+}
+
+/** Somewhere a book is served. */
+export interface HttpWorld {
+  send(method: string, path: string, sent?: Sent): Promise<Answer>;
+  /** Seconds since 1970, by the clock of the book. */
+  now(): number;
+}
+
+/** The bytes of a request's body, and its content type unless one is given. */
+export function encode({ headers = {}, body }: Sent): {
+  headers: Record<string, string>;
+  bytes: Uint8Array | undefined;
+} {
+  if (body === undefined) return { headers, bytes: undefined };
+  const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+  const bytes = typeof raw === 'string' ? new TextEncoder().encode(raw) : raw;
+  return { headers: { 'content-type': 'application/json', ...headers }, bytes };
+}
+
+export function answer(status: number, header: (name: string) => string | undefined, text: string): Answer {
+  return { status, header, text, json: () => JSON.parse(text) };
+}
+
+/** Serves straight from the core, without a socket. */
+export function directWorld(api: Api, now: () => number): HttpWorld {
+  return {
+    now,
+    async send(method, target, sent = {}) {
+      const { headers, bytes } = encode(sent);
+      const [path = '', query = ''] = target.split(/\?(.*)/s);
+      const request: ApiRequest = {
+        ...{ method, path, query },
+        header: (name) => headers[name],
+        body: bytes === undefined ? { type: 'none' } : { type: 'chunks', chunks: chunked(bytes) },
+      };
+      const { status, headers: answered, body = '' } = await api.handle(request);
+      const text = typeof body === 'string' ? body : body instanceof Uint8Array ? new TextDecoder().decode(body) : '';
+      return answer(status, (name) => answered[name], text);
+    },
+  };
+}
+
+/** Cuts bytes up, so that nothing depends on a body's arriving whole. */
+async function* chunked(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let i = 0; i < bytes.length; i += 16_384) yield bytes.subarray(i, i + 16_384);
+}
+
+/** Serves over a socket. */
+export function socketWorld(base: string, now: () => number): HttpWorld {
+  return {
+    now,
+    async send(method, target, sent = {}) {
+      const { headers, bytes } = encode(sent);
+      const response = await fetch(base + target, { method, headers, ...(bytes === undefined ? {} : { body: bytes }) });
+      return answer(response.status, (name) => response.headers.get(name) ?? undefined, await response.text());
+    },
+  };
+}
