@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { account, COW, signCancellation, signOrder, WETH } from '../../support/orders.ts';
+import { COW, signCancellation, signOrder, WETH } from '../../support/orders.ts';
 import type { HttpCase } from '../case.ts';
 import { inTenMinutes, MISSING_UID, newOwner, ORDERS, place } from '../case.ts';
 
