@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import type { Rule } from './harness.ts';
+import { document, order, place, range } from './orders.ts';
+
+const TEXTS = [
+  '{}',
+  '{"version":"1.3.0","metadata":{}}',
+  ' {"a" :\t1,\r\n"b":"\n"}\n',
+  '{"text":"é 漢字 😀 \u2028\u2029\u00a0\u200f\ufeff \u007f"}',
+  '\ufeff{"starts":"with a byte order mark"}',
+  '{"escaped":"\\u0000\\ud83d \\" \\\\"}',
+  `{"long":"${'é'.repeat(8192)}"}`,
+];
+
+export const APP_DATA: readonly Rule[] = [
+  {
+    name: 'a document comes back exactly, and one that is not there is undefined',
+    async run({ store }) {
+      for (const [n, text] of TEXTS.entries()) {
+        assert.equal(await store.appData.get(document(n, '').hash), undefined);
+        assert.equal(await store.appData.put(document(n, text)), 'stored');
+        assert.equal(await store.appData.get(document(n, '').hash), text);
+      }
+    },
+  },
+  {
+    name: 'the first write of a document wins',
+    async run({ store }) {
+      assert.equal(await store.appData.put(document(1, '{"first":1}')), 'stored');
+      assert.equal(await store.appData.put(document(1, '{"second":2}')), 'known');
+      const insert = { order: order(1, { appData: document(1, '').hash }), document: document(1, '{"third":3}') };
+      assert.deepEqual(await store.orders.insert([insert]), [{ status: 'inserted' }]);
+      assert.equal(await store.appData.get(document(1, '').hash), '{"first":1}');
+      assert.equal((await store.orders.get([order(1).uid]))[0]?.fullAppData, '{"first":1}');
+    },
+  },
+  {
+    name: 'of concurrent writes of a document exactly one stores it',
+    async run({ writers }) {
+      const outcomes = await Promise.all(
+        range(20).map(async (n) => await writers[n % writers.length]?.appData.put(document(1, '{}'))),
+      );
+      assert.equal(outcomes.filter((outcome) => outcome === 'stored').length, 1);
+    },
+  },
+  {
+    name: 'a document is stored with its order, and read with it exactly',
+    async run({ store }) {
+      const inserts = TEXTS.map((text, n) => ({
+        order: order(n, { appData: document(n, '').hash }),
+        document: document(n, text),
+      }));
+      await store.orders.insert(inserts);
+      for (const [n, text] of TEXTS.entries()) {
+        assert.equal((await store.orders.get([order(n).uid]))[0]?.fullAppData, text);
+        assert.equal(await store.appData.get(document(n, '').hash), text);
+      }
+    },
+  },
+  {
+    name: 'orders share a document',
+    async run({ store }) {
+      const [first, second] = [1, 2].map((n) => order(n, { appData: document(7, '').hash }));
+      if (first === undefined || second === undefined) throw new Error('two orders are made above');
+      await store.orders.insert([{ order: first, document: document(7, '{"shared":true}') }]);
+      await place(store, second);
+      const listed = await store.orders.list({ limit: 10 });
+      assert.deepEqual(
+        listed.map(({ fullAppData }) => fullAppData),
+        ['{"shared":true}', '{"shared":true}'],
+      );
+    },
+  },
+  {
+    name: 'a document that comes after its order is read with it from then on',
+    async run({ store }) {
+      await place(store, order(1, { appData: document(7, '').hash }));
+      assert.equal((await store.orders.get([order(1).uid]))[0]?.fullAppData, null);
+      await store.appData.put(document(7, '{"late":true}'));
+      assert.equal((await store.orders.get([order(1).uid]))[0]?.fullAppData, '{"late":true}');
+      assert.equal((await store.orders.get([order(1).uid]))[0]?.version, 1);
+    },
+  },
+];

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import type { Rule } from './harness.ts';
+import { ALICE, BOB, NOW, order, PLACED_AT, place, presignOrder, range } from './orders.ts';
+
+export const CAPS: readonly Rule[] = [
+  {
+    name: 'the cap counts the order itself, and tells limit and count when it is reached',
+    async run({ store }) {
+      for (const n of [1, 2]) {
+        assert.deepEqual(await store.orders.insert([{ order: order(n), cap: 2 }]), [{ status: 'inserted' }]);
+      }
+      assert.deepEqual(await store.orders.insert([{ order: order(3), cap: 2 }]), [
+        { status: 'capped', limit: 2, count: 2 },
+      ]);
+      assert.deepEqual(await store.orders.get([order(3).uid]), []);
+    },
+  },
+  {
+    name: 'a cap below what is there already tells the true count',
+    async run({ store }) {
+      await place(store, ...range(5).map((n) => order(n)));
+      assert.deepEqual(await store.orders.insert([{ order: order(9), cap: 2 }]), [
+        { status: 'capped', limit: 2, count: 5 },
+      ]);
+    },
+  },
+  {
+    name: 'a cap of 0 allows nothing',
+    async run({ store }) {
+      assert.deepEqual(await store.orders.insert([{ order: order(1), cap: 0 }]), [
+        { status: 'capped', limit: 0, count: 0 },
+      ]);
+    },
+  },
+  {
+    name: 'fifty concurrent inserts against a cap of 10 leave exactly 10',
+    async run({ store, writers }) {
+      const outcomes = await Promise.all(
+        range(50).map(async (n) => await writers[n % writers.length]?.orders.insert([{ order: order(n), cap: 10 }])),
+      );
+      const statuses = outcomes.map((outcome) => outcome?.[0]?.status);
+      assert.equal(statuses.filter((status) => status === 'inserted').length, 10);
+      assert.equal(statuses.filter((status) => status === 'capped').length, 40);
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 10, pending: 0 });
+      assert.equal((await store.orders.list({ owner: ALICE, limit: 100 })).length, 10);
+    },
+  },
+  {
+    name: 'owners do not share a cap',
+    async run({ store }) {
+      const outcomes = await store.orders.insert([
+        { order: order(1), cap: 1 },
+        { order: order(2, { owner: BOB }), cap: 1 },
+      ]);
+      assert.deepEqual(outcomes, [{ status: 'inserted' }, { status: 'inserted' }]);
+    },
+  },
+  {
+    name: 'the pending budget is separate from the open one',
+    async run({ store }) {
+      const outcomes = await store.orders.insert([
+        { order: presignOrder(1), cap: 1 },
+        { order: presignOrder(2), cap: 1 },
+        { order: order(3), cap: 1 },
+        { order: order(4), cap: 1 },
+      ]);
+      assert.deepEqual(
+        outcomes.map(({ status }) => status),
+        ['inserted', 'capped', 'inserted', 'capped'],
+      );
+    },
+  },
+  {
+    name: 'the budget decides, not the state',
+    async run({ store }) {
+      const unverified = order(1, { signingScheme: 'eip1271', budget: 'pending' });
+      await place(store, unverified);
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 0, pending: 1 });
+      assert.deepEqual(await store.orders.insert([{ order: presignOrder(2), cap: 1 }]), [
+        { status: 'capped', limit: 1, count: 1 },
+      ]);
+    },
+  },
+  {
+    name: 'an expired order counts no more, one at the end of its validity does',
+    async run({ store }) {
+      await place(store, order(1, { validTo: NOW + 60 }));
+      const insert = (n: number, now: number) =>
+        store.orders.insert([{ order: order(n, { creationDate: now * 1000, validTo: now + 60 }), cap: 1 }]);
+      assert.deepEqual(await insert(2, NOW + 60), [{ status: 'capped', limit: 1, count: 1 }]);
+      assert.deepEqual(await insert(3, NOW + 61), [{ status: 'inserted' }]);
+    },
+  },
+  {
+    name: 'the cap judges expiry in whole seconds of the creation date',
+    async run({ store }) {
+      await place(store, order(1, { validTo: NOW }));
+      const late = order(2, { creationDate: PLACED_AT + 999 });
+      assert.deepEqual(await store.orders.insert([{ order: late, cap: 1 }]), [
+        { status: 'capped', limit: 1, count: 1 },
+      ]);
+      const later = order(2, { creationDate: PLACED_AT + 1000 });
+      assert.deepEqual(await store.orders.insert([{ order: later, cap: 1 }]), [{ status: 'inserted' }]);
+    },
+  },
+  {
+    name: 'a cancelled order gives its place back',
+    async run({ store }) {
+      await place(store, order(1));
+      await store.orders.cancel({ uids: [order(1).uid], now: NOW, cancelledAt: PLACED_AT });
+      assert.deepEqual(await store.orders.insert([{ order: order(2), cap: 1 }]), [{ status: 'inserted' }]);
+    },
+  },
+  {
+    name: 'a replaced order frees its place for the one that replaces it',
+    async run({ store }) {
+      await place(store, order(1), order(2));
+      const replaces = order(1).uid;
+      assert.deepEqual(await store.orders.insert([{ order: order(3), cap: 2, replaces }]), [{ status: 'inserted' }]);
+      assert.deepEqual(await store.orders.insert([{ order: order(4), cap: 1, replaces: order(2).uid }]), [
+        { status: 'capped', limit: 1, count: 1 },
+      ]);
+      assert.equal((await store.orders.get([order(2).uid]))[0]?.state, 'open');
+    },
+  },
+  {
+    name: 'an order of another budget frees no place by being replaced',
+    async run({ store }) {
+      await place(store, order(1), order(2, { budget: 'pending' }));
+      const replacement = { order: order(3), cap: 1, replaces: order(2).uid };
+      assert.deepEqual(await store.orders.insert([replacement]), [{ status: 'capped', limit: 1, count: 1 }]);
+    },
+  },
+  {
+    name: 'orders without a cap count for those with one',
+    async run({ store }) {
+      await place(store, ...range(20).map((n) => order(n)));
+      const [outcome] = await store.orders.insert([{ order: order(50), cap: 20 }]);
+      assert.deepEqual(outcome, { status: 'capped', limit: 20, count: 20 });
+    },
+  },
+  {
+    name: 'counts are exact at any time, later and earlier',
+    async run({ store }) {
+      const validities = [0, 10, 20, 20, 30];
+      await place(
+        store,
+        ...validities.map((after, n) => order(n, { validTo: NOW + after })),
+        presignOrder(10, { validTo: NOW + 15 }),
+        presignOrder(11, { validTo: NOW + 25 }),
+      );
+      for (const [after, open, pending] of [
+        [31, 0, 0],
+        [30, 1, 0],
+        [21, 1, 1],
+        [20, 3, 1],
+        [15, 3, 2],
+        [0, 5, 2],
+      ] as const) {
+        assert.deepEqual(await store.orders.count(ALICE, NOW + after), { open, pending }, `${after} s later`);
+      }
+    },
+  },
+  {
+    name: 'counts are exact where thousands have expired and many are live',
+    async run({ store }) {
+      const expired = range(2500).map((n) => order(n, { validTo: NOW + 5 }));
+      const live = range(40).map((n) => order(5000 + n, { validTo: NOW + 50 }));
+      for (let start = 0; start < expired.length; start += 500)
+        await place(store, ...expired.slice(start, start + 500));
+      await place(store, ...live);
+      assert.deepEqual(await store.orders.count(ALICE, NOW + 5), { open: 2540, pending: 0 });
+      assert.deepEqual(await store.orders.count(ALICE, NOW + 6), { open: 40, pending: 0 });
+      assert.deepEqual(await store.orders.count(ALICE, NOW + 51), { open: 0, pending: 0 });
+    },
+  },
+  {
+    name: 'nobody has no orders',
+    async run({ store }) {
+      assert.deepEqual(await store.orders.count(BOB, NOW), { open: 0, pending: 0 });
+    },
+  },
+];

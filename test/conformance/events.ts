@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import type { StoredEvent } from 'intentbook';
+import type { Rule } from './harness.ts';
+import { ALICE, BOB, NOW, order, PLACED_AT, place, range } from './orders.ts';
+
+export const EVENTS: readonly Rule[] = [
+  {
+    name: 'an empty log has no last event',
+    async run({ store }) {
+      assert.equal(await store.events.last(), 0);
+      assert.deepEqual(await store.events.after(0, 10), []);
+    },
+  },
+  {
+    name: 'every insert and cancellation is in the log, in the order in which they happened',
+    async run({ store }) {
+      await place(store, order(2), order(1, { owner: BOB, creationDate: PLACED_AT - 5 }));
+      await store.orders.cancel({ uids: [order(2).uid], now: NOW, cancelledAt: PLACED_AT + 1 });
+      assert.deepEqual(await store.events.after(0, 10), [
+        { id: 1, type: 'created', uid: order(2).uid, owner: ALICE, at: PLACED_AT },
+        { id: 2, type: 'created', uid: order(1, { owner: BOB }).uid, owner: BOB, at: PLACED_AT - 5 },
+        { id: 3, type: 'cancelled', uid: order(2).uid, owner: ALICE, at: PLACED_AT + 1 },
+      ]);
+      assert.equal(await store.events.last(), 3);
+    },
+  },
+  {
+    name: 'the log is read on from any id, so many at a time',
+    async run({ store }) {
+      await place(store, ...range(25).map((n) => order(n)));
+      const all = await store.events.after(0, 100);
+      assert.equal(all.length, 25);
+      const paged: StoredEvent[] = [];
+      for (;;) {
+        const page = await store.events.after(paged.at(-1)?.id ?? 0, 10);
+        if (page.length === 0) break;
+        paged.push(...page);
+      }
+      assert.deepEqual(paged, all);
+      assert.deepEqual(await store.events.after(await store.events.last(), 10), []);
+      assert.deepEqual(await store.events.after(1_000_000, 10), []);
+      assert.deepEqual(await store.events.after(0, 0), []);
+    },
+  },
+  {
+    name: 'a reader that follows the log while many write misses nothing and sees ids ascend',
+    async run({ store, writers }) {
+      const writing = Promise.all(
+        range(60).map(async (n) => await writers[n % writers.length]?.orders.insert([{ order: order(n) }])),
+      );
+      let done = false;
+      const finished = writing.finally(() => {
+        done = true;
+      });
+      const seen: StoredEvent[] = [];
+      for (let quiet = false; !quiet; ) {
+        quiet = done;
+        seen.push(...(await store.events.after(seen.at(-1)?.id ?? 0, 7)));
+        if (seen.at(-1)?.id !== (await store.events.last())) quiet = false;
+      }
+      await finished;
+      assert.deepEqual(
+        seen.map(({ id }) => id),
+        seen.map(({ id }) => id).sort((a, b) => a - b),
+      );
+      assert.deepEqual(
+        seen.map(({ uid }) => uid).sort(),
+        range(60).map((n) => order(n).uid),
+      );
+    },
+  },
+  {
+    name: 'what was refused is not in the log',
+    async run({ store }) {
+      await place(store, order(1));
+      await store.orders.insert([{ order: order(1) }, { order: order(2), cap: 1 }]);
+      await store.orders.cancel({ uids: [order(1).uid, order(2).uid], now: NOW, cancelledAt: PLACED_AT });
+      assert.equal(await store.events.last(), 1);
+    },
+  },
+  {
+    name: 'watching can be stopped',
+    async run({ store }) {
+      const stop = store.events.watch(() => {});
+      stop();
+      stop();
+    },
+  },
+];

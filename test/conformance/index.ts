@@ -1,0 +1,43 @@
+import { APP_DATA } from './app-data.ts';
+import { CANCEL } from './cancel.ts';
+import { CAPS } from './caps.ts';
+import { EVENTS } from './events.ts';
+import type { ConformanceCase, Rule, StoreHarness } from './harness.ts';
+import { caseOf } from './harness.ts';
+import { INSERT } from './insert.ts';
+import { LIST } from './list.ts';
+import { OPENING } from './opening.ts';
+import { READ } from './read.ts';
+import { REPLACE } from './replace.ts';
+
+export type { ConformanceCase, Storage, StoreHarness } from './harness.ts';
+
+const GROUPS: Readonly<Record<string, readonly Rule[]>> = {
+  opening: OPENING,
+  insert: INSERT,
+  caps: CAPS,
+  replace: REPLACE,
+  read: READ,
+  list: LIST,
+  cancel: CANCEL,
+  'app data': APP_DATA,
+  events: EVENTS,
+};
+
+/**
+ * The contract of a store, as cases for any test runner. A store that passes them all can carry a book.
+ *
+ * @example
+ * for (const { group, name, skip, run } of storeConformance(harness)) {
+ *   test(`${group}: ${name}`, { skip }, run); // node:test prints why a case is skipped
+ * }
+ *
+ * @throws TypeError when an exception names no case.
+ */
+export function storeConformance(harness: StoreHarness): ConformanceCase[] {
+  const cases = Object.entries(GROUPS).flatMap(([group, rules]) => rules.map((rule) => caseOf(harness, group, rule)));
+  for (const name of Object.keys(harness.exceptions ?? {})) {
+    if (!cases.some((each) => each.name === name)) throw new TypeError(`exceptions: there is no case "${name}"`);
+  }
+  return cases;
+}

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import type { Rule } from './harness.ts';
+import { ALICE, document, NOW, order, place, presignOrder, range, uid } from './orders.ts';
+
+export const INSERT: readonly Rule[] = [
+  {
+    name: 'an inserted order is there, untouched',
+    async run({ store }) {
+      const placed = order(1);
+      assert.deepEqual(await store.orders.insert([{ order: placed }]), [{ status: 'inserted' }]);
+      assert.deepEqual(await store.orders.get([placed.uid]), [
+        {
+          uid: placed.uid,
+          body: placed.body,
+          version: 1,
+          creationDate: placed.creationDate,
+          validTo: placed.validTo,
+          state: 'open',
+          invalidated: false,
+          executedSellAmount: '0',
+          executedBuyAmount: '0',
+          executedFeeAmount: '0',
+          executedFee: '0',
+          executedFeeToken: null,
+          fullAppData: null,
+        },
+      ]);
+    },
+  },
+  {
+    name: 'a UID that is known is a duplicate, and changes nothing',
+    async run({ store }) {
+      await place(store, order(1));
+      const before = await store.orders.get([order(1).uid]);
+      const again = { order: order(1, { body: '{"other":true}' }), document: document(0, 'late') };
+      assert.deepEqual(await store.orders.insert([again]), [{ status: 'duplicate' }]);
+      assert.deepEqual(await store.orders.get([order(1).uid]), before);
+      assert.equal(await store.appData.get(document(0, '').hash), undefined);
+      assert.equal(await store.events.last(), 1);
+    },
+  },
+  {
+    name: 'a cancelled order stays a duplicate',
+    async run({ store }) {
+      await place(store, order(1));
+      await store.orders.cancel({ uids: [order(1).uid], now: NOW, cancelledAt: NOW * 1000 });
+      assert.deepEqual(await store.orders.insert([{ order: order(1) }]), [{ status: 'duplicate' }]);
+    },
+  },
+  {
+    name: 'being a duplicate outweighs being unable to replace, and that being over the cap',
+    async run({ store }) {
+      await place(store, order(1));
+      const replaces = uid(99);
+      assert.deepEqual(await store.orders.insert([{ order: order(1), replaces, cap: 0 }]), [{ status: 'duplicate' }]);
+      assert.deepEqual(await store.orders.insert([{ order: order(2), replaces, cap: 0 }]), [
+        { status: 'irreplaceable', reason: 'missing' },
+      ]);
+    },
+  },
+  {
+    name: 'a batch answers for each order in its place, and one that fails leaves the others alone',
+    async run({ store }) {
+      await place(store, order(1));
+      const outcomes = await store.orders.insert([
+        { order: order(2) },
+        { order: order(1) },
+        { order: order(3), cap: 2 },
+        { order: order(4), replaces: uid(99) },
+        { order: order(5) },
+        { order: order(5) },
+      ]);
+      assert.deepEqual(outcomes, [
+        { status: 'inserted' },
+        { status: 'duplicate' },
+        { status: 'capped', limit: 2, count: 2 },
+        { status: 'irreplaceable', reason: 'missing' },
+        { status: 'inserted' },
+        { status: 'duplicate' },
+      ]);
+      assert.deepEqual(
+        (await store.events.after(0, 10)).map((event) => event.uid),
+        [order(1).uid, order(2).uid, order(5).uid],
+      );
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 3, pending: 0 });
+    },
+  },
+  {
+    name: 'a batch of nothing is nothing',
+    async run({ store }) {
+      assert.deepEqual(await store.orders.insert([]), []);
+      assert.equal(await store.events.last(), 0);
+    },
+  },
+  {
+    name: 'a large batch is inserted whole',
+    async run({ store }) {
+      const outcomes = await store.orders.insert(range(700).map((n) => ({ order: order(n) })));
+      assert.ok(outcomes.every(({ status }) => status === 'inserted'));
+      assert.equal((await store.orders.get(range(700).map((n) => order(n).uid))).length, 700);
+    },
+  },
+  {
+    name: 'of many concurrent inserts of one order exactly one wins',
+    async run({ writers }) {
+      const outcomes = await Promise.all(
+        range(30).map((n) => writers[n % writers.length]?.orders.insert([{ order: order(1) }])),
+      );
+      const inserted = outcomes.filter((outcome) => outcome?.[0]?.status === 'inserted');
+      assert.equal(inserted.length, 1);
+      assert.equal(await writers[0]?.events.last(), 1);
+    },
+  },
+  {
+    name: 'an order that waits for its presignature is stored as such',
+    async run({ store }) {
+      await place(store, presignOrder(1));
+      assert.equal((await store.orders.get([presignOrder(1).uid]))[0]?.state, 'presignaturePending');
+    },
+  },
+  {
+    name: 'a transaction is refused by a store that cannot join one',
+    skip: ({ hostTransaction }) => (hostTransaction ? 'traits.hostTransaction is true: it can' : undefined),
+    async run({ store }) {
+      await assert.rejects(store.orders.insert([{ order: order(1) }], { transaction: {} }), { code: 'Unsupported' });
+      assert.deepEqual(await store.orders.get([order(1).uid]), []);
+    },
+  },
+  {
+    name: 'an insert that joined a transaction of the host is committed with it',
+    skip: ({ hostTransaction }) => (hostTransaction ? undefined : 'traits.hostTransaction is false'),
+    async run({ store, storage }) {
+      await storage.transact?.(async (transaction) => {
+        const outcomes = await store.orders.insert([{ order: order(1) }, { order: order(1) }], { transaction });
+        assert.deepEqual(outcomes, [{ status: 'inserted' }, { status: 'duplicate' }]);
+      });
+      assert.equal((await store.orders.get([order(1).uid])).length, 1);
+      assert.equal((await store.events.after(0, 10)).length, 1);
+    },
+  },
+  {
+    name: 'an insert that joined a transaction of the host is undone with it',
+    skip: ({ hostTransaction }) => (hostTransaction ? undefined : 'traits.hostTransaction is false'),
+    async run({ store, storage }) {
+      await place(store, order(7));
+      const undone = storage.transact?.(async (transaction) => {
+        const replaces = order(7).uid;
+        await store.orders.insert([{ order: order(1), document: document(1, '{}'), replaces }], { transaction });
+        throw new Error('the host thinks better of it');
+      });
+      await assert.rejects(undone ?? Promise.resolve(), /thinks better/);
+      assert.deepEqual(await store.orders.get([order(1).uid]), []);
+      assert.equal((await store.orders.get([order(7).uid]))[0]?.state, 'open');
+      assert.equal(await store.appData.get(document(1, '').hash), undefined);
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 1, pending: 0 });
+      assert.equal(await store.events.last(), 1);
+    },
+  },
+  {
+    name: 'events of a transaction of the host are not shown before it is committed',
+    skip: ({ hostTransaction }) => (hostTransaction ? undefined : 'traits.hostTransaction is false'),
+    async run({ store, storage }) {
+      await place(store, order(1));
+      await storage.transact?.(async (transaction) => {
+        await store.orders.insert([{ order: order(2) }], { transaction });
+        await store.orders.insert([{ order: order(3) }], { transaction });
+        assert.equal(await store.events.last(), 1);
+        assert.equal((await store.events.after(0, 10)).length, 1);
+      });
+      assert.deepEqual(
+        (await store.events.after(0, 10)).map((event) => event.uid),
+        [1, 2, 3].map((n) => order(n).uid),
+      );
+    },
+  },
+];

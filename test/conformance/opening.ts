@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import type { Domain, Store } from 'intentbook';
+import { StoreError } from 'intentbook';
+import type { Rule } from './harness.ts';
+import { DOMAIN } from './harness.ts';
+import { ALICE, document, NOW, order, PLACED_AT, place, range } from './orders.ts';
+
+const OTHER_CHAIN: Domain = { ...DOMAIN, chainId: 1 };
+const OTHER_CONTRACT: Domain = { ...DOMAIN, settlementContract: `0x${'11'.repeat(20)}` };
+
+const CALLS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
+  check: (store) => store.check(),
+  'orders.insert': (store) => store.orders.insert([{ order: order(1) }]),
+  'orders.get': (store) => store.orders.get([order(1).uid]),
+  'orders.list': (store) => store.orders.list({ limit: 1 }),
+  'orders.cancel': (store) => store.orders.cancel({ uids: [order(1).uid], now: NOW, cancelledAt: PLACED_AT }),
+  'orders.count': (store) => store.orders.count(ALICE, NOW),
+  'appData.put': (store) => store.appData.put(document(1, '{}')),
+  'appData.get': (store) => store.appData.get(document(1, '').hash),
+  'events.last': (store) => store.events.last(),
+  'events.after': (store) => store.events.after(0, 1),
+};
+
+async function assertClosed(store: Store): Promise<void> {
+  for (const [name, call] of Object.entries(CALLS)) {
+    await assert.rejects(call(store), (error) => error instanceof StoreError && error.code === 'Closed', name);
+  }
+}
+
+export const OPENING: readonly Rule[] = [
+  {
+    name: 'an open store can be checked',
+    async run({ store }) {
+      await store.check();
+    },
+  },
+  {
+    name: 'a store that was never opened answers nothing',
+    async run({ store, storage }) {
+      await store.close();
+      await assertClosed(storage.connect());
+    },
+  },
+  {
+    name: 'a closed store answers nothing',
+    async run({ store }) {
+      await place(store, order(1));
+      await store.close();
+      await assertClosed(store);
+    },
+  },
+  {
+    name: 'closing twice, or what was never opened, does nothing',
+    async run({ store, storage }) {
+      await store.close();
+      await store.close();
+      await storage.connect().close();
+    },
+  },
+  {
+    name: 'what was written before a store was closed is there when it is opened again',
+    async run({ store, open }) {
+      const inserts = range(5).map((n) => ({
+        order: order(n, { appData: document(n, '').hash, creationDate: PLACED_AT + n }),
+        document: document(n, `{"n":${n}}`),
+      }));
+      await store.orders.insert(inserts);
+      await store.orders.cancel({ uids: [order(3).uid], now: NOW, cancelledAt: PLACED_AT });
+      const look = async (seen: Store) => ({
+        listed: await seen.orders.list({ limit: 100 }),
+        open: await seen.orders.list({ status: { is: 'open', now: NOW }, limit: 100 }),
+        counts: await seen.orders.count(ALICE, NOW),
+        events: await seen.events.after(0, 100),
+        document: await seen.appData.get(document(3, '').hash),
+      });
+      const before = await look(store);
+      assert.equal(before.listed.length, 5);
+      await store.close();
+      const again = await open();
+      assert.deepEqual(await look(again), before);
+      assert.deepEqual(await again.orders.insert([{ order: order(4) }]), [{ status: 'duplicate' }]);
+      await place(again, order(9));
+      assert.equal(await again.events.last(), 7);
+    },
+  },
+  {
+    name: 'the same store can be opened again after it was closed',
+    async run({ store, storage }) {
+      await place(store, order(1));
+      await store.close();
+      const again = storage.connect();
+      for (let i = 0; i < 3; i++) {
+        await again.open({ domain: DOMAIN, clock: { now: () => PLACED_AT, after: () => () => {} } });
+        assert.equal((await again.orders.get([order(1).uid])).length, 1);
+        await again.close();
+      }
+    },
+  },
+  {
+    name: 'a store of one domain is refused to another, naming both, and is unharmed',
+    async run({ store, open }) {
+      await place(store, order(1));
+      await store.close();
+      for (const other of [OTHER_CHAIN, OTHER_CONTRACT]) {
+        await assert.rejects(open(other), (error) => {
+          assert.ok(error instanceof StoreError);
+          assert.equal(error.code, 'DomainMismatch');
+          for (const { chainId, settlementContract } of [DOMAIN, other]) {
+            assert.match(error.message, new RegExp(`${chainId}.*${settlementContract}`));
+          }
+          return true;
+        });
+      }
+      assert.equal((await (await open()).orders.get([order(1).uid])).length, 1);
+    },
+  },
+  {
+    name: 'an empty store belongs to the domain it was made for all the same',
+    async run({ store, open }) {
+      await store.close();
+      await assert.rejects(open(OTHER_CHAIN), { code: 'DomainMismatch' });
+    },
+  },
+  {
+    name: 'a second live writer is refused, and the first goes on',
+    skip: ({ writers }) => (writers === 'many' ? 'traits.writers is "many": it takes several' : undefined),
+    async run({ store, storage, open }) {
+      const second = storage.connect();
+      await assert.rejects(
+        second.open({ domain: DOMAIN, clock: { now: () => Date.now(), after: () => () => {} } }),
+        (error) => error instanceof StoreError && error.code === 'WriterActive',
+      );
+      await place(store, order(1));
+      await store.close();
+      const next = await open();
+      assert.equal((await next.orders.get([order(1).uid])).length, 1);
+      await place(next, order(2));
+    },
+  },
+  {
+    name: 'several stores over one storage see what each has written',
+    skip: ({ writers }) => (writers === 'single' ? 'traits.writers is "single": there is one' : undefined),
+    async run({ writers }) {
+      for (const [n, writer] of writers.entries()) await place(writer, order(n));
+      for (const writer of writers) {
+        assert.equal((await writer.orders.list({ limit: 10 })).length, writers.length);
+        assert.equal((await writer.events.after(0, 10)).length, writers.length);
+        assert.deepEqual(await writer.orders.count(ALICE, NOW), { open: writers.length, pending: 0 });
+      }
+    },
+  },
+];

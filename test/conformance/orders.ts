@@ -1,0 +1,68 @@
+import type { Address, Hex, NewDocument, NewOrder, Store } from 'intentbook';
+
+/** When the orders of the suite are placed, in milliseconds, and in the seconds that validity counts. */
+export const PLACED_AT = 1_700_000_000_000;
+export const NOW = PLACED_AT / 1000;
+
+export const ALICE = address(0xa11ce);
+export const BOB = address(0xb0b);
+export const WETH = address(0xe7);
+export const USDC = address(0xc0);
+export const DAI = address(0xda1);
+
+/** The hash under which orders are inserted whose document the suite does not care for. */
+export const NO_DOCUMENT = word(0);
+
+export function address(n: number): Address {
+  return `0x${n.toString(16).padStart(40, '0')}`;
+}
+
+export function word(n: number): Hex {
+  return `0x${n.toString(16).padStart(64, '0')}`;
+}
+
+/** A UID whose digest is `n`, so that UIDs are sorted as their numbers are. */
+export function uid(n: number, owner: Address = ALICE, validTo = 0): Hex {
+  return `${word(n)}${owner.slice(2)}${validTo.toString(16).padStart(8, '0')}`;
+}
+
+/** An open order of Alice, valid for an hour. Orders with different numbers are different orders. */
+export function order(n: number, changes: Partial<NewOrder> = {}): NewOrder {
+  const owner = changes.owner ?? ALICE;
+  const validTo = changes.validTo ?? NOW + 3600;
+  return {
+    uid: uid(n, owner, validTo),
+    owner,
+    creationDate: PLACED_AT,
+    sellToken: WETH,
+    buyToken: USDC,
+    signingScheme: 'eip712',
+    validTo,
+    state: 'open',
+    budget: 'open',
+    appData: NO_DOCUMENT,
+    body: JSON.stringify({ sellAmount: String(n), kind: 'sell' }),
+    ...changes,
+  };
+}
+
+/** An order that waits for its owner to sign on chain. */
+export function presignOrder(n: number, changes: Partial<NewOrder> = {}): NewOrder {
+  return order(n, { signingScheme: 'presign', state: 'presignaturePending', budget: 'pending', ...changes });
+}
+
+export function document(n: number, text: string): NewDocument {
+  return { hash: word(n), document: text };
+}
+
+/** Inserts orders that the case takes for granted. */
+export async function place(store: Store, ...orders: NewOrder[]): Promise<void> {
+  const outcomes = await store.orders.insert(orders.map((each) => ({ order: each })));
+  const refused = outcomes.find(({ status }) => status !== 'inserted');
+  if (refused !== undefined) throw new Error(`the suite's own order was not inserted: ${refused.status}`);
+}
+
+/** Numbers from 0 on. */
+export function range(length: number): number[] {
+  return Array.from({ length }, (_, i) => i);
+}

@@ -1,0 +1,52 @@
+import type { Clock } from 'intentbook';
+
+/** A clock that stands still until it is told to move. */
+export interface ManualClock extends Clock {
+  /** Moves on by `ms` and runs what has become due on the way, in its order, each at its own time. */
+  advance(ms: number): void;
+  /** Sets the time, backwards too, and runs nothing. */
+  set(now: number): void;
+  /** How many tasks wait. */
+  readonly pending: number;
+}
+
+interface Task {
+  readonly due: number;
+  readonly run: () => void;
+}
+
+/** @param start milliseconds since 1970; 14 November 2023 unless given. */
+export function manualClock(start = 1_700_000_000_000): ManualClock {
+  let now = start;
+  const tasks = new Set<Task>();
+
+  const nextUntil = (end: number): Task | undefined => {
+    let next: Task | undefined;
+    for (const task of tasks) if (task.due <= end && (next === undefined || task.due < next.due)) next = task;
+    return next;
+  };
+
+  return {
+    now: () => now,
+    after(ms, run) {
+      const task = { due: now + ms, run };
+      tasks.add(task);
+      return () => void tasks.delete(task);
+    },
+    advance(ms) {
+      const end = now + ms;
+      for (let task = nextUntil(end); task !== undefined; task = nextUntil(end)) {
+        tasks.delete(task);
+        now = Math.max(now, task.due);
+        task.run();
+      }
+      now = end;
+    },
+    set(time) {
+      now = time;
+    },
+    get pending() {
+      return tasks.size;
+    },
+  };
+}
