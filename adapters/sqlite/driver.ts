@@ -1,0 +1,67 @@
+import { StoreError } from 'intentbook';
+
+/** What this store asks of a database handle: the part of better-sqlite3's `Database` that it uses. */
+export interface SqliteDatabase {
+  readonly name: string;
+  readonly open: boolean;
+  readonly memory: boolean;
+  readonly inTransaction: boolean;
+  prepare(sql: string): SqliteStatement;
+  exec(sql: string): unknown;
+  pragma(pragma: string, options?: { simple?: boolean }): unknown;
+  close(): unknown;
+}
+
+/** A prepared statement of better-sqlite3. */
+export interface SqliteStatement {
+  run(...parameters: unknown[]): { changes: number };
+  get(...parameters: unknown[]): unknown;
+  all(...parameters: unknown[]): unknown[];
+  raw(on?: boolean): SqliteStatement;
+  pluck(on?: boolean): SqliteStatement;
+  safeIntegers(on?: boolean): SqliteStatement;
+}
+
+/** Opens a file through better-sqlite3, which is loaded when it is first needed only. */
+export async function openDatabase(path: string, busyTimeout: number): Promise<SqliteDatabase> {
+  const driver = await import('better-sqlite3').catch((cause: unknown) => {
+    throw new StoreError('Unavailable', 'sqliteStore needs the package better-sqlite3; install it beside intentbook', {
+      cause,
+    });
+  });
+  try {
+    return new driver.default(path, { timeout: busyTimeout });
+  } catch (cause) {
+    throw fault(`open the file "${path}"`, cause);
+  }
+}
+
+/** What the driver's error codes mean to whoever runs the book. The first that the code starts with is taken. */
+const MEANINGS: readonly (readonly [code: string, meaning: string])[] = [
+  ['SQLITE_BUSY', 'another process holds its lock'],
+  ['SQLITE_CANTOPEN', 'the file cannot be opened'],
+  ['SQLITE_CONSTRAINT', 'a value does not fit the schema'],
+  ['SQLITE_CORRUPT', 'the file is damaged'],
+  ['SQLITE_FULL', 'the disk is full'],
+  ['SQLITE_IOERR', 'the disk failed'],
+  ['SQLITE_NOTADB', 'the file is not an SQLite database'],
+  ['SQLITE_PERM', 'access is denied'],
+  ['SQLITE_READONLY', 'the file cannot be written to'],
+];
+
+/** Makes of whatever the driver threw the one kind of error that a store throws. It carries no SQL. */
+export function fault(doing: string, cause: unknown): StoreError {
+  if (cause instanceof StoreError) return cause;
+  return new StoreError('Unavailable', `the SQLite store cannot ${doing}: ${meaning(cause)}`, { cause });
+}
+
+function meaning(cause: unknown): string {
+  if (!(cause instanceof Error)) return 'the driver failed';
+  const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined;
+  if (code === undefined) {
+    // Not SQLite's, but of the driver itself, about its own use: a missing directory, a closed or busy handle.
+    return cause.message;
+  }
+  const known = MEANINGS.find(([prefix]) => code.startsWith(prefix));
+  return known === undefined ? code : `${known[1]} (${code})`;
+}

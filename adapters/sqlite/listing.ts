@@ -1,0 +1,78 @@
+import type { OrderQuery, StoredOrder } from 'intentbook';
+import type { SqliteStatement } from './driver.ts';
+import type { OrderRow } from './rows.ts';
+import { orderColumns, readOrder, STATES, toBytes } from './rows.ts';
+import type { Session } from './session.ts';
+
+/** A paged query: its text, and what is bound to it. */
+export interface ListingSql {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+}
+
+/** Lists orders, newest first. Statements are kept: there is one for each combination of filters. */
+export function listingOf({ prefix, prepare, read }: Session): (query: OrderQuery) => StoredOrder[] {
+  const statements = new Map<string, SqliteStatement>();
+  return (query) => {
+    const { sql, parameters } = listingSql(prefix, query);
+    return read('list orders', () => {
+      let statement = statements.get(sql);
+      if (statement === undefined) {
+        statement = prepare(sql).raw();
+        statements.set(sql, statement);
+      }
+      return (statement.all(...parameters) as OrderRow[]).map(readOrder); // the columns selected
+    });
+  };
+}
+
+/**
+ * Writes the query of a listing. It walks one index in the listing's own order, from the cursor on, and stops at the
+ * end of the page, so that nothing is sorted and what the cursor has passed costs nothing. The index is named, so that
+ * statistics that a host has gathered cannot change it.
+ */
+export function listingSql(prefix: string, query: OrderQuery): ListingSql {
+  const { owner, sellToken, buyToken, status, after, offset, limit } = query;
+  const conditions: string[] = [];
+  const parameters: unknown[] = [];
+  const where = (condition: string, ...values: unknown[]) => {
+    conditions.push(condition);
+    parameters.push(...values);
+  };
+
+  if (owner !== undefined) where('o.owner = ?', toBytes(owner));
+  if (sellToken !== undefined) where('o.sell_token = ?', toBytes(sellToken));
+  if (buyToken !== undefined) where('o.buy_token = ?', toBytes(buyToken));
+  if (status !== undefined) where(...statusCondition(status));
+  if (after !== undefined) where('(o.created, o.uid) < (?, ?)', after.creationDate, toBytes(after.uid));
+
+  const sql =
+    `SELECT ${orderColumns(prefix)} FROM ${prefix}orders o INDEXED BY ${prefix}${listingIndex(query)}` +
+    `${conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`}` +
+    ` ORDER BY o.created DESC, o.uid DESC LIMIT ?${offset === undefined ? '' : ' OFFSET ?'}`;
+  return { sql, parameters: [...parameters, limit, ...(offset === undefined ? [] : [offset])] };
+}
+
+/** The narrowest index that has the listing's order. Those of live orders do not grow with the past. */
+function listingIndex({ owner, sellToken, buyToken, status }: OrderQuery): string {
+  const live = status?.is === 'open' || status?.is === 'presignaturePending';
+  const kind = live ? 'orders_live' : 'orders';
+  if (owner !== undefined) return `${kind}_owner`;
+  if (live && sellToken !== undefined && buyToken !== undefined) return 'orders_live_pair';
+  if (sellToken !== undefined) return `${kind}_sell`;
+  if (buyToken !== undefined) return `${kind}_buy`;
+  return `${kind}_newest`;
+}
+
+function statusCondition({ is, now }: NonNullable<OrderQuery['status']>): [string, ...unknown[]] {
+  switch (is) {
+    case 'open':
+    case 'presignaturePending':
+      return [`o.live = 1 AND o.state = ${STATES.indexOf(is)} AND o.valid_to >= ?`, now];
+    case 'expired':
+      return ['o.state < 2 AND o.valid_to < ?', now];
+    case 'cancelled':
+    case 'fulfilled':
+      return [`o.state = ${STATES.indexOf(is)}`];
+  }
+}

@@ -1,0 +1,165 @@
+import type {
+  CancelOutcome,
+  CancelRefusal,
+  CancelRequest,
+  Hex,
+  InsertOptions,
+  InsertOutcome,
+  NewOrder,
+  OrderInsert,
+  StoredOrder,
+} from 'intentbook';
+import { judgeCancellation } from 'intentbook/adapter';
+import type { Documents } from './app-data.ts';
+import type { SqliteStatement } from './driver.ts';
+import type { Events } from './events.ts';
+import type { Owners } from './owners.ts';
+import type { OrderRow } from './rows.ts';
+import { BUDGETS, orderColumns, readOrder, SCHEMES, STATES, toBytes } from './rows.ts';
+import type { Session } from './session.ts';
+
+export interface Orders {
+  insert(inserts: readonly OrderInsert[], options?: InsertOptions): InsertOutcome[];
+  get(uids: readonly Hex[]): StoredOrder[];
+  cancel(request: CancelRequest): CancelOutcome;
+}
+
+/** What judging and changing an order takes, without its text. */
+interface Found {
+  readonly id: number;
+  readonly uid: Buffer;
+  readonly owner: Buffer;
+  readonly state: (typeof STATES)[number];
+  readonly validTo: number;
+  readonly signingScheme: (typeof SCHEMES)[number];
+  readonly budget: (typeof BUDGETS)[number];
+}
+
+type FoundRow = readonly [id: number, owner: Buffer, state: number, validTo: number, scheme: number, budget: number];
+
+export function ordersOf(session: Session, owners: Owners, documents: Documents, events: Events): Orders {
+  const { prefix: p, prepare, read, write, join } = session;
+  const known = prepare(`SELECT 1 FROM ${p}orders WHERE uid = ?`).pluck();
+  const find = prepare(`SELECT id, owner, state, valid_to, signing_scheme, budget FROM ${p}orders WHERE uid = ?`).raw();
+  const insertRow = prepare(
+    `INSERT INTO ${p}orders (uid, owner, sell_token, buy_token, created, valid_to, signing_scheme, state, budget, ` +
+      'live, app_data, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)',
+  );
+  const cancelRow = prepare(
+    `UPDATE ${p}orders SET state = ${STATES.indexOf('cancelled')}, live = 0, invalidated = 1, ` +
+      'version = version + 1 WHERE id = ?',
+  );
+  const selects = BATCHES.map((size) => ({ size, statement: selectMany(session, size) }));
+
+  function findOrder(hex: Hex): Found | undefined {
+    const uid = toBytes(hex);
+    const row = find.get(uid) as FoundRow | undefined; // the columns selected
+    if (row === undefined) return undefined;
+    const [id, owner, state, validTo, scheme, budget] = row;
+    return {
+      ...{ id, uid, owner, validTo },
+      // The table checks the ranges.
+      state: STATES[state] as Found['state'],
+      signingScheme: SCHEMES[scheme] as Found['signingScheme'],
+      budget: BUDGETS[budget] as Found['budget'],
+    };
+  }
+
+  function cancelOne({ id, uid, owner, budget }: Found, at: number): void {
+    cancelRow.run(id);
+    owners.remove(owner, budget);
+    events.record('cancelled', uid, owner, at);
+  }
+
+  function insertOne({ order, document, cap, replaces }: OrderInsert): InsertOutcome {
+    const now = Math.floor(order.creationDate / 1000);
+    const uid = toBytes(order.uid);
+    const owner = toBytes(order.owner);
+    if (known.get(uid) !== undefined) return { status: 'duplicate' };
+    const replaced = replaces === undefined ? undefined : findOrder(replaces);
+    if (replaces !== undefined) {
+      const reason = judgeCancellation(replaced, now);
+      if (reason !== undefined) return { status: 'irreplaceable', reason };
+    }
+    if (cap !== undefined) {
+      const freed = replaced?.budget === order.budget ? 1 : 0;
+      const used = owners.count(owner, order.budget, now) - freed;
+      if (used >= cap) return { status: 'capped', limit: cap, count: used };
+    }
+
+    if (replaced !== undefined) cancelOne(replaced, order.creationDate);
+    insertRow.run(...newRow(order, uid, owner));
+    owners.add(owner, order.budget);
+    if (document !== undefined) documents.keep(document);
+    events.record('created', uid, owner, order.creationDate);
+    return { status: 'inserted' };
+  }
+
+  return {
+    insert(inserts, options) {
+      const transaction = options?.transaction;
+      const work = () => inserts.map(insertOne);
+      if (transaction === undefined) return write('insert orders', work);
+      return join('insert orders', transaction, () => {
+        events.hold();
+        return work();
+      });
+    },
+
+    get: (uids) =>
+      read('read orders', () => {
+        const unique = [...new Set(uids)];
+        const orders: StoredOrder[] = [];
+        for (let start = 0; start < unique.length; start += LARGEST_BATCH) {
+          const batch = unique.slice(start, start + LARGEST_BATCH).map(toBytes);
+          const select = selects.find(({ size }) => size >= batch.length);
+          if (select === undefined) break; // no batch is larger than the largest
+          while (batch.length < select.size) batch.push(batch[0] as Buffer); // the first of some
+          for (const row of select.statement.all(...batch)) orders.push(readOrder(row as OrderRow)); // as selected
+        }
+        return orders;
+      }),
+
+    cancel: ({ uids, now, cancelledAt }) =>
+      write('cancel orders', () => {
+        const found: Found[] = [];
+        let refused: CancelOutcome | undefined;
+        for (const uid of new Set(uids)) {
+          const order = findOrder(uid);
+          const reason: CancelRefusal | undefined = judgeCancellation(order, now);
+          // A missing order outweighs what may be wrong with those before it.
+          if (order === undefined) return { status: 'refused', uid, reason: 'missing' };
+          if (reason !== undefined) refused ??= { status: 'refused', uid, reason };
+          found.push(order);
+        }
+        if (refused !== undefined) return refused;
+        for (const order of found) cancelOne(order, cancelledAt);
+        return { status: 'cancelled' };
+      }),
+  };
+}
+
+/** Batches are filled up to one of these sizes with repetitions, which cost nothing, so that few statements serve all. */
+const BATCHES = [1, 16, 128] as const;
+const LARGEST_BATCH = 128;
+
+function selectMany({ prefix, prepare }: Session, size: number): SqliteStatement {
+  const places = Array.from({ length: size }, () => '?').join(', ');
+  return prepare(`SELECT ${orderColumns(prefix)} FROM ${prefix}orders o WHERE o.uid IN (${places})`).raw();
+}
+
+function newRow(order: NewOrder, uid: Buffer, owner: Buffer): unknown[] {
+  return [
+    uid,
+    owner,
+    toBytes(order.sellToken),
+    toBytes(order.buyToken),
+    order.creationDate,
+    order.validTo,
+    SCHEMES.indexOf(order.signingScheme),
+    STATES.indexOf(order.state),
+    BUDGETS.indexOf(order.budget),
+    toBytes(order.appData),
+    order.body,
+  ];
+}

@@ -1,0 +1,96 @@
+/** One step of the schema, as SQL. Names start with the prefix, which has been checked. */
+export type Migration = (prefix: string) => string;
+
+/**
+ * What every version of the schema has, in this shape: whose store it is, which version, and who writes. It is read
+ * before anything else is known of the file, so it never changes.
+ */
+export const FOUNDATION: Migration = (p) => `
+  CREATE TABLE ${p}meta (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    schema_version INTEGER NOT NULL,
+    chain_id INTEGER NOT NULL,
+    settlement_contract BLOB NOT NULL CHECK (length(settlement_contract) = 20)
+  ) STRICT;
+
+  CREATE TABLE ${p}lease (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    token TEXT NOT NULL,
+    host TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    started TEXT,
+    expires INTEGER NOT NULL
+  ) STRICT;
+`;
+
+/**
+ * Orders stand in the order of their arrival: their rows are long, and only the index of UIDs is random. Codes of
+ * state, scheme and budget are in rows.ts.
+ *
+ * `live` is 1 for an order that is open or waits for its presignature, by what is known without a clock. Whatever hangs
+ * on time judges \`valid_to\` besides; whoever clears \`live\` of expired orders must see to reads of an earlier time.
+ *
+ * Executed totals are decimal text: they are not bounded by 2^256, and reads hand them out as they are.
+ */
+const createBook: Migration = (p) => `
+  CREATE TABLE ${p}orders (
+    id INTEGER PRIMARY KEY,
+    uid BLOB NOT NULL CHECK (length(uid) = 56),
+    owner BLOB NOT NULL CHECK (length(owner) = 20),
+    sell_token BLOB NOT NULL CHECK (length(sell_token) = 20),
+    buy_token BLOB NOT NULL CHECK (length(buy_token) = 20),
+    created INTEGER NOT NULL,
+    valid_to INTEGER NOT NULL,
+    signing_scheme INTEGER NOT NULL CHECK (signing_scheme BETWEEN 0 AND 3),
+    state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 3),
+    budget INTEGER NOT NULL CHECK (budget BETWEEN 0 AND 1),
+    live INTEGER NOT NULL CHECK (live BETWEEN 0 AND 1),
+    version INTEGER NOT NULL DEFAULT 1,
+    invalidated INTEGER NOT NULL DEFAULT 0,
+    executed_sell_amount TEXT NOT NULL DEFAULT '0',
+    executed_buy_amount TEXT NOT NULL DEFAULT '0',
+    executed_fee_amount TEXT NOT NULL DEFAULT '0',
+    executed_fee TEXT NOT NULL DEFAULT '0',
+    executed_fee_token BLOB CHECK (length(executed_fee_token) = 20),
+    app_data BLOB NOT NULL CHECK (length(app_data) = 32),
+    body TEXT NOT NULL CHECK (json_valid(body))
+  ) STRICT;
+
+  CREATE UNIQUE INDEX ${p}orders_uid ON ${p}orders (uid);
+
+  CREATE INDEX ${p}orders_newest ON ${p}orders (created, uid);
+  CREATE INDEX ${p}orders_owner ON ${p}orders (owner, created, uid);
+  CREATE INDEX ${p}orders_sell ON ${p}orders (sell_token, created, uid);
+  CREATE INDEX ${p}orders_buy ON ${p}orders (buy_token, created, uid);
+
+  CREATE INDEX ${p}orders_live_newest ON ${p}orders (created, uid) WHERE live = 1;
+  CREATE INDEX ${p}orders_live_owner ON ${p}orders (owner, created, uid) WHERE live = 1;
+  CREATE INDEX ${p}orders_live_sell ON ${p}orders (sell_token, created, uid) WHERE live = 1;
+  CREATE INDEX ${p}orders_live_buy ON ${p}orders (buy_token, created, uid) WHERE live = 1;
+  CREATE INDEX ${p}orders_live_pair ON ${p}orders (sell_token, buy_token, created, uid) WHERE live = 1;
+
+  CREATE INDEX ${p}orders_live_expiry ON ${p}orders (owner, budget, valid_to) WHERE live = 1;
+
+  CREATE TABLE ${p}owners (
+    owner BLOB PRIMARY KEY CHECK (length(owner) = 20),
+    live_open INTEGER NOT NULL CHECK (live_open >= 0),
+    live_pending INTEGER NOT NULL CHECK (live_pending >= 0)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE ${p}documents (
+    id INTEGER PRIMARY KEY,
+    hash BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
+    document TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE ${p}events (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    type TEXT NOT NULL,
+    uid BLOB NOT NULL CHECK (length(uid) = 56),
+    owner BLOB NOT NULL CHECK (length(owner) = 20),
+    at INTEGER NOT NULL
+  ) STRICT;
+`;
+
+/** The schema's versions, the first being 1. What has been released is never changed, only added to. */
+export const MIGRATIONS: readonly Migration[] = [createBook];

@@ -1,0 +1,125 @@
+import type { Store, StoreContext } from 'intentbook';
+import { StoreError } from 'intentbook';
+import { documentsOf } from './app-data.ts';
+import type { Connection, Source } from './connection.ts';
+import { connect } from './connection.ts';
+import { fault } from './driver.ts';
+import { eventsOf } from './events.ts';
+import type { Lease } from './lease.ts';
+import { takeLease } from './lease.ts';
+import { listingOf } from './listing.ts';
+import { assertOurs, migrate } from './migrate.ts';
+import { ordersOf } from './orders.ts';
+import { ownersOf } from './owners.ts';
+import type { Migration } from './schema.ts';
+import { openSession, transact } from './session.ts';
+
+/** Makes the store over a source. The verbs are synchronous inside: a call has happened when it returns. */
+export function storeOver(source: Source, migrations: readonly Migration[]): Store {
+  let opened: ReturnType<typeof assemble> | undefined;
+  let opening: Promise<void> | undefined;
+
+  function book(): ReturnType<typeof assemble> {
+    if (opened === undefined) throw new StoreError('Closed', 'the SQLite store is not open');
+    return opened;
+  }
+
+  return {
+    traits: {
+      name: 'sqlite',
+      durable: source.synchronous === 'FULL' || source.synchronous === 'EXTRA',
+      writers: 'single',
+      hostTransaction: source.kind === 'handle',
+    },
+    async open(context) {
+      if (opened !== undefined || opening !== undefined) {
+        throw new StoreError('WriterActive', 'this SQLite store is in use by another book of this process');
+      }
+      opening = start(source, context, migrations).then((started) => {
+        opened = started;
+      });
+      try {
+        await opening;
+      } finally {
+        opening = undefined;
+      }
+    },
+    async close() {
+      await opening?.catch(() => {}); // told to whoever opens
+      const closing = opened;
+      opened = undefined;
+      closing?.close();
+    },
+    check: async () => book().check(),
+    orders: {
+      insert: async (inserts, options) => book().orders.insert(inserts, options),
+      get: async (uids) => book().orders.get(uids),
+      list: async (query) => book().list(query),
+      cancel: async (request) => book().orders.cancel(request),
+      count: async (owner, now) => book().count(owner, now),
+    },
+    appData: {
+      put: async (document) => book().documents.put(document),
+      get: async (hash) => book().documents.get(hash),
+    },
+    events: {
+      last: async () => book().events.last(),
+      after: async (id, limit) => book().events.after(id, limit),
+      watch: () => () => {},
+    },
+  };
+}
+
+/** Connects, becomes the writer, and only then touches the schema. */
+async function start(source: Source, { domain, clock }: StoreContext, migrations: readonly Migration[]) {
+  const connection = await connect(source);
+  let lease: Lease | undefined;
+  try {
+    lease = transact(connection.database, 'open', () => {
+      assertOurs(connection, domain, migrations.length);
+      return takeLease(connection, clock);
+    });
+    migrate(connection, migrations, lease.assertHeld);
+    const book = assemble(connection, lease);
+    lease.keep();
+    return book;
+  } catch (cause) {
+    abandon(connection, lease);
+    throw fault('open', cause);
+  }
+}
+
+/** Lets go after a failure, which matters more than whatever fails now. */
+function abandon(connection: Connection, lease: Lease | undefined): void {
+  try {
+    lease?.release();
+  } catch {
+    // It runs out by itself.
+  }
+  connection.disconnect();
+}
+
+function assemble(connection: Connection, lease: Lease) {
+  const session = openSession(connection, lease.assertHeld);
+  const owners = ownersOf(session);
+  const documents = documentsOf(session);
+  const events = eventsOf(session);
+  const orders = ordersOf(session, owners, documents, events);
+  return {
+    ...{ orders, documents, events },
+    list: listingOf(session),
+    count: (...[owner, now]: Parameters<Store['orders']['count']>) => owners.read(owner, now),
+    /** A write transaction, though an empty one. That pages can be written is what the lease's renewals show. */
+    check(): void {
+      lease.assertRenewed();
+      session.write('be written to', () => {});
+    },
+    close(): void {
+      try {
+        lease.release();
+      } finally {
+        connection.disconnect();
+      }
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import Database from 'better-sqlite3';
+import { sqliteStore } from 'intentbook/sqlite';
+import { describeConformance } from './conformance.ts';
+import { temporaryFile } from './temporary.ts';
+
+describeConformance('the SQLite store keeps the contract on a file of its own', {
+  traits: sqliteStore({ path: 'never-opened' }).traits,
+  async create() {
+    const file = temporaryFile();
+    return { connect: () => sqliteStore({ path: file.path }), dispose: async () => file[Symbol.dispose]() };
+  },
+});
+
+describeConformance('the SQLite store keeps the contract on the handle of a host', {
+  traits: { name: 'sqlite', durable: true, writers: 'single', hostTransaction: true },
+  async create() {
+    const file = temporaryFile();
+    const database = new Database(file.path);
+    database.pragma('journal_mode = WAL');
+    database.pragma('synchronous = FULL');
+    // What a host may have set must not reach the store's own statements.
+    database.defaultSafeIntegers(true);
+    return {
+      connect: () => sqliteStore(database, { prefix: 'book_' }),
+      async transact(work) {
+        database.exec('BEGIN');
+        try {
+          await work(database);
+          database.exec('COMMIT');
+        } catch (error) {
+          database.exec('ROLLBACK');
+          throw error;
+        }
+      },
+      async dispose() {
+        database.close();
+        file[Symbol.dispose]();
+      },
+    };
+  },
+});
