@@ -1,0 +1,88 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Api, type ApiRequestBody, createApi, type OrderBook } from 'intentbook';
+import { refuseUnknownOptions } from 'intentbook/adapter';
+import { departureSignal } from './departure.ts';
+import { respond } from './respond.ts';
+
+/** What node:http hands out, and what hosts such as Express make of it: the body may have been read and parsed. */
+export interface NodeRequestLike extends IncomingMessage {
+  readonly body?: unknown;
+}
+
+/** A listener for `node:http`, and a handler for hosts that pass `next`, as connect and Express do. */
+export type NodeHandler = (
+  request: NodeRequestLike,
+  response: ServerResponse,
+  next?: (error?: unknown) => void,
+) => void;
+
+export interface NodeHandlerOptions {
+  /** Where the interface is mounted, `/sepolia` for `/sepolia/api/v1/orders`. Default: at the root. */
+  readonly prefix?: string;
+}
+
+/**
+ * Serves a book, or any `Api`, on `node:http` and on hosts that are built on it. A path outside the prefix goes to the
+ * host's `next` where there is one, and is answered with 404 otherwise.
+ *
+ * ```ts
+ * createServer(nodeHandler(book, { prefix: '/sepolia' })).listen(8080);
+ * ```
+ *
+ * @throws TypeError for an unknown option or a prefix that does not begin with a slash.
+ */
+export function nodeHandler(target: OrderBook | Api, options: NodeHandlerOptions = {}): NodeHandler {
+  refuseUnknownOptions('nodeHandler', options, ['prefix']);
+  const prefix = (options.prefix ?? '').replace(/\/+$/, '');
+  if (prefix !== '' && !prefix.startsWith('/')) throw new TypeError('nodeHandler: prefix must begin with a slash');
+  const api = 'handle' in target ? target : createApi(target);
+
+  return (request, response, next) => {
+    const url = originForm(request.url ?? '/');
+    const mark = url.indexOf('?');
+    const path = mark < 0 ? url : url.slice(0, mark);
+    const inside = path === prefix || path.startsWith(`${prefix}/`);
+    if (!inside && next !== undefined) return next();
+
+    const { remoteAddress } = request.socket;
+    const signal = departureSignal(request, response);
+    api
+      .handle({
+        method: request.method ?? 'GET',
+        // No route begins with a dot segment, so that this is a 404 in the interface's own words.
+        path: inside ? path.slice(prefix.length) || '/' : `/..${path}`,
+        query: mark < 0 ? '' : url.slice(mark + 1),
+        header: (name) => joined(request.headers[name]),
+        body: bodyOf(request),
+        signal,
+        ...(remoteAddress !== undefined && { remoteAddress }),
+      })
+      .then((answer) => respond(request, response, answer, signal))
+      .catch((error: unknown) => {
+        // What is half written can only be cut, so that nobody takes it for the whole.
+        if (next === undefined || response.headersSent || signal.aborted) response.destroy();
+        else next(error);
+      });
+  };
+}
+
+/** A request line may name the whole URL (RFC 9112, 3.2.2), as proxies write it. */
+function originForm(url: string): string {
+  return /^https?:\/\//i.test(url) ? url.replace(/^https?:\/\/[^/?]*/i, '') : url;
+}
+
+function joined(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+function bodyOf(request: NodeRequestLike): ApiRequestBody {
+  const { body, headers, httpVersionMajor } = request;
+  const length = headers['content-length'] ?? '0';
+  if (httpVersionMajor === 1 && length === '0' && headers['transfer-encoding'] === undefined) return { type: 'none' };
+  // Leaving the loop over the chunks must not destroy the socket, which is still to carry the answer. An unread stream
+  // is the truth whatever `body` says: parsers that pass a request by leave an empty object there.
+  if (!request.readableDidRead) return { type: 'chunks', chunks: request.iterator({ destroyOnReturn: false }) };
+  if (body === undefined) return { type: 'none' };
+  if (typeof body === 'string' || body instanceof Uint8Array) return { type: 'bytes', bytes: body };
+  return { type: 'parsed', value: body };
+}

@@ -1,0 +1,375 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import type { Api, ApiRequest, ApiResponse } from 'intentbook';
+import { type NodeRequestLike, nodeHandler } from 'intentbook/node-http';
+import { afterEach, describe, expect, test } from 'vitest';
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+
+const closing: (() => void)[] = [];
+const faults: unknown[] = [];
+process.on('unhandledRejection', (fault) => faults.push(fault));
+process.on('uncaughtExceptionMonitor', (fault) => faults.push(fault));
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+  expect(faults).toEqual([]);
+});
+
+async function listening(listener: Listener): Promise<number> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return (server.address() as AddressInfo).port; // it listens on a port
+}
+
+const apiOf = (answer: (request: ApiRequest) => Promise<ApiResponse> | ApiResponse): Api => ({
+  handle: async (request) => answer(request),
+});
+
+const bodyEcho = nodeHandler(
+  apiOf(async ({ body }) => {
+    if (body.type === 'none') return { status: 200, headers: {}, body: 'none' };
+    if (body.type === 'parsed') return { status: 200, headers: {}, body: `parsed ${JSON.stringify(body.value)}` };
+    if (body.type === 'bytes') return { status: 200, headers: {}, body: `bytes ${body.bytes}` };
+    const parts: Uint8Array[] = [];
+    for await (const chunk of body.chunks) parts.push(chunk);
+    return { status: 200, headers: {}, body: `chunks ${Buffer.concat(parts)}` };
+  }),
+);
+
+const fail = (fault: unknown) => void faults.push(fault);
+
+/** Reads a request to its end, as a body parser does. */
+async function consumed(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const chunk of request) parts.push(chunk);
+  return Buffer.concat(parts).toString();
+}
+
+describe('a host that has read the body already', () => {
+  const PARSERS: Readonly<Record<string, { parse(text: string): unknown; seen: string }>> = {
+    'parsed JSON': { parse: (text) => JSON.parse(text), seen: 'parsed {"a":1}' },
+    'parsed JSON that is falsy': { parse: () => null, seen: 'parsed null' },
+    'a Buffer': { parse: (text) => Buffer.from(text), seen: 'bytes {"a":1}' },
+    'a string': { parse: (text) => text, seen: 'bytes {"a":1}' },
+    nothing: { parse: () => undefined, seen: 'none' },
+  };
+  test.each(Object.entries(PARSERS))('and left %s', async (_, { parse, seen }) => {
+    const port = await listening((request: NodeRequestLike, response) => {
+      consumed(request).then((text) => bodyEcho(Object.assign(request, { body: parse(text) }), response), fail);
+    });
+    const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: '{"a":1}' });
+    expect(await response.text()).toBe(seen);
+  });
+
+  test('and one that left {} without reading, since the type is not its own', async () => {
+    const port = await listening((request, response) => bodyEcho(Object.assign(request, { body: {} }), response));
+    const url = `http://127.0.0.1:${port}/`;
+    expect(await (await fetch(url, { method: 'POST', body: '{"a":1}' })).text()).toBe('chunks {"a":1}');
+    expect(await (await fetch(url)).text()).toBe('none');
+  });
+
+  test('and a stream that somebody has only drained', async () => {
+    const port = await listening((request, response) => {
+      request.resume().on('end', () => bodyEcho(request, response));
+    });
+    expect(await (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: 'x' })).text()).toBe('none');
+  });
+});
+
+describe('a host that passes next', () => {
+  test('gets what is outside the prefix, untouched', async () => {
+    const handler = nodeHandler(
+      apiOf(() => ({ status: 200, headers: {}, body: 'ours' })),
+      { prefix: '/sepolia' },
+    );
+    const port = await listening((request, response) => handler(request, response, () => response.end('theirs')));
+    const base = `http://127.0.0.1:${port}`;
+    expect(await (await fetch(`${base}/sepolia/api/v1/version`)).text()).toBe('ours');
+    expect(await (await fetch(`${base}/sepolia`)).text()).toBe('ours');
+    expect(await (await fetch(`${base}/sepolias`)).text()).toBe('theirs');
+    expect(await (await fetch(`${base}/`)).text()).toBe('theirs');
+  });
+
+  test('gets the fault of an api that breaks its word', async () => {
+    const handler = nodeHandler(apiOf(() => Promise.reject(new Error('broken'))));
+    const port = await listening((request, response) =>
+      handler(request, response, (error) => response.end(`host: ${error}`)),
+    );
+    expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('host: Error: broken');
+  });
+});
+
+test('an api that breaks its word cuts the connection where there is no next', async () => {
+  const port = await listening(nodeHandler(apiOf(() => Promise.reject(new Error('broken')))));
+  await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
+});
+
+test('a header that cannot be sent is a fault like any other', async () => {
+  const port = await listening(nodeHandler(apiOf(() => ({ status: 200, headers: { 'x-bad': 'a\nb' }, body: '' }))));
+  await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
+});
+
+test('headers that the host has set are kept', async () => {
+  const handler = nodeHandler(apiOf(() => ({ status: 200, headers: { 'x-ours': '1' }, body: '' })));
+  const port = await listening((request, response) => {
+    response.setHeader('x-theirs', '2');
+    handler(request, response);
+  });
+  const { headers } = await fetch(`http://127.0.0.1:${port}/`);
+  expect([headers.get('x-ours'), headers.get('x-theirs')]).toEqual(['1', '2']);
+});
+
+test('an answer that the host has given meanwhile stands', async () => {
+  let returned = 0;
+  const body: AsyncIterable<string> = {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => ({ done: true, value: undefined }),
+      return: async () => {
+        returned++;
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+  let finish: () => void = () => {};
+  const late = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  let served: Promise<void> | undefined;
+  const handler = nodeHandler({
+    handle: (request) => {
+      served = late.then(() => void request);
+      return late.then(() => ({ status: 200, headers: {}, body }));
+    },
+  });
+  const port = await listening((request, response) => {
+    handler(request, response);
+    response.writeHead(503).end('timed out');
+  });
+  const response = await fetch(`http://127.0.0.1:${port}/`);
+  expect([response.status, await response.text()]).toEqual([503, 'timed out']);
+  finish();
+  await served;
+  await fetch(`http://127.0.0.1:${port}/`).then((next) => next.text());
+  expect(returned).toBeGreaterThan(0);
+});
+
+/** A connection on which raw bytes are written; `received` grows with what comes back. */
+async function rawConnection(port: number) {
+  const socket = connect(port, '127.0.0.1');
+  closing.push(() => socket.destroy());
+  await once(socket, 'connect');
+  const connection = { socket, received: '' };
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    connection.received += text;
+  });
+  return connection;
+}
+
+async function until(socket: Socket, condition: () => boolean): Promise<void> {
+  while (!condition()) await once(socket, 'data');
+}
+
+test('pipelined requests are answered in their order on one connection', async () => {
+  const slowFirst = nodeHandler(
+    apiOf(async ({ path }) => {
+      if (path === '/0') await new Promise((resolve) => setImmediate(resolve));
+      return { status: 200, headers: {}, body: `<${path}>` };
+    }),
+  );
+  const { socket, received } = await pipelined(await listening(slowFirst), 100);
+  expect([...received.matchAll(/<\/(\d+)>/g)].map(([, n]) => Number(n))).toEqual(
+    Array.from({ length: 100 }, (_, i) => i),
+  );
+  expect(socket.destroyed).toBe(false);
+});
+
+async function pipelined(port: number, count: number) {
+  const connection = await rawConnection(port);
+  const requests = Array.from({ length: count }, (_, i) => `GET /${i} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  connection.socket.write(requests.join(''));
+  await until(connection.socket, () => connection.received.includes(`</${count - 1}>`));
+  return connection;
+}
+
+test('every pipelined stream is told that the client has left, those too whose turn never came', async () => {
+  const signals: AbortSignal[] = [];
+  let returned = 0;
+  let tell: () => void = () => {};
+  const all = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  const body: AsyncIterable<string> = {
+    [Symbol.asyncIterator]: () => {
+      let first = true;
+      return {
+        next: () => {
+          if (!first) return new Promise(() => {});
+          first = false;
+          return Promise.resolve({ done: false, value: 'data: 1\n\n' });
+        },
+        return: async () => {
+          if (++returned === 20) tell();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+  const api = apiOf(({ signal }) => {
+    if (signal !== undefined) signals.push(signal);
+    return { status: 200, headers: {}, body };
+  });
+  const warnings: Error[] = [];
+  process.on('warning', (warning) => warnings.push(warning));
+  const { socket } = await rawConnection(await listening(nodeHandler(api)));
+  socket.write('GET /stream HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(20));
+  await once(socket, 'data');
+  socket.destroy();
+  await all;
+  expect(signals.map((signal) => signal.aborted)).toEqual(Array(20).fill(true));
+  expect(warnings).toEqual([]);
+});
+
+test('the signal stays silent when the answer has arrived', async () => {
+  const signals: (AbortSignal | undefined)[] = [];
+  const port = await listening(
+    nodeHandler(
+      apiOf(({ signal }) => {
+        signals.push(signal);
+        return { status: 200, headers: {}, body: 'whole' };
+      }),
+    ),
+  );
+  const { socket } = await rawConnection(port);
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+  await once(socket, 'close');
+  await fetch(`http://127.0.0.1:${port}/`).then((response) => response.text());
+  expect(signals[0]?.aborted).toBe(false);
+});
+
+describe('a body that the api does not read to its end', () => {
+  const refusing = nodeHandler(apiOf(() => ({ status: 413, headers: {}, body: 'too large' })));
+
+  const leavingOff = nodeHandler(
+    apiOf(async ({ body }) => {
+      if (body.type === 'chunks') for await (const chunk of body.chunks) if (chunk.length > 0) break;
+      return { status: 413, headers: {}, body: 'too large' };
+    }),
+  );
+
+  test.each([
+    ['unread', refusing],
+    ['partly read', leavingOff],
+  ])(
+    'large and %s: the answer comes first, what follows is thrown away, then the connection ends',
+    async (_, handler) => {
+      const connection = await rawConnection(await listening(handler));
+      const { socket } = connection;
+      socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10000004\r\n\r\nbody');
+      await until(socket, () => connection.received.endsWith('too large'));
+      expect(connection.received).toMatch(/^HTTP\/1\.1 413 .*\r\nconnection: close\r\n/is);
+      socket.write(Buffer.alloc(10_000_000));
+      await once(socket, 'end');
+      expect(connection.received.match(/HTTP/g)).toHaveLength(1);
+    },
+  );
+
+  test('endless: the connection is cut in the end', async () => {
+    const { socket } = await rawConnection(await listening(refusing));
+    socket.on('error', () => {});
+    socket.write('POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n');
+    const megabyte = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(0x100000), Buffer.from('\r\n')]);
+    let sent = 0;
+    while (!socket.closed && sent < 1000) {
+      sent++;
+      await new Promise((resolve) => socket.write(megabyte, resolve));
+    }
+    expect(sent).toBeLessThan(1000);
+  });
+
+  test('small: the connection is kept', async () => {
+    const connection = await rawConnection(await listening(refusing));
+    const request = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n';
+    for (const count of [1, 2, 3]) {
+      connection.socket.write(request + 'x'.repeat(1000));
+      await until(connection.socket, () => connection.received.split('too large').length > count);
+    }
+    expect(connection.received).not.toMatch(/connection: close/i);
+  });
+
+  test('HEAD: the answer has no body', async () => {
+    const connection = await rawConnection(await listening(refusing));
+    connection.socket.write('HEAD / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n');
+    await until(connection.socket, () => connection.received.endsWith('\r\n\r\n'));
+    connection.socket.end(Buffer.alloc(100_000));
+    await once(connection.socket, 'close');
+    expect(connection.received).toMatch(/\r\ncontent-length: 9\r\n.*\r\n\r\n$/is);
+  });
+});
+
+test('a client that leaves in the middle of its body harms nobody', async () => {
+  let signal: AbortSignal | undefined;
+  let tell: (outcome: unknown) => void = () => {};
+  const outcome = new Promise<unknown>((resolve) => {
+    tell = resolve;
+  });
+  const api = apiOf(async (request) => {
+    signal = request.signal;
+    if (request.body.type === 'chunks') {
+      try {
+        for await (const chunk of request.body.chunks) void chunk;
+        tell('read to its end');
+      } catch (error) {
+        tell(error);
+      }
+    }
+    return { status: 200, headers: {}, body: 'nobody reads this' };
+  });
+  const port = await listening(nodeHandler(api));
+  const { socket } = await rawConnection(port);
+  socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nhalf', () => socket.destroy());
+  expect(await outcome).toBeInstanceOf(Error);
+  expect(signal?.aborted).toBe(true);
+  expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(200);
+});
+
+test.each([
+  ['GET http://book.example/api/v1/version?a=1 HTTP/1.1', '/api/v1/version a=1'],
+  ['GET http://book.example HTTP/1.1', '/ '],
+  ['GET http://book.example?a=1 HTTP/1.1', '/ a=1'],
+  ['OPTIONS * HTTP/1.1', '/..* '],
+])('%s', async (line, seen) => {
+  const echo = nodeHandler(apiOf(({ path, query }) => ({ status: 200, headers: {}, body: `<${path} ${query}>` })));
+  const connection = await rawConnection(await listening(echo));
+  connection.socket.write(`${line}\r\nhost: x\r\n\r\n`);
+  await until(connection.socket, () => connection.received.endsWith('>'));
+  expect(connection.received).toContain(`<${seen}>`);
+});
+
+test('the client address is passed on', async () => {
+  const port = await listening(
+    nodeHandler(apiOf(({ remoteAddress }) => ({ status: 200, headers: {}, body: String(remoteAddress) }))),
+  );
+  expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('127.0.0.1');
+});
+
+test('the handler serves HTTP/2 through the compatible interface of node', async () => {
+  // The compatible interface is made to be taken for the other; its types do not say so.
+  const server = createHttp2Server(bodyEcho as unknown as Parameters<typeof createHttp2Server>[1]);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`); // it listens on a port
+  closing.push(() => {
+    session.destroy();
+    server.close();
+  });
+  const stream = session.request({ ':method': 'POST', ':path': '/' });
+  stream.end('{"a":1}');
+  let text = '';
+  for await (const chunk of stream.setEncoding('utf8')) text += chunk;
+  expect(text).toBe('chunks {"a":1}');
+});
