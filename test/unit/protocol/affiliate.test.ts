@@ -51,6 +51,6 @@ test('the digest of any wallet and code is the one of viem', () => {
         }),
       );
     }),
-    { numRuns: 1000 },
+    { numRuns: 300 },
   );
 });

@@ -52,7 +52,7 @@ test('the cancellation of one order is the one of viem', () => {
       expect(one(of, orderUid)).toBe(expected);
       expect(many(of, [orderUid])).not.toBe(expected);
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
 });
 

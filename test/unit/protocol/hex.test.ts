@@ -83,7 +83,7 @@ describe('parseHex', () => {
           candidate.startsWith('0x') && digits.length % 2 === 0 && digits.every((digit) => DIGITS.includes(digit));
         expect(parseHex(candidate)).toBe(isHex ? candidate.toLowerCase() : undefined);
       }),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     );
   });
 });
@@ -104,7 +104,7 @@ describe('bytes', () => {
         expect(hexSize(text)).toBe(bytes.length);
         expect(hexToBytes(text)).toEqual(viemHexToBytes(text));
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
   });
 

@@ -129,7 +129,7 @@ describe('r and s', () => {
         expect(answer.hex).toBe(join(r, low, 27 + answer.recoveryId));
         expect(parsed(answer.hex)).toEqual(answer);
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     );
   });
 

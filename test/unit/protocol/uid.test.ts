@@ -26,7 +26,7 @@ test('packs and unpacks as the contracts package does', () => {
       expect(theirs.owner.toLowerCase()).toBe(owner);
       expect(theirs).toMatchObject({ orderDigest: digest, validTo: expiry });
     }),
-    { numRuns: 2000 },
+    { numRuns: 500 },
   );
 });
 
