@@ -1,0 +1,281 @@
+import type { OrderBook, OrderBookEvents, Store } from 'intentbook';
+import { createOrderBook, OrderBookError, StoreError } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { manualClock } from '../support/clock.ts';
+import { account, COW, SEPOLIA, signCancellation, signOrder, WETH } from '../support/orders.ts';
+
+const START = Date.UTC(2026, 0, 1);
+const START_SECONDS = START / 1000;
+const owner = account(1);
+
+let clock: ReturnType<typeof manualClock>;
+let store: Store;
+let book: OrderBook;
+
+beforeEach(async () => {
+  clock = manualClock(START);
+  store = memoryStore();
+  book = createOrderBook({ chainId: SEPOLIA, store, clock });
+  await book.start();
+});
+afterEach(() => book.close());
+
+const signed = (choice: Partial<Parameters<typeof signOrder>[1]> = {}) =>
+  signOrder(owner, { validTo: START_SECONDS + 600, ...choice });
+
+async function accepted(on: OrderBook, choice: Partial<Parameters<typeof signOrder>[1]> = {}): Promise<string> {
+  const result = await on.orders.submit(await signed(choice));
+  if (result.status !== 'accepted') throw result.error;
+  return result.uid;
+}
+
+describe('options', () => {
+  test.each([
+    [{ chainID: 1, store: memoryStore() }, /unknown option "chainID", did you mean "chainId"\?/],
+    [{ chainId: 1, store: memoryStore(), limits: { minimumValidity: 1 } }, /did you mean "minValidity"\?/],
+    [{ chainId: 1.5, store: memoryStore() }, /chainId/],
+    [{ chainId: 1 }, /a store is required/],
+    [
+      { chainId: 1, store: memoryStore(), settlementContract: '0x12' },
+      /settlementContract must be 0x and 40 hex digits/,
+    ],
+    [{ chainId: 1, store: memoryStore(), deniedTokens: ['x'] }, /deniedTokens/],
+  ])('%# is refused by a TypeError that names it', (options, message) => {
+    expect(() => createOrderBook(options as never)).toThrow(message);
+    expect(() => createOrderBook(options as never)).toThrow(TypeError);
+  });
+
+  test('a chain nobody knows takes the production settlement contract, or the one it is given', () => {
+    const local = createOrderBook({ chainId: 31337, store: memoryStore(), settlementContract: WETH });
+    expect(local.settlementContract).toBe(WETH.toLowerCase());
+    expect(createOrderBook({ chainId: 31337, store: memoryStore() }).settlementContract).toBe(book.settlementContract);
+  });
+
+  test('limits are the host’s to set', async () => {
+    const strict = createOrderBook({
+      chainId: SEPOLIA,
+      store: memoryStore(),
+      clock,
+      limits: { minValidity: 1000, maxAppDataSize: 10, maxOpenOrders: 1 },
+      deniedTokens: [COW],
+    });
+    await strict.start();
+    const codeOf = async (choice: Parameters<typeof signed>[0]) => {
+      const result = await strict.orders.submit(await signed(choice));
+      return result.status === 'rejected' ? result.error.code : result.status;
+    };
+    const validTo = START_SECONDS + 2000;
+    expect(await codeOf({})).toBe('UnsupportedToken');
+    expect(await codeOf({ buyToken: owner.address })).toBe('InsufficientValidTo');
+    expect(await codeOf({ buyToken: owner.address, validTo, appData: '{"a":1234}' })).toBe('accepted');
+    expect(await codeOf({ buyToken: owner.address, validTo, appData: '{"a":12345}' })).toBe('InvalidAppData');
+    expect(await codeOf({ buyToken: owner.address, validTo: validTo + 1 })).toBe('TooManyLimitOrders');
+    await strict.close();
+  });
+});
+
+describe('life', () => {
+  test('nothing is served before start and after close; a closed book starts again with its orders', async () => {
+    const order = await signed();
+    const fresh = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), clock });
+    await expect(fresh.orders.submit(order)).rejects.toThrow(StoreError);
+    expect(await fresh.ready()).toEqual({ ready: false, checks: { store: 'Closed' } });
+    await fresh.start();
+    expect(await fresh.ready()).toEqual({ ready: true, checks: { store: 'ok' } });
+    const uid = await accepted(fresh);
+    await fresh.close();
+    await fresh.close();
+    await expect(fresh.orders.get(uid)).rejects.toThrow(StoreError);
+    await fresh.start();
+    expect((await fresh.orders.get(uid))?.uid).toBe(uid);
+    await fresh.close();
+  });
+
+  test('one store serves one book, of one domain', async () => {
+    const second = createOrderBook({ chainId: SEPOLIA, store, clock });
+    await expect(second.start()).rejects.toMatchObject({ code: 'WriterActive' });
+    await book.close();
+    const foreign = createOrderBook({ chainId: 1, store, clock });
+    await expect(foreign.start()).rejects.toThrow(/chain 11155111.*chain 1,/);
+    await expect(foreign.start()).rejects.toMatchObject({ code: 'DomainMismatch' });
+    await book.start();
+  });
+});
+
+describe('submitting', () => {
+  test('a duplicate is refused, or accepted as existing when the caller asks for that', async () => {
+    const order = await signed();
+    const first = await book.orders.submit(order);
+    expect(first).toMatchObject({ status: 'accepted', existing: false });
+    expect(await book.orders.submit(order)).toMatchObject({ status: 'rejected', error: { code: 'DuplicatedOrder' } });
+    expect(await book.orders.submit(order, { acceptExisting: true })).toEqual({ ...first, existing: true });
+  });
+
+  test('a stored order is a duplicate even when it would be refused by now', async () => {
+    const order = await signed();
+    await book.orders.submit(order);
+    clock.advance(3600_000);
+    expect(await book.orders.submit(order)).toMatchObject({ error: { code: 'DuplicatedOrder' } });
+    expect(await book.orders.submit(await signed({ sellAmount: '7' }))).toMatchObject({
+      error: { code: 'OrderExpired' },
+    });
+  });
+
+  test('the window of validity is inclusive at both ends, and presign orders have no upper one', async () => {
+    const year = 365 * 86400;
+    const at = async (validTo: number, presign = false) => {
+      const order = await signed({ validTo });
+      const result = await book.orders.submit(
+        presign ? { ...order, signingScheme: 'presign', signature: '0x' } : order,
+      );
+      return result.status === 'rejected' ? result.error.code : result.status;
+    };
+    expect(await at(START_SECONDS - 1)).toBe('OrderExpired');
+    expect(await at(START_SECONDS)).toBe('InsufficientValidTo');
+    expect(await at(START_SECONDS + 59)).toBe('InsufficientValidTo');
+    expect(await at(START_SECONDS + 60)).toBe('accepted');
+    expect(await at(START_SECONDS + year)).toBe('accepted');
+    expect(await at(START_SECONDS + year + 1)).toBe('ExcessiveValidTo');
+    expect(await at(4294967295, true)).toBe('accepted');
+  });
+
+  test('what a store throws is a fault, and reaches the caller', async () => {
+    const broken: Store = {
+      ...store,
+      open: async () => {},
+      orders: {
+        ...store.orders,
+        insert: async () => Promise.reject(new StoreError('Unavailable', 'the disk is full')),
+      },
+    };
+    const failing = createOrderBook({ chainId: SEPOLIA, store: broken, clock });
+    await failing.start();
+    await expect(failing.orders.submit(await signed())).rejects.toMatchObject({ code: 'Unavailable' });
+  });
+
+  test('amounts at their extremes come back as they were sent', async () => {
+    const max = (2n ** 256n - 1n).toString();
+    for (const amount of ['1', '9007199254740993', '9223372036854775808', max]) {
+      const uid = await accepted(book, { sellAmount: amount, buyAmount: max });
+      expect(await book.orders.get(uid)).toMatchObject({ sellAmount: amount, buyAmount: max });
+    }
+    const order = await signed({ sellAmount: '17' });
+    const padded = await book.orders.submit({ ...order, sellAmount: `${'0'.repeat(500)}17` });
+    expect(padded.status).toBe('accepted');
+  });
+});
+
+describe('reading', () => {
+  test('an order expires in the second after validTo, without being touched', async () => {
+    const uid = await accepted(book, { validTo: START_SECONDS + 100 });
+    const statusAt = async (second: number) => {
+      clock.advance(START + second * 1000 - clock.now());
+      return (await book.orders.get(uid))?.status;
+    };
+    expect(await statusAt(0)).toBe('open');
+    expect(await statusAt(100)).toBe('open');
+    expect(await statusAt(101)).toBe('expired');
+    expect((await book.orders.list({ status: 'expired' })).orders.map((order) => order.uid)).toEqual([uid]);
+    expect((await book.orders.list({ status: 'open' })).orders).toEqual([]);
+  });
+
+  test('an object and its rendered text are the same order', async () => {
+    const uid = await accepted(book);
+    const text = await book.orders.rendered.get(uid);
+    expect(JSON.parse(text?.json ?? '')).toEqual(await book.orders.get(uid));
+    expect((await book.orders.getMany([uid]))[0]).toEqual({ order: await book.orders.get(uid) });
+  });
+
+  test('any number of orders is read in process', async () => {
+    const uids = await Promise.all(
+      Array.from({ length: 130 }, (_, i) => accepted(book, { sellAmount: String(i + 1) })),
+    );
+    expect(await book.orders.getMany(uids)).toHaveLength(130);
+  });
+
+  test.each(['', '0x', 'x', `0x${'0'.repeat(110)}`])('get(%j) rejects with InvalidParameter', async (uid) => {
+    await expect(book.orders.get(uid)).rejects.toThrow(OrderBookError);
+    await expect(book.orders.get(uid)).rejects.toMatchObject({ code: 'InvalidParameter' });
+  });
+
+  test('a damaged row is an error element of its own, is left out of listings, and is told as a fault', async () => {
+    const good = await accepted(book);
+    const bad = await accepted(book, { sellAmount: '2' });
+    await book.close();
+    const damage = (order: { uid: string; body: string }) =>
+      order.uid === bad ? { ...order, body: '{"uid":"0x' } : order;
+    const damaged: Store = {
+      ...store,
+      orders: {
+        ...store.orders,
+        get: async (uids) => (await store.orders.get(uids)).map(damage) as never,
+        list: async (query) => (await store.orders.list(query)).map(damage) as never,
+      },
+    };
+    const reading = createOrderBook({ chainId: SEPOLIA, store: damaged, clock });
+    await reading.start();
+    const faults: unknown[] = [];
+    reading.on('fault', (fault) => faults.push(fault));
+    const results = await reading.orders.getMany([good, bad]);
+    expect(results.find(({ error }) => error !== undefined)?.error).toEqual({
+      uid: bad,
+      description: expect.any(String),
+    });
+    expect(results.find(({ order }) => order !== undefined)?.order?.uid).toBe(good);
+    expect((await reading.orders.list()).orders.map((order) => order.uid)).toEqual([good]);
+    await expect(reading.orders.get(bad)).rejects.toThrow(/damaged/);
+    expect(faults).toHaveLength(2);
+    await reading.close();
+  });
+});
+
+describe('events', () => {
+  const heard = (on: OrderBook) => {
+    const events: [string, string, number][] = [];
+    for (const name of ['orderCreated', 'orderCancelled'] as const) {
+      on.on(name, ({ uid, id }) => void events.push([name, uid, id]));
+    }
+    return events;
+  };
+
+  test('each is told once, in the order of commits, and all are told when close is done', async () => {
+    const events = heard(book);
+    const uids = [await accepted(book), await accepted(book, { sellAmount: '2' })];
+    const signature = await signCancellation(owner, { orderUids: uids });
+    expect(await book.orders.cancel({ orderUids: uids, ...signature })).toEqual({ status: 'cancelled', uids });
+    await book.close();
+    expect(events).toEqual([
+      ['orderCreated', uids[0], 1],
+      ['orderCreated', uids[1], 2],
+      ['orderCancelled', uids[0], 3],
+      ['orderCancelled', uids[1], 4],
+    ]);
+    await book.start();
+    await book.close();
+    expect(events).toHaveLength(4);
+    await book.start();
+  });
+
+  test('a listener that throws disturbs nobody', async () => {
+    const faults: unknown[] = [];
+    const failure = new Error('a listener of the host');
+    book.on('orderCreated', () => {
+      throw failure;
+    });
+    book.on('fault', (fault) => void faults.push(fault));
+    const events = heard(book);
+    await accepted(book);
+    await book.close();
+    expect(faults).toEqual([failure]);
+    expect(events).toHaveLength(1);
+    await book.start();
+  });
+
+  test('a listener can stop listening', async () => {
+    const listener: OrderBookEvents['orderCreated'] = () => expect.unreachable();
+    book.on('orderCreated', listener);
+    book.off('orderCreated', listener);
+    await accepted(book);
+  });
+});
