@@ -128,6 +128,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const onFault = (fault: unknown) => void emitter.emit('fault', fault);
   const reading = { store, clock, onFault };
   let verifier: Verifier | undefined;
+  let starting: Promise<void> | undefined;
 
   function started(): Verifier {
     if (verifier === undefined) throw new StoreError('Closed', 'the book is not started');
@@ -172,7 +173,21 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     rendered,
   };
 
+  async function open(): Promise<void> {
+    if (verifier !== undefined) return;
+    const ready = await createVerifier({ chainId, settlementContract, ...backendOf(options) });
+    await store.open({ domain: { chainId, settlementContract }, clock });
+    try {
+      await feed.start();
+    } catch (fault) {
+      await store.close();
+      throw fault;
+    }
+    verifier = ready;
+  }
+
   async function close(): Promise<void> {
+    await starting?.catch(() => {}); // told to whoever starts
     if (verifier === undefined) return;
     verifier = undefined;
     await feed.stop();
@@ -183,12 +198,11 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     chainId,
     settlementContract,
     orders,
-    async start() {
-      if (verifier !== undefined) return;
-      const ready = await createVerifier({ chainId, settlementContract, ...backendOf(options) });
-      await store.open({ domain: { chainId, settlementContract }, clock });
-      await feed.start();
-      verifier = ready;
+    start() {
+      starting ??= open().finally(() => {
+        starting = undefined;
+      });
+      return starting;
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -25,9 +25,7 @@ describe('a snippet of the README runs as it stands', () => {
     // Only the file and the port differ from what a reader would run; the signed order is one that was just signed.
     writeFileSync(
       file,
-      code
-        .replace("'intentbook.sqlite'", JSON.stringify(`${folder}/${i}.sqlite`))
-        .replace('listen(8080', 'listen(0'),
+      code.replace("'intentbook.sqlite'", JSON.stringify(`${folder}/${i}.sqlite`)).replace('listen(8080', 'listen(0'),
     );
     vi.stubGlobal('signedOrder', await signOrder(account(7), { validTo: Math.floor(Date.now() / 1000) + 600 }));
     const lines: unknown[][] = [];

@@ -92,6 +92,23 @@ describe('life', () => {
     await fresh.close();
   });
 
+  test('starting twice at once is starting once; closing waits for a start under way', async () => {
+    const fresh = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), clock });
+    await Promise.all([fresh.start(), fresh.start()]);
+    await fresh.close();
+    const starting = fresh.start();
+    await fresh.close();
+    await starting;
+    expect((await fresh.ready()).ready).toBe(false);
+  });
+
+  test('a start that fails leaves the store closed', async () => {
+    const inner = memoryStore();
+    const failing: Store = { ...inner, events: { ...inner.events, last: () => Promise.reject(new Error('no log')) } };
+    await expect(createOrderBook({ chainId: SEPOLIA, store: failing, clock }).start()).rejects.toThrow('no log');
+    await createOrderBook({ chainId: SEPOLIA, store: inner, clock }).start();
+  });
+
   test('one store serves one book, of one domain', async () => {
     const second = createOrderBook({ chainId: SEPOLIA, store, clock });
     await expect(second.start()).rejects.toMatchObject({ code: 'WriterActive' });
