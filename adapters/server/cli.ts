@@ -1,0 +1,53 @@
+#!/usr/bin/env node
+import { createRequire } from 'node:module';
+import { failureText } from './failure.ts';
+import { helpText, parseCommand, UsageError } from './flags.ts';
+import { type RunningServer, serve } from './index.ts';
+import { onSignals } from './signals.ts';
+
+/** The package's own name works wherever this file is built to. */
+const { version } = createRequire(import.meta.url)('intentbook/package.json') as { version: string }; // npm insists on it
+
+async function run(): Promise<void> {
+  const command = parseCommand(process.argv.slice(2), process.env);
+  if (command.name === 'help') console.log(helpText().trimEnd());
+  else if (command.name === 'version') console.log(version);
+  else await runServer(command.options);
+}
+
+async function runServer(options: Parameters<typeof serve>[0] & { port: number; host: string }): Promise<void> {
+  const server = await serve(options).catch((error: unknown) => fail(1, failureText(error, options)));
+  server.book.on('fault', (fault) => console.error('intentbook:', fault));
+  onSignals(process, () => performance.now(), {
+    first(signal) {
+      console.log(`${signal}: finishing the requests that run; a second signal ends them`);
+      server.close().then(
+        () => process.exit(0),
+        (error: unknown) => fail(1, failureText(error, options)),
+      );
+    },
+    second: () => fail(1, 'ended before all requests were finished'),
+  });
+  console.log(greeting(server));
+}
+
+function greeting({ url, database, chain, book }: RunningServer): string {
+  return `intentbook ${version} is ready; stop it with Ctrl-C
+  address    ${url}
+  database   ${database ?? 'none, all is forgotten at the end'}
+  chain      ${chain} (${book.chainId}), settlement contract ${book.settlementContract}`;
+}
+
+function fail(exitCode: number, message: string): never {
+  console.error(`intentbook: ${message}`);
+  process.exit(exitCode);
+}
+
+// Whoever read our output may leave before we do; that must not end the server, nor keep it from closing its store.
+process.stdout.on('error', () => {});
+process.stderr.on('error', () => {});
+
+run().catch((error: unknown) => {
+  if (error instanceof UsageError) fail(2, error.message);
+  throw error;
+});

@@ -1,0 +1,26 @@
+import { StoreError } from 'intentbook';
+
+/** Says in one line why a server could not start, and what to do about it where that is known. */
+export function failureText(error: unknown, { port, host }: { port: number; host: string }): string {
+  if (error instanceof StoreError) return oneLine(error.message);
+  switch (codeOf(error)) {
+    case 'EADDRINUSE':
+      return `port ${port} of ${host} is taken; name another with --port, or --port 0 for any free one`;
+    case 'EACCES':
+      return `this user may not listen on port ${port} of ${host}; name one above 1023 with --port`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `"${host}" is no address of this machine; name one with --host, such as 127.0.0.1`;
+    default:
+      return oneLine(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s*\n\s*/g, ' ');
+}

@@ -1,0 +1,184 @@
+import { parseArgs } from 'node:util';
+import { unknownName } from 'intentbook/adapter';
+import { CHAIN_NAMES } from './chains.ts';
+import type { ServeOptions } from './index.ts';
+
+/** A command line that cannot be understood. The message is one line for the person who typed it. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** A flag of `serve`. Its environment twin is read alike. */
+interface Flag<T> {
+  /** What stands for the value in the help. */
+  readonly value: string;
+  readonly help: string;
+  readonly initial: T;
+  /** Undefined when the text is no such value; `expected` says what would be one. */
+  parse(text: string): T | undefined;
+  readonly expected: string;
+}
+
+const PORT: Flag<number> = {
+  value: '<number>',
+  help: 'port to listen on; 0 picks a free one',
+  initial: 8080,
+  parse: (text) => wholeNumber(text, 0, 65535),
+  expected: 'a whole number from 0 to 65535',
+};
+
+const HOST: Flag<string> = {
+  value: '<address>',
+  help: 'address to listen on; 0.0.0.0 lets other machines in',
+  initial: '127.0.0.1',
+  parse: (text) => text,
+  expected: 'an address of this machine',
+};
+
+const CHAIN: Flag<string> = {
+  value: '<name>',
+  help: 'chain whose orders are kept, one of those below',
+  initial: 'sepolia',
+  parse: (text) => (CHAIN_NAMES.includes(text) ? text : undefined),
+  expected: `one of ${CHAIN_NAMES.join(', ')}`,
+};
+
+const DB: Flag<string> = {
+  value: '<file>',
+  help: 'database file, made when missing; ":memory:" forgets all at the end',
+  initial: 'intentbook.sqlite',
+  parse: (text) => text,
+  expected: 'a file name, or ":memory:"',
+};
+
+const cap = (initial: number, help: string): Flag<number | 'off'> => ({
+  value: '<number>',
+  help: `${help}; "off" for any number`,
+  initial,
+  parse: (text) => (text === 'off' ? text : wholeNumber(text, 1, Number.MAX_SAFE_INTEGER)),
+  expected: 'a whole number from 1 up, or "off"',
+});
+
+const FLAGS = {
+  port: PORT,
+  host: HOST,
+  chain: CHAIN,
+  db: DB,
+  'max-open-orders': cap(1000, 'live orders that one owner may have'),
+  'max-pending-presign': cap(100, 'orders of one owner that wait for their signature on chain'),
+};
+
+const FLAG_NAMES = Object.keys(FLAGS);
+const COMMANDS = ['serve', 'help', 'version'] as const;
+
+/** What a command line asks for. */
+export type Command =
+  | { readonly name: 'help' }
+  | { readonly name: 'version' }
+  | { readonly name: 'serve'; readonly options: Required<Omit<ServeOptions, 'store'>> };
+
+/**
+ * Reads a command line. Every flag has an environment twin, `INTENTBOOK_MAX_OPEN_ORDERS` for `--max-open-orders`; the
+ * flag wins, and a variable that is empty counts as absent.
+ *
+ * @throws UsageError saying in one line what is wrong.
+ */
+export function parseCommand(args: readonly string[], env: Readonly<Record<string, string | undefined>>): Command {
+  const { given, words, asked } = split(args);
+  if (asked !== undefined) return { name: asked };
+  const [word, surplus] = words;
+  if (word === undefined) throw new UsageError('a command is missing: run "intentbook serve", or "intentbook --help"');
+  const command = COMMANDS.find((name) => name === word);
+  if (command === undefined) throw new UsageError(unknownName('command', word, COMMANDS));
+  if (surplus !== undefined) throw new UsageError(`"${surplus}" is one word too many; flags begin with two dashes`);
+  if (command !== 'serve') return { name: command };
+
+  function read<T>(name: string, flag: Flag<T>): T {
+    const [source, text] = given.has(name) ? [`--${name}`, given.get(name)] : [envName(name), env[envName(name)]];
+    if (text === undefined || (text === '' && !given.has(name))) return flag.initial;
+    const value = text === '' ? undefined : flag.parse(text);
+    if (value === undefined) throw new UsageError(`${source} must be ${flag.expected}, not "${text}"`);
+    return value;
+  }
+  return {
+    name: 'serve',
+    options: {
+      port: read('port', FLAGS.port),
+      host: read('host', FLAGS.host),
+      chain: read('chain', FLAGS.chain),
+      db: read('db', FLAGS.db),
+      maxOpenOrders: read('max-open-orders', FLAGS['max-open-orders']),
+      maxPendingPresign: read('max-pending-presign', FLAGS['max-pending-presign']),
+    },
+  };
+}
+
+/** Takes a command line apart without judging values. Of a flag given twice the last counts. */
+function split(args: readonly string[]) {
+  const texts = FLAG_NAMES.map((name) => [name, { type: 'string' }] as const);
+  const asking = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } } as const;
+  const options = { ...Object.fromEntries(texts), ...asking };
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
+  const given = new Map<string, string>();
+  const words: string[] = [];
+  let asked: 'help' | 'version' | undefined;
+  for (const token of tokens) {
+    if (token.kind === 'positional') words.push(token.value);
+    if (token.kind !== 'option') continue;
+    const { name, rawName, value, inlineValue } = token;
+    if (name === 'help' || name === 'version') asked ??= name;
+    else if (!FLAG_NAMES.includes(name) || !rawName.startsWith('--')) {
+      throw new UsageError(unknownFlag(rawName));
+    }
+    // A flag that follows is taken for the value otherwise.
+    else if (value === undefined || (!inlineValue && /^--?[a-z]/i.test(value))) {
+      throw new UsageError(`--${name} needs a value: --${name} ${FLAGS[name as keyof typeof FLAGS].value}`); // a flag's name, seen above
+    } else given.set(name, value);
+  }
+  return { given, words, asked };
+}
+
+function unknownFlag(rawName: string): string {
+  const known = [...FLAG_NAMES, 'help', 'version'].map((name) => `--${name}`);
+  const text = unknownName('flag', rawName, known);
+  return text.endsWith('?') ? text : `${text}; "intentbook --help" lists them`;
+}
+
+function envName(flag: string): string {
+  return `INTENTBOOK_${flag.replaceAll('-', '_').toUpperCase()}`;
+}
+
+function wholeNumber(text: string, least: number, most: number): number | undefined {
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  return value >= least && value <= most ? value : undefined;
+}
+
+/** The text of `--help`. */
+export function helpText(): string {
+  const flags = Object.entries(FLAGS).map(([name, { value, help, initial }]) => {
+    const left = `  --${name} ${value}`.padEnd(34);
+    return `${left}${help}\n${' '.repeat(34)}${initial} unless given here or as ${envName(name)}`;
+  });
+  return `intentbook: an order book for signed trade intents
+
+Usage
+  intentbook serve [flags]     serve one chain's order book over HTTP, kept in a database file
+  intentbook --help            this text
+  intentbook --version         which version this is
+
+Flags of serve
+${flags.join('\n')}
+
+Chains
+  ${CHAIN_NAMES.join(' ')}
+
+Try it
+  intentbook serve --port 8080 --chain sepolia
+  curl http://127.0.0.1:8080/api/v1/version
+  curl http://127.0.0.1:8080/api/v1/orders?limit=5
+
+The server runs until it gets SIGINT (Ctrl-C) or SIGTERM. It then takes no more connections, gives the requests that
+run 10 seconds to end, closes the database and exits with 0; a second signal ends it at once. It exits with 1 when it
+cannot start, and with 2 when it does not understand what it was asked.
+`;
+}

@@ -1,0 +1,117 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { OrderBookError } from 'intentbook';
+
+/** How long a client may take, in milliseconds. */
+const PATIENCE = {
+  /** For the head of a request. */
+  headersTimeout: 10_000,
+  /** For a whole request; the largest body is one megabyte. */
+  requestTimeout: 30_000,
+  /** Between two requests. Longer than the minute that proxies commonly keep a connection for, so that they part first. */
+  keepAliveTimeout: 65_000,
+  /** How often these are looked after. */
+  connectionsCheckingInterval: 5_000,
+} as const;
+
+/** After how long a connection is cut on which nothing moves, though an answer is under way. */
+const STALLED = 120_000;
+
+/** An HTTP server that trusts no client and can be closed without losing an answer. */
+export interface HardenedServer {
+  /** Resolves to the URL when it listens. */
+  listen(port: number, host: string): Promise<string>;
+  /** Takes no more connections and cuts idle ones; those that are served get `grace` milliseconds to end. */
+  close(grace: number): Promise<void>;
+}
+
+export function createHardenedServer(
+  handler: (request: IncomingMessage, response: ServerResponse) => void,
+): HardenedServer {
+  // How many answers are under way on a connection, for each that is open.
+  const connections = new Map<Duplex, number>();
+  let closing = false;
+
+  function listener(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    connections.set(socket, (connections.get(socket) ?? 0) + 1);
+    if (closing) response.shouldKeepAlive = false;
+    response.once('close', () => {
+      const left = (connections.get(socket) ?? 1) - 1;
+      if (connections.has(socket)) connections.set(socket, left);
+      if (closing && left === 0) socket.destroySoon();
+    });
+    if (request.headers.host === undefined && request.httpVersion === '1.1') {
+      response.writeHead(400, { 'content-type': 'application/json', connection: 'close' });
+      response.end(refusalBody('the Host header is missing'));
+    } else handler(request, response);
+  }
+
+  // Node's own answer to a missing Host header has no body.
+  const server = createServer({ ...PATIENCE, requireHostHeader: false }, listener);
+  server.setTimeout(STALLED);
+  // An expectation that is not understood may be ignored (RFC 9110, 10.1.1).
+  server.on('checkExpectation', listener);
+  server.on('connection', (socket: Socket) => {
+    connections.set(socket, 0);
+    socket.once('close', () => connections.delete(socket));
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const untouched = (connections.get(socket) ?? 0) === 0 && 'bytesRead' in socket && socket.bytesRead !== 0;
+    if (!socket.writable || !untouched || error.code === 'ECONNRESET') socket.destroy();
+    else socket.end(rawRefusal(refusalBody(complaint(error.code))));
+  });
+  // `server.close` calls this, and node's own takes a connection for idle whose answer has not left to its end.
+  server.closeIdleConnections = () => {
+    for (const [socket, answers] of connections) if (answers === 0) socket.destroy();
+  };
+
+  return {
+    listen: (port, host) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(port, host, () => {
+          server.off('error', reject);
+          resolve(urlOf(server.address() as AddressInfo)); // it listens on a port
+        });
+      }),
+    close: (grace) =>
+      new Promise((resolve) => {
+        closing = true;
+        const timer = setTimeout(() => server.closeAllConnections(), grace);
+        server.close(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      }),
+  };
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+function complaint(code: string | undefined): string {
+  if (code === 'HPE_HEADER_OVERFLOW') return 'the headers are too large';
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'the request did not arrive in time';
+  return 'this is not HTTP';
+}
+
+function refusalBody(description: string): string {
+  return JSON.stringify(new OrderBookError('InvalidParameter', description));
+}
+
+/** An answer where node has given up on the request, and so has no response to write. */
+function rawRefusal(body: string): string {
+  return [
+    'HTTP/1.1 400 Bad Request',
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'cache-control: no-store',
+    'access-control-allow-origin: *',
+    'connection: close',
+    '',
+    body,
+  ].join('\r\n');
+}

@@ -1,0 +1,101 @@
+import { resolve } from 'node:path';
+import type { OrderBook, Store } from 'intentbook';
+import { createApi, createOrderBook } from 'intentbook';
+import { refuseUnknownOptions } from 'intentbook/adapter';
+import { CHAIN_IDS, CHAIN_NAMES } from './chains.ts';
+import { createHardenedServer } from './http.ts';
+
+/** How long requests that run may still take when a server is closed, in milliseconds. */
+const GRACE = 10_000;
+
+export interface ServeOptions {
+  /** 0 picks a free one. Default 8080. */
+  readonly port?: number;
+  /** The address to listen on. Default `127.0.0.1`. */
+  readonly host?: string;
+  /** The chain, by its path segment: `mainnet`, `xdai`, `arbitrum_one`… Default `sepolia`. */
+  readonly chain?: string;
+  /** The database file, or `:memory:`. Default `intentbook.sqlite`. */
+  readonly db?: string;
+  /** Live orders that one owner may have. Default 1000. */
+  readonly maxOpenOrders?: number | 'off';
+  /** Live orders of one owner that wait for their signature on chain. Default 100. */
+  readonly maxPendingPresign?: number | 'off';
+  /** A store to use instead of a file. */
+  readonly store?: Store;
+}
+
+/** A server that listens. */
+export interface RunningServer {
+  /** Where it listens: `http://127.0.0.1:8080`. */
+  readonly url: string;
+  readonly book: OrderBook;
+  /** The chain by its path segment. */
+  readonly chain: string;
+  /** The absolute path of the database file, when there is one. */
+  readonly database: string | undefined;
+  /** Takes no more connections, lets what runs come to its end, 10 s at most, and closes the book. */
+  close(): Promise<void>;
+}
+
+const OPTIONS = [
+  'port',
+  'host',
+  'chain',
+  'db',
+  'maxOpenOrders',
+  'maxPendingPresign',
+  'store',
+] as const satisfies readonly (keyof ServeOptions)[];
+
+/**
+ * Runs the standalone server within a program: a book on a database file, served over HTTP. It takes no signals and
+ * prints nothing; the command line does.
+ *
+ * @throws TypeError for an option that is unknown or malformed, `StoreError` when the store refuses, node's own error
+ * when the address cannot be listened on.
+ */
+export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
+  refuseUnknownOptions('serve', options, OPTIONS);
+  const { port = 8080, host = '127.0.0.1', chain = 'sepolia', db = 'intentbook.sqlite' } = options;
+  const { maxOpenOrders = 1000, maxPendingPresign = 100 } = options;
+  const chainId = CHAIN_IDS[chain];
+  if (chainId === undefined) throw new TypeError(`serve: chain must be one of ${CHAIN_NAMES.join(', ')}`);
+  const database = options.store !== undefined || db === ':memory:' ? undefined : resolve(db);
+
+  const book = createOrderBook({
+    chainId,
+    store: options.store ?? (await storeOf(database)),
+    limits: {
+      maxOpenOrders: maxOpenOrders === 'off' ? undefined : maxOpenOrders,
+      maxPendingOrders: maxPendingPresign === 'off' ? undefined : maxPendingPresign,
+    },
+  });
+  const { nodeHandler } = await import('intentbook/node-http');
+  const server = createHardenedServer(nodeHandler(createApi(book, { probes: true })));
+  await book.start();
+  try {
+    const url = await server.listen(port, host);
+    const close = once(async () => {
+      await server.close(GRACE);
+      await book.close();
+    });
+    return { url, book, chain, database, close };
+  } catch (error) {
+    await book.close();
+    throw error;
+  }
+}
+
+async function storeOf(database: string | undefined): Promise<Store> {
+  if (database === undefined) return (await import('intentbook/memory')).memoryStore();
+  return (await import('intentbook/sqlite')).sqliteStore({ path: database });
+}
+
+function once(task: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= task();
+    return done;
+  };
+}
