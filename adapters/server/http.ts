@@ -29,22 +29,22 @@ export interface HardenedServer {
 export function createHardenedServer(
   handler: (request: IncomingMessage, response: ServerResponse) => void,
 ): HardenedServer {
-  // How many answers are under way on a connection, for each that is open.
-  const connections = new Map<Duplex, number>();
+  // The answers that are under way, for each connection that is open.
+  const connections = new Map<Duplex, Set<ServerResponse>>();
   let closing = false;
 
   function listener(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
-    connections.set(socket, (connections.get(socket) ?? 0) + 1);
+    const answers = connections.get(socket) ?? new Set();
+    answers.add(response);
     if (closing) response.shouldKeepAlive = false;
     response.once('close', () => {
-      const left = (connections.get(socket) ?? 1) - 1;
-      if (connections.has(socket)) connections.set(socket, left);
-      if (closing && left === 0) socket.destroySoon();
+      answers.delete(response);
+      if (closing && answers.size === 0) socket.destroySoon();
     });
     if (request.headers.host === undefined && request.httpVersion === '1.1') {
-      response.writeHead(400, { 'content-type': 'application/json', connection: 'close' });
-      response.end(refusalBody('the Host header is missing'));
+      const body = refusalBody('the Host header is missing');
+      response.writeHead(400, refusalHeaders(body)).end(body);
     } else handler(request, response);
   }
 
@@ -54,17 +54,18 @@ export function createHardenedServer(
   // An expectation that is not understood may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', listener);
   server.on('connection', (socket: Socket) => {
-    connections.set(socket, 0);
+    connections.set(socket, new Set());
     socket.once('close', () => connections.delete(socket));
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const untouched = (connections.get(socket) ?? 0) === 0 && 'bytesRead' in socket && socket.bytesRead !== 0;
-    if (!socket.writable || !untouched || error.code === 'ECONNRESET') socket.destroy();
+    const answering = connections.get(socket)?.size !== 0;
+    const silent = 'bytesRead' in socket && socket.bytesRead === 0;
+    if (!socket.writable || answering || silent || error.code === 'ECONNRESET') socket.destroy();
     else socket.end(rawRefusal(refusalBody(complaint(error.code))));
   });
   // `server.close` calls this, and node's own takes a connection for idle whose answer has not left to its end.
   server.closeIdleConnections = () => {
-    for (const [socket, answers] of connections) if (answers === 0) socket.destroy();
+    for (const [socket, answers] of connections) if (answers.size === 0) socket.destroy();
   };
 
   return {
@@ -79,6 +80,8 @@ export function createHardenedServer(
     close: (grace) =>
       new Promise((resolve) => {
         closing = true;
+        // Clients are told to part in answers that have not begun.
+        for (const answers of connections.values()) for (const answer of answers) answer.shouldKeepAlive = false;
         const timer = setTimeout(() => server.closeAllConnections(), grace);
         server.close(() => {
           clearTimeout(timer);
@@ -102,16 +105,18 @@ function refusalBody(description: string): string {
   return JSON.stringify(new OrderBookError('InvalidParameter', description));
 }
 
+function refusalHeaders(body: string): Record<string, string> {
+  return {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': `${Buffer.byteLength(body)}`,
+    'cache-control': 'no-store',
+    'access-control-allow-origin': '*',
+    connection: 'close',
+  };
+}
+
 /** An answer where node has given up on the request, and so has no response to write. */
 function rawRefusal(body: string): string {
-  return [
-    'HTTP/1.1 400 Bad Request',
-    'content-type: application/json; charset=utf-8',
-    `content-length: ${Buffer.byteLength(body)}`,
-    'cache-control: no-store',
-    'access-control-allow-origin: *',
-    'connection: close',
-    '',
-    body,
-  ].join('\r\n');
+  const headers = Object.entries(refusalHeaders(body)).map(([name, value]) => `${name}: ${value}`);
+  return ['HTTP/1.1 400 Bad Request', ...headers, '', body].join('\r\n');
 }

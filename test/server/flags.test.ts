@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+import { CHAIN_IDS } from '../../adapters/server/chains.ts';
+import { helpText, parseCommand, UsageError } from '../../adapters/server/flags.ts';
+import { ECHO, onSignals } from '../../adapters/server/signals.ts';
+import { CHAINS } from '../../src/protocol/chains.ts';
+
+const DEFAULTS = {
+  port: 8080,
+  host: '127.0.0.1',
+  chain: 'sepolia',
+  db: 'intentbook.sqlite',
+  maxOpenOrders: 1000,
+  maxPendingPresign: 100,
+};
+
+/** Each flag with its twin, a value and what it is read as. */
+const FLAGS = [
+  ['--port', 'INTENTBOOK_PORT', '0', { port: 0 }],
+  ['--port', 'INTENTBOOK_PORT', '65535', { port: 65535 }],
+  ['--host', 'INTENTBOOK_HOST', '::1', { host: '::1' }],
+  ['--chain', 'INTENTBOOK_CHAIN', 'mainnet', { chain: 'mainnet' }],
+  ['--db', 'INTENTBOOK_DB', ':memory:', { db: ':memory:' }],
+  ['--max-open-orders', 'INTENTBOOK_MAX_OPEN_ORDERS', '7', { maxOpenOrders: 7 }],
+  ['--max-open-orders', 'INTENTBOOK_MAX_OPEN_ORDERS', 'off', { maxOpenOrders: 'off' }],
+  ['--max-pending-presign', 'INTENTBOOK_MAX_PENDING_PRESIGN', '9', { maxPendingPresign: 9 }],
+] as const;
+
+describe('flags', () => {
+  test('serve alone has the defaults', () => {
+    expect(parseCommand(['serve'], {})).toEqual({ name: 'serve', options: DEFAULTS });
+  });
+
+  test.each(FLAGS)('%s, %s %s', (flag, variable, text, read) => {
+    const wanted = { name: 'serve', options: { ...DEFAULTS, ...read } };
+    expect(parseCommand(['serve', flag, text], {})).toEqual(wanted);
+    expect(parseCommand(['serve', `${flag}=${text}`], {})).toEqual(wanted);
+    expect(parseCommand([flag, text, 'serve'], {})).toEqual(wanted);
+    expect(parseCommand(['serve'], { [variable]: text })).toEqual(wanted);
+    expect(parseCommand(['serve', flag, text], { [variable]: 'nonsense' })).toEqual(wanted);
+    expect(helpText()).toContain(flag);
+    expect(helpText()).toContain(variable);
+  });
+
+  test('an empty variable counts as absent', () => {
+    expect(parseCommand(['serve'], { INTENTBOOK_PORT: '' })).toEqual({ name: 'serve', options: DEFAULTS });
+  });
+
+  test('of a flag given twice the last counts', () => {
+    expect(parseCommand(['serve', '--port', '1', '--port', '2'], {})).toMatchObject({ options: { port: 2 } });
+  });
+
+  test.each([
+    [['--help'], 'help'],
+    [['-h'], 'help'],
+    [['serve', '--help'], 'help'],
+    [['help'], 'help'],
+    [['--version'], 'version'],
+    [['-v'], 'version'],
+    [['version'], 'version'],
+  ])('%j asks for %s', (args, name) => expect(parseCommand(args, {})).toEqual({ name }));
+
+  const twelve = CHAINS.map(({ segment }) => segment).join(', ');
+  test.each([
+    [[], {}, 'a command is missing: run "intentbook serve", or "intentbook --help"'],
+    [['sreve'], {}, 'unknown command "sreve", did you mean "serve"?'],
+    [['--port', '1'], {}, 'a command is missing: run "intentbook serve", or "intentbook --help"'],
+    [['serve', 'x'], {}, '"x" is one word too many; flags begin with two dashes'],
+    [['serve', '--prot', '1'], {}, 'unknown flag "--prot", did you mean "--port"?'],
+    [['serve', '--max-open-order=1'], {}, 'unknown flag "--max-open-order", did you mean "--max-open-orders"?'],
+    [['serve', '--verbose'], {}, 'unknown flag "--verbose"; "intentbook --help" lists them'],
+    [['serve', '-p', '1'], {}, 'unknown flag "-p"; "intentbook --help" lists them'],
+    [['serve', '--port'], {}, '--port needs a value: --port <number>'],
+    [['serve', '--port', '--db', 'x'], {}, '--port needs a value: --port <number>'],
+    ...['70000', '-1', '80a', '1e3', '8.5', '0x50', ' 80'].map((text) => [
+      ['serve', `--port=${text}`],
+      {},
+      `--port must be a whole number from 0 to 65535, not "${text}"`,
+    ]),
+    [['serve', '--port='], {}, '--port must be a whole number from 0 to 65535, not ""'],
+    [['serve', '--host='], {}, '--host must be an address of this machine, not ""'],
+    [['serve', '--db='], {}, '--db must be a file name, or ":memory:", not ""'],
+    [['serve', '--chain', 'sepola'], {}, `--chain must be one of ${twelve}, not "sepola"`],
+    [['serve', '--chain', 'toString'], {}, `--chain must be one of ${twelve}, not "toString"`],
+    [['serve', '--max-open-orders', '0'], {}, '--max-open-orders must be a whole number from 1 up, or "off", not "0"'],
+    [['serve'], { INTENTBOOK_PORT: 'http' }, 'INTENTBOOK_PORT must be a whole number from 0 to 65535, not "http"'],
+    [['serve'], { INTENTBOOK_CHAIN: 'goerli' }, `INTENTBOOK_CHAIN must be one of ${twelve}, not "goerli"`],
+  ] as [string[], Record<string, string>, string][])('%j with %j is refused', (args, env, message) => {
+    expect(() => parseCommand(args, env)).toThrow(new UsageError(message));
+  });
+});
+
+test('the chains are those of the protocol', () => {
+  expect(CHAIN_IDS).toEqual(Object.fromEntries(CHAINS.map(({ segment, chainId }) => [segment, chainId])));
+});
+
+describe('signals', () => {
+  function stopper() {
+    const told: string[] = [];
+    const listeners = new Map<string, (signal: 'SIGINT' | 'SIGTERM') => void>();
+    const clock = { now: 1000 };
+    onSignals({ on: (signal, listener) => listeners.set(signal, listener) }, () => clock.now, {
+      first: (signal) => told.push(`first ${signal}`),
+      second: () => told.push('second'),
+    });
+    return { told, clock, send: (signal: 'SIGINT' | 'SIGTERM') => listeners.get(signal)?.(signal) };
+  }
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('%s is the first', (signal) => {
+    const { told, send } = stopper();
+    send(signal);
+    expect(told).toEqual([`first ${signal}`]);
+  });
+
+  test('what follows at once is its echo, since npm passes on what the terminal has sent already', () => {
+    const { told, clock, send } = stopper();
+    send('SIGINT');
+    clock.now += ECHO - 1;
+    send('SIGINT');
+    expect(told).toEqual(['first SIGINT']);
+  });
+
+  test('what follows later is a second one, whichever it is', () => {
+    const { told, clock, send } = stopper();
+    send('SIGTERM');
+    clock.now += ECHO;
+    send('SIGINT');
+    expect(told).toEqual(['first SIGTERM', 'second']);
+  });
+});
