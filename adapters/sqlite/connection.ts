@@ -47,8 +47,10 @@ async function connectFile({ path, synchronous, busyTimeout }: Source & { kind: 
       throw new StoreError('Unavailable', `the file system of "${path}" does not allow a write-ahead log`);
     }
     database.pragma(`synchronous = ${synchronous}`);
-    // 16 MiB: the inner pages of the indexes of a million orders stay in memory.
-    database.pragma('cache_size = -16384');
+    // In KiB. An order lands on a random page of several indexes; rewriting those from memory is what writes live on.
+    database.pragma('cache_size = -65536');
+    // In pages. Four times the default: a page that many orders touch is copied back to the file once for all of them.
+    database.pragma('wal_autocheckpoint = 4000');
   } catch (cause) {
     database.close();
     throw fault(`open the file "${path}"`, cause);

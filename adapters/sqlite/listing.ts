@@ -53,15 +53,14 @@ export function listingSql(prefix: string, query: OrderQuery): ListingSql {
   return { sql, parameters: [...parameters, limit, ...(offset === undefined ? [] : [offset])] };
 }
 
-/** The narrowest index that has the listing's order. Those of live orders do not grow with the past. */
+/** The index that a listing walks. Those of live orders do not grow with the past. */
 function listingIndex({ owner, sellToken, buyToken, status }: OrderQuery): string {
-  const live = status?.is === 'open' || status?.is === 'presignaturePending';
-  const kind = live ? 'orders_live' : 'orders';
-  if (owner !== undefined) return `${kind}_owner`;
-  if (live && sellToken !== undefined && buyToken !== undefined) return 'orders_live_pair';
-  if (sellToken !== undefined) return `${kind}_sell`;
-  if (buyToken !== undefined) return `${kind}_buy`;
-  return `${kind}_newest`;
+  const done = status?.is === 'cancelled' || status?.is === 'fulfilled';
+  if (owner !== undefined) return status === undefined || done ? 'orders_owner' : 'orders_live_owner';
+  if (status !== undefined) return done ? 'orders_done' : 'orders_live';
+  if (sellToken !== undefined) return 'orders_sell';
+  if (buyToken !== undefined) return 'orders_buy';
+  return 'orders_newest';
 }
 
 function statusCondition({ is, now }: NonNullable<OrderQuery['status']>): [string, ...unknown[]] {
@@ -70,9 +69,9 @@ function statusCondition({ is, now }: NonNullable<OrderQuery['status']>): [strin
     case 'presignaturePending':
       return [`o.live = 1 AND o.state = ${STATES.indexOf(is)} AND o.valid_to >= ?`, now];
     case 'expired':
-      return ['o.state < 2 AND o.valid_to < ?', now];
+      return ['o.live = 1 AND o.valid_to < ?', now];
     case 'cancelled':
     case 'fulfilled':
-      return [`o.state = ${STATES.indexOf(is)}`];
+      return [`o.live = 0 AND o.state = ${STATES.indexOf(is)}`];
   }
 }

@@ -83,8 +83,10 @@ export function ordersOf(session: Session, owners: Owners, documents: Documents,
     }
     if (cap !== undefined) {
       const freed = replaced?.budget === order.budget ? 1 : 0;
-      const used = owners.count(owner, order.budget, now) - freed;
-      if (used >= cap) return { status: 'capped', limit: cap, count: used };
+      if (owners.atMost(owner, order.budget) - freed >= cap) {
+        const count = owners.count(owner, order.budget, now) - freed;
+        if (count >= cap) return { status: 'capped', limit: cap, count };
+      }
     }
 
     if (replaced !== undefined) cancelOne(replaced, order.creationDate);

@@ -4,6 +4,8 @@ import type { Session } from './session.ts';
 
 /** How many live orders an owner has. */
 export interface Owners {
+  /** At least as many as there are, at once: the expired are still among them. */
+  atMost(owner: Buffer, budget: Budget): number;
   /** @param now seconds since 1970. */
   count(owner: Buffer, budget: Budget, now: number): number;
   read(owner: Address, now: number): OrderCounts;
@@ -33,16 +35,21 @@ export function ownersOf({ prefix: p, prepare, read }: Session): Owners {
     `UPDATE ${p}owners SET live_open = live_open - ?, live_pending = live_pending - ? WHERE owner = ?`,
   );
 
+  function atMost(owner: Buffer, budget: Budget): number {
+    const row = kept.get(owner) as readonly number[] | undefined; // two counters, by budget
+    return row?.[BUDGETS.indexOf(budget)] ?? 0;
+  }
+
   function count(owner: Buffer, budget: Budget, now: number): number {
     const code = BUDGETS.indexOf(budget);
-    const row = kept.get(owner) as readonly number[] | undefined; // two counters, by budget
-    const all = row?.[code] ?? 0;
+    const all = atMost(owner, budget);
     if (all === 0) return 0;
     const gone = expired.get(owner, code, now, EXPIRED_TO_SUBTRACT) as number; // count(*)
     return gone < EXPIRED_TO_SUBTRACT ? all - gone : (valid.get(owner, code, now) as number); // count(*)
   }
 
   return {
+    atMost,
     count,
     read: (address, now) =>
       read('count orders', () => {

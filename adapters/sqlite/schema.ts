@@ -28,7 +28,11 @@ export const FOUNDATION: Migration = (p) => `
  * state, scheme and budget are in rows.ts.
  *
  * `live` is 1 for an order that is open or waits for its presignature, by what is known without a clock. Whatever hangs
- * on time judges \`valid_to\` besides; whoever clears \`live\` of expired orders must see to reads of an earlier time.
+ * on time judges `valid_to` besides; whoever clears `live` of expired orders must see to the listing of expired ones
+ * and to reads of an earlier time.
+ *
+ * Each index costs every insert a page or more, unless it grows at its end only. So tokens have none among the live
+ * orders: their filters are judged within the index of all that live, which is walked without touching a row.
  *
  * Executed totals are decimal text: they are not bounded by 2^256, and reads hand them out as they are.
  */
@@ -63,13 +67,11 @@ const createBook: Migration = (p) => `
   CREATE INDEX ${p}orders_sell ON ${p}orders (sell_token, created, uid);
   CREATE INDEX ${p}orders_buy ON ${p}orders (buy_token, created, uid);
 
-  CREATE INDEX ${p}orders_live_newest ON ${p}orders (created, uid) WHERE live = 1;
-  CREATE INDEX ${p}orders_live_owner ON ${p}orders (owner, created, uid) WHERE live = 1;
-  CREATE INDEX ${p}orders_live_sell ON ${p}orders (sell_token, created, uid) WHERE live = 1;
-  CREATE INDEX ${p}orders_live_buy ON ${p}orders (buy_token, created, uid) WHERE live = 1;
-  CREATE INDEX ${p}orders_live_pair ON ${p}orders (sell_token, buy_token, created, uid) WHERE live = 1;
-
+  CREATE INDEX ${p}orders_live ON ${p}orders (created, uid, state, valid_to, sell_token, buy_token) WHERE live = 1;
+  CREATE INDEX ${p}orders_live_owner ON ${p}orders (owner, created, uid, state, valid_to) WHERE live = 1;
   CREATE INDEX ${p}orders_live_expiry ON ${p}orders (owner, budget, valid_to) WHERE live = 1;
+
+  CREATE INDEX ${p}orders_done ON ${p}orders (state, created, uid, sell_token, buy_token) WHERE live = 0;
 
   CREATE TABLE ${p}owners (
     owner BLOB PRIMARY KEY CHECK (length(owner) = 20),
