@@ -1,0 +1,19 @@
+// Run as a process of its own by the tests of the lease: opens a store, says so, and stays until it is killed.
+
+import type { Address } from 'intentbook';
+import { systemClock } from 'intentbook';
+import { sqliteStore } from 'intentbook/sqlite';
+
+const [path = '', chainId, settlementContract] = process.argv.slice(2);
+
+sqliteStore({ path })
+  .open({
+    domain: { chainId: Number(chainId), settlementContract: settlementContract as Address }, // given by the test
+    clock: systemClock,
+  })
+  .then(
+    () => process.send?.('open'),
+    (error: unknown) => process.send?.(String(error)),
+  );
+
+process.on('disconnect', () => process.exit());
