@@ -7,6 +7,8 @@ export default defineConfig({
     memory: 'adapters/memory/index.ts',
     sqlite: 'adapters/sqlite/index.ts',
     'node-http': 'adapters/node-http/index.ts',
+    express: 'adapters/express/index.ts',
+    fastify: 'adapters/fastify/index.ts',
     fetch: 'adapters/fetch/index.ts',
     server: 'adapters/server/index.ts',
     cli: 'adapters/server/cli.ts',

@@ -7,6 +7,8 @@ import { respond } from './respond.ts';
 /** What node:http hands out, and what hosts such as Express make of it: the body may have been read and parsed. */
 export interface NodeRequestLike extends IncomingMessage {
   readonly body?: unknown;
+  /** The path that the host has taken off `url`. */
+  readonly baseUrl?: string;
 }
 
 /** A listener for `node:http`, and a handler for hosts that pass `next`, as connect and Express do. */
@@ -22,8 +24,8 @@ export interface NodeHandlerOptions {
 }
 
 /**
- * Serves a book, or any `Api`, on `node:http` and on hosts that are built on it. A path outside the prefix goes to the
- * host's `next` where there is one, and is answered with 404 otherwise.
+ * Serves a book, or any `Api`, on `node:http` and on hosts that are built on it. A path outside the prefix, or at the
+ * root of a host one that is not the interface's own, goes to the host's `next`. Without one it is answered with 404.
  *
  * ```ts
  * createServer(nodeHandler(book, { prefix: '/sepolia' })).listen(8080);
@@ -42,7 +44,9 @@ export function nodeHandler(target: OrderBook | Api, options: NodeHandlerOptions
     const mark = url.indexOf('?');
     const path = mark < 0 ? url : url.slice(0, mark);
     const inside = path === prefix || path.startsWith(`${prefix}/`);
-    if (!inside && next !== undefined) return next();
+    // At the root of a host, what is not ours is the host's.
+    const ours = inside && (prefix !== '' || isBelow(request) || (api.owns?.(path) ?? true));
+    if (!ours && next !== undefined) return next();
 
     const { remoteAddress } = request.socket;
     const signal = departureSignal(request, response);
@@ -64,6 +68,11 @@ export function nodeHandler(target: OrderBook | Api, options: NodeHandlerOptions
         else next(error);
       });
   };
+}
+
+/** Whether the host has mounted us below a path of its own, which it has taken off the URL, as Express does. */
+function isBelow({ baseUrl }: NodeRequestLike): boolean {
+  return baseUrl !== undefined && baseUrl !== '';
 }
 
 /** A request line may name the whole URL (RFC 9112, 3.2.2), as proxies write it. */

@@ -20,7 +20,9 @@ export interface ApiOptions {
  */
 export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
   refuseUnknownOptions('createApi', options, ['probes']);
-  const router = createRouter(options.probes ? [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES] : ORDER_BOOK_ROUTES);
+  const routes = options.probes ? [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES] : ORDER_BOOK_ROUTES;
+  const router = createRouter(routes);
+  const spaces = new Set(routes.map(({ path }) => firstSegment(path)));
 
   async function answer(request: ApiRequest): Promise<ApiResponse> {
     if (request.method === 'OPTIONS') return { status: 204, headers: PREFLIGHT_HEADERS };
@@ -35,6 +37,7 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
   }
 
   return {
+    owns: (path) => spaces.has(firstSegment(path)),
     async handle(request) {
       const response = await answer(request);
       const headers = { ...CORS_HEADERS, ...response.headers };
@@ -50,6 +53,10 @@ async function call(book: OrderBook, request: ApiRequest, { route, params }: Mat
     query: new URLSearchParams(request.query),
     param: (name) => decodeParam(name, params[name] ?? ''),
   });
+}
+
+function firstSegment(path: string): string {
+  return /[^/]+/.exec(path)?.[0] ?? '';
 }
 
 function decodeParam(name: string, text: string): string {

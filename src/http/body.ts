@@ -18,13 +18,13 @@ export async function readJson(request: ApiRequest, limit: number): Promise<unkn
   }
   if (!JSON_TYPE.test(request.header('content-type') ?? '')) throw new OrderBookError('UnsupportedMediaType');
 
+  const declared = Number(request.header('content-length'));
+  if (declared > limit) throw tooLarge(limit);
   const { body } = request;
   if (body.type === 'parsed') {
     if (depthOf(body.value) > MAX_DEPTH) throw tooDeep();
     return body.value;
   }
-  const declared = Number(request.header('content-length'));
-  if (declared > limit) throw tooLarge(limit);
   const text = body.type === 'none' ? '' : await readText(body, limit);
   if (textDepth(text) > MAX_DEPTH) throw tooDeep();
   try {

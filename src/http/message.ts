@@ -38,7 +38,14 @@ export interface ApiResponse {
   readonly body?: string | Uint8Array | AsyncIterable<string>;
 }
 
-/** Anything that answers requests: a book's interface, or several composed. `handle` never rejects. */
+/** Anything that answers requests: a book's interface, or several composed. */
 export interface Api {
+  /** Never rejects. */
   handle(request: ApiRequest): Promise<ApiResponse>;
+
+  /**
+   * Whether a path lies in this interface's own space. A mount at the root of a host answers only such paths and leaves
+   * the others to the host. Absent: every path does.
+   */
+  owns?(path: string): boolean;
 }

@@ -8,6 +8,8 @@ import type { Answer, HttpWorld } from './world.ts';
  */
 export interface HttpCase {
   readonly name: string;
+  /** What it is about that a host may judge before its mounts do: the bytes of a body, the encoding of a URL. */
+  readonly judged?: 'body' | 'url';
   run(world: HttpWorld): Promise<void>;
 }
 

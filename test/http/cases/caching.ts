@@ -30,7 +30,7 @@ export const CACHING: readonly HttpCase[] = [
     name: 'HEAD answers as GET does, without the body',
     async run(world) {
       const uid = await place(world, await signOrder(newOwner(), { validTo: inTenMinutes(world) }));
-      for (const path of [`${ORDERS}/${uid}`, '/api/v1/version', '/', ORDERS, '/nowhere']) {
+      for (const path of [`${ORDERS}/${uid}`, '/api/v1/version', '/', ORDERS, '/api/nowhere']) {
         const [get, head] = [await world.send('GET', path), await world.send('HEAD', path)];
         assert.equal(head.status, get.status, path);
         assert.equal(head.text, '', path);

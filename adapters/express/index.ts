@@ -1,0 +1,15 @@
+import type { Api, OrderBook } from 'intentbook';
+import type { NodeHandler } from 'intentbook/node-http';
+import { nodeHandler } from 'intentbook/node-http';
+
+/**
+ * Serves a book, or any `Api`, in an Express application (4 or 5): before or after body parsers, at the root, below a
+ * path, in nested routers. At the root, paths that are not the interface's own go on to the application.
+ *
+ * ```ts
+ * app.use('/sepolia', expressRouter(book));
+ * ```
+ */
+export function expressRouter(target: OrderBook | Api): NodeHandler {
+  return nodeHandler(target);
+}
