@@ -6,6 +6,7 @@ export default defineConfig({
     adapter: 'src/adapter.ts',
     memory: 'adapters/memory/index.ts',
     sqlite: 'adapters/sqlite/index.ts',
+    postgres: 'adapters/postgres/index.ts',
     'node-http': 'adapters/node-http/index.ts',
     express: 'adapters/express/index.ts',
     fastify: 'adapters/fastify/index.ts',

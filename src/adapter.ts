@@ -1,5 +1,6 @@
 // What those who write a store need besides the port: the rules that every store judges alike, and their encodings.
 
+export { leasesInMemory } from './leases.ts';
 export { refuseUnknownOptions, unknownName } from './options.ts';
 export type { Cancellable, OrderStatus } from './orders/status.ts';
 export { judgeCancellation, ORDER_STATUSES, orderStatus } from './orders/status.ts';

@@ -5,5 +5,11 @@ export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   // The same table that the compiler reads, so that tests run on the sources without a build.
   resolve: { tsconfigPaths: true },
-  test: { include: ['test/**/*.test.ts'], retry: 0, testTimeout: 60_000, hookTimeout: 60_000 },
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/postgres-once.ts'],
+    retry: 0,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
 });

@@ -16,7 +16,7 @@ import type {
   StoredOrder,
 } from 'intentbook';
 import { StoreError } from 'intentbook';
-import { assertSameDomain, judgeCancellation, orderStatus } from 'intentbook/adapter';
+import { assertSameDomain, judgeCancellation, leasesInMemory, orderStatus } from 'intentbook/adapter';
 import { SortedList } from './sorted.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -38,6 +38,8 @@ export function memoryStore(): Store {
   const living = new Map<string, SortedList<Row>>();
   let recorded: Domain | undefined;
   let opened: StoreContext | undefined;
+
+  const leases = leasesInMemory(() => context().clock.now());
 
   function context(): StoreContext {
     if (opened === undefined) throw new StoreError('Closed', 'the memory store is not open');
@@ -197,6 +199,13 @@ export function memoryStore(): Store {
         return log.slice(id, id + limit);
       },
       watch: () => () => {},
+    },
+    leases: {
+      acquire: (request) => leases.acquire(request),
+      async release(lease) {
+        context();
+        await leases.release(lease);
+      },
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Store, StoreContext } from 'intentbook';
 import { StoreError } from 'intentbook';
+import { leasesInMemory } from 'intentbook/adapter';
 import { documentsOf } from './app-data.ts';
 import type { Connection, Source } from './connection.ts';
 import { connect } from './connection.ts';
@@ -67,6 +68,10 @@ export function storeOver(source: Source, migrations: readonly Migration[]): Sto
       after: async (id, limit) => book().events.after(id, limit),
       watch: () => () => {},
     },
+    leases: {
+      acquire: async (request) => book().leases.acquire(request),
+      release: async (lease) => book().leases.release(lease),
+    },
   };
 }
 
@@ -80,7 +85,7 @@ async function start(source: Source, { domain, clock }: StoreContext, migrations
       return takeLease(connection, clock);
     });
     migrate(connection, migrations, lease.assertHeld);
-    const book = assemble(connection, lease);
+    const book = assemble(connection, lease, clock);
     lease.keep();
     return book;
   } catch (cause) {
@@ -99,14 +104,14 @@ function abandon(connection: Connection, lease: Lease | undefined): void {
   connection.disconnect();
 }
 
-function assemble(connection: Connection, lease: Lease) {
+function assemble(connection: Connection, lease: Lease, clock: StoreContext['clock']) {
   const session = openSession(connection, lease.assertHeld);
   const owners = ownersOf(session);
   const documents = documentsOf(session);
   const events = eventsOf(session);
   const orders = ordersOf(session, owners, documents, events);
   return {
-    ...{ orders, documents, events },
+    ...{ orders, documents, events, leases: leasesInMemory(() => clock.now()) },
     list: listingOf(session),
     count: (...[owner, now]: Parameters<Store['orders']['count']>) => owners.read(owner, now),
     /** A write transaction, though an empty one. That pages can be written is what the lease's renewals show. */

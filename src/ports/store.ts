@@ -32,6 +32,7 @@ export interface Store {
   readonly orders: OrderStore;
   readonly appData: AppDataStore;
   readonly events: EventStore;
+  readonly leases: LeaseStore;
 }
 
 /** What stores differ in, declared so that nobody needs to guess. */
@@ -246,6 +247,39 @@ export interface EventStore {
    * cause. A store with a single writer never has any.
    */
   watch(hint: () => void): () => void;
+}
+
+/** A lease to take. */
+export interface LeaseRequest {
+  /** What it is on: a duty that one process at a time does, such as a sweep. */
+  readonly name: string;
+  /** Who takes it: text that no other process uses. */
+  readonly holder: string;
+  /** How long it is held without being taken again, in milliseconds. */
+  readonly ttl: number;
+}
+
+export type LeaseOutcome =
+  /**
+   * `term` counts the holders: it is the same for as long as nobody else has held the lease, so one that has gone up
+   * says that there was somebody in between.
+   */
+  | { readonly status: 'held'; readonly term: number /** Milliseconds since 1970. */; readonly expiresAt: number }
+  | { readonly status: 'taken'; readonly holder: string; readonly expiresAt: number };
+
+/**
+ * Leases by name, so that of the processes on one store one does a duty. Time is that of the clock the store was opened
+ * with; the clocks of processes on one store should agree to well within a lease's `ttl`.
+ */
+export interface LeaseStore {
+  /**
+   * Takes a lease that is free, released or past its time, or renews one that `holder` has. MUST grant it to one of
+   * several that ask at once.
+   */
+  acquire(request: LeaseRequest): Promise<LeaseOutcome>;
+
+  /** Frees a lease, if `holder` has it. */
+  release(lease: { readonly name: string; readonly holder: string }): Promise<void>;
 }
 
 /** Why a store refuses or fails, as far as a host can act on it. */

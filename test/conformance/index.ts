@@ -5,6 +5,7 @@ import { EVENTS } from './events.ts';
 import type { ConformanceCase, Rule, StoreHarness } from './harness.ts';
 import { caseOf } from './harness.ts';
 import { INSERT } from './insert.ts';
+import { LEASES } from './leases.ts';
 import { LIST } from './list.ts';
 import { OPENING } from './opening.ts';
 import { READ } from './read.ts';
@@ -22,6 +23,7 @@ const GROUPS: Readonly<Record<string, readonly Rule[]>> = {
   cancel: CANCEL,
   'app data': APP_DATA,
   events: EVENTS,
+  leases: LEASES,
 };
 
 /**

@@ -19,6 +19,8 @@ const CALLS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'appData.get': (store) => store.appData.get(document(1, '').hash),
   'events.last': (store) => store.events.last(),
   'events.after': (store) => store.events.after(0, 1),
+  'leases.acquire': (store) => store.leases.acquire({ name: 'sweep', holder: 'a', ttl: 1000 }),
+  'leases.release': (store) => store.leases.release({ name: 'sweep', holder: 'a' }),
 };
 
 async function assertClosed(store: Store): Promise<void> {

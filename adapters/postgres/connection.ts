@@ -1,0 +1,69 @@
+import { StoreError } from 'intentbook';
+import type { OwnPool, PgPool } from './driver.ts';
+import { createPool } from './driver.ts';
+import type { Run } from './session.ts';
+
+/** Where the tables are, and who opens connections. */
+export type Source =
+  | { readonly kind: 'url'; readonly url: string; readonly readUrl?: string; readonly connections: number }
+  | { readonly kind: 'pool'; readonly pool: PgPool; readonly readPool?: PgPool };
+
+/** Open pools. */
+export interface Connection {
+  readonly pool: PgPool;
+  readonly readPool: PgPool | undefined;
+  /** Ends the pools that are the store's own. */
+  disconnect(): Promise<void>;
+}
+
+export async function connect(source: Source): Promise<Connection> {
+  if (source.kind === 'pool') return { pool: source.pool, readPool: source.readPool, disconnect: async () => {} };
+  const { url, readUrl, connections } = source;
+  const pool = await createPool(url, { connections });
+  let readPool: OwnPool | undefined;
+  if (readUrl !== undefined) readPool = await createPool(readUrl, { connections });
+  return {
+    pool,
+    readPool,
+    disconnect: async () => void (await Promise.all([pool.end(), readPool?.end()])),
+  };
+}
+
+const SERVER = {
+  text:
+    "SELECT current_setting('server_version_num')::integer, pg_is_in_recovery(), current_setting('server_encoding'), " +
+    "current_setting('bytea_output'), current_setting('synchronous_commit'), current_setting('fsync'), " +
+    "current_setting('full_page_writes')",
+};
+
+type Server = readonly [
+  version: number,
+  standby: boolean,
+  encoding: string,
+  byteaOutput: string,
+  synchronousCommit: string,
+  fsync: string,
+  fullPageWrites: string,
+];
+
+/**
+ * Looks whether the server can keep what the store promises.
+ *
+ * @throws StoreError `Unsupported` naming what it cannot, `Unavailable` when it is a standby.
+ */
+export async function assertServer(run: Run, durable: boolean): Promise<void> {
+  const [server] = await run<Server>(SERVER);
+  if (server === undefined) throw new StoreError('Unavailable', 'the server says nothing about itself');
+  const [version, standby, encoding, byteaOutput, ...settings] = server;
+  if (version < 140_000) throw unsupported(`version ${version / 10_000}, and 14 is the oldest that is supported`);
+  if (standby) throw new StoreError('Unavailable', 'the server is a standby: it cannot be written to');
+  if (encoding !== 'UTF8') throw unsupported(`the encoding ${encoding}, which cannot hold every document; use UTF8`);
+  if (byteaOutput !== 'hex') throw unsupported(`bytea_output = ${byteaOutput}, and the store reads hex`);
+  if (!durable) return;
+  for (const [i, name] of ['synchronous_commit', 'fsync', 'full_page_writes'].entries()) {
+    if (settings[i] !== 'off') continue;
+    throw unsupported(`${name} = off, so it may lose what was acknowledged; set it, or accept that: durable: false`);
+  }
+}
+
+const unsupported = (what: string) => new StoreError('Unsupported', `the server has ${what}`);

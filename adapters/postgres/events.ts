@@ -1,0 +1,80 @@
+import type { Address, Hex, OrderEventType, StoredEvent } from 'intentbook';
+import type { Session } from './session.ts';
+
+/** Something that happened, on its way into the log. */
+export type NewEvent = Omit<StoredEvent, 'id'>;
+
+/** The log of what happened to orders. */
+export interface Events {
+  last(): Promise<number>;
+  after(id: number, limit: number): Promise<StoredEvent[]>;
+}
+
+type EventRow = readonly [id: number, type: OrderEventType, uid: Hex, owner: Address, at: number];
+
+/**
+ * The log in two steps. A transaction that changes orders leaves its events in a queue, where it waits for nobody:
+ * neither for other writers nor, when it is a host's and stays open for long, do others wait for it. Whoever reads the
+ * log first moves what has been committed out of the queue and numbers it, one reader at a time. So every number is
+ * given to something that is there already, numbers have no gaps, and the order of numbers is one in which each event
+ * comes after all that its transaction could have seen.
+ *
+ * @param onNumbered told when events have been numbered.
+ */
+export function eventsOf(session: Session, onNumbered: () => Promise<void>): Events {
+  const { schema: s, prepare, read } = session;
+  const queued = prepare(`SELECT 1 FROM ${s}.event_queue LIMIT 1`);
+  const newest = prepare<readonly [number]>(`SELECT last FROM ${s}.event_ids`);
+  const select = prepare<EventRow>(
+    `SELECT id, type, uid, owner, at FROM ${s}.events WHERE id > $1 ORDER BY id LIMIT $2`,
+  );
+  // The first statement waits for whoever is numbering; the second sees what has been committed meanwhile. Events keep
+  // the order of the queue: what happens to one owner's orders does so under a lock, so it stands in its order there.
+  const numbering = [
+    `SELECT 1 FROM ${s}.event_ids FOR UPDATE`,
+    `WITH moved AS (DELETE FROM ${s}.event_queue WHERE place IN ` +
+      `(SELECT place FROM ${s}.event_queue ORDER BY place LIMIT ${LARGEST_MOVE}) RETURNING place, at, type, uid, owner) ` +
+      `INSERT INTO ${s}.events (id, at, type, uid, owner) SELECT c.last + row_number() OVER (ORDER BY m.place), ` +
+      `m.at, m.type, m.uid, m.owner FROM moved m CROSS JOIN ${s}.event_ids c`,
+    `UPDATE ${s}.event_ids SET last = greatest(last, (SELECT max(id) FROM ${s}.events))`,
+  ];
+  let running: Promise<number> | undefined;
+
+  /** Gives a number to everything that was committed before the call. */
+  async function number(): Promise<void> {
+    for (;;) {
+      if (running !== undefined) {
+        // It may have looked too early for this caller.
+        await running;
+        continue;
+      }
+      if ((await read('read events', (run) => run(queued))).length === 0) return;
+      if (running !== undefined) continue;
+      running = move().finally(() => {
+        running = undefined;
+      });
+      if ((await running) < LARGEST_MOVE) return;
+    }
+  }
+
+  async function move(): Promise<number> {
+    const [, moved = 0] = await session.script('number events', numbering);
+    if (moved > 0) await onNumbered();
+    return moved;
+  }
+
+  return {
+    async last() {
+      await number();
+      return (await read('read events', (run) => run(newest)))[0]?.[0] ?? 0;
+    },
+    async after(id, limit) {
+      await number();
+      const rows = await read('read events', (run) => run(select, id, limit));
+      return rows.map(([id, type, uid, owner, at]) => ({ id, type, uid, owner, at }));
+    },
+  };
+}
+
+/** How many events get their numbers in one transaction. */
+const LARGEST_MOVE = 5000;

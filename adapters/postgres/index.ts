@@ -1,0 +1,143 @@
+import type { Store } from 'intentbook';
+import { refuseUnknownOptions } from 'intentbook/adapter';
+import { connect } from './connection.ts';
+import type { PgPool } from './driver.ts';
+import { migrate, quote } from './migrate.ts';
+import { FOUNDATION, MIGRATIONS } from './schema.ts';
+import { storeOver } from './store.ts';
+
+export type { PgClient, PgPool, PgPoolClient, PgQuery } from './driver.ts';
+
+/** What every PostgreSQL store can be told. */
+export interface PostgresOptions {
+  /** The schema of its tables: letters, digits, `_`, at most 40. `intentbook` unless given. */
+  readonly schema?: string;
+  /**
+   * Whether to bring the schema up to date when the store is opened, which takes a role that may create tables. Unless
+   * it is set, an older schema is refused with `SchemaTooOld`.
+   */
+  readonly migrate?: boolean;
+  /**
+   * Whether to refuse a server that may lose what it has acknowledged (`synchronous_commit`, `fsync` or
+   * `full_page_writes` off). True unless given; with false the store does not call itself durable.
+   */
+  readonly durable?: boolean;
+  /**
+   * Whether statements are prepared by name, once a connection. Turn it off behind a pooler that changes connections
+   * between transactions and does not track prepared statements.
+   */
+  readonly prepare?: boolean;
+  /**
+   * Whether to hold one connection that listens for events of other processes. Without it they are found by looking.
+   * Turn it off behind a pooler that changes connections between transactions.
+   */
+  readonly listen?: boolean;
+  /** How often the log is looked at although nothing was heard, in milliseconds. 1000 unless given. */
+  readonly pollInterval?: number;
+}
+
+/** A store with connections of its own. */
+export interface PostgresUrlOptions extends PostgresOptions {
+  /** A connection string: `postgres://user:password@host:5432/database`. */
+  readonly url: string;
+  /** A connection string for reads, to a streaming copy of the same database. */
+  readonly readUrl?: string;
+  /** How many connections it opens at most, to each of the two. 10 unless given. */
+  readonly connections?: number;
+}
+
+/** A store on the connections of a host. */
+export interface PostgresPoolOptions extends PostgresOptions {
+  /** A pool for reads, to streaming copies of the same database. */
+  readonly readPool?: PgPool;
+}
+
+/**
+ * A store in a PostgreSQL database (14 or later), for any number of processes. Needs the package pg, which is loaded
+ * when the store is opened.
+ *
+ * @example
+ * const book = createOrderBook({ store: postgresStore({ url: 'postgres://localhost/books' }), ... });
+ */
+export function postgresStore(options: PostgresUrlOptions): Store;
+/**
+ * A store on a host's own pool of node-postgres, which it never ends. An insert that is given a client of the host's
+ * as `transaction` joins the transaction that is open on it.
+ */
+export function postgresStore(pool: PgPool, options?: PostgresPoolOptions): Store;
+export function postgresStore(where: PostgresUrlOptions | PgPool, options: PostgresPoolOptions = {}): Store {
+  if ('connect' in where) {
+    refuseUnknownOptions('postgresStore', options, [...COMMON, 'readPool']);
+    const { readPool } = options;
+    const source = { kind: 'pool', pool: where, ...(readPool === undefined ? {} : { readPool }) } as const;
+    return storeOver(source, settingsOf(options), MIGRATIONS);
+  }
+  refuseUnknownOptions('postgresStore', where, [...COMMON, 'url', 'readUrl', 'connections']);
+  const { url, readUrl, connections = 10 } = where;
+  for (const [name, value] of Object.entries({ url, readUrl })) {
+    if ((name === 'url' || value !== undefined) && (typeof value !== 'string' || value === '')) {
+      throw new TypeError(`postgresStore: \`${name}\` must be a connection string`);
+    }
+  }
+  // One listens, and one has to be left for the work.
+  wholeNumber('connections', connections, 2);
+  const source = { kind: 'url', url, connections, ...(readUrl === undefined ? {} : { readUrl }) } as const;
+  return storeOver(source, settingsOf(where), MIGRATIONS);
+}
+
+const COMMON = ['schema', 'migrate', 'durable', 'prepare', 'listen', 'pollInterval'] as const;
+
+function settingsOf(options: PostgresOptions) {
+  const { schema, migrate = false, durable = true, prepare = true, listen = true, pollInterval = 1000 } = options;
+  wholeNumber('pollInterval', pollInterval, 10);
+  return { schema: schemaName(schema), migrate, durable, named: prepare, listen, pollEvery: pollInterval };
+}
+
+function wholeNumber(name: string, value: number, least: number): void {
+  if (Number.isSafeInteger(value) && value >= least && value < 2 ** 31) return;
+  throw new TypeError(`postgresStore: \`${name}\` must be a whole number of at least ${least}`);
+}
+
+/** It becomes part of names in SQL. */
+function schemaName(schema = 'intentbook'): string {
+  if (typeof schema === 'string' && /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/i.test(schema)) return schema;
+  throw new TypeError('postgresStore: `schema` must be letters, digits and "_", not beginning with a digit or "pg_"');
+}
+
+/** A step of the schema, as it is applied. */
+export interface SchemaStep {
+  readonly version: number;
+  readonly name: string;
+  /** Whether releases that do not know this step refuse the schema once it is applied. */
+  readonly breaking: boolean;
+  /** Statements, among them the one that records the step. To be run in one transaction. */
+  readonly sql: string;
+}
+
+/** The steps of the schema as plain SQL, in their order, for those who apply them by other means. */
+export function postgresMigrations(options: { readonly schema?: string } = {}): SchemaStep[] {
+  refuseUnknownOptions('postgresMigrations', options, ['schema']);
+  const schema = quote(schemaName(options.schema));
+  return MIGRATIONS.map(({ version, name, breaking, sql }) => ({
+    ...{ version, name, breaking },
+    sql:
+      `${version === 1 ? `CREATE SCHEMA IF NOT EXISTS ${schema};\n${FOUNDATION(schema)}` : ''}${sql(schema)}` +
+      `\nINSERT INTO ${schema}.migrations (version, name, breaking) VALUES (${version}, '${name}', ${breaking});\n`,
+  }));
+}
+
+/**
+ * Brings a schema up to date and creates it where it is missing. Safe when several processes do it at once.
+ *
+ * @returns the versions that were applied by this call.
+ */
+export async function migratePostgres(options: { readonly url: string; readonly schema?: string }): Promise<number[]> {
+  refuseUnknownOptions('migratePostgres', options, ['url', 'schema']);
+  const schema = schemaName(options.schema);
+  const { pool, disconnect } = await connect({ kind: 'url', url: options.url, connections: 2 });
+  try {
+    return await migrate(pool, schema, MIGRATIONS);
+  } finally {
+    await disconnect();
+  }
+}

@@ -1,0 +1,58 @@
+import type { OrderQuery, StoredOrder } from 'intentbook';
+import type { OrderRow } from './rows.ts';
+import { orderColumns, readOrder, STATES, toBytes } from './rows.ts';
+import type { Run, Session } from './session.ts';
+
+/** A paged query: its text, and what is bound to it. */
+export interface ListingSql {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** Lists orders, newest first. There is one statement for each combination of filters. */
+export function listingOf({ schema, prepare }: Session): (run: Run, query: OrderQuery) => Promise<StoredOrder[]> {
+  return async (run, query) => {
+    const { text, values } = listingSql(schema, query);
+    return (await run(prepare<OrderRow>(text), ...values)).map(readOrder);
+  };
+}
+
+/**
+ * Writes the query of a listing. For each combination of filters there is an index that begins with columns which are
+ * compared for equality and goes on in the order of the listing, so that a page is read off it from the cursor on:
+ * nothing is sorted, and what the cursor has passed costs nothing.
+ */
+export function listingSql(schema: string, query: OrderQuery): ListingSql {
+  const { owner, sellToken, buyToken, status, after, offset, limit } = query;
+  const conditions: string[] = [];
+  const values: unknown[] = [];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+
+  if (owner !== undefined) conditions.push(`o.owner = ${bind(toBytes(owner))}`);
+  if (sellToken !== undefined) conditions.push(`o.sell_token = ${bind(toBytes(sellToken))}`);
+  if (buyToken !== undefined) conditions.push(`o.buy_token = ${bind(toBytes(buyToken))}`);
+  if (status !== undefined) conditions.push(statusCondition(status, bind));
+  if (after !== undefined) {
+    conditions.push(`(o.created, o.uid) < (${bind(after.creationDate)}, ${bind(toBytes(after.uid))})`);
+  }
+
+  const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+  const skip = offset === undefined || offset === 0 ? '' : ` OFFSET ${bind(offset)}`;
+  const text =
+    `SELECT ${orderColumns(schema)} FROM ${schema}.orders o${where} ` +
+    `ORDER BY o.created DESC, o.uid DESC LIMIT ${bind(limit)}${skip}`;
+  return { text, values };
+}
+
+function statusCondition({ is, now }: NonNullable<OrderQuery['status']>, bind: (value: unknown) => string): string {
+  switch (is) {
+    case 'open':
+    case 'presignaturePending':
+      return `o.live AND o.state = ${STATES.indexOf(is)} AND o.valid_to >= ${bind(now)}`;
+    case 'expired':
+      return `o.state < 2 AND o.valid_to < ${bind(now)}`;
+    case 'cancelled':
+    case 'fulfilled':
+      return `o.state = ${STATES.indexOf(is)}`;
+  }
+}

@@ -1,0 +1,125 @@
+import type { Domain } from 'intentbook';
+import { StoreError } from 'intentbook';
+import { assertSameDomain } from 'intentbook/adapter';
+import type { PgClient, PgPool } from './driver.ts';
+import { fault } from './driver.ts';
+import { toBytes } from './rows.ts';
+import type { Migration } from './schema.ts';
+import { FOUNDATION } from './schema.ts';
+import type { Run, Session } from './session.ts';
+import { lend, runOn } from './session.ts';
+
+/**
+ * Takes the steps that are still to be taken, each in a transaction of its own. Any number of processes may do this at
+ * once: one goes ahead, the others wait and find nothing left to do.
+ *
+ * @param name of the schema, without quotes; it is created where it is missing.
+ * @returns the versions that were applied.
+ */
+export async function migrate(pool: PgPool, name: string, migrations: readonly Migration[]): Promise<number[]> {
+  const schema = quote(name);
+  try {
+    return await lend(pool, async (client) => {
+      const applied: number[] = [];
+      for (;;) {
+        await client.query({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' });
+        try {
+          const next = await takeStep(client, name, migrations);
+          await client.query({ text: 'COMMIT' });
+          if (next === undefined) return applied;
+          applied.push(next);
+        } catch (cause) {
+          await client.query({ text: 'ROLLBACK' }).catch(() => {}); // a connection that is gone has done it by itself
+          throw cause;
+        }
+      }
+    });
+  } catch (cause) {
+    throw fault(`migrate the schema ${schema}`, cause);
+  }
+}
+
+/** Within a transaction. @returns the version that was applied, if one was missing. */
+async function takeStep(client: PgClient, name: string, migrations: readonly Migration[]): Promise<number | undefined> {
+  const schema = quote(name);
+  const run = runOn(client);
+  await run({ text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))' }, `intentbook migrations of ${name}`);
+  // From here on it must not queue behind a long transaction, or everybody else would queue behind it.
+  await run({ text: "SET LOCAL lock_timeout = '5s'" });
+  // Looked for first, so that a role may migrate a schema that it could not have created.
+  const [exists] = await run({ text: 'SELECT 1 FROM pg_namespace WHERE nspname = $1' }, name);
+  if (exists === undefined) await run({ text: `CREATE SCHEMA ${schema}` });
+  const [founded] = await run({ text: 'SELECT to_regclass($1) IS NOT NULL' }, `${schema}.migrations`);
+  if (founded?.[0] !== true) await client.query({ text: FOUNDATION(schema) });
+  const next = missing(await appliedSteps(run, schema), migrations)[0];
+  if (next === undefined) return undefined;
+  await client.query({ text: next.sql(schema) });
+  await run(
+    { text: `INSERT INTO ${schema}.migrations (version, name, breaking) VALUES ($1, $2, $3)` },
+    ...[next.version, next.name, next.breaking],
+  );
+  return next.version;
+}
+
+interface AppliedStep {
+  readonly version: number;
+  readonly breaking: boolean;
+}
+
+async function appliedSteps(run: Run, schema: string): Promise<AppliedStep[]> {
+  const rows = await run<readonly [number, boolean]>({ text: `SELECT version, breaking FROM ${schema}.migrations` });
+  return rows.map(([version, breaking]) => ({ version, breaking }));
+}
+
+function missing(applied: readonly AppliedStep[], migrations: readonly Migration[]): Migration[] {
+  return migrations.filter(({ version }) => !applied.some((step) => step.version === version));
+}
+
+/**
+ * Looks whether this release can work with the schema, and changes nothing.
+ *
+ * @throws StoreError `SchemaTooOld` naming the command that migrates, `SchemaTooNew` naming the versions.
+ */
+export async function assertSchema(run: Run, name: string, migrations: readonly Migration[]): Promise<void> {
+  const schema = quote(name);
+  const [founded] = await run({ text: 'SELECT to_regclass($1) IS NOT NULL' }, `${schema}.migrations`);
+  const applied = founded?.[0] === true ? await appliedSteps(run, schema) : [];
+  const newest = Math.max(0, ...applied.map(({ version }) => version));
+  const known = migrations.at(-1)?.version ?? 0;
+  const tooNew = applied.find(({ version, breaking }) => version > known && breaking);
+  if (tooNew !== undefined) {
+    throw new StoreError(
+      'SchemaTooNew',
+      `the schema ${schema} has version ${newest}; this release knows up to version ${known}, and version ` +
+        `${tooNew.version} changed what it builds on; use a newer release`,
+    );
+  }
+  if (missing(applied, migrations).length > 0) {
+    throw new StoreError(
+      'SchemaTooOld',
+      `the schema ${schema} has version ${newest}, this release needs version ${known}; ` +
+        `run "intentbook migrate --postgres URL --schema ${name}"`,
+    );
+  }
+}
+
+/** Records whose store this is, when nobody has yet, and refuses one of another domain. */
+export async function claimDomain({ schema, prepare, write }: Session, domain: Domain): Promise<void> {
+  const find = prepare<readonly [number, Domain['settlementContract']]>(
+    `SELECT chain_id, settlement_contract FROM ${schema}.domain`,
+  );
+  const recorded = await write('record its domain', async (run) => {
+    const [known] = await run(find);
+    if (known !== undefined) return known;
+    const insert = `INSERT INTO ${schema}.domain VALUES (1, $1, $2) ON CONFLICT (id) DO NOTHING`;
+    await run({ text: insert }, domain.chainId, toBytes(domain.settlementContract));
+    return (await run(find))[0];
+  });
+  if (recorded === undefined) throw new StoreError('Unavailable', 'the domain of the store cannot be recorded');
+  assertSameDomain({ chainId: recorded[0], settlementContract: recorded[1] }, domain);
+}
+
+/** An identifier in quotes. The name has been checked to contain none. */
+export function quote(name: string): string {
+  return `"${name}"`;
+}

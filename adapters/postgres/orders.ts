@@ -1,0 +1,132 @@
+import type {
+  Address,
+  CancelOutcome,
+  CancelRefusal,
+  CancelRequest,
+  Hex,
+  InsertOptions,
+  InsertOutcome,
+  OrderInsert,
+  StoredOrder,
+} from 'intentbook';
+import { judgeCancellation } from 'intentbook/adapter';
+import { judgeInserts } from './judge.ts';
+import type { Kept, Owners } from './owners.ts';
+import type { Found, FoundRow, OrderRow } from './rows.ts';
+import { orderColumns, readFound, readOrder, toBytes } from './rows.ts';
+import type { Run, Session } from './session.ts';
+import { Collision } from './session.ts';
+import { changesOf } from './writing.ts';
+
+export interface Orders {
+  insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]>;
+  get(run: Run, uids: readonly Hex[]): Promise<StoredOrder[]>;
+  cancel(request: CancelRequest): Promise<CancelOutcome>;
+}
+
+export function ordersOf(session: Session, owners: Owners): Orders {
+  const { schema: s, prepare, read, write, join } = session;
+  const select = prepare<OrderRow>(`SELECT ${orderColumns(s)} FROM ${s}.orders o WHERE o.uid = ANY($1::bytea[])`);
+  const find = prepare<FoundRow>(
+    `SELECT uid, owner, state, valid_to, signing_scheme, budget FROM ${s}.orders WHERE uid = ANY($1::bytea[])`,
+  );
+  const apply = changesOf(session);
+
+  async function findAll(run: Run, uids: Iterable<Hex>): Promise<Map<Hex, Found>> {
+    const rows = await run(find, [...uids].map(toBytes));
+    return new Map(rows.map((row) => [row[0], readFound(row)]));
+  }
+
+  async function insertAll(run: Run, inserts: readonly OrderInsert[]): Promise<InsertOutcome[]> {
+    const kept = await owners.lock(
+      run,
+      inserts.map(({ order }) => order.owner),
+    );
+    // What needs no look is left to the insert itself, which tells the duplicates.
+    const known = isRoomy(inserts, kept) ? undefined : await look(run, inserts, kept);
+    const { outcomes, changes } = judgeInserts(inserts, known);
+    const inserted = await apply(run, changes);
+    return outcomes.map((outcome, i) => {
+      const uid = inserts[i]?.order.uid;
+      if (outcome.status !== 'inserted' || (uid !== undefined && inserted.has(uid))) return outcome;
+      // Judged with a look and the owner's lock, and there all the same: under another owner, a moment ago.
+      if (known !== undefined) throw new Collision();
+      return { status: 'duplicate' };
+    });
+  }
+
+  async function look(run: Run, inserts: readonly OrderInsert[], kept: ReadonlyMap<Address, Kept>) {
+    const uids = new Set(inserts.flatMap(({ order, replaces = order.uid }) => [order.uid, replaces]));
+    const orders = await findAll(run, uids);
+    // Expiry is judged at each order's own time.
+    const questions = inserts.flatMap(({ order: { owner, budget, creationDate }, cap }) =>
+      cap === undefined ? [] : [{ owner, budget, now: Math.floor(creationDate / 1000) }],
+    );
+    const counts = await owners.count(run, questions);
+    return { orders, counts: questions.map((question, i) => ({ ...question, count: counts[i] ?? 0 })), kept };
+  }
+
+  return {
+    insert(inserts, options) {
+      if (inserts.length === 0) return Promise.resolve([]);
+      const transaction = options?.transaction;
+      const work = (run: Run) => insertAll(run, inserts);
+      return transaction === undefined ? write('insert orders', work) : join('insert orders', transaction, work);
+    },
+
+    async get(run, uids) {
+      const rows = uids.length === 0 ? [] : await run(select, [...new Set(uids)].map(toBytes));
+      return rows.map(readOrder);
+    },
+
+    async cancel(request) {
+      const uids = [...new Set(request.uids)];
+      // A refusal needs no lock: it was true of one moment.
+      const seen = await read('cancel orders', (run) => findAll(run, uids));
+      const refused = refuse(uids, seen, request.now);
+      if (refused !== undefined || uids.length === 0) return refused ?? { status: 'cancelled' };
+      return write('cancel orders', async (run) => {
+        await owners.lock(
+          run,
+          [...seen.values()].map(({ owner }) => owner),
+        );
+        const found = await findAll(run, uids);
+        const late = refuse(uids, found, request.now);
+        if (late !== undefined) return late;
+        const cancelled = uids.flatMap((uid) => found.get(uid) ?? []);
+        const at = request.cancelledAt;
+        await apply(run, {
+          insert: [],
+          documents: [],
+          cancel: cancelled,
+          events: cancelled.map(({ uid, owner }) => ({ type: 'cancelled', uid, owner, at })),
+        });
+        return { status: 'cancelled' };
+      });
+    },
+  };
+}
+
+/** Whether no cap can be reached, if all are inserted, even with what has expired counted; and nothing is replaced. */
+function isRoomy(inserts: readonly OrderInsert[], kept: ReadonlyMap<Address, Kept>): boolean {
+  const coming = new Map<string, number>();
+  for (const { order } of inserts) {
+    const key = `${order.owner} ${order.budget}`;
+    coming.set(key, (coming.get(key) ?? kept.get(order.owner)?.[order.budget] ?? 0) + 1);
+  }
+  return inserts.every(
+    ({ order, cap = Number.POSITIVE_INFINITY, replaces }) =>
+      replaces === undefined && (coming.get(`${order.owner} ${order.budget}`) ?? 0) <= cap,
+  );
+}
+
+/** The first that is missing, else the first whose state forbids it. */
+function refuse(uids: readonly Hex[], found: ReadonlyMap<Hex, Found>, now: number): CancelOutcome | undefined {
+  let refused: CancelOutcome | undefined;
+  for (const uid of uids) {
+    const reason: CancelRefusal | undefined = judgeCancellation(found.get(uid), now);
+    if (reason === 'missing') return { status: 'refused', uid, reason };
+    if (reason !== undefined) refused ??= { status: 'refused', uid, reason };
+  }
+  return refused;
+}

@@ -1,0 +1,71 @@
+import type { PgClient, PgPool } from './driver.ts';
+import type { Commit, Run, Session } from './session.ts';
+import { lend, runOn } from './session.ts';
+
+/** Reads that a copy of the database may answer. */
+export interface Readers {
+  read<T>(doing: string, work: (run: Run) => Promise<T>): Promise<T>;
+}
+
+/** A pool of connections to copies, and how far they must have come. */
+export interface Replica {
+  readonly pool: PgPool;
+  /** Commits, and notes how far a copy must have come to show it. */
+  readonly commit: Commit;
+  /** Whether a copy shows all that this process has written. */
+  shows(client: PgClient): Promise<boolean>;
+}
+
+/**
+ * Copies lag. One answers a read only when it has replayed everything that this process has committed, so that whoever
+ * writes through a process and reads through it sees what was written. How far a copy has come is known by connection,
+ * since a pool may lead to several, and is asked again only when something was written since.
+ */
+export function replicaOver(pool: PgPool): Replica {
+  let written = 0n;
+  const reached = new WeakMap<PgClient, bigint>();
+
+  return {
+    pool,
+    async commit(client) {
+      const results = await client.query({ text: 'COMMIT; SELECT pg_current_wal_flush_lsn()::text AS place' });
+      // The driver answers with a list when there are several statements, which its types do not say.
+      const [, flushed] = results as unknown as readonly { readonly rows: readonly { readonly place: string }[] }[];
+      const place = placeOf(flushed?.rows[0]?.place);
+      if (place !== undefined && place > written) written = place;
+    },
+    async shows(client) {
+      const wanted = written;
+      if ((reached.get(client) ?? -1n) >= wanted) return true;
+      const [row] = await runOn(client)<readonly [string | null]>({ text: 'SELECT pg_last_wal_replay_lsn()::text' });
+      // A server that replays nothing is no copy: it is the one that is written to.
+      const place = row?.[0] == null ? wanted : (placeOf(row[0]) ?? -1n);
+      reached.set(client, place);
+      return place >= wanted;
+    },
+  };
+}
+
+/** Reads from a copy where one has caught up; otherwise, and when it fails, from the database that is written to. */
+export function readersOf(session: Session, replica: Replica | undefined): Readers {
+  if (replica === undefined) return session;
+  return {
+    async read(doing, work) {
+      try {
+        const answer = await lend(replica.pool, async (client) =>
+          (await replica.shows(client)) ? { found: await work(runOn(client)) } : undefined,
+        );
+        if (answer !== undefined) return answer.found;
+      } catch {
+        // A copy that fails is as good as none.
+      }
+      return session.read(doing, work);
+    },
+  };
+}
+
+/** A place in the server's log: two hexadecimal numbers of 32 bits. */
+function placeOf(text: string | undefined): bigint | undefined {
+  const [, high, low] = /^([0-9A-F]+)\/([0-9A-F]+)$/i.exec(text ?? '') ?? [];
+  return high === undefined || low === undefined ? undefined : (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`);
+}

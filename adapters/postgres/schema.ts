@@ -1,0 +1,127 @@
+/** One step of the schema. */
+export interface Migration {
+  /** 1, 2, 3, without gaps. */
+  readonly version: number;
+  readonly name: string;
+  /** Whether a release that does not know this step can no longer work with the tables. Steps only add, so few are. */
+  readonly breaking: boolean;
+  /** The statements. The schema is an identifier in quotes, which has been checked. */
+  readonly sql: (schema: string) => string;
+}
+
+/**
+ * What every version of the schema has, in this shape: which steps have been taken, and whose store it is. It is read
+ * before anything else is known of the schema, so it never changes.
+ */
+export const FOUNDATION = (s: string) => `
+CREATE TABLE IF NOT EXISTS ${s}.migrations (
+  version integer PRIMARY KEY,
+  name text NOT NULL,
+  breaking boolean NOT NULL,
+  applied_at timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE IF NOT EXISTS ${s}.domain (
+  id smallint PRIMARY KEY CHECK (id = 1),
+  chain_id bigint NOT NULL,
+  settlement_contract bytea NOT NULL CHECK (octet_length(settlement_contract) = 20)
+);
+`;
+
+/**
+ * Columns of fixed width stand first, so that nothing is lost to alignment. Codes of state, scheme and budget are in
+ * rows.ts. Room is left on each page for the next version of a row, so that a partial fill touches no index.
+ *
+ * `live` is true for an order that is open or waits for its presignature, by what is known without a clock. Whatever
+ * hangs on time judges \`valid_to\` besides; whoever clears \`live\` of expired orders must see to reads of an earlier time.
+ *
+ * Executed totals are not bounded by 2^256, which numeric is not either.
+ *
+ * The log is written in two steps, so that ids follow commits although nobody waits for anybody: see events.ts.
+ */
+const createBook: Migration = {
+  version: 1,
+  name: 'orders',
+  breaking: false,
+  sql: (s) => `
+CREATE TABLE ${s}.orders (
+  created bigint NOT NULL,
+  valid_to bigint NOT NULL,
+  version integer NOT NULL DEFAULT 1,
+  signing_scheme smallint NOT NULL CHECK (signing_scheme BETWEEN 0 AND 3),
+  state smallint NOT NULL CHECK (state BETWEEN 0 AND 3),
+  budget smallint NOT NULL CHECK (budget BETWEEN 0 AND 1),
+  live boolean NOT NULL,
+  invalidated boolean NOT NULL DEFAULT false,
+  uid bytea NOT NULL CHECK (octet_length(uid) = 56),
+  owner bytea NOT NULL CHECK (octet_length(owner) = 20),
+  sell_token bytea NOT NULL CHECK (octet_length(sell_token) = 20),
+  buy_token bytea NOT NULL CHECK (octet_length(buy_token) = 20),
+  app_data bytea NOT NULL CHECK (octet_length(app_data) = 32),
+  executed_sell_amount numeric NOT NULL DEFAULT 0 CHECK (executed_sell_amount >= 0),
+  executed_buy_amount numeric NOT NULL DEFAULT 0 CHECK (executed_buy_amount >= 0),
+  executed_fee_amount numeric NOT NULL DEFAULT 0 CHECK (executed_fee_amount >= 0),
+  executed_fee numeric NOT NULL DEFAULT 0 CHECK (executed_fee >= 0),
+  executed_fee_token bytea CHECK (octet_length(executed_fee_token) = 20),
+  body text NOT NULL CHECK (body::json IS NOT NULL)
+) WITH (fillfactor = 90);
+
+CREATE UNIQUE INDEX orders_uid ON ${s}.orders (uid);
+
+CREATE INDEX orders_newest ON ${s}.orders (created, uid);
+CREATE INDEX orders_owner ON ${s}.orders (owner, created, uid);
+CREATE INDEX orders_sell ON ${s}.orders (sell_token, created, uid);
+CREATE INDEX orders_buy ON ${s}.orders (buy_token, created, uid);
+
+CREATE INDEX orders_live_newest ON ${s}.orders (created, uid) WHERE live;
+CREATE INDEX orders_live_owner ON ${s}.orders (owner, created, uid) WHERE live;
+CREATE INDEX orders_live_sell ON ${s}.orders (sell_token, created, uid) WHERE live;
+CREATE INDEX orders_live_buy ON ${s}.orders (buy_token, created, uid) WHERE live;
+CREATE INDEX orders_live_pair ON ${s}.orders (sell_token, buy_token, created, uid) WHERE live;
+
+CREATE INDEX orders_live_expiry ON ${s}.orders (owner, budget, valid_to) WHERE live;
+
+CREATE TABLE ${s}.owners (
+  owner bytea PRIMARY KEY CHECK (octet_length(owner) = 20),
+  live_open bigint NOT NULL CHECK (live_open >= 0),
+  live_pending bigint NOT NULL CHECK (live_pending >= 0)
+) WITH (fillfactor = 70);
+
+CREATE TABLE ${s}.documents (
+  hash bytea PRIMARY KEY CHECK (octet_length(hash) = 32),
+  document text NOT NULL
+);
+
+CREATE TABLE ${s}.events (
+  id bigint PRIMARY KEY,
+  at bigint NOT NULL,
+  type text NOT NULL,
+  uid bytea NOT NULL,
+  owner bytea NOT NULL
+);
+
+CREATE TABLE ${s}.event_queue (
+  place bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at bigint NOT NULL,
+  type text NOT NULL,
+  uid bytea NOT NULL CHECK (octet_length(uid) = 56),
+  owner bytea NOT NULL CHECK (octet_length(owner) = 20)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+
+CREATE TABLE ${s}.event_ids (
+  id smallint PRIMARY KEY CHECK (id = 1),
+  last bigint NOT NULL
+) WITH (fillfactor = 10);
+INSERT INTO ${s}.event_ids (id, last) VALUES (1, 0);
+
+CREATE TABLE ${s}.leases (
+  name text PRIMARY KEY,
+  holder text NOT NULL,
+  term bigint NOT NULL,
+  expires bigint NOT NULL
+);
+`,
+};
+
+/** The schema's steps. What has been released is never changed, only added to. */
+export const MIGRATIONS: readonly Migration[] = [createBook];

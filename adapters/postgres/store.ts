@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import type { Store, StoreContext } from 'intentbook';
+import { StoreError } from 'intentbook';
+import { documentsOf } from './app-data.ts';
+import type { Connection, Source } from './connection.ts';
+import { assertServer, connect } from './connection.ts';
+import { fault } from './driver.ts';
+import { eventsOf } from './events.ts';
+import { leasesOf } from './leases.ts';
+import { listingOf } from './listing.ts';
+import { assertSchema, claimDomain, migrate, quote } from './migrate.ts';
+import { ordersOf } from './orders.ts';
+import { ownersOf } from './owners.ts';
+import { readersOf, replicaOver } from './replica.ts';
+import type { Migration } from './schema.ts';
+import { openSession } from './session.ts';
+import { watchOf } from './watch.ts';
+
+export interface StoreSettings {
+  readonly schema: string;
+  readonly migrate: boolean;
+  readonly durable: boolean;
+  readonly named: boolean;
+  readonly listen: boolean;
+  readonly pollEvery: number;
+}
+
+/** Makes the store over a source. */
+export function storeOver(source: Source, settings: StoreSettings, migrations: readonly Migration[]): Store {
+  let opened: ReturnType<typeof assemble> | undefined;
+  let opening: Promise<void> | undefined;
+  const running = new Set<Promise<unknown>>();
+
+  /** Runs a verb, and keeps it in mind until it is done, so that closing can wait for it. */
+  async function run<T>(verb: (book: ReturnType<typeof assemble>) => Promise<T>): Promise<T> {
+    if (opened === undefined) throw closed();
+    const result = verb(opened);
+    running.add(result);
+    try {
+      return await result;
+    } finally {
+      running.delete(result);
+    }
+  }
+
+  return {
+    traits: { name: 'postgres', durable: settings.durable, writers: 'many', hostTransaction: true },
+    async open(context) {
+      if (opened !== undefined || opening !== undefined) {
+        throw new StoreError('WriterActive', 'this PostgreSQL store is in use by another book; make one for each book');
+      }
+      opening = start(source, settings, context, migrations).then((started) => {
+        opened = started;
+      });
+      try {
+        await opening;
+      } finally {
+        opening = undefined;
+      }
+    },
+    async close() {
+      await opening?.catch(() => {}); // told to whoever opens
+      const closing = opened;
+      opened = undefined;
+      await Promise.allSettled(running);
+      await closing?.close();
+    },
+    check: () => run((book) => book.check()),
+    orders: {
+      insert: (inserts, options) => run((book) => book.orders.insert(inserts, options)),
+      get: (uids) => run((book) => book.readers.read('read orders', (query) => book.orders.get(query, uids))),
+      list: (query) => run((book) => book.readers.read('list orders', (query_) => book.list(query_, query))),
+      cancel: (request) => run((book) => book.orders.cancel(request)),
+      count: (owner, now) => run((book) => book.owners.read(owner, now)),
+    },
+    appData: {
+      put: (document) => run((book) => book.documents.put(document)),
+      get: (hash) => run((book) => book.readDocument(hash)),
+    },
+    events: {
+      last: () => run((book) => book.events.last()),
+      after: (id, limit) => run((book) => book.events.after(id, limit)),
+      watch(hint) {
+        if (opened === undefined) throw closed();
+        return opened.watch.add(hint);
+      },
+    },
+    leases: {
+      acquire: (request) => run((book) => book.leases.acquire(request)),
+      release: (lease) => run((book) => book.leases.release(lease)),
+    },
+  };
+}
+
+const closed = () => new StoreError('Closed', 'the PostgreSQL store is not open');
+
+/** Looks at everything before it changes anything, but for a migration that was asked for. */
+async function start(
+  source: Source,
+  settings: StoreSettings,
+  { domain, clock }: StoreContext,
+  migrations: readonly Migration[],
+) {
+  const connection = await connect(source);
+  try {
+    const book = assemble(connection, settings, clock);
+    await book.session.read('open', (run) => assertServer(run, settings.durable));
+    if (settings.migrate) await migrate(connection.pool, settings.schema, migrations);
+    await book.session.read('open', (run) => assertSchema(run, settings.schema, migrations));
+    await claimDomain(book.session, domain);
+    return book;
+  } catch (cause) {
+    await connection.disconnect().catch(() => {}); // what went wrong before matters more
+    throw fault('open', cause);
+  }
+}
+
+function assemble(connection: Connection, settings: StoreSettings, clock: StoreContext['clock']) {
+  const { pool, readPool } = connection;
+  const replica = readPool === undefined ? undefined : replicaOver(readPool);
+  const schema = quote(settings.schema);
+  const session = openSession(pool, { schema, named: settings.named }, replica?.commit);
+  const readers = readersOf(session, replica);
+  const hint = { channel: `intentbook.${settings.schema}`, signature: randomUUID() };
+  const notify = session.prepare('SELECT pg_notify($1, $2)');
+  const owners = ownersOf(session);
+  const documents = documentsOf(session);
+  const watch = watchOf(pool, clock, { ...hint, listen: settings.listen, every: settings.pollEvery });
+  // In no transaction that writes: the server makes those that do wait for each other until they are on the disk.
+  const events = eventsOf(session, () =>
+    session.read('tell of events', async (run) => void (await run(notify, hint.channel, hint.signature))),
+  );
+  // A lock on a row is the cheapest thing that a server takes only when it can be written to.
+  const touch = session.prepare(`SELECT 1 FROM ${schema}.domain FOR UPDATE`);
+
+  return {
+    ...{ session, readers, owners, documents, events, watch },
+    orders: ordersOf(session, owners),
+    leases: leasesOf(session, () => clock.now()),
+    list: listingOf(session),
+    async readDocument(hash: Parameters<Store['appData']['get']>[0]) {
+      // One that another process has just stored may be missing on a copy, and to be missing is a refusal.
+      const copied = await readers.read('read a document', (run) => documents.get(run, hash));
+      if (copied !== undefined || replica === undefined) return copied;
+      return session.read('read a document', (run) => documents.get(run, hash));
+    },
+    check: () => session.write('be written to', async (run) => void (await run(touch))),
+    async close(): Promise<void> {
+      watch.close();
+      await connection.disconnect();
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { postgresStore } from 'intentbook/postgres';
+import pg from 'pg';
+import { temporarySchema } from '../support/postgres.ts';
+import { describeConformance } from './conformance.ts';
+
+describeConformance('the PostgreSQL store keeps the contract on connections of its own', {
+  traits: postgresStore({ url: 'postgres://never-opened' }).traits,
+  async create() {
+    const place = await temporarySchema();
+    const { url, schema } = place;
+    return {
+      connect: () => postgresStore({ url, schema, migrate: true }),
+      async transact(work) {
+        const client = new pg.Client({ connectionString: url });
+        await client.connect();
+        try {
+          await transact(client, work);
+        } finally {
+          await client.end();
+        }
+      },
+      dispose: async () => await place[Symbol.asyncDispose](),
+    };
+  },
+});
+
+describeConformance('the PostgreSQL store keeps the contract on the pool of a host', {
+  traits: { name: 'postgres', durable: true, writers: 'many', hostTransaction: true },
+  async create() {
+    const place = await temporarySchema();
+    const { url, schema } = place;
+    // What a host may have set must not reach the store's own statements.
+    const options = '-c default_transaction_isolation=serializable -c search_path=nowhere';
+    const pool = new pg.Pool({ connectionString: url, options, max: 12 });
+    pool.on('error', () => {});
+    return {
+      connect: () => postgresStore(pool, { schema, migrate: true }),
+      async transact(work) {
+        const client = await pool.connect();
+        try {
+          await transact(client, work);
+        } finally {
+          client.release();
+        }
+      },
+      async dispose() {
+        await pool.end();
+        await place[Symbol.asyncDispose]();
+      },
+    };
+  },
+});
+
+async function transact(client: pg.ClientBase, work: (transaction: unknown) => Promise<void>): Promise<void> {
+  await client.query('BEGIN');
+  try {
+    await work(client);
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK');
+    throw error;
+  }
+}

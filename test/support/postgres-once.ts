@@ -1,0 +1,32 @@
+import { createServer } from 'node:net';
+import type { TestProject } from 'vitest/node';
+import type { PostgresServer } from './postgres-server.ts';
+import { startPostgres } from './postgres-server.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** Where the test run tells the address of its PostgreSQL server. */
+    postgresPort: number;
+  }
+}
+
+/** One server for a test run, started when the first test asks for it and stopped when the run ends. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  let server: Promise<PostgresServer> | undefined;
+  const door = createServer((socket) => {
+    server ??= startPostgres();
+    server.then(
+      ({ url }) => socket.end(url),
+      (error: unknown) => socket.end(`failed: ${error}`),
+    );
+    socket.on('error', () => {});
+  });
+  await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
+  const address = door.address();
+  if (address === null || typeof address === 'string') throw new Error('no port is free');
+  project.provide('postgresPort', address.port);
+  return async () => {
+    door.close();
+    await (await server?.catch(() => undefined))?.dispose();
+  };
+}

