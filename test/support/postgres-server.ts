@@ -53,7 +53,7 @@ export async function startPostgres({
   const directory = join(home, 'data');
   mkdirSync(directory, { mode: 0o700 });
   chmodSync(home, 0o755);
-  own(directory, account);
+  for (const path of [home, directory]) own(path, account);
   if (data === undefined) {
     const options = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
     const made = spawnSync(join(bin, 'initdb'), ['-D', directory, ...options], { ...account, encoding: 'utf8' });
@@ -70,7 +70,7 @@ export async function startPostgres({
     data: directory,
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     async start() {
-      running ??= await launch(join(bin, 'postgres'), args, account);
+      running ??= await launch(join(bin, 'postgres'), args, { account, home });
     },
     async stop() {
       const stopping = running;
@@ -143,12 +143,18 @@ function runs(native: string, account: Account): boolean {
 }
 
 /**
- * Runs the server below a shell that waits for the end of its input. When this process ends, in whatever way, the input
- * ends with it and the server is stopped.
+ * Runs the server below a shell that waits for a word. When this process ends, in whatever way, its input ends instead:
+ * then the server is stopped, and nothing is left of it.
  */
-async function launch(program: string, args: readonly string[], account: Account): Promise<{ stop(): Promise<void> }> {
-  const script = '"$@" <&- & server=$!; cat >/dev/null; kill -INT $server; wait $server';
-  const shell = spawn('/bin/sh', ['-c', script, 'sh', program, ...args], {
+async function launch(
+  program: string,
+  args: readonly string[],
+  { account, home }: { account: Account; home: string },
+): Promise<{ stop(): Promise<void> }> {
+  const script =
+    'home=$1; shift; "$@" <&- & server=$!; read word; kill -INT $server; wait $server; ' +
+    '[ "$word" = keep ] || rm -rf "$home"';
+  const shell = spawn('/bin/sh', ['-c', script, 'sh', home, program, ...args], {
     ...account,
     stdio: ['pipe', 'ignore', 'pipe'],
     // Its own group: an interrupt at the terminal is the test's to handle.
@@ -171,7 +177,8 @@ async function launch(program: string, args: readonly string[], account: Account
   }
   return {
     async stop() {
-      shell.stdin.destroy();
+      shell.ref();
+      shell.stdin.end('keep\n');
       await ended;
     },
   };
