@@ -9,7 +9,7 @@ const report = join(reports, 'vitest.json');
 
 /** Without the first three there is nothing to test; the others are all worth knowing of. */
 const STEPS = [
-  { name: 'lint', command: ['biome', 'ci', '--error-on-warnings', '.'], essential: true },
+  { name: 'lint', command: ['biome', 'ci', '--colors=off', '--error-on-warnings', '.'], essential: true },
   { name: 'types', command: ['tsc'], essential: true },
   { name: 'build', command: ['tsup', '--silent'], essential: true },
   {
