@@ -11,6 +11,7 @@ export default defineConfig({
     express: 'adapters/express/index.ts',
     fastify: 'adapters/fastify/index.ts',
     fetch: 'adapters/fetch/index.ts',
+    native: 'adapters/native/index.ts',
     server: 'adapters/server/index.ts',
     cli: 'adapters/server/cli.ts',
     testing: 'test/conformance/index.ts',

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'eventemitter3';
-import type { RecoveryBackend } from './crypto/recovery.ts';
+import type { RecoveryChoice } from './crypto/recovery.ts';
 import type { OrderBookEvents } from './events.ts';
 import { createFeed } from './feed.ts';
 import { refuseUnknownOptions } from './options.ts';
@@ -45,8 +45,8 @@ export interface OrderBookOptions {
    * `UnsupportedSigningScheme`, or let in unverified. Default: refused.
    */
   readonly eip1271?: 'refuse' | 'accept-unverified';
-  /** Where public keys are recovered. Default: libsecp256k1 in WebAssembly. */
-  readonly recovery?: RecoveryBackend;
+  /** Where public keys are recovered. Default: natively where the package secp256k1 is installed, else in WebAssembly. */
+  readonly recovery?: RecoveryChoice;
   /** Where time comes from. Default: the machine's clock. */
   readonly clock?: Clock;
 }
@@ -228,7 +228,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
 /** The emitter's own type of a listener is lost on a generic event name. */
 type AnyListener = (argument: unknown) => void;
 
-function backendOf({ recovery }: OrderBookOptions): { readonly backend?: RecoveryBackend } {
+function backendOf({ recovery }: OrderBookOptions): { readonly backend?: RecoveryChoice } {
   return recovery === undefined ? {} : { backend: recovery };
 }
 

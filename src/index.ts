@@ -1,3 +1,4 @@
+export type { RecoveryBackend, RecoveryChoice } from './crypto/recovery.ts';
 export type { OrderBook, OrderBookOptions, Orders, Readiness } from './engine.ts';
 export { createOrderBook } from './engine.ts';
 export type { ErrorBody, ErrorCode, ErrorData, ErrorEntry } from './errors.ts';

@@ -1,6 +1,6 @@
-import { keccak256 } from '../crypto/keccak.ts';
-import type { RecoveryBackend } from '../crypto/recovery.ts';
-import { wasmRecovery } from '../crypto/wasm.ts';
+import { accelerateKeccak, keccak256 } from '../crypto/keccak.ts';
+import type { RecoveryBackend, RecoveryChoice } from '../crypto/recovery.ts';
+import { chooseRecovery } from '../crypto/recovery.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Domain } from './eip712.ts';
 import { parseDomain, personalDigest } from './eip712.ts';
@@ -36,8 +36,11 @@ export type Recovered =
   | { readonly signer?: undefined; readonly error: OrderBookError };
 
 export interface VerifierOptions extends Domain {
-  /** Where public keys are recovered. Default: libsecp256k1 in WebAssembly. */
-  readonly backend?: RecoveryBackend;
+  /**
+   * Where public keys are recovered. Default: `native`, libsecp256k1 compiled for the machine, where the host has
+   * installed the package secp256k1; `wasm`, the same library in WebAssembly, otherwise.
+   */
+  readonly backend?: RecoveryChoice;
 }
 
 /** Recovers the signers of orders of one domain. */
@@ -71,10 +74,11 @@ export interface Verifier {
  * Makes a verifier for the orders of one settlement contract.
  *
  * @throws TypeError when the domain is none: a wrong one would answer strangers as signers instead of failing.
+ * @throws Error when the backend that is asked for by name cannot be loaded.
  */
 export async function createVerifier(options: VerifierOptions): Promise<Verifier> {
   const domain = parseDomain(options);
-  const backend = options.backend ?? (await wasmRecovery());
+  const [backend] = await Promise.all([chooseRecovery(options.backend), accelerateKeccak()]);
   const hasher = createOrderHasher(domain);
 
   function recoverDigest(digest: Uint8Array, scheme: EcdsaScheme, signature: EcdsaSignature): Address | undefined {

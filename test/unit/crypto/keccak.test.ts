@@ -1,8 +1,9 @@
+import { keccak_256 } from '@noble/hashes/sha3.js';
 import { utils } from 'ethers';
 import fc from 'fast-check';
 import { keccak256 as viemKeccak256 } from 'viem';
 import { describe, expect, test } from 'vitest';
-import { keccak256, keccak256Text } from '../../../src/crypto/keccak.ts';
+import { accelerateKeccak, keccak256, keccak256Text, wasmKeccak } from '../../../src/crypto/keccak.ts';
 import { bytesToHex } from '../../../src/protocol/hex.ts';
 import { vectors } from '../../vectors/vectors.ts';
 
@@ -44,6 +45,39 @@ test('an answer stands when the next one is computed', () => {
   const text = bytesToHex(first);
   keccak256(Uint8Array.of(2));
   expect(bytesToHex(first)).toBe(text);
+});
+
+describe('in WebAssembly', async () => {
+  const fast = await wasmKeccak();
+
+  test('every length hashes as in JavaScript, around the blocks of 136 bytes and of 16 KiB', () => {
+    const lengths = [...Array(420).keys(), ...[16383, 16384, 16385, 32768, 40_000]];
+    for (const length of lengths) {
+      const bytes = Uint8Array.from({ length }, (_, i) => (i * 11 + length) & 255);
+      expect(bytesToHex(fast(bytes))).toBe(bytesToHex(keccak_256(bytes)));
+    }
+  });
+
+  test('a view hashes as its copy, and an answer stands when the next one is computed', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 500 }), fc.nat(9), (bytes, offset) => {
+        const larger = new Uint8Array(bytes.length + 20).fill(0xee);
+        larger.set(bytes, offset);
+        const first = fast(larger.subarray(offset, offset + bytes.length));
+        fast(Uint8Array.of(offset));
+        expect(bytesToHex(first)).toBe(bytesToHex(keccak_256(bytes)));
+        expect(larger[offset + bytes.length]).toBe(0xee);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('it is what hashes once it was asked for, with the same answers', async () => {
+    const before = keccak256Text('intentbook');
+    await accelerateKeccak();
+    await accelerateKeccak(); // the second time changes nothing
+    expect(keccak256Text('intentbook')).toEqual(before);
+  });
 });
 
 describe('vectors', () => {

@@ -394,8 +394,9 @@ describe('recoverMany', () => {
 });
 
 describe('createVerifier', () => {
-  test('takes WebAssembly unless told otherwise, and says which backend it uses', async () => {
-    expect(verifier.backend).toBe('wasm');
+  test('takes the compiled library where it is installed, and says which backend it uses', async () => {
+    expect(verifier.backend).toBe('native');
+    expect((await createVerifier({ ...DOMAIN, backend: 'wasm' })).backend).toBe('wasm');
     const key = hexToBytes(`0x04${'11'.repeat(64)}`);
     const asked: [Hex, Hex, number][] = [];
     const other = await createVerifier({

@@ -1,0 +1,178 @@
+import fc from 'fast-check';
+import { nativeRecovery } from 'intentbook/native';
+import { recoverPublicKey } from 'viem/utils';
+import { describe, expect, test } from 'vitest';
+import { keccak256 } from '../../../src/crypto/keccak.ts';
+import type { RecoveryBackend } from '../../../src/crypto/recovery.ts';
+import { chooseRecovery } from '../../../src/crypto/recovery.ts';
+import { wasmRecovery } from '../../../src/crypto/wasm.ts';
+import type { Hex } from '../../../src/protocol/hex.ts';
+import { bytesToHex, hexToBytes } from '../../../src/protocol/hex.ts';
+import { SECP256K1_N } from '../../../src/protocol/signature.ts';
+import { bytes, word } from '../protocol/arbitraries.ts';
+
+const LONG = process.env['INTENTBOOK_TEST_LONG'] === '1';
+
+const FIELD = 2n ** 256n - 2n ** 32n - 977n;
+const HALF = SECP256K1_N / 2n;
+const native = await nativeRecovery();
+const wasm = await wasmRecovery();
+
+interface Case {
+  readonly digest: Uint8Array;
+  readonly rs: Uint8Array;
+  readonly recoveryId: 0 | 1;
+}
+
+function keyBy(backend: RecoveryBackend, { digest, rs, recoveryId }: Case): Hex | undefined {
+  const key = backend.recover(digest, rs, recoveryId);
+  return key && bytesToHex(key);
+}
+
+async function keyByViem({ digest, rs, recoveryId }: Case): Promise<Hex | undefined> {
+  const text = bytesToHex(rs);
+  const signature = { r: text.slice(0, 66) as Hex, s: `0x${text.slice(66)}` as const, yParity: recoveryId };
+  return recoverPublicKey({ hash: bytesToHex(digest), signature }).catch(() => undefined);
+}
+
+function caseOf(digest: bigint, r: bigint, s: bigint, recoveryId: 0 | 1): Case {
+  return {
+    digest: hexToBytes(word(digest)),
+    rs: hexToBytes(`${word(r)}${word(s).slice(2)}` as Hex), // two hex texts
+    recoveryId,
+  };
+}
+
+/** x of the multiples of the generator that are half, a third …: where formulas of point addition meet equal points. */
+const X_OF_G = 0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798n;
+const X_OF_2G = 0xc6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5n;
+const X_OF_HALF_G = 0x3b78ce563f89a0ed9414f5aa28ad0d96d6795f9c63n;
+/** The cube root of unity of the field: λG and G share a y, which endomorphism code mixes up first. */
+const BETA = 0x7ae96a2b657c07106e64479eac3434e99cf0497512f58995c1396c28719501een;
+
+/** What an attacker picks: both ends of each range, their neighbours, and points that are special to the curve. */
+const SCALARS: readonly bigint[] = [
+  ...[1n, 2n, 3n, 4n, 5n, 6n, 7n, 2n ** 32n - 1n, 2n ** 64n, 2n ** 128n - 1n, 2n ** 128n, 2n ** 255n],
+  ...[X_OF_G, X_OF_2G, X_OF_HALF_G, (X_OF_G * BETA) % FIELD, (X_OF_G * BETA * BETA) % FIELD],
+  ...[HALF - 1n, HALF, HALF + 1n, SECP256K1_N - 3n, SECP256K1_N - 2n, SECP256K1_N - 1n],
+];
+/** Outside what the interface allows; a backend must still not answer with a key where another has none. */
+const OUTSIDE: readonly bigint[] = [0n, SECP256K1_N, SECP256K1_N + 1n, FIELD - 1n, FIELD, 2n ** 256n - 1n];
+const DIGESTS: readonly bigint[] = [
+  0n,
+  1n,
+  ...SCALARS.slice(12),
+  SECP256K1_N,
+  SECP256K1_N + 1n,
+  FIELD,
+  2n ** 256n - 1n,
+];
+
+/** A stream of bytes that is the same on each run, and costs one hash for 32 of them. */
+function* noise(seed: number): Generator<Uint8Array> {
+  let block = keccak256(Uint8Array.of(seed & 255, (seed >> 8) & 255));
+  for (;;) {
+    block = keccak256(block);
+    yield block;
+  }
+}
+
+describe('every backend has the same answer', () => {
+  test('on each combination of adversarial values', { timeout: 300_000 }, async () => {
+    let found = 0;
+    let none = 0;
+    for (const r of SCALARS) {
+      for (const s of SCALARS.filter((value) => value <= HALF)) {
+        for (const digest of DIGESTS) {
+          for (const recoveryId of [0, 1] as const) {
+            const signature = caseOf(digest, r, s, recoveryId);
+            const key = keyBy(native, signature);
+            if (key !== keyBy(wasm, signature)) expect.fail(JSON.stringify({ r, s, digest, recoveryId }, String));
+            if (key === undefined) none++;
+            else found++;
+          }
+        }
+      }
+    }
+    expect(Math.min(found, none)).toBeGreaterThan(500);
+  });
+
+  test('and that is the answer of viem, which shares no code with them', { timeout: 300_000 }, async () => {
+    const scalar = fc.oneof(fc.constantFrom(...SCALARS), fc.bigInt({ min: 1n, max: SECP256K1_N - 1n }));
+    const digest = fc.oneof(fc.constantFrom(...DIGESTS), bytes(32).map(BigInt));
+    await fc.assert(
+      fc.asyncProperty(digest, scalar, scalar, fc.constantFrom<0 | 1>(0, 1), async (z, r, s, recoveryId) => {
+        const signature = caseOf(z, r, s > HALF ? SECP256K1_N - s : s, recoveryId);
+        const key = await keyByViem(signature);
+        expect(keyBy(native, signature)).toBe(key);
+        expect(keyBy(wasm, signature)).toBe(key);
+      }),
+      { numRuns: LONG ? 20_000 : 300 },
+    );
+  });
+
+  test('on random bytes', { timeout: 3_600_000 }, () => {
+    const source = noise(7);
+    const next = () => source.next().value as Uint8Array; // it never ends
+    const rounds = LONG ? 2_000_000 : 5_000;
+    let found = 0;
+    for (let i = 0; i < rounds; i++) {
+      const rs = new Uint8Array(64);
+      rs.set(next(), 0);
+      rs.set(next(), 32);
+      rs[32] = (rs[32] ?? 0) & 0x7f; // the lower half, but for one in 2^128
+      const signature: Case = { digest: next(), rs, recoveryId: i & 1 ? 1 : 0 };
+      const key = keyBy(native, signature);
+      if (key !== keyBy(wasm, signature)) expect.fail(`round ${i}`);
+      if (key !== undefined) found++;
+    }
+    expect(found / rounds).toBeGreaterThan(0.4); // half of all r are the x of a point
+    expect(found / rounds).toBeLessThan(0.6);
+  });
+
+  test('that there is no key, for values outside of what the interface allows', () => {
+    for (const value of OUTSIDE) {
+      for (const recoveryId of [0, 1] as const) {
+        for (const signature of [caseOf(1n, value, 1n, recoveryId), caseOf(1n, 1n, value, recoveryId)]) {
+          expect(keyBy(native, signature)).toBeUndefined();
+          expect(keyBy(wasm, signature)).toBeUndefined();
+        }
+      }
+    }
+  });
+});
+
+describe('the native backend', () => {
+  test('says what it is', () => expect(native.name).toBe('native'));
+
+  test('reads views into larger buffers, and leaves what it was given as it was', () => {
+    const { digest, rs } = caseOf(7n, X_OF_G, 9n, 0);
+    const buffer = new Uint8Array(200).fill(0xee);
+    buffer.set(digest, 13);
+    buffer.set(rs, 77);
+    const view = { digest: buffer.subarray(13, 45), rs: buffer.subarray(77, 141), recoveryId: 0 } as const;
+    expect(keyBy(native, view)).toBe(keyBy(wasm, { digest, rs, recoveryId: 0 }));
+    expect(view.digest).toEqual(digest);
+    expect(view.rs).toEqual(rs);
+  });
+
+  test('throws what is a mistake of its caller, instead of calling it a signature without a key', () => {
+    expect(() => native.recover(new Uint8Array(31), new Uint8Array(64), 0)).toThrow('Uint8Array with length 32');
+  });
+
+  test('is never the JavaScript fallback of its package', async () => {
+    // Curve arithmetic in JavaScript takes milliseconds; what tells them apart surely is which module was loaded.
+    const { createRequire } = await import('node:module');
+    const loaded = Object.keys(createRequire(import.meta.url).cache);
+    expect(loaded.some((path) => /secp256k1\/bindings\.js$/.test(path))).toBe(true);
+    expect(loaded.some((path) => /secp256k1\/(lib\/)?elliptic\.js$/.test(path))).toBe(false);
+  });
+});
+
+describe('a choice of backend', () => {
+  test('by name is that one', async () => expect((await chooseRecovery('wasm')).name).toBe('wasm'));
+  test('by another name is a mistake', async () => {
+    await expect(chooseRecovery('natvie' as 'native')).rejects.toThrow('no recovery backend "natvie"');
+  });
+  test('made already is taken as it is', async () => expect(await chooseRecovery(native)).toBe(native));
+});
