@@ -45,20 +45,43 @@ export async function startPostgres({
 }: {
   readonly settings?: Readonly<Record<string, string>>;
   /** Makes the directory of data; it is made by `initdb` unless given. */
-  readonly data?: (directory: string, account: Account) => void;
+  readonly data?: Filling;
 } = {}): Promise<PostgresServer> {
-  const home = mkdtempSync(join(tmpdir(), 'intentbook-postgres-'));
   const account = unprivileged();
-  const bin = join(binaries(home, account), 'bin');
+  const home = mkdtempSync(join(tmpdir(), 'intentbook-postgres-'));
+  try {
+    return await startIn(home, account, settings, data ?? initialise);
+  } catch (error) {
+    rmSync(home, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Fills the directory of a server's data. */
+type Filling = (directory: string, account: Account, bin: string) => void;
+
+const initialise: Filling = (directory, account, bin) => {
+  const options = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
+  const made = spawnSync(join(bin, 'initdb'), ['-D', directory, ...options], {
+    ...account,
+    cwd: directory,
+    encoding: 'utf8',
+  });
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+};
+
+async function startIn(
+  home: string,
+  account: Account,
+  settings: Readonly<Record<string, string>>,
+  fill: Filling,
+): Promise<PostgresServer> {
   const directory = join(home, 'data');
   mkdirSync(directory, { mode: 0o700 });
   chmodSync(home, 0o755);
   for (const path of [home, directory]) own(path, account);
-  if (data === undefined) {
-    const options = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
-    const made = spawnSync(join(bin, 'initdb'), ['-D', directory, ...options], { ...account, encoding: 'utf8' });
-    if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
-  } else data(directory, account);
+  const bin = join(binaries(home, account), 'bin');
+  fill(directory, account, bin);
 
   const port = await freePort();
   const flags = Object.entries({ ...SETTINGS, ...settings, port: String(port) });
@@ -82,12 +105,7 @@ export async function startPostgres({
       rmSync(home, { recursive: true, force: true });
     },
   };
-  try {
-    await server.start();
-  } catch (error) {
-    await server.dispose();
-    throw error;
-  }
+  await server.start();
   return server;
 }
 
@@ -137,7 +155,7 @@ function binaries(home: string, account: Account): string {
 
 function runs(native: string, account: Account): boolean {
   return ['initdb', 'postgres'].every((name) => {
-    const { status } = spawnSync(join(native, 'bin', name), ['--version'], { ...account, stdio: 'ignore' });
+    const { status } = spawnSync(join(native, 'bin', name), ['--version'], { ...account, cwd: native, stdio: 'ignore' });
     return status === 0;
   });
 }
@@ -156,6 +174,7 @@ async function launch(
     '[ "$word" = keep ] || rm -rf "$home"';
   const shell = spawn('/bin/sh', ['-c', script, 'sh', home, program, ...args], {
     ...account,
+    cwd: home,
     stdio: ['pipe', 'ignore', 'pipe'],
     // Its own group: an interrupt at the terminal is the test's to handle.
     detached: true,
