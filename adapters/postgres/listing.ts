@@ -50,9 +50,9 @@ function statusCondition({ is, now }: NonNullable<OrderQuery['status']>, bind: (
     case 'presignaturePending':
       return `o.live AND o.state = ${STATES.indexOf(is)} AND o.valid_to >= ${bind(now)}`;
     case 'expired':
-      return `o.state < 2 AND o.valid_to < ${bind(now)}`;
+      return `o.live AND o.valid_to < ${bind(now)}`;
     case 'cancelled':
     case 'fulfilled':
-      return `o.state = ${STATES.indexOf(is)}`;
+      return `NOT o.live AND o.state = ${STATES.indexOf(is)}`;
   }
 }

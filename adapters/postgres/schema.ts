@@ -33,7 +33,11 @@ CREATE TABLE IF NOT EXISTS ${s}.domain (
  * rows.ts. Room is left on each page for the next version of a row, so that a partial fill touches no index.
  *
  * `live` is true for an order that is open or waits for its presignature, by what is known without a clock. Whatever
- * hangs on time judges \`valid_to\` besides; whoever clears \`live\` of expired orders must see to reads of an earlier time.
+ * hangs on time judges `valid_to` besides; whoever clears `live` of expired orders must see to the listing of expired ones
+ * and to reads of an earlier time.
+ *
+ * Each index costs every insert a page or more, unless it grows at its end only. So tokens have none among the live
+ * orders: their filters are judged within the index of all that live, which is walked without touching a row.
  *
  * Executed totals are not bounded by 2^256, which numeric is not either.
  *
@@ -73,13 +77,11 @@ CREATE INDEX orders_owner ON ${s}.orders (owner, created, uid);
 CREATE INDEX orders_sell ON ${s}.orders (sell_token, created, uid);
 CREATE INDEX orders_buy ON ${s}.orders (buy_token, created, uid);
 
-CREATE INDEX orders_live_newest ON ${s}.orders (created, uid) WHERE live;
-CREATE INDEX orders_live_owner ON ${s}.orders (owner, created, uid) WHERE live;
-CREATE INDEX orders_live_sell ON ${s}.orders (sell_token, created, uid) WHERE live;
-CREATE INDEX orders_live_buy ON ${s}.orders (buy_token, created, uid) WHERE live;
-CREATE INDEX orders_live_pair ON ${s}.orders (sell_token, buy_token, created, uid) WHERE live;
-
+CREATE INDEX orders_live ON ${s}.orders (created, uid, state, valid_to, sell_token, buy_token) WHERE live;
+CREATE INDEX orders_live_owner ON ${s}.orders (owner, created, uid, state, valid_to) WHERE live;
 CREATE INDEX orders_live_expiry ON ${s}.orders (owner, budget, valid_to) WHERE live;
+
+CREATE INDEX orders_done ON ${s}.orders (state, created, uid, sell_token, buy_token) WHERE NOT live;
 
 CREATE TABLE ${s}.owners (
   owner bytea PRIMARY KEY CHECK (octet_length(owner) = 20),

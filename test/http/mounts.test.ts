@@ -14,16 +14,22 @@ import { fastifyPlugin } from 'intentbook/fastify';
 import { fetchHandler } from 'intentbook/fetch';
 import { memoryStore } from 'intentbook/memory';
 import { nodeHandler } from 'intentbook/node-http';
+import { postgresStore } from 'intentbook/postgres';
 import { sqliteStore } from 'intentbook/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SEPOLIA } from '../support/orders.ts';
+import { temporarySchema } from '../support/postgres.ts';
 import type { HttpCase } from './case.ts';
 import { HTTP_CASES } from './suite.ts';
 import type { HttpWorld } from './world.ts';
 import { answer, encode, socketWorld } from './world.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'intentbook-http-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const place = await temporarySchema();
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await place[Symbol.asyncDispose]();
+});
 
 const now = () => Math.floor(Date.now() / 1000);
 
@@ -124,6 +130,7 @@ const fastifyApp = (prefix: string): Mount => ({
 const stores: readonly (readonly [name: string, make: () => Store])[] = [
   ['memory', memoryStore],
   ['sqlite', () => sqliteStore({ path: join(folder, 'orders.sqlite') })],
+  ['postgres', () => postgresStore({ url: place.url, schema: place.schema, migrate: true })],
 ];
 const mounts: readonly Mount[] = [
   nodeHttp(''),

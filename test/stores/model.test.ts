@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import type { CancelRequest, NewOrder, OrderInsert, OrderQuery, Store } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
+import { postgresStore } from 'intentbook/postgres';
 import { sqliteStore } from 'intentbook/sqlite';
 import { expect, test } from 'vitest';
 import { DOMAIN } from '../conformance/harness.ts';
 import { address, document, order } from '../conformance/orders.ts';
 import { manualClock } from '../support/clock.ts';
+import { temporarySchema } from '../support/postgres.ts';
 import { temporaryFile } from './temporary.ts';
 
 /** Small worlds, in which random choices meet: few orders, owners, tokens and seconds. */
@@ -131,21 +133,50 @@ async function everything(store: Store) {
   };
 }
 
-test('whatever is done to them, the SQLite store answers as the memory store does', async () => {
+/** A store over an empty storage of its own. */
+interface Subject {
+  readonly name: string;
+  readonly runs: number;
+  create(): Promise<{ readonly store: Store; dispose(): Promise<void> }>;
+}
+
+const SUBJECTS: readonly Subject[] = [
+  {
+    name: 'SQLite',
+    runs: 75,
+    async create() {
+      const file = temporaryFile();
+      const store = sqliteStore({ path: file.path, synchronous: 'OFF' });
+      return { store, dispose: async () => file[Symbol.dispose]() };
+    },
+  },
+  {
+    name: 'PostgreSQL',
+    runs: 30,
+    async create() {
+      const place = await temporarySchema();
+      const store = postgresStore({ url: place.url, schema: place.schema, migrate: true });
+      return { store, dispose: async () => await place[Symbol.asyncDispose]() };
+    },
+  },
+];
+
+test.each(SUBJECTS)('whatever is done to them, the $name store answers as the memory store does', async (subject) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
-      using file = temporaryFile();
-      const [oracle, subject] = [memoryStore(), sqliteStore({ path: file.path, synchronous: 'OFF' })];
+      const oracle = memoryStore();
+      const { store, dispose } = await subject.create();
       const context = { domain: DOMAIN, clock: manualClock() };
       await oracle.open(context);
-      await subject.open(context);
+      await store.open(context);
       try {
-        for (const { says, run } of steps) expect(await run(subject), says).toEqual(await run(oracle));
-        expect(await everything(subject)).toEqual(await everything(oracle));
+        for (const { says, run } of steps) expect(await run(store), says).toEqual(await run(oracle));
+        expect(await everything(store)).toEqual(await everything(oracle));
       } finally {
-        await subject.close();
+        await store.close();
+        await dispose();
       }
     }),
-    { numRuns: 75 },
+    { numRuns: subject.runs },
   );
 });

@@ -155,7 +155,11 @@ function binaries(home: string, account: Account): string {
 
 function runs(native: string, account: Account): boolean {
   return ['initdb', 'postgres'].every((name) => {
-    const { status } = spawnSync(join(native, 'bin', name), ['--version'], { ...account, cwd: native, stdio: 'ignore' });
+    const { status } = spawnSync(join(native, 'bin', name), ['--version'], {
+      ...account,
+      cwd: native,
+      stdio: 'ignore',
+    });
     return status === 0;
   });
 }
