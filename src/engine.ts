@@ -26,6 +26,8 @@ import type { Address } from './protocol/hex.ts';
 import { parseHex } from './protocol/hex.ts';
 import type { Verifier } from './protocol/verifier.ts';
 import { createVerifier } from './protocol/verifier.ts';
+import type { QuoteOptions, Quotes } from './quotes/quotes.ts';
+import { createQuotes, NO_SOURCES } from './quotes/quotes.ts';
 
 export interface OrderBookOptions {
   /** The chain whose orders this book holds. */
@@ -45,6 +47,8 @@ export interface OrderBookOptions {
    * `UnsupportedSigningScheme`, or let in unverified. Default: refused.
    */
   readonly eip1271?: 'refuse' | 'accept-unverified';
+  /** Where quotes come from. Default: nowhere, every quote is refused with `NoLiquidity`. */
+  readonly quotes?: QuoteOptions;
   /** Where public keys are recovered. Default: natively where the package secp256k1 is installed, else in WebAssembly. */
   readonly recovery?: RecoveryChoice;
   /** Where time comes from. Default: the machine's clock. */
@@ -82,6 +86,7 @@ export interface OrderBook {
   readonly chainId: number;
   readonly settlementContract: Address;
   readonly orders: Orders;
+  readonly quotes: Quotes;
 
   /** Opens the store. Every verb rejects until then. */
   start(): Promise<void>;
@@ -107,6 +112,7 @@ const OPTIONS = [
   'deniedTokens',
   'limits',
   'eip1271',
+  'quotes',
   'recovery',
   'clock',
 ] as const satisfies readonly (keyof OrderBookOptions)[];
@@ -127,6 +133,10 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   };
   const onFault = (fault: unknown) => void emitter.emit('fault', fault);
   const reading = { store, clock, onFault };
+  const quoting = createQuotes(options.quotes ?? NO_SOURCES, {
+    ...{ store, clock, limits, tokens, onFault },
+    observe: (observation) => void emitter.emit('sourceAsked', observation),
+  });
   let verifier: Verifier | undefined;
   let starting: Promise<void> | undefined;
 
@@ -150,7 +160,16 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const orders: Orders = {
     async submit(order, submitOptions) {
       const eip1271 = options.eip1271 ?? 'refuse';
-      const context = { store, clock, verifier: started(), domain, limits, tokens, eip1271 };
+      const context = {
+        store,
+        clock,
+        verifier: started(),
+        domain,
+        limits,
+        tokens,
+        eip1271,
+        quoting: options.quotes !== undefined,
+      };
       const result = await submit(order, context, submitOptions);
       if (result.status === 'accepted') feed.wake();
       return result;
@@ -173,6 +192,22 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     rendered,
   };
 
+  const quotes: Quotes = {
+    async request(request, call) {
+      started();
+      return quoting.verbs.request(request, call);
+    },
+    async stream(request, call) {
+      started();
+      return quoting.verbs.stream(request, call);
+    },
+    async nativePrice(token, call) {
+      started();
+      return quoting.verbs.nativePrice(token, call);
+    },
+    counters: quoting.verbs.counters,
+  };
+
   async function open(): Promise<void> {
     if (verifier !== undefined) return;
     const ready = await createVerifier({ chainId, settlementContract, ...backendOf(options) });
@@ -183,6 +218,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
       await store.close();
       throw fault;
     }
+    quoting.start();
     verifier = ready;
   }
 
@@ -190,6 +226,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     await starting?.catch(() => {}); // told to whoever starts
     if (verifier === undefined) return;
     verifier = undefined;
+    await quoting.stop();
     await feed.stop();
     await store.close();
   }
@@ -198,6 +235,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     chainId,
     settlementContract,
     orders,
+    quotes,
     start() {
       starting ??= open().finally(() => {
         starting = undefined;

@@ -1,4 +1,5 @@
 import type { Address, Hex } from './protocol/hex.ts';
+import type { SourceObservation } from './quotes/sources.ts';
 
 /** Something that happened to an order, told after it is stored. */
 export interface OrderEvent {
@@ -16,6 +17,8 @@ export interface OrderBookEvents {
   orderCreated: (event: OrderEvent) => void;
   /** An order was cancelled by its owner. */
   orderCancelled: (event: OrderEvent) => void;
+  /** A source of prices was asked something. */
+  sourceAsked: (observation: SourceObservation) => void;
   /** Something failed that no caller waits for: a damaged row, a listener that threw, a log that could not be read. */
   fault: (fault: unknown) => void;
 }

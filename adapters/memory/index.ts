@@ -17,12 +17,13 @@ import type {
 } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { assertSameDomain, judgeCancellation, leasesInMemory, orderStatus } from 'intentbook/adapter';
+import { memoryQuotes } from './quotes.ts';
 import { SortedList } from './sorted.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** A row: what was inserted, and what has become of it. */
-type Row = Omit<NewOrder, 'state'> & Mutable<Omit<StoredOrder, 'fullAppData'>>;
+type Row = Omit<NewOrder, 'state' | 'quote'> & Mutable<Omit<StoredOrder, 'fullAppData'>>;
 
 /**
  * A store that keeps everything in memory and forgets it with the process. For tests, for trying things out, and as
@@ -33,6 +34,7 @@ export function memoryStore(): Store {
   const byAge = new SortedList<Row>(newestFirst);
   const byOwner = new Map<string, SortedList<Row>>();
   const documents = new Map<string, string>();
+  const quotes = memoryQuotes();
   const log: StoredEvent[] = [];
   // Orders that are neither cancelled nor filled, by owner and budget, the first to expire first.
   const living = new Map<string, SortedList<Row>>();
@@ -80,7 +82,7 @@ export function memoryStore(): Store {
       if (used >= cap) return { status: 'capped', limit: cap, count: used };
     }
 
-    const row: Row = { ...order, ...UNTOUCHED };
+    const row: Row = { ...order, ...UNTOUCHED, quote: order.quote ?? null };
     if (replaced !== undefined) cancelRow(replaced, order.creationDate);
     rows.set(row.uid, row);
     byAge.add(row);
@@ -118,7 +120,7 @@ export function memoryStore(): Store {
       if (page.length === query.limit) break;
       if (!matches(row, query)) continue;
       if (skip > 0) skip--;
-      else page.push(stored(row));
+      else page.push({ ...stored(row), quote: null });
     }
     return page;
   }
@@ -126,11 +128,11 @@ export function memoryStore(): Store {
   function stored(row: Row): StoredOrder {
     const { uid, body, version, creationDate, validTo, state, invalidated, executedSellAmount, executedBuyAmount } =
       row;
-    const { executedFeeAmount, executedFee, executedFeeToken } = row;
+    const { executedFeeAmount, executedFee, executedFeeToken, quote } = row;
     const fullAppData = documents.get(row.appData) ?? null;
     return {
       ...{ uid, body, version, creationDate, validTo, state, invalidated, executedSellAmount, executedBuyAmount },
-      ...{ executedFeeAmount, executedFee, executedFeeToken, fullAppData },
+      ...{ executedFeeAmount, executedFee, executedFeeToken, fullAppData, quote },
     };
   }
 
@@ -187,6 +189,20 @@ export function memoryStore(): Store {
       async get(hash) {
         context();
         return documents.get(hash);
+      },
+    },
+    quotes: {
+      async insert(quote) {
+        context();
+        return quotes.insert(quote);
+      },
+      async match(query) {
+        context();
+        return quotes.match(query);
+      },
+      async prune(now, limit) {
+        context();
+        return quotes.prune(now, limit);
       },
     },
     events: {

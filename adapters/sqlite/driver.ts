@@ -14,7 +14,7 @@ export interface SqliteDatabase {
 
 /** A prepared statement of better-sqlite3. */
 export interface SqliteStatement {
-  run(...parameters: unknown[]): { changes: number };
+  run(...parameters: unknown[]): { changes: number; lastInsertRowid: number | bigint };
   get(...parameters: unknown[]): unknown;
   all(...parameters: unknown[]): unknown[];
   raw(on?: boolean): SqliteStatement;

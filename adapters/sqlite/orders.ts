@@ -15,7 +15,7 @@ import type { SqliteStatement } from './driver.ts';
 import type { Events } from './events.ts';
 import type { Owners } from './owners.ts';
 import type { OrderRow } from './rows.ts';
-import { BUDGETS, orderColumns, readOrder, SCHEMES, STATES, toBytes } from './rows.ts';
+import { BUDGETS, orderColumns, quoteColumns, readOrder, SCHEMES, STATES, toBytes } from './rows.ts';
 import type { Session } from './session.ts';
 
 export interface Orders {
@@ -45,6 +45,7 @@ export function ordersOf(session: Session, owners: Owners, documents: Documents,
     `INSERT INTO ${p}orders (uid, owner, sell_token, buy_token, created, valid_to, signing_scheme, state, budget, ` +
       'live, app_data, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)',
   );
+  const insertQuote = prepare(`INSERT INTO ${p}order_quotes (order_id, body, metadata) VALUES (?, ?, ?)`);
   const cancelRow = prepare(
     `UPDATE ${p}orders SET state = ${STATES.indexOf('cancelled')}, live = 0, invalidated = 1, ` +
       'version = version + 1 WHERE id = ?',
@@ -90,7 +91,8 @@ export function ordersOf(session: Session, owners: Owners, documents: Documents,
     }
 
     if (replaced !== undefined) cancelOne(replaced, order.creationDate);
-    insertRow.run(...newRow(order, uid, owner));
+    const { lastInsertRowid } = insertRow.run(...newRow(order, uid, owner));
+    if (order.quote !== undefined) insertQuote.run(lastInsertRowid, order.quote.body, order.quote.metadata);
     owners.add(owner, order.budget);
     if (document !== undefined) documents.keep(document);
     events.record('created', uid, owner, order.creationDate);
@@ -147,7 +149,10 @@ const LARGEST_BATCH = 128;
 
 function selectMany({ prefix, prepare }: Session, size: number): SqliteStatement {
   const places = Array.from({ length: size }, () => '?').join(', ');
-  return prepare(`SELECT ${orderColumns(prefix)} FROM ${prefix}orders o WHERE o.uid IN (${places})`).raw();
+  return prepare(
+    `SELECT ${orderColumns(prefix)}, ${quoteColumns} FROM ${prefix}orders o ` +
+      `LEFT JOIN ${prefix}order_quotes q ON q.order_id = o.id WHERE o.uid IN (${places})`,
+  ).raw();
 }
 
 function newRow(order: NewOrder, uid: Buffer, owner: Buffer): unknown[] {

@@ -21,7 +21,12 @@ export type OrderRow = readonly [
   executedFee: string,
   executedFeeToken: Buffer | null,
   document: string | null,
+  quote?: string | null,
+  quoteMetadata?: string | null,
 ];
+
+/** What a read of single orders takes at the end, `q` being the table of their quotes. Listings do without. */
+export const quoteColumns = 'q.body, q.metadata';
 
 /**
  * Makes an order of its row. Nothing is parsed, so that a row which somebody has spoilt by hand comes back as it is
@@ -42,6 +47,7 @@ export function readOrder(row: OrderRow): StoredOrder {
     executedFee: row[10],
     executedFeeToken: row[11] === null ? null : toHex(row[11]),
     fullAppData: row[12],
+    quote: typeof row[13] === 'string' ? { body: row[13], metadata: row[14] ?? '{}' } : null,
   };
 }
 
@@ -49,6 +55,8 @@ export function readOrder(row: OrderRow): StoredOrder {
 export const STATES = ['open', 'presignaturePending', 'cancelled', 'fulfilled'] as const;
 export const SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;
 export const BUDGETS = ['open', 'pending'] as const;
+export const KINDS = ['sell', 'buy'] as const;
+export const QUOTE_KINDS = ['standard', 'onchainPresign', 'onchainEip1271'] as const;
 
 export function toBytes(hex: Hex): Buffer {
   return Buffer.from(hex.slice(2), 'hex');

@@ -94,5 +94,33 @@ const createBook: Migration = (p) => `
   ) STRICT;
 `;
 
+/**
+ * Quotes come and go by the minute; what an order keeps of its own stands apart, so that listings do not read over it.
+ * Codes of kinds are in rows.ts. `rank` sorts byte by byte.
+ */
+const createQuotes: Migration = (p) => `
+  CREATE TABLE ${p}quotes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    sell_token BLOB NOT NULL CHECK (length(sell_token) = 20),
+    buy_token BLOB NOT NULL CHECK (length(buy_token) = 20),
+    kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 1),
+    amount TEXT NOT NULL,
+    quote_kind INTEGER NOT NULL CHECK (quote_kind BETWEEN 0 AND 2),
+    expires_at INTEGER NOT NULL,
+    rank TEXT NOT NULL,
+    body TEXT NOT NULL CHECK (json_valid(body)),
+    metadata TEXT NOT NULL CHECK (json_valid(metadata))
+  ) STRICT;
+
+  CREATE INDEX ${p}quotes_terms ON ${p}quotes (sell_token, buy_token, kind, amount, quote_kind, rank, id);
+  CREATE INDEX ${p}quotes_expiry ON ${p}quotes (expires_at);
+
+  CREATE TABLE ${p}order_quotes (
+    order_id INTEGER PRIMARY KEY,
+    body TEXT NOT NULL CHECK (json_valid(body)),
+    metadata TEXT NOT NULL CHECK (json_valid(metadata))
+  ) STRICT;
+`;
+
 /** The schema's versions, the first being 1. What has been released is never changed, only added to. */
-export const MIGRATIONS: readonly Migration[] = [createBook];
+export const MIGRATIONS: readonly Migration[] = [createBook, createQuotes];

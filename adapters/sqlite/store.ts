@@ -12,6 +12,7 @@ import { listingOf } from './listing.ts';
 import { assertOurs, migrate } from './migrate.ts';
 import { ordersOf } from './orders.ts';
 import { ownersOf } from './owners.ts';
+import { quotesOf } from './quotes.ts';
 import type { Migration } from './schema.ts';
 import { openSession, transact } from './session.ts';
 
@@ -63,6 +64,11 @@ export function storeOver(source: Source, migrations: readonly Migration[]): Sto
       put: async (document) => book().documents.put(document),
       get: async (hash) => book().documents.get(hash),
     },
+    quotes: {
+      insert: async (quote) => book().quotes.insert(quote),
+      match: async (query) => book().quotes.match(query),
+      prune: async (now, limit) => book().quotes.prune(now, limit),
+    },
     events: {
       last: async () => book().events.last(),
       after: async (id, limit) => book().events.after(id, limit),
@@ -112,6 +118,7 @@ function assemble(connection: Connection, lease: Lease, clock: StoreContext['clo
   const orders = ordersOf(session, owners, documents, events);
   return {
     ...{ orders, documents, events, leases: leasesInMemory(() => clock.now()) },
+    quotes: quotesOf(session),
     list: listingOf(session),
     count: (...[owner, now]: Parameters<Store['orders']['count']>) => owners.read(owner, now),
     /** A write transaction, though an empty one. That pages can be written is what the lease's renewals show. */

@@ -31,7 +31,8 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
       return await call(book, request, match);
     } catch (error) {
       if (error instanceof OrderBookError) return refusal(error, allowHeader(error));
-      book.report(error);
+      // Who has left asked for the work to stop; that it did is no fault.
+      if (error !== request.signal?.reason || !request.signal?.aborted) book.report(error);
       return FAULT;
     }
   }

@@ -1,5 +1,8 @@
 import { OrderBookError } from '../errors.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
+import type { Address } from '../protocol/hex.ts';
+import type { OrderData } from '../protocol/order.ts';
+import type { SigningScheme } from '../protocol/signature.ts';
 import type { Candidate } from './candidate.ts';
 import type { Limits, TokenPolicy } from './limits.ts';
 
@@ -11,8 +14,15 @@ export interface CheckContext {
   readonly now: number;
 }
 
+/** What is known of an order before its amounts are: all that a quote can be judged by. */
+export interface Terms {
+  readonly data: Pick<OrderData, 'sellToken' | 'buyToken' | 'receiver' | 'validTo'>;
+  readonly creation: { readonly signingScheme: SigningScheme };
+  readonly owner: Address;
+}
+
 /** A rule that an order must keep: pure, local, and with an answer of its own when it is broken. */
-export type Check = (candidate: Candidate, context: CheckContext) => OrderBookError | undefined;
+export type Check<Subject = Candidate> = (subject: Subject, context: CheckContext) => OrderBookError | undefined;
 
 /** Both amounts are positive (decision 2.11). */
 const amountsAreNotZero: Check = ({ data }) => {
@@ -22,27 +32,27 @@ const amountsAreNotZero: Check = ({ data }) => {
 };
 
 /** An order buys something else than it sells; wrapping and native currency count as one token (decision 2.10). */
-const tokensDiffer: Check = ({ data }, { tokens }) => {
+const tokensDiffer: Check<Terms> = ({ data }, { tokens }) => {
   const unwraps = data.sellToken === tokens.wrappedNative && data.buyToken === NATIVE_MARKER;
   if (data.sellToken !== data.buyToken && !unwraps) return undefined;
   return new OrderBookError('SameBuyAndSellToken', undefined, { sellToken: data.sellToken, buyToken: data.buyToken });
 };
 
 /** Native currency cannot be taken by an allowance (decision 2.10). */
-const sellTokenIsNotNative: Check = ({ data }, { tokens }) => {
+const sellTokenIsNotNative: Check<Terms> = ({ data }, { tokens }) => {
   if (data.sellToken !== NATIVE_MARKER) return undefined;
   const help = tokens.wrappedNative === undefined ? {} : { wrappedNative: tokens.wrappedNative };
   return new OrderBookError('InvalidNativeSellToken', 'sell the wrapped native token instead', help);
 };
 
 /** Neither token is on the host's list (decision 2.10). */
-const tokensAreSupported: Check = ({ data }, { tokens }) => {
+const tokensAreSupported: Check<Terms> = ({ data }, { tokens }) => {
   const token = [data.sellToken, data.buyToken].find((address) => tokens.deniedTokens.has(address));
   return token && new OrderBookError('UnsupportedToken', `token ${token} is deny-listed`, { token });
 };
 
 /** `validTo` lies in the allowed window (decision 2.9). */
-const validToIsInWindow: Check = ({ data, creation }, { limits, now }) => {
+const validToIsInWindow: Check<Terms> = ({ data, creation }, { limits, now }) => {
   const earliest = now + limits.minValidity;
   const latest = creation.signingScheme === 'presign' ? undefined : now + limits.maxValidity;
   const { validTo } = data;
@@ -53,11 +63,13 @@ const validToIsInWindow: Check = ({ data, creation }, { limits, now }) => {
   return new OrderBookError(code, `validTo is ${validTo}, it may be ${window}; now is ${now}`, help);
 };
 
-/** The local checks that follow the signature, in the order in which their refusals are reported (decision 2.2). */
-export const LOCAL_CHECKS: readonly Check[] = [
-  amountsAreNotZero,
+/** The checks that orders and quotes have in common: whoever gets a quote can place the order (decision 2.9). */
+export const TERMS_CHECKS: readonly Check<Terms>[] = [
   tokensDiffer,
   sellTokenIsNotNative,
   tokensAreSupported,
   validToIsInWindow,
 ];
+
+/** The local checks that follow the signature, in the order in which their refusals are reported (decision 2.2). */
+export const LOCAL_CHECKS: readonly Check[] = [amountsAreNotZero, ...TERMS_CHECKS];

@@ -24,15 +24,19 @@ export function amount() {
   return z.string().regex(/^[0-9]+$/, { error: 'must be decimal digits only' });
 }
 
-/** Fits a value into a schema, or says with `InvalidBody` which field is the first that does not fit, and why. */
-export function parseShape<T>(schema: z.ZodType<T>, value: unknown): T | OrderBookError {
+/** Fits a value into a schema, or says with `code` which field is the first that does not fit, and why. */
+export function parseShape<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  code: 'InvalidBody' | 'InvalidParameter' = 'InvalidBody',
+): T | OrderBookError {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  if (issue === undefined) return new OrderBookError('InvalidBody');
+  if (issue === undefined) return new OrderBookError(code);
   const path = issue.path.map(String).join('.');
   const subject = path === '' ? 'the body' : path;
-  return new OrderBookError('InvalidBody', `${subject} ${reasonOf(issue, value)}`, { path });
+  return new OrderBookError(code, `${subject} ${reasonOf(issue, value)}`, { path });
 }
 
 function reasonOf(issue: z.core.$ZodIssue, value: unknown): string {

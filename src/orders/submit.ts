@@ -1,7 +1,8 @@
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { InsertOutcome, OrderInsert, Store } from '../ports/store.ts';
+import type { InsertOutcome, OrderInsert, OrderQuote, QuoteTerms, Store } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
+import type { OrderData } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 import type { Verifier } from '../protocol/verifier.ts';
@@ -23,6 +24,8 @@ export interface AdmissionContext {
   readonly domain: ShownDomain;
   readonly limits: Limits;
   readonly tokens: TokenPolicy;
+  /** Whether quotes are given out here, so that an order which names none may still have one. */
+  readonly quoting: boolean;
   /** Whether contract signatures are let in though nobody can check them. */
   readonly eip1271: 'refuse' | 'accept-unverified';
 }
@@ -94,13 +97,15 @@ async function isStored(uid: Hex, store: Store): Promise<boolean> {
 
 async function insert(
   candidate: Candidate,
-  { store, clock, limits, domain }: AdmissionContext,
+  context: AdmissionContext,
   { transaction }: SubmitOptions,
 ): Promise<InsertOutcome> {
+  const { store, clock, limits, domain } = context;
   const { data, uid, owner, document, signature } = candidate;
   const { signingScheme } = candidate.creation;
   const creationDate = clock.now();
   const authenticated = isEcdsa(signingScheme);
+  const quote = await findQuote(candidate, creationDate, context);
   const cap = authenticated ? limits.maxOpenOrders : limits.maxPendingOrders;
   const entry: OrderInsert = {
     order: {
@@ -118,6 +123,7 @@ async function insert(
         ...{ uid, owner, data, signingScheme, signature, creationDate },
         settlementContract: domain.verifyingContract,
       }),
+      ...(quote === undefined ? {} : { quote }),
     },
     // The zero hash stands for `{}` without being its hash, so there is no document to store under it.
     ...(document.supplied ? { document: { hash: document.hash, document: document.text } } : {}),
@@ -126,6 +132,25 @@ async function insert(
   const [outcome] = await store.orders.insert([entry], transaction === undefined ? {} : { transaction });
   if (outcome === undefined) throw new Error('the store gave no outcome for an inserted order');
   return outcome;
+}
+
+/**
+ * Finds the quote that an order was placed upon: the one it names, or else the best that fits. A quote that does not
+ * fit never fails an order (decision 3.3).
+ */
+async function findQuote(
+  { data, creation: { quoteId } }: Candidate,
+  now: number,
+  { store, quoting }: AdmissionContext,
+): Promise<OrderQuote | undefined> {
+  if (quoteId === undefined && !quoting) return undefined;
+  const named = quoteId === undefined ? {} : { id: quoteId };
+  return store.quotes.match({ ...termsOf(data), ...named, quoteKind: 'standard', now });
+}
+
+/** What an order has in common with the quote it was placed upon. */
+function termsOf({ sellToken, buyToken, kind, sellAmount, buyAmount }: OrderData): QuoteTerms {
+  return { sellToken, buyToken, kind, amount: (kind === 'sell' ? sellAmount : buyAmount).toString() };
 }
 
 function initialState(scheme: SigningScheme): 'open' | 'presignaturePending' {

@@ -1,4 +1,4 @@
-import type { StoredOrder } from '../ports/store.ts';
+import type { OrderQuote, StoredOrder } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderData, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
@@ -11,6 +11,27 @@ export interface InteractionData {
   /** Wei, decimal. */
   readonly value: string;
   readonly callData: Hex;
+}
+
+/**
+ * The quote that an order was placed upon (contract, "StoredOrderQuote"). Amounts are decimal strings of atoms; gas and
+ * prices are plain decimals without an exponent.
+ */
+export interface StoredOrderQuote {
+  /** Units of gas that settling the trade was expected to take. */
+  readonly gasAmount: string;
+  /** Wei for one unit of gas. */
+  readonly gasPrice: string;
+  /** Atoms of native currency for one atom of the sell token. */
+  readonly sellTokenPrice: string;
+  readonly sellAmount: string;
+  readonly buyAmount: string;
+  /** `ceil(gasAmount × gasPrice / sellTokenPrice)`, in atoms of the sell token. */
+  readonly feeAmount: string;
+  readonly solver: Address;
+  readonly verified: boolean;
+  /** How the trade would have been settled. Present once the order cannot be filled any more. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
 /** How fees are handled. Orders that are signed and sent in are all `limit`. */
@@ -58,6 +79,8 @@ export interface Order {
   readonly executedFeeAmount: string;
   readonly executedFee: string;
   readonly executedFeeToken: Address;
+  /** The quote it was placed upon, when it was. Left out of listings. */
+  readonly quote?: StoredOrderQuote;
 }
 
 /** The members of an order that never change after it is stored. */
@@ -72,6 +95,7 @@ export type OrderBody = Omit<
   | 'executedFeeAmount'
   | 'executedFee'
   | 'executedFeeToken'
+  | 'quote'
 >;
 
 /** What is fixed about an order when it is admitted. */
@@ -149,14 +173,21 @@ export function renderOrder(order: StoredOrder, now: number): RenderedOrder {
     `,"executedSellAmount":"${order.executedSellAmount}","executedSellAmountBeforeFees":"${sellBeforeFees}"` +
     `,"executedBuyAmount":"${order.executedBuyAmount}","executedFeeAmount":"${signedFee}"` +
     `,"executedFee":"${order.executedFee}","executedFeeToken":"${feeToken}"` +
-    `,"fullAppData":${order.fullAppData === null ? 'null' : JSON.stringify(order.fullAppData)}}`;
+    `,"fullAppData":${order.fullAppData === null ? 'null' : JSON.stringify(order.fullAppData)}` +
+    `${order.quote === null ? '' : `,"quote":${renderQuote(order.quote, status)}`}}`;
   // A document may become known later without touching the row.
   const etag = `"${order.version}-${status}${order.fullAppData === null ? '-bare' : ''}"`;
   return { uid, json, etag };
 }
 
+/** How a trade would be settled is nobody's business while it still can be (decision 2.28). */
+function renderQuote({ body, metadata }: OrderQuote, status: OrderStatus): string {
+  const fillable = status === 'open' || status === 'presignaturePending';
+  return fillable ? body : `${body.slice(0, -1)},"metadata":${metadata}}`;
+}
+
 /** A moment in milliseconds as ISO 8601 UTC. `Date` is used as a calendar here, not as a clock. */
-function isoDate(ms: number): string {
+export function isoDate(ms: number): string {
   // biome-ignore lint/style/noRestrictedGlobals: formats a given moment, does not read the time
   return new Date(ms).toISOString();
 }

@@ -1,5 +1,6 @@
 import type { Domain } from '../protocol/eip712.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
+import type { OrderKind } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { Clock } from './clock.ts';
 
@@ -31,6 +32,7 @@ export interface Store {
 
   readonly orders: OrderStore;
   readonly appData: AppDataStore;
+  readonly quotes: QuoteStore;
   readonly events: EventStore;
   readonly leases: LeaseStore;
 }
@@ -85,6 +87,8 @@ export interface NewOrder {
    * is; it MUST NOT reformat it.
    */
   readonly body: string;
+  /** The quote that the order was placed upon, when it was. Kept with the order, whatever becomes of the quote itself. */
+  readonly quote?: OrderQuote;
 }
 
 /** An order as a read returns it. Amounts are decimal strings of atoms; executed totals are not bounded by 2^256. */
@@ -108,6 +112,8 @@ export interface StoredOrder {
   readonly executedFeeToken: Address | null;
   /** The document behind `appData`, exactly as it was hashed, when it is known. */
   readonly fullAppData: string | null;
+  /** The quote it was placed upon. Listings leave it out: there it MUST be null. */
+  readonly quote: OrderQuote | null;
 }
 
 /** A document to store with its order, unless it is there already. */
@@ -215,6 +221,60 @@ export interface AppDataStore {
   put(document: NewDocument): Promise<'stored' | 'known'>;
 
   get(hash: Hex): Promise<string | undefined>;
+}
+
+/** What a quote says, rendered once. The store keeps both texts as they are. */
+export interface OrderQuote {
+  /** Every member of the wire's quote (contract, "StoredOrderQuote") but `metadata`, as a JSON object. */
+  readonly body: string;
+  /** How the trade would be settled, as a JSON object: shown only once the order cannot be filled any more. */
+  readonly metadata: string;
+}
+
+/** How the order of a quote will be placed: by a signature sent in, or on chain. */
+export const QUOTE_KINDS = ['standard', 'onchainPresign', 'onchainEip1271'] as const;
+export type QuoteKind = (typeof QUOTE_KINDS)[number];
+
+/** What an order must have in common with its quote: nothing else is compared, the app data least of all (decision 3.3). */
+export interface QuoteTerms {
+  readonly sellToken: Address;
+  readonly buyToken: Address;
+  readonly kind: OrderKind;
+  /** Atoms of the fixed side, decimal, no leading zeros: what is sold, any fee included, or what is bought. */
+  readonly amount: string;
+}
+
+/** A quote to store. It never changes. */
+export interface NewQuote extends QuoteTerms {
+  readonly quoteKind: QuoteKind;
+  /** The last millisecond in which an order can be linked to it. */
+  readonly expiresAt: number;
+  /** How good it is: of several that fit, the greatest wins, compared byte by byte. ASCII, the same length for all. */
+  readonly rank: string;
+  readonly quote: OrderQuote;
+}
+
+export interface QuoteQuery extends QuoteTerms {
+  /** The quote that the order names. */
+  readonly id?: number;
+  readonly quoteKind: QuoteKind;
+  /** Milliseconds since 1970, by which expiry is judged. */
+  readonly now: number;
+}
+
+export interface QuoteStore {
+  /** Stores a quote. @returns its id: a positive integer that a double holds, never given out twice. */
+  insert(quote: NewQuote): Promise<number>;
+
+  /**
+   * Finds the quote of an order. That of `id` when its terms are the same and it has not expired, whatever its kind;
+   * otherwise, of all that have the same terms and kind and have not expired, the one of the greatest rank, and of
+   * several such the newest. The time it takes MUST NOT grow with the number of quotes of other terms.
+   */
+  match(query: QuoteQuery): Promise<OrderQuote | undefined>;
+
+  /** Removes quotes that expired before `now`, at most `limit`. @returns how many. */
+  prune(now: number, limit: number): Promise<number>;
 }
 
 /** What happened to an order. */

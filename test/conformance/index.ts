@@ -8,6 +8,7 @@ import { INSERT } from './insert.ts';
 import { LEASES } from './leases.ts';
 import { LIST } from './list.ts';
 import { OPENING } from './opening.ts';
+import { QUOTES } from './quotes.ts';
 import { READ } from './read.ts';
 import { REPLACE } from './replace.ts';
 
@@ -22,6 +23,7 @@ const GROUPS: Readonly<Record<string, readonly Rule[]>> = {
   list: LIST,
   cancel: CANCEL,
   'app data': APP_DATA,
+  quotes: QUOTES,
   events: EVENTS,
   leases: LEASES,
 };

@@ -23,6 +23,7 @@ export const INSERT: readonly Rule[] = [
           executedFee: '0',
           executedFeeToken: null,
           fullAppData: null,
+          quote: null,
         },
       ]);
     },

@@ -6,7 +6,10 @@ import { getOrder } from './get-order.ts';
 import { listOrders } from './list-orders.ts';
 import { ordersByUids } from './orders-by-uids.ts';
 import { postOrder } from './post-order.ts';
+import { postQuote } from './post-quote.ts';
 import { live, ready, serverReady } from './probes.ts';
+import { quoteStream } from './quote-stream.ts';
+import { nativePrice, tokenMetadata } from './tokens.ts';
 import { root, version } from './version.ts';
 
 /** The endpoints of the order book interface. */
@@ -18,6 +21,10 @@ export const ORDER_BOOK_ROUTES: readonly Route[] = [
   getOrder,
   deleteOrder,
   accountOrders,
+  postQuote,
+  quoteStream,
+  nativePrice,
+  tokenMetadata,
   version,
   ready,
   root,

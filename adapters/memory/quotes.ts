@@ -1,0 +1,62 @@
+import type { NewQuote, OrderQuote, QuoteQuery, QuoteTerms } from 'intentbook';
+import { SortedList } from './sorted.ts';
+
+interface Row extends NewQuote {
+  readonly id: number;
+}
+
+export interface MemoryQuotes {
+  insert(quote: NewQuote): number;
+  match(query: QuoteQuery): OrderQuote | undefined;
+  prune(now: number, limit: number): number;
+}
+
+export function memoryQuotes(): MemoryQuotes {
+  const rows = new Map<number, Row>();
+  const byTerms = new Map<string, SortedList<Row>>();
+  const byExpiry = new SortedList<Row>((a, b) => a.expiresAt - b.expiresAt || a.id - b.id);
+  let last = 0;
+
+  return {
+    insert(quote) {
+      const row = { ...quote, id: ++last };
+      rows.set(row.id, row);
+      byExpiry.add(row);
+      const list = byTerms.get(keyOf(row)) ?? new SortedList<Row>(bestFirst);
+      byTerms.set(keyOf(row), list);
+      list.add(row);
+      return row.id;
+    },
+    match(query) {
+      const named = query.id === undefined ? undefined : rows.get(query.id);
+      if (named !== undefined && keyOf(named) === keyOf(query) && named.expiresAt >= query.now) return named.quote;
+      for (const row of byTerms.get(keyOf(query))?.from(0) ?? []) {
+        if (row.quoteKind === query.quoteKind && row.expiresAt >= query.now) return row.quote;
+      }
+      return undefined;
+    },
+    prune(now, limit) {
+      const expired: Row[] = [];
+      for (const row of byExpiry.from(0)) {
+        if (row.expiresAt >= now || expired.length === limit) break;
+        expired.push(row);
+      }
+      for (const row of expired) {
+        rows.delete(row.id);
+        byExpiry.remove(row);
+        const list = byTerms.get(keyOf(row));
+        list?.remove(row);
+        if (list?.length === 0) byTerms.delete(keyOf(row));
+      }
+      return expired.length;
+    },
+  };
+}
+
+function keyOf({ sellToken, buyToken, kind, amount }: QuoteTerms): string {
+  return `${sellToken} ${buyToken} ${kind} ${amount}`;
+}
+
+function bestFirst(a: Row, b: Row): number {
+  return a.rank < b.rank ? 1 : a.rank > b.rank ? -1 : b.id - a.id;
+}

@@ -1,0 +1,52 @@
+import type { NewQuote, OrderQuote, QuoteQuery, QuoteTerms } from 'intentbook';
+import { KINDS, QUOTE_KINDS, toBytes } from './rows.ts';
+import type { Session } from './session.ts';
+
+export interface Quotes {
+  insert(quote: NewQuote): number;
+  match(query: QuoteQuery): OrderQuote | undefined;
+  prune(now: number, limit: number): number;
+}
+
+export function quotesOf({ prefix: p, prepare, read, write }: Session): Quotes {
+  const insert = prepare(
+    `INSERT INTO ${p}quotes (sell_token, buy_token, kind, amount, quote_kind, expires_at, rank, body, metadata) ` +
+      'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  );
+  const terms = 'sell_token = ? AND buy_token = ? AND kind = ? AND amount = ?';
+  const named = prepare(`SELECT body, metadata FROM ${p}quotes WHERE id = ? AND ${terms} AND expires_at >= ?`).raw();
+  const best = prepare(
+    `SELECT body, metadata FROM ${p}quotes WHERE ${terms} AND quote_kind = ? AND expires_at >= ? ` +
+      'ORDER BY rank DESC, id DESC LIMIT 1',
+  ).raw();
+  const prune = prepare(
+    `DELETE FROM ${p}quotes WHERE id IN ` +
+      `(SELECT id FROM ${p}quotes WHERE expires_at < ? ORDER BY expires_at LIMIT ?)`,
+  );
+
+  return {
+    insert: ({ quoteKind, expiresAt, rank, quote, ...common }) =>
+      write('store a quote', () => {
+        const kind = QUOTE_KINDS.indexOf(quoteKind);
+        const { lastInsertRowid } = insert.run(...bound(common), kind, expiresAt, rank, quote.body, quote.metadata);
+        return Number(lastInsertRowid);
+      }),
+
+    match: ({ id, quoteKind, now, ...common }) =>
+      read('match a quote', () => {
+        const fitting = bound(common);
+        const row =
+          (id === undefined ? undefined : named.get(id, ...fitting, now)) ??
+          best.get(...fitting, QUOTE_KINDS.indexOf(quoteKind), now);
+        if (row === undefined) return undefined;
+        const [body, metadata] = row as [string, string]; // the columns selected
+        return { body, metadata };
+      }),
+
+    prune: (now, limit) => write('remove expired quotes', () => Number(prune.run(now, limit).changes)),
+  };
+}
+
+function bound({ sellToken, buyToken, kind, amount }: QuoteTerms): unknown[] {
+  return [toBytes(sellToken), toBytes(buyToken), KINDS.indexOf(kind), amount];
+}

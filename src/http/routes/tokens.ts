@@ -1,0 +1,28 @@
+import { parseDecimal } from '../../protocol/decimal.ts';
+import { priceOfEther } from '../../quotes/wire.ts';
+import { json, refusal } from '../response.ts';
+import type { Route } from '../route.ts';
+
+/** What a token is worth: native atoms for one of its atoms, as a JSON number. */
+export const nativePrice: Route = {
+  method: 'GET',
+  path: '/api/v1/token/:token/native_price',
+  async handle({ book, param }) {
+    const result = await book.quotes.nativePrice(param('token'));
+    return result.status === 'priced' ? json(200, { price: Number(result.price) }) : refusal(result.error);
+  },
+};
+
+/**
+ * What is known of a token: the block it was first traded in, and its price scaled to 10^18 atoms. A token that nothing is known of has both null.
+ */
+export const tokenMetadata: Route = {
+  method: 'GET',
+  path: '/api/v1/token/:token/metadata',
+  async handle({ book, param }) {
+    const result = await book.quotes.nativePrice(param('token'));
+    if (result.status === 'rejected' && result.error.code === 'InvalidParameter') return refusal(result.error);
+    const price = result.status === 'priced' ? parseDecimal(result.price) : undefined;
+    return json(200, { firstTradeBlock: null, nativePrice: price === undefined ? null : priceOfEther(price) });
+  },
+};

@@ -1,0 +1,53 @@
+import type { Clock } from '../ports/clock.ts';
+import type { QuoteStore } from '../ports/store.ts';
+import { formatDecimal } from '../protocol/decimal.ts';
+import type { SoundEstimate } from './answer.ts';
+import type { GasCost } from './fee.ts';
+import type { Offer } from './offer.ts';
+import type { ParsedQuoteRequest } from './request.ts';
+import { newQuote, quoteKindOf } from './stored.ts';
+
+/** Milliseconds that quotes live, by how their order will be placed (decision 3.5). */
+export interface QuoteLifetimes {
+  readonly standard: number;
+  readonly onchain: number;
+}
+
+/** A quote that orders can be linked to. */
+export interface KeptQuote {
+  readonly id: number;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** Stores quotes. */
+export interface Keeper {
+  keep(request: ParsedQuoteRequest, offer: Offer, cost: GasCost): Promise<KeptQuote>;
+}
+
+/** Makes a keeper. Requests that share one answer of a source share its stored quote too. */
+export function createKeeper(quotes: QuoteStore, clock: Clock, lifetimes: QuoteLifetimes): Keeper {
+  const kept = new WeakMap<SoundEstimate, Map<string, Promise<KeptQuote>>>();
+
+  async function insert(request: ParsedQuoteRequest, offer: Offer, cost: GasCost): Promise<KeptQuote> {
+    const expiresAt = clock.now() + (request.signing.onchain ? lifetimes.onchain : lifetimes.standard);
+    const id = await quotes.insert(newQuote(request, offer, cost, expiresAt));
+    return { id, expiresAt };
+  }
+
+  return {
+    keep(request, offer, cost) {
+      const known = kept.get(offer.estimate) ?? new Map<string, Promise<KeptQuote>>();
+      kept.set(offer.estimate, known);
+      // All else that a stored quote is made of comes with the estimate.
+      const prices = [cost.gasPrice, cost.sellTokenPrice].map(formatDecimal);
+      const key = [quoteKindOf(request.signing), request.buyToken, ...prices].join(' ');
+      let keeping = known.get(key);
+      if (keeping === undefined) {
+        keeping = insert(request, offer, cost);
+        known.set(key, keeping);
+      }
+      return keeping;
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import { OrderBookError } from '../errors.ts';
+import type { SoundEstimate } from './answer.ts';
+import type { GasCost } from './fee.ts';
+import type { ReadGasPrice } from './gas-price.ts';
+import type { Keeper, KeptQuote } from './keep.ts';
+import type { NativePrices } from './native-price.ts';
+import type { Offer } from './offer.ts';
+import { isBetter, makeOffer } from './offer.ts';
+import type { PrepareContext, Prepared } from './prepare.ts';
+import { prepare } from './prepare.ts';
+import { settled } from './race.ts';
+import type { Sources } from './sources.ts';
+import type { QuoteResponse } from './wire.ts';
+import { quoteResponse } from './wire.ts';
+
+/** What quoting works with. */
+export interface QuoteContext extends PrepareContext {
+  readonly sources: Sources;
+  readonly prices: NativePrices;
+  readonly gasPrice: ReadGasPrice;
+  readonly keeper: Keeper;
+  readonly onFault: (fault: unknown) => void;
+}
+
+/** What became of a request for a quote. */
+export type QuoteResult =
+  | { readonly status: 'quoted'; readonly quote: QuoteResponse }
+  | { readonly status: 'rejected'; readonly error: OrderBookError };
+
+/** Quotes a trade, or says why it cannot. Rejects with the signal's reason when that is aborted. */
+export async function requestQuote(input: unknown, context: QuoteContext, signal?: AbortSignal): Promise<QuoteResult> {
+  const prepared = await prepare(input, context);
+  if (prepared instanceof OrderBookError) return { status: 'rejected', error: prepared };
+  const fast = prepared.request.priceQuality === 'fast';
+  const until = fast ? 'first answer' : 'end';
+
+  const race = context.sources.estimates(prepared.trade, prepared.timeout);
+  const leave = race.join(() => {}); // keeps it running while prices are found out
+  try {
+    const cost = await costOf(prepared, context, until, signal);
+    if (cost instanceof OrderBookError) return { status: 'rejected', error: cost };
+    await settled(race, until, signal);
+    const best = bestOffer(prepared, race.answers, cost);
+    if (best?.amounts === undefined) return { status: 'rejected', error: noQuote(best, race.refusals) };
+    const kept = fast ? undefined : await context.keeper.keep(prepared.request, best, cost);
+    return { status: 'quoted', quote: present(prepared, { ...best, amounts: best.amounts }, cost, kept) };
+  } finally {
+    leave();
+  }
+}
+
+/** What gas costs in the sell token, or why nobody knows. */
+export async function costOf(
+  { trade, timeout }: Prepared,
+  { prices, gasPrice }: QuoteContext,
+  until: 'end' | 'first answer',
+  signal?: AbortSignal,
+): Promise<GasCost | OrderBookError> {
+  const [price, gas] = await Promise.all([prices.get(trade.sellToken, timeout, until, signal), gasPrice(timeout)]);
+  if (price instanceof OrderBookError) return price;
+  return gas instanceof OrderBookError ? gas : { sellTokenPrice: price, gasPrice: gas };
+}
+
+function bestOffer(prepared: Prepared, answers: readonly SoundEstimate[], cost: GasCost): Offer | undefined {
+  let best: Offer | undefined;
+  for (const answer of answers) {
+    const offer = makeOffer(prepared, answer, cost);
+    if (offer !== undefined && isBetter(offer, best)) best = offer;
+  }
+  return best;
+}
+
+/** Why there is no quote: the fee is not covered, a source knows that nobody can trade this, or nobody has a price. */
+export function noQuote(uncovered: Offer | undefined, refusals: readonly OrderBookError[]): OrderBookError {
+  if (uncovered === undefined) return refusals[0] ?? new OrderBookError('NoLiquidity');
+  const fee = uncovered.fee.toString();
+  return new OrderBookError('SellAmountDoesNotCoverFee', `the fee is ${fee}, more must be sold`, { fee_amount: fee });
+}
+
+/** An offer that can be signed. */
+export type Covered = Offer & { readonly amounts: NonNullable<Offer['amounts']> };
+
+/** @param kept `undefined` when the quote is not stored. */
+export function present(
+  prepared: Prepared,
+  { estimate, gas, fee, amounts }: Covered,
+  cost: GasCost,
+  kept: KeptQuote | undefined,
+): QuoteResponse {
+  const { request, validTo, appDataHash, volumeFee } = prepared;
+  const { verified } = estimate;
+  return quoteResponse({ request, validTo, appDataHash, amounts, fee, gas, cost, verified, volumeFee, kept });
+}

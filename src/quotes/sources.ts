@@ -1,0 +1,137 @@
+import type { Clock } from '../ports/clock.ts';
+import type { EstimateFunction, Estimator, Trade } from '../ports/estimator.ts';
+import type { Decimal } from '../protocol/decimal.ts';
+import { quotient } from '../protocol/decimal.ts';
+import type { Address } from '../protocol/hex.ts';
+import type { SoundEstimate } from './answer.ts';
+import { judgeEstimate, judgePrice } from './answer.ts';
+import type { Flights, Race, Runner, SourceOutcome } from './race.ts';
+import { startRace } from './race.ts';
+
+/** One source having been asked one question. */
+export interface SourceObservation {
+  /** The name of the source. */
+  readonly source: string;
+  /** A trade, or what a token is worth in native currency. */
+  readonly question: 'trade' | 'price';
+  readonly outcome: SourceOutcome;
+  /** Milliseconds that it took. */
+  readonly ms: number;
+  /** What it threw, when it did. */
+  readonly cause?: unknown;
+}
+
+/** How often each outcome has been observed of a source, over both kinds of question. */
+export type SourceCounters = Readonly<Record<SourceOutcome, number>>;
+
+export interface SourcesOptions {
+  readonly estimators: readonly Estimator[];
+  readonly clock: Clock;
+  readonly flights: Flights;
+  /** The token that stands for native currency. */
+  readonly wrappedNative: Address | undefined;
+  /** How many atoms of wrapped native currency are bought to learn the price of a token. */
+  readonly priceAmount: bigint;
+  readonly observe: (observation: SourceObservation) => void;
+  readonly onFault: (fault: unknown) => void;
+}
+
+/** Every source of a book, asked at once. */
+export interface Sources {
+  /** Asks about a trade; concurrent questions about the same one are one. */
+  estimates(trade: Trade, timeout: number): Race<SoundEstimate>;
+  /** Asks what a token is worth, in native atoms for one of its atoms. */
+  prices(token: Address, timeout: number, onEnd: (race: Race<Decimal>) => void): Race<Decimal>;
+  counters(): Readonly<Record<string, SourceCounters>>;
+}
+
+/** How many digits a price has that is derived from a trade: a few more than a double. */
+const PRICE_DIGITS = 18;
+
+export function createSources(options: SourcesOptions): Sources {
+  const { estimators, clock, flights, wrappedNative, priceAmount } = options;
+  const counters = new Map(estimators.map(({ name }) => [name, { ...NEVER }]));
+
+  const observing = (question: SourceObservation['question']) => {
+    return (source: string, outcome: SourceOutcome, ms: number, cause?: unknown) => {
+      const counter = counters.get(source);
+      if (counter !== undefined) counter[outcome]++;
+      try {
+        options.observe({ source, question, outcome, ms, ...(cause === undefined ? {} : { cause }) });
+      } catch (fault) {
+        options.onFault(fault); // a listener's, which must not end the race
+      }
+    };
+  };
+
+  const askForPrice = (estimator: Estimator, token: Address): Runner<Decimal> => ({
+    name: estimator.name,
+    async run(context) {
+      if (estimator.nativePrice !== undefined) return judgePrice(await estimator.nativePrice(token, context));
+      if (wrappedNative === undefined) return { outcome: 'none' };
+      const trade: Trade = { sellToken: token, buyToken: wrappedNative, kind: 'buy', amount: priceAmount };
+      const judged = judgeEstimate(estimator.name, await estimator.estimate(trade, context));
+      if (judged.outcome !== 'answered') return judged;
+      const value = quotient(priceAmount, judged.value.amount, PRICE_DIGITS);
+      return { outcome: 'answered', value };
+    },
+  });
+
+  return {
+    estimates(trade, timeout) {
+      const { sellToken, buyToken, kind, amount } = trade;
+      return flights.join(`trade ${sellToken} ${buyToken} ${kind} ${amount} ${timeout}`, (onEnd) =>
+        startRace({
+          ...{ clock, timeout, onEnd, observe: observing('trade') },
+          runners: estimators.map((estimator) => ({
+            name: estimator.name,
+            run: async (context) => judgeEstimate(estimator.name, await estimator.estimate(trade, context)),
+          })),
+        }),
+      );
+    },
+    prices(token, timeout, onEnd) {
+      return flights.join(`price ${token} ${timeout}`, (forget) => {
+        const race: Race<Decimal> = startRace({
+          ...{ clock, timeout, observe: observing('price') },
+          onEnd: () => {
+            forget();
+            // With no source at all a race is over before it is made, and has nothing to tell.
+            if (estimators.length > 0) onEnd(race);
+          },
+          runners: estimators.map((estimator) => askForPrice(estimator, token)),
+        });
+        return race;
+      });
+    },
+    counters: () => Object.fromEntries([...counters].map(([name, counter]) => [name, { ...counter }])),
+  };
+}
+
+const NEVER: Record<SourceOutcome, number> = {
+  ...{ answered: 0, none: 0, invalid: 0, refused: 0, failed: 0, late: 0, abandoned: 0 },
+};
+
+/**
+ * Gives every source a name of its own, so that observations tell them apart.
+ *
+ * @throws TypeError when one is not a source.
+ */
+export function nameEstimators(estimators: readonly (Estimator | EstimateFunction)[]): Estimator[] {
+  const taken = new Set<string>();
+  return estimators.map((given, i) => {
+    const estimator = typeof given === 'function' ? { name: given.name, estimate: given } : given;
+    if (typeof estimator?.estimate !== 'function') {
+      throw new TypeError(`createOrderBook: quotes.estimators[${i}] must be a function or have an estimate function`);
+    }
+    const wished = estimator.name || `estimator ${i + 1}`;
+    let name = wished;
+    for (let n = 2; taken.has(name); n++) name = `${wished} ${n}`;
+    taken.add(name);
+    if (name === estimator.name) return estimator;
+    const { nativePrice } = estimator as Estimator; // a bare function has none
+    const estimate: EstimateFunction = (trade, context) => estimator.estimate(trade, context);
+    if (nativePrice === undefined) return { name, estimate };
+    return { name, estimate, nativePrice: (token, context) => nativePrice.call(estimator, token, context) };
+  });
+}

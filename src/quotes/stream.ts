@@ -1,0 +1,125 @@
+import { OrderBookError } from '../errors.ts';
+import type { SoundEstimate } from './answer.ts';
+import type { GasCost } from './fee.ts';
+import type { KeptQuote } from './keep.ts';
+import type { Offer } from './offer.ts';
+import { isBetter, makeOffer } from './offer.ts';
+import type { Prepared } from './prepare.ts';
+import { prepare } from './prepare.ts';
+import type { Queue } from './queue.ts';
+import { createQueue } from './queue.ts';
+import type { Covered, QuoteContext } from './quote.ts';
+import { costOf, noQuote, present } from './quote.ts';
+import type { Race } from './race.ts';
+import type { QuoteResponse } from './wire.ts';
+
+/** One event of a stream: a quote better than all before it, or, when there was none at all, why. */
+export type QuoteStreamEvent =
+  | { readonly type: 'quote'; readonly quote: QuoteResponse }
+  | { readonly type: 'error'; readonly error: OrderBookError };
+
+/** What became of a request for a stream of quotes. */
+export type QuoteStreamResult =
+  | {
+      readonly status: 'streaming';
+      /** Ends when every source has answered, or at the deadline. Whoever leaves it early ends the work. */
+      readonly quotes: AsyncIterable<QuoteStreamEvent>;
+    }
+  | { readonly status: 'rejected'; readonly error: OrderBookError };
+
+/**
+ * Quotes a trade as answers come in. What can be refused without a quote is refused before the stream begins; for the
+ * fee the first price of the sell token will do, since waiting for all of them would be waiting for the slowest source.
+ */
+export async function streamQuotes(
+  input: unknown,
+  context: QuoteContext,
+  signal?: AbortSignal,
+): Promise<QuoteStreamResult> {
+  const prepared = await prepare(input, context);
+  if (prepared instanceof OrderBookError) return { status: 'rejected', error: prepared };
+
+  let wake = () => {};
+  const race = context.sources.estimates(prepared.trade, prepared.timeout);
+  const leave = race.join(() => wake());
+  const queue = createQueue<QuoteStreamEvent>(() => {
+    leave();
+    wake();
+  });
+  let cost: GasCost | OrderBookError;
+  try {
+    cost = await costOf(prepared, context, 'first answer', signal);
+  } catch (aborted) {
+    leave();
+    throw aborted;
+  }
+  if (cost instanceof OrderBookError) {
+    leave();
+    return { status: 'rejected', error: cost };
+  }
+  const abort = () => queue.leave();
+  signal?.addEventListener('abort', abort);
+  const changed = () =>
+    new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+  pump({ prepared, race, cost, queue, changed }, context)
+    .catch((fault) => {
+      context.onFault(fault);
+      queue.finish();
+    })
+    .finally(() => {
+      signal?.removeEventListener('abort', abort);
+      leave();
+    });
+  return { status: 'streaming', quotes: queue };
+}
+
+interface Stream {
+  readonly prepared: Prepared;
+  readonly race: Race<SoundEstimate>;
+  readonly cost: GasCost;
+  readonly queue: Queue<QuoteStreamEvent>;
+  /** Fulfilled at the next answer, at the end, or when the reader leaves. */
+  readonly changed: () => Promise<void>;
+}
+
+/** Turns answers into events until the race is over or the reader has gone. */
+async function pump({ prepared, race, cost, queue, changed }: Stream, context: QuoteContext): Promise<void> {
+  let best: Offer | undefined;
+  let seen = 0;
+  while (!queue.finished) {
+    const answer = race.answers[seen];
+    if (answer === undefined) {
+      if (race.ended) break;
+      await changed();
+      continue;
+    }
+    seen++;
+    const offer = makeOffer(prepared, answer, cost);
+    if (offer === undefined || !isBetter(offer, best)) continue;
+    best = offer;
+    const { amounts } = offer;
+    if (amounts === undefined) continue;
+    const quote = await keepAndPresent(prepared, { ...offer, amounts }, cost, context);
+    queue.push({ type: 'quote', quote });
+  }
+  if (best?.amounts === undefined) queue.push({ type: 'error', error: noQuote(best, race.refusals) });
+  queue.finish();
+}
+
+/** A quote that cannot be stored is still a quote: it has no id. */
+async function keepAndPresent(
+  prepared: Prepared,
+  offer: Covered,
+  cost: GasCost,
+  { keeper, onFault }: QuoteContext,
+): Promise<QuoteResponse> {
+  let kept: KeptQuote | undefined;
+  try {
+    kept = await keeper.keep(prepared.request, offer, cost);
+  } catch (fault) {
+    onFault(fault);
+  }
+  return present(prepared, offer, cost, kept);
+}

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import type { NewQuote, QuoteQuery, Store } from 'intentbook';
+import type { Rule } from './harness.ts';
+import { DAI, NOW, order, PLACED_AT, place, range, USDC, WETH } from './orders.ts';
+
+const LATER = PLACED_AT + 60_000;
+
+/** What a quote says, recognisable by its number. The spaces show that texts are kept as they are. */
+const said = (n: number) => ({ body: `{ "sellAmount": "${n}" }`, metadata: `{ "plan": ${n} }` });
+
+/** A quote of a sale of 1000 atoms. Its rank is three digits. */
+function quote(n: number, changes: Partial<NewQuote> = {}): NewQuote {
+  return {
+    ...{ sellToken: WETH, buyToken: USDC, kind: 'sell', amount: '1000', quoteKind: 'standard' },
+    ...{ expiresAt: LATER, rank: '500', quote: said(n) },
+    ...changes,
+  };
+}
+
+function query(changes: Partial<QuoteQuery> = {}): QuoteQuery {
+  return {
+    ...{ sellToken: WETH, buyToken: USDC, kind: 'sell', amount: '1000', quoteKind: 'standard', now: PLACED_AT },
+    ...changes,
+  };
+}
+
+/** What every member of the terms can be instead. */
+const OTHER_TERMS: readonly Partial<QuoteQuery>[] = [
+  { sellToken: DAI },
+  { buyToken: DAI },
+  { kind: 'buy' },
+  { amount: '1001' },
+  { amount: '01000' },
+  { amount: '115792089237316195423570985008687907853269984665640564039457584007913129639935' },
+];
+
+const insertAll = async (store: Store, ...quotes: NewQuote[]) => {
+  const ids: number[] = [];
+  for (const each of quotes) ids.push(await store.quotes.insert(each));
+  return ids;
+};
+
+export const QUOTES: readonly Rule[] = [
+  {
+    name: 'ids are positive integers, each given out once, whoever asks and whatever is removed',
+    async run({ store, writers }) {
+      const ids = await insertAll(store, quote(1, { expiresAt: PLACED_AT }), quote(2, { expiresAt: PLACED_AT }));
+      assert.equal(await store.quotes.prune(PLACED_AT + 1, 10), 2);
+      const more = await Promise.all(range(30).map((n) => writers[n % writers.length]?.quotes.insert(quote(n))));
+      const all = [...ids, ...more];
+      assert.ok(all.every((id) => Number.isSafeInteger(id) && Number(id) > 0));
+      assert.equal(new Set(all).size, 32);
+    },
+  },
+  {
+    name: 'a quote is found by its id, with its texts as they were',
+    async run({ store }) {
+      const [one, two] = await insertAll(store, quote(1), quote(2, { rank: '999' }));
+      assert.deepEqual(await store.quotes.match(query({ id: one ?? 0 })), said(1));
+      assert.deepEqual(await store.quotes.match(query({ id: two ?? 0 })), said(2));
+    },
+  },
+  {
+    name: 'a quote is found by its id whatever its kind',
+    async run({ store }) {
+      const [id] = await insertAll(store, quote(1, { quoteKind: 'onchainEip1271' }), quote(2));
+      assert.deepEqual(await store.quotes.match(query({ id: id ?? 0 })), said(1));
+    },
+  },
+  {
+    name: 'a quote of other terms is not found, by its id or without it',
+    async run({ store }) {
+      const [id] = await insertAll(store, quote(1));
+      for (const terms of OTHER_TERMS) {
+        assert.equal(await store.quotes.match(query({ id: id ?? 0, ...terms })), undefined, JSON.stringify(terms));
+        assert.equal(await store.quotes.match(query(terms)), undefined, JSON.stringify(terms));
+      }
+    },
+  },
+  {
+    name: 'an id that is unknown, of other terms or expired is as none at all: the best that fits is found',
+    async run({ store }) {
+      const [other, expired] = await insertAll(
+        store,
+        quote(1, { amount: '7', rank: '999' }),
+        quote(2, { expiresAt: PLACED_AT - 1, rank: '999' }),
+        quote(3),
+      );
+      for (const id of [other, expired, 999_999, 0, -1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]) {
+        assert.deepEqual(await store.quotes.match(query({ id: id ?? 0 })), said(3), String(id));
+      }
+    },
+  },
+  {
+    name: 'of several that fit the greatest rank wins, and of equal ones the newest',
+    async run({ store }) {
+      await insertAll(store, quote(1, { rank: '0a0' }), quote(2, { rank: '0f0' }), quote(3, { rank: '090' }));
+      assert.deepEqual(await store.quotes.match(query()), said(2));
+      await insertAll(store, quote(4, { rank: '0f0' }), quote(5, { rank: '0ef' }));
+      assert.deepEqual(await store.quotes.match(query()), said(4));
+    },
+  },
+  {
+    name: 'ranks of any length that a book gives them are compared whole, byte by byte',
+    async run({ store }) {
+      const rank = (last: string) => `1${'f'.repeat(127)}${last}`;
+      await insertAll(
+        store,
+        quote(1, { rank: rank('9') }),
+        quote(2, { rank: rank('b') }),
+        quote(3, { rank: rank('a') }),
+      );
+      assert.deepEqual(await store.quotes.match(query()), said(2));
+    },
+  },
+  {
+    name: 'without an id only quotes of the same kind are found',
+    async run({ store }) {
+      await insertAll(store, quote(1, { quoteKind: 'onchainPresign' }), quote(2, { quoteKind: 'onchainEip1271' }));
+      assert.equal(await store.quotes.match(query()), undefined);
+      assert.deepEqual(await store.quotes.match(query({ quoteKind: 'onchainPresign' })), said(1));
+      assert.deepEqual(await store.quotes.match(query({ quoteKind: 'onchainEip1271' })), said(2));
+    },
+  },
+  {
+    name: 'a quote is good in its last millisecond, and expired in the next',
+    async run({ store }) {
+      const [id] = await insertAll(store, quote(1));
+      for (const named of [{}, { id: id ?? 0 }]) {
+        assert.deepEqual(await store.quotes.match(query({ ...named, now: LATER })), said(1));
+        assert.equal(await store.quotes.match(query({ ...named, now: LATER + 1 })), undefined);
+      }
+    },
+  },
+  {
+    name: 'expired quotes are removed, at most as many as allowed, and no others',
+    async run({ store }) {
+      const [first, , , , , , alive] = await insertAll(
+        store,
+        ...range(6).map((n) => quote(n, { expiresAt: PLACED_AT - 1 })),
+        quote(6, { expiresAt: PLACED_AT }),
+      );
+      assert.equal(await store.quotes.prune(PLACED_AT, 4), 4);
+      assert.equal(await store.quotes.prune(PLACED_AT, 4), 2);
+      assert.equal(await store.quotes.prune(PLACED_AT, 4), 0);
+      assert.deepEqual(await store.quotes.match(query({ id: alive ?? 0 })), said(6));
+      // Looked at from a time when it was good, so that only its absence hides it.
+      assert.deepEqual(await store.quotes.match(query({ id: first ?? 0, now: 0 })), said(6));
+    },
+  },
+  {
+    name: 'an order keeps its quote when the quote is removed',
+    async run({ store }) {
+      await insertAll(store, quote(1, { expiresAt: PLACED_AT }));
+      const [linked, plain] = [order(1, { quote: said(1) }), order(2)];
+      await place(store, linked, plain);
+      await store.quotes.prune(PLACED_AT + 1, 10);
+      const found = new Map((await store.orders.get([linked.uid, plain.uid])).map((each) => [each.uid, each.quote]));
+      assert.deepEqual(found.get(linked.uid), said(1));
+      assert.equal(found.get(plain.uid), null);
+      await store.orders.cancel({ uids: [linked.uid], now: NOW, cancelledAt: PLACED_AT });
+      assert.deepEqual((await store.orders.get([linked.uid]))[0]?.quote, said(1));
+    },
+  },
+  {
+    name: 'a duplicate does not change the quote of an order',
+    async run({ store }) {
+      await place(store, order(1, { quote: said(1) }), order(2));
+      await store.orders.insert([{ order: order(1, { quote: said(7) }) }, { order: order(2, { quote: said(7) }) }]);
+      assert.deepEqual((await store.orders.get([order(1).uid]))[0]?.quote, said(1));
+      assert.equal((await store.orders.get([order(2).uid]))[0]?.quote, null);
+    },
+  },
+  {
+    name: 'a listing leaves the quotes of orders out',
+    async run({ store }) {
+      await place(store, order(1, { quote: said(1) }));
+      assert.deepEqual(
+        (await store.orders.list({ limit: 10 })).map((each) => each.quote),
+        [null],
+      );
+    },
+  },
+  {
+    name: 'quotes survive closing the store',
+    skip: ({ durable }) => (durable ? undefined : 'traits.durable is false'),
+    async run({ store, open }) {
+      const [id] = await insertAll(store, quote(1));
+      await store.close();
+      const again = await open();
+      assert.deepEqual(await again.quotes.match(query({ id: id ?? 0 })), said(1));
+      assert.notEqual(await again.quotes.insert(quote(2)), id);
+    },
+  },
+];

@@ -1,0 +1,430 @@
+import type { Estimator } from 'intentbook';
+import { describe, expect, test } from 'vitest';
+import { COW, WETH } from '../support/orders.ts';
+import {
+  answering,
+  ETHER,
+  hanging,
+  prompted,
+  quoted,
+  quotingWorld,
+  refused,
+  SELL,
+  settle,
+  source,
+  watch,
+} from './world.ts';
+
+const GOOD = (3n * ETHER) / 10n;
+
+/** Ways for a source to be of no use that show at once, and what they are called. */
+const BAD: readonly (readonly [string, string, Estimator['estimate']])[] = [
+  ['answers more than 256 bits hold', 'invalid', () => ({ amount: 10n ** 80n, gas: 1 })],
+  ['answers zero', 'invalid', () => ({ amount: 0n, gas: 1 })],
+  ['answers a negative amount', 'invalid', () => ({ amount: -5n, gas: 1 })],
+  ['answers NaN', 'invalid', () => ({ amount: Number.NaN as never, gas: 1 })],
+  ['answers a double', 'invalid', () => ({ amount: 1e60 as never, gas: 1 })],
+  ['answers text', 'invalid', () => 'a lot' as never],
+  ['answers an empty object', 'invalid', () => ({}) as never],
+  ['answers without gas', 'invalid', () => ({ amount: 10n ** 70n }) as never],
+  ['answers with no gas', 'invalid', () => ({ amount: 10n ** 70n, gas: 0 })],
+  ['answers with NaN gas', 'invalid', () => ({ amount: 10n ** 70n, gas: Number.NaN })],
+  ['answers with half a unit of gas', 'invalid', () => ({ amount: 10n ** 70n, gas: 0.5 })],
+  ['answers with a solver that is no address', 'invalid', () => ({ amount: 10n ** 70n, gas: 1, solver: '0x1' })],
+  ['knows no route', 'none', () => undefined],
+  ['answers null', 'none', () => null as never],
+  [
+    'throws',
+    'failed',
+    () => {
+      throw new Error('boom');
+    },
+  ],
+  ['rejects', 'failed', async () => Promise.reject(new Error('boom'))],
+  [
+    'has a getter that throws',
+    'failed',
+    () => ({
+      get amount(): bigint {
+        throw new Error('boom');
+      },
+      gas: 1,
+    }),
+  ],
+];
+
+describe('one source of several is of no use', () => {
+  test.each(BAD)('one that %s is %s, and the good one is quoted without waiting', async (_, outcome, estimate) => {
+    const { book, clock, outcomes } = await quotingWorld({
+      estimators: [source('bad', estimate), answering('good', GOOD)],
+    });
+    const { quote } = await quoted(book, SELL);
+    expect(BigInt(quote.sellAmount) + BigInt(quote.feeAmount)).toBe(1000n * ETHER);
+    expect(outcomes()).toEqual({ bad: outcome, good: 'answered' });
+    expect(book.quotes.counters()['bad']).toMatchObject({ [outcome]: 1 });
+    // Nothing is left behind but the sweep.
+    expect(clock.pending).toBe(await idleTasks());
+  });
+
+  test.each(BAD)('alone, one that %s means NoLiquidity at once', async (_, outcome, estimate) => {
+    const { book, outcomes } = await quotingWorld({ estimators: [source('bad', estimate)] });
+    expect(await refused(book, SELL)).toMatchObject({ code: 'NoLiquidity', status: 400 });
+    expect(outcomes()).toEqual({ bad: outcome });
+  });
+
+  test('one that hangs costs the time until the deadline and nothing else', async () => {
+    const { book, clock, outcomes } = await quotingWorld({ estimators: [hanging('slow'), answering('good', GOOD)] });
+    const waiting = watch(quoted(book, SELL));
+    await settle();
+    clock.advance(4_999);
+    await settle();
+    expect(waiting.done).toBe(false);
+    clock.advance(1);
+    await settle();
+    expect(waiting.value?.quote.sellToken).toBe(COW.toLowerCase());
+    expect(outcomes()).toEqual({ good: 'answered', slow: 'late' });
+  });
+
+  test('one that answers after the deadline is late, is told to stop, and its answer counts for nothing', async () => {
+    const slow = prompted('slow');
+    const { book, clock, observations, outcomes } = await quotingWorld({
+      estimators: [slow, answering('good', GOOD)],
+    });
+    const waiting = watch(quoted(book, SELL));
+    await settle();
+    clock.advance(5_000);
+    expect(slow.asked[0]?.context.signal.aborted).toBe(true);
+    slow.asked[0]?.answer({ amount: GOOD * 2n, gas: 1 });
+    await settle();
+    expect(BigInt(waiting.value?.quote.buyAmount ?? 0)).toBeLessThan(GOOD);
+    expect(outcomes()).toEqual({ good: 'answered', slow: 'late' });
+    expect(observations.filter(({ source: name }) => name === 'slow')).toHaveLength(2); // the trade, the price
+  });
+
+  test('one that rejects after the deadline disturbs nobody', async () => {
+    const { book, clock, faults } = await quotingWorld({
+      estimators: [
+        source(
+          'slow',
+          (_, { signal }) =>
+            new Promise((_resolve, reject) => {
+              signal.addEventListener('abort', () => reject(new Error('stopped')));
+            }),
+        ),
+      ],
+    });
+    const waiting = watch(refused(book, SELL));
+    await settle();
+    clock.advance(5_000);
+    await settle();
+    expect(waiting.value?.code).toBe('NoLiquidity');
+    expect(faults).toEqual([]);
+  });
+
+  test('with all hanging the error is NoLiquidity, on the tick of the deadline', async () => {
+    const { book, clock } = await quotingWorld({ estimators: [hanging('one'), hanging('two')] });
+    const waiting = watch(refused(book, SELL));
+    await settle();
+    clock.advance(4_999);
+    await settle();
+    expect(waiting.done).toBe(false);
+    clock.advance(1);
+    await settle();
+    expect(waiting.value).toMatchObject({ code: 'NoLiquidity' });
+  });
+
+  test.each([
+    [100, 100],
+    [undefined, 5_000],
+    [9_000, 9_000],
+    [4_000_000_000, 10_000],
+    [0, 0],
+  ])('a request for %s ms has its deadline after %s ms', async (timeout, deadline) => {
+    const { book, clock } = await quotingWorld({ estimators: [hanging('one')] });
+    const waiting = watch(refused(book, { ...SELL, timeout }));
+    await settle();
+    if (deadline > 0) clock.advance(deadline - 1);
+    await settle();
+    expect(waiting.done).toBe(false);
+    clock.advance(deadline > 0 ? 1 : 0);
+    await settle();
+    expect(waiting.value?.code).toBe('NoLiquidity');
+  });
+
+  test('a listener of observations that throws disturbs no quote', async () => {
+    const { book, faults } = await quotingWorld({ estimators: [answering('good', GOOD)] });
+    book.on('sourceAsked', () => {
+      throw new Error('a listener of the host');
+    });
+    await quoted(book, SELL);
+    expect(faults.length).toBeGreaterThan(0);
+  });
+
+  test('a token that a source calls unsupported is named, unless another source trades it', async () => {
+    const refusing = source('knowing', () => ({ unsupportedToken: COW, reason: 'takes a fee on transfer' }) as const);
+    const alone = await quotingWorld({ estimators: [refusing, hanging('slow')] });
+    const waiting = watch(refused(alone.book, SELL));
+    await settle();
+    alone.clock.advance(5_000);
+    await settle();
+    expect(waiting.value).toMatchObject({ code: 'UnsupportedToken', data: { token: COW.toLowerCase() } });
+    const both = await quotingWorld({ estimators: [refusing, answering('good', GOOD)] });
+    await quoted(both.book, SELL);
+  });
+});
+
+describe('the best answer wins', () => {
+  test('by what is bought once the gas is paid, whatever the order of the sources', async () => {
+    // A hundred times the gas costs 1 % of the sale here, more than the better output is worth.
+    const cheap = answering('cheap', GOOD, 3_000_000);
+    const dear = answering('dear', GOOD + GOOD / 200n, 30_000_000);
+    for (const estimators of [
+      [cheap, dear],
+      [dear, cheap],
+    ]) {
+      const { book } = await quotingWorld({ estimators });
+      expect((await quoted(book, SELL)).quote.gasAmount).toBe('3000000');
+    }
+  });
+
+  test('for a purchase the least that is sold with its fee', async () => {
+    const request = { ...SELL, kind: 'buy', sellAmountBeforeFee: undefined, buyAmountAfterFee: String(GOOD) } as const;
+    const { book } = await quotingWorld({
+      estimators: [
+        answering('dear', 1001n * ETHER),
+        answering('best', 1000n * ETHER),
+        answering('thirsty', 999n * ETHER, 10_000_000_000),
+      ],
+    });
+    const { quote } = await quoted(book, request);
+    expect([quote.sellAmount, quote.buyAmount]).toEqual([String(1000n * ETHER), String(GOOD)]);
+  });
+
+  test('of equal ones the verified one', async () => {
+    const verified = source('verified', () => ({ amount: GOOD, gas: 100_000, verified: true }));
+    const { book } = await quotingWorld({ estimators: [answering('plain', GOOD), verified] });
+    expect((await quoted(book, SELL)).verified).toBe(true);
+  });
+
+  test('a fast quote is the first answer, and stops the others', async () => {
+    const slow = prompted('slow');
+    const { book, outcomes } = await quotingWorld({ estimators: [slow, answering('good', GOOD)] });
+    const response = await quoted(book, { ...SELL, priceQuality: 'fast' });
+    expect(response).toMatchObject({ id: null, expiration: '1970-01-01T00:00:00.000Z' });
+    expect(slow.asked[0]?.context.signal.aborted).toBe(true);
+    expect(outcomes()).toEqual({ good: 'answered', slow: 'abandoned' });
+  });
+});
+
+describe('the same question is asked once', () => {
+  test('500 concurrent identical requests cause one call of each source', async () => {
+    const one = prompted('one');
+    const two = prompted('two');
+    const { book, observations } = await quotingWorld({ estimators: [one, two] });
+    const waiting = Array.from({ length: 500 }, () => quoted(book, SELL));
+    await settle();
+    expect([one.asked.length, two.asked.length]).toEqual([1, 1]);
+    one.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    two.asked[0]?.answer({ amount: GOOD + 1n, gas: 100_000 });
+    const responses = await Promise.all(waiting);
+    expect(new Set(responses.map((response) => JSON.stringify(response))).size).toBe(1);
+    expect(observations.filter(({ question }) => question === 'trade')).toHaveLength(2);
+    expect(observations.filter(({ question }) => question === 'price')).toHaveLength(2);
+  });
+
+  test('who asks, for which app data and receiver, makes no difference to the sources', async () => {
+    const one = prompted('one');
+    const { book } = await quotingWorld({ estimators: [one] });
+    const others = [
+      { ...SELL, from: '0x0000000000000000000000000000000000000b0b' },
+      { ...SELL, receiver: SELL.from, appData: '{"version":"1.0.0"}' },
+      { ...SELL, sellAmountBeforeFee: undefined, sellAmountAfterFee: SELL.sellAmountBeforeFee },
+    ];
+    const waiting = [SELL, ...others].map((request) => quoted(book, request));
+    await settle();
+    expect(one.asked).toHaveLength(1);
+    one.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    const ids = (await Promise.all(waiting)).map(({ id }) => id);
+    expect(new Set(ids).size).toBe(1);
+  });
+
+  test('another amount is another question, and so is the same one once it has been answered', async () => {
+    const one = prompted('one');
+    const { book } = await quotingWorld({ estimators: [one] });
+    const answerAll = () => {
+      for (const { answer } of one.asked) answer({ amount: GOOD, gas: 100_000 });
+    };
+    const first = quoted(book, SELL);
+    const other = quoted(book, { ...SELL, sellAmountBeforeFee: '999000000000000000000' });
+    await settle();
+    expect(one.asked.map(({ trade }) => trade.amount)).toEqual([1000n * ETHER, 999n * ETHER]);
+    answerAll();
+    const [{ id }] = await Promise.all([first, other]);
+    const again = quoted(book, SELL);
+    await settle();
+    expect(one.asked).toHaveLength(3);
+    answerAll();
+    expect((await again).id).not.toBe(id);
+  });
+
+  test('one who leaves does not spoil it for the others; when the last has left the sources are told', async () => {
+    const one = prompted('one');
+    const { book, observations } = await quotingWorld({ estimators: [one] });
+    const [first, second] = [new AbortController(), new AbortController()];
+    const calls = [first, second].map(({ signal }) => watch(book.quotes.request(SELL, { signal })));
+    await settle();
+    first.abort(new Error('gone'));
+    await settle();
+    expect(calls.map(({ done }) => done)).toEqual([true, false]);
+    expect(calls[0]?.error).toMatchObject({ message: 'gone' });
+    expect(one.asked[0]?.context.signal.aborted).toBe(false);
+    second.abort();
+    await settle();
+    expect(one.asked[0]?.context.signal.aborted).toBe(true);
+    expect(observations.at(-1)).toMatchObject({ source: 'one', outcome: 'abandoned' });
+  });
+
+  test('closing the book ends what runs', async () => {
+    const one = prompted('one');
+    const { book } = await quotingWorld({ estimators: [one] });
+    const waiting = watch(book.quotes.request(SELL));
+    await settle();
+    await book.close();
+    await settle();
+    expect(waiting.value).toMatchObject({ status: 'rejected', error: { code: 'NoLiquidity' } });
+    expect(one.asked[0]?.context.signal.aborted).toBe(true);
+    await expect(book.quotes.request(SELL)).rejects.toThrow(/not started/);
+  });
+});
+
+describe('the price of gas', () => {
+  test('is asked for once by concurrent quotes', async () => {
+    let asked = 0;
+    const gasPrice = async () => {
+      asked++;
+      return 7n * 10n ** 9n;
+    };
+    const { book } = await quotingWorld({ gasPrice, estimators: [answering('good', GOOD)] });
+    const responses = await Promise.all(Array.from({ length: 50 }, () => quoted(book, SELL)));
+    expect(asked).toBe(1);
+    expect(responses[0]?.quote.gasPrice).toBe('7000000000');
+  });
+
+  test.each([
+    ['rejects', async () => Promise.reject(new Error('no node'))],
+    [
+      'throws',
+      () => {
+        throw new Error('no node');
+      },
+    ],
+    ['answers nonsense', () => 'a lot'],
+    ['answers NaN', () => Number.NaN],
+  ])('a function that %s refuses the quote with ChainUnavailable, and is asked again by the next', async (_, fail) => {
+    let broken = true;
+    const { book, faults } = await quotingWorld({
+      gasPrice: () => (broken ? fail() : 1),
+      estimators: [answering('good', GOOD)],
+    });
+    expect(await refused(book, SELL)).toMatchObject({ code: 'ChainUnavailable', retryable: true });
+    expect(faults).toHaveLength(1);
+    broken = false;
+    await quoted(book, SELL);
+  });
+
+  test('a function that hangs is given up at the deadline, and not waited for again', async () => {
+    let hangs = true;
+    const { book, clock } = await quotingWorld({
+      gasPrice: () => (hangs ? new Promise<bigint>(() => {}) : 1n),
+      estimators: [answering('good', GOOD)],
+    });
+    const waiting = watch(refused(book, SELL));
+    await settle();
+    clock.advance(5_000);
+    await settle();
+    expect(waiting.value?.code).toBe('ChainUnavailable');
+    hangs = false;
+    await quoted(book, SELL);
+  });
+});
+
+describe('native prices', () => {
+  const priced = async (estimators: Estimator[], token: string) => {
+    const { book } = await quotingWorld({ estimators });
+    return book.quotes.nativePrice(token);
+  };
+
+  test('the highest price that a source states', async () => {
+    const stating = (name: string, price: string) => ({ ...answering(name, GOOD), nativePrice: () => price });
+    expect(await priced([stating('a', '3e-4'), stating('b', '0.00031'), stating('c', '0.0001')], COW)).toEqual({
+      status: 'priced',
+      price: '0.00031',
+    });
+  });
+
+  test('a source that states none is asked how much of the token buys a round amount of native currency', async () => {
+    const trades: unknown[] = [];
+    const bare = (trade: unknown) => {
+      trades.push(trade);
+      return { amount: 3n * 10n ** 20n, gas: 1 };
+    };
+    expect(await priced([{ name: 'bare', estimate: bare }], COW)).toEqual({
+      status: 'priced',
+      price: '0.000333333333333333333',
+    });
+    expect(trades).toEqual([
+      { sellToken: COW.toLowerCase(), buyToken: WETH.toLowerCase(), kind: 'buy', amount: 10n ** 17n },
+    ]);
+  });
+
+  test.each([
+    ['a price of zero', 0],
+    ['a negative price', -1],
+    ['NaN', Number.NaN],
+    ['infinity', Number.POSITIVE_INFINITY],
+    ['less than a wei for 10^18 atoms', '9e-19'],
+    ['more than 256 bits hold for 10^18 atoms', '1.2e59'],
+    ['an object', {} as never],
+  ])('%s is no price', async (_, price) => {
+    const result = await priced([{ ...answering('bad', GOOD), nativePrice: () => price }], COW);
+    expect(result).toMatchObject({ status: 'rejected', error: { code: 'NoLiquidity' } });
+  });
+
+  test('wrapped and native currency are worth one, whatever sources say', async () => {
+    for (const token of [WETH, '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE']) {
+      expect(await priced([], token)).toEqual({ status: 'priced', price: '1' });
+    }
+  });
+
+  test('are remembered for a while, not longer, and not when a clock steps back', async () => {
+    let asked = 0;
+    const counting = {
+      ...answering('one', GOOD),
+      nativePrice: () => {
+        asked++;
+        return '0.0003';
+      },
+    };
+    const { book, clock } = await quotingWorld({ estimators: [counting] });
+    const ask = async (expected: number) => {
+      await book.quotes.nativePrice(COW);
+      expect(asked).toBe(expected);
+    };
+    await ask(1);
+    clock.advance(29_999);
+    await ask(1);
+    clock.advance(1);
+    await ask(2);
+    clock.set(clock.now() - 1);
+    await ask(3);
+  });
+
+  test('text that is no address is InvalidParameter', async () => {
+    expect(await priced([], 'COW')).toMatchObject({ status: 'rejected', error: { code: 'InvalidParameter' } });
+  });
+});
+
+/** How many tasks wait in a book that does nothing. */
+async function idleTasks(): Promise<number> {
+  return (await quotingWorld({ estimators: [] })).clock.pending;
+}
