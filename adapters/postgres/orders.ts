@@ -13,7 +13,7 @@ import { judgeCancellation } from 'intentbook/adapter';
 import { judgeInserts } from './judge.ts';
 import type { Kept, Owners } from './owners.ts';
 import type { Found, FoundRow, OrderRow } from './rows.ts';
-import { orderColumns, readFound, readOrder, toBytes } from './rows.ts';
+import { orderColumns, quoteColumns, readFound, readOrder, toBytes } from './rows.ts';
 import type { Run, Session } from './session.ts';
 import { Collision } from './session.ts';
 import { changesOf } from './writing.ts';
@@ -26,7 +26,9 @@ export interface Orders {
 
 export function ordersOf(session: Session, owners: Owners): Orders {
   const { schema: s, prepare, read, write, join } = session;
-  const select = prepare<OrderRow>(`SELECT ${orderColumns(s)} FROM ${s}.orders o WHERE o.uid = ANY($1::bytea[])`);
+  const select = prepare<OrderRow>(
+    `SELECT ${orderColumns(s)}, ${quoteColumns(s)} FROM ${s}.orders o WHERE o.uid = ANY($1::bytea[])`,
+  );
   const find = prepare<FoundRow>(
     `SELECT uid, owner, state, valid_to, signing_scheme, budget FROM ${s}.orders WHERE uid = ANY($1::bytea[])`,
   );

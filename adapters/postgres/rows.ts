@@ -21,7 +21,14 @@ export type OrderRow = readonly [
   executedFee: string,
   executedFeeToken: Hex | null,
   document: string | null,
+  quote?: string | null,
+  quoteMetadata?: string | null,
 ];
+
+/** What a read of single orders takes at the end. Listings do without. */
+export const quoteColumns = (schema: string) =>
+  `(SELECT q.body FROM ${schema}.order_quotes q WHERE q.uid = o.uid), ` +
+  `(SELECT q.metadata FROM ${schema}.order_quotes q WHERE q.uid = o.uid)`;
 
 /** Makes an order of its row. Nothing is parsed: whoever renders it will see whether somebody has spoilt it. */
 export function readOrder(row: OrderRow): StoredOrder {
@@ -39,6 +46,7 @@ export function readOrder(row: OrderRow): StoredOrder {
     executedFee: row[10],
     executedFeeToken: row[11],
     fullAppData: row[12],
+    quote: typeof row[13] === 'string' ? { body: row[13], metadata: row[14] ?? '{}' } : null,
   };
 }
 
@@ -75,6 +83,8 @@ export function readFound([uid, owner, state, validTo, scheme, budget]: FoundRow
 export const STATES = ['open', 'presignaturePending', 'cancelled', 'fulfilled'] as const;
 export const SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;
 export const BUDGETS = ['open', 'pending'] as const;
+export const KINDS = ['sell', 'buy'] as const;
+export const QUOTE_KINDS = ['standard', 'onchainPresign', 'onchainEip1271'] as const;
 
 /** Bytes as the server reads and writes them in text: no copy through a buffer on either way. */
 export function toBytes(hex: Hex): string {

@@ -125,5 +125,38 @@ CREATE TABLE ${s}.leases (
 `,
 };
 
+/**
+ * Quotes come and go by the minute; what an order keeps of its own stands apart, so that listings do not read over it.
+ * Codes of kinds are in rows.ts. `rank` sorts byte by byte, whatever the database's own order of texts is.
+ */
+const createQuotes: Migration = {
+  version: 2,
+  name: 'quotes',
+  breaking: false,
+  sql: (s) => `
+CREATE TABLE ${s}.quotes (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  expires_at bigint NOT NULL,
+  kind smallint NOT NULL CHECK (kind BETWEEN 0 AND 1),
+  quote_kind smallint NOT NULL CHECK (quote_kind BETWEEN 0 AND 2),
+  sell_token bytea NOT NULL CHECK (octet_length(sell_token) = 20),
+  buy_token bytea NOT NULL CHECK (octet_length(buy_token) = 20),
+  amount text NOT NULL,
+  rank text COLLATE "C" NOT NULL,
+  body text NOT NULL CHECK (body::json IS NOT NULL),
+  metadata text NOT NULL CHECK (metadata::json IS NOT NULL)
+);
+
+CREATE INDEX quotes_terms ON ${s}.quotes (sell_token, buy_token, kind, amount, quote_kind, rank, id);
+CREATE INDEX quotes_expiry ON ${s}.quotes (expires_at);
+
+CREATE TABLE ${s}.order_quotes (
+  uid bytea PRIMARY KEY CHECK (octet_length(uid) = 56),
+  body text NOT NULL CHECK (body::json IS NOT NULL),
+  metadata text NOT NULL CHECK (metadata::json IS NOT NULL)
+);
+`,
+};
+
 /** The schema's steps. What has been released is never changed, only added to. */
-export const MIGRATIONS: readonly Migration[] = [createBook];
+export const MIGRATIONS: readonly Migration[] = [createBook, createQuotes];

@@ -11,6 +11,7 @@ import { listingOf } from './listing.ts';
 import { assertSchema, claimDomain, migrate, quote } from './migrate.ts';
 import { ordersOf } from './orders.ts';
 import { ownersOf } from './owners.ts';
+import { quotesOf } from './quotes.ts';
 import { readersOf, replicaOver } from './replica.ts';
 import type { Migration } from './schema.ts';
 import { openSession } from './session.ts';
@@ -77,6 +78,11 @@ export function storeOver(source: Source, settings: StoreSettings, migrations: r
       put: (document) => run((book) => book.documents.put(document)),
       get: (hash) => run((book) => book.readDocument(hash)),
     },
+    quotes: {
+      insert: (quote_) => run((book) => book.quotes.insert(quote_)),
+      match: (query) => run((book) => book.quotes.match(query)),
+      prune: (now, limit) => run((book) => book.quotes.prune(now, limit)),
+    },
     events: {
       last: () => run((book) => book.events.last()),
       after: (id, limit) => run((book) => book.events.after(id, limit)),
@@ -136,6 +142,7 @@ function assemble(connection: Connection, settings: StoreSettings, clock: StoreC
   return {
     ...{ session, readers, owners, documents, events, watch },
     orders: ordersOf(session, owners),
+    quotes: quotesOf(session),
     leases: leasesOf(session, () => clock.now()),
     list: listingOf(session),
     async readDocument(hash: Parameters<Store['appData']['get']>[0]) {

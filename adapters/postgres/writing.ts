@@ -30,6 +30,10 @@ export function changesOf({ schema: s, prepare }: Session): (run: Run, changes: 
       WHERE NOT EXISTS (SELECT 1 FROM ${s}.documents k WHERE k.hash = d.hash)
       ORDER BY d.hash, d.place
       ON CONFLICT (hash) DO NOTHING
+    ), quoted AS (
+      INSERT INTO ${s}.order_quotes (uid, body, metadata)
+      SELECT q.uid, q.body, q.metadata
+      FROM unnest($21::bytea[], $22::text[], $23::text[]) q (uid, body, metadata) JOIN inserted USING (uid)
     ), ended AS (
       UPDATE ${s}.orders SET state = ${cancelled}, live = false, invalidated = true, version = version + 1
       WHERE uid = ANY($16::bytea[])
@@ -52,6 +56,7 @@ export function changesOf({ schema: s, prepare }: Session): (run: Run, changes: 
 
   return async (run, { insert, documents, cancel, events }) => {
     const orders = insert.map(({ order }) => order);
+    const quoted = orders.flatMap(({ uid, quote }) => (quote === undefined ? [] : [{ uid, quote }]));
     const rows = await run(
       statement,
       orders.map(({ creationDate }) => creationDate),
@@ -74,6 +79,9 @@ export function changesOf({ schema: s, prepare }: Session): (run: Run, changes: 
       events.map(({ uid }) => toBytes(uid)),
       events.map(({ owner }) => toBytes(owner)),
       events.map(({ at }) => at),
+      quoted.map(({ uid }) => toBytes(uid)),
+      quoted.map(({ quote }) => quote.body),
+      quoted.map(({ quote }) => quote.metadata),
     );
     return new Set(rows.map(([uid]) => uid));
   };
