@@ -43,7 +43,9 @@ function countTests() {
   const skipped = testResults.flatMap(({ assertionResults }) =>
     assertionResults.filter(({ status }) => status === 'skipped' || status === 'pending' || status === 'todo'),
   );
-  for (const { fullName } of skipped) console.log(`  skipped: ${fullName.trim()}`);
+  for (const { fullName, meta } of skipped) {
+    console.log(`  skipped: ${fullName.trim()}${meta?.skipped === undefined ? '' : ` (${meta.skipped})`}`);
+  }
   // A file that could not be loaded has no test of its own to fail.
   return { passed: numPassedTests, failed: numFailedTests === 0 ? numFailedTestSuites : numFailedTests };
 }
