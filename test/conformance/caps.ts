@@ -171,6 +171,7 @@ export const CAPS: readonly Rule[] = [
       await place(store, ...live);
       assert.deepEqual(await store.orders.count(ALICE, NOW + 5), { open: 2540, pending: 0 });
       assert.deepEqual(await store.orders.count(ALICE, NOW + 6), { open: 40, pending: 0 });
+      assert.deepEqual(await store.orders.count(ALICE, NOW + 50), { open: 40, pending: 0 });
       assert.deepEqual(await store.orders.count(ALICE, NOW + 51), { open: 0, pending: 0 });
     },
   },

@@ -57,6 +57,8 @@ export interface Bench {
    */
   readonly writers: readonly Store[];
   readonly storage: Storage;
+  /** What the harness declares. */
+  readonly traits: StoreTraits;
   /** Opens another store over the same storage. It is closed when the case ends. */
   open(domain?: Domain): Promise<Store>;
 }
@@ -92,7 +94,7 @@ export function caseOf(harness: StoreHarness, group: string, rule: Rule): Confor
         const store = await open();
         const writers = [store];
         if (harness.traits.writers === 'many') while (writers.length < WRITERS) writers.push(await open());
-        await rule.run({ store, writers, storage, open });
+        await rule.run({ store, writers, storage, traits: harness.traits, open });
       } finally {
         for (const store of stores) await store.close();
         await storage.dispose();

@@ -41,7 +41,11 @@ async function walk(store: Store, query: Omit<OrderQuery, 'after' | 'limit'>, li
   for (;;) {
     const page = await store.orders.list({ ...query, limit, ...(after === undefined ? {} : { after }) });
     assert.ok(page.length <= limit);
-    seen.push(...page.map((each) => each.uid));
+    for (const { uid } of page) {
+      // A cursor that does not move on would be followed for ever.
+      assert.ok(!seen.includes(uid), `${uid} is on two pages`);
+      seen.push(uid);
+    }
     const last = page.at(-1);
     if (last === undefined) return seen;
     after = { creationDate: last.creationDate, uid: last.uid };

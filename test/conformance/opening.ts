@@ -31,6 +31,12 @@ async function assertClosed(store: Store): Promise<void> {
 
 export const OPENING: readonly Rule[] = [
   {
+    name: 'a store has the traits that it was declared with',
+    async run({ store, traits }) {
+      assert.deepEqual(store.traits, traits);
+    },
+  },
+  {
     name: 'an open store can be checked',
     async run({ store }) {
       await store.check();

@@ -137,6 +137,19 @@ describe('a file', () => {
     }
   });
 
+  test.each([
+    ['OFF', 0],
+    ['NORMAL', 1],
+    ['FULL', 2],
+    ['EXTRA', 3],
+  ] as const)('is synced as asked, when it is made and when it is there: %s', async (synchronous, level) => {
+    for (const _ of ['made', 'there']) {
+      const { database, disconnect } = await connect({ kind: 'file', path: file.path, synchronous, busyTimeout: 0 });
+      expect(database.pragma('synchronous', { simple: true })).toBe(level);
+      disconnect();
+    }
+  });
+
   test('with a lesser sync is not called durable', () => {
     const durable = (synchronous: 'OFF' | 'NORMAL' | 'FULL' | 'EXTRA') =>
       sqliteStore({ path: 'any', synchronous }).traits.durable;
