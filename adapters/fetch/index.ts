@@ -41,10 +41,18 @@ export function fetchHandler(target: OrderBook | Api, options: FetchHandlerOptio
   };
 }
 
-function bodyOf({ body, bodyUsed }: Request): ApiRequestBody {
-  if (body === null || bodyUsed) return { type: 'none' };
-  // Hosts on node would destroy the socket of a cancelled body, and the answer with it.
-  return { type: 'chunks', chunks: body.values({ preventCancel: true }) };
+function bodyOf({ body, bodyUsed, signal }: Request): ApiRequestBody {
+  return body === null || bodyUsed ? { type: 'none' } : { type: 'chunks', chunks: chunksOf(body, signal) };
+}
+
+async function* chunksOf(body: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  try {
+    // Hosts on node would destroy the socket of a cancelled body, and the answer with it.
+    yield* body.values({ preventCancel: true });
+  } catch (error) {
+    // A client that has left is told by its own reason, so that nobody takes it for a fault.
+    throw signal.aborted ? signal.reason : error;
+  }
 }
 
 async function respond({ method, signal }: Request, { status, headers, body }: ApiResponse): Promise<Response> {

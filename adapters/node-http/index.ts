@@ -1,15 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Api, type ApiRequestBody, createApi, type OrderBook } from 'intentbook';
+import type { ServerResponse } from 'node:http';
+import { type Api, createApi, type OrderBook } from 'intentbook';
 import { refuseUnknownOptions } from 'intentbook/adapter';
+import { bodyOf, type NodeRequestLike } from './body.ts';
 import { departureSignal } from './departure.ts';
 import { respond } from './respond.ts';
 
-/** What node:http hands out, and what hosts such as Express make of it: the body may have been read and parsed. */
-export interface NodeRequestLike extends IncomingMessage {
-  readonly body?: unknown;
-  /** The path that the host has taken off `url`. */
-  readonly baseUrl?: string;
-}
+export type { NodeRequestLike } from './body.ts';
 
 /** A listener for `node:http`, and a handler for hosts that pass `next`, as connect and Express do. */
 export type NodeHandler = (
@@ -57,7 +53,7 @@ export function nodeHandler(target: OrderBook | Api, options: NodeHandlerOptions
         path: inside ? path.slice(prefix.length) || '/' : `/..${path}`,
         query: mark < 0 ? '' : url.slice(mark + 1),
         header: (name) => joined(request.headers[name]),
-        body: bodyOf(request),
+        body: bodyOf(request, signal),
         signal,
         ...(remoteAddress !== undefined && { remoteAddress }),
       })
@@ -82,16 +78,4 @@ function originForm(url: string): string {
 
 function joined(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
-}
-
-function bodyOf(request: NodeRequestLike): ApiRequestBody {
-  const { body, headers, httpVersionMajor } = request;
-  const length = headers['content-length'] ?? '0';
-  if (httpVersionMajor === 1 && length === '0' && headers['transfer-encoding'] === undefined) return { type: 'none' };
-  // Leaving the loop over the chunks must not destroy the socket, which is still to carry the answer. An unread stream
-  // is the truth whatever `body` says: parsers that pass a request by leave an empty object there.
-  if (!request.readableDidRead) return { type: 'chunks', chunks: request.iterator({ destroyOnReturn: false }) };
-  if (body === undefined) return { type: 'none' };
-  if (typeof body === 'string' || body instanceof Uint8Array) return { type: 'bytes', bytes: body };
-  return { type: 'parsed', value: body };
 }

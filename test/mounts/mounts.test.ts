@@ -262,6 +262,30 @@ test('fetch: a body that is left off is not cancelled, which would take the sock
   expect(cancelled).toBe(false);
 });
 
+test('fetch: a body that breaks off because its client has left says so, whatever the host makes of it', async () => {
+  const client = new AbortController();
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      client.abort();
+      controller.error(new Error('ECONNRESET'));
+    },
+  });
+  let outcome: unknown;
+  const handle = fetchHandler({
+    async handle(request) {
+      try {
+        if (request.body.type === 'chunks') for await (const chunk of request.body.chunks) void chunk;
+      } catch (error) {
+        outcome = { told: error === request.signal?.reason };
+      }
+      return { status: 200, headers: {}, body: 'nobody reads this' };
+    },
+  });
+  const init = { method: 'POST', body, signal: client.signal, duplex: 'half' as const };
+  await handle(new Request('http://127.0.0.1/', init));
+  expect(outcome).toEqual({ told: true });
+});
+
 test.each([nodeHandler, fetchHandler])('%o refuses what it cannot honour', (handler) => {
   const api: Api = { handle: async () => ({ status: 200, headers: {} }) };
   expect(() => handler(api, { prefix: 'sepolia' })).toThrow('must begin with a slash');
