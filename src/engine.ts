@@ -1,59 +1,31 @@
 import { EventEmitter } from 'eventemitter3';
-import type { RecoveryChoice } from './crypto/recovery.ts';
+import type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
+import { putDocument, requireHash } from './app-data/put.ts';
+import type { OrderBookOptions } from './configuration.ts';
+import { configure } from './configuration.ts';
 import type { OrderBookEvents } from './events.ts';
 import { createFeed } from './feed.ts';
-import { refuseUnknownOptions } from './options.ts';
+import type { AdmissionContext } from './orders/admission.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
 import { cancel } from './orders/cancel.ts';
 import type { OrderCreation } from './orders/creation.ts';
-import type { Limits, TokenPolicy } from './orders/limits.ts';
-import { DEFAULT_LIMITS } from './orders/limits.ts';
+import type { Limits } from './orders/limits.ts';
 import type { ListQuery, OrderPage, OrderResult } from './orders/listing.ts';
 import { parsedPage, parsedResults, parseListQuery, requireUid } from './orders/listing.ts';
 import type { ShownDomain } from './orders/owner.ts';
 import type { RenderedPage, RenderedResult } from './orders/read.ts';
 import { listOrders, readOrder, readOrders } from './orders/read.ts';
+import { createRemote } from './orders/remote.ts';
 import type { SubmitOptions, SubmitResult } from './orders/submit.ts';
 import { submit } from './orders/submit.ts';
 import type { Order, RenderedOrder } from './orders/wire.ts';
-import type { Clock } from './ports/clock.ts';
-import { systemClock } from './ports/clock.ts';
-import type { Store } from './ports/store.ts';
 import { StoreError } from './ports/store.ts';
-import { chainById, deployment } from './protocol/chains.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION } from './protocol/eip712.ts';
 import type { Address } from './protocol/hex.ts';
-import { parseHex } from './protocol/hex.ts';
 import type { Verifier } from './protocol/verifier.ts';
 import { createVerifier } from './protocol/verifier.ts';
-import type { QuoteOptions, Quotes } from './quotes/quotes.ts';
+import type { Quotes } from './quotes/quotes.ts';
 import { createQuotes, NO_SOURCES } from './quotes/quotes.ts';
-
-export interface OrderBookOptions {
-  /** The chain whose orders this book holds. */
-  readonly chainId: number;
-  /** Where orders are kept. One store serves one book. */
-  readonly store: Store;
-  /** The contract that orders are signed for. Default: the production one, the same on every known chain. */
-  readonly settlementContract?: string;
-  /** The token that stands for native currency when it is sold. Default: the known one of the chain. */
-  readonly wrappedNative?: string;
-  /** Tokens that orders may neither sell nor buy. Default: none. */
-  readonly deniedTokens?: readonly string[];
-  /** What a book lets in; each limit has its default. */
-  readonly limits?: Partial<Limits>;
-  /**
-   * What happens to contract signatures (EIP-1271) while nothing can check them: refused with
-   * `UnsupportedSigningScheme`, or let in unverified. Default: refused.
-   */
-  readonly eip1271?: 'refuse' | 'accept-unverified';
-  /** Where quotes come from. Default: nowhere, every quote is refused with `NoLiquidity`. */
-  readonly quotes?: QuoteOptions;
-  /** Where public keys are recovered. Default: natively where the package secp256k1 is installed, else in WebAssembly. */
-  readonly recovery?: RecoveryChoice;
-  /** Where time comes from. Default: the machine's clock. */
-  readonly clock?: Clock;
-}
 
 /** Whether a book can serve, and what each of its parts says. */
 export interface Readiness {
@@ -65,6 +37,11 @@ export interface Readiness {
 export interface Orders {
   /** Checks a signed order and stores it. */
   submit(order: OrderCreation, options?: SubmitOptions): Promise<SubmitResult>;
+  /**
+   * Submits many orders: each is judged by itself, those that pass are stored in one durable step. The results stand in
+   * the order of the list.
+   */
+  submitMany(orders: readonly OrderCreation[], options?: SubmitOptions): Promise<SubmitResult[]>;
   /** Reads one order. Rejects with `InvalidParameter` when `uid` is none. */
   get(uid: string): Promise<Order | undefined>;
   /** Reads any number of orders: each once, unknown ones absent, a damaged row as an `error` element. */
@@ -81,12 +58,23 @@ export interface Orders {
   };
 }
 
+/** The verbs on app-data documents. Refusals are returned; only faults reject. */
+export interface Documents {
+  /** Stores a document under its hash, the keccak-256 of its UTF-8 bytes. Rejects with `InvalidParameter` when `hash` is none. */
+  put(fullAppData: string, options?: PutDocumentOptions): Promise<PutDocumentResult>;
+  /** Reads a document, exactly as it was stored. Rejects with `InvalidParameter` when `hash` is none. */
+  get(hash: string): Promise<string | undefined>;
+}
+
 /** An order book of one settlement contract on one chain. */
 export interface OrderBook {
   readonly chainId: number;
   readonly settlementContract: Address;
+  /** What this book lets in. */
+  readonly limits: Limits;
   readonly orders: Orders;
   readonly quotes: Quotes;
+  readonly appData: Documents;
 
   /** Opens the store. Every verb rejects until then. */
   start(): Promise<void>;
@@ -104,37 +92,30 @@ export interface OrderBook {
   off<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void;
 }
 
-const OPTIONS = [
-  'chainId',
-  'store',
-  'settlementContract',
-  'wrappedNative',
-  'deniedTokens',
-  'limits',
-  'eip1271',
-  'quotes',
-  'recovery',
-  'clock',
-] as const satisfies readonly (keyof OrderBookOptions)[];
-
 /**
  * Creates a book. Nothing runs until `start`.
  *
  * @throws TypeError naming the option that is unknown or malformed.
  */
 export function createOrderBook(options: OrderBookOptions): OrderBook {
-  const { chainId, settlementContract, tokens, limits, clock } = configure(options);
-  const { store } = options;
+  const configuration = configure(options);
+  const { chainId, settlementContract, store, limits, clock } = configuration;
   const emitter = new EventEmitter<OrderBookEvents>();
   const feed = createFeed(store, emitter);
   const domain: ShownDomain = {
     ...{ name: DOMAIN_NAME, version: DOMAIN_VERSION },
     ...{ chainId, verifyingContract: settlementContract },
   };
-  const onFault = (fault: unknown) => void emitter.emit('fault', fault);
+  const onFault = faultTeller(emitter);
   const reading = { store, clock, onFault };
-  const quoting = createQuotes(options.quotes ?? NO_SOURCES, {
-    ...{ store, clock, limits, tokens, onFault },
+  const documents = { maxAppDataSize: limits.maxAppDataSize, appDataHashForm: configuration.appDataHashForm };
+  const admission: Omit<AdmissionContext, 'verifier'> = {
+    ...configuration,
+    ...{ domain, documents, onFault, quoting: configuration.quotes !== undefined },
+    remote: createRemote(clock, configuration.checkDeadline),
+  };
+  const quoting = createQuotes(configuration.quotes ?? NO_SOURCES, {
+    ...{ store, clock, limits, tokens: configuration.tokens, onFault },
     observe: (observation) => void emitter.emit('sourceAsked', observation),
   });
   let verifier: Verifier | undefined;
@@ -159,20 +140,14 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
 
   const orders: Orders = {
     async submit(order, submitOptions) {
-      const eip1271 = options.eip1271 ?? 'refuse';
-      const context = {
-        store,
-        clock,
-        verifier: started(),
-        domain,
-        limits,
-        tokens,
-        eip1271,
-        quoting: options.quotes !== undefined,
-      };
-      const result = await submit(order, context, submitOptions);
-      if (result.status === 'accepted') feed.wake();
+      const [result] = await orders.submitMany([order], submitOptions);
+      if (result === undefined) throw new Error('a submitted order has no result');
       return result;
+    },
+    async submitMany(many, submitOptions) {
+      const results = await submit(many, { ...admission, verifier: started() }, submitOptions);
+      if (results.some(({ status }) => status === 'accepted')) feed.wake();
+      return results;
     },
     async get(uid) {
       const order = await rendered.get(uid);
@@ -185,11 +160,21 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
       return parsedPage(await rendered.list(query));
     },
     async cancel(request) {
-      const result = await cancel(request, { store, clock, verifier: started() });
+      const result = await cancel(request, { store, clock, domain, verifier: started() });
       if (result.status === 'cancelled') feed.wake();
       return result;
     },
     rendered,
+  };
+
+  const appData: Documents = {
+    async put(fullAppData, putOptions = {}) {
+      started();
+      return putDocument(fullAppData, putOptions, { documents: store.appData, limits });
+    },
+    async get(hash) {
+      return store.appData.get(requireHash(hash));
+    },
   };
 
   const quotes: Quotes = {
@@ -210,7 +195,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
 
   async function open(): Promise<void> {
     if (verifier !== undefined) return;
-    const ready = await createVerifier({ chainId, settlementContract, ...backendOf(options) });
+    const ready = await createVerifier({ chainId, settlementContract, ...configuration.recovery });
     await store.open({ domain: { chainId, settlementContract }, clock });
     try {
       await feed.start();
@@ -234,8 +219,10 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   return {
     chainId,
     settlementContract,
+    limits,
     orders,
     quotes,
+    appData,
     start() {
       starting ??= open().finally(() => {
         starting = undefined;
@@ -266,37 +253,15 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
 /** The emitter's own type of a listener is lost on a generic event name. */
 type AnyListener = (argument: unknown) => void;
 
-function backendOf({ recovery }: OrderBookOptions): { readonly backend?: RecoveryChoice } {
-  return recovery === undefined ? {} : { backend: recovery };
-}
-
-/** Reads the options once, so that a mistake is a `TypeError` at creation and not a surprise later. */
-function configure(options: OrderBookOptions) {
-  refuseUnknownOptions('createOrderBook', options, OPTIONS);
-  refuseUnknownOptions('createOrderBook, limits', options.limits ?? {}, Object.keys(DEFAULT_LIMITS));
-  const { chainId } = options;
-  if (!Number.isSafeInteger(chainId) || chainId <= 0)
-    throw new TypeError('createOrderBook: chainId must be an integer');
-  if (options.store === undefined) throw new TypeError('createOrderBook: a store is required, such as memoryStore()');
-  const chain = chainById(chainId);
-  const tokens: TokenPolicy = {
-    wrappedNative:
-      options.wrappedNative === undefined ? chain?.wrappedNative : address(options.wrappedNative, 'wrappedNative'),
-    deniedTokens: new Set(options.deniedTokens?.map((token) => address(token, 'deniedTokens'))),
+/** Tells of faults, which may come from anywhere: a listener that throws must not become one of them. */
+function faultTeller(emitter: EventEmitter<OrderBookEvents>): (fault: unknown) => void {
+  return (fault) => {
+    for (const listener of emitter.listeners('fault')) {
+      try {
+        listener(fault);
+      } catch {
+        // It had its chance.
+      }
+    }
   };
-  const settlement = options.settlementContract ?? deployment('production', chain).settlement;
-  return {
-    chainId,
-    tokens,
-    settlementContract: address(settlement, 'settlementContract'),
-    limits: { ...DEFAULT_LIMITS, ...options.limits },
-    clock: options.clock ?? systemClock,
-  };
-}
-
-function address(text: string, option: string): Address {
-  const parsed = parseHex(text, 20);
-  if (parsed === undefined)
-    throw new TypeError(`createOrderBook: ${option} must be 0x and 40 hex digits, not "${text}"`);
-  return parsed;
 }

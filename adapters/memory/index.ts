@@ -35,6 +35,8 @@ export function memoryStore(): Store {
   const byOwner = new Map<string, SortedList<Row>>();
   const documents = new Map<string, string>();
   const quotes = memoryQuotes();
+  // Hashes of documents to which no order refers, the oldest first.
+  const unreferenced = new Set<string>();
   const log: StoredEvent[] = [];
   // Orders that are neither cancelled nor filled, by owner and budget, the first to expire first.
   const living = new Map<string, SortedList<Row>>();
@@ -89,6 +91,7 @@ export function memoryStore(): Store {
     entry(byOwner, row.owner, () => new SortedList<Row>(newestFirst)).add(row);
     livingOf(row).add(row);
     if (document !== undefined && !documents.has(document.hash)) documents.set(document.hash, document.document);
+    unreferenced.delete(row.appData);
     record('created', row, order.creationDate);
     return { status: 'inserted' };
   }
@@ -180,10 +183,16 @@ export function memoryStore(): Store {
       },
     },
     appData: {
-      async put({ hash, document }) {
+      async put({ hash, document }, keep = Number.POSITIVE_INFINITY) {
         context();
         if (documents.has(hash)) return 'known';
         documents.set(hash, document);
+        unreferenced.add(hash);
+        for (const oldest of unreferenced) {
+          if (unreferenced.size <= keep) break;
+          unreferenced.delete(oldest);
+          documents.delete(oldest);
+        }
         return 'stored';
       },
       async get(hash) {

@@ -39,6 +39,8 @@ CREATE TABLE IF NOT EXISTS ${s}.domain (
  * Each index costs every insert a page or more, unless it grows at its end only. So tokens have none among the live
  * orders: their filters are judged within the index of all that live, which is walked without touching a row.
  *
+ * A document is `referenced` once an order has come with its hash; of the others only the newest are kept.
+ *
  * Executed totals are not bounded by 2^256, which numeric is not either.
  *
  * The log is written in two steps, so that ids follow commits although nobody waits for anybody: see events.ts.
@@ -90,9 +92,13 @@ CREATE TABLE ${s}.owners (
 ) WITH (fillfactor = 70);
 
 CREATE TABLE ${s}.documents (
+  place bigint GENERATED ALWAYS AS IDENTITY,
+  referenced boolean NOT NULL,
   hash bytea PRIMARY KEY CHECK (octet_length(hash) = 32),
   document text NOT NULL
 );
+
+CREATE INDEX documents_unreferenced ON ${s}.documents (place) WHERE NOT referenced;
 
 CREATE TABLE ${s}.events (
   id bigint PRIMARY KEY,

@@ -75,7 +75,7 @@ export function storeOver(source: Source, settings: StoreSettings, migrations: r
       count: (owner, now) => run((book) => book.owners.read(owner, now)),
     },
     appData: {
-      put: (document) => run((book) => book.documents.put(document)),
+      put: (document, keep) => run((book) => book.documents.put(document, keep)),
       get: (hash) => run((book) => book.readDocument(hash)),
     },
     quotes: {

@@ -21,15 +21,18 @@ export function changesOf({ schema: s, prepare }: Session): (run: Run, changes: 
         o (created, valid_to, scheme, state, budget, gone, uid, owner, sell_token, buy_token, app_data, body, place)
       ORDER BY place
       ON CONFLICT (uid) DO NOTHING
-      RETURNING uid, owner, budget, live
+      RETURNING uid, owner, budget, live, app_data
     ), documented AS (
-      INSERT INTO ${s}.documents (hash, document)
-      SELECT DISTINCT ON (d.hash) d.hash, d.document
+      INSERT INTO ${s}.documents AS k (hash, document, referenced)
+      SELECT DISTINCT ON (d.hash) d.hash, d.document, true
       FROM unnest($13::bytea[], $14::text[], $15::bytea[]) WITH ORDINALITY d (hash, document, uid, place)
       JOIN inserted USING (uid)
-      WHERE NOT EXISTS (SELECT 1 FROM ${s}.documents k WHERE k.hash = d.hash)
+      WHERE NOT EXISTS (SELECT 1 FROM ${s}.documents r WHERE r.hash = d.hash AND r.referenced)
       ORDER BY d.hash, d.place
-      ON CONFLICT (hash) DO NOTHING
+      ON CONFLICT (hash) DO UPDATE SET referenced = true WHERE NOT k.referenced
+    ), referred AS (
+      UPDATE ${s}.documents SET referenced = true
+      WHERE NOT referenced AND hash IN (SELECT app_data FROM inserted) AND hash <> ALL ($13::bytea[])
     ), quoted AS (
       INSERT INTO ${s}.order_quotes (uid, body, metadata)
       SELECT q.uid, q.body, q.metadata

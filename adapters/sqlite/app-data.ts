@@ -4,27 +4,37 @@ import type { Session } from './session.ts';
 
 /** The documents behind the hashes of app data. */
 export interface Documents {
-  /** Within a transaction. The first write wins. */
-  keep(document: NewDocument): 'stored' | 'known';
-  put(document: NewDocument): 'stored' | 'known';
+  /** Within a transaction: an order refers to this hash, and may bring its document along. The first write wins. */
+  refer(hash: Hex, document: NewDocument | undefined): void;
+  put(document: NewDocument, keep?: number): 'stored' | 'known';
   get(hash: Hex): string | undefined;
 }
 
 export function documentsOf({ prefix: p, prepare, read, write }: Session): Documents {
   const find = prepare(`SELECT document FROM ${p}documents WHERE hash = ?`).pluck();
-  const known = prepare(`SELECT 1 FROM ${p}documents WHERE hash = ?`).pluck();
-  const insert = prepare(`INSERT INTO ${p}documents (hash, document) VALUES (?, ?)`);
-
-  function keep({ hash, document }: NewDocument): 'stored' | 'known' {
-    const bytes = toBytes(hash);
-    if (known.get(bytes) !== undefined) return 'known';
-    insert.run(bytes, document);
-    return 'stored';
-  }
+  const known = prepare(`SELECT referenced FROM ${p}documents WHERE hash = ?`).pluck();
+  const insert = prepare(`INSERT INTO ${p}documents (hash, document, referenced) VALUES (?, ?, ?)`);
+  const mark = prepare(`UPDATE ${p}documents SET referenced = 1 WHERE hash = ?`);
+  const makeRoom = prepare(
+    `DELETE FROM ${p}documents WHERE id IN (SELECT id FROM ${p}documents INDEXED BY ${p}documents_unreferenced ` +
+      'WHERE referenced = 0 ORDER BY id DESC LIMIT -1 OFFSET ?)',
+  );
 
   return {
-    keep,
-    put: (document) => write('store a document', () => keep(document)),
+    refer(hash, document) {
+      const bytes = toBytes(hash);
+      const referenced = known.get(bytes);
+      if (referenced === 0) mark.run(bytes);
+      if (referenced === undefined && document !== undefined) insert.run(bytes, document.document, 1);
+    },
+    put: ({ hash, document }, keep) =>
+      write('store a document', () => {
+        const bytes = toBytes(hash);
+        if (known.get(bytes) !== undefined) return 'known';
+        insert.run(bytes, document, 0);
+        if (keep !== undefined) makeRoom.run(keep);
+        return 'stored';
+      }),
     get: (hash) => read('read a document', () => find.get(toBytes(hash)) as string | undefined), // a NOT NULL text
   };
 }

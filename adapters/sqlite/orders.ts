@@ -94,7 +94,7 @@ export function ordersOf(session: Session, owners: Owners, documents: Documents,
     const { lastInsertRowid } = insertRow.run(...newRow(order, uid, owner));
     if (order.quote !== undefined) insertQuote.run(lastInsertRowid, order.quote.body, order.quote.metadata);
     owners.add(owner, order.budget);
-    if (document !== undefined) documents.keep(document);
+    documents.refer(order.appData, document);
     events.record('created', uid, owner, order.creationDate);
     return { status: 'inserted' };
   }

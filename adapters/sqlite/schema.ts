@@ -34,6 +34,8 @@ export const FOUNDATION: Migration = (p) => `
  * Each index costs every insert a page or more, unless it grows at its end only. So tokens have none among the live
  * orders: their filters are judged within the index of all that live, which is walked without touching a row.
  *
+ * A document is `referenced` once an order has come with its hash; of the others only the newest are kept.
+ *
  * Executed totals are decimal text: they are not bounded by 2^256, and reads hand them out as they are.
  */
 const createBook: Migration = (p) => `
@@ -82,8 +84,11 @@ const createBook: Migration = (p) => `
   CREATE TABLE ${p}documents (
     id INTEGER PRIMARY KEY,
     hash BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
-    document TEXT NOT NULL
+    document TEXT NOT NULL,
+    referenced INTEGER NOT NULL CHECK (referenced BETWEEN 0 AND 1)
   ) STRICT;
+
+  CREATE INDEX ${p}documents_unreferenced ON ${p}documents (id) WHERE referenced = 0;
 
   CREATE TABLE ${p}events (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -61,7 +61,7 @@ export function storeOver(source: Source, migrations: readonly Migration[]): Sto
       count: async (owner, now) => book().count(owner, now),
     },
     appData: {
-      put: async (document) => book().documents.put(document),
+      put: async (document, keep) => book().documents.put(document, keep),
       get: async (hash) => book().documents.get(hash),
     },
     quotes: {

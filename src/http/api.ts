@@ -48,7 +48,8 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
 }
 
 async function call(book: OrderBook, request: ApiRequest, { route, params }: Match): Promise<ApiResponse> {
-  const body = route.bodyLimit === undefined ? undefined : await readJson(request, route.bodyLimit);
+  const limit = typeof route.bodyLimit === 'function' ? route.bodyLimit(book) : route.bodyLimit;
+  const body = limit === undefined ? undefined : await readJson(request, limit);
   return route.handle({
     ...{ book, request, body },
     query: new URLSearchParams(request.query),

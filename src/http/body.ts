@@ -1,8 +1,6 @@
 import { OrderBookError } from '../errors.ts';
+import { jsonDepth, MAX_JSON_DEPTH } from '../protocol/json.ts';
 import type { ApiRequest } from './message.ts';
-
-/** How deep a JSON body may be nested. */
-const MAX_DEPTH = 64;
 
 const JSON_TYPE = /^application\/(?:[^;,\s]+\+)?json\s*(?:;|$)/i;
 
@@ -16,17 +14,20 @@ export async function readJson(request: ApiRequest, limit: number): Promise<unkn
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new OrderBookError('UnsupportedMediaType', 'the body must not be compressed', { encoding });
   }
-  if (!JSON_TYPE.test(request.header('content-type') ?? '')) throw new OrderBookError('UnsupportedMediaType');
+  const contentType = request.header('content-type') ?? null;
+  if (contentType === null || !JSON_TYPE.test(contentType)) {
+    throw new OrderBookError('UnsupportedMediaType', undefined, { contentType, expected: 'application/json' });
+  }
 
   const declared = Number(request.header('content-length'));
   if (declared > limit) throw tooLarge(limit);
   const { body } = request;
   if (body.type === 'parsed') {
-    if (depthOf(body.value) > MAX_DEPTH) throw tooDeep();
+    if (depthOf(body.value) > MAX_JSON_DEPTH) throw tooDeep();
     return body.value;
   }
   const text = body.type === 'none' ? '' : await readText(body, limit);
-  if (textDepth(text) > MAX_DEPTH) throw tooDeep();
+  if (jsonDepth(text) > MAX_JSON_DEPTH) throw tooDeep();
   try {
     return JSON.parse(text);
   } catch {
@@ -70,35 +71,11 @@ async function gather(chunks: AsyncIterable<Uint8Array>, limit: number): Promise
   return bytes;
 }
 
-/** How deep brackets are nested in JSON text, those inside strings aside. */
-function textDepth(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  let inString = false;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (inString) {
-      if (code === BACKSLASH) i++;
-      else if (code === QUOTE) inString = false;
-    } else if (code === QUOTE) inString = true;
-    else if (code === BRACE_OPEN || code === BRACKET_OPEN) deepest = Math.max(deepest, ++depth);
-    else if (code === BRACE_CLOSE || code === BRACKET_CLOSE) depth--;
-  }
-  return deepest;
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const BRACKET_OPEN = 0x5b;
-const BRACKET_CLOSE = 0x5d;
-const BRACE_OPEN = 0x7b;
-const BRACE_CLOSE = 0x7d;
-
 /** How deep a parsed value is nested, as far as that matters here. Goes level by level, so that depth costs no stack. */
 function depthOf(value: unknown): number {
   let level = [value].filter(isContainer);
   let depth = 0;
-  while (level.length > 0 && depth <= MAX_DEPTH) {
+  while (level.length > 0 && depth <= MAX_JSON_DEPTH) {
     depth++;
     level = level.flatMap((container) => Object.values(container).filter(isContainer));
   }
@@ -110,7 +87,9 @@ function isContainer(value: unknown): value is object {
 }
 
 function tooDeep(): OrderBookError {
-  return new OrderBookError('InvalidJson', `the body is nested deeper than ${MAX_DEPTH}`);
+  return new OrderBookError('InvalidJson', `the body is nested deeper than ${MAX_JSON_DEPTH}`, {
+    maxDepth: MAX_JSON_DEPTH,
+  });
 }
 
 function tooLarge(limit: number): OrderBookError {

@@ -19,8 +19,8 @@ export interface Route {
   readonly method: Method;
   /** Segments that begin with a colon are parameters. A literal segment wins over a parameter. */
   readonly path: string;
-  /** Bytes of JSON body that are read at most. Absent: the route reads none. */
-  readonly bodyLimit?: number;
+  /** Bytes of JSON body that are read at most, by a book. Absent: the route reads none. */
+  readonly bodyLimit?: number | ((book: OrderBook) => number);
   /** Answers. May throw an `OrderBookError`, which becomes its refusal. */
   handle(call: Call): Promise<ApiResponse>;
 }
@@ -30,3 +30,11 @@ export const BODY_LIMIT = 64 * 1024;
 
 /** What a list of UIDs may have, so that one too long can be counted and named as such (decision 1.9). */
 export const LIST_BODY_LIMIT = 1024 * 1024;
+
+/**
+ * What a body that carries an app-data document may have: each of the document's bytes costs six at most when JSON
+ * escapes it, and whatever stands around it fits into an ordinary body (decision 1.9).
+ */
+export function documentBodyLimit({ limits }: OrderBook): number {
+  return Math.max(BODY_LIMIT, 6 * limits.maxAppDataSize + BODY_LIMIT / 4);
+}

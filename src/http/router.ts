@@ -39,11 +39,11 @@ export function createRouter(routes: readonly Route[]): Router {
     find(method, path) {
       const segments = segmentsOf(path);
       const end = walk(root, segments, 0);
-      if (end === undefined) throw new OrderBookError('NotFound', 'there is no such route');
+      if (end === undefined) throw new OrderBookError('NotFound', 'there is no such route', { path });
       const route = end.routes.get(method === 'HEAD' ? 'GET' : method);
       if (route === undefined) {
         const allow = [...end.routes.keys()].flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));
-        throw new OrderBookError('MethodNotAllowed', undefined, { allow });
+        throw new OrderBookError('MethodNotAllowed', undefined, { method, allow });
       }
       const params: Record<string, string> = Object.create(null);
       segmentsOf(route.path).forEach((name, i) => {

@@ -5,11 +5,13 @@ import type { Clock } from '../ports/clock.ts';
 import type { CancelRefusal, Store } from '../ports/store.ts';
 import { cancellationDigest, cancellationsDigest } from '../protocol/cancellation.ts';
 import type { Hex } from '../protocol/hex.ts';
+import { bytesToHex } from '../protocol/hex.ts';
+import { hex, hexOf, parseShape } from '../protocol/shape.ts';
 import type { EcdsaScheme } from '../protocol/signature.ts';
 import { ECDSA_SCHEMES, parseEcdsaSignature } from '../protocol/signature.ts';
 import { UID_SIZE, unpackUid } from '../protocol/uid.ts';
 import type { Verifier } from '../protocol/verifier.ts';
-import { hex, hexOf, parseShape } from './shape.ts';
+import type { ShownDomain } from './owner.ts';
 
 /** How many UIDs one request may name. */
 export const MAX_UIDS = 128;
@@ -37,6 +39,7 @@ export interface CancelContext {
   readonly store: Store;
   readonly clock: Clock;
   readonly verifier: Verifier;
+  readonly domain: ShownDomain;
 }
 
 const authorisation = { signature: hex(), signingScheme: z.enum(ECDSA_SCHEMES) };
@@ -48,7 +51,7 @@ const cancellation = /* @__PURE__ */ z.object({ orderUid: hexOf(UID_SIZE), ...au
  * state, so that nobody learns the state of somebody else's order (decision 2.21).
  */
 export async function cancel(input: unknown, context: CancelContext): Promise<CancelResult> {
-  const uids = authorise(input, context.verifier);
+  const uids = authorise(input, context);
   if (uids instanceof OrderBookError) return { status: 'rejected', error: uids };
   const cancelledAt = context.clock.now();
   const outcome = await context.store.orders.cancel({ uids, now: Math.floor(cancelledAt / 1000), cancelledAt });
@@ -67,30 +70,31 @@ export const CANCEL_ERRORS: Readonly<Record<CancelRefusal, ErrorCode>> = {
 };
 
 /** Finds the orders that a cancellation names, once its signature has proven to be by the owner of each. */
-function authorise(input: unknown, verifier: Verifier): readonly Hex[] | OrderBookError {
+function authorise(input: unknown, { verifier, domain }: CancelContext): readonly Hex[] | OrderBookError {
   const single = typeof input === 'object' && input !== null && 'orderUid' in input;
   const request = single ? parseSingle(input) : parseBatch(input);
   if (request instanceof OrderBookError) return request;
 
-  const signature = parseEcdsaSignature(request.signature);
-  if (typeof signature === 'string') return new OrderBookError('InvalidSignature', signature);
-  const { uids, signingScheme } = request;
+  const { uids, signingScheme: scheme } = request;
   const { separator } = verifier.hasher;
-  const recover = (digest: Uint8Array) => verifier.recoverDigest(digest, signingScheme, signature);
-  const isByOwner = (signer: Hex | undefined) => uids.every((uid) => unpackUid(uid).owner === signer);
-
-  const batchSigner = recover(cancellationsDigest(separator, uids));
-  if (isByOwner(batchSigner)) return uids;
   const [uid] = uids;
-  const recovered = single && uid !== undefined ? recover(cancellationDigest(separator, uid)) : batchSigner;
-  if (single && isByOwner(recovered)) return uids;
+  // One UID may be signed for by the type for one or by the type for a list; a list by the latter only.
+  const list = cancellationsDigest(separator, uids);
+  const digests = single && uid !== undefined ? [list, cancellationDigest(separator, uid)] : [list];
+  const meant = digests.at(-1) ?? list;
+  const help = { scheme, digest: bytesToHex(meant), domain };
 
-  if (recovered === undefined) return new OrderBookError('InvalidSignature', 'no key fits this signature');
-  const foreign = uids.find((each) => unpackUid(each).owner !== recovered);
-  return new OrderBookError('WrongOwner', `the signature is by ${recovered}, who does not own ${foreign}`, {
-    recovered,
-    uid: foreign,
-  });
+  const signature = parseEcdsaSignature(request.signature);
+  if (typeof signature === 'string') return new OrderBookError('InvalidSignature', signature, help);
+  const signers = digests.map((digest) => verifier.recoverDigest(digest, scheme, signature));
+  if (signers.some((signer) => uids.every((each) => unpackUid(each).owner === signer))) return uids;
+
+  const recovered = signers.at(-1);
+  if (recovered === undefined) return new OrderBookError('InvalidSignature', 'no key fits this signature', help);
+  const foreign = uids.find((each) => unpackUid(each).owner !== recovered) ?? '0x';
+  const expected = unpackUid(foreign).owner;
+  const description = `the signature is by ${recovered}, the order ${foreign} belongs to ${expected}`;
+  return new OrderBookError('WrongOwner', description, { recovered, expected, uid: foreign, ...help });
 }
 
 interface Authorised {

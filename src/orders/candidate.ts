@@ -1,6 +1,7 @@
-import type { AppData } from '../protocol/app-data.ts';
+import type { KnownDocument } from '../app-data/documents.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderData } from '../protocol/order.ts';
+import type { Interactions } from '../protocol/trampoline.ts';
 import type { ParsedCreation } from './creation.ts';
 
 /** An order on its way in, once its owner is known. */
@@ -13,13 +14,6 @@ export interface Candidate {
   /** The signature in its stored form. */
   readonly signature: Hex;
   readonly document: KnownDocument;
-}
-
-/** The app-data document of an order. */
-export interface KnownDocument {
-  readonly hash: Hex;
-  readonly text: string;
-  readonly content: AppData;
-  /** Whether it came with the order, and is to be stored with it. */
-  readonly supplied: boolean;
+  /** The document's hooks, as the settlement makes them. */
+  readonly interactions: Interactions;
 }

@@ -3,10 +3,10 @@ import { OrderBookError } from '../errors.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import { BUY_TOKEN_DESTINATIONS, MAX_UINT32, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
+import { amount, hex, hexOf, parseShape } from '../protocol/shape.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import { SIGNING_SCHEMES } from '../protocol/signature.ts';
-import { parseUint256 } from '../protocol/uint256.ts';
-import { amount, hex, hexOf, parseShape } from './shape.ts';
+import { MAX_UINT256, parseUint256 } from '../protocol/uint256.ts';
 
 /** A signed order as a client sends it in (contract, "OrderCreation fields"). */
 export interface OrderCreation {
@@ -95,9 +95,9 @@ export function parseOrderCreation(input: unknown): ParsedCreation | OrderBookEr
   const order = parseShape(orderCreation, input);
   if (order instanceof OrderBookError) return order;
   const sellAmount = parseUint256(order.sellAmount);
-  if (typeof sellAmount === 'string') return new OrderBookError('SellAmountOverflow');
+  if (typeof sellAmount === 'string') return overflow('sellAmount');
   const buyAmount = parseUint256(order.buyAmount);
-  if (typeof buyAmount === 'string') return new OrderBookError('BuyAmountOverflow');
+  if (typeof buyAmount === 'string') return overflow('buyAmount');
   return {
     ...order,
     receiver: order.receiver ?? null,
@@ -108,4 +108,9 @@ export function parseOrderCreation(input: unknown): ParsedCreation | OrderBookEr
     quoteId: order.quoteId ?? undefined,
     appDataHash: order.appDataHash ?? undefined,
   };
+}
+
+function overflow(field: 'sellAmount' | 'buyAmount'): OrderBookError {
+  const code = field === 'sellAmount' ? 'SellAmountOverflow' : 'BuyAmountOverflow';
+  return new OrderBookError(code, undefined, { field, max: MAX_UINT256.toString() });
 }

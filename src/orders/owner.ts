@@ -1,11 +1,14 @@
+import type { KnownDocument } from '../app-data/documents.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import { bytesToHex, hexSize } from '../protocol/hex.ts';
-import type { OrderData } from '../protocol/order.ts';
-import { isEcdsa, parseEcdsaSignature } from '../protocol/signature.ts';
+import { bytesToHex } from '../protocol/hex.ts';
+import type { OrderData, OrderHasher } from '../protocol/order.ts';
+import type { EcdsaSignature, Signature } from '../protocol/signature.ts';
+import { isEcdsa, parseSignature } from '../protocol/signature.ts';
+import { interactionsOf } from '../protocol/trampoline.ts';
 import { packUid } from '../protocol/uid.ts';
 import type { Verifier } from '../protocol/verifier.ts';
-import type { Candidate, KnownDocument } from './candidate.ts';
+import type { Candidate } from './candidate.ts';
 import type { ParsedCreation } from './creation.ts';
 
 /** The domain, as a refusal shows it. */
@@ -16,69 +19,109 @@ export interface ShownDomain {
   readonly verifyingContract: Address;
 }
 
+/** What authentication works with. */
+export interface AuthenticationContext {
+  readonly verifier: Verifier;
+  readonly domain: ShownDomain;
+  /** The contract that hooks run through. */
+  readonly hooksTrampoline: Address;
+}
+
+/** An order whose signature is still to be held against its owner. */
+export interface Claim {
+  readonly creation: ParsedCreation;
+  readonly document: KnownDocument;
+  readonly data: OrderData;
+  readonly digest: Uint8Array;
+  readonly signature: Signature;
+  /** Who says to be the owner, where somebody does. */
+  readonly expected: Address | undefined;
+}
+
 /**
- * Finds the owner of an order and proves that the signature is theirs, as far as that can be done without a chain
- * (decisions 2.3 to 2.7).
+ * Finds out who claims to own an order (decisions 2.3 to 2.7).
  *
- * @returns the candidate, or `AppdataFromMismatch`, `MissingFrom` or `InvalidSignature`.
+ * @returns the claim, or `AppdataFromMismatch`, `MissingFrom` or `InvalidSignature`.
  */
-export function authenticate(
+export function readClaim(
   creation: ParsedCreation,
   document: KnownDocument,
-  verifier: Verifier,
+  hasher: OrderHasher,
   domain: ShownDomain,
-): Candidate | OrderBookError {
-  const { from, signingScheme } = creation;
+): Claim | OrderBookError {
+  const { from, signingScheme: scheme } = creation;
   const { signer } = document.content;
   if (from !== undefined && signer !== undefined && from !== signer) {
     return new OrderBookError('AppdataFromMismatch', `from is ${from}, metadata.signer is ${signer}`, { from, signer });
   }
   const expected = from ?? signer;
-  const data: OrderData = {
+  if (expected === undefined && !isEcdsa(scheme)) {
+    const description = `a ${scheme} order must say \`from\`, its signature does not`;
+    return new OrderBookError('MissingFrom', description, { scheme });
+  }
+  const data = signedData(creation, document.hash);
+  const digest = hasher.digest(data);
+  const signature = parseSignature(scheme, creation.signature);
+  if (typeof signature === 'string') {
+    return new OrderBookError('InvalidSignature', signature, { scheme, digest: bytesToHex(digest), domain });
+  }
+  return { creation, document, data, digest, signature, expected };
+}
+
+/** Holds signatures against owners, many at once. Contract signatures are left to the chain. */
+export async function authenticate(
+  claims: readonly (Claim | OrderBookError)[],
+  context: AuthenticationContext,
+): Promise<(Candidate | OrderBookError)[]> {
+  const signed = claims.filter((claim): claim is EcdsaClaim => !(claim instanceof OrderBookError) && isSigned(claim));
+  const recovered = await context.verifier.recoverDigests(
+    signed.map(({ digest, signature }) => ({ digest, scheme: signature.scheme, signature })),
+  );
+  const signers = new Map(signed.map((claim, i) => [claim as Claim, recovered[i]]));
+  return claims.map((claim) => (claim instanceof OrderBookError ? claim : judge(claim, signers.get(claim), context)));
+}
+
+type EcdsaClaim = Claim & { readonly signature: EcdsaSignature & { readonly scheme: 'eip712' | 'ethsign' } };
+
+function isSigned(claim: Claim): claim is EcdsaClaim {
+  return isEcdsa(claim.signature.scheme);
+}
+
+function judge(
+  claim: Claim,
+  recovered: Address | undefined,
+  { domain, hooksTrampoline }: AuthenticationContext,
+): Candidate | OrderBookError {
+  const { creation, document, data, digest, signature, expected } = claim;
+  const { scheme } = signature;
+  const owner = isEcdsa(scheme) ? recovered : expected;
+  const help = { scheme, digest: bytesToHex(digest), domain };
+  if (owner === undefined) return new OrderBookError('InvalidSignature', 'no key fits this signature', help);
+  if (expected !== undefined && expected !== owner) {
+    const description = `the signature is by ${owner}, not by ${expected}`;
+    return new OrderBookError('InvalidSignature', description, { recovered: owner, expected, ...help });
+  }
+  return {
+    ...{ creation, data, owner, document },
+    uid: packUid({ digest: help.digest, owner, validTo: data.validTo }),
+    signature: signature.hex,
+    interactions: interactionsOf(document.content.hooks, hooksTrampoline),
+  };
+}
+
+function signedData(creation: ParsedCreation, appData: Hex): OrderData {
+  return {
     sellToken: creation.sellToken,
     buyToken: creation.buyToken,
     receiver: creation.receiver,
     sellAmount: creation.sellAmount,
     buyAmount: creation.buyAmount,
     validTo: creation.validTo,
-    appData: document.hash,
+    appData,
     feeAmount: 0n, // any other fee has been refused before
     kind: creation.kind,
     partiallyFillable: creation.partiallyFillable,
     sellTokenBalance: creation.sellTokenBalance,
     buyTokenBalance: creation.buyTokenBalance,
   };
-  const digest = verifier.hasher.digest(data);
-  const admit = (owner: Address, signature: Hex): Candidate => {
-    const uid = packUid({ digest: bytesToHex(digest), owner, validTo: data.validTo });
-    return { creation, data, uid, owner, signature, document };
-  };
-
-  if (!isEcdsa(signingScheme)) {
-    if (expected === undefined) {
-      return new OrderBookError('MissingFrom', `a ${signingScheme} order must say \`from\`, its signature does not`);
-    }
-    const signature = signingScheme === 'presign' ? presignBytes(creation.signature) : creation.signature;
-    return signature instanceof OrderBookError ? signature : admit(expected, signature);
-  }
-
-  const help = { scheme: signingScheme, digest: bytesToHex(digest), domain };
-  const signature = parseEcdsaSignature(creation.signature);
-  if (typeof signature === 'string') return new OrderBookError('InvalidSignature', signature, help);
-  const recovered = verifier.recoverDigest(digest, signingScheme, signature);
-  if (recovered === undefined) return new OrderBookError('InvalidSignature', 'no key fits this signature', help);
-  if (expected !== undefined && expected !== recovered) {
-    const description = `the signature is by ${recovered}, not by ${expected}`;
-    return new OrderBookError('InvalidSignature', description, { recovered, expected, ...help });
-  }
-  return admit(recovered, signature.hex);
-}
-
-/** A presign order carries no signature. Clients of old put the owner's address in its place, which is ignored. */
-function presignBytes(signature: Hex): Hex | OrderBookError {
-  const size = hexSize(signature);
-  if (size === 0 || size === 20) return '0x';
-  return new OrderBookError('InvalidSignature', `a presign signature is 0x, this one has ${size} bytes`, {
-    scheme: 'presign',
-  });
 }

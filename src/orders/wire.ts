@@ -2,16 +2,9 @@ import type { OrderQuote, StoredOrder } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderData, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
+import type { Interactions } from '../protocol/trampoline.ts';
 import type { OrderStatus } from './status.ts';
 import { orderStatus } from './status.ts';
-
-/** A call that runs before or after an order's trade. */
-export interface InteractionData {
-  readonly target: Address;
-  /** Wei, decimal. */
-  readonly value: string;
-  readonly callData: Hex;
-}
 
 /**
  * The quote that an order was placed upon (contract, "StoredOrderQuote"). Amounts are decimal strings of atoms; gas and
@@ -65,7 +58,10 @@ export interface Order {
   readonly class: OrderClass;
   readonly isLiquidityOrder: boolean;
   readonly settlementContract: Address;
-  readonly interactions: { readonly pre: readonly InteractionData[]; readonly post: readonly InteractionData[] };
+  /** Calls around the order's trade. */
+  readonly interactions: Interactions;
+  /** Seconds since 1970 before which the order is not settled; absent when it may be at once. */
+  readonly validFrom?: number;
   /** @deprecated Always null. */
   readonly availableBalance: null;
   /** The document behind `appData`, exactly as it was hashed; null when it is not known. */
@@ -108,6 +104,8 @@ export interface AdmittedOrder {
   /** Milliseconds since 1970. */
   readonly creationDate: number;
   readonly settlementContract: Address;
+  readonly interactions: Interactions;
+  readonly validFrom: number | undefined;
 }
 
 // Every stored body begins with these members, so that reads find the sell token without parsing.
@@ -138,7 +136,8 @@ export function renderBody(order: AdmittedOrder): string {
     class: 'limit',
     isLiquidityOrder: false,
     settlementContract: order.settlementContract,
-    interactions: { pre: [], post: [] },
+    interactions: order.interactions,
+    ...(order.validFrom === undefined ? {} : { validFrom: order.validFrom }),
     availableBalance: null,
   };
   return JSON.stringify(body);

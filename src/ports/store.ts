@@ -217,8 +217,15 @@ export interface OrderStore {
 }
 
 export interface AppDataStore {
-  /** Stores a document under its hash. The first write wins; `hash` has been verified by the caller. */
-  put(document: NewDocument): Promise<'stored' | 'known'>;
+  /**
+   * Stores a document under its hash. The first write wins; `hash` has been verified by the caller.
+   *
+   * @param keep how many documents may be there to which no order refers, this one included: the oldest of them make
+   * room in the same step. A document is not among them once an order has brought it along, or has been inserted with
+   * its hash while it was there. Writers at the same moment MAY exceed the number until the next one. Absent: any
+   * number.
+   */
+  put(document: NewDocument, keep?: number): Promise<'stored' | 'known'>;
 
   get(hash: Hex): Promise<string | undefined>;
 }

@@ -1,6 +1,9 @@
 import { keccak256Text } from '../crypto/keccak.ts';
-import type { Address, Hex } from './hex.ts';
-import { bytesToHex, parseHex } from './hex.ts';
+import type { Hex } from './hex.ts';
+import { bytesToHex } from './hex.ts';
+import { jsonDepth, MAX_JSON_DEPTH } from './json.ts';
+import type { Metadata } from './metadata.ts';
+import { NO_METADATA, parseMetadata } from './metadata.ts';
 
 /** The hash that stands for the document `{}` in orders that carry no app data. */
 export const ZERO_APP_DATA: Hex = '0x0000000000000000000000000000000000000000000000000000000000000000';
@@ -9,22 +12,25 @@ export const ZERO_APP_DATA: Hex = '0x0000000000000000000000000000000000000000000
 export const EMPTY_DOCUMENT = '{}';
 
 /** What the protocol reads from an app-data document. Everything else in it belongs to the application. */
-export interface AppData {
-  /** Who signs, for schemes whose signature does not tell. */
-  readonly signer: Address | undefined;
-}
+export type AppData = Metadata;
 
 /** The `appData` of a signed order: keccak-256 of the document's UTF-8 bytes, never of a re-serialisation. */
 export function appDataHash(document: string): Hex {
   return bytesToHex(keccak256Text(document));
 }
 
+/** Half of a surrogate pair without the other: text that has no UTF-8 form, and so no hash of its own. */
+const LONE_SURROGATE = /[\ud800-\udfff]/u;
+
 /**
- * Reads the protocol's keys from a document: those of `metadata`, else of `backend`. Unknown keys pass.
+ * Reads the protocol's keys from a document: those of `metadata`, else of `backend` (decision 2.17). Unknown keys pass.
  *
  * @returns what the document says, or why it is none.
  */
 export function parseAppData(document: string): AppData | string {
+  if (document === EMPTY_DOCUMENT) return NO_METADATA;
+  if (LONE_SURROGATE.test(document)) return 'the document is not well-formed Unicode';
+  if (jsonDepth(document) > MAX_JSON_DEPTH) return `the document is nested deeper than ${MAX_JSON_DEPTH}`;
   let root: unknown;
   try {
     root = JSON.parse(document);
@@ -32,12 +38,13 @@ export function parseAppData(document: string): AppData | string {
     return 'the document is not JSON';
   }
   if (!isObject(root)) return 'the document is not a JSON object';
-  const metadata = root['metadata'] ?? root['backend'] ?? {};
-  if (!isObject(metadata)) return 'metadata is not an object';
-  const { signer } = metadata;
-  if (signer === undefined || signer === null) return { signer: undefined };
-  const address = parseHex(signer, 20);
-  return address === undefined ? 'metadata.signer is not an address' : { signer: address };
+  const name = isPresent(root['metadata']) ? 'metadata' : 'backend';
+  const metadata = root[name];
+  return isPresent(metadata) ? parseMetadata(metadata, name) : NO_METADATA;
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

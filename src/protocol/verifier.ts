@@ -68,6 +68,17 @@ export interface Verifier {
    * @returns the signer's address in lower case, or `undefined` when no key fits.
    */
   recoverDigest(digest: Uint8Array, scheme: EcdsaScheme, signature: EcdsaSignature): Address | undefined;
+
+  /** Recovers the signers of many digests, as `recoverDigest` does; each answer stands where its digest stood. */
+  recoverDigests(signed: readonly SignedDigest[]): Promise<(Address | undefined)[]>;
+}
+
+/** A digest and how it was signed. */
+export interface SignedDigest {
+  /** 32 bytes. */
+  readonly digest: Uint8Array;
+  readonly scheme: EcdsaScheme;
+  readonly signature: EcdsaSignature;
 }
 
 /**
@@ -106,6 +117,9 @@ export async function createVerifier(options: VerifierOptions): Promise<Verifier
     hasher,
     recover,
     recoverDigest,
+    async recoverDigests(signed) {
+      return signed.map(({ digest, scheme, signature }) => recoverDigest(digest, scheme, signature));
+    },
     async recoverMany(orders) {
       return orders.map((order) => {
         try {

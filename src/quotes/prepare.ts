@@ -1,7 +1,7 @@
+import { resolveDocument } from '../app-data/documents.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Terms } from '../orders/checks.ts';
 import { TERMS_CHECKS } from '../orders/checks.ts';
-import { resolveDocument } from '../orders/document.ts';
 import type { Limits, TokenPolicy } from '../orders/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Trade } from '../ports/estimator.ts';
@@ -9,6 +9,7 @@ import type { AppDataStore } from '../ports/store.ts';
 import { ZERO_APP_DATA } from '../protocol/app-data.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
+import { hooksGas } from '../protocol/trampoline.ts';
 import { fixedAmount } from './fee.ts';
 import type { Wanted } from './offer.ts';
 import type { ParsedQuoteRequest } from './request.ts';
@@ -45,7 +46,9 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
   const request = parseQuoteRequest(input);
   if (request instanceof OrderBookError) return request;
   const { appData = ZERO_APP_DATA, appDataHash, sellToken, side } = request;
-  const document = await resolveDocument({ appData, appDataHash }, context.documents, context.limits.maxAppDataSize);
+  // A hash is always good enough here, since a request without app data is one with the zero hash.
+  const policy = { maxAppDataSize: context.limits.maxAppDataSize, appDataHashForm: true };
+  const document = await resolveDocument({ appData, appDataHash }, context.documents, policy);
   if (document instanceof OrderBookError) return document;
   const now = Math.floor(context.clock.now() / 1000);
   const validTo = validToOf(request, now);
@@ -62,7 +65,7 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
   return {
     ...{ request, side, validTo, appDataHash: document.hash },
     trade: { sellToken, buyToken, kind: side.kind, amount: fixedAmount(side) },
-    extraGas: BigInt(request.signing.gas),
+    extraGas: BigInt(request.signing.gas) + hooksGas(document.content.hooks),
     unwrapGas: unwraps ? UNWRAP_GAS : 0n,
     volumeFee: context.volumeFee(sellToken, request.buyToken),
     timeout: Math.min(request.timeout ?? usual, longest),

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { OrderBookError } from '../errors.ts';
-import { hexOf, parseShape } from '../orders/shape.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import { BUY_TOKEN_DESTINATIONS, MAX_UINT32, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
+import { hexOf, parseShape } from '../protocol/shape.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import { isEcdsa, SIGNING_SCHEMES } from '../protocol/signature.ts';
 import { parseUint256 } from '../protocol/uint256.ts';

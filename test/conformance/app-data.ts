@@ -72,6 +72,49 @@ export const APP_DATA: readonly Rule[] = [
     },
   },
   {
+    name: 'of documents that no order refers to only so many are kept, the newest',
+    async run({ store }) {
+      for (const n of range(6)) assert.equal(await store.appData.put(document(n, `{"n":${n}}`), 3), 'stored');
+      const kept = await Promise.all(range(6).map(async (n) => await store.appData.get(document(n, '').hash)));
+      assert.deepEqual(kept, [undefined, undefined, undefined, '{"n":3}', '{"n":4}', '{"n":5}']);
+      assert.equal(await store.appData.put(document(4, '{}'), 3), 'known');
+      assert.equal(await store.appData.get(document(3, '').hash), '{"n":3}');
+      assert.equal(await store.appData.put(document(0, '{"again":0}'), 3), 'stored');
+      assert.equal(await store.appData.get(document(3, '').hash), undefined);
+    },
+  },
+  {
+    name: 'a document that an order refers to never makes room, whether the order brought it along or found it',
+    async run({ store }) {
+      const referring = (n: number) => order(n, { appData: document(n, '').hash });
+      await store.orders.insert([{ order: referring(1), document: document(1, '{"brought":1}') }]);
+      await store.appData.put(document(2, '{"found":2}'), 2);
+      await store.appData.put(document(3, '{"found":3}'), 2);
+      await store.orders.insert([{ order: referring(2) }, { order: referring(3), document: document(3, '{}') }]);
+      for (const n of range(5)) await store.appData.put(document(10 + n, '{}'), 2);
+      const kept = await Promise.all([1, 2, 3, 13, 14].map((n) => store.appData.get(document(n, '').hash)));
+      assert.deepEqual(kept, ['{"brought":1}', '{"found":2}', '{"found":3}', '{}', '{}']);
+      assert.equal(await store.appData.get(document(12, '').hash), undefined);
+    },
+  },
+  {
+    name: 'an order that is refused keeps no document',
+    async run({ store }) {
+      await store.appData.put(document(1, '{"waits":1}'), 1);
+      const refused = { order: order(1, { appData: document(1, '').hash }), document: document(1, '{}'), cap: 0 };
+      assert.equal((await store.orders.insert([refused]))[0]?.status, 'capped');
+      await store.appData.put(document(2, '{}'), 1);
+      assert.equal(await store.appData.get(document(1, '').hash), undefined);
+    },
+  },
+  {
+    name: 'without a number any number of documents is kept',
+    async run({ store }) {
+      for (const n of range(20)) await store.appData.put(document(n, '{}'));
+      for (const n of range(20)) assert.equal(await store.appData.get(document(n, '').hash), '{}');
+    },
+  },
+  {
     name: 'a document that comes after its order is read with it from then on',
     async run({ store }) {
       await place(store, order(1, { appData: document(7, '').hash }));

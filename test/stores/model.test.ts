@@ -104,10 +104,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     .map(
       ([owner, now]): Step => ({ says: say('count', { owner, now }), run: (store) => store.orders.count(owner, now) }),
     ),
-  fc.tuple(number, fc.string({ unit: 'grapheme' })).map(
-    ([n, text]): Step => ({
-      says: say('put', { n, text }),
-      run: (store) => store.appData.put(document(n % 4, JSON.stringify(text))),
+  fc.tuple(number, fc.string({ unit: 'grapheme' }), fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined })).map(
+    ([n, text, keep]): Step => ({
+      says: say('put', { n, text, keep }),
+      run: (store) => store.appData.put(document(n % 8, JSON.stringify(text)), keep),
     }),
   ),
   fc.array(number.map(uidOf)).map(
@@ -129,6 +129,7 @@ async function everything(store: Store) {
     orders: await store.orders.list({ limit: 100 }),
     events: await store.events.after(0, 1000),
     last: await store.events.last(),
+    documents: await Promise.all(Array.from({ length: 8 }, (_, n) => store.appData.get(document(n, '').hash))),
     counts: await Promise.all([0, 3, 6, 9, 12].map((now) => store.orders.count(address(1), now))),
   };
 }

@@ -7,8 +7,9 @@ export const getOrder: Route = {
   method: 'GET',
   path: '/api/v1/orders/:uid',
   async handle({ book, param, request }) {
-    const order = await book.orders.rendered.get(param('uid'));
-    if (order === undefined) throw new OrderBookError('NotFound', 'there is no order with this UID');
+    const uid = param('uid');
+    const order = await book.orders.rendered.get(uid);
+    if (order === undefined) throw new OrderBookError('NotFound', 'there is no order with this UID', { uid });
     const headers = { etag: order.etag, 'cache-control': 'no-cache' };
     if (isKnown(order.etag, request.header('if-none-match'))) return { status: 304, headers };
     return jsonText(200, order.json, headers);

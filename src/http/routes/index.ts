@@ -2,12 +2,14 @@ import type { Route } from '../route.ts';
 import { accountOrders } from './account-orders.ts';
 import { deleteOrder } from './delete-order.ts';
 import { deleteOrders } from './delete-orders.ts';
+import { getAppData } from './get-app-data.ts';
 import { getOrder } from './get-order.ts';
 import { listOrders } from './list-orders.ts';
 import { ordersByUids } from './orders-by-uids.ts';
 import { postOrder } from './post-order.ts';
 import { postQuote } from './post-quote.ts';
 import { live, ready, serverReady } from './probes.ts';
+import { putAppData, putAppDataByHash } from './put-app-data.ts';
 import { quoteStream } from './quote-stream.ts';
 import { nativePrice, tokenMetadata } from './tokens.ts';
 import { root, version } from './version.ts';
@@ -25,6 +27,9 @@ export const ORDER_BOOK_ROUTES: readonly Route[] = [
   quoteStream,
   nativePrice,
   tokenMetadata,
+  putAppData,
+  putAppDataByHash,
+  getAppData,
   version,
   ready,
   root,

@@ -1,13 +1,13 @@
 import type { OrderCreation } from '../../orders/creation.ts';
 import { json, refusal } from '../response.ts';
 import type { Route } from '../route.ts';
-import { BODY_LIMIT } from '../route.ts';
+import { documentBodyLimit } from '../route.ts';
 
 /** Submits a signed order (contract, "POST /api/v1/orders"): 201 and its UID as a JSON string. */
 export const postOrder: Route = {
   method: 'POST',
   path: '/api/v1/orders',
-  bodyLimit: BODY_LIMIT,
+  bodyLimit: documentBodyLimit,
   async handle({ book, body }) {
     const result = await book.orders.submit(body as OrderCreation); // whatever it is, `submit` reads its shape
     return result.status === 'accepted' ? json(201, result.uid) : refusal(result.error);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { OrderBookError } from '../errors.ts';
-import type { Hex } from '../protocol/hex.ts';
+import type { Hex } from './hex.ts';
 
 /** Hex text of a fixed size, read in either case, kept in lower case. */
 export function hexOf(size: number) {
@@ -32,11 +32,15 @@ export function parseShape<T>(
 ): T | OrderBookError {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  if (issue === undefined) return new OrderBookError(code);
-  const path = issue.path.map(String).join('.');
-  const subject = path === '' ? 'the body' : path;
-  return new OrderBookError(code, `${subject} ${reasonOf(issue, value)}`, { path });
+  const { path, reason } = firstMisfit(result.error, value);
+  return new OrderBookError(code, `${path === '' ? 'the body' : path} ${reason}`, { path });
+}
+
+/** The first field that does not fit, and why. The path of the whole value is empty. */
+export function firstMisfit(error: z.ZodError, value: unknown): { readonly path: string; readonly reason: string } {
+  const [issue] = error.issues;
+  if (issue === undefined) return { path: '', reason: 'does not fit' };
+  return { path: issue.path.map(String).join('.'), reason: reasonOf(issue, value) };
 }
 
 function reasonOf(issue: z.core.$ZodIssue, value: unknown): string {

@@ -1,0 +1,212 @@
+import type { RecoveryChoice } from './crypto/recovery.ts';
+import { refuseUnknownOptions } from './options.ts';
+import type { HostRules } from './orders/admission.ts';
+import type { ContractSignatures } from './orders/checks.ts';
+import type { Limits, OwnerLimits, OwnerLimitsTable, TokenPolicy } from './orders/limits.ts';
+import { DEFAULT_LIMITS } from './orders/limits.ts';
+import type { Chain } from './ports/chain.ts';
+import type { Clock } from './ports/clock.ts';
+import { systemClock } from './ports/clock.ts';
+import type { Store } from './ports/store.ts';
+import { chainById, deployment, HOOKS_TRAMPOLINE } from './protocol/chains.ts';
+import type { Address } from './protocol/hex.ts';
+import { parseHex } from './protocol/hex.ts';
+import type { QuoteOptions } from './quotes/quotes.ts';
+
+export interface OrderBookOptions extends HostRules {
+  /** The chain whose orders this book holds. */
+  readonly chainId: number;
+  /** Where orders are kept. One store serves one book. */
+  readonly store: Store;
+  /** The contract that orders are signed for. Default: the production one, the same on every known chain. */
+  readonly settlementContract?: string;
+  /**
+   * The contract that owners allow to move their sell tokens. Default: the one that belongs to the settlement contract;
+   * needed with a chain when that is not a known one.
+   */
+  readonly vaultRelayer?: string;
+  /** The contract that hooks run through. Default: the one that is the same on every known chain. */
+  readonly hooksTrampoline?: string;
+  /** The token that stands for native currency when it is sold. Default: the known one of the chain. */
+  readonly wrappedNative?: string;
+  /** Tokens that orders may neither sell nor buy. Default: none. */
+  readonly deniedTokens?: readonly string[];
+  /** What a book lets in; each limit has its default. */
+  readonly limits?: Partial<Limits>;
+  /** Limits of single owners, by address, instead of those for everybody. `null` lifts a limit. */
+  readonly ownerLimits?: Readonly<Record<string, OwnerLimitsOption>>;
+  /** Who is asked for balances, allowances and contract signatures. Default: nobody, and nothing of it is checked. */
+  readonly chain?: Chain;
+  /** Milliseconds that the chain, or a function of the host, has to answer a question. Default 5000. */
+  readonly checkDeadline?: number;
+  /**
+   * What happens to contract signatures (EIP-1271) where no chain can check them: refused with
+   * `UnsupportedSigningScheme`, or let in unverified. Default: refused.
+   */
+  readonly eip1271?: 'refuse' | 'accept-unverified';
+  /**
+   * Whether an order may give the hash of a known app-data document instead of the document. The contract is going to
+   * drop that form. Default: accepted.
+   */
+  readonly appDataHash?: 'accept' | 'refuse';
+  /** Where quotes come from. Default: nowhere, every quote is refused with `NoLiquidity`. */
+  readonly quotes?: QuoteOptions;
+  /** Where public keys are recovered. Default: natively where the package secp256k1 is installed, else in WebAssembly. */
+  readonly recovery?: RecoveryChoice;
+  /** Where time comes from. Default: the machine's clock. */
+  readonly clock?: Clock;
+}
+
+/** How many live orders one owner may have; `null` for any number, absent for what everybody may. */
+export type OwnerLimitsOption = { readonly [K in keyof OwnerLimits]?: number | null };
+
+const OPTIONS = [
+  'chainId',
+  'store',
+  'settlementContract',
+  'vaultRelayer',
+  'hooksTrampoline',
+  'wrappedNative',
+  'deniedTokens',
+  'limits',
+  'ownerLimits',
+  'chain',
+  'checkDeadline',
+  'eip1271',
+  'appDataHash',
+  'isDenied',
+  'isActivelyBidOn',
+  'quotes',
+  'recovery',
+  'clock',
+] as const satisfies readonly (keyof OrderBookOptions)[];
+
+/** The options of a book, read: defaults filled in, addresses in lower case. */
+export interface Configuration {
+  readonly chainId: number;
+  readonly store: Store;
+  readonly settlementContract: Address;
+  readonly vaultRelayer: Address;
+  readonly hooksTrampoline: Address;
+  readonly tokens: TokenPolicy;
+  readonly limits: Limits;
+  readonly ownerLimits: OwnerLimitsTable;
+  readonly chain: Chain | undefined;
+  readonly checkDeadline: number;
+  readonly eip1271: ContractSignatures;
+  readonly appDataHashForm: boolean;
+  readonly host: HostRules;
+  readonly quotes: QuoteOptions | undefined;
+  readonly recovery: { readonly backend?: RecoveryChoice };
+  readonly clock: Clock;
+}
+
+/**
+ * Reads the options once, so that a mistake is a `TypeError` at creation and not a surprise later.
+ *
+ * @throws TypeError naming the option that is unknown or malformed.
+ */
+export function configure(options: OrderBookOptions): Configuration {
+  refuseUnknownOptions('createOrderBook', options, OPTIONS);
+  const { chainId, store, chain, quotes, recovery, checkDeadline = 5000 } = options;
+  if (!Number.isSafeInteger(chainId) || chainId <= 0) throw invalid('chainId must be an integer');
+  if (store === undefined) throw invalid('a store is required, such as memoryStore()');
+  if (!Number.isSafeInteger(checkDeadline) || checkDeadline < 1) throw invalid('checkDeadline must be milliseconds');
+  const eip1271 = oneOf('eip1271', ['refuse', 'accept-unverified'], options.eip1271);
+  return {
+    ...{ chainId, store, chain, quotes, checkDeadline },
+    ...contracts(options),
+    tokens: tokenPolicy(options),
+    limits: limitsOf(options.limits ?? {}),
+    ownerLimits: ownerLimitsOf(options.ownerLimits ?? {}),
+    eip1271: chain?.isValidSignature !== undefined ? 'verified' : eip1271 === 'refuse' ? 'refused' : 'unverified',
+    appDataHashForm: oneOf('appDataHash', ['accept', 'refuse'], options.appDataHash) === 'accept',
+    host: hostRules(options),
+    recovery: recovery === undefined ? {} : { backend: recovery },
+    clock: options.clock ?? systemClock,
+  };
+}
+
+function contracts(options: OrderBookOptions) {
+  const known = chainById(options.chainId);
+  const deployments = [deployment('production', known), deployment('staging', known)];
+  const production = deployment('production', known);
+  const settlementContract = address(options.settlementContract ?? production.settlement, 'settlementContract');
+  const ours = deployments.find(({ settlement }) => settlement === settlementContract);
+  const vaultRelayer = options.vaultRelayer ?? ours?.vaultRelayer;
+  if (vaultRelayer === undefined && options.chain !== undefined) {
+    throw invalid(`vaultRelayer is required, the one of ${settlementContract} is not known`);
+  }
+  return {
+    settlementContract,
+    vaultRelayer: address(vaultRelayer ?? production.vaultRelayer, 'vaultRelayer'),
+    hooksTrampoline: address(options.hooksTrampoline ?? HOOKS_TRAMPOLINE, 'hooksTrampoline'),
+  };
+}
+
+function tokenPolicy({ chainId, wrappedNative, deniedTokens = [] }: OrderBookOptions): TokenPolicy {
+  return {
+    wrappedNative:
+      wrappedNative === undefined ? chainById(chainId)?.wrappedNative : address(wrappedNative, 'wrappedNative'),
+    deniedTokens: new Set(deniedTokens.map((token) => address(token, 'deniedTokens'))),
+  };
+}
+
+function hostRules({ isDenied, isActivelyBidOn }: OrderBookOptions): HostRules {
+  for (const [name, rule] of Object.entries({ isDenied, isActivelyBidOn })) {
+    if (rule !== undefined && typeof rule !== 'function') throw invalid(`${name} must be a function`);
+  }
+  return {
+    ...(isDenied === undefined ? {} : { isDenied }),
+    ...(isActivelyBidOn === undefined ? {} : { isActivelyBidOn }),
+  };
+}
+
+function limitsOf(limits: Partial<Limits>): Limits {
+  refuseUnknownOptions('createOrderBook, limits', limits, Object.keys(DEFAULT_LIMITS));
+  for (const [name, limit] of Object.entries(limits)) {
+    const least = name === 'maxUnreferencedDocuments' ? 1 : 0;
+    if (limit !== undefined) requireWhole(limit, `limits.${name}`, least);
+  }
+  return { ...DEFAULT_LIMITS, ...defined(limits) };
+}
+
+function ownerLimitsOf(table: Readonly<Record<string, OwnerLimitsOption>>): OwnerLimitsTable {
+  const entries = Object.entries(table).map(([owner, option]): [Address, Partial<OwnerLimits>] => {
+    refuseUnknownOptions('createOrderBook, ownerLimits', option, ['maxOpenOrders', 'maxPendingOrders']);
+    const limits = Object.entries(defined(option)).map(([name, limit]) => {
+      if (limit === null) return [name, undefined];
+      requireWhole(limit, `ownerLimits.${name}`, 0);
+      return [name, limit];
+    });
+    return [address(owner, 'ownerLimits'), Object.fromEntries(limits)];
+  });
+  return new Map(entries);
+}
+
+/** Without the members that are there but undefined, which would hide a default. */
+function defined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T; // fewer of its own
+}
+
+function requireWhole(value: unknown, name: string, least: number): void {
+  if (!Number.isSafeInteger(value) || Number(value) < least) {
+    throw invalid(`${name} must be a whole number from ${least} up, not ${String(value)}`);
+  }
+}
+
+function oneOf<T extends string>(name: string, allowed: readonly [T, ...T[]], value: T | undefined): T {
+  const chosen = value ?? allowed[0];
+  if (allowed.includes(chosen)) return chosen;
+  throw invalid(`${name} must be one of ${allowed.join(', ')}, not ${String(value)}`);
+}
+
+function address(text: string, option: string): Address {
+  const parsed = parseHex(text, 20);
+  if (parsed === undefined) throw invalid(`${option} must be 0x and 40 hex digits, not "${text}"`);
+  return parsed;
+}
+
+function invalid(reason: string): TypeError {
+  return new TypeError(`createOrderBook: ${reason}`);
+}

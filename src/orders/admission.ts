@@ -1,0 +1,62 @@
+import type { DocumentPolicy } from '../app-data/documents.ts';
+import type { OrderBookError } from '../errors.ts';
+import type { Chain } from '../ports/chain.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Store } from '../ports/store.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
+import type { Candidate } from './candidate.ts';
+import type { ContractSignatures } from './checks.ts';
+import type { Limits, OwnerLimitsTable, TokenPolicy } from './limits.ts';
+import type { AuthenticationContext } from './owner.ts';
+import type { Remote } from './remote.ts';
+
+/** What the host decides about an order, besides its options. */
+export interface HostRules {
+  /**
+   * Whether nothing is to be traded for this address, asked for the owner and the receiver of each order. An order that
+   * names one that is denied is refused with `Forbidden`. When it throws, rejects or answers anything but a boolean,
+   * nobody gets in: the order is refused with `InternalServerError`, retryable.
+   */
+  readonly isDenied?: (address: Address, call: HostCall) => boolean | Promise<boolean>;
+  /**
+   * Whether an order may be settling right now, so that another one must not take its place: then the other one is
+   * refused with `OldOrderActivelyBidOn`. Faults as with `isDenied`.
+   */
+  readonly isActivelyBidOn?: (uid: Hex, call: HostCall) => boolean | Promise<boolean>;
+}
+
+/** Travels with each question to the host. */
+export interface HostCall {
+  /** Aborted when the answer is not waited for any more. */
+  readonly signal: AbortSignal;
+}
+
+/** What admission works with. */
+export interface AdmissionContext extends AuthenticationContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly ownerLimits: OwnerLimitsTable;
+  readonly tokens: TokenPolicy;
+  readonly documents: DocumentPolicy;
+  readonly eip1271: ContractSignatures;
+  readonly host: HostRules;
+  /** Whether quotes are given out here, so that an order which names none may still have one. */
+  readonly quoting: boolean;
+  readonly chain: Chain | undefined;
+  /** Whom owners allow to move their sell tokens. */
+  readonly vaultRelayer: Address;
+  readonly remote: Remote;
+  /** Told what a refusal does not tell: why the chain or the host could not answer. */
+  readonly onFault: (fault: unknown) => void;
+}
+
+/** Orders that are admitted together, by UID. */
+export type Batch = ReadonlySet<Hex>;
+
+/** A rule that takes asking: the store, the host or the chain. */
+export type RemoteCheck = (
+  candidate: Candidate,
+  context: AdmissionContext,
+  batch: Batch,
+) => Promise<OrderBookError | undefined>;

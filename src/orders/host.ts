@@ -1,0 +1,37 @@
+import { OrderBookError } from '../errors.ts';
+import type { Address } from '../protocol/hex.ts';
+import { ZERO_ADDRESS } from '../protocol/hex.ts';
+import type { AdmissionContext, HostCall, RemoteCheck } from './admission.ts';
+
+/** Neither the owner nor the receiver is denied by the host. A null or zero receiver is the owner. */
+export const nobodyIsDenied: RemoteCheck = async ({ owner, data }, context) => {
+  const { isDenied } = context.host;
+  if (isDenied === undefined) return undefined;
+  const { receiver } = data;
+  const parties = [{ field: 'owner', address: owner }];
+  if (receiver !== null && receiver !== ZERO_ADDRESS && receiver !== owner) {
+    parties.push({ field: 'receiver', address: receiver });
+  }
+  const answers = await Promise.all(
+    parties.map(({ address }) => askHost(owner, (call) => isDenied(address, call), context)),
+  );
+  const denied = parties.find((_, i) => answers[i] === true);
+  if (denied !== undefined) return new OrderBookError('Forbidden', `the ${denied.field} is deny-listed`, denied);
+  return answers.find((answer) => answer instanceof OrderBookError);
+};
+
+/** Asks a function of the host. What it fails with is told as a fault, and refuses the order. */
+export async function askHost(
+  owner: Address,
+  question: (call: HostCall) => boolean | Promise<boolean>,
+  { remote, onFault }: AdmissionContext,
+): Promise<boolean | OrderBookError> {
+  try {
+    const answer: unknown = await remote.ask(owner, (signal) => question({ signal }));
+    if (typeof answer === 'boolean') return answer;
+    throw new TypeError(`the host answered ${typeof answer} where it must answer true or false`);
+  } catch (fault) {
+    onFault(fault);
+    return new OrderBookError('InternalServerError', '');
+  }
+}

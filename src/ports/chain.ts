@@ -1,0 +1,80 @@
+import type { Address, Hex } from '../protocol/hex.ts';
+import type { Flashloan } from '../protocol/metadata.ts';
+import type { InteractionData } from '../protocol/trampoline.ts';
+
+/**
+ * What a book asks the chain before it lets an order in. Every question is optional: one that is not there is not
+ * asked, and what it would have refused gets in.
+ *
+ * An answer MUST be of the newest block that the implementation knows, and of one block. A question that could not be
+ * answered MUST reject; it MUST NOT be answered by a guess. The book gives each question a deadline, at which `signal`
+ * is aborted and the order is refused with `ChainUnavailable`: an implementation SHOULD stop its work then, and what it
+ * answers later is dropped. An implementation MUST NOT throw for an order that is odd, only for a chain that is out of
+ * reach.
+ */
+export interface Chain {
+  /** What an owner has of a token, and how much of it a spender may move. */
+  balanceAndAllowance?(query: FundsQuery, call: ChainCall): Promise<Funds>;
+
+  /**
+   * Whether a contract calls a signature its own (EIP-1271). The call MUST be given a bounded amount of gas, and no more
+   * than 32 bytes of its answer MUST be read. A contract that is not there, reverts, runs out of gas or answers anything
+   * but the magic value is an answer: `valid: false`. Where the order has pre-hooks, they run first.
+   */
+  isValidSignature?(query: ContractSignatureQuery, call: ChainCall): Promise<ContractSignatureAnswer>;
+
+  /**
+   * Runs an order's pre-hooks, then tries to move the sell token as a settlement would, and says what the owner had and
+   * had allowed after the hooks. Nothing is sent.
+   */
+  simulate?(query: SimulationQuery, call: ChainCall): Promise<Simulation>;
+}
+
+/** Travels with each question. */
+export interface ChainCall {
+  /** Aborted at the deadline, or when the answer is not wanted any more. */
+  readonly signal: AbortSignal;
+}
+
+export interface FundsQuery {
+  readonly owner: Address;
+  readonly token: Address;
+  /** The vault relayer of the deployment. */
+  readonly spender: Address;
+}
+
+/** Atoms of the token. */
+export interface Funds {
+  readonly balance: bigint;
+  readonly allowance: bigint;
+}
+
+export interface ContractSignatureQuery {
+  /** The contract that is asked. */
+  readonly owner: Address;
+  /** The order's digest, 32 bytes. */
+  readonly digest: Hex;
+  readonly signature: Hex;
+  /** Calls that run before, as the settlement contract would make them. */
+  readonly pre: readonly InteractionData[];
+  readonly flashloan: Flashloan | undefined;
+}
+
+export type ContractSignatureAnswer =
+  | { readonly valid: true }
+  /** `reason` is for people: "no contract at this address", "reverted", "answered 0xffffffff". */
+  | { readonly valid: false; readonly reason?: string };
+
+export interface SimulationQuery extends FundsQuery {
+  /** Atoms that are to be moved. */
+  readonly amount: bigint;
+  readonly pre: readonly InteractionData[];
+  /** Lent before the hooks run, as far as the implementation can play that. */
+  readonly flashloan: Flashloan | undefined;
+}
+
+/** What was found after the pre-hooks. */
+export interface Simulation extends Funds {
+  /** `undefined` when the transfer went through, else what it reverted with. */
+  readonly transferRevert: Hex | undefined;
+}

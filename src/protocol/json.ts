@@ -1,0 +1,26 @@
+/** How deep JSON from outside may be nested (decision 1.10). */
+export const MAX_JSON_DEPTH = 64;
+
+/** How deep brackets are nested in JSON text, those inside strings aside. */
+export function jsonDepth(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === BACKSLASH) i++;
+      else if (code === QUOTE) inString = false;
+    } else if (code === QUOTE) inString = true;
+    else if (code === BRACE_OPEN || code === BRACKET_OPEN) deepest = Math.max(deepest, ++depth);
+    else if (code === BRACE_CLOSE || code === BRACKET_CLOSE) depth--;
+  }
+  return deepest;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const BRACKET_OPEN = 0x5b;
+const BRACKET_CLOSE = 0x5d;
+const BRACE_OPEN = 0x7b;
+const BRACE_CLOSE = 0x7d;

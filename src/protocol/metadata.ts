@@ -1,0 +1,175 @@
+import { z } from 'zod';
+import type { Address, Hex } from './hex.ts';
+import { MAX_UINT32 } from './order.ts';
+import { firstMisfit, hex, hexOf } from './shape.ts';
+import { UID_SIZE } from './uid.ts';
+import { parseUint256 } from './uint256.ts';
+
+/** A call that a user attaches to an order. */
+export interface Hook {
+  readonly target: Address;
+  readonly callData: Hex;
+  /** Units of gas, below 2^64. */
+  readonly gasLimit: bigint;
+}
+
+/** The calls before and after an order's trade, in their order. */
+export interface Hooks {
+  readonly pre: readonly Hook[];
+  readonly post: readonly Hook[];
+}
+
+/** What a partner takes, in basis points: of the volume, or of a gain up to a share of the volume. */
+export type FeePolicy =
+  | { readonly kind: 'volume'; readonly bps: number }
+  | { readonly kind: 'surplus' | 'priceImprovement'; readonly bps: number; readonly maxVolumeBps: number };
+
+export type PartnerFee = FeePolicy & { readonly recipient: Address };
+
+/** A loan that is taken before the trade and paid back after it. */
+export interface Flashloan {
+  readonly liquidityProvider: Address;
+  readonly protocolAdapter: Address;
+  readonly receiver: Address;
+  readonly token: Address;
+  /** Atoms of the token. */
+  readonly amount: bigint;
+}
+
+/** A contract that wraps the settlement of an order. */
+export interface Wrapper {
+  readonly address: Address;
+  readonly data: Hex;
+  readonly isOmittable: boolean;
+}
+
+/** The keys of an app-data document that the protocol gives a meaning to. */
+export interface Metadata {
+  readonly hooks: Hooks;
+  /** Who signs, for schemes whose signature does not tell. */
+  readonly signer: Address | undefined;
+  /** The UID of the order that this one takes the place of. */
+  readonly replacedOrder: Hex | undefined;
+  readonly partnerFees: readonly PartnerFee[];
+  readonly flashloan: Flashloan | undefined;
+  readonly wrappers: readonly Wrapper[];
+  /** Seconds since 1970 before which the order is not to be settled. */
+  readonly validFrom: number | undefined;
+}
+
+/** What a document without any of the keys says. */
+export const NO_METADATA: Metadata = {
+  hooks: { pre: [], post: [] },
+  signer: undefined,
+  replacedOrder: undefined,
+  partnerFees: [],
+  flashloan: undefined,
+  wrappers: [],
+  validFrom: undefined,
+};
+
+const address = /* @__PURE__ */ hexOf(20);
+
+/** Decimal digits up to a bound; a number would have lost digits before it came here. */
+function decimal(bound: bigint, what: string) {
+  return z.string().transform((text, context) => {
+    const value = parseUint256(text);
+    if (typeof value === 'bigint' && value < bound) return value;
+    context.addIssue({ code: 'custom', message: `must be decimal digits of ${what}` });
+    return z.NEVER;
+  });
+}
+
+const basisPoints = /* @__PURE__ */ z
+  .number()
+  .refine((value) => Number.isSafeInteger(value) && value >= 0, { error: 'must be a whole number of basis points' });
+
+const hook = /* @__PURE__ */ z.object({ target: address, callData: hex(), gasLimit: decimal(1n << 64n, 'a uint64') });
+
+/** Each combination of keys that makes a fee, with what it means (production reference, app-data document). */
+const FEE_FORMS: Readonly<Record<string, (fee: FeeShape) => FeePolicy>> = {
+  bps: ({ bps }) => ({ kind: 'volume', bps }),
+  volumeBps: ({ volumeBps }) => ({ kind: 'volume', bps: volumeBps }),
+  'surplusBps,maxVolumeBps': ({ surplusBps, maxVolumeBps }) => ({ kind: 'surplus', bps: surplusBps, maxVolumeBps }),
+  'priceImprovementBps,maxVolumeBps': ({ priceImprovementBps, maxVolumeBps }) => ({
+    ...{ kind: 'priceImprovement', bps: priceImprovementBps, maxVolumeBps },
+  }),
+};
+
+const FEE_KEYS = ['bps', 'volumeBps', 'surplusBps', 'priceImprovementBps', 'maxVolumeBps'] as const;
+type FeeShape = Readonly<Record<(typeof FEE_KEYS)[number], number>>;
+
+const partnerFee = /* @__PURE__ */ z
+  .object({
+    recipient: address,
+    bps: basisPoints.optional(),
+    volumeBps: basisPoints.optional(),
+    surplusBps: basisPoints.optional(),
+    priceImprovementBps: basisPoints.optional(),
+    maxVolumeBps: basisPoints.optional(),
+  })
+  .transform(({ recipient, ...fee }, context): PartnerFee => {
+    const read = FEE_FORMS[FEE_KEYS.filter((key) => fee[key] !== undefined).join()];
+    if (read !== undefined) return { recipient, ...read(fee as FeeShape) }; // the form's keys are there
+    context.addIssue({
+      code: 'custom',
+      message: 'must have volumeBps, or maxVolumeBps with either surplusBps or priceImprovementBps',
+    });
+    return z.NEVER;
+  });
+
+const metadata = /* @__PURE__ */ z.object({
+  hooks: z.object({ pre: z.array(hook).default([]), post: z.array(hook).default([]) }).optional(),
+  signer: address.nullish(),
+  replacedOrder: z.object({ uid: hexOf(UID_SIZE) }).nullish(),
+  partnerFee: z.array(partnerFee).optional(),
+  flashloan: z
+    .object({
+      ...{ liquidityProvider: address, protocolAdapter: address, receiver: address, token: address },
+      amount: decimal(1n << 256n, 'a uint256'),
+    })
+    .nullish(),
+  wrappers: z
+    .array(z.object({ address, data: hex().default('0x'), isOmittable: z.boolean().default(false) }))
+    .optional(),
+  validFrom: z
+    .number()
+    .refine((value) => Number.isInteger(value) && value >= 0 && value <= MAX_UINT32, {
+      error: 'must be whole seconds since 1970, as a uint32',
+    })
+    .nullish(),
+});
+
+/**
+ * Reads the protocol's keys; others pass unread. A key of the wrong type spoils the whole document, also one that does
+ * not matter to its order.
+ *
+ * @param name what the object is called in its document.
+ * @returns the keys, or which of them is wrong, and why.
+ */
+export function parseMetadata(given: unknown, name: string): Metadata | string {
+  const value = withFeesAsList(given);
+  const result = metadata.safeParse(value);
+  if (!result.success) {
+    const { path, reason } = firstMisfit(result.error, value);
+    return `${path === '' ? name : `${name}.${path}`} ${reason}`;
+  }
+  const { hooks, signer, replacedOrder, partnerFee: partnerFees, flashloan, wrappers, validFrom } = result.data;
+  return {
+    hooks: hooks ?? NO_METADATA.hooks,
+    signer: signer ?? undefined,
+    replacedOrder: replacedOrder?.uid,
+    partnerFees: partnerFees ?? [],
+    flashloan: flashloan ?? undefined,
+    wrappers: wrappers ?? [],
+    validFrom: validFrom ?? undefined,
+  };
+}
+
+/** One fee may stand without a list around it. */
+function withFeesAsList(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('partnerFee' in value)) return value;
+  const { partnerFee: fee } = value;
+  if (typeof fee !== 'object' || fee === null || Array.isArray(fee)) return value;
+  return { ...value, partnerFee: [fee] };
+}

@@ -1,0 +1,63 @@
+import { HOOKS_TRAMPOLINE } from './chains.ts';
+import type { Address, Hex } from './hex.ts';
+import { hexSize } from './hex.ts';
+import type { Hook, Hooks } from './metadata.ts';
+
+/** A call that runs before or after an order's trade. */
+export interface InteractionData {
+  readonly target: Address;
+  /** Wei, decimal. */
+  readonly value: string;
+  readonly callData: Hex;
+}
+
+/** The calls of an order, as the wire shows them. */
+export interface Interactions {
+  readonly pre: readonly InteractionData[];
+  readonly post: readonly InteractionData[];
+}
+
+const NONE: Interactions = { pre: [], post: [] };
+
+/**
+ * Turns hooks into interactions: at most one before and one after the trade, each a call of the hooks trampoline, which
+ * runs the hooks in their order, keeps their gas limits and survives their failures (decision 2.18).
+ */
+export function interactionsOf({ pre, post }: Hooks, trampoline: Address = HOOKS_TRAMPOLINE): Interactions {
+  if (pre.length === 0 && post.length === 0) return NONE;
+  return { pre: throughTrampoline(pre, trampoline), post: throughTrampoline(post, trampoline) };
+}
+
+function throughTrampoline(hooks: readonly Hook[], target: Address): readonly InteractionData[] {
+  return hooks.length === 0 ? [] : [{ target, value: '0', callData: encodeExecute(hooks) }];
+}
+
+/** How much gas hooks may use at most, before and after the trade together. */
+export function hooksGas({ pre, post }: Hooks): bigint {
+  return [...pre, ...post].reduce((sum, { gasLimit }) => sum + gasLimit, 0n);
+}
+
+/** The selector of `execute((address,bytes,uint256)[])` (HooksTrampoline.sol). */
+const EXECUTE = '760f2a0b';
+
+/** `execute(hooks)` as the ABI encodes it: a dynamic array of tuples, each of them dynamic for its `bytes`. */
+function encodeExecute(hooks: readonly Hook[]): Hex {
+  const tuples = hooks.map(encodeHook);
+  let offset = 32 * tuples.length;
+  const offsets = tuples.map((tuple) => {
+    const at = word(offset);
+    offset += tuple.length / 2;
+    return at;
+  });
+  return `0x${EXECUTE}${word(32)}${word(tuples.length)}${offsets.join('')}${tuples.join('')}`;
+}
+
+function encodeHook({ target, callData, gasLimit }: Hook): string {
+  const size = hexSize(callData);
+  const padding = '00'.repeat((32 - (size % 32)) % 32);
+  return `${target.slice(2).padStart(64, '0')}${word(96)}${word(gasLimit)}${word(size)}${callData.slice(2)}${padding}`;
+}
+
+function word(value: number | bigint): string {
+  return value.toString(16).padStart(64, '0');
+}
