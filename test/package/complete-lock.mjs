@@ -1,0 +1,35 @@
+// Run after `npm install` has changed package-lock.json: `node test/package/complete-lock.mjs`.
+//
+// npm leaves builds for other platforms out of the lock file when the registry at hand does not serve them, and `npm ci`
+// then refuses the file. This writes them down by what their names tell; an entry without a digest is fetched only where
+// its platform matches.
+import { readFileSync, writeFileSync } from 'node:fs';
+
+const file = new URL('../../package-lock.json', import.meta.url);
+const lock = JSON.parse(readFileSync(file, 'utf8'));
+const { packages } = lock;
+const PLATFORM =
+  /(android|darwin|freebsd|netbsd|openbsd|sunos|aix|openharmony|win32|windows|linux|wasm32|wasi)-([a-z0-9]+)(?:-([a-z0-9]+))?$/;
+
+let added = 0;
+for (const [path, entry] of Object.entries(packages)) {
+  for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
+    if (packages[`node_modules/${name}`] || packages[`${path}/node_modules/${name}`]) continue;
+    const [, os, cpu, abi] = PLATFORM.exec(name) ?? [];
+    if (os === undefined) throw new Error(`${name}, of ${path}: its name tells no platform`);
+    packages[`node_modules/${name}`] = {
+      version,
+      cpu: [cpu],
+      ...(entry.dev && { dev: true }),
+      ...(abi === 'musl' && { libc: ['musl'] }),
+      optional: true,
+      os: [os],
+    };
+    added++;
+  }
+}
+
+const [root, ...rest] = Object.entries(packages);
+lock.packages = Object.fromEntries([root, ...rest.sort(([a], [b]) => a.localeCompare(b, 'en'))]);
+writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
+console.log(`${added} entries added`);
