@@ -9,10 +9,12 @@ import type { AdmissionContext } from './orders/admission.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
 import { cancel } from './orders/cancel.ts';
 import type { OrderCreation } from './orders/creation.ts';
+import { groupCommits } from './orders/group-commit.ts';
 import type { Limits } from './orders/limits.ts';
 import type { ListQuery, OrderPage, OrderResult } from './orders/listing.ts';
 import { parsedPage, parsedResults, parseListQuery, requireUid } from './orders/listing.ts';
 import type { ShownDomain } from './orders/owner.ts';
+import { createPacer } from './orders/pace.ts';
 import type { RenderedPage, RenderedResult } from './orders/read.ts';
 import { listOrders, readOrder, readOrders } from './orders/read.ts';
 import { createRemote } from './orders/remote.ts';
@@ -92,6 +94,9 @@ export interface OrderBook {
   off<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void;
 }
 
+/** At some 100 µs for a signature, what fits between two turns of the event loop without being felt. */
+const SUBMISSIONS_A_TURN = 16;
+
 /**
  * Creates a book. Nothing runs until `start`.
  *
@@ -109,8 +114,11 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const onFault = faultTeller(emitter);
   const reading = { store, clock, onFault };
   const documents = { maxAppDataSize: limits.maxAppDataSize, appDataHashForm: configuration.appDataHashForm };
+  const pacer = createPacer(SUBMISSIONS_A_TURN);
+  const commits = groupCommits({ store, clock, more: () => pacer.waiting > 0 });
   const admission: Omit<AdmissionContext, 'verifier'> = {
     ...configuration,
+    ...{ pace: pacer.pass, insert: commits.insert },
     ...{ domain, documents, onFault, quoting: configuration.quotes !== undefined },
     remote: createRemote(clock, configuration.checkDeadline),
   };
@@ -211,6 +219,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     await starting?.catch(() => {}); // told to whoever starts
     if (verifier === undefined) return;
     verifier = undefined;
+    await commits.drained();
     await quoting.stop();
     await feed.stop();
     await store.close();

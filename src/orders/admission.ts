@@ -2,7 +2,7 @@ import type { DocumentPolicy } from '../app-data/documents.ts';
 import type { OrderBookError } from '../errors.ts';
 import type { Chain } from '../ports/chain.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Store } from '../ports/store.ts';
+import type { OrderStore, Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { Candidate } from './candidate.ts';
 import type { ContractSignatures } from './checks.ts';
@@ -34,6 +34,10 @@ export interface HostCall {
 /** What admission works with. */
 export interface AdmissionContext extends AuthenticationContext {
   readonly store: Store;
+  /** Waits for an order's turn when many come at once. */
+  readonly pace: () => Promise<void>;
+  /** How orders are stored: as by `store.orders.insert`, together with those of other callers. */
+  readonly insert: OrderStore['insert'];
   readonly clock: Clock;
   readonly limits: Limits;
   readonly ownerLimits: OwnerLimitsTable;

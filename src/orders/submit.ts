@@ -41,7 +41,13 @@ export async function submit(
   context: AdmissionContext,
   options: SubmitOptions = {},
 ): Promise<SubmitResult[]> {
-  const claims = await Promise.all(inputs.map((input) => examine(input, context)));
+  const claims = await Promise.all(
+    inputs.map(async (input) => {
+      // A transaction of the host is not held open for the sake of others.
+      if (options.transaction === undefined) await context.pace();
+      return examine(input, context);
+    }),
+  );
   const candidates = await authenticate(claims, context);
   const verdicts = await check(candidates.filter(isCandidate), context);
   const admitted = [...verdicts].flatMap(([candidate, verdict]) => (verdict === 'admit' ? [candidate] : []));
@@ -130,7 +136,7 @@ async function insert(
   const entries = await Promise.all(
     candidates.map(async (candidate) => entryOf(candidate, await findQuote(candidate, context), context)),
   );
-  const outcomes = await context.store.orders.insert(entries, transaction === undefined ? {} : { transaction });
+  const outcomes = await context.insert(entries, transaction === undefined ? {} : { transaction });
   return new Map(
     candidates.map((candidate, i) => {
       const outcome = outcomes[i];

@@ -1,0 +1,196 @@
+import type { InsertOutcome, NewOrder, OrderInsert, Store } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { GroupCommit } from '../../../src/orders/group-commit.ts';
+import { groupCommits, LARGEST_GROUP, PATIENCE } from '../../../src/orders/group-commit.ts';
+import type { Hex } from '../../../src/protocol/hex.ts';
+import { nextTurn } from '../../../src/turn.ts';
+import type { ManualClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
+
+const TOKEN: Hex = `0x${'11'.repeat(20)}`;
+const HASH: Hex = `0x${'22'.repeat(32)}`;
+
+function entry(n: number, owner = n): OrderInsert {
+  const uid: Hex = `0x${n.toString(16).padStart(112, '0')}`;
+  const order: NewOrder = {
+    ...{ uid, owner: `0x${owner.toString(16).padStart(40, '0')}`, creationDate: 1_700_000_000_000 },
+    ...{ sellToken: TOKEN, buyToken: TOKEN, signingScheme: 'eip712', validTo: 2_000_000_000, appData: HASH },
+    ...{ state: 'open', budget: 'open', body: '{}' },
+  };
+  return { order };
+}
+
+/** A store that tells how it was called, and fails on command. */
+interface Watched {
+  readonly store: Store;
+  readonly steps: number[];
+  /** Rejects every step that has this order in it. */
+  poison?: Hex;
+  down?: Error;
+  /** Steps wait for this. */
+  gate?: Promise<void>;
+}
+
+async function watched(clock: ManualClock): Promise<Watched> {
+  const inner = memoryStore();
+  await inner.open({ domain: { chainId: 1, settlementContract: TOKEN }, clock });
+  const steps: number[] = [];
+  const told: Watched = {
+    steps,
+    store: {
+      ...inner,
+      async check() {
+        if (told.down) throw told.down;
+      },
+      orders: {
+        ...inner.orders,
+        async insert(inserts, options) {
+          steps.push(inserts.length);
+          await told.gate;
+          if (told.down) throw told.down;
+          if (inserts.some(({ order }) => order.uid === told.poison)) throw new Error('poison');
+          if (options?.transaction !== undefined) return inserts.map((): InsertOutcome => ({ status: 'inserted' }));
+          return inner.orders.insert(inserts);
+        },
+      },
+    },
+  };
+  return told;
+}
+
+let clock: ManualClock;
+let told: Watched;
+let waiting: number;
+let commits: GroupCommit;
+
+beforeEach(async () => {
+  clock = manualClock();
+  told = await watched(clock);
+  waiting = 0;
+  commits = groupCommits({ store: told.store, clock, more: () => waiting > 0 });
+});
+
+/** Waits until the store has been asked so often. */
+async function begun(steps: number): Promise<void> {
+  while (told.steps.length < steps) await nextTurn();
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
+
+describe('orders that come at the same time', () => {
+  test('are stored in one step, and each hears what became of it', async () => {
+    const inserts = [entry(1), entry(2), entry(1), { ...entry(3, 2), cap: 1 }];
+    const outcomes = await Promise.all(inserts.map((one) => commits.insert([one])));
+    expect(told.steps).toEqual([4]);
+    expect(outcomes).toEqual([
+      [{ status: 'inserted' }],
+      [{ status: 'inserted' }],
+      [{ status: 'duplicate' }],
+      [{ status: 'capped', limit: 1, count: 1 }],
+    ]);
+  });
+
+  test('keep their places when a member brings several', async () => {
+    const [a, b] = await Promise.all([commits.insert([entry(1), entry(2), entry(1)]), commits.insert([entry(2)])]);
+    expect(a.map(({ status }) => status)).toEqual(['inserted', 'inserted', 'duplicate']);
+    expect(b.map(({ status }) => status)).toEqual(['duplicate']);
+  });
+
+  test('wait for those who are about to come', async () => {
+    waiting = 1;
+    const first = commits.insert([entry(1)]);
+    for (let i = 0; i < 5; i++) await nextTurn();
+    expect(told.steps).toEqual([]);
+    const second = commits.insert([entry(2)]);
+    waiting = 0;
+    await Promise.all([first, second]);
+    expect(told.steps).toEqual([2]);
+  });
+
+  test('but not for ever', async () => {
+    waiting = 1;
+    const first = commits.insert([entry(1)]);
+    await nextTurn();
+    clock.advance(PATIENCE);
+    await first;
+    expect(told.steps).toEqual([1]);
+  });
+
+  test('go in several steps when they are many', async () => {
+    const total = 3 * LARGEST_GROUP + 7;
+    await Promise.all(numbers(total).map((n) => commits.insert([entry(n)])));
+    expect(told.steps).toEqual([LARGEST_GROUP, LARGEST_GROUP, LARGEST_GROUP, 7]);
+  });
+
+  test('go whole, even when a single member is larger than a step', async () => {
+    const many = numbers(LARGEST_GROUP + 1).map((n) => entry(n));
+    await Promise.all([commits.insert(many), commits.insert([entry(1000)])]);
+    expect(told.steps).toEqual([LARGEST_GROUP + 1, 1]);
+  });
+});
+
+describe('a step that faults', () => {
+  test('fails none but the member at fault', async () => {
+    told.poison = entry(3).order.uid;
+    const results = await Promise.allSettled(numbers(5).map((n) => commits.insert([entry(n)])));
+    expect(results.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ]);
+    expect(await told.store.orders.get(numbers(5).map((n) => entry(n).order.uid))).toHaveLength(4);
+    delete told.poison;
+    expect(await commits.insert([entry(3)])).toEqual([{ status: 'inserted' }]);
+  });
+
+  test('fails all of them when it is the store, which is not asked once for each', async () => {
+    told.down = new Error('the disk is gone');
+    const results = await Promise.allSettled(numbers(50).map((n) => commits.insert([entry(n)])));
+    for (const result of results) expect(result).toEqual({ status: 'rejected', reason: told.down });
+    expect(told.steps).toEqual([50, 1]);
+  });
+});
+
+test('what joins a transaction of the host goes its own way', async () => {
+  const joined = commits.insert([entry(1)], { transaction: {} });
+  expect(told.steps).toEqual([1]); // at once, before any turn
+  expect(await joined).toEqual([{ status: 'inserted' }]);
+});
+
+test('a step that does not come back holds up nobody for longer than their patience', async () => {
+  let open = () => {};
+  told.gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  const stuck = commits.insert([entry(1)]);
+  await begun(1);
+  delete told.gate;
+  const next = commits.insert([entry(2)]);
+  for (let i = 0; i < 5; i++) await nextTurn();
+  expect(told.steps).toEqual([1]);
+  clock.advance(PATIENCE);
+  expect(await next).toEqual([{ status: 'inserted' }]);
+  open();
+  expect(await stuck).toEqual([{ status: 'inserted' }]);
+});
+
+test('drained waits for what was handed over', async () => {
+  let open = () => {};
+  told.gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  const log: string[] = [];
+  const stored = commits.insert([entry(1)]).then(() => log.push('stored'));
+  const drained = commits.drained().then(() => log.push('drained'));
+  await begun(1);
+  clock.advance(PATIENCE);
+  for (let i = 0; i < 5; i++) await nextTurn();
+  expect(log).toEqual([]);
+  open();
+  await Promise.all([stored, drained]);
+  expect(log).toEqual(['stored', 'drained']);
+  await commits.drained(); // with nothing to wait for
+});
