@@ -5,4 +5,6 @@ export { refuseUnknownOptions, unknownName } from './options.ts';
 export type { Cancellable, OrderStatus } from './orders/status.ts';
 export { judgeCancellation, ORDER_STATUSES, orderStatus } from './orders/status.ts';
 export { assertSameDomain } from './ports/store.ts';
+export type { Chain } from './protocol/chains.ts';
+export { CHAINS } from './protocol/chains.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';

@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
-import { unknownName } from 'intentbook/adapter';
-import { CHAIN_NAMES } from './chains.ts';
+import { CHAINS, unknownName } from 'intentbook/adapter';
 import type { ServeOptions } from './index.ts';
+
+const CHAIN_NAMES = CHAINS.map(({ segment }) => segment);
 
 /** A command line that cannot be understood. The message is one line for the person who typed it. */
 export class UsageError extends Error {

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import type { OrderBook, Store } from 'intentbook';
 import { createApi, createOrderBook } from 'intentbook';
-import { refuseUnknownOptions } from 'intentbook/adapter';
-import { CHAIN_IDS, CHAIN_NAMES } from './chains.ts';
+import { CHAINS, refuseUnknownOptions } from 'intentbook/adapter';
 import { createHardenedServer } from './http.ts';
 
 /** How long requests that run may still take when a server is closed, in milliseconds. */
@@ -59,8 +58,9 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
   refuseUnknownOptions('serve', options, OPTIONS);
   const { port = 8080, host = '127.0.0.1', chain = 'sepolia', db = 'intentbook.sqlite' } = options;
   const { maxOpenOrders = 1000, maxPendingPresign = 100 } = options;
-  const chainId = CHAIN_IDS[chain];
-  if (chainId === undefined) throw new TypeError(`serve: chain must be one of ${CHAIN_NAMES.join(', ')}`);
+  const chainId = CHAINS.find(({ segment }) => segment === chain)?.chainId;
+  if (chainId === undefined)
+    throw new TypeError(`serve: chain must be one of ${CHAINS.map(({ segment }) => segment).join(', ')}`);
   const database = options.store !== undefined || db === ':memory:' ? undefined : resolve(db);
 
   const book = createOrderBook({

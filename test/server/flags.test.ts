@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { CHAIN_IDS } from '../../adapters/server/chains.ts';
 import { helpText, parseCommand, UsageError } from '../../adapters/server/flags.ts';
 import { ECHO, onSignals } from '../../adapters/server/signals.ts';
 import { CHAINS } from '../../src/protocol/chains.ts';
@@ -87,10 +86,6 @@ describe('flags', () => {
   ] as [string[], Record<string, string>, string][])('%j with %j is refused', (args, env, message) => {
     expect(() => parseCommand(args, env)).toThrow(new UsageError(message));
   });
-});
-
-test('the chains are those of the protocol', () => {
-  expect(CHAIN_IDS).toEqual(Object.fromEntries(CHAINS.map(({ segment, chainId }) => [segment, chainId])));
 });
 
 describe('signals', () => {
