@@ -3,11 +3,11 @@ import type { CancelRequest, NewOrder, OrderInsert, OrderQuery, Store } from 'in
 import { memoryStore } from 'intentbook/memory';
 import { postgresStore } from 'intentbook/postgres';
 import { sqliteStore } from 'intentbook/sqlite';
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { DOMAIN } from '../conformance/harness.ts';
 import { address, document, order } from '../conformance/orders.ts';
 import { manualClock } from '../support/clock.ts';
-import { temporarySchema } from '../support/postgres.ts';
+import { emptySchema, temporarySchema } from '../support/postgres.ts';
 import { temporaryFile } from './temporary.ts';
 
 /** Small worlds, in which random choices meet: few orders, owners, tokens and seconds. */
@@ -134,6 +134,9 @@ async function everything(store: Store) {
   };
 }
 
+const place = await temporarySchema();
+afterAll(async () => await place[Symbol.asyncDispose]());
+
 /** A store over an empty storage of its own. */
 interface Subject {
   readonly name: string;
@@ -153,11 +156,10 @@ const SUBJECTS: readonly Subject[] = [
   },
   {
     name: 'PostgreSQL',
-    runs: 30,
+    runs: 50,
     async create() {
-      const place = await temporarySchema();
       const store = postgresStore({ url: place.url, schema: place.schema, migrate: true });
-      return { store, dispose: async () => await place[Symbol.asyncDispose]() };
+      return { store, dispose: () => emptySchema(place) };
     },
   },
 ];

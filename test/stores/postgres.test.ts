@@ -1,15 +1,19 @@
-import { postgresStore } from 'intentbook/postgres';
+import { migratePostgres, postgresStore } from 'intentbook/postgres';
 import pg from 'pg';
-import { temporarySchema } from '../support/postgres.ts';
+import { afterAll } from 'vitest';
+import { emptySchema, temporarySchema } from '../support/postgres.ts';
 import { describeConformance } from './conformance.ts';
+
+const place = await temporarySchema();
+const { url, schema } = place;
+await migratePostgres({ url, schema });
+afterAll(async () => await place[Symbol.asyncDispose]());
 
 describeConformance('the PostgreSQL store keeps the contract on connections of its own', {
   traits: postgresStore({ url: 'postgres://never-opened' }).traits,
   async create() {
-    const place = await temporarySchema();
-    const { url, schema } = place;
     return {
-      connect: () => postgresStore({ url, schema, migrate: true }),
+      connect: () => postgresStore({ url, schema }),
       async transact(work) {
         const client = new pg.Client({ connectionString: url });
         await client.connect();
@@ -19,7 +23,7 @@ describeConformance('the PostgreSQL store keeps the contract on connections of i
           await client.end();
         }
       },
-      dispose: async () => await place[Symbol.asyncDispose](),
+      dispose: () => emptySchema(place),
     };
   },
 });
@@ -27,14 +31,12 @@ describeConformance('the PostgreSQL store keeps the contract on connections of i
 describeConformance('the PostgreSQL store keeps the contract on the pool of a host', {
   traits: { name: 'postgres', durable: true, writers: 'many', hostTransaction: true },
   async create() {
-    const place = await temporarySchema();
-    const { url, schema } = place;
     // What a host may have set must not reach the store's own statements.
     const options = '-c default_transaction_isolation=serializable -c search_path=nowhere';
     const pool = new pg.Pool({ connectionString: url, options, max: 12 });
     pool.on('error', () => {});
     return {
-      connect: () => postgresStore(pool, { schema, migrate: true }),
+      connect: () => postgresStore(pool, { schema }),
       async transact(work) {
         const client = await pool.connect();
         try {
@@ -45,7 +47,7 @@ describeConformance('the PostgreSQL store keeps the contract on the pool of a ho
       },
       async dispose() {
         await pool.end();
-        await place[Symbol.asyncDispose]();
+        await emptySchema(place);
       },
     };
   },

@@ -27,6 +27,17 @@ export interface TemporarySchema extends AsyncDisposable {
   query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 }
 
+/** Takes all rows out of the tables of a store, which is ten times as fast as making new ones. */
+export async function emptySchema({ schema, query }: TemporarySchema): Promise<void> {
+  const tables = ['domain', 'orders', 'owners', 'documents', 'events', 'event_queue', 'leases'];
+  const found = await query('SELECT tablename FROM pg_tables WHERE schemaname = $1', [schema]);
+  const expected = [...tables, 'event_ids', 'migrations'].sort();
+  const names = found.map(({ tablename }) => tablename).sort();
+  if (names.join() !== expected.join()) throw new Error(`a table is not known here: ${names}`);
+  const deletions = tables.map((table) => `DELETE FROM "${schema}".${table}`);
+  await query([...deletions, `UPDATE "${schema}".event_ids SET last = 0`].join('; '));
+}
+
 let made = 0;
 
 export async function temporarySchema(): Promise<TemporarySchema> {
