@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { createRequire } from 'node:module';
-import { failureText } from './failure.ts';
-import { helpText, parseCommand, UsageError } from './flags.ts';
+import { failureText, reasonOf } from './failure.ts';
+import { helpText, type MigrateOptions, parseCommand, UsageError } from './flags.ts';
 import { type RunningServer, serve } from './index.ts';
 import { onSignals } from './signals.ts';
 
@@ -12,7 +12,18 @@ async function run(): Promise<void> {
   const command = parseCommand(process.argv.slice(2), process.env);
   if (command.name === 'help') console.log(helpText().trimEnd());
   else if (command.name === 'version') console.log(version);
+  else if (command.name === 'migrate') await runMigration(command.options);
   else await runServer(command.options);
+}
+
+async function runMigration({ postgres: url, schema }: MigrateOptions): Promise<void> {
+  const { migratePostgres } = await import('intentbook/postgres');
+  const applied = await migratePostgres({ url, schema }).catch((error: unknown) => fail(1, reasonOf(error)));
+  console.log(
+    applied.length === 0
+      ? `the schema ${schema} was up to date`
+      : `the schema ${schema} was brought to version ${applied.at(-1)}`,
+  );
 }
 
 async function runServer(options: Parameters<typeof serve>[0] & { port: number; host: string }): Promise<void> {

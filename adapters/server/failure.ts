@@ -2,7 +2,7 @@ import { StoreError } from 'intentbook';
 
 /** Says in one line why a server could not start, and what to do about it where that is known. */
 export function failureText(error: unknown, { port, host }: { port: number; host: string }): string {
-  if (error instanceof StoreError) return oneLine(error.message);
+  if (error instanceof StoreError) return reasonOf(error);
   switch (codeOf(error)) {
     case 'EADDRINUSE':
       return `port ${port} of ${host} is taken; name another with --port, or --port 0 for any free one`;
@@ -13,8 +13,13 @@ export function failureText(error: unknown, { port, host }: { port: number; host
     case 'EAI_AGAIN':
       return `"${host}" is no address of this machine; name one with --host, such as 127.0.0.1`;
     default:
-      return oneLine(error instanceof Error ? error.message : String(error));
+      return reasonOf(error);
   }
+}
+
+/** What an error says, in one line. */
+export function reasonOf(error: unknown): string {
+  return oneLine(error instanceof Error ? error.message : String(error));
 }
 
 function codeOf(error: unknown): unknown {

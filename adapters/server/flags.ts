@@ -18,6 +18,8 @@ interface Flag<T> {
   /** Undefined when the text is no such value; `expected` says what would be one. */
   parse(text: string): T | undefined;
   readonly expected: string;
+  /** Whether a value must not be repeated in a message: it may hold a password. */
+  readonly secret?: boolean;
 }
 
 const PORT: Flag<number> = {
@@ -52,6 +54,31 @@ const DB: Flag<string> = {
   expected: 'a file name, or ":memory:"',
 };
 
+const url = (help: string): Flag<string | undefined> => ({
+  value: '<url>',
+  help,
+  initial: undefined,
+  parse: (text) => (/^postgres(ql)?:\/\//.test(text) ? text : undefined),
+  expected: 'a connection string: postgres://user:password@host:5432/database',
+  secret: true,
+});
+
+const SCHEMA: Flag<string> = {
+  value: '<name>',
+  help: 'schema of the tables in PostgreSQL',
+  initial: 'intentbook',
+  parse: (text) => (/^(?!pg_)[a-z_][a-z0-9_]{0,39}$/i.test(text) ? text : undefined),
+  expected: 'letters, digits and "_", at most 40, not beginning with a digit or "pg_"',
+};
+
+const SWITCH: Flag<boolean> = {
+  value: 'on|off',
+  help: 'bring the schema in PostgreSQL up to date first; --migrate alone is "on"',
+  initial: false,
+  parse: (text) => ({ on: true, off: false })[text],
+  expected: '"on" or "off"',
+};
+
 const cap = (initial: number, help: string): Flag<number | 'off'> => ({
   value: '<number>',
   help: `${help}; "off" for any number`,
@@ -65,18 +92,32 @@ const FLAGS = {
   host: HOST,
   chain: CHAIN,
   db: DB,
+  postgres: url('PostgreSQL database to keep the orders in, instead of a file'),
+  'postgres-read': url('streaming copy of that database, to read from'),
+  schema: SCHEMA,
+  migrate: SWITCH,
   'max-open-orders': cap(1000, 'live orders that one owner may have'),
   'max-pending-presign': cap(100, 'orders of one owner that wait for their signature on chain'),
 };
 
 const FLAG_NAMES = Object.keys(FLAGS);
-const COMMANDS = ['serve', 'help', 'version'] as const;
+const COMMANDS = ['serve', 'migrate', 'help', 'version'] as const;
+
+/** The flags of `migrate`; `serve` has them all. */
+const MIGRATE_FLAGS: readonly string[] = ['postgres', 'schema'];
+
+/** What there is to know of a database. */
+export interface MigrateOptions {
+  readonly postgres: string;
+  readonly schema: string;
+}
 
 /** What a command line asks for. */
 export type Command =
   | { readonly name: 'help' }
   | { readonly name: 'version' }
-  | { readonly name: 'serve'; readonly options: Required<Omit<ServeOptions, 'store'>> };
+  | { readonly name: 'migrate'; readonly options: MigrateOptions }
+  | { readonly name: 'serve'; readonly options: ServeOptions & { readonly port: number; readonly host: string } };
 
 /**
  * Reads a command line. Every flag has an environment twin, `INTENTBOOK_MAX_OPEN_ORDERS` for `--max-open-orders`; the
@@ -92,22 +133,40 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
   const command = COMMANDS.find((name) => name === word);
   if (command === undefined) throw new UsageError(unknownName('command', word, COMMANDS));
   if (surplus !== undefined) throw new UsageError(`"${surplus}" is one word too many; flags begin with two dashes`);
-  if (command !== 'serve') return { name: command };
+  if (command === 'help' || command === 'version') return { name: command };
 
   function read<T>(name: string, flag: Flag<T>): T {
     const [source, text] = given.has(name) ? [`--${name}`, given.get(name)] : [envName(name), env[envName(name)]];
     if (text === undefined || (text === '' && !given.has(name))) return flag.initial;
     const value = text === '' ? undefined : flag.parse(text);
-    if (value === undefined) throw new UsageError(`${source} must be ${flag.expected}, not "${text}"`);
+    if (value === undefined) {
+      throw new UsageError(`${source} must be ${flag.expected}${flag.secret === true ? '' : `, not "${text}"`}`);
+    }
     return value;
   }
+
+  const postgres = read('postgres', FLAGS.postgres);
+  const schema = read('schema', FLAGS.schema);
+  if (command === 'migrate') {
+    const foreign = [...given.keys()].find((name) => !MIGRATE_FLAGS.includes(name));
+    if (foreign !== undefined) throw new UsageError(`--${foreign} is no flag of "intentbook migrate"`);
+    if (postgres === undefined) throw new UsageError('say which database to migrate: --postgres <url>');
+    return { name: 'migrate', options: { postgres, schema } };
+  }
+  if (postgres !== undefined && given.has('db')) throw new UsageError('--db and --postgres: say one of them');
+  const readPostgres = read('postgres-read', FLAGS['postgres-read']);
+  const migrate = read('migrate', FLAGS.migrate);
+  const stray = ['postgres-read', 'schema', 'migrate'].find((name) => given.has(name));
+  if (postgres === undefined && stray !== undefined) throw new UsageError(`--${stray} needs --postgres <url>`);
   return {
     name: 'serve',
     options: {
       port: read('port', FLAGS.port),
       host: read('host', FLAGS.host),
       chain: read('chain', FLAGS.chain),
-      db: read('db', FLAGS.db),
+      ...(postgres === undefined
+        ? { db: read('db', FLAGS.db) }
+        : { postgres, schema, migrate, ...(readPostgres === undefined ? {} : { readPostgres }) }),
       maxOpenOrders: read('max-open-orders', FLAGS['max-open-orders']),
       maxPendingPresign: read('max-pending-presign', FLAGS['max-pending-presign']),
     },
@@ -116,7 +175,8 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
 
 /** Takes a command line apart without judging values. Of a flag given twice the last counts. */
 function split(args: readonly string[]) {
-  const texts = FLAG_NAMES.map((name) => [name, { type: 'string' }] as const);
+  // `--migrate` may stand alone, so a value of its own must be joined to it: `--migrate=off`.
+  const texts = FLAG_NAMES.map((name) => [name, { type: name === 'migrate' ? 'boolean' : 'string' }] as const);
   const asking = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } } as const;
   const options = { ...Object.fromEntries(texts), ...asking };
   const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
@@ -131,6 +191,8 @@ function split(args: readonly string[]) {
     else if (!FLAG_NAMES.includes(name) || !rawName.startsWith('--')) {
       throw new UsageError(unknownFlag(rawName));
     }
+    // The one flag that says enough by itself. A word after it is not taken for its value.
+    else if (name === 'migrate' && !inlineValue) given.set(name, 'on');
     // A flag that follows is taken for the value otherwise.
     else if (value === undefined || (!inlineValue && /^--?[a-z]/i.test(value))) {
       throw new UsageError(`--${name} needs a value: --${name} ${FLAGS[name as keyof typeof FLAGS].value}`); // a flag's name, seen above
@@ -158,12 +220,15 @@ function wholeNumber(text: string, least: number, most: number): number | undefi
 export function helpText(): string {
   const flags = Object.entries(FLAGS).map(([name, { value, help, initial }]) => {
     const left = `  --${name} ${value}`.padEnd(34);
-    return `${left}${help}\n${' '.repeat(34)}${initial} unless given here or as ${envName(name)}`;
+    const unless = initial === undefined ? 'given' : `${initial === false ? 'off' : initial} unless given`;
+    return `${left}${help}\n${' '.repeat(34)}${unless} here or as ${envName(name)}`;
   });
   return `intentbook: an order book for signed trade intents
 
 Usage
-  intentbook serve [flags]     serve one chain's order book over HTTP, kept in a database file
+  intentbook serve [flags]     serve one chain's order book over HTTP, kept in a file or in PostgreSQL
+  intentbook migrate --postgres <url> [--schema <name>]
+                               make the tables in PostgreSQL, or bring them up to date
   intentbook --help            this text
   intentbook --version         which version this is
 

@@ -16,6 +16,14 @@ export interface ServeOptions {
   readonly chain?: string;
   /** The database file, or `:memory:`. Default `intentbook.sqlite`. */
   readonly db?: string;
+  /** A connection string of a PostgreSQL database, instead of a file: `postgres://user:password@host:5432/database`. */
+  readonly postgres?: string;
+  /** A connection string of a streaming copy of that database, to read from. */
+  readonly readPostgres?: string;
+  /** The schema of the tables in PostgreSQL. Default `intentbook`. */
+  readonly schema?: string;
+  /** Whether to bring that schema up to date first. Otherwise an older one is refused. */
+  readonly migrate?: boolean;
   /** Live orders that one owner may have. Default 1000. */
   readonly maxOpenOrders?: number | 'off';
   /** Live orders of one owner that wait for their signature on chain. Default 100. */
@@ -31,7 +39,7 @@ export interface RunningServer {
   readonly book: OrderBook;
   /** The chain by its path segment. */
   readonly chain: string;
-  /** The absolute path of the database file, when there is one. */
+  /** Where the orders are kept: the absolute path of the file, or the database's address without its secrets. */
   readonly database: string | undefined;
   /** Takes no more connections, lets what runs come to its end, 10 s at most, and closes the book. */
   close(): Promise<void>;
@@ -42,6 +50,10 @@ const OPTIONS = [
   'host',
   'chain',
   'db',
+  'postgres',
+  'readPostgres',
+  'schema',
+  'migrate',
   'maxOpenOrders',
   'maxPendingPresign',
   'store',
@@ -56,16 +68,16 @@ const OPTIONS = [
  */
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
   refuseUnknownOptions('serve', options, OPTIONS);
-  const { port = 8080, host = '127.0.0.1', chain = 'sepolia', db = 'intentbook.sqlite' } = options;
+  const { port = 8080, host = '127.0.0.1', chain = 'sepolia' } = options;
   const { maxOpenOrders = 1000, maxPendingPresign = 100 } = options;
   const chainId = CHAINS.find(({ segment }) => segment === chain)?.chainId;
   if (chainId === undefined)
     throw new TypeError(`serve: chain must be one of ${CHAINS.map(({ segment }) => segment).join(', ')}`);
-  const database = options.store !== undefined || db === ':memory:' ? undefined : resolve(db);
+  const database = options.store === undefined ? placeOf(options) : undefined;
 
   const book = createOrderBook({
     chainId,
-    store: options.store ?? (await storeOf(database)),
+    store: options.store ?? (await storeOf(options)),
     limits: {
       maxOpenOrders: maxOpenOrders === 'off' ? undefined : maxOpenOrders,
       maxPendingOrders: maxPendingPresign === 'off' ? undefined : maxPendingPresign,
@@ -87,9 +99,26 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
   }
 }
 
-async function storeOf(database: string | undefined): Promise<Store> {
-  if (database === undefined) return (await import('intentbook/memory')).memoryStore();
-  return (await import('intentbook/sqlite')).sqliteStore({ path: database });
+const DB = 'intentbook.sqlite';
+
+async function storeOf({ db = DB, postgres: url, readPostgres, schema, migrate }: ServeOptions): Promise<Store> {
+  if (url !== undefined) {
+    const { postgresStore } = await import('intentbook/postgres');
+    return postgresStore({
+      url,
+      ...(readPostgres === undefined ? {} : { readUrl: readPostgres }),
+      ...(schema === undefined ? {} : { schema }),
+      ...(migrate === undefined ? {} : { migrate }),
+    });
+  }
+  if (db === ':memory:') return (await import('intentbook/memory')).memoryStore();
+  return (await import('intentbook/sqlite')).sqliteStore({ path: resolve(db) });
+}
+
+function placeOf({ db = DB, postgres, schema = 'intentbook' }: ServeOptions): string | undefined {
+  if (postgres === undefined) return db === ':memory:' ? undefined : resolve(db);
+  const { host, pathname } = new URL(postgres);
+  return `PostgreSQL at ${host}${pathname}, schema ${schema}`;
 }
 
 function once(task: () => Promise<void>): () => Promise<void> {

@@ -12,6 +12,9 @@ const DEFAULTS = {
   maxPendingPresign: 100,
 };
 
+const { db: _, ...ELSEWHERE } = DEFAULTS;
+const URL = 'postgres://me:secret@db:5432/books';
+
 /** Each flag with its twin, a value and what it is read as. */
 const FLAGS = [
   ['--port', 'INTENTBOOK_PORT', '0', { port: 0 }],
@@ -38,6 +41,39 @@ describe('flags', () => {
     expect(parseCommand(['serve', flag, text], { [variable]: 'nonsense' })).toEqual(wanted);
     expect(helpText()).toContain(flag);
     expect(helpText()).toContain(variable);
+  });
+
+  test.each([
+    [['--postgres', URL], {}, { postgres: URL, schema: 'intentbook', migrate: false }],
+    [[], { INTENTBOOK_POSTGRES: URL, INTENTBOOK_DB: 'x' }, { postgres: URL, schema: 'intentbook', migrate: false }],
+    [['--postgres', URL, '--schema', 'Book_1'], {}, { postgres: URL, schema: 'Book_1', migrate: false }],
+    [['--postgres', URL, '--migrate'], {}, { postgres: URL, schema: 'intentbook', migrate: true }],
+    [['--migrate', '--postgres', URL], {}, { postgres: URL, schema: 'intentbook', migrate: true }],
+    [['--postgres', URL], { INTENTBOOK_MIGRATE: 'on' }, { postgres: URL, schema: 'intentbook', migrate: true }],
+    [
+      ['--postgres', URL, '--migrate=off'],
+      { INTENTBOOK_MIGRATE: 'on' },
+      { postgres: URL, schema: 'intentbook', migrate: false },
+    ],
+    [
+      ['--postgres', URL, '--postgres-read', `${URL}2`],
+      {},
+      { postgres: URL, readPostgres: `${URL}2`, schema: 'intentbook', migrate: false },
+    ],
+  ] as [string[], Record<string, string>, object][])(
+    'serve %j with %j keeps its orders in PostgreSQL',
+    (args, env, read) => {
+      expect(parseCommand(['serve', ...args], env)).toEqual({ name: 'serve', options: { ...ELSEWHERE, ...read } });
+    },
+  );
+
+  test('migrate is told the database and its schema', () => {
+    const options = { postgres: URL, schema: 'intentbook' };
+    expect(parseCommand(['migrate', '--postgres', URL], {})).toEqual({ name: 'migrate', options });
+    expect(parseCommand(['migrate'], { INTENTBOOK_POSTGRES: URL, INTENTBOOK_SCHEMA: 'a' })).toEqual({
+      name: 'migrate',
+      options: { ...options, schema: 'a' },
+    });
   });
 
   test('an empty variable counts as absent', () => {
@@ -81,6 +117,22 @@ describe('flags', () => {
     [['serve', '--chain', 'sepola'], {}, `--chain must be one of ${twelve}, not "sepola"`],
     [['serve', '--chain', 'toString'], {}, `--chain must be one of ${twelve}, not "toString"`],
     [['serve', '--max-open-orders', '0'], {}, '--max-open-orders must be a whole number from 1 up, or "off", not "0"'],
+    [['migrate'], {}, 'say which database to migrate: --postgres <url>'],
+    [['migrate', '--postgres', URL, '--port', '1'], {}, '--port is no flag of "intentbook migrate"'],
+    [['serve', '--postgres', URL, '--db', 'x'], {}, '--db and --postgres: say one of them'],
+    [['serve', '--schema', 'x'], {}, '--schema needs --postgres <url>'],
+    [['serve', '--migrate'], {}, '--migrate needs --postgres <url>'],
+    // It is not repeated: there may be a password in it.
+    [
+      ['serve', '--postgres', 'mysql://me:secret@db'],
+      {},
+      '--postgres must be a connection string: postgres://user:password@host:5432/database',
+    ],
+    [
+      ['serve', '--postgres', URL, '--schema', 'a"b'],
+      {},
+      '--schema must be letters, digits and "_", at most 40, not beginning with a digit or "pg_", not "a"b"',
+    ],
     [['serve'], { INTENTBOOK_PORT: 'http' }, 'INTENTBOOK_PORT must be a whole number from 0 to 65535, not "http"'],
     [['serve'], { INTENTBOOK_CHAIN: 'goerli' }, `INTENTBOOK_CHAIN must be one of ${twelve}, not "goerli"`],
   ] as [string[], Record<string, string>, string][])('%j with %j is refused', (args, env, message) => {
