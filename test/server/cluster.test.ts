@@ -19,7 +19,7 @@ const CAP = 25;
 const CALAMITIES = LONG
   ? Array.from({ length: 40 }, (_, i) => (i % 8 === 5 ? 'restart the database' : 'kill a server'))
   : ['kill a server', 'restart the database', 'kill a server'];
-const BETWEEN = LONG ? 400 : 60;
+const BETWEEN = LONG ? 400 : 40;
 
 let database: PostgresServer;
 let servers: SpawnedServer[] = [];
@@ -150,9 +150,10 @@ test(
           await pause(200);
           await database.start();
         } else if (calamity === 'kill a server') {
-          const [victim] = servers.splice(i % servers.length, 1);
-          await victim?.end('SIGKILL');
-          servers.push(await start());
+          // It stays in the list until there is another, so that clients run into its absence.
+          const place = i % servers.length;
+          await servers[place]?.end('SIGKILL');
+          servers[place] = await start();
         }
       }
     } finally {
@@ -194,7 +195,8 @@ test(
       await client.end();
     }
     // If no request had ever been cut short, nothing would have been shown.
-    expect((witnessed.statuses.get('broken') ?? 0) + (witnessed.statuses.get(500) ?? 0)).toBeGreaterThan(0);
+    expect(witnessed.statuses.get('broken')).toBeGreaterThan(0);
+    expect(witnessed.statuses.get(500)).toBeGreaterThan(0);
     if (LONG) process.stdout.write(`${JSON.stringify([...witnessed.statuses])} ${last} events\n`);
   },
   LONG ? 900_000 : 120_000,

@@ -29,7 +29,17 @@ export interface TemporarySchema extends AsyncDisposable {
 
 /** Takes all rows out of the tables of a store, which is ten times as fast as making new ones. */
 export async function emptySchema({ schema, query }: TemporarySchema): Promise<void> {
-  const tables = ['domain', 'orders', 'owners', 'documents', 'events', 'event_queue', 'leases'];
+  const tables = [
+    'domain',
+    'orders',
+    'owners',
+    'documents',
+    'events',
+    'event_queue',
+    'leases',
+    'quotes',
+    'order_quotes',
+  ];
   const found = await query('SELECT tablename FROM pg_tables WHERE schemaname = $1', [schema]);
   const expected = [...tables, 'event_ids', 'migrations'].sort();
   const names = found.map(({ tablename }) => tablename).sort();
