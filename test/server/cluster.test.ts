@@ -116,18 +116,18 @@ async function follow(stopped: () => boolean): Promise<{ ids: number[]; last: nu
   const store = postgresStore({ url: database.url, connections: 2 });
   await store.open({ domain: DOMAIN, clock: systemClock });
   const ids: number[] = [];
-  for (let quiet = false; !quiet; ) {
-    quiet = stopped();
+  let last = 0;
+  for (let done = false; !done; ) {
+    const ending = stopped();
     try {
       const page = await store.events.after(ids.at(-1) ?? 0, 100);
       ids.push(...page.map(({ id }) => id));
-      if (page.length > 0) quiet = false;
+      last = await store.events.last();
+      done = ending && ids.at(-1) === last;
     } catch {
       await pause(20); // while the database is away
-      quiet = false;
     }
   }
-  const last = await store.events.last();
   await store.close();
   return { ids, last };
 }
@@ -138,7 +138,8 @@ test(
     const witnessed: Witnessed = { placed: [], cancelled: [], capped: [], strange: [], statuses: new Map() };
     let over = false;
     const stopped = () => over;
-    const following = follow(stopped);
+    let silent = false;
+    const following = follow(() => silent);
     const clients = Array.from({ length: CLIENTS }, (_, i) => live(i, witnessed, stopped));
 
     try {
@@ -160,6 +161,7 @@ test(
       over = true;
     }
     await Promise.all(clients);
+    silent = true;
     expect(witnessed.strange).toEqual([]);
     // All of them came back, the killed and those that only lost their database.
     for (const { url } of servers) expect((await fetch(`${url}/ready`)).status).toBe(200);
