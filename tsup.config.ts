@@ -12,6 +12,8 @@ export default defineConfig({
     fastify: 'adapters/fastify/index.ts',
     fetch: 'adapters/fetch/index.ts',
     native: 'adapters/native/index.ts',
+    workers: 'adapters/workers/index.ts',
+    'recovery-worker': 'adapters/workers/recovery-worker.ts',
     server: 'adapters/server/index.ts',
     cli: 'adapters/server/cli.ts',
     testing: 'test/conformance/index.ts',

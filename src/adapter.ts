@@ -1,5 +1,8 @@
 // What those who write a store need besides the port: the rules that every store judges alike, and their encodings.
 
+export { accelerateKeccak } from './crypto/keccak.ts';
+export { recoverPacked } from './crypto/packed.ts';
+export { chooseRecovery } from './crypto/recovery.ts';
 export { leasesInMemory } from './leases.ts';
 export { refuseUnknownOptions, unknownName } from './options.ts';
 export type { Cancellable, OrderStatus } from './orders/status.ts';

@@ -1,3 +1,4 @@
+import type { RecoveryPool } from './crypto/packed.ts';
 import type { RecoveryChoice } from './crypto/recovery.ts';
 import { refuseUnknownOptions } from './options.ts';
 import type { HostRules } from './orders/admission.ts';
@@ -53,6 +54,8 @@ export interface OrderBookOptions extends HostRules {
   readonly quotes?: QuoteOptions;
   /** Where public keys are recovered. Default: natively where the package secp256k1 is installed, else in WebAssembly. */
   readonly recovery?: RecoveryChoice;
+  /** Other threads that recover signers when many orders come at once. The host closes them. Default: none. */
+  readonly recoveryPool?: RecoveryPool;
   /** Where time comes from. Default: the machine's clock. */
   readonly clock?: Clock;
 }
@@ -78,6 +81,7 @@ const OPTIONS = [
   'isActivelyBidOn',
   'quotes',
   'recovery',
+  'recoveryPool',
   'clock',
 ] as const satisfies readonly (keyof OrderBookOptions)[];
 
@@ -97,7 +101,7 @@ export interface Configuration {
   readonly appDataHashForm: boolean;
   readonly host: HostRules;
   readonly quotes: QuoteOptions | undefined;
-  readonly recovery: { readonly backend?: RecoveryChoice };
+  readonly recovery: { readonly backend?: RecoveryChoice; readonly pool?: RecoveryPool };
   readonly clock: Clock;
 }
 
@@ -108,7 +112,7 @@ export interface Configuration {
  */
 export function configure(options: OrderBookOptions): Configuration {
   refuseUnknownOptions('createOrderBook', options, OPTIONS);
-  const { chainId, store, chain, quotes, recovery, checkDeadline = 5000 } = options;
+  const { chainId, store, chain, quotes, recovery, recoveryPool, checkDeadline = 5000 } = options;
   if (!Number.isSafeInteger(chainId) || chainId <= 0) throw invalid('chainId must be an integer');
   if (store === undefined) throw invalid('a store is required, such as memoryStore()');
   if (!Number.isSafeInteger(checkDeadline) || checkDeadline < 1) throw invalid('checkDeadline must be milliseconds');
@@ -122,7 +126,10 @@ export function configure(options: OrderBookOptions): Configuration {
     eip1271: chain?.isValidSignature !== undefined ? 'verified' : eip1271 === 'refuse' ? 'refused' : 'unverified',
     appDataHashForm: oneOf('appDataHash', ['accept', 'refuse'], options.appDataHash) === 'accept',
     host: hostRules(options),
-    recovery: recovery === undefined ? {} : { backend: recovery },
+    recovery: {
+      ...(recovery === undefined ? {} : { backend: recovery }),
+      ...(recoveryPool === undefined ? {} : { pool: recoveryPool }),
+    },
     clock: options.clock ?? systemClock,
   };
 }

@@ -1,5 +1,6 @@
 export type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
 export type { OrderBookOptions, OwnerLimitsOption } from './configuration.ts';
+export type { RecoveryPool } from './crypto/packed.ts';
 export type { RecoveryBackend, RecoveryChoice } from './crypto/recovery.ts';
 export type { Documents, OrderBook, Orders, Readiness } from './engine.ts';
 export { createOrderBook } from './engine.ts';
@@ -26,8 +27,9 @@ export type * from './ports/store.ts';
 export { StoreError } from './ports/store.ts';
 export type { Domain } from './protocol/eip712.ts';
 export type { Address, Hex } from './protocol/hex.ts';
+export type { SignedDigest } from './protocol/recover-many.ts';
 export type { InteractionData, Interactions } from './protocol/trampoline.ts';
-export type { Recovered, SignedDigest, SignedOrder, Verifier, VerifierOptions } from './protocol/verifier.ts';
+export type { Recovered, SignedOrder, Verifier, VerifierOptions } from './protocol/verifier.ts';
 export { createVerifier } from './protocol/verifier.ts';
 export type { QuoteResult } from './quotes/quote.ts';
 export type { NativePriceResult, QuoteCallOptions, QuoteOptions, Quotes } from './quotes/quotes.ts';

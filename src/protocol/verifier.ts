@@ -1,4 +1,6 @@
-import { accelerateKeccak, keccak256 } from '../crypto/keccak.ts';
+import { accelerateKeccak } from '../crypto/keccak.ts';
+import type { RecoveryPool } from '../crypto/packed.ts';
+import { addressOf } from '../crypto/packed.ts';
 import type { RecoveryBackend, RecoveryChoice } from '../crypto/recovery.ts';
 import { chooseRecovery } from '../crypto/recovery.ts';
 import { OrderBookError } from '../errors.ts';
@@ -8,6 +10,8 @@ import type { Address, Hex } from './hex.ts';
 import { bytesToHex, parseHex } from './hex.ts';
 import type { BuyTokenDestination, OrderData, OrderHasher, OrderKind, SellTokenSource } from './order.ts';
 import { BUY_TOKEN_DESTINATIONS, createOrderHasher, MAX_UINT32, ORDER_KINDS, SELL_TOKEN_SOURCES } from './order.ts';
+import type { SignedDigest } from './recover-many.ts';
+import { recoverEach } from './recover-many.ts';
 import type { EcdsaScheme, EcdsaSignature, SigningScheme } from './signature.ts';
 import { isEcdsa, parseEcdsaSignature, SIGNING_SCHEMES } from './signature.ts';
 import { parseUint256 } from './uint256.ts';
@@ -41,6 +45,8 @@ export interface VerifierOptions extends Domain {
    * installed the package secp256k1; `wasm`, the same library in WebAssembly, otherwise.
    */
   readonly backend?: RecoveryChoice;
+  /** Other threads, for `recoverMany` and `recoverDigests`. Whoever made it closes it. Default: none. */
+  readonly pool?: RecoveryPool;
 }
 
 /** Recovers the signers of orders of one domain. */
@@ -73,14 +79,6 @@ export interface Verifier {
   recoverDigests(signed: readonly SignedDigest[]): Promise<(Address | undefined)[]>;
 }
 
-/** A digest and how it was signed. */
-export interface SignedDigest {
-  /** 32 bytes. */
-  readonly digest: Uint8Array;
-  readonly scheme: EcdsaScheme;
-  readonly signature: EcdsaSignature;
-}
-
 /**
  * Makes a verifier for the orders of one settlement contract.
  *
@@ -95,10 +93,10 @@ export async function createVerifier(options: VerifierOptions): Promise<Verifier
   function recoverDigest(digest: Uint8Array, scheme: EcdsaScheme, signature: EcdsaSignature): Address | undefined {
     const message = scheme === 'ethsign' ? personalDigest(digest) : digest;
     const key = backend.recover(message, signature.rs, signature.recoveryId);
-    return key && bytesToHex(keccak256(key.subarray(1)).subarray(12));
+    return key && bytesToHex(addressOf(key));
   }
 
-  function recover(order: SignedOrder): Address {
+  function read(order: SignedOrder): SignedDigest {
     if (typeof order !== 'object' || order === null) throw new OrderBookError('InvalidSignature', 'not an order');
     const scheme = oneOf('signingScheme', SIGNING_SCHEMES, order.signingScheme);
     if (!isEcdsa(scheme)) {
@@ -107,30 +105,42 @@ export async function createVerifier(options: VerifierOptions): Promise<Verifier
     const bytes = parseHex(order.signature);
     const signature = bytes === undefined ? 'the signature is not hex text' : parseEcdsaSignature(bytes);
     if (typeof signature === 'string') throw new OrderBookError('InvalidSignature', signature);
-    const signer = recoverDigest(hasher.digest(orderData(order)), scheme, signature);
-    if (signer === undefined) throw new OrderBookError('InvalidSignature', 'no key fits this signature');
-    return signer;
+    return { digest: hasher.digest(orderData(order)), scheme, signature };
   }
 
+  function readOrRefuse(order: SignedOrder): SignedDigest | OrderBookError {
+    try {
+      return read(order);
+    } catch (error) {
+      if (error instanceof OrderBookError) return error;
+      throw error;
+    }
+  }
+
+  const means = { recoverDigest, pool: options.pool };
   return {
     backend: backend.name,
     hasher,
-    recover,
+    recover(order) {
+      const { digest, scheme, signature } = read(order);
+      const signer = recoverDigest(digest, scheme, signature);
+      if (signer === undefined) throw noKey();
+      return signer;
+    },
     recoverDigest,
     async recoverDigests(signed) {
-      return signed.map(({ digest, scheme, signature }) => recoverDigest(digest, scheme, signature));
+      const signers = await recoverEach(signed, (each) => each, means);
+      return signers as (Address | undefined)[]; // nothing that was read already has an error
     },
     async recoverMany(orders) {
-      return orders.map((order) => {
-        try {
-          return { signer: recover(order) };
-        } catch (error) {
-          if (error instanceof OrderBookError) return { error };
-          throw error;
-        }
-      });
+      const signers = await recoverEach(orders, readOrRefuse, means);
+      return signers.map((signer = noKey()) => (typeof signer === 'string' ? { signer } : { error: signer }));
     },
   };
+}
+
+function noKey(): OrderBookError {
+  return new OrderBookError('InvalidSignature', 'no key fits this signature');
 }
 
 /** Reads the signed fields of a wire order; a field that is malformed could not have been signed. */

@@ -1,0 +1,14 @@
+import { workerData } from 'node:worker_threads';
+import type { RecoveryBackend } from 'intentbook';
+import { accelerateKeccak, chooseRecovery, recoverPacked } from 'intentbook/adapter';
+
+const { backend: choice } = workerData as { readonly backend?: RecoveryBackend['name'] }; // from the pool beside
+
+const ready = Promise.all([chooseRecovery(choice), accelerateKeccak()]);
+
+/** What a thread does with a message. */
+// biome-ignore lint/style/noDefaultExport: where piscina looks for it
+export default async function recover(signatures: Uint8Array): Promise<Uint8Array> {
+  const [backend] = await ready;
+  return recoverPacked(signatures, backend);
+}
