@@ -11,3 +11,5 @@ export { assertSameDomain } from './ports/store.ts';
 export type { Chain } from './protocol/chains.ts';
 export { CHAINS } from './protocol/chains.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
+export type { AffectedOrder, FactJudgement, KnownOrder, OrderProgress, RowChange } from './settlement/judge.ts';
+export { inChainOrder, isOrderFact, judgeFacts, progressOf, versionWhenPlaced } from './settlement/judge.ts';

@@ -1,3 +1,4 @@
+import type { ChainCause } from './ports/facts.ts';
 import type { Address, Hex } from './protocol/hex.ts';
 import type { SourceObservation } from './quotes/sources.ts';
 
@@ -9,14 +10,43 @@ export interface OrderEvent {
   readonly owner: Address;
   /** Milliseconds since 1970. */
   readonly at: number;
+  /** The fact behind it, when it is the chain that says so. */
+  readonly cause?: ChainCause;
+}
+
+/** Something that the chain says about an order. */
+export interface ChainOrderEvent extends OrderEvent {
+  readonly cause: ChainCause;
+}
+
+/** A fill. */
+export interface TradeEvent extends OrderEvent {
+  readonly cause: ChainCause & Required<Pick<ChainCause, 'trade'>>;
+}
+
+/** A block was taken back. */
+export interface RevertedEvent extends OrderEvent {
+  readonly cause: ChainCause & Required<Pick<ChainCause, 'reverted'>>;
 }
 
 /** The events of a book, by name, with their listeners' arguments. */
 export interface OrderBookEvents {
-  /** An order was accepted and stored. */
+  /** An order was accepted and stored, or placed on chain. */
   orderCreated: (event: OrderEvent) => void;
-  /** An order was cancelled by its owner. */
+  /** An order was cancelled by its owner, by a signature or on chain. */
   orderCancelled: (event: OrderEvent) => void;
+  /** An order that had been sent in was placed on chain too. */
+  orderPlaced: (event: ChainOrderEvent) => void;
+  /** The owner has signed an order on chain. */
+  orderPresigned: (event: ChainOrderEvent) => void;
+  /** The owner has taken that signature back. */
+  orderUnsigned: (event: ChainOrderEvent) => void;
+  /** An order was filled, wholly (`cause.trade.completes`) or in part. */
+  orderTraded: (event: TradeEvent) => void;
+  /** What an order for native currency had set aside went back to its user. */
+  orderRefunded: (event: ChainOrderEvent) => void;
+  /** A block was taken back, and with it what `cause.reverted` names. */
+  orderReverted: (event: RevertedEvent) => void;
   /** A source of prices was asked something. */
   sourceAsked: (observation: SourceObservation) => void;
   /** Something failed that no caller waits for: a damaged row, a listener that threw, a log that could not be read. */

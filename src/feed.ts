@@ -5,6 +5,12 @@ import type { OrderEventType, Store } from './ports/store.ts';
 const EVENT_NAMES = {
   created: 'orderCreated',
   cancelled: 'orderCancelled',
+  placed: 'orderPlaced',
+  presigned: 'orderPresigned',
+  unsigned: 'orderUnsigned',
+  traded: 'orderTraded',
+  refunded: 'orderRefunded',
+  reverted: 'orderReverted',
 } as const satisfies Record<OrderEventType, keyof OrderBookEvents>;
 
 const BATCH = 500;
@@ -48,9 +54,9 @@ export function createFeed(store: Store, emitter: EventEmitter<OrderBookEvents>)
       do {
         again = false;
         const events = await store.events.after(told, BATCH);
-        for (const { id, type, uid, owner, at } of events) {
-          told = id;
-          tell(EVENT_NAMES[type], { id, uid, owner, at } as never); // every order event has this one shape
+        for (const { type, ...event } of events) {
+          told = event.id;
+          tell(EVENT_NAMES[type], event as never); // every order event has this one shape
         }
         again ||= events.length === BATCH;
       } while (again);

@@ -23,6 +23,7 @@ export type * from './ports/chain.ts';
 export type { Cancel, Clock } from './ports/clock.ts';
 export { systemClock } from './ports/clock.ts';
 export type * from './ports/estimator.ts';
+export type * from './ports/facts.ts';
 export type * from './ports/store.ts';
 export { StoreError } from './ports/store.ts';
 export type { Domain } from './protocol/eip712.ts';

@@ -4,10 +4,10 @@ import type {
   CancelRequest,
   Domain,
   InsertOutcome,
+  NewEvent,
   NewOrder,
   OrderCounts,
   OrderCursor,
-  OrderEventType,
   OrderInsert,
   OrderQuery,
   Store,
@@ -16,14 +16,26 @@ import type {
   StoredOrder,
 } from 'intentbook';
 import { StoreError } from 'intentbook';
-import { assertSameDomain, judgeCancellation, leasesInMemory, orderStatus } from 'intentbook/adapter';
+import type { OrderProgress, RowChange } from 'intentbook/adapter';
+import {
+  assertSameDomain,
+  judgeCancellation,
+  leasesInMemory,
+  orderStatus,
+  versionWhenPlaced,
+} from 'intentbook/adapter';
+import { memoryChain } from './chain.ts';
 import { memoryQuotes } from './quotes.ts';
 import { SortedList } from './sorted.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** A row: what was inserted, and what has become of it. */
-type Row = Omit<NewOrder, 'state' | 'quote'> & Mutable<Omit<StoredOrder, 'fullAppData'>>;
+type Row = Omit<NewOrder, 'state' | 'budget' | 'validTo' | 'quote'> &
+  Mutable<Omit<StoredOrder, 'fullAppData'> & OrderProgress> & {
+    cancelledOffChain: boolean;
+    readonly placedOnChain: boolean;
+  };
 
 /**
  * A store that keeps everything in memory and forgets it with the process. For tests, for trying things out, and as
@@ -58,16 +70,17 @@ export function memoryStore(): Store {
     return list.length - list.firstWhere((row) => row.validTo >= now);
   }
 
-  function record(type: OrderEventType, row: Row, at: number): void {
-    log.push({ id: log.length + 1, type, uid: row.uid, owner: row.owner, at });
+  function record(event: NewEvent): void {
+    log.push({ id: log.length + 1, ...event });
   }
 
   function cancelRow(row: Row, at: number): void {
     livingOf(row).remove(row);
     row.state = 'cancelled';
     row.invalidated = true;
+    row.cancelledOffChain = true;
     row.version++;
-    record('cancelled', row, at);
+    record({ type: 'cancelled', uid: row.uid, owner: row.owner, at });
   }
 
   function insertOne({ order, document, cap, replaces }: OrderInsert): InsertOutcome {
@@ -84,17 +97,51 @@ export function memoryStore(): Store {
       if (used >= cap) return { status: 'capped', limit: cap, count: used };
     }
 
-    const row: Row = { ...order, ...UNTOUCHED, quote: order.quote ?? null };
     if (replaced !== undefined) cancelRow(replaced, order.creationDate);
-    rows.set(row.uid, row);
-    byAge.add(row);
-    entry(byOwner, row.owner, () => new SortedList<Row>(newestFirst)).add(row);
-    livingOf(row).add(row);
+    addRow({ ...order, ...UNTOUCHED, quote: order.quote ?? null });
     if (document !== undefined && !documents.has(document.hash)) documents.set(document.hash, document.document);
-    unreferenced.delete(row.appData);
-    record('created', row, order.creationDate);
+    unreferenced.delete(order.appData);
+    record({ type: 'created', uid: order.uid, owner: order.owner, at: order.creationDate });
+    chain.fold(order.uid, order.creationDate);
     return { status: 'inserted' };
   }
+
+  function addRow(row: Row): void {
+    rows.set(row.uid, row);
+    byAge.add(row);
+    for (const account of accountsOf(row)) entry(byOwner, account, () => new SortedList<Row>(newestFirst)).add(row);
+    if (isLiving(row)) livingOf(row).add(row);
+  }
+
+  function removeRow(row: Row): void {
+    rows.delete(row.uid);
+    byAge.remove(row);
+    for (const account of accountsOf(row)) byOwner.get(account)?.remove(row);
+    livingOf(row).remove(row);
+  }
+
+  const chain = memoryChain({
+    find: (uid) => rows.get(uid),
+    record,
+    placedBy: (account) => [...(byOwner.get(account)?.from(0) ?? [])].map(({ uid }) => uid),
+    change(change: RowChange) {
+      if (change.type === 'insert') {
+        const { order, progress } = change;
+        const version = versionWhenPlaced(log.length);
+        addRow({ ...order, ...UNTOUCHED, ...progress, quote: order.quote ?? null, placedOnChain: true, version });
+        unreferenced.delete(order.appData);
+        return;
+      }
+      const row = rows.get(change.uid);
+      if (row === undefined) throw new Error('a fact changes an order that is not there');
+      // Its places in the lists depend on what changes.
+      removeRow(row);
+      if (change.type === 'delete') return;
+      Object.assign(row, change.progress);
+      row.version++;
+      addRow(row);
+    },
+  });
 
   function cancel({ uids, now, cancelledAt }: CancelRequest): CancelOutcome {
     const unique = [...new Set(uids)];
@@ -131,11 +178,11 @@ export function memoryStore(): Store {
   function stored(row: Row): StoredOrder {
     const { uid, body, version, creationDate, validTo, state, invalidated, executedSellAmount, executedBuyAmount } =
       row;
-    const { executedFeeAmount, executedFee, executedFeeToken, quote } = row;
+    const { executedFeeAmount, executedFee, executedFeeToken, placement, quote } = row;
     const fullAppData = documents.get(row.appData) ?? null;
     return {
       ...{ uid, body, version, creationDate, validTo, state, invalidated, executedSellAmount, executedBuyAmount },
-      ...{ executedFeeAmount, executedFee, executedFeeToken, fullAppData, quote },
+      ...{ executedFeeAmount, executedFee, executedFeeToken, fullAppData, placement, quote },
     };
   }
 
@@ -232,6 +279,28 @@ export function memoryStore(): Store {
         await leases.release(lease);
       },
     },
+    chain: {
+      async progress() {
+        context();
+        return chain.progress();
+      },
+      async apply(batch) {
+        context();
+        return chain.apply(batch);
+      },
+      async rollback(request) {
+        context();
+        return chain.rollback(request);
+      },
+      async trades(query) {
+        context();
+        return chain.trades(query);
+      },
+      async settlements(transactionHash) {
+        context();
+        return chain.settlements(transactionHash);
+      },
+    },
   };
 }
 
@@ -244,7 +313,18 @@ const UNTOUCHED = {
   executedFeeAmount: '0',
   executedFee: '0',
   executedFeeToken: null,
+  placement: null,
+  onchainUser: null,
+  cancelledOffChain: false,
+  placedOnChain: false,
 } as const;
+
+/** Whose listings an order is in: its owner's, and that of whoever placed it on chain. */
+function accountsOf({ owner, onchainUser }: Row): string[] {
+  return onchainUser === null || onchainUser === owner ? [owner] : [owner, onchainUser];
+}
+
+const isLiving = ({ state }: Row) => state === 'open' || state === 'presignaturePending';
 
 function newestFirst(a: OrderCursor, b: OrderCursor): number {
   return b.creationDate - a.creationDate || (a.uid < b.uid ? 1 : a.uid > b.uid ? -1 : 0);
@@ -256,7 +336,7 @@ function soonestFirst(a: Row, b: Row): number {
 
 function matches(row: Row, query: OrderQuery): boolean {
   return (
-    (query.owner === undefined || row.owner === query.owner) &&
+    (query.owner === undefined || accountsOf(row).includes(query.owner)) &&
     (query.sellToken === undefined || row.sellToken === query.sellToken) &&
     (query.buyToken === undefined || row.buyToken === query.buyToken) &&
     (query.status === undefined || orderStatus(row, query.status.now) === query.status.is)

@@ -1,16 +1,13 @@
 import type { Address, Hex, OrderEventType, StoredEvent } from 'intentbook';
 import type { Session } from './session.ts';
 
-/** Something that happened, on its way into the log. */
-export type NewEvent = Omit<StoredEvent, 'id'>;
-
 /** The log of what happened to orders. */
 export interface Events {
   last(): Promise<number>;
   after(id: number, limit: number): Promise<StoredEvent[]>;
 }
 
-type EventRow = readonly [id: number, type: OrderEventType, uid: Hex, owner: Address, at: number];
+type EventRow = readonly [id: number, type: OrderEventType, uid: Hex, owner: Address, at: number, cause: string | null];
 
 /**
  * The log in two steps. A transaction that changes orders leaves its events in a queue, where it waits for nobody:
@@ -26,16 +23,16 @@ export function eventsOf(session: Session, onNumbered: () => Promise<void>): Eve
   const queued = prepare(`SELECT 1 FROM ${s}.event_queue LIMIT 1`);
   const newest = prepare<readonly [number]>(`SELECT last FROM ${s}.event_ids`);
   const select = prepare<EventRow>(
-    `SELECT id, type, uid, owner, at FROM ${s}.events WHERE id > $1 ORDER BY id LIMIT $2`,
+    `SELECT id, type, uid, owner, at, cause FROM ${s}.events WHERE id > $1 ORDER BY id LIMIT $2`,
   );
   // The first statement waits for whoever is numbering; the second sees what has been committed meanwhile. Events keep
   // the order of the queue: what happens to one owner's orders does so under a lock, so it stands in its order there.
   const numbering = [
     `SELECT 1 FROM ${s}.event_ids FOR UPDATE`,
     `WITH moved AS (DELETE FROM ${s}.event_queue WHERE place IN ` +
-      `(SELECT place FROM ${s}.event_queue ORDER BY place LIMIT ${LARGEST_MOVE}) RETURNING place, at, type, uid, owner) ` +
-      `INSERT INTO ${s}.events (id, at, type, uid, owner) SELECT c.last + row_number() OVER (ORDER BY m.place), ` +
-      `m.at, m.type, m.uid, m.owner FROM moved m CROSS JOIN ${s}.event_ids c`,
+      `(SELECT place FROM ${s}.event_queue ORDER BY place LIMIT ${LARGEST_MOVE}) RETURNING place, at, type, uid, owner, cause) ` +
+      `INSERT INTO ${s}.events (id, at, type, uid, owner, cause) SELECT c.last + row_number() OVER (ORDER BY m.place), ` +
+      `m.at, m.type, m.uid, m.owner, m.cause FROM moved m CROSS JOIN ${s}.event_ids c`,
     `UPDATE ${s}.event_ids SET last = greatest(last, (SELECT max(id) FROM ${s}.events))`,
   ];
   let running: Promise<number> | undefined;
@@ -71,7 +68,10 @@ export function eventsOf(session: Session, onNumbered: () => Promise<void>): Eve
     async after(id, limit) {
       await number();
       const rows = await read('read events', (run) => run(select, id, limit));
-      return rows.map(([id, type, uid, owner, at]) => ({ id, type, uid, owner, at }));
+      return rows.map(([id, type, uid, owner, at, cause]) => {
+        const event = { id, type, uid, owner, at };
+        return cause === null ? event : { ...event, cause: JSON.parse(cause) };
+      });
     },
   };
 }

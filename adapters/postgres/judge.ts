@@ -1,6 +1,5 @@
-import type { Address, Budget, Hex, InsertOutcome, NewDocument, NewOrder, OrderInsert } from 'intentbook';
+import type { Address, Budget, Hex, InsertOutcome, NewDocument, NewEvent, NewOrder, OrderInsert } from 'intentbook';
 import { judgeCancellation } from 'intentbook/adapter';
-import type { NewEvent } from './events.ts';
 import type { CountQuestion } from './owners.ts';
 import type { Found } from './rows.ts';
 

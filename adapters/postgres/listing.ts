@@ -27,8 +27,8 @@ export function listingSql(schema: string, query: OrderQuery): ListingSql {
   const conditions: string[] = [];
   const values: unknown[] = [];
   const bind = (value: unknown) => `$${values.push(value)}`;
+  const account = owner === undefined ? undefined : bind(toBytes(owner));
 
-  if (owner !== undefined) conditions.push(`o.owner = ${bind(toBytes(owner))}`);
   if (sellToken !== undefined) conditions.push(`o.sell_token = ${bind(toBytes(sellToken))}`);
   if (buyToken !== undefined) conditions.push(`o.buy_token = ${bind(toBytes(buyToken))}`);
   if (status !== undefined) conditions.push(statusCondition(status, bind));
@@ -36,11 +36,18 @@ export function listingSql(schema: string, query: OrderQuery): ListingSql {
     conditions.push(`(o.created, o.uid) < (${bind(after.creationDate)}, ${bind(toBytes(after.uid))})`);
   }
 
-  const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+  const where = (...mine: string[]) => {
+    const all = [...mine, ...conditions];
+    return all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`;
+  };
+  // What an account owns, and what it has placed on chain for a contract to own: two indexes, merged in their order.
+  const orders =
+    account === undefined
+      ? `${schema}.orders o${where()}`
+      : `(SELECT * FROM ${schema}.orders o${where(`o.owner = ${account}`)} UNION ALL ` +
+        `SELECT * FROM ${schema}.orders o${where(`o.onchain_user = ${account}`, `o.owner <> ${account}`)}) o`;
   const skip = offset === undefined || offset === 0 ? '' : ` OFFSET ${bind(offset)}`;
-  const text =
-    `SELECT ${orderColumns(schema)} FROM ${schema}.orders o${where} ` +
-    `ORDER BY o.created DESC, o.uid DESC LIMIT ${bind(limit)}${skip}`;
+  const text = `SELECT ${orderColumns(schema)} FROM ${orders} ORDER BY o.created DESC, o.uid DESC LIMIT ${bind(limit)}${skip}`;
   return { text, values };
 }
 

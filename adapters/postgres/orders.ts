@@ -24,7 +24,11 @@ export interface Orders {
   cancel(request: CancelRequest): Promise<CancelOutcome>;
 }
 
-export function ordersOf(session: Session, owners: Owners): Orders {
+export function ordersOf(
+  session: Session,
+  owners: Owners,
+  fold: (run: Run, uids: readonly Hex[], at: number) => Promise<void>,
+): Orders {
   const { schema: s, prepare, read, write, join } = session;
   const select = prepare<OrderRow>(
     `SELECT ${orderColumns(s)}, ${quoteColumns(s)} FROM ${s}.orders o WHERE o.uid = ANY($1::bytea[])`,
@@ -48,6 +52,9 @@ export function ordersOf(session: Session, owners: Owners): Orders {
     const known = isRoomy(inserts, kept) ? undefined : await look(run, inserts, kept);
     const { outcomes, changes } = judgeInserts(inserts, known);
     const inserted = await apply(run, changes);
+    for (const { order } of inserts) {
+      if (inserted.get(order.uid)?.hasFacts) await fold(run, [order.uid], order.creationDate);
+    }
     return outcomes.map((outcome, i) => {
       const uid = inserts[i]?.order.uid;
       if (outcome.status !== 'inserted' || (uid !== undefined && inserted.has(uid))) return outcome;

@@ -164,5 +164,56 @@ CREATE TABLE ${s}.order_quotes (
 `,
 };
 
+/**
+ * What the chain has said. A fact's key is its place; \`detail\` is JSON of what it says besides. A release that does not
+ * write \`cancelled_off_chain\` would lose cancellations when a block is taken back, so the step is breaking.
+ */
+const followChain: Migration = {
+  version: 3,
+  name: 'chain',
+  breaking: true,
+  sql: (s) => `
+ALTER TABLE ${s}.orders ALTER COLUMN version TYPE bigint;
+ALTER TABLE ${s}.orders
+  ADD COLUMN cancelled_off_chain boolean NOT NULL DEFAULT false,
+  ADD COLUMN placed_on_chain boolean NOT NULL DEFAULT false,
+  ADD COLUMN placement text,
+  ADD COLUMN onchain_user bytea CHECK (octet_length(onchain_user) = 20);
+UPDATE ${s}.orders SET cancelled_off_chain = true WHERE invalidated;
+CREATE INDEX orders_onchain_user ON ${s}.orders (onchain_user, created, uid) WHERE onchain_user IS NOT NULL;
+
+ALTER TABLE ${s}.events ADD COLUMN cause text;
+ALTER TABLE ${s}.event_queue ADD COLUMN cause text;
+
+CREATE TABLE ${s}.facts (
+  block bigint NOT NULL,
+  log integer NOT NULL,
+  type smallint NOT NULL,
+  "timestamp" bigint,
+  block_hash bytea NOT NULL CHECK (octet_length(block_hash) = 32),
+  transaction_hash bytea NOT NULL CHECK (octet_length(transaction_hash) = 32),
+  uid bytea CHECK (octet_length(uid) = 56),
+  owner bytea CHECK (octet_length(owner) = 20),
+  detail text NOT NULL,
+  PRIMARY KEY (block, log)
+);
+CREATE INDEX facts_uid ON ${s}.facts (uid, block, log) WHERE uid IS NOT NULL;
+CREATE INDEX facts_owner ON ${s}.facts (owner, block, log) WHERE owner IS NOT NULL;
+CREATE INDEX facts_transaction ON ${s}.facts (transaction_hash, block, log);
+
+CREATE TABLE ${s}.blocks (
+  number bigint PRIMARY KEY,
+  hash bytea NOT NULL CHECK (octet_length(hash) = 32)
+);
+
+CREATE TABLE ${s}.progress (
+  id smallint PRIMARY KEY CHECK (id = 1),
+  number bigint,
+  hash bytea CHECK (octet_length(hash) = 32)
+);
+INSERT INTO ${s}.progress (id) VALUES (1);
+`,
+};
+
 /** The schema's steps. What has been released is never changed, only added to. */
-export const MIGRATIONS: readonly Migration[] = [createBook, createQuotes];
+export const MIGRATIONS: readonly Migration[] = [createBook, createQuotes, followChain];

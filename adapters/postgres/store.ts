@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { Store, StoreContext } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { documentsOf } from './app-data.ts';
+import { chainOf } from './chain.ts';
 import type { Connection, Source } from './connection.ts';
 import { assertServer, connect } from './connection.ts';
 import { fault } from './driver.ts';
 import { eventsOf } from './events.ts';
+import { factsOf } from './facts.ts';
 import { leasesOf } from './leases.ts';
 import { listingOf } from './listing.ts';
 import { assertSchema, claimDomain, migrate, quote } from './migrate.ts';
@@ -91,6 +93,14 @@ export function storeOver(source: Source, settings: StoreSettings, migrations: r
         return opened.watch.add(hint);
       },
     },
+    chain: {
+      progress: () => run((book) => book.chain.progress()),
+      apply: (batch) => run((book) => book.chain.apply(batch)),
+      rollback: (request) => run((book) => book.chain.rollback(request)),
+      trades: (query) => run((book) => book.readers.read('read trades', (run_) => book.facts.trades(run_, query))),
+      settlements: (hash) =>
+        run((book) => book.session.read('read trades', (run_) => book.facts.settlements(run_, hash))),
+    },
     leases: {
       acquire: (request) => run((book) => book.leases.acquire(request)),
       release: (lease) => run((book) => book.leases.release(lease)),
@@ -131,6 +141,8 @@ function assemble(connection: Connection, settings: StoreSettings, clock: StoreC
   const notify = session.prepare('SELECT pg_notify($1, $2)');
   const owners = ownersOf(session);
   const documents = documentsOf(session);
+  const facts = factsOf(session);
+  const chain = chainOf(session, facts, owners);
   const watch = watchOf(pool, clock, { ...hint, listen: settings.listen, every: settings.pollEvery });
   // In no transaction that writes: the server makes those that do wait for each other until they are on the disk.
   const events = eventsOf(session, () =>
@@ -140,8 +152,8 @@ function assemble(connection: Connection, settings: StoreSettings, clock: StoreC
   const touch = session.prepare(`SELECT 1 FROM ${schema}.domain FOR UPDATE`);
 
   return {
-    ...{ session, readers, owners, documents, events, watch },
-    orders: ordersOf(session, owners),
+    ...{ session, readers, owners, documents, events, watch, facts, chain },
+    orders: ordersOf(session, owners, chain.fold),
     quotes: quotesOf(session),
     leases: leasesOf(session, () => clock.now()),
     list: listingOf(session),

@@ -6,16 +6,20 @@ import type { Run, Session } from './session.ts';
 /**
  * Writes what a transaction has decided, in one statement and so in one round trip.
  *
- * @returns a function that answers the orders it has inserted: those that were not there already.
+ * @returns a function that answers the orders it has inserted, those that were not there already, and which of them the
+ * chain has told facts of.
  */
-export function changesOf({ schema: s, prepare }: Session): (run: Run, changes: Changes) => Promise<ReadonlySet<Hex>> {
+export function changesOf({
+  schema: s,
+  prepare,
+}: Session): (run: Run, changes: Changes) => Promise<ReadonlyMap<Hex, { readonly hasFacts: boolean }>> {
   const cancelled = STATES.indexOf('cancelled');
-  const statement = prepare<readonly [Hex]>(`
+  const statement = prepare<readonly [uid: Hex, hasFacts: boolean]>(`
     WITH inserted AS (
-      INSERT INTO ${s}.orders (created, valid_to, version, signing_scheme, state, budget, live, invalidated, uid, owner,
-        sell_token, buy_token, app_data, body)
+      INSERT INTO ${s}.orders (created, valid_to, version, signing_scheme, state, budget, live, invalidated,
+        cancelled_off_chain, uid, owner, sell_token, buy_token, app_data, body)
       SELECT created, valid_to, CASE WHEN gone THEN 2 ELSE 1 END, scheme, CASE WHEN gone THEN ${cancelled} ELSE state END,
-        budget, NOT gone, gone, uid, owner, sell_token, buy_token, app_data, body
+        budget, NOT gone, gone, gone, uid, owner, sell_token, buy_token, app_data, body
       FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::smallint[], $5::smallint[], $6::boolean[], $7::bytea[],
         $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $12::text[]) WITH ORDINALITY
         o (created, valid_to, scheme, state, budget, gone, uid, owner, sell_token, buy_token, app_data, body, place)
@@ -38,7 +42,8 @@ export function changesOf({ schema: s, prepare }: Session): (run: Run, changes: 
       SELECT q.uid, q.body, q.metadata
       FROM unnest($21::bytea[], $22::text[], $23::text[]) q (uid, body, metadata) JOIN inserted USING (uid)
     ), ended AS (
-      UPDATE ${s}.orders SET state = ${cancelled}, live = false, invalidated = true, version = version + 1
+      UPDATE ${s}.orders SET state = ${cancelled}, live = false, invalidated = true, cancelled_off_chain = true,
+        version = version + 1
       WHERE uid = ANY($16::bytea[])
       RETURNING owner, budget
     ), recorded AS (
@@ -55,7 +60,7 @@ export function changesOf({ schema: s, prepare }: Session): (run: Run, changes: 
         GROUP BY owner
       ) d WHERE w.owner = d.owner
     )
-    SELECT uid FROM inserted`);
+    SELECT i.uid, EXISTS (SELECT 1 FROM ${s}.facts f WHERE f.uid = i.uid) FROM inserted i`);
 
   return async (run, { insert, documents, cancel, events }) => {
     const orders = insert.map(({ order }) => order);
@@ -86,6 +91,6 @@ export function changesOf({ schema: s, prepare }: Session): (run: Run, changes: 
       quoted.map(({ quote }) => quote.body),
       quoted.map(({ quote }) => quote.metadata),
     );
-    return new Set(rows.map(([uid]) => uid));
+    return new Map(rows.map(([uid, hasFacts]) => [uid, { hasFacts }]));
   };
 }

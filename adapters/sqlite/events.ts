@@ -1,25 +1,32 @@
-import type { OrderEventType, StoredEvent } from 'intentbook';
-import { toHex } from './rows.ts';
+import type { NewEvent, OrderEventType, StoredEvent } from 'intentbook';
+import { toBytes, toHex } from './rows.ts';
 import type { Session } from './session.ts';
 
 /** The log of what happened to orders. */
 export interface Events {
   /** Within a transaction. */
-  record(type: OrderEventType, uid: Buffer, owner: Buffer, at: number): void;
+  record(event: NewEvent): void;
   /** Before the store writes inside a transaction of the host: what is recorded from here on may never be committed. */
   hold(): void;
   last(): number;
   after(id: number, limit: number): StoredEvent[];
 }
 
-type EventRow = readonly [id: number, type: OrderEventType, uid: Buffer, owner: Buffer, at: number];
+type EventRow = readonly [
+  id: number,
+  type: OrderEventType,
+  uid: Buffer,
+  owner: Buffer,
+  at: number,
+  cause: string | null,
+];
 
 export function eventsOf(session: Session): Events {
   const { prefix: p, prepare, read } = session;
-  const insert = prepare(`INSERT INTO ${p}events (type, uid, owner, at) VALUES (?, ?, ?, ?)`);
+  const insert = prepare(`INSERT INTO ${p}events (type, uid, owner, at, cause) VALUES (?, ?, ?, ?, ?)`);
   const newest = prepare(`SELECT coalesce(max(id), 0) FROM ${p}events`).pluck();
   const select = prepare(
-    `SELECT id, type, uid, owner, at FROM ${p}events WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
+    `SELECT id, type, uid, owner, at, cause FROM ${p}events WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   ).raw();
   let held: number | undefined;
 
@@ -32,7 +39,9 @@ export function eventsOf(session: Session): Events {
   }
 
   return {
-    record: (type, uid, owner, at) => void insert.run(type, uid, owner, at),
+    record({ type, uid, owner, at, cause }) {
+      insert.run(type, toBytes(uid), toBytes(owner), at, cause === undefined ? null : JSON.stringify(cause));
+    },
     hold() {
       held ??= newestId();
     },
@@ -40,7 +49,10 @@ export function eventsOf(session: Session): Events {
     after: (id, limit) =>
       read('read events', () => {
         const rows = select.all(id, ceiling(), limit) as EventRow[]; // the columns selected
-        return rows.map(([id, type, uid, owner, at]) => ({ id, type, uid: toHex(uid), owner: toHex(owner), at }));
+        return rows.map(([id, type, uid, owner, at, cause]) => {
+          const event = { id, type, uid: toHex(uid), owner: toHex(owner), at };
+          return cause === null ? event : { ...event, cause: JSON.parse(cause) };
+        });
       }),
   };
 }

@@ -5,7 +5,6 @@ import type {
   Hex,
   InsertOptions,
   InsertOutcome,
-  NewOrder,
   OrderInsert,
   StoredOrder,
 } from 'intentbook';
@@ -13,9 +12,10 @@ import { judgeCancellation } from 'intentbook/adapter';
 import type { Documents } from './app-data.ts';
 import type { SqliteStatement } from './driver.ts';
 import type { Events } from './events.ts';
+import type { JudgedRows } from './judged-rows.ts';
 import type { Owners } from './owners.ts';
 import type { OrderRow } from './rows.ts';
-import { BUDGETS, orderColumns, quoteColumns, readOrder, SCHEMES, STATES, toBytes } from './rows.ts';
+import { BUDGETS, orderColumns, quoteColumns, readOrder, SCHEMES, STATES, toBytes, toHex } from './rows.ts';
 import type { Session } from './session.ts';
 
 export interface Orders {
@@ -37,17 +37,20 @@ interface Found {
 
 type FoundRow = readonly [id: number, owner: Buffer, state: number, validTo: number, scheme: number, budget: number];
 
-export function ordersOf(session: Session, owners: Owners, documents: Documents, events: Events): Orders {
+export function ordersOf(
+  session: Session,
+  owners: Owners,
+  documents: Documents,
+  events: Events,
+  rows: JudgedRows,
+  fold: (uid: Buffer, at: number) => void,
+): Orders {
   const { prefix: p, prepare, read, write, join } = session;
   const known = prepare(`SELECT 1 FROM ${p}orders WHERE uid = ?`).pluck();
   const find = prepare(`SELECT id, owner, state, valid_to, signing_scheme, budget FROM ${p}orders WHERE uid = ?`).raw();
-  const insertRow = prepare(
-    `INSERT INTO ${p}orders (uid, owner, sell_token, buy_token, created, valid_to, signing_scheme, state, budget, ` +
-      'live, app_data, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)',
-  );
-  const insertQuote = prepare(`INSERT INTO ${p}order_quotes (order_id, body, metadata) VALUES (?, ?, ?)`);
   const cancelRow = prepare(
     `UPDATE ${p}orders SET state = ${STATES.indexOf('cancelled')}, live = 0, invalidated = 1, ` +
+      'cancelled_off_chain = 1, ' +
       'version = version + 1 WHERE id = ?',
   );
   const selects = BATCHES.map((size) => ({ size, statement: selectMany(session, size) }));
@@ -69,7 +72,7 @@ export function ordersOf(session: Session, owners: Owners, documents: Documents,
   function cancelOne({ id, uid, owner, budget }: Found, at: number): void {
     cancelRow.run(id);
     owners.remove(owner, budget);
-    events.record('cancelled', uid, owner, at);
+    events.record({ type: 'cancelled', uid: toHex(uid), owner: toHex(owner), at });
   }
 
   function insertOne({ order, document, cap, replaces }: OrderInsert): InsertOutcome {
@@ -91,11 +94,10 @@ export function ordersOf(session: Session, owners: Owners, documents: Documents,
     }
 
     if (replaced !== undefined) cancelOne(replaced, order.creationDate);
-    const { lastInsertRowid } = insertRow.run(...newRow(order, uid, owner));
-    if (order.quote !== undefined) insertQuote.run(lastInsertRowid, order.quote.body, order.quote.metadata);
-    owners.add(owner, order.budget);
+    rows.insert(order, uid, owner);
     documents.refer(order.appData, document);
-    events.record('created', uid, owner, order.creationDate);
+    events.record({ type: 'created', uid: order.uid, owner: order.owner, at: order.creationDate });
+    fold(uid, order.creationDate);
     return { status: 'inserted' };
   }
 
@@ -153,20 +155,4 @@ function selectMany({ prefix, prepare }: Session, size: number): SqliteStatement
     `SELECT ${orderColumns(prefix)}, ${quoteColumns} FROM ${prefix}orders o ` +
       `LEFT JOIN ${prefix}order_quotes q ON q.order_id = o.id WHERE o.uid IN (${places})`,
   ).raw();
-}
-
-function newRow(order: NewOrder, uid: Buffer, owner: Buffer): unknown[] {
-  return [
-    uid,
-    owner,
-    toBytes(order.sellToken),
-    toBytes(order.buyToken),
-    order.creationDate,
-    order.validTo,
-    SCHEMES.indexOf(order.signingScheme),
-    STATES.indexOf(order.state),
-    BUDGETS.indexOf(order.budget),
-    toBytes(order.appData),
-    order.body,
-  ];
 }

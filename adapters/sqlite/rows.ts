@@ -4,6 +4,7 @@ import type { Hex, OrderState, StoredOrder } from 'intentbook';
 export const orderColumns = (prefix: string) =>
   'o.uid, o.body, o.version, o.created, o.valid_to, o.state, o.invalidated, o.executed_sell_amount, ' +
   'o.executed_buy_amount, o.executed_fee_amount, o.executed_fee, o.executed_fee_token, ' +
+  'o.placement, ' +
   // Not a join: a listing asks for the documents of the page only, not of what its offset skips.
   `(SELECT d.document FROM ${prefix}documents d WHERE d.hash = o.app_data)`;
 
@@ -20,6 +21,7 @@ export type OrderRow = readonly [
   executedFeeAmount: string,
   executedFee: string,
   executedFeeToken: Buffer | null,
+  placement: string | null,
   document: string | null,
   quote?: string | null,
   quoteMetadata?: string | null,
@@ -46,8 +48,9 @@ export function readOrder(row: OrderRow): StoredOrder {
     executedFeeAmount: row[9],
     executedFee: row[10],
     executedFeeToken: row[11] === null ? null : toHex(row[11]),
-    fullAppData: row[12],
-    quote: typeof row[13] === 'string' ? { body: row[13], metadata: row[14] ?? '{}' } : null,
+    placement: row[12],
+    fullAppData: row[13],
+    quote: typeof row[14] === 'string' ? { body: row[14], metadata: row[15] ?? '{}' } : null,
   };
 }
 

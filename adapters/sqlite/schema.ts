@@ -127,5 +127,48 @@ const createQuotes: Migration = (p) => `
   ) STRICT;
 `;
 
+/**
+ * What the chain has said. A fact's key is its place; \`detail\` is JSON of what it says besides. \`placement\` and
+ * \`onchain_user\` are what orders placed on chain have besides others.
+ */
+const followChain: Migration = (p) => `
+  ALTER TABLE ${p}orders ADD COLUMN cancelled_off_chain INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE ${p}orders ADD COLUMN placed_on_chain INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE ${p}orders ADD COLUMN placement TEXT;
+  ALTER TABLE ${p}orders ADD COLUMN onchain_user BLOB CHECK (length(onchain_user) = 20);
+  UPDATE ${p}orders SET cancelled_off_chain = invalidated;
+  CREATE INDEX ${p}orders_onchain_user ON ${p}orders (onchain_user, created, uid) WHERE onchain_user IS NOT NULL;
+
+  ALTER TABLE ${p}events ADD COLUMN cause TEXT;
+
+  CREATE TABLE ${p}facts (
+    block INTEGER NOT NULL,
+    log INTEGER NOT NULL,
+    block_hash BLOB NOT NULL CHECK (length(block_hash) = 32),
+    transaction_hash BLOB NOT NULL CHECK (length(transaction_hash) = 32),
+    timestamp INTEGER,
+    type INTEGER NOT NULL,
+    uid BLOB CHECK (length(uid) = 56),
+    owner BLOB CHECK (length(owner) = 20),
+    detail TEXT NOT NULL,
+    PRIMARY KEY (block, log)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE INDEX ${p}facts_uid ON ${p}facts (uid, block, log) WHERE uid IS NOT NULL;
+  CREATE INDEX ${p}facts_owner ON ${p}facts (owner, block, log) WHERE owner IS NOT NULL;
+  CREATE INDEX ${p}facts_transaction ON ${p}facts (transaction_hash, block, log);
+
+  CREATE TABLE ${p}blocks (
+    number INTEGER PRIMARY KEY,
+    hash BLOB NOT NULL CHECK (length(hash) = 32)
+  ) STRICT;
+
+  CREATE TABLE ${p}progress (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    number INTEGER NOT NULL,
+    hash BLOB NOT NULL CHECK (length(hash) = 32)
+  ) STRICT;
+`;
+
 /** The schema's versions, the first being 1. What has been released is never changed, only added to. */
-export const MIGRATIONS: readonly Migration[] = [createBook, createQuotes];
+export const MIGRATIONS: readonly Migration[] = [createBook, createQuotes, followChain];

@@ -2,10 +2,12 @@ import type { Store, StoreContext } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { leasesInMemory } from 'intentbook/adapter';
 import { documentsOf } from './app-data.ts';
+import { chainOf } from './chain.ts';
 import type { Connection, Source } from './connection.ts';
 import { connect } from './connection.ts';
 import { fault } from './driver.ts';
 import { eventsOf } from './events.ts';
+import { judgedRowsOf } from './judged-rows.ts';
 import type { Lease } from './lease.ts';
 import { takeLease } from './lease.ts';
 import { listingOf } from './listing.ts';
@@ -78,6 +80,13 @@ export function storeOver(source: Source, migrations: readonly Migration[]): Sto
       acquire: async (request) => book().leases.acquire(request),
       release: async (lease) => book().leases.release(lease),
     },
+    chain: {
+      progress: async () => book().chain.progress(),
+      apply: async (batch) => book().chain.apply(batch),
+      rollback: async (request) => book().chain.rollback(request),
+      trades: async (query) => book().chain.trades(query),
+      settlements: async (transactionHash) => book().chain.settlements(transactionHash),
+    },
   };
 }
 
@@ -115,9 +124,11 @@ function assemble(connection: Connection, lease: Lease, clock: StoreContext['clo
   const owners = ownersOf(session);
   const documents = documentsOf(session);
   const events = eventsOf(session);
-  const orders = ordersOf(session, owners, documents, events);
+  const rows = judgedRowsOf(session, owners);
+  const chain = chainOf(session, rows, documents, events);
+  const orders = ordersOf(session, owners, documents, events, rows, chain.fold);
   return {
-    ...{ orders, documents, events, leases: leasesInMemory(() => clock.now()) },
+    ...{ orders, documents, events, chain, leases: leasesInMemory(() => clock.now()) },
     quotes: quotesOf(session),
     list: listingOf(session),
     count: (...[owner, now]: Parameters<Store['orders']['count']>) => owners.read(owner, now),

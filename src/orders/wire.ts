@@ -1,3 +1,4 @@
+import type { PlacementError } from '../ports/facts.ts';
 import type { OrderQuote, StoredOrder } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderData, OrderKind, SellTokenSource } from '../protocol/order.ts';
@@ -77,6 +78,25 @@ export interface Order {
   readonly executedFeeToken: Address;
   /** The quote it was placed upon, when it was. Left out of listings. */
   readonly quote?: StoredOrderQuote;
+  /** Of orders placed on chain: the actual trader. */
+  readonly onchainUser?: Address;
+  readonly onchainOrderData?: OnchainOrderData;
+  /** Of orders for native currency. */
+  readonly ethflowData?: EthflowData;
+}
+
+/** Who placed an order on chain, and what was wrong with it (contract, "OnchainOrderData"). */
+export interface OnchainOrderData {
+  readonly sender: Address;
+  readonly placementError?: PlacementError;
+}
+
+/** What is special about an order for native currency (contract, "EthflowData"). */
+export interface EthflowData {
+  /** The validity that the user chose, in seconds since 1970; the signed `validTo` is 4294967295. */
+  readonly userValidTo: number;
+  readonly refundTxHash: Hex | null;
+  readonly isRefunded: boolean;
 }
 
 /** The members of an order that never change after it is stored. */
@@ -92,6 +112,9 @@ export type OrderBody = Omit<
   | 'executedFee'
   | 'executedFeeToken'
   | 'quote'
+  | 'onchainUser'
+  | 'onchainOrderData'
+  | 'ethflowData'
 >;
 
 /** What is fixed about an order when it is admitted. */
@@ -167,8 +190,9 @@ export function renderOrder(order: StoredOrder, now: number): RenderedOrder {
   const signedFee = order.executedFeeAmount;
   const sellBeforeFees =
     signedFee === '0' ? order.executedSellAmount : String(BigInt(order.executedSellAmount) - BigInt(signedFee));
+  const placed = order.placement === null ? '' : `,${order.placement.slice(1, -1)}`;
   const json =
-    `${body.slice(0, -1)},"status":"${status}","invalidated":${order.invalidated}` +
+    `${body.slice(0, -1)}${placed},"status":"${status}","invalidated":${order.invalidated}` +
     `,"executedSellAmount":"${order.executedSellAmount}","executedSellAmountBeforeFees":"${sellBeforeFees}"` +
     `,"executedBuyAmount":"${order.executedBuyAmount}","executedFeeAmount":"${signedFee}"` +
     `,"executedFee":"${order.executedFee}","executedFeeToken":"${feeToken}"` +

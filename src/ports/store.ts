@@ -3,6 +3,7 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { Clock } from './clock.ts';
+import type { ChainCause, ChainStore } from './facts.ts';
 
 /**
  * Where a book keeps its orders. An implementation MUST pass the suite published as `intentbook/testing`; the memory
@@ -35,6 +36,7 @@ export interface Store {
   readonly quotes: QuoteStore;
   readonly events: EventStore;
   readonly leases: LeaseStore;
+  readonly chain: ChainStore;
 }
 
 /** What stores differ in, declared so that nobody needs to guess. */
@@ -95,7 +97,10 @@ export interface NewOrder {
 export interface StoredOrder {
   readonly uid: Hex;
   readonly body: string;
-  /** 1 when inserted, one more with every change. */
+  /**
+   * 1 when inserted, or `versionWhenPlaced` for a row that the chain has made; one more with every change. A version of a
+   * UID never names two states, though such a row may go and come again. Up to 2^53.
+   */
   readonly version: number;
   readonly creationDate: number;
   readonly validTo: number;
@@ -114,6 +119,8 @@ export interface StoredOrder {
   readonly fullAppData: string | null;
   /** The quote it was placed upon. Listings leave it out: there it MUST be null. */
   readonly quote: OrderQuote | null;
+  /** The members that a placement on chain adds to the order, rendered as a JSON object. */
+  readonly placement: string | null;
 }
 
 /** A document to store with its order, unless it is there already. */
@@ -193,7 +200,8 @@ export interface OrderStore {
    * Inserts orders in one durable step, each judged by itself, in the order of the list: one that is a duplicate, over
    * its cap or unable to replace leaves the others alone. For an inserted order the row, its document, the owner's
    * counters, the `created` event and, where it replaces, the other order's cancellation with its event are written
-   * together. Expiry is judged at the order's creation date. Concurrent inserts MUST NOT exceed a cap, and two that replace one order leave exactly one winner.
+   * together. Facts that the chain has told before are folded in by `judgeFacts`: the row is what they make of it, and
+   * their entries follow `created`. Expiry is judged at the order's creation date. Concurrent inserts MUST NOT exceed a cap, and two that replace one order leave exactly one winner.
    *
    * @returns an outcome for each, in the order of the list.
    */
@@ -285,18 +293,35 @@ export interface QuoteStore {
 }
 
 /** What happened to an order. */
-export const ORDER_EVENTS = ['created', 'cancelled'] as const;
+export const ORDER_EVENTS = [
+  'created',
+  'cancelled',
+  /** It was placed on chain too, after it had been sent in. */
+  'placed',
+  'presigned',
+  'unsigned',
+  'traded',
+  'refunded',
+  /** A block was taken back, and with it what `cause.reverted` names. */
+  'reverted',
+] as const;
 export type OrderEventType = (typeof ORDER_EVENTS)[number];
 
-/** One entry of the book's log, written together with its cause. */
-export interface StoredEvent {
-  /** Counts up. */
-  readonly id: number;
+/** An entry for the log, before it has its place there. */
+export interface NewEvent {
   readonly type: OrderEventType;
   readonly uid: Hex;
   readonly owner: Address;
   /** Milliseconds since 1970. */
   readonly at: number;
+  /** The fact behind it, when it is the chain that says so. */
+  readonly cause?: ChainCause;
+}
+
+/** One entry of the book's log, written together with its cause. */
+export interface StoredEvent extends NewEvent {
+  /** Counts up. */
+  readonly id: number;
 }
 
 export interface EventStore {

@@ -1,6 +1,7 @@
 import { APP_DATA } from './app-data.ts';
 import { CANCEL } from './cancel.ts';
 import { CAPS } from './caps.ts';
+import { CHAIN } from './chain.ts';
 import { EVENTS } from './events.ts';
 import type { ConformanceCase, Rule, StoreHarness } from './harness.ts';
 import { caseOf } from './harness.ts';
@@ -25,6 +26,7 @@ const GROUPS: Readonly<Record<string, readonly Rule[]>> = {
   'app data': APP_DATA,
   quotes: QUOTES,
   events: EVENTS,
+  chain: CHAIN,
   leases: LEASES,
 };
 

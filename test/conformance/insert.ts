@@ -24,6 +24,7 @@ export const INSERT: readonly Rule[] = [
           executedFeeToken: null,
           fullAppData: null,
           quote: null,
+          placement: null,
         },
       ]);
     },

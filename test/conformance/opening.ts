@@ -3,7 +3,7 @@ import type { Domain, Store } from 'intentbook';
 import { StoreError } from 'intentbook';
 import type { Rule } from './harness.ts';
 import { DOMAIN } from './harness.ts';
-import { ALICE, document, NOW, order, PLACED_AT, place, range } from './orders.ts';
+import { ALICE, document, NOW, order, PLACED_AT, place, range, word } from './orders.ts';
 
 const OTHER_CHAIN: Domain = { ...DOMAIN, chainId: 1 };
 const OTHER_CONTRACT: Domain = { ...DOMAIN, settlementContract: `0x${'11'.repeat(20)}` };
@@ -19,6 +19,12 @@ const CALLS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'appData.get': (store) => store.appData.get(document(1, '').hash),
   'events.last': (store) => store.events.last(),
   'events.after': (store) => store.events.after(0, 1),
+  'chain.progress': (store) => store.chain.progress(),
+  'chain.apply': (store) =>
+    store.chain.apply({ facts: [], blocks: [], through: { number: 1, hash: word(1) }, forgetBelow: 0, at: PLACED_AT }),
+  'chain.rollback': (store) => store.chain.rollback({ to: 0, at: PLACED_AT }),
+  'chain.trades': (store) => store.chain.trades({ filter: { uid: order(1).uid }, limit: 1 }),
+  'chain.settlements': (store) => store.chain.settlements(word(1)),
   'leases.acquire': (store) => store.leases.acquire({ name: 'sweep', holder: 'a', ttl: 1000 }),
   'leases.release': (store) => store.leases.release({ name: 'sweep', holder: 'a' }),
 };

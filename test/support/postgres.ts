@@ -39,13 +39,19 @@ export async function emptySchema({ schema, query }: TemporarySchema): Promise<v
     'leases',
     'quotes',
     'order_quotes',
+    'facts',
+    'blocks',
   ];
   const found = await query('SELECT tablename FROM pg_tables WHERE schemaname = $1', [schema]);
-  const expected = [...tables, 'event_ids', 'migrations'].sort();
+  const expected = [...tables, 'event_ids', 'progress', 'migrations'].sort();
   const names = found.map(({ tablename }) => tablename).sort();
   if (names.join() !== expected.join()) throw new Error(`a table is not known here: ${names}`);
   const deletions = tables.map((table) => `DELETE FROM "${schema}".${table}`);
-  await query([...deletions, `UPDATE "${schema}".event_ids SET last = 0`].join('; '));
+  const resets = [
+    `UPDATE "${schema}".event_ids SET last = 0`,
+    `UPDATE "${schema}".progress SET number = NULL, hash = NULL`,
+  ];
+  await query([...deletions, ...resets].join('; '));
 }
 
 let made = 0;

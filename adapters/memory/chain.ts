@@ -1,0 +1,161 @@
+import type {
+  ApplyOutcome,
+  BlockRef,
+  ChainProgress,
+  Fact,
+  FactBatch,
+  Hex,
+  NewEvent,
+  OrderFact,
+  RollbackOutcome,
+  RollbackRequest,
+  SettlementFact,
+  TradeFact,
+  TradeQuery,
+} from 'intentbook';
+import type { KnownOrder, RowChange } from 'intentbook/adapter';
+import { inChainOrder, isOrderFact, judgeFacts } from 'intentbook/adapter';
+import { SortedList } from './sorted.ts';
+
+/** The rows that facts change. */
+export interface FactTarget {
+  find(uid: string): KnownOrder | undefined;
+  change(change: RowChange): void;
+  record(event: NewEvent): void;
+  /** The UIDs of the orders that an account has placed on chain. */
+  placedBy(account: string): Iterable<string>;
+}
+
+/** What the chain has said. Nothing here awaits, so every verb is one step. */
+export interface MemoryChain {
+  progress(): ChainProgress;
+  apply(batch: FactBatch): ApplyOutcome;
+  rollback(request: RollbackRequest): RollbackOutcome;
+  trades(query: TradeQuery): TradeFact[];
+  settlements(transactionHash: Hex): SettlementFact[];
+  /** Folds the facts of an order that has just been inserted into its row. */
+  fold(uid: string, at: number): void;
+}
+
+export function memoryChain(target: FactTarget): MemoryChain {
+  const facts = new SortedList<Fact>(inChainOrder);
+  const byUid = new Map<string, SortedList<OrderFact>>();
+  const hashes = new Map<number, Hex>();
+  let mark: BlockRef | null = null;
+
+  const factsOf = (uid: string): OrderFact[] => [...(byUid.get(uid)?.from(0) ?? [])];
+  const hasMoved = (after: BlockRef | null | undefined) =>
+    after !== undefined && (after?.number !== mark?.number || after?.hash !== mark?.hash);
+
+  function knownHash(block: number): Hex | undefined {
+    const at = facts.firstWhere((fact) => fact.blockNumber >= block);
+    const [fact] = facts.from(at);
+    return hashes.get(block) ?? (fact?.blockNumber === block ? fact.blockHash : undefined);
+  }
+
+  function isStored(fact: Fact): boolean {
+    const [found] = facts.from(facts.indexOf(fact));
+    return found !== undefined && inChainOrder(found, fact) === 0;
+  }
+
+  function add(fact: Fact): void {
+    facts.add(fact);
+    if (!isOrderFact(fact)) return;
+    const list = byUid.get(fact.uid) ?? new SortedList<OrderFact>(inChainOrder);
+    byUid.set(fact.uid, list);
+    list.add(fact);
+  }
+
+  /** Runs a change of the facts, then brings the orders it touches in line. */
+  function judged(touched: Iterable<string>, at: number, change: () => void): void {
+    const before = [...new Set(touched)].map((uid) => ({ uid: uid as Hex, before: factsOf(uid) })); // of facts
+    change();
+    const affected = before.map((each) => ({ ...each, order: target.find(each.uid), after: factsOf(each.uid) }));
+    const { rows, events } = judgeFacts(affected, at);
+    for (const row of rows) target.change(row);
+    for (const event of events) target.record(event);
+  }
+
+  return {
+    progress: () => ({
+      mark,
+      blocks: [...hashes].map(([number, hash]) => ({ number, hash })).sort((a, b) => b.number - a.number),
+    }),
+
+    apply(batch) {
+      if (hasMoved(batch.after)) return { status: 'moved', mark };
+      const named = [...batch.blocks, batch.through, ...batch.facts.map(blockOf)];
+      for (const { number, hash } of named) {
+        const stored = knownHash(number);
+        if (stored !== undefined && stored !== hash) {
+          return { status: 'conflict', block: number, stored, mark: mark ?? batch.through };
+        }
+      }
+      const fresh = batch.facts.filter((fact) => !isStored(fact));
+      judged(
+        fresh.filter(isOrderFact).map(({ uid }) => uid),
+        batch.at,
+        () => fresh.forEach(add),
+      );
+      for (const { number, hash } of named) hashes.set(number, hash);
+      for (const number of hashes.keys()) if (number < batch.forgetBelow) hashes.delete(number);
+      if (mark === null || mark.number < batch.through.number) mark = batch.through;
+      return { status: 'applied', applied: fresh.length, known: batch.facts.length - fresh.length, mark };
+    },
+
+    rollback({ to, after, at }) {
+      if (hasMoved(after)) return { status: 'moved', mark };
+      const gone = [...facts.from(facts.firstWhere((fact) => fact.blockNumber > to))];
+      judged(
+        gone.filter(isOrderFact).map(({ uid }) => uid),
+        at,
+        () => {
+          for (const fact of gone) {
+            facts.remove(fact);
+            if (!isOrderFact(fact)) continue;
+            const list = byUid.get(fact.uid);
+            list?.remove(fact);
+            if (list?.length === 0) byUid.delete(fact.uid);
+          }
+        },
+      );
+      for (const number of hashes.keys()) if (number > to) hashes.delete(number);
+      if (mark !== null && mark.number > to) {
+        const number = Math.max(...hashes.keys());
+        const hash = hashes.get(number);
+        mark = hash === undefined ? null : { number, hash };
+      }
+      return { status: 'rolledBack', removed: gone.length, mark };
+    },
+
+    trades({ filter, offset = 0, limit }) {
+      let wanted: (fact: TradeFact) => boolean;
+      if ('uid' in filter) wanted = ({ uid }) => uid === filter.uid;
+      else if ('transactionHash' in filter) wanted = (fact) => fact.transactionHash === filter.transactionHash;
+      else {
+        const placed = new Set(target.placedBy(filter.account));
+        wanted = ({ uid, owner }) => owner === filter.account || placed.has(uid);
+      }
+      const source = 'uid' in filter ? factsOf(filter.uid) : [...facts.from(0)];
+      return source
+        .filter((fact): fact is TradeFact => fact.type === 'trade' && wanted(fact))
+        .reverse()
+        .slice(offset, offset + limit);
+    },
+
+    settlements: (transactionHash) =>
+      [...facts.from(0)].filter(
+        (fact): fact is SettlementFact => fact.type === 'settlement' && fact.transactionHash === transactionHash,
+      ),
+
+    fold(uid, at) {
+      const after = factsOf(uid);
+      if (after.length === 0) return;
+      const { rows, events } = judgeFacts([{ uid: uid as Hex, order: target.find(uid), before: [], after }], at); // a row's
+      for (const row of rows) target.change(row);
+      for (const event of events) target.record(event);
+    },
+  };
+}
+
+const blockOf = ({ blockNumber, blockHash }: Fact): BlockRef => ({ number: blockNumber, hash: blockHash });

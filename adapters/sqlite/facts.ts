@@ -1,0 +1,133 @@
+import type { Fact, Hex, OrderFact, SettlementFact, TradeFact, TradeQuery } from 'intentbook';
+import { isOrderFact } from 'intentbook/adapter';
+import { toBytes, toHex } from './rows.ts';
+import type { Session } from './session.ts';
+
+/** What the chain has said, as rows. Everything here runs within a transaction or a read of the caller. */
+export interface Facts {
+  /** Stores a fact unless its place is taken. @returns whether it is new. */
+  add(fact: Fact): boolean;
+  ofOrder(uid: Buffer): OrderFact[];
+  /** The hash of a block that has facts. */
+  blockHash(block: number): Hex | undefined;
+  above(block: number): Fact[];
+  removeAbove(block: number): void;
+  trades(query: TradeQuery): TradeFact[];
+  settlements(transactionHash: Hex): SettlementFact[];
+}
+
+type FactRow = readonly [
+  block: number,
+  log: number,
+  blockHash: Buffer,
+  transactionHash: Buffer,
+  timestamp: number | null,
+  type: number,
+  uid: Buffer | null,
+  owner: Buffer | null,
+  detail: string,
+];
+
+/** Codes are places in this list. They are in files: add at the end only. */
+const TYPES = ['trade', 'settlement', 'invalidation', 'presignature', 'placement', 'refund'] as const;
+const TRADE = TYPES.indexOf('trade');
+const SETTLEMENT = TYPES.indexOf('settlement');
+
+export function factsOf({ prefix: p, prepare }: Session): Facts {
+  const columns = 'f.block, f.log, f.block_hash, f.transaction_hash, f.timestamp, f.type, f.uid, f.owner, f.detail';
+  const insert = prepare(
+    `INSERT INTO ${p}facts (block, log, block_hash, transaction_hash, timestamp, type, uid, owner, detail) ` +
+      'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (block, log) DO NOTHING',
+  );
+  const byUid = prepare(`SELECT ${columns} FROM ${p}facts f WHERE f.uid = ? ORDER BY f.block, f.log`).raw();
+  const hashAt = prepare(`SELECT block_hash FROM ${p}facts WHERE block = ? LIMIT 1`).pluck();
+  const above = prepare(`SELECT ${columns} FROM ${p}facts f WHERE f.block > ? ORDER BY f.block, f.log`).raw();
+  const removeAbove = prepare(`DELETE FROM ${p}facts WHERE block > ?`);
+  const page = `AND f.type = ${TRADE} ORDER BY f.block DESC, f.log DESC LIMIT ? OFFSET ?`;
+  const tradesOfUid = prepare(`SELECT ${columns} FROM ${p}facts f WHERE f.uid = ? ${page}`).raw();
+  const tradesOfTransaction = prepare(`SELECT ${columns} FROM ${p}facts f WHERE f.transaction_hash = ? ${page}`).raw();
+  // Each arm walks an index in the page's own order, and gives up where the page ends.
+  const tradesOfAccount = prepare(
+    `SELECT * FROM (SELECT ${columns} FROM ${p}facts f WHERE f.owner = ? AND f.type = ${TRADE} ` +
+      'ORDER BY f.block DESC, f.log DESC LIMIT ?) UNION ' +
+      `SELECT * FROM (SELECT ${columns} FROM ${p}orders o JOIN ${p}facts f ON f.uid = o.uid ` +
+      `WHERE o.onchain_user = ? AND f.type = ${TRADE} ORDER BY f.block DESC, f.log DESC LIMIT ?) ` +
+      'ORDER BY 1 DESC, 2 DESC LIMIT ? OFFSET ?',
+  ).raw();
+  const settlements = prepare(
+    `SELECT ${columns} FROM ${p}facts f WHERE f.transaction_hash = ? AND f.type = ${SETTLEMENT} ORDER BY f.block, f.log`,
+  ).raw();
+
+  return {
+    add(fact) {
+      const { blockNumber, logIndex, blockHash, transactionHash, timestamp } = fact;
+      const uid = isOrderFact(fact) ? toBytes(fact.uid) : null;
+      const owner = fact.type === 'trade' ? toBytes(fact.owner) : null;
+      const { changes } = insert.run(
+        ...[blockNumber, logIndex, toBytes(blockHash), toBytes(transactionHash), timestamp],
+        ...[TYPES.indexOf(fact.type), uid, owner, detailOf(fact)],
+      );
+      return changes > 0;
+    },
+    ofOrder: (uid) => (byUid.all(uid) as FactRow[]).map(readFact).filter(isOrderFact), // the columns selected
+    blockHash(block) {
+      const hash = hashAt.get(block) as Buffer | undefined; // a NOT NULL column
+      return hash && toHex(hash);
+    },
+    above: (block) => (above.all(block) as FactRow[]).map(readFact), // the columns selected
+    removeAbove: (block) => void removeAbove.run(block),
+    trades({ filter, limit, offset = 0 }) {
+      let rows: unknown[];
+      if ('uid' in filter) rows = tradesOfUid.all(toBytes(filter.uid), limit, offset);
+      else if ('account' in filter) {
+        const account = toBytes(filter.account);
+        const enough = limit + offset;
+        rows = tradesOfAccount.all(account, enough, account, enough, limit, offset);
+      } else rows = tradesOfTransaction.all(toBytes(filter.transactionHash), limit, offset);
+      return (rows as FactRow[]).map(readFact).filter((fact) => fact.type === 'trade'); // the columns selected
+    },
+    settlements: (hash) =>
+      (settlements.all(toBytes(hash)) as FactRow[]).map(readFact).filter((fact) => fact.type === 'settlement'), // likewise
+  };
+}
+
+/** What a fact says besides its place and its order. */
+function detailOf(fact: Fact): string {
+  switch (fact.type) {
+    case 'trade': {
+      const { sellToken, buyToken, sellAmount, buyAmount, feeAmount, executedFee, prices, protocolFees } = fact;
+      return JSON.stringify({
+        sellToken,
+        buyToken,
+        sellAmount,
+        buyAmount,
+        feeAmount,
+        executedFee,
+        prices,
+        protocolFees,
+      });
+    }
+    case 'settlement':
+      return JSON.stringify({ solver: fact.solver, auctionId: fact.auctionId });
+    case 'presignature':
+      return JSON.stringify({ signed: fact.signed });
+    case 'placement': {
+      const { order, sender, userValidTo, placementError } = fact;
+      return JSON.stringify({ order, sender, userValidTo, placementError });
+    }
+    case 'invalidation':
+    case 'refund':
+      return '{}';
+  }
+}
+
+function readFact(row: FactRow): Fact {
+  const [blockNumber, logIndex, blockHash, transactionHash, timestamp, type, uid, owner, detail] = row;
+  return {
+    type: TYPES[type],
+    ...{ blockNumber, logIndex, blockHash: toHex(blockHash), transactionHash: toHex(transactionHash), timestamp },
+    ...(uid === null ? {} : { uid: toHex(uid) }),
+    ...(owner === null ? {} : { owner: toHex(owner) }),
+    ...JSON.parse(detail),
+  } as Fact; // as `add` has taken it apart
+}

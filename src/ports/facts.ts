@@ -1,0 +1,203 @@
+import type { Address, Hex } from '../protocol/hex.ts';
+import type { NewOrder, OrderEventType } from './store.ts';
+
+/** A block, by number and hash. */
+export interface BlockRef {
+  readonly number: number;
+  readonly hash: Hex;
+}
+
+/** Where on the chain a fact stands. Block number and log index are its key, the block's hash tells of which fork it is. */
+export interface Place {
+  readonly blockNumber: number;
+  readonly blockHash: Hex;
+  readonly logIndex: number;
+  readonly transactionHash: Hex;
+}
+
+interface FactBase extends Place {
+  /** The block's time in seconds since 1970; null when nobody has told it. */
+  readonly timestamp: number | null;
+}
+
+/** `Trade` of the settlement contract: an order was filled, wholly or in part. Amounts are decimal strings of atoms. */
+export interface TradeFact extends FactBase {
+  readonly type: 'trade';
+  readonly uid: Hex;
+  readonly owner: Address;
+  readonly sellToken: Address;
+  readonly buyToken: Address;
+  /** What was taken from the owner, the signed fee included. */
+  readonly sellAmount: string;
+  readonly buyAmount: string;
+  /** The signed fee: "0" but for orders of old. */
+  readonly feeAmount: string;
+  /** Network and protocol fees, in atoms of the sell token; null when nobody could tell. */
+  readonly executedFee: string | null;
+  /** What either token was worth when the trade was settled, as far as that is known. */
+  readonly prices: TradePrices | null;
+  /** The protocol's part of the fees, by policy. */
+  readonly protocolFees: readonly ProtocolFee[];
+}
+
+/** Wei of native currency for 10^18 atoms of a token, decimal; null when not known. */
+export interface TradePrices {
+  readonly sellToken: string | null;
+  readonly buyToken: string | null;
+}
+
+/** One protocol fee of a trade. */
+export interface ProtocolFee {
+  /** The wire's form of the policy: an object with one key, its name. */
+  readonly policy: Readonly<Record<string, unknown>>;
+  readonly amount: string;
+  readonly token: Address;
+}
+
+/** `Settlement` of the settlement contract: closes a settlement. */
+export interface SettlementFact extends FactBase {
+  readonly type: 'settlement';
+  readonly solver: Address;
+  /** The auction that the transaction claims to settle; null when it claims none. */
+  readonly auctionId: number | null;
+}
+
+/** `OrderInvalidated` of the settlement contract, or `OrderInvalidation` of a native-currency-flow contract. */
+export interface InvalidationFact extends FactBase {
+  readonly type: 'invalidation';
+  readonly uid: Hex;
+}
+
+/** `PreSignature` of the settlement contract: the owner signs on chain, or takes it back. */
+export interface PresignatureFact extends FactBase {
+  readonly type: 'presignature';
+  readonly uid: Hex;
+  readonly signed: boolean;
+}
+
+/** `OrderPlacement`: an order was placed on chain. */
+export interface PlacementFact extends FactBase {
+  readonly type: 'placement';
+  readonly uid: Hex;
+  /** The row to make when there is none. */
+  readonly order: NewOrder;
+  /** Who placed it. */
+  readonly sender: Address;
+  /** The validity that the user chose, where the signed one says something else; null for orders that are not ethflow's. */
+  readonly userValidTo: number | null;
+  readonly placementError: PlacementError | null;
+}
+
+/** Why an order that was placed on chain cannot trade (contract, "Enumerations"). */
+export type PlacementError = 'QuoteNotFound' | 'ValidToTooFarInFuture' | 'PreValidationError';
+
+/** `OrderRefund` of a native-currency-flow contract: the sell amount went back to the user. */
+export interface RefundFact extends FactBase {
+  readonly type: 'refund';
+  readonly uid: Hex;
+}
+
+/** Something that the chain says. */
+export type Fact = TradeFact | SettlementFact | InvalidationFact | PresignatureFact | PlacementFact | RefundFact;
+
+/** A fact about one order. */
+export type OrderFact = Exclude<Fact, SettlementFact>;
+
+/** What the chain has to do with an entry of the log. */
+export interface ChainCause {
+  readonly place: Place;
+  readonly trade?: {
+    /** Counts the order's trades in this transaction, from 1. */
+    readonly ordinal: number;
+    /** Whether this is the trade that has filled the order. */
+    readonly completes: boolean;
+    readonly sellAmount: string;
+    readonly buyAmount: string;
+    readonly feeAmount: string;
+  };
+  /** Of a `reverted` entry: what did not happen after all. The rest is as it was told then. */
+  readonly reverted?: Exclude<OrderEventType, 'reverted'>;
+}
+
+/** Facts to store in one step. */
+export interface FactBatch {
+  /** In the order of the chain, none twice, none above `through`, of one fork. */
+  readonly facts: readonly Fact[];
+  /** Blocks of that fork whose hashes are worth remembering, none above `through`. */
+  readonly blocks: readonly BlockRef[];
+  /** How far the facts go: every fact up to this block is in the store afterwards. */
+  readonly through: BlockRef;
+  /** The mark that the caller has seen. Absent: whatever it is. */
+  readonly after?: BlockRef | null;
+  /** Hashes of blocks below this number may be forgotten. */
+  readonly forgetBelow: number;
+  /** Milliseconds since 1970, for entries of the log that have no time of their own. */
+  readonly at: number;
+}
+
+export type ApplyOutcome =
+  /** `applied` facts are new, the others were there. */
+  | { readonly status: 'applied'; readonly applied: number; readonly known: number; readonly mark: BlockRef }
+  /** A block of the batch has another hash than the one that is stored: somebody has to roll back first. */
+  | { readonly status: 'conflict'; readonly block: number; readonly stored: Hex; readonly mark: BlockRef }
+  /** The mark is not the one that the caller has seen. */
+  | { readonly status: 'moved'; readonly mark: BlockRef | null };
+
+export interface RollbackRequest {
+  /** The last block whose facts stay. */
+  readonly to: number;
+  /** The mark that the caller has seen. Absent: whatever it is. */
+  readonly after?: BlockRef | null;
+  readonly at: number;
+}
+
+export type RollbackOutcome =
+  | { readonly status: 'rolledBack'; readonly removed: number; readonly mark: BlockRef | null }
+  | { readonly status: 'moved'; readonly mark: BlockRef | null };
+
+/** How far the chain has been read. */
+export interface ChainProgress {
+  /** Every fact up to this block is stored; null when none has been. */
+  readonly mark: BlockRef | null;
+  /** The blocks whose hashes are remembered, newest first, the mark among them. */
+  readonly blocks: readonly BlockRef[];
+}
+
+/** Which trades to read: of an order, of an account, or of a transaction. */
+export type TradeFilter =
+  | { readonly uid: Hex }
+  /** Trades of the orders it owns or has placed on chain. */
+  | { readonly account: Address }
+  | { readonly transactionHash: Hex };
+
+export interface TradeQuery {
+  readonly filter: TradeFilter;
+  readonly offset?: number;
+  readonly limit: number;
+}
+
+/** What the chain has said, kept by block number and log index so that it can be taken back. */
+export interface ChainStore {
+  progress(): Promise<ChainProgress>;
+
+  /**
+   * Stores facts, each once, and moves the mark, in one step with what they change: the orders' rows, the owners'
+   * counters and the log. How a row follows from its facts is judged by `judgeFacts` of `intentbook/adapter`, over all
+   * facts of the order. A fact whose place is taken by one of the same block is known already. Facts of orders that are
+   * not there are kept, and `insert` folds them in when they come.
+   */
+  apply(batch: FactBatch): Promise<ApplyOutcome>;
+
+  /**
+   * Takes back what blocks above `to` have said, in one step: rows, counters and totals are what the remaining facts
+   * make of them, and the log gets a `reverted` entry for each that does not stand any more. An order that was placed
+   * by such a block is gone. The mark goes back to the newest remembered block that is not above `to`.
+   */
+  rollback(request: RollbackRequest): Promise<RollbackOutcome>;
+
+  /** Reads trades, newest first: by block, then by log index, both descending. */
+  trades(query: TradeQuery): Promise<TradeFact[]>;
+
+  /** Reads the settlements of a transaction, in their order. */
+  settlements(transactionHash: Hex): Promise<SettlementFact[]>;
+}

@@ -1,0 +1,538 @@
+import assert from 'node:assert/strict';
+import type {
+  BlockRef,
+  Fact,
+  FactBatch,
+  Hex,
+  InvalidationFact,
+  NewOrder,
+  PlacementFact,
+  PresignatureFact,
+  RefundFact,
+  Store,
+  StoredOrder,
+  TradeFact,
+} from 'intentbook';
+import type { Rule } from './harness.ts';
+import {
+  ALICE,
+  address,
+  BOB,
+  NOW,
+  order,
+  PLACED_AT,
+  place,
+  presignOrder,
+  range,
+  USDC,
+  uid,
+  WETH,
+  word,
+} from './orders.ts';
+
+const SELL = order(1, { body: JSON.stringify({ kind: 'sell', sellAmount: '100', buyAmount: '50' }) });
+const BUY = order(2, { body: JSON.stringify({ kind: 'buy', sellAmount: '100', buyAmount: '50' }) });
+const FLOW = address(0xf10);
+/** An order that Bob places through a contract. */
+const PLACED: NewOrder = {
+  ...order(9, { owner: FLOW, validTo: 0xffff_ffff, signingScheme: 'eip1271' }),
+  validTo: NOW + 600,
+  creationDate: PLACED_AT - 5000,
+  body: JSON.stringify({ kind: 'sell', sellAmount: '10', buyAmount: '5' }),
+};
+
+const block = (number: number, fork = 0): BlockRef => ({ number, hash: word(number * 16 + fork) });
+const at = (number: number, logIndex = 0, fork = 0) => ({
+  ...{ blockNumber: number, blockHash: block(number, fork).hash, logIndex },
+  ...{ transactionHash: word(number * 1000 + fork), timestamp: NOW + number },
+});
+
+const trade = (of: NewOrder, number: number, changes: Partial<TradeFact> = {}): TradeFact => ({
+  ...{ type: 'trade', ...at(number), uid: of.uid, owner: of.owner, sellToken: WETH, buyToken: USDC },
+  ...{ sellAmount: '40', buyAmount: '20', feeAmount: '0', executedFee: '3', prices: null, protocolFees: [] },
+  ...changes,
+});
+const invalidation = (of: NewOrder, number: number): InvalidationFact => ({
+  type: 'invalidation',
+  ...at(number),
+  uid: of.uid,
+});
+const presignature = (of: NewOrder, number: number, signed: boolean): PresignatureFact => ({
+  ...{ type: 'presignature', ...at(number), uid: of.uid, signed },
+});
+const refund = (of: NewOrder, number: number): RefundFact => ({ type: 'refund', ...at(number), uid: of.uid });
+const placement = (number: number, changes: Partial<PlacementFact> = {}): PlacementFact => ({
+  ...{ type: 'placement', ...at(number), uid: PLACED.uid, order: PLACED, sender: BOB },
+  ...{ userValidTo: PLACED.validTo, placementError: null, ...changes },
+});
+
+const batch = (through: number | BlockRef, ...facts: Fact[]): FactBatch => ({
+  ...{ facts, blocks: [], through: typeof through === 'number' ? block(through) : through },
+  ...{ forgetBelow: 0, at: PLACED_AT },
+});
+
+async function apply(store: Store, through: number, ...facts: Fact[]): Promise<void> {
+  const outcome = await store.chain.apply(batch(through, ...facts));
+  assert.equal(outcome.status, 'applied');
+}
+
+async function read(store: Store, of: NewOrder): Promise<StoredOrder> {
+  const [found] = await store.orders.get([of.uid]);
+  assert.ok(found, 'the order is there');
+  return found;
+}
+
+const log = async (store: Store) =>
+  (await store.events.after(0, 1000)).map(({ type, uid: of, cause }) => [
+    type,
+    of,
+    cause?.place.blockNumber,
+    cause?.reverted,
+  ]);
+
+export const CHAIN: readonly Rule[] = [
+  {
+    name: 'a store that nothing was told has no mark',
+    async run({ store }) {
+      assert.deepEqual(await store.chain.progress(), { mark: null, blocks: [] });
+      assert.deepEqual(await store.chain.rollback({ to: 5, at: PLACED_AT }), {
+        status: 'rolledBack',
+        removed: 0,
+        mark: null,
+      });
+      assert.deepEqual(await store.chain.trades({ filter: { uid: SELL.uid }, limit: 10 }), []);
+    },
+  },
+  {
+    name: 'trades add up on the order until they fill it, with an event each',
+    async run({ store }) {
+      await place(store, SELL);
+      await apply(store, 10, trade(SELL, 10));
+      const { version, state, executedSellAmount, executedBuyAmount, executedFee, executedFeeToken } = await read(
+        store,
+        SELL,
+      );
+      assert.deepEqual([version, state, executedSellAmount, executedBuyAmount], [2, 'open', '40', '20']);
+      assert.deepEqual([executedFee, executedFeeToken], ['3', WETH]);
+      await apply(store, 11, trade(SELL, 11, { sellAmount: '60', buyAmount: '31', executedFee: null }));
+      const filled = await read(store, SELL);
+      assert.deepEqual([filled.version, filled.state, filled.executedSellAmount], [3, 'fulfilled', '100']);
+      assert.deepEqual([filled.executedBuyAmount, filled.executedFee], ['51', '3']);
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 0, pending: 0 });
+      const { timestamp, ...where } = at(11);
+      assert.deepEqual(await store.events.after(2, 10), [
+        {
+          ...{ id: 3, type: 'traded', uid: SELL.uid, owner: ALICE, at: timestamp * 1000 },
+          cause: {
+            place: where,
+            trade: { ordinal: 1, completes: true, sellAmount: '60', buyAmount: '31', feeAmount: '0' },
+          },
+        },
+      ]);
+    },
+  },
+  {
+    name: 'a buy order is filled by what is bought, a sell order by what is sold before the signed fee',
+    async run({ store }) {
+      await place(store, SELL, BUY);
+      await apply(
+        store,
+        10,
+        trade(BUY, 10, { buyAmount: '49' }),
+        trade(SELL, 10, { ...at(10, 1), sellAmount: '109', feeAmount: '10' }),
+      );
+      assert.equal((await read(store, BUY)).state, 'open');
+      assert.equal((await read(store, SELL)).state, 'open');
+      await apply(store, 11, trade(BUY, 11, { buyAmount: '1' }), trade(SELL, 11, { ...at(11, 1), sellAmount: '1' }));
+      assert.equal((await read(store, BUY)).state, 'fulfilled');
+      const sold = await read(store, SELL);
+      assert.deepEqual([sold.state, sold.executedSellAmount, sold.executedFeeAmount], ['fulfilled', '110', '10']);
+    },
+  },
+  {
+    name: 'totals are not bounded by 2^256',
+    async run({ store }) {
+      await place(store, SELL);
+      const much = String(2n ** 256n - 1n);
+      await apply(
+        store,
+        10,
+        ...range(3).map((i) => trade(SELL, 10, { ...at(10, i), sellAmount: much, executedFee: much })),
+      );
+      const { executedSellAmount, executedFee } = await read(store, SELL);
+      assert.deepEqual(
+        [executedSellAmount, executedFee],
+        [String(3n * (2n ** 256n - 1n)), String(3n * (2n ** 256n - 1n))],
+      );
+    },
+  },
+  {
+    name: 'the trades of an order in one transaction are numbered, in others from 1 again',
+    async run({ store }) {
+      await place(store, SELL);
+      const one = (number: number, i: number) => trade(SELL, number, { ...at(number, i), sellAmount: '1' });
+      await apply(store, 11, one(10, 0), one(10, 4), one(11, 0));
+      const ordinals = (await store.events.after(1, 10)).map(({ cause }) => cause?.trade?.ordinal);
+      assert.deepEqual(ordinals, [1, 2, 1]);
+    },
+  },
+  {
+    name: 'what was applied is known when it comes again, and changes nothing',
+    async run({ store }) {
+      await place(store, SELL);
+      const facts = [trade(SELL, 10), invalidation(SELL, 11)];
+      assert.deepEqual(await store.chain.apply(batch(12, ...facts)), {
+        status: 'applied',
+        applied: 2,
+        known: 0,
+        mark: block(12),
+      });
+      const before = await read(store, SELL);
+      for (const through of [12, 11, 13]) {
+        const mark = block(Math.max(12, through));
+        const outcome = await store.chain.apply(batch(through, ...facts));
+        assert.deepEqual(outcome, { status: 'applied', applied: 0, known: 2, mark });
+      }
+      assert.deepEqual(await read(store, SELL), before);
+      assert.equal(await store.events.last(), 3);
+    },
+  },
+  {
+    name: 'an order is brought to the same state whichever of its facts come first',
+    async run({ store }) {
+      await place(store, SELL);
+      await apply(store, 12, trade(SELL, 12, { sellAmount: '60' }));
+      await apply(store, 12, trade(SELL, 10, { sellAmount: '40' }));
+      assert.equal((await read(store, SELL)).state, 'fulfilled');
+      const stands = (await store.events.after(0, 100)).filter(({ type }) => type === 'traded').at(-1);
+      assert.deepEqual([stands?.cause?.place.blockNumber, stands?.cause?.trade?.completes], [12, true]);
+    },
+  },
+  {
+    name: 'a batch of another fork is refused whole, naming the block',
+    async run({ store }) {
+      await place(store, SELL);
+      await apply(store, 10, trade(SELL, 10));
+      const mark = block(10);
+      for (const refused of [
+        batch(block(10, 1), trade(SELL, 9, { ...at(9) })),
+        batch(12, trade(SELL, 10, { ...at(10, 1, 1) }), trade(SELL, 11)),
+        { ...batch(12), blocks: [block(10, 1)] },
+      ]) {
+        assert.deepEqual(await store.chain.apply(refused), {
+          status: 'conflict',
+          block: 10,
+          stored: block(10).hash,
+          mark,
+        });
+      }
+      assert.equal((await read(store, SELL)).version, 2);
+      assert.deepEqual((await store.chain.progress()).mark, mark);
+    },
+  },
+  {
+    name: 'a batch that builds on another mark than there is changes nothing',
+    async run({ store }) {
+      await place(store, SELL);
+      await apply(store, 10);
+      for (const after of [null, block(9), block(10, 1)]) {
+        assert.deepEqual(await store.chain.apply({ ...batch(11, trade(SELL, 11)), after }), {
+          status: 'moved',
+          mark: block(10),
+        });
+        assert.deepEqual(await store.chain.rollback({ to: 3, after, at: PLACED_AT }), {
+          status: 'moved',
+          mark: block(10),
+        });
+      }
+      assert.equal((await read(store, SELL)).version, 1);
+      const outcome = await store.chain.apply({ ...batch(11, trade(SELL, 11)), after: block(10) });
+      assert.deepEqual(outcome, { status: 'applied', applied: 1, known: 0, mark: block(11) });
+    },
+  },
+  {
+    name: 'of several that apply upon one mark, exactly one does',
+    async run({ store, writers }) {
+      await place(store, SELL);
+      await apply(store, 10);
+      const outcomes = await Promise.all(
+        range(12).map(
+          async (n) =>
+            await writers[n % writers.length]?.chain.apply({
+              ...batch(block(11, n), trade(SELL, 11, at(11, 0, n))),
+              after: block(10),
+            }),
+        ),
+      );
+      assert.equal(outcomes.filter((outcome) => outcome?.status === 'applied').length, 1);
+      assert.equal((await read(store, SELL)).executedSellAmount, '40');
+      assert.equal(await store.events.last(), 2);
+    },
+  },
+  {
+    name: 'a rollback makes rows, counters and totals what they were, and says so in the log',
+    async run({ store }) {
+      await place(store, SELL);
+      await apply(store, 10, trade(SELL, 10));
+      const before = await read(store, SELL);
+      await apply(store, 12, trade(SELL, 11, { sellAmount: '60' }), trade(BUY, 11, at(11, 1)), invalidation(SELL, 12));
+      assert.deepEqual(await store.chain.rollback({ to: 10, at: PLACED_AT + 9 }), {
+        ...{ status: 'rolledBack', removed: 3, mark: block(10) },
+      });
+      assert.deepEqual(await read(store, SELL), { ...before, version: 4 });
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 1, pending: 0 });
+      assert.equal((await store.orders.list({ owner: ALICE, status: { is: 'open', now: NOW }, limit: 9 })).length, 1);
+      assert.deepEqual(await log(store), [
+        ['created', SELL.uid, undefined, undefined],
+        ['traded', SELL.uid, 10, undefined],
+        ['traded', SELL.uid, 11, undefined],
+        ['cancelled', SELL.uid, 12, undefined],
+        ['reverted', SELL.uid, 12, 'cancelled'],
+        ['reverted', SELL.uid, 11, 'traded'],
+      ]);
+      assert.equal((await store.events.after(5, 1))[0]?.at, PLACED_AT + 9);
+      assert.deepEqual(await store.chain.trades({ filter: { uid: BUY.uid }, limit: 9 }), []);
+    },
+  },
+  {
+    name: 'after a rollback another fork can be applied',
+    async run({ store }) {
+      await place(store, SELL);
+      await apply(store, 9);
+      await apply(store, 10, trade(SELL, 10));
+      await store.chain.rollback({ to: 9, at: PLACED_AT });
+      const outcome = await store.chain.apply(
+        batch(block(10, 1), trade(SELL, 10, { ...at(10, 0, 1), sellAmount: '100' })),
+      );
+      assert.deepEqual(outcome, { status: 'applied', applied: 1, known: 0, mark: block(10, 1) });
+      assert.deepEqual(
+        [(await read(store, SELL)).state, (await read(store, SELL)).executedSellAmount],
+        ['fulfilled', '100'],
+      );
+    },
+  },
+  {
+    name: 'an order that its owner has cancelled stays so when a block is taken back',
+    async run({ store }) {
+      await place(store, SELL);
+      await apply(store, 10, trade(SELL, 10));
+      await store.orders.cancel({ uids: [SELL.uid], now: NOW, cancelledAt: PLACED_AT });
+      await apply(store, 11, trade(SELL, 11, { sellAmount: '60' }));
+      const filled = await read(store, SELL);
+      assert.deepEqual([filled.state, filled.invalidated], ['fulfilled', true]);
+      await store.chain.rollback({ to: 0, at: PLACED_AT });
+      const { state, invalidated, executedSellAmount } = await read(store, SELL);
+      assert.deepEqual([state, invalidated, executedSellAmount], ['cancelled', true, '0']);
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 0, pending: 0 });
+    },
+  },
+  {
+    name: 'an order cancelled on chain cannot be cancelled again, and can be once that is taken back',
+    async run({ store }) {
+      await place(store, SELL);
+      await apply(store, 10, invalidation(SELL, 10));
+      const request = { uids: [SELL.uid], now: NOW, cancelledAt: PLACED_AT };
+      assert.deepEqual(await store.orders.cancel(request), { status: 'refused', uid: SELL.uid, reason: 'cancelled' });
+      await store.chain.rollback({ to: 9, at: PLACED_AT });
+      assert.deepEqual(await store.orders.cancel(request), { status: 'cancelled' });
+    },
+  },
+  {
+    name: 'a presignature opens an order and moves it to the other budget, and can be taken back',
+    async run({ store }) {
+      const waiting = presignOrder(3);
+      await place(store, waiting);
+      for (const [number, signed, state, counts] of [
+        [10, true, 'open', { open: 1, pending: 0 }],
+        [11, false, 'presignaturePending', { open: 0, pending: 1 }],
+        [12, true, 'open', { open: 1, pending: 0 }],
+      ] as const) {
+        await apply(store, number, presignature(waiting, number, signed));
+        assert.equal((await read(store, waiting)).state, state);
+        assert.deepEqual(await store.orders.count(ALICE, NOW), counts);
+      }
+      await store.chain.rollback({ to: 11, at: PLACED_AT });
+      assert.equal((await read(store, waiting)).state, 'presignaturePending');
+      assert.deepEqual(
+        (await log(store)).map(([type]) => type),
+        ['created', 'presigned', 'unsigned', 'presigned', 'reverted'],
+      );
+    },
+  },
+  {
+    name: 'facts of an order that is not there wait for it',
+    async run({ store }) {
+      const waiting = presignOrder(3);
+      await apply(store, 10, trade(SELL, 10), presignature(waiting, 10, true), {
+        ...invalidation(BUY, 10),
+        logIndex: 2,
+      });
+      await apply(
+        store,
+        11,
+        { ...presignature(waiting, 11, true), logIndex: 1 },
+        { ...invalidation(BUY, 11), logIndex: 2 },
+      );
+      assert.deepEqual(await store.chain.trades({ filter: { uid: SELL.uid }, limit: 9 }), [trade(SELL, 10)]);
+      assert.equal(await store.events.last(), 0);
+      await place(store, SELL, BUY, waiting);
+      const sold = await read(store, SELL);
+      assert.deepEqual([sold.state, sold.executedSellAmount, sold.executedFee], ['open', '40', '3']);
+      assert.deepEqual([(await read(store, BUY)).state, (await read(store, BUY)).invalidated], ['cancelled', true]);
+      assert.equal((await read(store, waiting)).state, 'open');
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 2, pending: 0 });
+      await store.chain.rollback({ to: 0, at: PLACED_AT });
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 2, pending: 1 });
+    },
+  },
+  {
+    name: 'an order that is placed on chain is there, with who placed it, until its block is taken back',
+    async run({ store }) {
+      await apply(store, 10, placement(10));
+      const placed = await read(store, PLACED);
+      assert.deepEqual(
+        [placed.state, placed.validTo, placed.creationDate],
+        ['open', PLACED.validTo, PLACED.creationDate],
+      );
+      assert.deepEqual(JSON.parse(placed.placement ?? ''), {
+        onchainUser: BOB,
+        onchainOrderData: { sender: BOB },
+        ethflowData: { userValidTo: PLACED.validTo, refundTxHash: null, isRefunded: false },
+      });
+      for (const owner of [FLOW, BOB]) {
+        assert.deepEqual(
+          (await store.orders.list({ owner, limit: 9 })).map((each) => each.uid),
+          [PLACED.uid],
+        );
+      }
+      assert.deepEqual(await store.orders.count(FLOW, NOW), { open: 1, pending: 0 });
+      assert.deepEqual(await store.orders.insert([{ order: PLACED }]), [{ status: 'duplicate' }]);
+
+      await store.chain.rollback({ to: 9, at: PLACED_AT });
+      assert.deepEqual(await store.orders.get([PLACED.uid]), []);
+      assert.deepEqual(await store.orders.list({ owner: BOB, limit: 9 }), []);
+      assert.deepEqual(await store.orders.count(FLOW, NOW), { open: 0, pending: 0 });
+      assert.deepEqual(
+        (await log(store)).map(([type, , , reverted]) => reverted ?? type),
+        ['created', 'created'],
+      );
+
+      await apply(store, 10, placement(10));
+      assert.ok((await read(store, PLACED)).version > placed.version, 'a version names one state of a row');
+    },
+  },
+  {
+    name: 'what is wrong with a placement, and its refund, are served with it',
+    async run({ store }) {
+      await apply(store, 10, placement(10, { placementError: 'QuoteNotFound' }));
+      await apply(store, 11, refund(PLACED, 11));
+      const { placement: shown, state } = await read(store, PLACED);
+      assert.equal(state, 'open');
+      assert.deepEqual(JSON.parse(shown ?? ''), {
+        onchainUser: BOB,
+        onchainOrderData: { sender: BOB, placementError: 'QuoteNotFound' },
+        ethflowData: { userValidTo: PLACED.validTo, refundTxHash: at(11).transactionHash, isRefunded: true },
+      });
+      await store.chain.rollback({ to: 10, at: PLACED_AT });
+      assert.equal(JSON.parse((await read(store, PLACED)).placement ?? '').ethflowData.isRefunded, false);
+    },
+  },
+  {
+    name: 'an order that was sent in keeps its row when its placement on chain is taken back',
+    async run({ store }) {
+      const sent: NewOrder = { ...PLACED, validTo: 0xffff_ffff, creationDate: PLACED_AT };
+      await place(store, sent);
+      await apply(store, 10, placement(10));
+      const placed = await read(store, sent);
+      assert.deepEqual(
+        [placed.validTo, placed.creationDate, placed.placement !== null],
+        [PLACED.validTo, PLACED_AT, true],
+      );
+      await store.chain.rollback({ to: 9, at: PLACED_AT });
+      const { validTo, placement: shown, version } = await read(store, sent);
+      assert.deepEqual([validTo, shown, version], [0xffff_ffff, null, 3]);
+      assert.deepEqual(
+        (await log(store)).map(([type]) => type),
+        ['created', 'placed', 'reverted'],
+      );
+    },
+  },
+  {
+    name: 'trades are read newest first, by order, by account or by transaction, a page at a time',
+    async run({ store }) {
+      await place(store, SELL);
+      await apply(store, 9, placement(9));
+      const facts = [
+        trade(SELL, 10),
+        trade(SELL, 10, at(10, 2)),
+        trade(BUY, 11),
+        trade(PLACED, 12),
+        trade({ ...SELL, uid: uid(77, BOB), owner: BOB }, 13),
+      ];
+      await apply(store, 13, ...facts);
+      const places = async (...args: Parameters<Store['chain']['trades']>) =>
+        (await store.chain.trades(...args)).map(({ blockNumber, logIndex }) => `${blockNumber}.${logIndex}`);
+      const limit = 10;
+      assert.deepEqual(await store.chain.trades({ filter: { uid: BUY.uid }, limit }), [facts[2]]);
+      assert.deepEqual(await places({ filter: { uid: SELL.uid }, limit }), ['10.2', '10.0']);
+      assert.deepEqual(await places({ filter: { account: ALICE }, limit }), ['11.0', '10.2', '10.0']);
+      assert.deepEqual(await places({ filter: { account: BOB }, limit }), ['13.0', '12.0']);
+      assert.deepEqual(await places({ filter: { account: FLOW }, limit }), ['12.0']);
+      assert.deepEqual(await places({ filter: { account: BOB }, limit: 1, offset: 1 }), ['12.0']);
+      assert.deepEqual(await places({ filter: { account: ALICE }, limit: 1, offset: 1 }), ['10.2']);
+      const transactionHash: Hex = at(10).transactionHash;
+      assert.deepEqual(await places({ filter: { transactionHash }, limit }), ['10.2', '10.0']);
+    },
+  },
+  {
+    name: 'the settlements of a transaction are read in their order',
+    async run({ store }) {
+      const settlement = (logIndex: number, auctionId: number | null) =>
+        ({ type: 'settlement', ...at(10, logIndex), solver: BOB, auctionId }) as const;
+      await apply(store, 10, settlement(3, 7), settlement(5, null));
+      assert.deepEqual(await store.chain.settlements(at(10).transactionHash), [settlement(3, 7), settlement(5, null)]);
+      assert.deepEqual(await store.chain.settlements(word(1)), []);
+      await store.chain.rollback({ to: 9, at: PLACED_AT });
+      assert.deepEqual(await store.chain.settlements(at(10).transactionHash), []);
+    },
+  },
+  {
+    name: 'hashes of blocks are remembered as far back as was asked for',
+    async run({ store }) {
+      await store.chain.apply({ ...batch(12, trade(SELL, 10)), blocks: [block(9), block(11)] });
+      assert.deepEqual(await store.chain.progress(), { mark: block(12), blocks: [12, 11, 10, 9].map((n) => block(n)) });
+      await store.chain.apply({ ...batch(13), forgetBelow: 11 });
+      assert.deepEqual(
+        (await store.chain.progress()).blocks,
+        [13, 12, 11].map((n) => block(n)),
+      );
+      assert.deepEqual(await store.chain.rollback({ to: 12, at: PLACED_AT }), {
+        status: 'rolledBack',
+        removed: 0,
+        mark: block(12),
+      });
+      assert.deepEqual(await store.chain.rollback({ to: 10, at: PLACED_AT }), {
+        status: 'rolledBack',
+        removed: 0,
+        mark: null,
+      });
+      assert.deepEqual(await store.chain.trades({ filter: { uid: SELL.uid }, limit: 9 }), [trade(SELL, 10)]);
+    },
+  },
+  {
+    name: 'what the chain has said is there when a store is opened again',
+    async run({ store, open }) {
+      await place(store, SELL);
+      await apply(store, 10, trade(SELL, 10), placement(10, at(10, 1)));
+      const look = async (seen: Store) => ({
+        orders: await seen.orders.list({ limit: 9 }),
+        progress: await seen.chain.progress(),
+        trades: await seen.chain.trades({ filter: { account: ALICE }, limit: 9 }),
+        events: await seen.events.after(0, 99),
+      });
+      const before = await look(store);
+      await store.close();
+      assert.deepEqual(await look(await open()), before);
+    },
+  },
+];

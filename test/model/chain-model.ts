@@ -1,0 +1,341 @@
+import assert from 'node:assert/strict';
+import type {
+  Address,
+  BlockRef,
+  Fact,
+  FactBatch,
+  Hex,
+  NewOrder,
+  OrderInsert,
+  PlacementFact,
+  Store,
+  StoredEvent,
+  StoredOrder,
+} from 'intentbook';
+
+// A chain that forks at random, orders that come before, between and after what it says about them, and a judgement of
+// what a store makes of it. What a store has been through must not show: it equals one that has seen the canonical chain only.
+
+/** One step of a sequence. Numbers pick from what there is, so that any list of steps is a sequence. */
+export type Step =
+  | { readonly op: 'blocks'; readonly blocks: readonly (readonly Pick[])[] }
+  | { readonly op: 'rollback'; readonly depth: number }
+  /** Blocks that were taken back are canonical after all, where they still fit. */
+  | { readonly op: 'return' }
+  /** The last batch is sent again. */
+  | { readonly op: 'again' }
+  | { readonly op: 'insert'; readonly order: number }
+  | { readonly op: 'cancel'; readonly order: number };
+
+export interface Pick {
+  readonly type: 'trade' | 'invalidation' | 'presign' | 'unsign' | 'placement' | 'refund' | 'settlement';
+  readonly order: number;
+  readonly amount: number;
+}
+
+export const PICKS = ['trade', 'invalidation', 'presign', 'unsign', 'placement', 'refund', 'settlement'] as const;
+
+const START = 1_700_000_000;
+const NOW = START * 1000;
+const ALICE: Address = `0x${'a1'.repeat(20)}`;
+const ETHFLOW: Address = `0x${'ef'.repeat(20)}`;
+const TRADER: Address = `0x${'7a'.repeat(20)}`;
+const ACCOUNTS = [ALICE, ETHFLOW, TRADER];
+const [WETH, USDC]: [Address, Address] = [`0x${'e1'.repeat(20)}`, `0x${'c1'.repeat(20)}`];
+
+interface Sample extends OrderInsert {
+  /** How it reads when it is placed on chain. */
+  readonly placed?: NewOrder;
+}
+
+/** One order of each kind that matters. */
+export const ORDERS: readonly Sample[] = [
+  sample(1, { kind: 'sell', sellAmount: '10', buyAmount: '7' }),
+  sample(2, { kind: 'buy', sellAmount: '9', buyAmount: '12' }, { signingScheme: 'ethsign' }),
+  sample(3, { kind: 'sell', sellAmount: '5', buyAmount: '5' }, PRESIGN()),
+  placeable(4, { kind: 'sell', sellAmount: '6', buyAmount: '3' }),
+  placeable(5, { kind: 'buy', sellAmount: '6', buyAmount: '4' }),
+  sample(6, { kind: 'sell', sellAmount: '10', buyAmount: '7' }, { validTo: START - 5 }),
+];
+
+function PRESIGN(): Partial<NewOrder> {
+  return { signingScheme: 'presign', state: 'presignaturePending', budget: 'pending' };
+}
+
+function sample(n: number, terms: object, changes: Partial<NewOrder> = {}): Sample {
+  const owner = changes.owner ?? ALICE;
+  const validTo = changes.validTo ?? START + 3600;
+  const order: NewOrder = {
+    uid: `0x${String(n).padStart(64, '0')}${owner.slice(2)}${validTo.toString(16).padStart(8, '0')}`,
+    ...{ owner, validTo, creationDate: NOW + n, sellToken: WETH, buyToken: USDC },
+    ...{ signingScheme: 'eip712', state: 'open', budget: 'open' },
+    appData: `0x${'0'.repeat(64)}`,
+    body: JSON.stringify({ n, ...terms }),
+    ...changes,
+  };
+  return { order };
+}
+
+function placeable(n: number, terms: object): Sample {
+  const { order } = sample(n, terms, {
+    owner: ETHFLOW,
+    validTo: 0xffff_ffff,
+    signingScheme: 'eip1271',
+    budget: 'pending',
+  });
+  return { order, placed: { ...order, budget: 'open', validTo: START + 600 + n, creationDate: NOW - n * 1000 } };
+}
+
+/** A block as the chain has it. */
+interface Block extends BlockRef {
+  readonly parent: Hex;
+  readonly facts: readonly Fact[];
+}
+
+/** What has happened, as somebody sees it who is told only what has stayed. */
+type Entry = { readonly blocks: readonly Block[] } | { readonly insert: OrderInsert } | { readonly cancel: Hex };
+
+const GENESIS: Block = { number: 100, hash: hash(0), parent: hash(0), facts: [] };
+
+/** Takes stores through a sequence, all alike, and answers what somebody is to be told who sees the end only. */
+export async function play(steps: readonly Step[], stores: readonly Store[], verify: Verifier): Promise<Entry[]> {
+  let history: Entry[] = [];
+  let chain: Block[] = [GENESIS];
+  let shelved: Block[] = [];
+  let last: FactBatch | undefined;
+  let minted = 0;
+  const tip = () => chain.at(-1) ?? GENESIS;
+
+  const all = async <T>(call: (store: Store) => Promise<T>): Promise<T> => {
+    const [first, ...others] = await Promise.all(stores.map(call));
+    for (const other of others) assert.deepEqual(other, first);
+    return first as T; // there is one store at least
+  };
+
+  const extend = async (blocks: readonly Block[]) => {
+    last = batchOf(blocks, tip());
+    const batch = last;
+    const outcome = await all((store) => store.chain.apply(batch));
+    assert.equal(outcome.status, 'applied');
+    chain.push(...blocks);
+    history.push({ blocks });
+  };
+
+  for (const step of steps) {
+    switch (step.op) {
+      case 'blocks': {
+        const blocks: Block[] = [];
+        for (const picks of step.blocks) blocks.push(mint(++minted, blocks.at(-1) ?? tip(), picks));
+        if (blocks.length > 0) await extend(blocks);
+        break;
+      }
+      case 'rollback': {
+        const keep = Math.max(1, chain.length - step.depth);
+        const gone = new Set(chain.slice(keep));
+        shelved = chain.slice(keep);
+        chain = chain.slice(0, keep);
+        const outcome = await all((store) => store.chain.rollback({ to: tip().number, at: NOW }));
+        assert.equal(outcome.status, 'rolledBack');
+        history = history.map((entry) =>
+          'blocks' in entry ? { blocks: entry.blocks.filter((block) => !gone.has(block)) } : entry,
+        );
+        last = undefined;
+        break;
+      }
+      case 'return':
+        if (shelved[0]?.parent === tip().hash) await extend(shelved);
+        shelved = [];
+        break;
+      case 'again': {
+        if (last === undefined) break;
+        const { after: _, ...again } = last;
+        const outcome = await all((store) => store.chain.apply(again));
+        assert.equal(outcome.status === 'applied' && outcome.applied, 0);
+        break;
+      }
+      case 'insert': {
+        const insert = { order: pick(ORDERS, step.order).order };
+        const [outcome] = await all((store) => store.orders.insert([insert]));
+        if (outcome?.status === 'inserted') history.push({ insert });
+        break;
+      }
+      case 'cancel': {
+        const cancel = pick(ORDERS, step.order).order.uid;
+        const request = { uids: [cancel], now: START, cancelledAt: NOW };
+        const outcome = await all((store) => store.orders.cancel(request));
+        if (outcome.status === 'cancelled') history.push({ cancel });
+        break;
+      }
+    }
+    for (const store of stores) await verify(store);
+  }
+  return history;
+}
+
+/** Tells a store what has stayed, and nothing else. */
+export async function tell(history: readonly Entry[], store: Store): Promise<void> {
+  let before = GENESIS;
+  for (const entry of history) {
+    if ('insert' in entry) assert.deepEqual(await store.orders.insert([entry.insert]), [{ status: 'inserted' }]);
+    else if ('cancel' in entry) {
+      const outcome = await store.orders.cancel({ uids: [entry.cancel], now: START, cancelledAt: NOW });
+      assert.equal(outcome.status, 'cancelled');
+    } else if (entry.blocks.length > 0) {
+      const outcome = await store.chain.apply(batchOf(entry.blocks, before));
+      assert.equal(outcome.status, 'applied');
+      before = entry.blocks.at(-1) ?? before;
+    }
+  }
+}
+
+/** Before anything else: the block that every sequence begins upon. */
+export async function begin(store: Store): Promise<void> {
+  await store.chain.apply({ ...batchOf([GENESIS], GENESIS), after: null });
+}
+
+/** Everything about a store that can be seen, but for what tells how it came about. */
+export async function look(store: Store) {
+  const uids = ORDERS.map(({ order }) => order.uid);
+  const withoutVersion = ({ version: _, ...order }: StoredOrder) => order;
+  const sorted = (orders: readonly StoredOrder[]) =>
+    orders.map(withoutVersion).sort((a, b) => (a.uid < b.uid ? -1 : 1));
+  const perAccount = await Promise.all(
+    ACCOUNTS.map(async (account) => ({
+      account,
+      count: await store.orders.count(account, START),
+      listed: (await store.orders.list({ owner: account, limit: 100 })).map(withoutVersion),
+      trades: await store.chain.trades({ filter: { account }, limit: 1000 }),
+    })),
+  );
+  const perStatus = await Promise.all(
+    (['open', 'presignaturePending', 'fulfilled', 'cancelled', 'expired'] as const).map(async (is) => ({
+      is,
+      listed: (await store.orders.list({ status: { is, now: START }, limit: 100 })).map(withoutVersion),
+    })),
+  );
+  return {
+    orders: sorted(await store.orders.get(uids)),
+    ...{ perAccount, perStatus },
+    perOrder: await Promise.all(uids.map((uid) => store.chain.trades({ filter: { uid }, limit: 1000 }))),
+    mark: (await store.chain.progress()).mark,
+    standing: standing(await everything(store)),
+  };
+}
+
+/** Checks an open store after each step. */
+export type Verifier = (store: Store) => Promise<void>;
+
+/**
+ * A version names one state of a row, whatever happens to the UID in between: caches and entity tags rely on it. And
+ * counters say what counting would.
+ */
+export function invariants(): Verifier {
+  const seen = new Map<Store, Map<string, string>>();
+  return async (store) => {
+    const rows = seen.get(store) ?? new Map<string, string>();
+    seen.set(store, rows);
+    const orders = await store.orders.get(ORDERS.map(({ order }) => order.uid));
+    for (const order of orders) {
+      const key = `${order.uid} ${order.version}`;
+      const row = JSON.stringify(order);
+      assert.equal(rows.get(key) ?? row, row, 'one version, two rows');
+      rows.set(key, row);
+    }
+    for (const account of ACCOUNTS) {
+      const { open, pending } = await store.orders.count(account, START);
+      const living = orders.filter(
+        ({ uid, state, validTo }) =>
+          uid.slice(66, 106) === account.slice(2) &&
+          (state === 'open' || state === 'presignaturePending') &&
+          validTo >= START,
+      );
+      assert.equal(open + pending, living.length, 'counters');
+    }
+  };
+}
+
+function batchOf(blocks: readonly Block[], after: BlockRef): FactBatch {
+  const through = refOf(blocks.at(-1) ?? GENESIS);
+  return {
+    ...{ through, after: refOf(after), at: NOW, forgetBelow: 0 },
+    blocks: blocks.map(refOf),
+    facts: blocks.flatMap(({ facts }) => facts),
+  };
+}
+
+const refOf = ({ number, hash: of }: BlockRef): BlockRef => ({ number, hash: of });
+
+/** Makes a block that no other fork has. */
+function mint(n: number, parent: BlockRef, picks: readonly Pick[]): Block {
+  const number = parent.number + 1;
+  const block = { number, hash: hash(n), parent: parent.hash };
+  const facts = picks.map((each, i): Fact => factOf(each, block, i));
+  return { ...block, facts: facts.filter((fact) => fact.type !== 'placement' || fact.order !== undefined) };
+}
+
+function factOf({ type, order: n, amount }: Pick, block: BlockRef, i: number): Fact {
+  const { order, placed } = pick(ORDERS, n);
+  const { uid, owner } = order;
+  const base = {
+    ...{ blockNumber: block.number, blockHash: block.hash, logIndex: 3 * i + (amount % 3), uid },
+    // Neighbours share a transaction now and then.
+    transactionHash: `0x${block.hash.slice(2, 60)}${String(i >> 1).padStart(6, '0')}` as Hex,
+    timestamp: START + block.number,
+  };
+  switch (type) {
+    case 'trade': {
+      const amounts = { sellAmount: String(amount), buyAmount: String(amount + 1), feeAmount: String(amount % 2) };
+      const executedFee = amount % 3 === 0 ? null : String(amount);
+      const more = { executedFee, prices: null, protocolFees: [] };
+      return { type, ...base, owner, sellToken: WETH, buyToken: USDC, ...amounts, ...more };
+    }
+    case 'settlement': {
+      const { uid: _, ...place } = base;
+      return { type, ...place, solver: ALICE, auctionId: amount };
+    }
+    case 'presign':
+    case 'unsign':
+      return { type: 'presignature', ...base, signed: type === 'presign' };
+    case 'placement': {
+      const row = placed as NewOrder; // those without are filtered out
+      const details = { sender: TRADER, userValidTo: placed?.validTo ?? null, placementError: null };
+      return { type, ...base, order: row, ...details } satisfies PlacementFact;
+    }
+    case 'invalidation':
+    case 'refund':
+      return { type, ...base };
+  }
+}
+
+function hash(n: number): Hex {
+  return `0x${n.toString(16).padStart(64, '0')}`;
+}
+
+function pick<T>(list: readonly T[], n: number): T {
+  return list[n % list.length] as T; // the lists are not empty
+}
+
+async function everything(store: Store): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = [];
+  for (;;) {
+    const page = await store.events.after(events.at(-1)?.id ?? 0, 500);
+    if (page.length === 0) return events;
+    events.push(...page);
+  }
+}
+
+/** What of the log stands: each `reverted` entry takes back the newest one that it names. */
+function standing(events: readonly StoredEvent[]): string[] {
+  const stands: string[] = [];
+  for (const { id: _, ...event } of events) {
+    const { reverted, ...cause } = event.cause ?? {};
+    if (event.type !== 'reverted') stands.push(JSON.stringify([event.uid, event.type, event.owner, cause]));
+    else {
+      const taken = JSON.stringify([event.uid, reverted, event.owner, cause]);
+      const index = stands.lastIndexOf(taken);
+      assert.notEqual(index, -1, `nothing to take back: ${taken}`);
+      stands.splice(index, 1);
+    }
+  }
+  return stands.sort();
+}
