@@ -72,9 +72,11 @@ test('and so does a PostgreSQL store', async () => {
   await using place = await temporarySchema();
   const { url, schema } = place;
   const run = async (steps: readonly Step[]) => {
-    await agrees(steps, postgresStore({ url, schema, migrate: true, connections: 2 })).finally(() =>
-      emptySchema(place),
-    );
+    try {
+      await agrees(steps, postgresStore({ url, schema, migrate: true, connections: 2 }));
+    } finally {
+      await emptySchema(place);
+    }
   };
   await fc.assert(fc.asyncProperty(sequence, run), { numRuns });
 });
