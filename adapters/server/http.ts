@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { OrderBookError } from 'intentbook';
 
@@ -58,10 +58,18 @@ export function createHardenedServer(
     socket.once('close', () => connections.delete(socket));
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const answering = connections.get(socket)?.size !== 0;
+    const answers = [...(connections.get(socket) ?? [])];
+    // A single request whose body has gone wrong, or does not come: nobody has written to the socket yet.
+    const [answer] = answers;
+    const unanswered = answers.length === 1 && answer?.headersSent === false && !answer.req.complete;
+    const answering = answers.length > 0 && !unanswered;
     const silent = 'bytesRead' in socket && socket.bytesRead === 0;
     if (!socket.writable || answering || silent || error.code === 'ECONNRESET') socket.destroy();
-    else socket.end(rawRefusal(refusalBody(complaint(error.code))));
+    else {
+      // The handler may still answer, but not into this refusal.
+      if (socket instanceof Socket) answer?.detachSocket(socket);
+      socket.end(rawRefusal(refusalBody(complaint(error.code))));
+    }
   });
   // `server.close` calls this, and node's own takes a connection for idle whose answer has not left to its end.
   server.closeIdleConnections = () => {

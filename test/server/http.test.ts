@@ -17,6 +17,12 @@ async function listening(handler: (request: IncomingMessage, response: ServerRes
 
 const pong = (_: IncomingMessage, response: ServerResponse) => void response.end('pong');
 
+/** Answers once it has the whole request, as routes that read a body do. */
+function pongAfterBody(request: IncomingMessage, response: ServerResponse): void {
+  request.resume().on('error', () => {});
+  request.once('end', () => response.end('pong'));
+}
+
 async function open(url: string) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   const connection = { socket, received: '' };
@@ -49,9 +55,14 @@ describe('what is not HTTP gets a refusal in JSON and no further chance', () => 
       'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
       'this is not HTTP',
     ],
+    [
+      'a body in chunks that are none',
+      'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n',
+      'this is not HTTP',
+    ],
     ['no Host header', 'GET / HTTP/1.1\r\n\r\n', 'the Host header is missing'],
   ])('%s', async (_, bytes, description) => {
-    const { url } = await listening(pong);
+    const { url } = await listening(pongAfterBody);
     const [head = '', body = ''] = (await exchange(url, bytes)).split('\r\n\r\n');
     expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
     expect(head.toLowerCase()).toContain('content-type: application/json');
@@ -69,6 +80,15 @@ describe('what is not HTTP gets a refusal in JSON and no further chance', () => 
     const { url } = await listening(pong);
     const request = 'GET / HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\nconnection: close\r\n\r\n';
     expect(await exchange(url, request)).toMatch(/^HTTP\/1\.1 200 .*pong$/s);
+  });
+
+  test('an answer that comes after the refusal of its body is not sent', async () => {
+    const { url } = await listening((request, response) => {
+      request.on('error', () => {});
+      setTimeout(() => response.end('pong'), 20);
+    });
+    const request = 'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n';
+    expect((await exchange(url, request)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400']);
   });
 
   test('noise behind a request that is being served cuts the connection without a second answer', async () => {
