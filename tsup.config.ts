@@ -11,6 +11,7 @@ export default defineConfig({
     express: 'adapters/express/index.ts',
     fastify: 'adapters/fastify/index.ts',
     fetch: 'adapters/fetch/index.ts',
+    estimators: 'adapters/estimators/index.ts',
     native: 'adapters/native/index.ts',
     workers: 'adapters/workers/index.ts',
     'recovery-worker': 'adapters/workers/recovery-worker.ts',

@@ -10,6 +10,8 @@ export { judgeCancellation, ORDER_STATUSES, orderStatus } from './orders/status.
 export { assertSameDomain } from './ports/store.ts';
 export type { Chain } from './protocol/chains.ts';
 export { CHAINS } from './protocol/chains.ts';
+export type { Decimal } from './protocol/decimal.ts';
+export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
 export type { AffectedOrder, FactJudgement, KnownOrder, OrderProgress, RowChange } from './settlement/judge.ts';
 export { inChainOrder, isOrderFact, judgeFacts, progressOf, versionWhenPlaced } from './settlement/judge.ts';

@@ -31,6 +31,7 @@ export type { Address, Hex } from './protocol/hex.ts';
 export type { SignedDigest } from './protocol/recover-many.ts';
 export type { InteractionData, Interactions } from './protocol/trampoline.ts';
 export type { Recovered, SignedOrder, Verifier, VerifierOptions } from './protocol/verifier.ts';
+export type { OrderKind } from './protocol/order.ts';
 export { createVerifier } from './protocol/verifier.ts';
 export type { QuoteResult } from './quotes/quote.ts';
 export type { NativePriceResult, QuoteCallOptions, QuoteOptions, Quotes } from './quotes/quotes.ts';

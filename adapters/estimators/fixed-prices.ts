@@ -1,0 +1,68 @@
+import type { Address, DecimalInput, Estimator } from 'intentbook';
+import type { Decimal } from 'intentbook/adapter';
+import { formatDecimal, parseDecimal, parseHex, refuseUnknownOptions } from 'intentbook/adapter';
+
+/**
+ * What a token is worth: native atoms for one of its atoms, or native coins for a whole token of so many decimals.
+ * Read exactly: `'0.00029481'`, `'4e-10'`.
+ */
+export type FixedPrice = DecimalInput | { readonly price: DecimalInput; readonly decimals: number };
+
+export interface FixedPricesOptions {
+  /** Units of gas that every trade is said to take. Default 150000. */
+  readonly gas?: number;
+  /** For observations. Default `fixed prices`. */
+  readonly name?: string;
+}
+
+/** Native currency has 18 decimals on every chain of the protocol. */
+const NATIVE_DECIMALS = 18;
+
+/**
+ * A source that trades any amount between the tokens of a table, by their prices: for development, for tests, for
+ * tokens that are pegged. The token that stands for native currency belongs into the table with the price 1.
+ *
+ * @throws TypeError naming the token whose address or price is malformed.
+ */
+export function fixedPrices(table: Readonly<Record<string, FixedPrice>>, options: FixedPricesOptions = {}): Estimator {
+  refuseUnknownOptions('fixedPrices', options, ['gas', 'name']);
+  const { gas = 150_000, name = 'fixed prices' } = options;
+  const prices = new Map<Address, Decimal>();
+  for (const [text, given] of Object.entries(table)) {
+    const token = parseHex(text, 20);
+    if (token === undefined) throw new TypeError(`fixedPrices: "${text}" must be 0x and 40 hex digits`);
+    prices.set(token, readPrice(token, given));
+  }
+
+  return {
+    name,
+    estimate({ sellToken, buyToken, kind, amount }) {
+      const [sold, bought] = [prices.get(sellToken), prices.get(buyToken)];
+      if (sold === undefined || bought === undefined) return undefined;
+      // Sell atoms for buy atoms, or the other way round: what is known, times its price, over the other's price.
+      const [known, other] = kind === 'sell' ? [sold, bought] : [bought, sold];
+      const dividend = amount * known.digits * 10n ** BigInt(other.scale);
+      const divisor = other.digits * 10n ** BigInt(known.scale);
+      const answer = kind === 'sell' ? dividend / divisor : (dividend + divisor - 1n) / divisor;
+      return answer > 0n ? { amount: answer, gas } : undefined;
+    },
+    nativePrice(token) {
+      const price = prices.get(token);
+      return price && formatDecimal(price);
+    },
+  };
+}
+
+function readPrice(token: Address, given: FixedPrice): Decimal {
+  const { price, decimals } = typeof given === 'object' ? given : { price: given, decimals: NATIVE_DECIMALS };
+  const coins = parseDecimal(price);
+  if (coins === undefined || coins.digits === 0n) {
+    throw new TypeError(`fixedPrices: the price of ${token} must be a positive decimal number, not "${price}"`);
+  }
+  if (!Number.isInteger(decimals) || decimals < 0 || decimals > 77) {
+    throw new TypeError(`fixedPrices: the decimals of ${token} must be a whole number from 0 to 77, not "${decimals}"`);
+  }
+  // A whole token of d decimals is 10^d atoms, a native coin 10^18.
+  const scale = coins.scale + decimals - NATIVE_DECIMALS;
+  return scale >= 0 ? { digits: coins.digits, scale } : { digits: coins.digits * 10n ** BigInt(-scale), scale: 0 };
+}

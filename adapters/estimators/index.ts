@@ -1,0 +1,10 @@
+export type { ConstantProductOptions } from './constant-product.ts';
+export { constantProduct } from './constant-product.ts';
+export type { FixedPrice, FixedPricesOptions } from './fixed-prices.ts';
+export { fixedPrices } from './fixed-prices.ts';
+export type { Pool } from './pool.ts';
+export { amountIn, amountOut } from './pool.ts';
+export type { SolverHttpOptions } from './solver-http.ts';
+export { solverHttp } from './solver-http.ts';
+export type { CallClient, UniswapV2Options } from './uniswap-v2.ts';
+export { uniswapV2 } from './uniswap-v2.ts';
