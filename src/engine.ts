@@ -123,7 +123,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     remote: createRemote(clock, configuration.checkDeadline),
   };
   const quoting = createQuotes(configuration.quotes ?? NO_SOURCES, {
-    ...{ store, clock, limits, tokens: configuration.tokens, onFault },
+    ...admission,
     observe: (observation) => void emitter.emit('sourceAsked', observation),
   });
   let verifier: Verifier | undefined;

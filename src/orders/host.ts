@@ -1,14 +1,24 @@
 import { OrderBookError } from '../errors.ts';
 import type { Address } from '../protocol/hex.ts';
 import { ZERO_ADDRESS } from '../protocol/hex.ts';
-import type { AdmissionContext, HostCall, RemoteCheck } from './admission.ts';
+import type { AdmissionContext, HostCall } from './admission.ts';
+import type { Terms } from './checks.ts';
 
-/** Neither the owner nor the receiver is denied by the host. A null or zero receiver is the owner. */
-export const nobodyIsDenied: RemoteCheck = async ({ owner, data }, context) => {
+/** What asking the host takes. */
+export type HostContext = Pick<AdmissionContext, 'host' | 'remote' | 'onFault'>;
+
+/**
+ * Neither the owner nor the receiver is denied by the host. A null or zero receiver is the owner; the owner of a quote
+ * may be nobody yet, the zero address, who is not asked about.
+ */
+export async function nobodyIsDenied(
+  { owner, data }: Pick<Terms, 'owner' | 'data'>,
+  context: HostContext,
+): Promise<OrderBookError | undefined> {
   const { isDenied } = context.host;
   if (isDenied === undefined) return undefined;
   const { receiver } = data;
-  const parties = [{ field: 'owner', address: owner }];
+  const parties = owner === ZERO_ADDRESS ? [] : [{ field: 'owner', address: owner }];
   if (receiver !== null && receiver !== ZERO_ADDRESS && receiver !== owner) {
     parties.push({ field: 'receiver', address: receiver });
   }
@@ -18,13 +28,13 @@ export const nobodyIsDenied: RemoteCheck = async ({ owner, data }, context) => {
   const denied = parties.find((_, i) => answers[i] === true);
   if (denied !== undefined) return new OrderBookError('Forbidden', `the ${denied.field} is deny-listed`, denied);
   return answers.find((answer) => answer instanceof OrderBookError);
-};
+}
 
 /** Asks a function of the host. What it fails with is told as a fault, and refuses the order. */
 export async function askHost(
   owner: Address,
   question: (call: HostCall) => boolean | Promise<boolean>,
-  { remote, onFault }: AdmissionContext,
+  { remote, onFault }: HostContext,
 ): Promise<boolean | OrderBookError> {
   try {
     const answer: unknown = await remote.ask(owner, (signal) => question({ signal }));

@@ -2,6 +2,8 @@ import { resolveDocument } from '../app-data/documents.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Terms } from '../orders/checks.ts';
 import { TERMS_CHECKS } from '../orders/checks.ts';
+import type { HostContext } from '../orders/host.ts';
+import { nobodyIsDenied } from '../orders/host.ts';
 import type { Limits, TokenPolicy } from '../orders/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Trade } from '../ports/estimator.ts';
@@ -16,7 +18,7 @@ import type { ParsedQuoteRequest } from './request.ts';
 import { parseQuoteRequest, validToOf } from './request.ts';
 
 /** What a request is judged by before any source is asked. */
-export interface PrepareContext {
+export interface PrepareContext extends HostContext {
   readonly documents: AppDataStore;
   readonly clock: Clock;
   readonly limits: Limits;
@@ -52,7 +54,8 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
   if (document instanceof OrderBookError) return document;
   const now = Math.floor(context.clock.now() / 1000);
   const validTo = validToOf(request, now);
-  const refusal = judgeTerms(request, validTo, now, context);
+  const terms = termsOf(request, validTo);
+  const refusal = judgeTerms(terms, now, context) ?? (await nobodyIsDenied(terms, context));
   if (refusal !== undefined) return refusal;
 
   const unwraps = request.buyToken === NATIVE_MARKER;
@@ -72,18 +75,12 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
   };
 }
 
-function judgeTerms(
-  request: ParsedQuoteRequest,
-  validTo: number,
-  now: number,
-  { limits, tokens }: PrepareContext,
-): OrderBookError | undefined {
+function termsOf(request: ParsedQuoteRequest, validTo: number): Terms {
   const { sellToken, buyToken, receiver, from: owner, signing } = request;
-  const terms: Terms = {
-    data: { sellToken, buyToken, receiver, validTo },
-    creation: { signingScheme: signing.scheme },
-    owner,
-  };
+  return { data: { sellToken, buyToken, receiver, validTo }, creation: { signingScheme: signing.scheme }, owner };
+}
+
+function judgeTerms(terms: Terms, now: number, { limits, tokens }: PrepareContext): OrderBookError | undefined {
   for (const check of TERMS_CHECKS) {
     const refusal = check(terms, { limits, tokens, now });
     if (refusal !== undefined) return refusal;

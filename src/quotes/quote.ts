@@ -19,7 +19,6 @@ export interface QuoteContext extends PrepareContext {
   readonly prices: NativePrices;
   readonly gasPrice: ReadGasPrice;
   readonly keeper: Keeper;
-  readonly onFault: (fault: unknown) => void;
 }
 
 /** What became of a request for a quote. */

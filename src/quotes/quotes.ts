@@ -1,5 +1,6 @@
 import { OrderBookError } from '../errors.ts';
 import { refuseUnknownOptions } from '../options.ts';
+import type { HostContext } from '../orders/host.ts';
 import type { Limits, TokenPolicy } from '../orders/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EstimateFunction, Estimator, GasPrice } from '../ports/estimator.ts';
@@ -74,12 +75,11 @@ export interface Quotes {
 }
 
 /** What quoting takes of the book. */
-export interface QuotesContext {
+export interface QuotesContext extends HostContext {
   readonly store: Store;
   readonly clock: Clock;
   readonly limits: Limits;
   readonly tokens: TokenPolicy;
-  readonly onFault: (fault: unknown) => void;
   readonly observe: (observation: SourceObservation) => void;
 }
 
@@ -94,7 +94,7 @@ export interface QuotesPart {
 /** @throws TypeError naming the option that is unknown or malformed. */
 export function createQuotes(options: QuoteOptions, book: QuotesContext): QuotesPart {
   refuseUnknownOptions('createOrderBook, quotes', options, OPTIONS);
-  const { store, clock, limits, tokens, onFault, observe } = book;
+  const { store, clock, limits, tokens, host, remote, onFault, observe } = book;
   const { wrappedNative } = tokens;
   const flights = createFlights();
   const estimators = nameEstimators(options.estimators);
@@ -111,7 +111,7 @@ export function createQuotes(options: QuoteOptions, book: QuotesContext): Quotes
     onchain: duration(options, 'onchainExpiry', 600) * 1000,
   };
   const context = {
-    ...{ documents: store.appData, clock, limits, tokens, sources, prices, onFault },
+    ...{ documents: store.appData, clock, limits, tokens, host, remote, sources, prices, onFault },
     gasPrice: createGasPrice(options.gasPrice, clock, onFault),
     keeper: createKeeper(store.quotes, clock, lifetimes),
     volumeFee: volumeFeeOf(options),
