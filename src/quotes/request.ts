@@ -188,7 +188,7 @@ function signingOf({
     return invalid('verificationGasLimit', `verificationGasLimit is for eip1271 only, not for ${scheme}`);
   }
   if (onchain && isEcdsa(scheme)) {
-    return invalid('onchainOrder', `an order signed by ${scheme} cannot be placed on chain`);
+    return invalid('onchainOrder', `onchainOrder is for presign and eip1271 only, not for ${scheme}`);
   }
   return { scheme, onchain, gas: scheme === 'eip1271' ? (limit ?? DEFAULT_VERIFICATION_GAS) : 0 };
 }
