@@ -19,7 +19,7 @@ for (const [path, entry] of Object.entries(packages)) {
     if (os === undefined) throw new Error(`${name}, of ${path}: its name tells no platform`);
     packages[`node_modules/${name}`] = {
       version,
-      cpu: [cpu],
+      cpu: [cpu === 'amd64' ? 'x64' : cpu], // some name it otherwise than node does
       ...(entry.dev && { dev: true }),
       ...(abi === 'musl' && { libc: ['musl'] }),
       optional: true,

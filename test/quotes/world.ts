@@ -13,7 +13,6 @@ import { memoryStore } from 'intentbook/memory';
 import { manualClock } from '../support/clock.ts';
 import { COW, SEPOLIA, WETH } from '../support/orders.ts';
 
-export const USDC = '0xbe72E441BF55620febc26715db68d3494213D8Cb';
 export const ETHER = 10n ** 18n;
 
 /** Ten gwei. */
