@@ -1,4 +1,5 @@
 // `npm test`: everything that must hold before a change lands, one step after the other, with one sum at the end.
+// `npm run test:long` runs the same with every loop at its full length.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -49,6 +50,8 @@ function countTests() {
   // A file that could not be loaded has no test of its own to fail.
   return { passed: numPassedTests, failed: numFailedTests === 0 ? numFailedTestSuites : numFailedTests };
 }
+
+if (process.argv.includes('--long')) process.env.INTENTBOOK_TEST_LONG = '1';
 
 let passed = 0;
 let failed = 0;
