@@ -27,6 +27,13 @@ export type * from './ports/facts.ts';
 export type * from './ports/store.ts';
 export { StoreError } from './ports/store.ts';
 export type { Domain } from './protocol/eip712.ts';
+export type {
+  ExplainedOrder,
+  ExplainOptions,
+  SignatureExplanation,
+  SignedDifference,
+} from './protocol/explain.ts';
+export { explainSignature } from './protocol/explain.ts';
 export type { Address, Hex } from './protocol/hex.ts';
 export type { OrderKind } from './protocol/order.ts';
 export type { SignedDigest } from './protocol/recover-many.ts';

@@ -143,8 +143,12 @@ function noKey(): OrderBookError {
   return new OrderBookError('InvalidSignature', 'no key fits this signature');
 }
 
-/** Reads the signed fields of a wire order; a field that is malformed could not have been signed. */
-function orderData(order: SignedOrder): OrderData {
+/**
+ * Reads the signed fields of a wire order.
+ *
+ * @throws OrderBookError `InvalidSignature` naming a field that is malformed, and so could not have been signed.
+ */
+export function orderData(order: SignedOrder): OrderData {
   return {
     sellToken: hexField(order, 'sellToken', 20),
     buyToken: hexField(order, 'buyToken', 20),
