@@ -63,17 +63,19 @@ function within<T>(
 ): Promise<T> {
   const abort = new AbortController();
   return new Promise<T>((resolve, reject) => {
-    const give = (reason: unknown) => {
+    const giveUp = (reason: unknown) => {
+      finish();
       reject(reason);
       abort.abort(reason);
     };
-    const cancel = () => give(cancelled?.reason);
-    cancelled?.addEventListener('abort', cancel);
-    const stop = clock.after(deadline, () => give(new DeadlineError(`no answer within ${deadline} ms`)));
-    // Whatever is answered after the deadline is heard here, and dropped.
-    new Promise<T>((answer) => answer(question(abort.signal))).then(resolve, reject).finally(() => {
+    const cancel = () => giveUp(cancelled?.reason);
+    const stop = clock.after(deadline, () => giveUp(new DeadlineError(`no answer within ${deadline} ms`)));
+    const finish = () => {
       stop();
       cancelled?.removeEventListener('abort', cancel);
-    });
+    };
+    cancelled?.addEventListener('abort', cancel);
+    // Whatever is answered after the deadline is heard here, and dropped.
+    new Promise<T>((answer) => answer(question(abort.signal))).finally(finish).then(resolve, reject);
   });
 }
