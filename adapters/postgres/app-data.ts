@@ -1,6 +1,7 @@
 import type { Hex, NewDocument } from 'intentbook';
 import { toBytes } from './rows.ts';
-import type { Run, Session } from './session.ts';
+import type { Run } from './running.ts';
+import type { Session } from './session.ts';
 
 /** The documents behind the hashes of app data. An insert of orders keeps its own, see orders.ts. */
 export interface Documents {

@@ -14,7 +14,8 @@ import { placeOf } from './facts.ts';
 import { judgedRowsOf } from './judged-rows.ts';
 import type { Owners } from './owners.ts';
 import { toBytes } from './rows.ts';
-import type { Run, Session } from './session.ts';
+import type { Run } from './running.ts';
+import type { Session } from './session.ts';
 
 export interface Chain {
   progress(): Promise<ChainProgress>;

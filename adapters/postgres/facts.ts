@@ -1,7 +1,8 @@
 import type { Address, Fact, Hex, OrderFact, SettlementFact, TradeFact, TradeQuery } from 'intentbook';
 import { isOrderFact } from 'intentbook/adapter';
 import { toBytes } from './rows.ts';
-import type { Run, Session } from './session.ts';
+import type { Run } from './running.ts';
+import type { Session } from './session.ts';
 
 /** What the chain has said, as rows. */
 export interface Facts {

@@ -2,7 +2,8 @@ import type { Address, Budget, Hex, NewOrder } from 'intentbook';
 import type { FactJudgement, KnownOrder, OrderProgress } from 'intentbook/adapter';
 import { versionWhenPlaced } from 'intentbook/adapter';
 import { BUDGETS, SCHEMES, STATES, toBytes } from './rows.ts';
-import type { Run, Session } from './session.ts';
+import type { Run } from './running.ts';
+import type { Session } from './session.ts';
 
 /** A row as the chain sees it, with what its owner's counters have of it. */
 export interface JudgedRow extends KnownOrder {

@@ -4,10 +4,11 @@ import { assertSameDomain } from 'intentbook/adapter';
 import type { PgClient, PgPool } from './driver.ts';
 import { fault } from './driver.ts';
 import { toBytes } from './rows.ts';
+import type { Run } from './running.ts';
+import { lend, runOn } from './running.ts';
 import type { Migration } from './schema.ts';
 import { FOUNDATION } from './schema.ts';
-import type { Run, Session } from './session.ts';
-import { lend, runOn } from './session.ts';
+import type { Session } from './session.ts';
 
 /**
  * Takes the steps that are still to be taken, each in a transaction of its own. Any number of processes may do this at
@@ -104,17 +105,19 @@ export async function assertSchema(run: Run, name: string, migrations: readonly 
 }
 
 /** Records whose store this is, when nobody has yet, and refuses one of another domain. */
-export async function claimDomain({ schema, prepare, write }: Session, domain: Domain): Promise<void> {
+export async function claimDomain({ schema, prepare, read, write }: Session, domain: Domain): Promise<void> {
   const find = prepare<readonly [number, Domain['settlementContract']]>(
     `SELECT chain_id, settlement_contract FROM ${schema}.domain`,
   );
-  const recorded = await write('record its domain', async (run) => {
-    const [known] = await run(find);
-    if (known !== undefined) return known;
-    const insert = `INSERT INTO ${schema}.domain VALUES (1, $1, $2) ON CONFLICT (id) DO NOTHING`;
-    await run({ text: insert }, domain.chainId, toBytes(domain.settlementContract));
-    return (await run(find))[0];
-  });
+  const insert = `INSERT INTO ${schema}.domain VALUES (1, $1, $2) ON CONFLICT (id) DO NOTHING`;
+  const [known] = await read('read its domain', (run) => run(find));
+  const [recorded] =
+    known === undefined
+      ? await write('record its domain', async (run) => {
+          await run({ text: insert }, domain.chainId, toBytes(domain.settlementContract));
+          return run(find); // somebody else may have been first
+        })
+      : [known];
   if (recorded === undefined) throw new StoreError('Unavailable', 'the domain of the store cannot be recorded');
   assertSameDomain({ chainId: recorded[0], settlementContract: recorded[1] }, domain);
 }

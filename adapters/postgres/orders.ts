@@ -14,8 +14,9 @@ import { judgeInserts } from './judge.ts';
 import type { Kept, Owners } from './owners.ts';
 import type { Found, FoundRow, OrderRow } from './rows.ts';
 import { orderColumns, quoteColumns, readFound, readOrder, toBytes } from './rows.ts';
-import type { Run, Session } from './session.ts';
-import { Collision } from './session.ts';
+import type { Run } from './running.ts';
+import { Collision } from './running.ts';
+import type { Session } from './session.ts';
 import { changesOf } from './writing.ts';
 
 export interface Orders {

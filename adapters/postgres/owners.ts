@@ -1,6 +1,7 @@
 import type { Address, Budget, OrderCounts } from 'intentbook';
 import { BUDGETS, toBytes } from './rows.ts';
-import type { Run, Session } from './session.ts';
+import type { Run } from './running.ts';
+import type { Session } from './session.ts';
 
 /** How many orders of each budget an owner has that are live, if time is left out of it. */
 export type Kept = Readonly<Record<Budget, number>>;

@@ -1,6 +1,7 @@
 import type { PgClient, PgPool } from './driver.ts';
-import type { Commit, Run, Session } from './session.ts';
-import { lend, runOn } from './session.ts';
+import type { Run } from './running.ts';
+import { lend, resultsOf, runOn } from './running.ts';
+import type { Commit, Session } from './session.ts';
 
 /** Reads that a copy of the database may answer. */
 export interface Readers {
@@ -28,10 +29,9 @@ export function replicaOver(pool: PgPool): Replica {
   return {
     pool,
     async commit(client) {
-      const results = await client.query({ text: 'COMMIT; SELECT pg_current_wal_flush_lsn()::text AS place' });
-      // The driver answers with a list when there are several statements, which its types do not say.
-      const [, flushed] = results as unknown as readonly { readonly rows: readonly { readonly place: string }[] }[];
-      const place = placeOf(flushed?.rows[0]?.place);
+      const text = 'COMMIT; SELECT pg_current_wal_flush_lsn()::text AS place';
+      const [, flushed] = resultsOf(await client.query({ text }));
+      const place = placeOf((flushed?.rows[0] as { readonly place: string } | undefined)?.place); // the column selected
       if (place !== undefined && place > written) written = place;
     },
     async shows(client) {

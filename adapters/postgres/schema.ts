@@ -36,10 +36,9 @@ CREATE TABLE IF NOT EXISTS ${s}.domain (
  * hangs on time judges `valid_to` besides; whoever clears `live` of expired orders must see to the listing of expired ones
  * and to reads of an earlier time.
  *
- * Each index costs every insert a page or more, unless it grows at its end only. So tokens have none among the live
- * orders: their filters are judged within the index of all that live, which is walked without touching a row.
- *
- * A document is `referenced` once an order has come with its hash; of the others only the newest are kept.
+ * Of owners and tokens no statistics are gathered. What they say is an average, by which an owner has a handful of
+ * orders; the planner would then fetch and sort all that one has who has a million. Without, it takes every value for a
+ * common one and reads the page off an index. Its guess is good for all listings: see listing.ts.
  *
  * Executed totals are not bounded by 2^256, which numeric is not either.
  *
@@ -79,11 +78,16 @@ CREATE INDEX orders_owner ON ${s}.orders (owner, created, uid);
 CREATE INDEX orders_sell ON ${s}.orders (sell_token, created, uid);
 CREATE INDEX orders_buy ON ${s}.orders (buy_token, created, uid);
 
-CREATE INDEX orders_live ON ${s}.orders (created, uid, state, valid_to, sell_token, buy_token) WHERE live;
-CREATE INDEX orders_live_owner ON ${s}.orders (owner, created, uid, state, valid_to) WHERE live;
+CREATE INDEX orders_live_newest ON ${s}.orders (created, uid) WHERE live;
+CREATE INDEX orders_live_owner ON ${s}.orders (owner, created, uid) WHERE live;
+CREATE INDEX orders_live_sell ON ${s}.orders (sell_token, created, uid) WHERE live;
+CREATE INDEX orders_live_buy ON ${s}.orders (buy_token, created, uid) WHERE live;
+CREATE INDEX orders_live_pair ON ${s}.orders (sell_token, buy_token, created, uid) WHERE live;
 CREATE INDEX orders_live_expiry ON ${s}.orders (owner, budget, valid_to) WHERE live;
 
-CREATE INDEX orders_done ON ${s}.orders (state, created, uid, sell_token, buy_token) WHERE NOT live;
+CREATE INDEX orders_done ON ${s}.orders (state, created, uid) WHERE NOT live;
+
+ALTER TABLE ${s}.orders ALTER owner SET STATISTICS 0, ALTER sell_token SET STATISTICS 0, ALTER buy_token SET STATISTICS 0;
 
 CREATE TABLE ${s}.owners (
   owner bytea PRIMARY KEY CHECK (octet_length(owner) = 20),
@@ -180,6 +184,7 @@ ALTER TABLE ${s}.orders
   ADD COLUMN placement text,
   ADD COLUMN onchain_user bytea CHECK (octet_length(onchain_user) = 20);
 UPDATE ${s}.orders SET cancelled_off_chain = true WHERE invalidated;
+ALTER TABLE ${s}.orders ALTER onchain_user SET STATISTICS 0;
 CREATE INDEX orders_onchain_user ON ${s}.orders (onchain_user, created, uid) WHERE onchain_user IS NOT NULL;
 
 ALTER TABLE ${s}.events ADD COLUMN cause text;

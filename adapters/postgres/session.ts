@@ -1,22 +1,11 @@
 import { createHash } from 'node:crypto';
 import { StoreError } from 'intentbook';
-import type { PgClient, PgPool, PgPoolClient } from './driver.ts';
+import type { PgClient, PgPool } from './driver.ts';
 import { codeOf, fault } from './driver.ts';
-import { TYPES } from './rows.ts';
-
-/** A statement with the shape of its rows. Rows are arrays, in the order of the columns. */
-export interface Statement<Row extends readonly unknown[] = readonly unknown[]> {
-  readonly text: string;
-  readonly name?: string;
-  /** Only for the compiler: no statement carries a row. */
-  readonly row?: Row;
-}
-
-/** Runs statements: on any connection, or on the one that a transaction is open on. */
-export type Run = <Row extends readonly unknown[]>(
-  statement: Statement<Row>,
-  ...values: readonly unknown[]
-) => Promise<readonly Row[]>;
+import type { Begun, Fate } from './fate.ts';
+import { BEGIN, fateOver } from './fate.ts';
+import type { Run, Statement } from './running.ts';
+import { Collision, isAnswer, lend, resultsOf, runOn } from './running.ts';
 
 /** How the nouns of the store reach the database. */
 export interface Session {
@@ -39,11 +28,6 @@ export interface Session {
   join<T>(doing: string, transaction: unknown, work: (run: Run) => Promise<T>): Promise<T>;
 }
 
-/** A transaction that has to be run again, though the server found nothing wrong with it. */
-export class Collision extends Error {
-  override readonly name = 'Collision';
-}
-
 /** How often a transaction is run again. Nothing of the runs before has been acknowledged to anybody. */
 const ATTEMPTS = 10;
 
@@ -51,9 +35,14 @@ export interface SessionSettings {
   readonly schema: string;
   /** Whether statements are prepared by name. Not where something between us and the server changes connections. */
   readonly named: boolean;
+  /** How transactions are committed, where it takes more than a word. */
+  readonly commit?: Commit;
+  /** Resolves when `ms` milliseconds have passed. */
+  readonly wait: (ms: number) => Promise<void>;
 }
 
-export function openSession(pool: PgPool, { schema, named }: SessionSettings, commit = plainCommit): Session {
+export function openSession(pool: PgPool, { schema, named, wait, commit = plainCommit }: SessionSettings): Session {
+  const fate = fateOver(pool, wait);
   const statements = new Map<string, Statement>();
 
   async function again<T>(doing: string, work: (client: PgClient) => Promise<T>): Promise<T> {
@@ -61,6 +50,7 @@ export function openSession(pool: PgPool, { schema, named }: SessionSettings, co
       try {
         return await lend(pool, work);
       } catch (cause) {
+        if (cause instanceof InDoubt) throw cause;
         if (attempt === ATTEMPTS || !mayRunAgain(cause)) throw fault(doing, cause);
       }
     }
@@ -80,7 +70,16 @@ export function openSession(pool: PgPool, { schema, named }: SessionSettings, co
         throw fault(doing, cause);
       }
     },
-    write: (doing, work) => again(doing, (client) => transact(client, work, commit)),
+    async write<T>(doing: string, work: (run: Run) => Promise<T>) {
+      try {
+        return await again(doing, (client) => transact(client, work, commit, fate));
+      } catch (cause) {
+        if (!(cause instanceof InDoubt)) throw cause;
+        // It is asked on another connection, so that nobody is told of a fault whose step is there.
+        if (await fate.wasCommitted(cause.transaction)) return cause.result as T; // of this work
+        throw fault(doing, cause.cause);
+      }
+    },
     script: (doing, texts) => again(doing, (client) => runScript(client, texts)),
     async join(doing, transaction, work) {
       if (!isClient(transaction)) {
@@ -102,44 +101,21 @@ const plainCommit: Commit = async (client) => {
   await client.query({ text: 'COMMIT' });
 };
 
-/** Lends a connection for as long as `work` runs. One that failed in any way but a refusal by the server is thrown away. */
-export async function lend<T>(pool: PgPool, work: (client: PgPoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
-  // A lent connection that breaks while it is not being asked says so by an event, which must not end the process.
-  client.on?.('error', swallow);
-  let broken: Error | undefined;
-  try {
-    return await work(client);
-  } catch (cause) {
-    if (!isAnswer(cause)) broken = cause instanceof Error ? cause : new Error('the driver failed');
-    throw cause;
-  } finally {
-    client.removeListener?.('error', swallow);
-    client.release(broken);
+/** Thrown when a connection broke before it was known whether the transaction on it was committed. */
+class InDoubt extends Error {
+  readonly transaction: Begun;
+  /** What the transaction has given, if it was. */
+  readonly result: unknown;
+
+  constructor(transaction: Begun, result: unknown, cause: unknown) {
+    super('a commit is in doubt', { cause });
+    this.transaction = transaction;
+    this.result = result;
   }
 }
 
-const swallow = () => {};
-
-/** Whether an error is the server's own, after which the connection is as good as before. */
-function isAnswer(cause: unknown): boolean {
-  if (cause instanceof StoreError || cause instanceof Collision) return true;
-  const code = codeOf(cause);
-  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('57P') && !code.startsWith('08');
-}
-
-export function runOn(client: PgClient): Run {
-  return async (statement, ...values) => {
-    const { rows } = await client.query({ ...statement, values, rowMode: 'array', types: TYPES });
-    return rows as never; // arrays of the columns selected, as the statement's type says
-  };
-}
-
-/** READ COMMITTED, whatever the host has made the default: each statement after a lock sees what the lock waited for. */
-const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE';
-
-async function transact<T>(client: PgClient, work: (run: Run) => Promise<T>, commit: Commit): Promise<T> {
-  await client.query({ text: BEGIN });
+async function transact<T>(client: PgClient, work: (run: Run) => Promise<T>, commit: Commit, fate: Fate): Promise<T> {
+  const transaction = await fate.begin(client);
   let result: T;
   try {
     result = await work(runOn(client));
@@ -148,18 +124,18 @@ async function transact<T>(client: PgClient, work: (run: Run) => Promise<T>, com
     if (isAnswer(cause)) await client.query({ text: 'ROLLBACK' });
     throw cause;
   }
-  await commit(client);
+  try {
+    await commit(client);
+  } catch (cause) {
+    throw isAnswer(cause) ? cause : new InDoubt(transaction, result, cause);
+  }
   return result;
 }
 
 async function runScript(client: PgClient, texts: readonly string[]): Promise<number[]> {
   try {
-    const results = await client.query({ text: [BEGIN, ...texts, 'COMMIT'].join('; ') });
-    // The driver answers with a list when there are several statements, which its types do not say.
-    const counts = (results as unknown as readonly { readonly rowCount: number | null }[]).map(
-      ({ rowCount }) => rowCount,
-    );
-    return counts.slice(1, -1).map((count) => count ?? 0);
+    const results = resultsOf(await client.query({ text: [BEGIN, ...texts, 'COMMIT'].join('; ') }));
+    return results.slice(1, -1).map(({ rowCount }) => rowCount ?? 0);
   } catch (cause) {
     if (isAnswer(cause)) await client.query({ text: 'ROLLBACK' });
     throw cause;

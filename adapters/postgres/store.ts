@@ -135,7 +135,9 @@ function assemble(connection: Connection, settings: StoreSettings, clock: StoreC
   const { pool, readPool } = connection;
   const replica = readPool === undefined ? undefined : replicaOver(readPool);
   const schema = quote(settings.schema);
-  const session = openSession(pool, { schema, named: settings.named }, replica?.commit);
+  const wait = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
+  const commit = replica === undefined ? {} : { commit: replica.commit };
+  const session = openSession(pool, { schema, named: settings.named, wait, ...commit });
   const readers = readersOf(session, replica);
   const hint = { channel: `intentbook.${settings.schema}`, signature: randomUUID() };
   const notify = session.prepare('SELECT pg_notify($1, $2)');

@@ -1,7 +1,8 @@
 import type { Hex } from 'intentbook';
 import type { Changes } from './judge.ts';
 import { BUDGETS, SCHEMES, STATES, toBytes } from './rows.ts';
-import type { Run, Session } from './session.ts';
+import type { Run } from './running.ts';
+import type { Session } from './session.ts';
 
 /**
  * Writes what a transaction has decided, in one statement and so in one round trip.

@@ -9,11 +9,13 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import pg from 'pg';
 
 /** A PostgreSQL server that belongs to a test. */
 export interface PostgresServer {
@@ -38,19 +40,38 @@ const SETTINGS = {
   logging_collector: 'off',
 } as const;
 
-/** Makes a new server, or one over a directory of data that is there. */
-export async function startPostgres({
-  settings = {},
-  data,
-}: {
-  readonly settings?: Readonly<Record<string, string>>;
-  /** Makes the directory of data; it is made by `initdb` unless given. */
-  readonly data?: Filling;
-} = {}): Promise<PostgresServer> {
+/** Makes a new server. */
+export function startPostgres(): Promise<PostgresServer> {
+  return startFilled(initialise, {});
+}
+
+/** Makes a copy of a server as a backup does, which then follows it and takes reads. */
+export async function startStandby(primary: PostgresServer): Promise<PostgresServer> {
+  const client = new pg.Client({ connectionString: primary.url });
+  await client.connect();
+  try {
+    const following = `host=127.0.0.1 port=${primary.port} user=postgres`;
+    return await startFilled(
+      async (directory, account) => {
+        await client.query("SELECT pg_backup_start('standby', true)");
+        cpSync(primary.data, directory, { recursive: true, filter: (path) => basename(path) !== 'postmaster.pid' });
+        const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)');
+        writeFileSync(join(directory, 'backup_label'), rows[0].labelfile);
+        writeFileSync(join(directory, 'standby.signal'), '');
+        if (account.uid !== undefined) spawnSync('chown', ['-R', `${account.uid}:${account.gid}`, directory]);
+      },
+      { primary_conninfo: following, wal_receiver_status_interval: '1s' },
+    );
+  } finally {
+    await client.end();
+  }
+}
+
+async function startFilled(fill: Filling, settings: Readonly<Record<string, string>>): Promise<PostgresServer> {
   const account = unprivileged();
   const home = mkdtempSync(join(tmpdir(), 'intentbook-postgres-'));
   try {
-    return await startIn(home, account, settings, data ?? initialise);
+    return await startIn(home, account, settings, fill);
   } catch (error) {
     rmSync(home, { recursive: true, force: true });
     throw error;
@@ -58,7 +79,7 @@ export async function startPostgres({
 }
 
 /** Fills the directory of a server's data. */
-type Filling = (directory: string, account: Account, bin: string) => void;
+type Filling = (directory: string, account: Account, bin: string) => void | Promise<void>;
 
 const initialise: Filling = (directory, account, bin) => {
   const options = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
@@ -81,7 +102,7 @@ async function startIn(
   chmodSync(home, 0o755);
   for (const path of [home, directory]) own(path, account);
   const bin = join(binaries(home, account), 'bin');
-  fill(directory, account, bin);
+  await fill(directory, account, bin);
 
   const port = await freePort();
   const flags = Object.entries({ ...SETTINGS, ...settings, port: String(port) });
@@ -109,7 +130,7 @@ async function startIn(
   return server;
 }
 
-export interface Account {
+interface Account {
   readonly uid?: number;
   readonly gid?: number;
 }
