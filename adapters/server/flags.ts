@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
-import { CHAINS, unknownName } from 'intentbook/adapter';
+import { CHAINS, parseDecimal, unknownName } from 'intentbook/adapter';
 import type { ServeOptions } from './index.ts';
+import { DEFAULT_GAS_PRICE } from './prices.ts';
 
 const CHAIN_NAMES = CHAINS.map(({ segment }) => segment);
 
@@ -87,6 +88,34 @@ const cap = (initial: number, help: string): Flag<number | 'off'> => ({
   expected: 'a whole number from 1 up, or "off"',
 });
 
+const PRICES: Flag<string | undefined> = {
+  value: '<file>',
+  help: 'JSON file of fixed prices to quote by, or "off"; test tokens on Sepolia',
+  initial: undefined,
+  parse: (text) => text,
+  expected: 'a file name, or "off"',
+};
+
+const SOLVERS: Flag<readonly string[] | undefined> = {
+  value: '<urls>',
+  help: 'engines to ask for quotes, separated by commas',
+  initial: undefined,
+  parse: (text) => {
+    const urls = text.split(',').map((each) => each.trim());
+    return urls.every((each) => /^https?:\/\/[^/]/.test(each) && URL.canParse(each)) ? urls : undefined;
+  },
+  expected: 'one or more http or https URLs, separated by commas',
+  secret: true,
+};
+
+const GAS_PRICE: Flag<string> = {
+  value: '<wei>',
+  help: 'price of one unit of gas in quotes',
+  initial: DEFAULT_GAS_PRICE,
+  parse: (text) => (parseDecimal(text) === undefined ? undefined : text),
+  expected: 'a decimal number of wei',
+};
+
 const FLAGS = {
   port: PORT,
   host: HOST,
@@ -98,6 +127,9 @@ const FLAGS = {
   migrate: SWITCH,
   'max-open-orders': cap(1000, 'live orders that one owner may have'),
   'max-pending-presign': cap(100, 'orders of one owner that wait for their signature on chain'),
+  prices: PRICES,
+  solvers: SOLVERS,
+  'gas-price': GAS_PRICE,
 };
 
 const FLAG_NAMES = Object.keys(FLAGS);
@@ -156,6 +188,8 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
   if (postgres !== undefined && given.has('db')) throw new UsageError('--db and --postgres: say one of them');
   const readPostgres = read('postgres-read', FLAGS['postgres-read']);
   const migrate = read('migrate', FLAGS.migrate);
+  const prices = read('prices', FLAGS.prices);
+  const solvers = read('solvers', FLAGS.solvers);
   const stray = ['postgres-read', 'schema', 'migrate'].find((name) => given.has(name));
   if (postgres === undefined && stray !== undefined) throw new UsageError(`--${stray} needs --postgres <url>`);
   return {
@@ -169,6 +203,9 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
         : { postgres, schema, migrate, ...(readPostgres === undefined ? {} : { readPostgres }) }),
       maxOpenOrders: read('max-open-orders', FLAGS['max-open-orders']),
       maxPendingPresign: read('max-pending-presign', FLAGS['max-pending-presign']),
+      ...(prices === undefined ? {} : { prices }),
+      ...(solvers === undefined ? {} : { solvers }),
+      gasPrice: read('gas-price', FLAGS['gas-price']),
     },
   };
 }

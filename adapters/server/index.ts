@@ -3,6 +3,7 @@ import type { OrderBook, Store } from 'intentbook';
 import { createApi, createOrderBook } from 'intentbook';
 import { CHAINS, refuseUnknownOptions } from 'intentbook/adapter';
 import { createHardenedServer } from './http.ts';
+import { quoteOptions } from './prices.ts';
 
 /** How long requests that run may still take when a server is closed, in milliseconds. */
 const GRACE = 10_000;
@@ -28,6 +29,15 @@ export interface ServeOptions {
   readonly maxOpenOrders?: number | 'off';
   /** Live orders of one owner that wait for their signature on chain. Default 100. */
   readonly maxPendingPresign?: number | 'off';
+  /**
+   * A JSON file of fixed prices to quote by, or `off`: by token its worth in native atoms for an atom, as decimal text,
+   * or `{ "price", "decimals" }` in native coins for a whole token. Default: test tokens on Sepolia, none elsewhere.
+   */
+  readonly prices?: string;
+  /** Engines to ask for quotes, each at its own URL (see `solverHttp`). */
+  readonly solvers?: readonly string[];
+  /** Wei for one unit of gas, as a decimal number. Default: one gwei. */
+  readonly gasPrice?: string;
   /** A store to use instead of a file. */
   readonly store?: Store;
 }
@@ -56,6 +66,9 @@ const OPTIONS = [
   'migrate',
   'maxOpenOrders',
   'maxPendingPresign',
+  'prices',
+  'solvers',
+  'gasPrice',
   'store',
 ] as const satisfies readonly (keyof ServeOptions)[];
 
@@ -75,8 +88,10 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     throw new TypeError(`serve: chain must be one of ${CHAINS.map(({ segment }) => segment).join(', ')}`);
   const database = options.store === undefined ? placeOf(options) : undefined;
 
+  const quotes = await quoteOptions({ ...options, chain });
   const book = createOrderBook({
     chainId,
+    ...(quotes === undefined ? {} : { quotes }),
     store: options.store ?? (await storeOf(options)),
     limits: {
       maxOpenOrders: maxOpenOrders === 'off' ? undefined : maxOpenOrders,

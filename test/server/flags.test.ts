@@ -10,6 +10,7 @@ const DEFAULTS = {
   db: 'intentbook.sqlite',
   maxOpenOrders: 1000,
   maxPendingPresign: 100,
+  gasPrice: '1000000000',
 };
 
 const { db: _, ...ELSEWHERE } = DEFAULTS;
@@ -25,6 +26,9 @@ const FLAGS = [
   ['--max-open-orders', 'INTENTBOOK_MAX_OPEN_ORDERS', '7', { maxOpenOrders: 7 }],
   ['--max-open-orders', 'INTENTBOOK_MAX_OPEN_ORDERS', 'off', { maxOpenOrders: 'off' }],
   ['--max-pending-presign', 'INTENTBOOK_MAX_PENDING_PRESIGN', '9', { maxPendingPresign: 9 }],
+  ['--prices', 'INTENTBOOK_PRICES', 'prices.json', { prices: 'prices.json' }],
+  ['--solvers', 'INTENTBOOK_SOLVERS', 'http://a:1,https://b/x', { solvers: ['http://a:1', 'https://b/x'] }],
+  ['--gas-price', 'INTENTBOOK_GAS_PRICE', '1.5e9', { gasPrice: '1.5e9' }],
 ] as const;
 
 describe('flags', () => {

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import type { Estimator, QuoteOptions } from 'intentbook';
+import { parseDecimal } from 'intentbook/adapter';
+import type { FixedPrice } from 'intentbook/estimators';
+
+/** What the server quotes with, as its options say. */
+export interface PriceOptions {
+  readonly chain: string;
+  /** A JSON file of fixed prices, or `off`. Default: test tokens on Sepolia, none elsewhere. */
+  readonly prices?: string | undefined;
+  /** Engines to ask for quotes, each at its own URL. */
+  readonly solvers?: readonly string[] | undefined;
+  /** Wei for one unit of gas, as a decimal number. Default: one gwei. */
+  readonly gasPrice?: string | undefined;
+}
+
+export const DEFAULT_GAS_PRICE = '1000000000';
+
+/**
+ * Test tokens on Sepolia, in native coins for a whole token: nobody's market, but enough for a first trade.
+ */
+const SEPOLIA_PRICES: Readonly<Record<string, FixedPrice>> = {
+  // WETH
+  '0xfff9976782d46cc05630d1f6ebab18b2324d6b14': { price: '1', decimals: 18 },
+  // COW
+  '0x0625afb445c3b6b7b929342a04a22599fd5dbb59': { price: '0.0001', decimals: 18 },
+  // USDC, which has 18 decimals there
+  '0xbe72e441bf55620febc26715db68d3494213d8cb': { price: '0.0004', decimals: 18 },
+};
+
+/**
+ * Puts together where quotes come from.
+ *
+ * @returns `undefined` when from nowhere.
+ * @throws TypeError saying what is wrong with the file, a URL or the gas price.
+ */
+export async function quoteOptions({ chain, prices, solvers = [], gasPrice = DEFAULT_GAS_PRICE }: PriceOptions) {
+  const { fixedPrices, solverHttp } = await import('intentbook/estimators');
+  const table = await tableOf(chain, prices);
+  const estimators: Estimator[] = [
+    ...(table === undefined ? [] : [fixedPrices(table)]),
+    ...solvers.map((url) => solverHttp(url)),
+  ];
+  if (parseDecimal(gasPrice) === undefined)
+    throw new TypeError(`the gas price must be a decimal number of wei, not "${gasPrice}"`);
+  const options: QuoteOptions = { estimators, gasPrice };
+  return estimators.length === 0 ? undefined : options;
+}
+
+async function tableOf(
+  chain: string,
+  prices: string | undefined,
+): Promise<Readonly<Record<string, FixedPrice>> | undefined> {
+  if (prices === 'off') return undefined;
+  if (prices === undefined) return chain === 'sepolia' ? SEPOLIA_PRICES : undefined;
+  const table = parse(
+    prices,
+    await readFile(prices, 'utf8').catch((cause: unknown) => {
+      throw new TypeError(`the file of prices ${prices} cannot be read`, { cause });
+    }),
+  );
+  return table as Readonly<Record<string, FixedPrice>>; // an object; each member is judged by `fixedPrices`
+}
+
+function parse(file: string, text: string): object {
+  let table: unknown;
+  try {
+    table = JSON.parse(text);
+  } catch (cause) {
+    throw new TypeError(`the file of prices ${file} is not JSON`, { cause });
+  }
+  if (typeof table === 'object' && table !== null && !Array.isArray(table)) return table;
+  throw new TypeError(`the file of prices ${file} must be an object of prices by token`);
+}
