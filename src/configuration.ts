@@ -56,6 +56,11 @@ export interface OrderBookOptions extends HostRules {
   readonly recovery?: RecoveryChoice;
   /** Other threads that recover signers when many orders come at once. The host closes them. Default: none. */
   readonly recoveryPool?: RecoveryPool;
+  /**
+   * Bytes of rendered orders that are kept in memory, 0 for none. Default 32 MiB. They are kept only where they are exact:
+   * with a store that nobody else writes to.
+   */
+  readonly cacheBytes?: number;
   /** Where time comes from. Default: the machine's clock. */
   readonly clock?: Clock;
 }
@@ -82,6 +87,7 @@ const OPTIONS = [
   'quotes',
   'recovery',
   'recoveryPool',
+  'cacheBytes',
   'clock',
 ] as const satisfies readonly (keyof OrderBookOptions)[];
 
@@ -102,6 +108,8 @@ export interface Configuration {
   readonly host: HostRules;
   readonly quotes: QuoteOptions | undefined;
   readonly recovery: { readonly backend?: RecoveryChoice; readonly pool?: RecoveryPool };
+  /** 0 where nothing may be kept. */
+  readonly cacheBytes: number;
   readonly clock: Clock;
 }
 
@@ -130,8 +138,15 @@ export function configure(options: OrderBookOptions): Configuration {
       ...(recovery === undefined ? {} : { backend: recovery }),
       ...(recoveryPool === undefined ? {} : { pool: recoveryPool }),
     },
+    cacheBytes: cacheBytes(options),
     clock: options.clock ?? systemClock,
   };
+}
+
+/** Another process may change an order unseen, and a host may take back what its transaction has shown. */
+function cacheBytes({ cacheBytes: bytes = 32 * 1024 * 1024, store }: OrderBookOptions): number {
+  if (!Number.isSafeInteger(bytes) || bytes < 0) throw invalid('cacheBytes must be a whole number of bytes');
+  return store.traits.writers === 'single' && !store.traits.hostTransaction ? bytes : 0;
 }
 
 function contracts(options: OrderBookOptions) {

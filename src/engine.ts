@@ -6,9 +6,11 @@ import { configure } from './configuration.ts';
 import type { OrderBookEvents } from './events.ts';
 import { createFeed } from './feed.ts';
 import type { AdmissionContext } from './orders/admission.ts';
+import { createOrderCache } from './orders/cache.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
 import { cancel } from './orders/cancel.ts';
 import type { OrderCreation } from './orders/creation.ts';
+import { createFlights } from './orders/flights.ts';
 import { groupCommits } from './orders/group-commit.ts';
 import type { Limits } from './orders/limits.ts';
 import type { ListQuery, OrderPage, OrderResult } from './orders/listing.ts';
@@ -112,7 +114,10 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     ...{ chainId, verifyingContract: settlementContract },
   };
   const onFault = faultTeller(emitter);
-  const reading = { store, clock, onFault };
+  const cache = configuration.cacheBytes > 0 ? createOrderCache(store.events, configuration.cacheBytes) : undefined;
+  const reading = { store, clock, onFault, ...(cache === undefined ? {} : { cache }) };
+  // A store of this process alone answers before anybody else can ask.
+  const share = store.traits.writers === 'many' ? createFlights() : alone;
   const documents = { maxAppDataSize: limits.maxAppDataSize, appDataHashForm: configuration.appDataHashForm };
   const pacer = createPacer(SUBMISSIONS_A_TURN);
   const commits = groupCommits({ store, clock, more: () => pacer.waiting > 0 });
@@ -136,13 +141,16 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
 
   const rendered: Orders['rendered'] = {
     async get(uid) {
-      return readOrder(requireUid(uid), reading);
+      const parsed = requireUid(uid);
+      return share(`get ${parsed}`, () => readOrder(parsed, reading));
     },
     async getMany(uids) {
-      return readOrders(uids.map(requireUid), reading);
+      const parsed = uids.map(requireUid);
+      return share(`getMany ${parsed.join()}`, () => readOrders(parsed, reading));
     },
     async list(query = {}) {
-      return listOrders(parseListQuery(query), reading);
+      const parsed = parseListQuery(query);
+      return share(`list ${JSON.stringify(parsed)}`, () => listOrders(parsed, reading));
     },
   };
 
@@ -223,6 +231,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     await quoting.stop();
     await feed.stop();
     await store.close();
+    cache?.clear();
   }
 
   return {
@@ -257,6 +266,11 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
       emitter.off(event, listener as AnyListener);
     },
   };
+}
+
+/** Reads by oneself, in the place of sharing. */
+function alone<T>(_key: string, read: () => Promise<T>): Promise<T> {
+  return read();
 }
 
 /** The emitter's own type of a listener is lost on a generic event name. */

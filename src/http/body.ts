@@ -1,5 +1,5 @@
 import { OrderBookError } from '../errors.ts';
-import { jsonDepth, MAX_JSON_DEPTH } from '../protocol/json.ts';
+import { isNestedDeeper, MAX_JSON_DEPTH } from '../protocol/json.ts';
 import type { ApiRequest } from './message.ts';
 
 const JSON_TYPE = /^application\/(?:[^;,\s]+\+)?json\s*(?:;|$)/i;
@@ -27,7 +27,7 @@ export async function readJson(request: ApiRequest, limit: number): Promise<unkn
     return body.value;
   }
   const text = body.type === 'none' ? '' : await readText(body, limit);
-  if (jsonDepth(text) > MAX_JSON_DEPTH) throw tooDeep();
+  if (isNestedDeeper(text, MAX_JSON_DEPTH)) throw tooDeep();
   try {
     return JSON.parse(text);
   } catch {

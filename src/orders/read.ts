@@ -2,8 +2,9 @@ import type { Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { OrderCursor, OrderQuery, Store, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
-import type { RenderedOrder } from './wire.ts';
-import { renderOrder } from './wire.ts';
+import type { OrderCache } from './cache.ts';
+import type { PreparedOrder, RenderedOrder } from './wire.ts';
+import { prepareOrder, renderPrepared } from './wire.ts';
 
 /** An order whose row is there, but damaged. */
 export interface UnreadableOrder {
@@ -26,20 +27,46 @@ export interface RenderedPage {
 export interface ReadContext {
   readonly store: Store;
   readonly clock: Clock;
+  /** Orders in memory, where that can be exact. */
+  readonly cache?: OrderCache;
   /** Told of rows that cannot be read. */
   readonly onFault: (fault: unknown) => void;
 }
 
 /** Reads one order. Rejects when its row is damaged. */
-export async function readOrder(uid: Hex, { store, clock }: ReadContext): Promise<RenderedOrder | undefined> {
-  const [order] = await store.orders.get([uid]);
-  return order && renderOrder(order, seconds(clock));
+export async function readOrder(uid: Hex, { store, clock, cache }: ReadContext): Promise<RenderedOrder | undefined> {
+  const moment = await cache?.follow();
+  const kept = cache?.get(uid);
+  if (kept !== undefined) return renderPrepared(kept, seconds(clock));
+  const [row] = await store.orders.get([uid]);
+  if (row === undefined) return undefined;
+  const order = prepareOrder(row);
+  if (moment !== undefined) cache?.put(order, moment);
+  return renderPrepared(order, seconds(clock));
 }
 
 /** Reads many orders: each once, unknown ones absent, a damaged one as an error of its own (decision 2.27). */
 export async function readOrders(uids: readonly Hex[], context: ReadContext): Promise<RenderedResult[]> {
-  const now = seconds(context.clock);
-  return (await context.store.orders.get(uids)).map((order) => render(order, now, context));
+  const { store, clock, cache } = context;
+  const moment = await cache?.follow();
+  const now = seconds(clock);
+  const results: RenderedResult[] = [];
+  const missing: Hex[] = [];
+  for (const uid of new Set(uids)) {
+    const kept = cache?.get(uid);
+    if (kept === undefined) missing.push(uid);
+    else results.push({ order: renderPrepared(kept, now) });
+  }
+  if (missing.length === 0) return results;
+  for (const row of await store.orders.get(missing)) {
+    const order = prepare(row, context);
+    if (order === undefined) results.push(unreadable(row));
+    else {
+      if (moment !== undefined) cache?.put(order, moment);
+      results.push({ order: renderPrepared(order, now) });
+    }
+  }
+  return results;
 }
 
 /** Lists orders, newest first. A damaged row is told of and left out, so that it does not hide the others. */
@@ -55,7 +82,10 @@ export async function listOrders(
     status === undefined ? wanted : { ...wanted, status: { is: status, now } },
   );
   const page = rows.slice(0, query.limit);
-  const orders = page.flatMap((row) => render(row, now, context).order ?? []);
+  const orders = page.flatMap((row) => {
+    const order = prepare(row, context);
+    return order === undefined ? [] : [renderPrepared(order, now)];
+  });
   const last = page.at(-1);
   if (last === undefined || rows.length === page.length) return { orders };
   return { orders, next: { creationDate: last.creationDate, uid: last.uid } };
@@ -65,11 +95,15 @@ interface StatusFilter {
   readonly status?: NonNullable<OrderQuery['status']>['is'];
 }
 
-function render(row: StoredOrder, now: number, { onFault }: ReadContext): RenderedResult {
+function prepare(row: StoredOrder, { onFault }: ReadContext): PreparedOrder | undefined {
   try {
-    return { order: renderOrder(row, now) };
+    return prepareOrder(row);
   } catch (fault) {
     onFault(fault);
-    return { error: { uid: row.uid, description: 'the order is stored, but cannot be read' } };
+    return undefined;
   }
+}
+
+function unreadable({ uid }: StoredOrder): RenderedResult {
+  return { error: { uid, description: 'the order is stored, but cannot be read' } };
 }

@@ -1,5 +1,5 @@
 import type { PlacementError } from '../ports/facts.ts';
-import type { OrderQuote, StoredOrder } from '../ports/store.ts';
+import type { OrderQuote, OrderState, StoredOrder } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderData, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
@@ -175,32 +175,56 @@ export interface RenderedOrder {
   readonly etag: string;
 }
 
+/** An order as text, but for what hangs on the time: its status, and what of its quote may be shown. */
+export interface PreparedOrder {
+  readonly uid: Hex;
+  readonly state: OrderState;
+  readonly validTo: number;
+  readonly version: number;
+  /** Everything before the status. */
+  readonly head: string;
+  /** Everything between the status and the quote. */
+  readonly tail: string;
+  readonly quote: OrderQuote | null;
+  /** Whether its document is not known. */
+  readonly bare: boolean;
+}
+
 /**
- * Renders an order: its stored body, as it is, and the members that change.
+ * Prepares a row for being rendered: its stored body, as it is, and the members that change.
  *
- * @param now seconds since 1970, by which the status is derived.
  * @throws Error when the row is damaged.
  */
-export function renderOrder(order: StoredOrder, now: number): RenderedOrder {
-  const { uid, body } = order;
+export function prepareOrder(order: StoredOrder): PreparedOrder {
+  const { uid, body, state, validTo, version, quote } = order;
   if (!body.startsWith(uid, UID_AT) || !body.endsWith('}'))
     throw new Error(`the stored row of order ${uid} is damaged`);
-  const status = orderStatus(order, now);
   const feeToken = order.executedFeeToken ?? body.slice(SELL_TOKEN_AT, SELL_TOKEN_AT + 42);
   const signedFee = order.executedFeeAmount;
   const sellBeforeFees =
     signedFee === '0' ? order.executedSellAmount : String(BigInt(order.executedSellAmount) - BigInt(signedFee));
   const placed = order.placement === null ? '' : `,${order.placement.slice(1, -1)}`;
-  const json =
-    `${body.slice(0, -1)}${placed},"status":"${status}","invalidated":${order.invalidated}` +
+  const tail =
+    `","invalidated":${order.invalidated}` +
     `,"executedSellAmount":"${order.executedSellAmount}","executedSellAmountBeforeFees":"${sellBeforeFees}"` +
     `,"executedBuyAmount":"${order.executedBuyAmount}","executedFeeAmount":"${signedFee}"` +
     `,"executedFee":"${order.executedFee}","executedFeeToken":"${feeToken}"` +
-    `,"fullAppData":${order.fullAppData === null ? 'null' : JSON.stringify(order.fullAppData)}` +
-    `${order.quote === null ? '' : `,"quote":${renderQuote(order.quote, status)}`}}`;
+    `,"fullAppData":${order.fullAppData === null ? 'null' : JSON.stringify(order.fullAppData)}`;
+  const head = `${body.slice(0, -1)}${placed},"status":"`;
+  return { uid, state, validTo, version, head, tail, quote, bare: order.fullAppData === null };
+}
+
+/**
+ * Renders a prepared order.
+ *
+ * @param now seconds since 1970, by which the status is derived.
+ */
+export function renderPrepared(order: PreparedOrder, now: number): RenderedOrder {
+  const { uid, head, tail, quote, version, bare } = order;
+  const status = orderStatus(order, now);
+  const json = `${head}${status}${tail}${quote === null ? '' : `,"quote":${renderQuote(quote, status)}`}}`;
   // A document may become known later without touching the row.
-  const etag = `"${order.version}-${status}${order.fullAppData === null ? '-bare' : ''}"`;
-  return { uid, json, etag };
+  return { uid, json, etag: `"${version}-${status}${bare ? '-bare' : ''}"` };
 }
 
 /** How a trade would be settled is nobody's business while it still can be (decision 2.28). */

@@ -1,7 +1,7 @@
 import { keccak256Text } from '../crypto/keccak.ts';
 import type { Hex } from './hex.ts';
 import { bytesToHex } from './hex.ts';
-import { jsonDepth, MAX_JSON_DEPTH } from './json.ts';
+import { isNestedDeeper, MAX_JSON_DEPTH } from './json.ts';
 import type { Metadata } from './metadata.ts';
 import { NO_METADATA, parseMetadata } from './metadata.ts';
 
@@ -30,7 +30,7 @@ const LONE_SURROGATE = /[\ud800-\udfff]/u;
 export function parseAppData(document: string): AppData | string {
   if (document === EMPTY_DOCUMENT) return NO_METADATA;
   if (LONE_SURROGATE.test(document)) return 'the document is not well-formed Unicode';
-  if (jsonDepth(document) > MAX_JSON_DEPTH) return `the document is nested deeper than ${MAX_JSON_DEPTH}`;
+  if (isNestedDeeper(document, MAX_JSON_DEPTH)) return `the document is nested deeper than ${MAX_JSON_DEPTH}`;
   let root: unknown;
   try {
     root = JSON.parse(document);

@@ -1,8 +1,17 @@
 /** How deep JSON from outside may be nested (decision 1.10). */
 export const MAX_JSON_DEPTH = 64;
 
+/** Whether JSON text is nested deeper than `limit`. Text with few opening brackets is not, and those are soon counted. */
+export function isNestedDeeper(text: string, limit: number): boolean {
+  let open = 0;
+  for (const bracket of ['[', '{']) {
+    for (let at = text.indexOf(bracket); at >= 0 && open <= limit; at = text.indexOf(bracket, at + 1)) open++;
+  }
+  return open > limit && jsonDepth(text) > limit;
+}
+
 /** How deep brackets are nested in JSON text, those inside strings aside. */
-export function jsonDepth(text: string): number {
+function jsonDepth(text: string): number {
   let depth = 0;
   let deepest = 0;
   let inString = false;

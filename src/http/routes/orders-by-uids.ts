@@ -11,7 +11,10 @@ export const ordersByUids: Route = {
   path: '/api/v1/orders/by_uids',
   bodyLimit: LIST_BODY_LIMIT,
   async handle({ book, body }) {
-    const results = await book.orders.rendered.getMany(parseUids(body));
+    const uids = listOf(body);
+    const results = await book.orders.rendered.getMany(uids).catch((error: unknown) => {
+      throw firstBad(uids) ?? error; // each is judged when it is read; only when that fails is it worth asking which
+    });
     const elements = results.map(({ order, error }) =>
       order === undefined ? JSON.stringify({ error }) : `{"order":${order.json}}`,
     );
@@ -19,14 +22,16 @@ export const ordersByUids: Route = {
   },
 };
 
-function parseUids(body: unknown): string[] {
+function listOf(body: unknown): string[] {
   if (!Array.isArray(body))
     throw new OrderBookError('InvalidBody', 'the body must be an array of order UIDs', { path: '' });
   if (body.length > MAX_UIDS) throw tooManyUids(body.length);
-  return body.map((element, i) => {
-    const uid = parseUid(element);
-    if (uid === undefined)
-      throw new OrderBookError('InvalidBody', `${i}: must be 0x and 112 hex digits`, { path: String(i) });
-    return uid;
-  });
+  return body;
+}
+
+function firstBad(uids: readonly unknown[]): OrderBookError | undefined {
+  const i = uids.findIndex((uid) => parseUid(uid) === undefined);
+  return i < 0
+    ? undefined
+    : new OrderBookError('InvalidBody', `${i}: must be 0x and 112 hex digits`, { path: String(i) });
 }
