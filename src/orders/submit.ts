@@ -26,13 +26,17 @@ export type SubmitResult =
   | { readonly status: 'accepted'; readonly uid: Hex /** It was stored before. */; readonly existing: boolean }
   | { readonly status: 'rejected'; readonly error: OrderBookError };
 
-/** The checks that take asking, in the order in which their refusals are reported. Each begins once the one before it has passed. */
+/**
+ * The checks that take asking, in the order in which their refusals are reported. Each begins once the one before it
+ * has passed.
+ */
 const REMOTE_CHECKS: readonly RemoteCheck[] = [nobodyIsDenied, replacedOrderCanGo, chainAgrees];
 
 /**
  * Admits orders, or says of each which rule it breaks first, in this order (decision 2.2): shape, fee, app data, owner
  * and signature, duplicate, the local checks, the remote checks, the link to a quote, which refuses nothing, and what
- * the insert itself decides: duplicate, replacement, cap. Signatures are recovered together, and what passes is inserted in one step.
+ * the insert itself decides: duplicate, replacement, cap. Signatures are recovered together, and what passes is inserted
+ * in one step.
  *
  * @returns a result for each, in the order of the list.
  */

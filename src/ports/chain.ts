@@ -62,7 +62,10 @@ export interface ContractSignatureQuery {
 
 export type ContractSignatureAnswer =
   | { readonly valid: true }
-  /** `reason` is for people: "no contract at this address", "reverted", "answered 0xffffffff". */
+  /**
+   * `reason` is for people: "no contract at this address", "reverted", "answered 0xffffffff". It is shown to whoever has
+   * sent the order, so it MUST NOT name nodes or keys.
+   */
   | { readonly valid: false; readonly reason?: string };
 
 export interface SimulationQuery extends FundsQuery {
