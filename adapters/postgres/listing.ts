@@ -53,20 +53,25 @@ export function listingSql(schema: string, query: OrderQuery): ListingSql {
     conditions.push(`(o.created, o.uid) < (${bind(after.creationDate)}, ${bind(toBytes(after.uid))})`);
   }
 
-  const from = (indexable: readonly string[], rest: readonly string[]) => {
+  const order = 'ORDER BY o.created DESC, o.uid DESC';
+  const select = (indexable: readonly string[], rest: readonly string[]) => {
     const all = [...indexable, ...conditions];
     const unindexed = [...rest, ...others];
     if (unindexed.length > 0) all.push(`coalesce(${unindexed.join(' AND ')}, false)`);
-    return `${schema}.orders o${all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`}`;
+    return `SELECT * FROM ${schema}.orders o${all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`} ${order}`;
   };
-  // What an account owns, and what it has placed on chain for a contract to own: two indexes, merged in their order.
+  const most = bind(limit);
+  const skipped = offset === undefined || offset === 0 ? undefined : bind(offset);
+  const page = `LIMIT ${most}::bigint${skipped === undefined ? '' : ` OFFSET ${skipped}::bigint`}`;
+  const reach = `LIMIT ${most}::bigint${skipped === undefined ? '' : ` + ${skipped}::bigint`}`;
+  // What an account owns, and what it has placed on chain for a contract to own: a page of each at most, off two indexes.
   const orders =
     account === undefined
-      ? from([], [])
-      : `(SELECT * FROM ${from([`o.owner = ${account}`], [])} UNION ALL ` +
-        `SELECT * FROM ${from([`o.onchain_user = ${account}`], [`o.owner <> ${account}`])}) o`;
-  const skip = offset === undefined || offset === 0 ? '' : ` OFFSET ${bind(offset)}`;
-  const text = `SELECT ${orderColumns(schema)} FROM ${orders} ORDER BY o.created DESC, o.uid DESC LIMIT ${bind(limit)}${skip}`;
+      ? `(${select([], [])} ${page}) o`
+      : `((${select([`o.owner = ${account}`], [])} ${reach}) UNION ALL ` +
+        `(${select([`o.onchain_user = ${account}`], [`o.owner <> ${account}`])} ${reach}) ` +
+        `ORDER BY created DESC, uid DESC ${page}) o`;
+  const text = `SELECT ${orderColumns(schema)} FROM ${orders} ${order}`;
   return { text, values };
 }
 

@@ -52,7 +52,7 @@ const createBook: Migration = {
 CREATE TABLE ${s}.orders (
   created bigint NOT NULL,
   valid_to bigint NOT NULL,
-  version integer NOT NULL DEFAULT 1,
+  version bigint NOT NULL DEFAULT 1,
   signing_scheme smallint NOT NULL CHECK (signing_scheme BETWEEN 0 AND 3),
   state smallint NOT NULL CHECK (state BETWEEN 0 AND 3),
   budget smallint NOT NULL CHECK (budget BETWEEN 0 AND 1),
@@ -177,7 +177,6 @@ const followChain: Migration = {
   name: 'chain',
   breaking: true,
   sql: (s) => `
-ALTER TABLE ${s}.orders ALTER COLUMN version TYPE bigint;
 ALTER TABLE ${s}.orders
   ADD COLUMN cancelled_off_chain boolean NOT NULL DEFAULT false,
   ADD COLUMN placed_on_chain boolean NOT NULL DEFAULT false,

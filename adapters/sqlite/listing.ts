@@ -31,9 +31,9 @@ export function listingOf({ prefix, prepare, read }: Session): (query: OrderQuer
 
 /**
  * Writes the query of a listing of an account that has placed orders on chain, which contracts own. Each arm walks an
- * index and gives up where the page ends, and only the page itself is read.
+ * index and gives up where the page ends, and only the page itself is read, by its row ids.
  */
-function accountSql(prefix: string, owner: Address, query: OrderQuery): ListingSql {
+export function accountSql(prefix: string, owner: Address, query: OrderQuery): ListingSql {
   const { offset = 0, limit } = query;
   const { owner: _, ...others } = query;
   const { conditions, parameters } = conditionsOf(others);
@@ -44,7 +44,7 @@ function accountSql(prefix: string, owner: Address, query: OrderQuery): ListingS
   const owned = arm(listingIndex(query), 'o.owner = ?');
   const placed = arm('orders_onchain_user', 'o.onchain_user = ?', 'o.owner <> ?');
   const sql =
-    `SELECT ${orderColumns(prefix)} FROM ${prefix}orders o WHERE o.id IN (SELECT id FROM (${owned} UNION ALL ${placed}) ` +
+    `SELECT ${orderColumns(prefix)} FROM ${prefix}orders o NOT INDEXED WHERE o.id IN (SELECT id FROM (${owned} UNION ALL ${placed}) ` +
     `ORDER BY created DESC, uid DESC LIMIT ? OFFSET ?) ${order}`;
   const account = toBytes(owner);
   const enough = limit + offset;

@@ -1,15 +1,14 @@
 import Database from 'better-sqlite3';
 import type { OrderQuery } from 'intentbook';
 import { expect, test } from 'vitest';
-import { listingSql } from '../../adapters/sqlite/listing.ts';
+import { accountSql, listingSql } from '../../adapters/sqlite/listing.ts';
 import { FOUNDATION, MIGRATIONS } from '../../adapters/sqlite/schema.ts';
 import { ALICE, NOW, PLACED_AT, USDC, uid, WETH } from '../conformance/orders.ts';
 
-function planOf(query: OrderQuery): string[] {
+function planOf(query: OrderQuery, { sql, parameters } = listingSql('', query)): string[] {
   const database = new Database(':memory:');
   try {
     for (const migration of [FOUNDATION, ...MIGRATIONS]) database.exec(migration(''));
-    const { sql, parameters } = listingSql('', query);
     const rows = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...parameters) as { detail: string }[]; // by SQLite
     return rows.map(({ detail }) => detail);
   } finally {
@@ -62,3 +61,24 @@ test.each(FILTERS)('a page of a listing by %o begins at its cursor', (filters, w
   expect(plan[0]).toBe(`SEARCH o USING INDEX ${index} (${bounds.join(' AND ')})`);
   expect(plan.join('\n')).not.toContain('TEMP B-TREE');
 });
+
+const MINE = FILTERS.filter(([{ owner }]) => owner !== undefined);
+
+test.each(MINE)(
+  'by %o, of an account that has placed orders on chain, two indexes are walked as far as the page',
+  (filters, walk) => {
+    const after = { creationDate: PLACED_AT, uid: uid(1) };
+    const query = { ...filters, after, limit: 10 };
+    const plan = planOf(query, accountSql('', ALICE, query));
+    expect(plan[0]).toBe('SEARCH o USING INTEGER PRIMARY KEY (rowid=?)');
+    const walks = plan.slice(1).filter((detail) => /\bo\b/.test(detail));
+    const index = walk.split(' ')[0];
+    expect(walks[0]).toMatch(
+      new RegExp(`^SEARCH o USING (COVERING )?INDEX ${index} \\(owner=\\? AND \\(created,uid\\)<`),
+    );
+    expect(walks[1]).toMatch(/^SEARCH o USING INDEX orders_onchain_user \(onchain_user=\? AND \(created,uid\)</);
+    // What is sorted is what the two have given, no more than a page of each, and the page itself.
+    expect(walks).toHaveLength(2);
+    expect(plan.filter((detail) => detail.startsWith('USE TEMP B-TREE'))).toHaveLength(2);
+  },
+);
