@@ -6,9 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
+import { OrderKind, TradingSdk } from '@cowprotocol/cow-sdk';
 import { OrderBookApi, OrderBookApiError } from '@cowprotocol/sdk-order-book';
-import { formatUnits, hashTypedData, keccak256, toHex, zeroHash } from 'viem';
+import { ViemAdapter } from '@cowprotocol/sdk-viem-adapter';
+import { createPublicClient, custom, formatUnits, hashTypedData, keccak256, toHex, zeroHash } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { sepolia } from 'viem/chains';
 
 const SEPOLIA = 11155111;
 const DOMAIN = {
@@ -212,6 +215,49 @@ async function trade(url) {
   line('signer', `${data.recovered}, as recovered from the changed order`);
 }
 
+/** From a quote to a signed order, by the trading SDK that wallets and front ends use. */
+async function swap(url) {
+  const api = new OrderBookApi({ chainId: SEPOLIA, baseUrls: { [SEPOLIA]: url }, backoffOpts: { numOfAttempts: 1 } });
+  const trader = privateKeyToAccount(generatePrivateKey());
+  // The SDK wants a node to turn to. It has no question for it here.
+  const node = custom({ request: ({ method }) => Promise.reject(new Error(`the SDK has asked a node for ${method}`)) });
+  const provider = createPublicClient({ chain: sepolia, transport: node });
+  const adapter = new ViemAdapter({ provider, signer: trader });
+  const options = { chainId: SEPOLIA, appCode: 'intentbook demo', signer: trader };
+  const sdk = new TradingSdk(options, { orderBookApi: api }, adapter);
+  const tokens = { sellToken: TOKENS.WETH, sellTokenDecimals: 18, buyToken: TOKENS.COW, buyTokenDecimals: 18 };
+  const amount = 1_500_000_000_000_000_000n;
+
+  heading('Quote, sign, order: the trading SDK');
+  line('client', '@cowprotocol/cow-sdk, as it is published; prices from the small table that the server has');
+  const sale = { kind: OrderKind.SELL, ...tokens, amount: String(amount) };
+  const { quoteResults } = await sdk.getQuote(sale);
+  const { quote } = quoteResults.quoteResponse;
+  assert.equal(BigInt(quote.sellAmount) + BigInt(quote.feeAmount), amount);
+  line('quote', `${formatUnits(amount, 18)} WETH buy ${formatUnits(BigInt(quote.buyAmount), 18)} COW`);
+  line('  fee', `${formatUnits(BigInt(quote.feeAmount), 18)} WETH, for ${quote.gasAmount} units of gas`);
+
+  const { orderId } = await sdk.postSwapOrder(sale);
+  const order = await api.getOrder(orderId);
+  assert.equal(order.sellAmount, String(amount), 'what is sold must be what was asked about');
+  assert.equal(order.quote.sellAmount, String(amount), 'the order must be linked to its quote');
+  line('swap', `accepted as ${short(orderId)}`);
+  line('  wants to', describe(order).bargain);
+  const slippage = (1 - Number(order.buyAmount) / Number(quote.buyAmount)) * 100;
+  line('  slippage', `${slippage.toFixed(2)} % of the quote, as the SDK suggests`);
+
+  const limit = { kind: OrderKind.SELL, ...tokens, sellAmount: String(amount), buyAmount: '20000000000000000000000' };
+  const limitOrder = await api.getOrder((await sdk.postLimitOrder(limit)).orderId);
+  assert.equal(limitOrder.status, 'open');
+  line('limit', `accepted as ${short(limitOrder.uid)}`);
+  line('  wants to', describe(limitOrder).bargain);
+
+  assert.equal(await sdk.offChainCancelOrder({ orderUid: orderId }), true);
+  const cancelled = await api.getOrder(orderId);
+  assert.equal(cancelled.status, 'cancelled');
+  line('cancelled', `${short(orderId)}, by a signature that the SDK made`);
+}
+
 function explainKept(url, database, pid) {
   heading('The server is still running');
   line('address', url);
@@ -227,6 +273,7 @@ async function demo() {
   const { server, url } = await startServer(join(directory, 'orders.sqlite'), keep);
   try {
     await trade(url);
+    await swap(url);
   } catch (error) {
     server.kill('SIGTERM');
     throw error;

@@ -20,6 +20,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SEPOLIA } from '../support/orders.ts';
 import { temporarySchema } from '../support/postgres.ts';
 import type { HttpCase } from './case.ts';
+import { SUITE_QUOTES } from './cases/quoting.ts';
 import { HTTP_CASES } from './suite.ts';
 import type { HttpWorld } from './world.ts';
 import { answer, encode, socketWorld } from './world.ts';
@@ -153,7 +154,7 @@ const pairs = mounts.flatMap((mount, i) =>
 );
 
 describe.each(pairs)('$mount.name over $store.0', ({ mount, store: [, make] }) => {
-  const book = createOrderBook({ chainId: SEPOLIA, store: make() });
+  const book = createOrderBook({ chainId: SEPOLIA, store: make(), quotes: SUITE_QUOTES });
   const faults: unknown[] = [];
   book.on('fault', (fault) => faults.push(fault));
   let served: Served;

@@ -3,6 +3,7 @@ import { APP_DATA_CASES } from './cases/app-data.ts';
 import { CACHING } from './cases/caching.ts';
 import { CANCELLATION } from './cases/cancellation.ts';
 import { CONVENTIONS } from './cases/conventions.ts';
+import { QUOTING } from './cases/quoting.ts';
 import { READING } from './cases/reading.ts';
 import { SUBMISSION } from './cases/submission.ts';
 
@@ -14,4 +15,5 @@ export const HTTP_CASES: readonly HttpCase[] = [
   ...SUBMISSION,
   ...APP_DATA_CASES,
   ...CANCELLATION,
+  ...QUOTING,
 ];

@@ -1,4 +1,4 @@
-import type { Api, ApiRequest } from 'intentbook';
+import type { Api, ApiRequest, ApiResponse } from 'intentbook';
 
 /** What the suite sends. */
 export interface Sent {
@@ -50,10 +50,17 @@ export function directWorld(api: Api, now: () => number): HttpWorld {
         body: bytes === undefined ? { type: 'none' } : { type: 'chunks', chunks: chunked(bytes) },
       };
       const { status, headers: answered, body = '' } = await api.handle(request);
-      const text = typeof body === 'string' ? body : body instanceof Uint8Array ? new TextDecoder().decode(body) : '';
-      return answer(status, (name) => answered[name], text);
+      return answer(status, (name) => answered[name], await textOf(body));
     },
   };
+}
+
+async function textOf(body: NonNullable<ApiResponse['body']>): Promise<string> {
+  if (typeof body === 'string') return body;
+  if (body instanceof Uint8Array) return new TextDecoder().decode(body);
+  let text = '';
+  for await (const part of body) text += part;
+  return text;
 }
 
 /** Cuts bytes up, so that nothing depends on a body's arriving whole. */

@@ -225,3 +225,65 @@ describe('a server within a program', () => {
     await expect(serve({ chain: 'goerli' })).rejects.toThrow('one of mainnet, ');
   });
 });
+
+describe('what a server quotes with', () => {
+  const TOKENS = ['0x00000000000000000000000000000000000000f1', '0x00000000000000000000000000000000000000f2'];
+  const quote = (url: string) =>
+    fetch(`${url}/api/v1/quote`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        ...{ sellToken: TOKENS[0], buyToken: TOKENS[1], from: account(1).address },
+        ...{ kind: 'sell', sellAmountBeforeFee: String(10n ** 18n) },
+      }),
+    });
+  const buyAmount = async (url: string) =>
+    ((await (await quote(url)).json()) as { quote: { buyAmount: string } }).quote.buyAmount;
+
+  test('a file of prices, and a gas price', async () => {
+    const cwd = await scratch();
+    const [sold = '', bought = ''] = TOKENS;
+    await writeFile(
+      join(cwd, 'prices.json'),
+      JSON.stringify({ [sold]: '1', [bought]: { price: '0.5', decimals: 18 } }),
+    );
+    const args = ['serve', '--port', '0', '--db', ':memory:', '--chain', 'base', '--prices', 'prices.json'];
+    const url = await addressOf(intentbook([...args, '--gas-price', '0'], { cwd }));
+    expect(await buyAmount(url)).toBe(String(2n * 10n ** 18n));
+  });
+
+  test('an engine elsewhere, which may be better than the table', async () => {
+    const engine = createServer((_, response) =>
+      response.end(JSON.stringify({ amount: '5000000000000000000', gas: 1 })),
+    );
+    await once(engine.listen(0, '127.0.0.1'), 'listening');
+    const solver = `http://127.0.0.1:${(engine.address() as AddressInfo).port}`; // it listens on a port
+    const cwd = await scratch();
+    await writeFile(join(cwd, 'prices.json'), JSON.stringify(Object.fromEntries(TOKENS.map((token) => [token, '1']))));
+    const args = ['serve', '--port', '0', '--db', ':memory:', '--gas-price', '0', '--prices', 'prices.json'];
+    const url = await addressOf(intentbook([...args, '--solvers', solver], { cwd }));
+    expect(await buyAmount(url)).toBe(String(5n * 10n ** 18n));
+    engine.close();
+  });
+
+  test('with no prices there is no liquidity', async () => {
+    const url = await addressOf(intentbook(['serve', '--port', '0', '--db', ':memory:', '--prices', 'off']));
+    const answer = await quote(url);
+    expect([answer.status, await answer.json()]).toMatchObject([400, { errorType: 'NoLiquidity' }]);
+  });
+
+  test.each([
+    ['nothing', undefined, 'cannot be read'],
+    ['text', 'Dear reader', 'is not JSON'],
+    ['a list', '[]', 'must be an object of prices by token'],
+    ['a price that is none', JSON.stringify({ [`${TOKENS[0]}`]: '-1' }), 'price'],
+    ['a token that is none', JSON.stringify({ COW: '1' }), 'COW'],
+  ])('a file of prices with %s in it is refused in one line', async (_, content, says) => {
+    const cwd = await scratch();
+    if (content !== undefined) await writeFile(join(cwd, 'prices.json'), content);
+    const ended = await intentbook(['serve', '--port', '0', '--prices', 'prices.json'], { cwd }).ended;
+    expect(ended.code).not.toBe(0);
+    expect(ended.stderr).toMatch(/^intentbook: [^\n]+\n$/);
+    expect(ended.stderr).toContain(says);
+  });
+});
