@@ -4,6 +4,7 @@ export { accelerateKeccak } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
 export { chooseRecovery } from './crypto/recovery.ts';
 export { leasesInMemory } from './leases.ts';
+export { isIpRange } from './limits/ip-address.ts';
 export { refuseUnknownOptions, unknownName } from './options.ts';
 export type { Cancellable, OrderStatus } from './orders/status.ts';
 export { judgeCancellation, ORDER_STATUSES, orderStatus } from './orders/status.ts';

@@ -2,11 +2,17 @@ import { type Api, type ApiRequestBody, type ApiResponse, createApi, type OrderB
 import { refuseUnknownOptions } from 'intentbook/adapter';
 
 /** A handler for hosts of the web's own types: Hono, Bun, Deno, Next. Never rejects while the `Api` keeps its word. */
-export type FetchHandler = (request: Request) => Promise<Response>;
+export type FetchHandler = (request: Request, host?: unknown) => Promise<Response>;
 
 export interface FetchHandlerOptions {
   /** Where the interface is mounted, `/sepolia` for `/sepolia/api/v1/orders`. Default: at the root. */
   readonly prefix?: string;
+  /**
+   * Finds the address at the other end of the socket, which a `Request` does not tell, for an `Api` with a limiter.
+   * `host` is what the host has passed beside the request: Bun its server, Deno its connection. Default: unknown, and
+   * all clients share one budget.
+   */
+  readonly remoteAddress?: (request: Request, host: unknown) => string | undefined;
 }
 
 /**
@@ -20,12 +26,13 @@ export interface FetchHandlerOptions {
  * @throws TypeError for an unknown option or a prefix that does not begin with a slash.
  */
 export function fetchHandler(target: OrderBook | Api, options: FetchHandlerOptions = {}): FetchHandler {
-  refuseUnknownOptions('fetchHandler', options, ['prefix']);
+  refuseUnknownOptions('fetchHandler', options, ['prefix', 'remoteAddress']);
   const prefix = (options.prefix ?? '').replace(/\/+$/, '');
   if (prefix !== '' && !prefix.startsWith('/')) throw new TypeError('fetchHandler: prefix must begin with a slash');
   const api = 'handle' in target ? target : createApi(target);
 
-  return async (request) => {
+  return async (request, host) => {
+    const remoteAddress = options.remoteAddress?.(request, host);
     const { pathname, search } = new URL(request.url);
     const inside = pathname === prefix || pathname.startsWith(`${prefix}/`);
     const answer = await api.handle({
@@ -36,6 +43,7 @@ export function fetchHandler(target: OrderBook | Api, options: FetchHandlerOptio
       header: (name) => request.headers.get(name) ?? undefined,
       body: bodyOf(request),
       signal: request.signal,
+      ...(remoteAddress !== undefined && { remoteAddress }),
     });
     return respond(request, answer);
   };

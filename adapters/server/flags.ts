@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
-import { CHAINS, parseDecimal, unknownName } from 'intentbook/adapter';
+import { CHAINS, isIpRange, parseDecimal, unknownName } from 'intentbook/adapter';
 import type { ServeOptions } from './index.ts';
 import { DEFAULT_GAS_PRICE } from './prices.ts';
+import { DEFAULT_RATE_LIMIT, type RateLimit } from './rate-limit.ts';
 
 const CHAIN_NAMES = CHAINS.map(({ segment }) => segment);
 
@@ -16,6 +17,8 @@ interface Flag<T> {
   readonly value: string;
   readonly help: string;
   readonly initial: T;
+  /** The same for the help, where it is not the text that is typed. */
+  readonly initialText?: string;
   /** Undefined when the text is no such value; `expected` says what would be one. */
   parse(text: string): T | undefined;
   readonly expected: string;
@@ -108,6 +111,31 @@ const SOLVERS: Flag<readonly string[] | undefined> = {
   secret: true,
 };
 
+const RATE_LIMIT: Flag<RateLimit | 'off'> = {
+  value: '<numbers>',
+  help: 'requests a second that read, that write, and streams of one client, or "off"',
+  initial: DEFAULT_RATE_LIMIT,
+  initialText: Object.values(DEFAULT_RATE_LIMIT).join(),
+  parse: (text) => {
+    if (text === 'off') return text;
+    const [reads, writes, streams, ...more] = text.split(',').map((each) => wholeNumber(each.trim(), 1, 1_000_000));
+    if (reads === undefined || writes === undefined || streams === undefined || more.length > 0) return undefined;
+    return { reads, writes, streams };
+  },
+  expected: 'three whole numbers from 1 up, as in 50,10,32, or "off"',
+};
+
+const TRUSTED_PROXIES: Flag<readonly string[] | undefined> = {
+  value: '<ranges>',
+  help: 'proxies whose X-Forwarded-For is believed, separated by commas',
+  initial: undefined,
+  parse: (text) => {
+    const ranges = text.split(',').map((each) => each.trim());
+    return ranges.every(isIpRange) ? ranges : undefined;
+  },
+  expected: 'addresses or ranges, separated by commas, as in 127.0.0.1,10.0.0.0/8',
+};
+
 const GAS_PRICE: Flag<string> = {
   value: '<wei>',
   help: 'price of one unit of gas in quotes',
@@ -127,6 +155,8 @@ const FLAGS = {
   migrate: SWITCH,
   'max-open-orders': cap(1000, 'live orders that one owner may have'),
   'max-pending-presign': cap(100, 'orders of one owner that wait for their signature on chain'),
+  'rate-limit': RATE_LIMIT,
+  'trusted-proxies': TRUSTED_PROXIES,
   prices: PRICES,
   solvers: SOLVERS,
   'gas-price': GAS_PRICE,
@@ -188,6 +218,7 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
   if (postgres !== undefined && given.has('db')) throw new UsageError('--db and --postgres: say one of them');
   const readPostgres = read('postgres-read', FLAGS['postgres-read']);
   const migrate = read('migrate', FLAGS.migrate);
+  const trustedProxies = read('trusted-proxies', FLAGS['trusted-proxies']);
   const prices = read('prices', FLAGS.prices);
   const solvers = read('solvers', FLAGS.solvers);
   const stray = ['postgres-read', 'schema', 'migrate'].find((name) => given.has(name));
@@ -203,6 +234,8 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
         : { postgres, schema, migrate, ...(readPostgres === undefined ? {} : { readPostgres }) }),
       maxOpenOrders: read('max-open-orders', FLAGS['max-open-orders']),
       maxPendingPresign: read('max-pending-presign', FLAGS['max-pending-presign']),
+      rateLimit: read('rate-limit', FLAGS['rate-limit']),
+      ...(trustedProxies === undefined ? {} : { trustedProxies }),
       ...(prices === undefined ? {} : { prices }),
       ...(solvers === undefined ? {} : { solvers }),
       gasPrice: read('gas-price', FLAGS['gas-price']),
@@ -255,9 +288,10 @@ function wholeNumber(text: string, least: number, most: number): number | undefi
 
 /** The text of `--help`. */
 export function helpText(): string {
-  const flags = Object.entries(FLAGS).map(([name, { value, help, initial }]) => {
+  const flags = Object.entries(FLAGS).map(([name, flag]: [string, Flag<unknown>]) => {
+    const { value, help, initial, initialText = initial === false ? 'off' : initial } = flag;
     const left = `  --${name} ${value}`.padEnd(34);
-    const unless = initial === undefined ? 'given' : `${initial === false ? 'off' : initial} unless given`;
+    const unless = initial === undefined ? 'given' : `${initialText} unless given`;
     return `${left}${help}\n${' '.repeat(34)}${unless} here or as ${envName(name)}`;
   });
   return `intentbook: an order book for signed trade intents

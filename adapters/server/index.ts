@@ -4,6 +4,7 @@ import { createApi, createOrderBook } from 'intentbook';
 import { CHAINS, refuseUnknownOptions } from 'intentbook/adapter';
 import { createHardenedServer } from './http.ts';
 import { quoteOptions } from './prices.ts';
+import { DEFAULT_RATE_LIMIT, gateOptions, type RateLimit } from './rate-limit.ts';
 
 /** How long requests that run may still take when a server is closed, in milliseconds. */
 const GRACE = 10_000;
@@ -29,6 +30,10 @@ export interface ServeOptions {
   readonly maxOpenOrders?: number | 'off';
   /** Live orders of one owner that wait for their signature on chain. Default 100. */
   readonly maxPendingPresign?: number | 'off';
+  /** What one client may ask for, by its address. Default: 50 reads and 10 writes a second, 32 streams. */
+  readonly rateLimit?: RateLimit | 'off';
+  /** Proxies whose `X-Forwarded-For` is believed: `127.0.0.1`, `10.0.0.0/8`. Default: none. */
+  readonly trustedProxies?: readonly string[];
   /**
    * A JSON file of fixed prices to quote by, or `off`: by token its worth in native atoms for an atom, as decimal text,
    * or `{ "price", "decimals" }` in native coins for a whole token. Default: test tokens on Sepolia, none elsewhere.
@@ -66,6 +71,8 @@ const OPTIONS = [
   'migrate',
   'maxOpenOrders',
   'maxPendingPresign',
+  'rateLimit',
+  'trustedProxies',
   'prices',
   'solvers',
   'gasPrice',
@@ -82,7 +89,7 @@ const OPTIONS = [
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
   refuseUnknownOptions('serve', options, OPTIONS);
   const { port = 8080, host = '127.0.0.1', chain = 'sepolia' } = options;
-  const { maxOpenOrders = 1000, maxPendingPresign = 100 } = options;
+  const { maxOpenOrders = 1000, maxPendingPresign = 100, rateLimit = DEFAULT_RATE_LIMIT } = options;
   const chainId = CHAINS.find(({ segment }) => segment === chain)?.chainId;
   if (chainId === undefined)
     throw new TypeError(`serve: chain must be one of ${CHAINS.map(({ segment }) => segment).join(', ')}`);
@@ -98,8 +105,9 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       maxPendingOrders: maxPendingPresign === 'off' ? undefined : maxPendingPresign,
     },
   });
+  const gate = gateOptions(rateLimit, options.trustedProxies);
   const { nodeHandler } = await import('intentbook/node-http');
-  const server = createHardenedServer(nodeHandler(createApi(book, { probes: true })));
+  const server = createHardenedServer(nodeHandler(createApi(book, { probes: true, ...gate })));
   await book.start();
   try {
     const url = await server.listen(port, host);

@@ -3,13 +3,16 @@ import { OrderBookError } from '../errors.ts';
 import { refuseUnknownOptions } from '../options.ts';
 import { readJson } from './body.ts';
 import { CORS_HEADERS, PREFLIGHT_HEADERS } from './cors.ts';
+import type { GateOptions } from './gate.ts';
+import { createGate } from './gate.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import { FAULT, refusal } from './response.ts';
-import type { Match } from './router.ts';
+import { tollOf } from './route.ts';
+import type { Match, Router } from './router.ts';
 import { createRouter } from './router.ts';
 import { ORDER_BOOK_ROUTES, PROBE_ROUTES } from './routes/index.ts';
 
-export interface ApiOptions {
+export interface ApiOptions extends GateOptions {
   /** Whether `/ready` and `/live` are answered too, for a server that is nobody's guest. Default false. */
   readonly probes?: boolean;
 }
@@ -19,7 +22,8 @@ export interface ApiOptions {
  * relative: whoever mounts it takes the prefix off.
  */
 export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
-  refuseUnknownOptions('createApi', options, ['probes']);
+  refuseUnknownOptions('createApi', options, ['probes', 'limiter', 'trustedProxies']);
+  const gate = createGate(options, book.report);
   const routes = options.probes ? [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES] : ORDER_BOOK_ROUTES;
   const router = createRouter(routes);
   const spaces = new Set(routes.map(({ path }) => firstSegment(path)));
@@ -27,8 +31,12 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
   async function answer(request: ApiRequest): Promise<ApiResponse> {
     if (request.method === 'OPTIONS') return { status: 204, headers: PREFLIGHT_HEADERS };
     try {
-      const match = router.find(request.method, request.path);
-      return await call(book, request, match);
+      const match = find(router, request);
+      // What is not found costs too.
+      return await gate(request, tollOf(match instanceof OrderBookError ? undefined : match.route), async () => {
+        if (match instanceof OrderBookError) throw match;
+        return call(book, request, match);
+      });
     } catch (error) {
       if (error instanceof OrderBookError) return refusal(error, allowHeader(error));
       // Who has left asked for the work to stop; that it did is no fault.
@@ -42,9 +50,19 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
     async handle(request) {
       const response = await answer(request);
       const headers = { ...CORS_HEADERS, ...response.headers };
-      return request.method === 'HEAD' ? bodiless({ ...response, headers }) : { ...response, headers };
+      return request.method === 'HEAD' ? await bodiless({ ...response, headers }) : { ...response, headers };
     },
   };
+}
+
+/** A refusal here is kept until the gate has been passed. */
+function find(router: Router, { method, path }: ApiRequest): Match | OrderBookError {
+  try {
+    return router.find(method, path);
+  } catch (error) {
+    if (error instanceof OrderBookError) return error;
+    throw error;
+  }
 }
 
 async function call(book: OrderBook, request: ApiRequest, { route, params }: Match): Promise<ApiResponse> {
@@ -69,8 +87,9 @@ function decodeParam(name: string, text: string): string {
   }
 }
 
-/** HEAD answers what GET would, with the length of the body that it leaves out. */
-function bodiless({ status, headers, body }: ApiResponse): ApiResponse {
+/** HEAD answers what GET would, with the length of the body that it leaves out. A stream is ended. */
+async function bodiless({ status, headers, body }: ApiResponse): Promise<ApiResponse> {
+  if (typeof body === 'object' && Symbol.asyncIterator in body) await body[Symbol.asyncIterator]().return?.();
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return { status, headers };
   const length = typeof body === 'string' ? new TextEncoder().encode(body).length : body.length;
   return { status, headers: { ...headers, 'content-length': String(length) } };

@@ -1,4 +1,5 @@
 import type { OrderBook } from '../engine.ts';
+import type { Toll } from './gate.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -19,10 +20,20 @@ export interface Route {
   readonly method: Method;
   /** Segments that begin with a colon are parameters. A literal segment wins over a parameter. */
   readonly path: string;
+  /** What a request costs its client. Default: a `GET` reads, everything else writes. */
+  readonly kind?: Toll['kind'];
+  /** Whether a success is a stream of events, of which a client may have only so many at once. */
+  readonly stream?: boolean;
   /** Bytes of JSON body that are read at most, by a book. Absent: the route reads none. */
   readonly bodyLimit?: number | ((book: OrderBook) => number);
   /** Answers. May throw an `OrderBookError`, which becomes its refusal. */
   handle(call: Call): Promise<ApiResponse>;
+}
+
+/** What a request to this route costs; `undefined` stands for one that finds no route. */
+export function tollOf(route: Pick<Route, 'method' | 'kind' | 'stream'> | undefined): Toll {
+  const { method = 'GET', kind = method === 'GET' ? 'read' : 'write', stream = false } = route ?? {};
+  return { kind, stream };
 }
 
 /** What an ordinary JSON body may have (decision 1.9). */

@@ -10,6 +10,7 @@ const DEFAULTS = {
   db: 'intentbook.sqlite',
   maxOpenOrders: 1000,
   maxPendingPresign: 100,
+  rateLimit: { reads: 50, writes: 10, streams: 32 },
   gasPrice: '1000000000',
 };
 
@@ -26,6 +27,9 @@ const FLAGS = [
   ['--max-open-orders', 'INTENTBOOK_MAX_OPEN_ORDERS', '7', { maxOpenOrders: 7 }],
   ['--max-open-orders', 'INTENTBOOK_MAX_OPEN_ORDERS', 'off', { maxOpenOrders: 'off' }],
   ['--max-pending-presign', 'INTENTBOOK_MAX_PENDING_PRESIGN', '9', { maxPendingPresign: 9 }],
+  ['--rate-limit', 'INTENTBOOK_RATE_LIMIT', 'off', { rateLimit: 'off' }],
+  ['--rate-limit', 'INTENTBOOK_RATE_LIMIT', '5, 2,1', { rateLimit: { reads: 5, writes: 2, streams: 1 } }],
+  ['--trusted-proxies', 'INTENTBOOK_TRUSTED_PROXIES', '::1, 10.0.0.0/8', { trustedProxies: ['::1', '10.0.0.0/8'] }],
   ['--prices', 'INTENTBOOK_PRICES', 'prices.json', { prices: 'prices.json' }],
   ['--solvers', 'INTENTBOOK_SOLVERS', 'http://a:1,https://b/x', { solvers: ['http://a:1', 'https://b/x'] }],
   ['--gas-price', 'INTENTBOOK_GAS_PRICE', '1.5e9', { gasPrice: '1.5e9' }],
@@ -121,6 +125,16 @@ describe('flags', () => {
     [['serve', '--chain', 'sepola'], {}, `--chain must be one of ${twelve}, not "sepola"`],
     [['serve', '--chain', 'toString'], {}, `--chain must be one of ${twelve}, not "toString"`],
     [['serve', '--max-open-orders', '0'], {}, '--max-open-orders must be a whole number from 1 up, or "off", not "0"'],
+    ...['50', '50,10', '50,0,1', '1,1,1,1', 'on'].map((text) => [
+      ['serve', '--rate-limit', text],
+      {},
+      `--rate-limit must be three whole numbers from 1 up, as in 50,10,32, or "off", not "${text}"`,
+    ]),
+    [
+      ['serve', '--trusted-proxies', '10.0.0.0/33'],
+      {},
+      '--trusted-proxies must be addresses or ranges, separated by commas, as in 127.0.0.1,10.0.0.0/8, not "10.0.0.0/33"',
+    ],
     [['migrate'], {}, 'say which database to migrate: --postgres <url>'],
     [['migrate', '--postgres', URL, '--port', '1'], {}, '--port is no flag of "intentbook migrate"'],
     [['serve', '--postgres', URL, '--db', 'x'], {}, '--db and --postgres: say one of them'],

@@ -17,7 +17,8 @@ export interface SpawnedServer {
 /** Starts the built command and waits until it says where it listens. */
 export async function spawnServer(args: readonly string[]): Promise<SpawnedServer> {
   if (!existsSync(CLI)) throw new Error('the server is not built; run `npm run build` first');
-  return spawnProgram([CLI, 'serve', '--port', '0', ...args]);
+  // Those who start it send more than a user would.
+  return spawnProgram([CLI, 'serve', '--port', '0', '--rate-limit', 'off', ...args]);
 }
 
 /** Starts a program that serves, under another one if need be, and waits until it says where it listens. */

@@ -3,6 +3,6 @@ import { serve } from 'intentbook/server';
 import { sqliteStore } from 'intentbook/sqlite';
 
 const [path, synchronous] = process.argv.slice(2);
-const server = await serve({ port: 0, store: sqliteStore({ path, synchronous }) });
+const server = await serve({ port: 0, rateLimit: 'off', store: sqliteStore({ path, synchronous }) });
 console.log(`pid ${process.pid}\naddress ${server.url}`);
 process.on('SIGTERM', () => server.close().then(() => process.exit(0)));

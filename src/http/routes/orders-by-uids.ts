@@ -9,6 +9,7 @@ import { LIST_BODY_LIMIT } from '../route.ts';
 export const ordersByUids: Route = {
   method: 'POST',
   path: '/api/v1/orders/by_uids',
+  kind: 'read',
   bodyLimit: LIST_BODY_LIMIT,
   async handle({ book, body }) {
     const uids = listOf(body);

@@ -19,6 +19,7 @@ export const serverReady: Route = { ...ready, path: '/ready' };
 export const live: Route = {
   method: 'GET',
   path: '/live',
+  kind: 'free', // whoever restarts a server that does not answer must not be made to by a limit
   async handle() {
     return json(200, { live: true });
   },

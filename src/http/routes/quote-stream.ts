@@ -11,6 +11,7 @@ import { eventStream } from '../sse.ts';
 export const quoteStream: Route = {
   method: 'POST',
   path: '/api/v1/quote/stream',
+  stream: true,
   bodyLimit: BODY_LIMIT,
   async handle({ book, body, request: { signal } }) {
     const request = body as QuoteRequest; // whatever it is, `stream` reads its shape
