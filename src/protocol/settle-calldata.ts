@@ -1,0 +1,105 @@
+import type { AbiReader } from './abi.ts';
+import { readAbi } from './abi.ts';
+import type { Address } from './hex.ts';
+import type { OrderKind } from './order.ts';
+
+/** `settle(address[],uint256[],(…)[],(…)[][3])` (GPv2Settlement.sol). */
+export const SETTLE_SELECTOR = '0x13d79a0b';
+
+/** One trade of a settlement, with the prices it was given and those of everybody. */
+export interface SettledTrade {
+  readonly kind: OrderKind;
+  readonly sellToken: Address;
+  readonly buyToken: Address;
+  readonly sellAmount: bigint;
+  readonly buyAmount: bigint;
+  readonly partiallyFillable: boolean;
+  /** What was asked to be executed of a partially fillable order, in its fixed token. */
+  readonly executedAmount: bigint;
+  /** The prices at which the contract has traded. */
+  readonly custom: ClearingPrices;
+  /** The prices of the same tokens where they stand first: those that hold for the whole settlement. */
+  readonly uniform: ClearingPrices;
+}
+
+export interface ClearingPrices {
+  readonly sell: bigint;
+  readonly buy: bigint;
+}
+
+/** What a call of `settle` says. */
+export interface SettleCall {
+  readonly trades: readonly SettledTrade[];
+  /** The auction, from the eight bytes that follow the arguments; null when there are none. */
+  readonly auctionId: number | null;
+}
+
+/** More than any settlement has, so that crafted calldata cannot keep us busy. */
+const MOST = 10_000;
+
+/** Digits of `0x` and the selector. */
+const HEAD = 10;
+
+/**
+ * Decodes the input of a transaction that calls `settle`. Trades stand in the order in which the contract emits `Trade`.
+ *
+ * @returns `undefined` when it is another call, or malformed.
+ */
+export function decodeSettle(input: string): SettleCall | undefined {
+  if (!input.startsWith(SETTLE_SELECTOR)) return undefined;
+  const abi = readAbi(input, HEAD);
+  const tokens = listOf(abi.at(0), (items, i) => items.address(i));
+  const prices = listOf(abi.at(1), (items, i) => items.uint(i));
+  if (tokens === undefined || prices === undefined || tokens.length !== prices.length) return undefined;
+  const trades = listOf(abi.at(2), (items, i) => {
+    const trade = items.at(i);
+    return trade && decodeTrade(trade, tokens, prices);
+  });
+  return trades && { trades, auctionId: auctionOf(input) };
+}
+
+function decodeTrade(
+  trade: AbiReader,
+  tokens: readonly Address[],
+  prices: readonly bigint[],
+): SettledTrade | undefined {
+  const [sellIndex, buyIndex, flags] = [trade.small(0), trade.small(1), trade.small(8)];
+  const [sellAmount, buyAmount, executedAmount] = [trade.uint(3), trade.uint(4), trade.uint(9)];
+  if (sellIndex === undefined || buyIndex === undefined || flags === undefined) return undefined;
+  if (sellAmount === undefined || buyAmount === undefined || executedAmount === undefined) return undefined;
+  const [sellToken, buyToken] = [tokens[sellIndex], tokens[buyIndex]];
+  if (sellToken === undefined || buyToken === undefined) return undefined;
+  const price = (index: number) => prices[index] ?? 0n;
+  return {
+    ...{ sellToken, buyToken, sellAmount, buyAmount, executedAmount },
+    // GPv2Trade.sol: bit 0 is the kind, bit 1 whether the order may be filled in parts.
+    kind: (flags & 1) === 0 ? 'sell' : 'buy',
+    partiallyFillable: (flags & 2) !== 0,
+    custom: { sell: price(sellIndex), buy: price(buyIndex) },
+    uniform: { sell: price(tokens.indexOf(sellToken)), buy: price(tokens.indexOf(buyToken)) },
+  };
+}
+
+/** Items are read from where their offsets are counted from: behind the length. */
+function listOf<T>(
+  list: AbiReader | undefined,
+  read: (items: AbiReader, index: number) => T | undefined,
+): T[] | undefined {
+  const length = list?.small(0);
+  if (list === undefined || length === undefined || length > MOST) return undefined;
+  const items = list.from(1);
+  const found: T[] = [];
+  for (let i = 0; i < length; i++) {
+    const item = read(items, i);
+    if (item === undefined) return undefined;
+    found.push(item);
+  }
+  return found;
+}
+
+/** Solvers append the id of the auction. Arguments are whole words, so eight bytes more tell that one is there. */
+function auctionOf(input: string): number | null {
+  if ((input.length - HEAD) % 64 !== 16) return null;
+  const id = Number.parseInt(input.slice(-16), 16);
+  return Number.isSafeInteger(id) ? id : null;
+}
