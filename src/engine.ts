@@ -30,6 +30,8 @@ import type { Verifier } from './protocol/verifier.ts';
 import { createVerifier } from './protocol/verifier.ts';
 import type { Quotes } from './quotes/quotes.ts';
 import { createQuotes, NO_SOURCES } from './quotes/quotes.ts';
+import type { ChainVerbs } from './settlement/chain.ts';
+import { createChain } from './settlement/chain.ts';
 
 /** Whether a book can serve, and what each of its parts says. */
 export interface Readiness {
@@ -79,6 +81,7 @@ export interface OrderBook {
   readonly orders: Orders;
   readonly quotes: Quotes;
   readonly appData: Documents;
+  readonly chain: ChainVerbs;
 
   /** Opens the store. Every verb rejects until then. */
   start(): Promise<void>;
@@ -114,6 +117,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     ...{ chainId, verifyingContract: settlementContract },
   };
   const onFault = faultTeller(emitter);
+  const tell = observationTeller(emitter, onFault);
   const cache = configuration.cacheBytes > 0 ? createOrderCache(store.events, configuration.cacheBytes) : undefined;
   const reading = { store, clock, onFault, ...(cache === undefined ? {} : { cache }) };
   // A store of this process alone answers before anybody else can ask.
@@ -138,6 +142,14 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     if (verifier === undefined) throw new StoreError('Closed', 'the book is not started');
     return verifier;
   }
+
+  const chain = createChain({
+    ...{ configuration, onFault, wake: feed.wake },
+    started: () => void started(),
+    onApplied: (observation) => tell('chainApplied', observation),
+    onRolledBack: (observation) => tell('chainRolledBack', observation),
+    requestQuote: (request) => quoting.verbs.request(request),
+  });
 
   const rendered: Orders['rendered'] = {
     async get(uid) {
@@ -241,6 +253,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     orders,
     quotes,
     appData,
+    chain,
     start() {
       starting ??= open().finally(() => {
         starting = undefined;
@@ -284,6 +297,19 @@ function faultTeller(emitter: EventEmitter<OrderBookEvents>): (fault: unknown) =
         listener(fault);
       } catch {
         // It had its chance.
+      }
+    }
+  };
+}
+
+/** Tells of what was observed. What a listener throws is told as a fault. */
+function observationTeller(emitter: EventEmitter<OrderBookEvents>, onFault: (fault: unknown) => void) {
+  return <E extends keyof OrderBookEvents>(event: E, observation: Parameters<OrderBookEvents[E]>[0]): void => {
+    for (const listener of emitter.listeners(event)) {
+      try {
+        (listener as AnyListener)(observation);
+      } catch (fault) {
+        onFault(fault);
       }
     }
   };

@@ -1,4 +1,4 @@
-import type { ChainCause } from './ports/facts.ts';
+import type { BlockRef, ChainCause } from './ports/facts.ts';
 import type { Address, Hex } from './protocol/hex.ts';
 import type { SourceObservation } from './quotes/sources.ts';
 
@@ -29,6 +29,23 @@ export interface RevertedEvent extends OrderEvent {
   readonly cause: ChainCause & Required<Pick<ChainCause, 'reverted'>>;
 }
 
+/** What became of a batch of events. */
+export interface ChainApplied {
+  readonly mark: BlockRef;
+  readonly applied: number;
+  readonly known: number;
+  /** Events that are no orders of this protocol. */
+  readonly ignored: number;
+  /** Trades of which nobody could tell what fee they have paid. */
+  readonly unattributed: number;
+}
+
+export interface ChainRolledBack {
+  readonly to: number;
+  readonly mark: BlockRef | null;
+  readonly removed: number;
+}
+
 /** The events of a book, by name, with their listeners' arguments. */
 export interface OrderBookEvents {
   /** An order was accepted and stored, or placed on chain. */
@@ -47,6 +64,10 @@ export interface OrderBookEvents {
   orderRefunded: (event: ChainOrderEvent) => void;
   /** A block was taken back, and with it what `cause.reverted` names. */
   orderReverted: (event: RevertedEvent) => void;
+  /** Something that the chain says was stored. */
+  chainApplied: (observation: ChainApplied) => void;
+  /** Something that the chain had said was taken back. */
+  chainRolledBack: (observation: ChainRolledBack) => void;
   /** A source of prices was asked something. */
   sourceAsked: (observation: SourceObservation) => void;
   /** Something failed that no caller waits for: a damaged row, a listener that threw, a log that could not be read. */

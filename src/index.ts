@@ -6,7 +6,15 @@ export type { Documents, OrderBook, Orders, Readiness } from './engine.ts';
 export { createOrderBook } from './engine.ts';
 export type { ErrorBody, ErrorCode, ErrorData, ErrorEntry } from './errors.ts';
 export { ERRORS, OrderBookError } from './errors.ts';
-export type { OrderBookEvents, OrderEvent } from './events.ts';
+export type {
+  ChainApplied,
+  ChainOrderEvent,
+  ChainRolledBack,
+  OrderBookEvents,
+  OrderEvent,
+  RevertedEvent,
+  TradeEvent,
+} from './events.ts';
 export type { ApiOptions } from './http/api.ts';
 export { createApi } from './http/api.ts';
 export type { GateOptions } from './http/gate.ts';
@@ -30,6 +38,15 @@ export type * from './ports/facts.ts';
 export type * from './ports/limiter.ts';
 export type * from './ports/store.ts';
 export { StoreError } from './ports/store.ts';
+export type {
+  ChainLog,
+  EmittedOrder,
+  EventPlace,
+  OnchainOrderEvent,
+  ProtocolEvent,
+  SettlementEvent,
+} from './protocol/chain-events.ts';
+export { decodeLog, EVENT_TOPICS } from './protocol/chain-events.ts';
 export type { Domain } from './protocol/eip712.ts';
 export type {
   ExplainedOrder,
@@ -51,3 +68,5 @@ export type { PriceQuality, QuoteRequest } from './quotes/request.ts';
 export type { SourceCounters, SourceObservation } from './quotes/sources.ts';
 export type { QuoteStreamEvent, QuoteStreamResult } from './quotes/stream.ts';
 export type { QuotedOrder, QuoteResponse } from './quotes/wire.ts';
+export type { ChainBatch } from './settlement/batch.ts';
+export type { ChainVerbs, RollbackOptions } from './settlement/chain.ts';

@@ -67,7 +67,8 @@ export function readDocument(text: string, expected: Hex | undefined, maxSize: n
   return { hash: actual, text, content };
 }
 
-async function lookUp(hash: Hex, documents: AppDataStore): Promise<KnownDocument | OrderBookError> {
+/** Finds the document behind a hash. @returns the document, or `InvalidAppData`. */
+export async function lookUp(hash: Hex, documents: AppDataStore): Promise<KnownDocument | OrderBookError> {
   const text = hash === ZERO_APP_DATA ? EMPTY_DOCUMENT : await documents.get(hash);
   if (text === undefined) {
     return new OrderBookError('InvalidAppData', `no document with the hash ${hash} is known`, { hash });

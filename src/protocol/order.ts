@@ -2,7 +2,7 @@ import { keccak256, keccak256Text } from '../crypto/keccak.ts';
 import type { Domain } from './eip712.ts';
 import { domainSeparator } from './eip712.ts';
 import type { Address, Hex } from './hex.ts';
-import { hexToBytes, writeHex } from './hex.ts';
+import { bytesToHex, hexToBytes, writeHex } from './hex.ts';
 import { writeUint256 } from './uint256.ts';
 
 /** Whether the sell amount (`sell`) or the buy amount (`buy`) is the fixed one. */
@@ -52,6 +52,18 @@ const NAME_HASHES: Readonly<Record<OrderKind | SellTokenSource, Uint8Array>> = {
   internal: hexToBytes('0x4ac99ace14ee0a5ef932dc609df0943ab7ac16b7583634612f8dc35a4289a6ce'),
   external: hexToBytes('0xabee3b73373acd583a130924aad6dc38cfdc44ba0555ba94ce2ff63980ea0632'),
 };
+
+/**
+ * Which of some names has this hash, as contracts emit enumerations.
+ *
+ * @param hash 32 bytes in lower case.
+ */
+export function nameOfHash<Name extends OrderKind | SellTokenSource>(
+  hash: Hex,
+  names: readonly Name[],
+): Name | undefined {
+  return names.find((name) => bytesToHex(NAME_HASHES[name]) === hash);
+}
 
 const WORD = 32;
 
