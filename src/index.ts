@@ -30,6 +30,8 @@ export type { RenderedPage, RenderedResult, UnreadableOrder } from './orders/rea
 export type { OrderStatus } from './orders/status.ts';
 export type { SubmitOptions, SubmitResult } from './orders/submit.ts';
 export type { Order, OrderClass, RenderedOrder, StoredOrderQuote } from './orders/wire.ts';
+export type * from './ports/account-store.ts';
+export { NOTIFICATION_TYPES } from './ports/account-store.ts';
 export type * from './ports/chain.ts';
 export type { Cancel, Clock } from './ports/clock.ts';
 export { systemClock } from './ports/clock.ts';

@@ -28,6 +28,8 @@ import { memoryChain } from './chain.ts';
 import { memoryQuotes } from './quotes.ts';
 import { SortedList } from './sorted.ts';
 
+export { memoryAccountStore } from './accounts.ts';
+
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** A row: what was inserted, and what has become of it. */

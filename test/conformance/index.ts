@@ -1,3 +1,6 @@
+export type { AccountStorage, AccountStoreHarness } from './accounts/harness.ts';
+export { accountStoreConformance } from './accounts/index.ts';
+
 import { APP_DATA } from './app-data.ts';
 import { CANCEL } from './cancel.ts';
 import { CAPS } from './caps.ts';

@@ -1,5 +1,5 @@
-import type { StoreHarness } from 'intentbook/testing';
-import { storeConformance } from 'intentbook/testing';
+import type { AccountStoreHarness, ConformanceCase, StoreHarness } from 'intentbook/testing';
+import { accountStoreConformance, storeConformance } from 'intentbook/testing';
 import { describe, test } from 'vitest';
 
 declare module 'vitest' {
@@ -9,10 +9,19 @@ declare module 'vitest' {
   }
 }
 
-/** Runs the published suite under vitest. A skipped case prints why. */
+/** Runs the published suite of stores under vitest. A skipped case prints why. */
 export function describeConformance(name: string, harness: StoreHarness): void {
+  runAll(name, storeConformance(harness));
+}
+
+/** Runs the published suite of account stores. */
+export function describeAccountConformance(name: string, harness: AccountStoreHarness): void {
+  runAll(name, accountStoreConformance(harness));
+}
+
+function runAll(name: string, cases: readonly ConformanceCase[]): void {
   describe(name, () => {
-    for (const { group, name, skip, run } of storeConformance(harness)) {
+    for (const { group, name, skip, run } of cases) {
       test(`${group}: ${name}`, async (context) => {
         if (skip !== undefined) {
           context.task.meta.skipped = skip;

@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import type { AccountStore, ClaimedDelivery } from 'intentbook';
+import { BOB, range, word } from '../orders.ts';
+import type { AccountRule } from './harness.ts';
+import { AT } from './harness.ts';
+import { notification, notify, step, withdraw } from './notifications.ts';
+import { subscribe, subscription } from './subscriptions.ts';
+
+const LATER = AT + 1_000_000;
+
+async function claim(store: AccountStore, now = LATER, limit = 100): Promise<ClaimedDelivery[]> {
+  return (await store.deliveries.claim({ now, until: now + 1000, limit })).claimed;
+}
+
+const delivered = (store: AccountStore, { seq, claim }: ClaimedDelivery) =>
+  store.deliveries.settle({ seq, claim, outcome: { status: 'delivered' } });
+const retry = (store: AccountStore, { seq, claim }: ClaimedDelivery, at: number) =>
+  store.deliveries.settle({ seq, claim, outcome: { status: 'retry', at, error: 'refused' } });
+const dead = (store: AccountStore, { seq, claim }: ClaimedDelivery) =>
+  store.deliveries.settle({ seq, claim, outcome: { status: 'dead', error: 'given up' } });
+
+const placesOf = (claimed: readonly ClaimedDelivery[]) =>
+  claimed.map(({ subscription, notification }) => `${subscription.id} ${notification}`).sort();
+
+const countOf = async (store: AccountStore, state: 'pending' | 'delivered' | 'dead' | 'dropped') =>
+  (await store.deliveries.list({ state, limit: 100 })).length;
+
+/** The first of what is claimed. */
+async function claimOne(store: AccountStore, now = LATER): Promise<ClaimedDelivery> {
+  const [one] = await claim(store, now);
+  assert.ok(one, 'there is something to deliver');
+  return one;
+}
+
+export const DELIVERIES: readonly AccountRule[] = [
+  {
+    name: 'a notification is to be delivered to the active subscriptions of its account that ask for its type',
+    async run({ store }) {
+      const waiting = subscription(5, { state: 'pending' });
+      await subscribe(
+        store,
+        subscription(1),
+        subscription(2, { types: ['order_expired', 'order_filled'] }),
+        subscription(3, { types: ['order_expired'] }),
+        subscription(4, { account: BOB }),
+      );
+      const nonce = { account: waiting.account, nonce: '5', expiresAt: AT };
+      const confirmation = { tokenHash: word(1), expiresAt: AT + 10 };
+      await store.subscriptions.create({ subscription: waiting, confirmation, nonce, cap: 10, now: AT });
+      await step(store, notify(notification(1)));
+      await store.subscriptions.confirm({ tokenHash: word(1), now: AT });
+      const claimed = await claim(store);
+      assert.deepEqual(placesOf(claimed), ['subscription-1 notification-1', 'subscription-2 notification-1']);
+      const [first] = claimed.filter((each) => each.subscription.id === 'subscription-1');
+      assert.ok(first);
+      assert.deepEqual(first, {
+        ...{ seq: first.seq, subscription: subscription(1), notification: 'notification-1' },
+        ...{ body: notification(1).body, attempt: 1, claim: 1 },
+      });
+    },
+  },
+  {
+    name: 'each subscription gets one at a time, in the order in which they came',
+    async run({ store }) {
+      await subscribe(store, subscription(1), subscription(2));
+      await step(store, notify(...range(3).map((n) => notification(n))));
+      const seen: string[] = [];
+      for (let round = await claim(store); round.length > 0; round = await claim(store)) {
+        assert.equal(round.length, 2);
+        assert.deepEqual(await claim(store), [], 'what is claimed is nobody else’s');
+        seen.push(...placesOf(round));
+        for (const each of round) assert.equal(await delivered(store, each), 'settled');
+      }
+      assert.deepEqual(
+        seen,
+        range(3).flatMap((n) => [`subscription-1 notification-${n}`, `subscription-2 notification-${n}`]),
+      );
+      assert.equal(await countOf(store, 'delivered'), 6);
+      assert.deepEqual(await store.deliveries.claim({ now: LATER, until: LATER, limit: 9 }), {
+        claimed: [],
+        next: null,
+      });
+    },
+  },
+  {
+    name: 'a delivery that waits for its next try holds back those behind it, and no others',
+    async run({ store }) {
+      await subscribe(store, subscription(1), subscription(2));
+      await step(store, notify(notification(1), notification(2)));
+      for (const each of await claim(store)) {
+        if (each.subscription.id === 'subscription-1') await retry(store, each, LATER + 50);
+        else await delivered(store, each);
+      }
+      const { claimed, next } = await store.deliveries.claim({ now: LATER + 49, until: LATER + 500, limit: 9 });
+      assert.deepEqual(placesOf(claimed), ['subscription-2 notification-2']);
+      assert.equal(next, LATER + 50);
+      const again = await claimOne(store, LATER + 50);
+      assert.deepEqual([again.notification, again.attempt, again.claim], ['notification-1', 2, 2]);
+      const [listed] = await store.deliveries.list({ state: 'pending', limit: 1 });
+      assert.deepEqual([listed?.attempts, listed?.error], [2, 'refused']);
+    },
+  },
+  {
+    name: 'what is claimed and not settled in time is claimed again, and the first claimer has lost it',
+    async run({ store }) {
+      await subscribe(store, subscription(1));
+      await step(store, notify(notification(1)));
+      const first = await claimOne(store);
+      assert.deepEqual(await claim(store, LATER + 999), []);
+      const second = await claimOne(store, LATER + 1000);
+      assert.equal(await delivered(store, first), 'lost');
+      assert.equal(await dead(store, first), 'lost');
+      assert.equal(await delivered(store, second), 'settled');
+      assert.equal(await delivered(store, second), 'lost');
+    },
+  },
+  {
+    name: 'of many that claim at once each delivery goes to one',
+    async run({ store, writers }) {
+      await subscribe(store, ...range(20).map((n) => subscription(n)));
+      await step(store, notify(notification(1)));
+      const rounds = await Promise.all(
+        range(9).map((n) =>
+          writers[n % writers.length]?.deliveries.claim({ now: LATER, until: LATER + 1000, limit: 3 }),
+        ),
+      );
+      const all = rounds.flatMap((round) => placesOf(round?.claimed ?? []));
+      assert.equal(new Set(all).size, all.length);
+      assert.equal(all.length, 20);
+    },
+  },
+  {
+    name: 'the longest due comes first when there are more than may be claimed',
+    async run({ store }) {
+      await subscribe(store, subscription(1), subscription(2), subscription(3));
+      await step(store, notify(notification(1)));
+      for (const each of await claim(store)) await retry(store, each, LATER + 10 - Number(each.subscription.id.at(-1)));
+      const { claimed } = await store.deliveries.claim({ now: LATER + 10, until: LATER + 20, limit: 2 });
+      assert.deepEqual(
+        claimed.map(({ subscription }) => subscription.id),
+        ['subscription-3', 'subscription-2'],
+      );
+    },
+  },
+  {
+    name: 'a dead delivery lets the next one through, is listed, and comes again when it is replayed',
+    async run({ store }) {
+      await subscribe(store, subscription(1));
+      await step(store, notify(notification(1), notification(2), notification(3)));
+      assert.equal(await dead(store, await claimOne(store)), 'settled');
+      assert.equal(await dead(store, await claimOne(store)), 'settled');
+      const listed = await store.deliveries.list({ state: 'dead', limit: 10 });
+      assert.deepEqual(
+        listed.map(({ notification, attempts, error, channel }) => [notification, attempts, error, channel]),
+        [
+          ['notification-1', 1, 'given up', 'webhook'],
+          ['notification-2', 1, 'given up', 'webhook'],
+        ],
+      );
+      const [first, second] = listed;
+      assert.ok(first && second);
+      assert.deepEqual(await store.deliveries.list({ state: 'dead', after: first.seq, limit: 10 }), [second]);
+      assert.equal(await store.deliveries.replay({ seqs: [second.seq, 999], now: LATER }), 1);
+      assert.equal(await store.deliveries.replay({ now: LATER }), 1);
+      assert.equal(await store.deliveries.replay({ now: LATER }), 0);
+      const again = await claimOne(store);
+      assert.deepEqual([again.notification, again.attempt, again.claim], ['notification-1', 1, 2]);
+    },
+  },
+  {
+    name: 'withdrawing drops what is pending; what comes again is delivered once',
+    async run({ store }) {
+      await subscribe(store, subscription(1), subscription(2));
+      await step(store, notify(notification(1)));
+      for (const each of await claim(store))
+        if (each.subscription.id === 'subscription-1') await delivered(store, each);
+      await step(store, [withdraw(1)]);
+      assert.deepEqual(await claim(store, LATER + 5000), []);
+      assert.equal(await countOf(store, 'dropped'), 1);
+      await step(store, notify(notification(1)));
+      assert.deepEqual(placesOf(await claim(store, LATER + 5000)), ['subscription-2 notification-1']);
+    },
+  },
+  {
+    name: 'what was delivered while it was being withdrawn is not delivered again',
+    async run({ store }) {
+      await subscribe(store, subscription(1));
+      await step(store, notify(notification(1)));
+      const one = await claimOne(store);
+      await step(store, [withdraw(1)]);
+      assert.equal(await delivered(store, one), 'settled');
+      await step(store, notify(notification(1)));
+      assert.deepEqual(await claim(store, LATER + 5000), []);
+    },
+  },
+  {
+    name: 'what failed while it was being withdrawn stays dropped',
+    async run({ store }) {
+      await subscribe(store, subscription(1));
+      await step(store, notify(notification(1)));
+      const one = await claimOne(store);
+      await step(store, [withdraw(1)]);
+      assert.equal(await retry(store, one, LATER), 'lost');
+      assert.equal(await dead(store, one), 'lost');
+      assert.equal(await countOf(store, 'dropped'), 1);
+    },
+  },
+  {
+    name: 'a dead delivery of a withdrawn notification is not replayed',
+    async run({ store }) {
+      await subscribe(store, subscription(1));
+      await step(store, notify(notification(1)));
+      await dead(store, await claimOne(store));
+      await step(store, [withdraw(1)]);
+      assert.equal(await countOf(store, 'dead'), 1);
+      assert.equal(await store.deliveries.replay({ now: LATER }), 0);
+      assert.equal(await countOf(store, 'dropped'), 1);
+    },
+  },
+  {
+    name: 'removing a subscription removes what was to be delivered to it',
+    async run({ store }) {
+      await subscribe(store, subscription(1), subscription(2));
+      await step(store, notify(notification(1)));
+      const [mine] = (await claim(store)).filter((each) => each.subscription.id === 'subscription-1');
+      assert.ok(mine);
+      const { account } = subscription(1);
+      assert.equal(await store.subscriptions.remove({ id: 'subscription-1', account, now: AT }), 'removed');
+      assert.equal(await delivered(store, mine), 'lost');
+      assert.deepEqual(placesOf(await claim(store, LATER + 5000)), ['subscription-2 notification-1']);
+      assert.equal(await countOf(store, 'pending'), 1);
+    },
+  },
+  {
+    name: 'deliveries survive closing the store, claims and all',
+    skip: ({ durable }) => (durable ? undefined : 'traits.durable is false'),
+    async run({ store, open }) {
+      await subscribe(store, subscription(1));
+      await step(store, notify(notification(1), notification(2)));
+      await delivered(store, await claimOne(store));
+      await claimOne(store);
+      await store.close();
+      const again = await open();
+      assert.deepEqual(await claim(again), []);
+      assert.deepEqual(placesOf(await claim(again, LATER + 1000)), ['subscription-1 notification-2']);
+      assert.equal(await countOf(again, 'delivered'), 1);
+    },
+  },
+];

@@ -1,0 +1,27 @@
+import type { ConformanceCase } from '../harness.ts';
+import { AFFILIATES } from './affiliates.ts';
+import { DELIVERIES } from './deliveries.ts';
+import type { AccountRule, AccountStoreHarness } from './harness.ts';
+import { caseOf } from './harness.ts';
+import { NOTIFICATIONS } from './notifications.ts';
+import { SUBSCRIPTIONS } from './subscriptions.ts';
+
+const GROUPS: Readonly<Record<string, readonly AccountRule[]>> = {
+  notifications: NOTIFICATIONS,
+  affiliates: AFFILIATES,
+  subscriptions: SUBSCRIPTIONS,
+  deliveries: DELIVERIES,
+};
+
+/**
+ * The contract of an account store, as cases for any test runner; see `storeConformance`.
+ *
+ * @throws TypeError when an exception names no case.
+ */
+export function accountStoreConformance(harness: AccountStoreHarness): ConformanceCase[] {
+  const cases = Object.entries(GROUPS).flatMap(([group, rules]) => rules.map((rule) => caseOf(harness, group, rule)));
+  for (const name of Object.keys(harness.exceptions ?? {})) {
+    if (!cases.some((each) => each.name === name)) throw new TypeError(`exceptions: there is no case "${name}"`);
+  }
+  return cases;
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import type { AccountStore, NewSubscription, Subscription } from 'intentbook';
+import { ALICE, BOB, range, word } from '../orders.ts';
+import type { AccountRule } from './harness.ts';
+import { AT } from './harness.ts';
+
+/** The suite's n-th subscription: a webhook of Alice for fills. */
+export function subscription(n: number, changes: Partial<Subscription> = {}): Subscription {
+  return {
+    id: `subscription-${n}`,
+    account: ALICE,
+    channel: 'webhook',
+    target: `https://example.org/${n}`,
+    types: ['order_filled'],
+    state: 'active',
+    secret: `secret ${n}`,
+    createdAt: AT + n,
+    ...changes,
+  };
+}
+
+function request(n: number, changes: Partial<Subscription> = {}, more: Partial<NewSubscription> = {}): NewSubscription {
+  const made = subscription(n, changes);
+  const nonce = { account: made.account, nonce: String(n), expiresAt: AT + 1000 };
+  return { subscription: made, nonce, cap: 100, now: AT, ...more };
+}
+
+/** Makes subscriptions that the case takes for granted. */
+export async function subscribe(store: AccountStore, ...made: Subscription[]): Promise<void> {
+  for (const each of made) {
+    const nonce = { account: each.account, nonce: each.id.replace(/\D/g, ''), expiresAt: AT + 1000 };
+    const outcome = await store.subscriptions.create({ subscription: each, nonce, cap: 100, now: AT });
+    assert.deepEqual(outcome, { status: 'created' });
+  }
+}
+
+const pending = (n: number, expiresAt: number) =>
+  request(n, { state: 'pending', secret: null }, { confirmation: { tokenHash: word(n), expiresAt } });
+
+const idsOf = async (store: AccountStore, account = ALICE) =>
+  (await store.subscriptions.list(account)).map(({ id }) => id);
+
+export const SUBSCRIPTIONS: readonly AccountRule[] = [
+  {
+    name: 'a subscription is kept as it is, and listed with those of its account, oldest first',
+    async run({ store }) {
+      const odd = subscription(1, { target: '{"endpoint":"x","keys":{}}', secret: null, channel: 'webpush' });
+      const many = subscription(2, { types: ['order_cancelled', 'order_filled'] });
+      await subscribe(store, odd, many, subscription(3, { account: BOB }));
+      assert.deepEqual(await store.subscriptions.list(ALICE), [odd, many]);
+      assert.deepEqual(await store.subscriptions.list(BOB), [subscription(3, { account: BOB })]);
+    },
+  },
+  {
+    name: 'a nonce is used once by an account, by others once each, and again when it is over',
+    async run({ store }) {
+      await store.subscriptions.create(request(1));
+      const again = { nonce: { account: ALICE, nonce: '1', expiresAt: AT + 5000 } };
+      assert.deepEqual(await store.subscriptions.create(request(2, {}, again)), { status: 'used' });
+      assert.deepEqual(await store.subscriptions.create(request(2, {}, { ...again, now: AT + 1000 })), {
+        status: 'used',
+      });
+      assert.deepEqual(await idsOf(store), ['subscription-1']);
+      const bobs = request(3, { account: BOB }, { nonce: { account: BOB, nonce: '1', expiresAt: AT + 1000 } });
+      assert.deepEqual(await store.subscriptions.create(bobs), { status: 'created' });
+      const later = request(4, {}, { ...again, now: AT + 1001 });
+      assert.deepEqual(await store.subscriptions.create(later), { status: 'created' });
+    },
+  },
+  {
+    name: 'an account has as many subscriptions as its cap allows, and what is refused uses no nonce up',
+    async run({ store, writers }) {
+      const outcomes = await Promise.all(
+        range(12).map((n) => writers[n % writers.length]?.subscriptions.create(request(n, {}, { cap: 5 }))),
+      );
+      assert.equal(outcomes.filter((outcome) => outcome?.status === 'created').length, 5);
+      assert.deepEqual(
+        outcomes.find((outcome) => outcome?.status !== 'created'),
+        { status: 'capped', limit: 5 },
+      );
+      const refused = outcomes.findIndex((outcome) => outcome?.status === 'capped');
+      assert.deepEqual(await store.subscriptions.create(request(refused)), { status: 'created' });
+    },
+  },
+  {
+    name: 'a pending subscription becomes active by its token, once and in time',
+    async run({ store }) {
+      await store.subscriptions.create(pending(1, AT + 10));
+      await store.subscriptions.create(pending(2, AT + 10));
+      assert.equal(await store.subscriptions.confirm({ tokenHash: word(9), now: AT }), undefined);
+      assert.equal(await store.subscriptions.confirm({ tokenHash: word(1), now: AT + 11 }), undefined);
+      const confirmed = subscription(1, { state: 'active', secret: null });
+      assert.deepEqual(await store.subscriptions.confirm({ tokenHash: word(1), now: AT + 10 }), confirmed);
+      assert.equal(await store.subscriptions.confirm({ tokenHash: word(1), now: AT + 10 }), undefined);
+      const chat = await store.subscriptions.confirm({ tokenHash: word(2), now: AT, target: '4711' });
+      assert.equal(chat?.target, '4711');
+      assert.deepEqual(
+        (await store.subscriptions.list(ALICE)).map(({ state, target }) => [state, target]),
+        [
+          ['active', subscription(1).target],
+          ['active', '4711'],
+        ],
+      );
+    },
+  },
+  {
+    name: 'of several that use one token exactly one is told so',
+    async run({ store, writers }) {
+      await store.subscriptions.create(pending(1, AT + 10));
+      const confirmed = await Promise.all(
+        range(9).map((n) => writers[n % writers.length]?.subscriptions.confirm({ tokenHash: word(1), now: AT })),
+      );
+      assert.equal(confirmed.filter((each) => each !== undefined).length, 1);
+    },
+  },
+  {
+    name: 'pending subscriptions whose time is over make room, active ones never',
+    async run({ store }) {
+      await store.subscriptions.create(pending(1, AT + 10));
+      await store.subscriptions.create(pending(2, AT + 10));
+      await store.subscriptions.confirm({ tokenHash: word(2), now: AT });
+      const third = (now: number) => request(3, {}, { cap: 2, now });
+      assert.deepEqual(await store.subscriptions.create(third(AT + 10)), { status: 'capped', limit: 2 });
+      assert.deepEqual(await store.subscriptions.create(third(AT + 11)), { status: 'created' });
+      assert.deepEqual(await idsOf(store), ['subscription-2', 'subscription-3']);
+    },
+  },
+  {
+    name: 'only its own account removes a subscription, with a nonce that was not used before',
+    async run({ store }) {
+      await subscribe(store, subscription(1), subscription(2));
+      const nonce = { account: BOB, nonce: '1', expiresAt: AT + 1000 };
+      const remove = store.subscriptions.remove;
+      assert.equal(await remove({ id: 'subscription-1', account: BOB, nonce, now: AT }), 'missing');
+      assert.equal(await remove({ id: 'subscription-1', account: BOB, nonce, now: AT }), 'used');
+      assert.equal(await remove({ id: 'unknown', account: ALICE, now: AT }), 'missing');
+      const own = { account: ALICE, nonce: '50', expiresAt: AT + 1000 };
+      assert.equal(await remove({ id: 'subscription-1', account: ALICE, nonce: own, now: AT }), 'removed');
+      assert.equal(await remove({ id: 'subscription-2', account: ALICE, nonce: own, now: AT }), 'used');
+      assert.equal(await remove({ id: 'subscription-2', account: ALICE, now: AT }), 'removed');
+      assert.deepEqual(await idsOf(store), []);
+    },
+  },
+  {
+    name: 'subscriptions and nonces survive closing the store',
+    skip: ({ durable }) => (durable ? undefined : 'traits.durable is false'),
+    async run({ store, open }) {
+      await store.subscriptions.create(request(1));
+      await store.subscriptions.create(pending(2, AT + 10));
+      await store.close();
+      const again = await open();
+      assert.deepEqual(await idsOf(again), ['subscription-1', 'subscription-2']);
+      assert.deepEqual(await again.subscriptions.create(request(1)), { status: 'used' });
+      assert.equal((await again.subscriptions.confirm({ tokenHash: word(2), now: AT }))?.state, 'active');
+    },
+  },
+];
