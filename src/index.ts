@@ -1,3 +1,9 @@
+export type { Accounts, AccountsOptions, Notifications } from './accounts/accounts.ts';
+export { createAccounts } from './accounts/accounts.ts';
+export type { AccountBook } from './accounts/books.ts';
+export type { AccountErrorStatus } from './accounts/errors.ts';
+export { AccountError } from './accounts/errors.ts';
+export type { Notification, NotificationPage, NotificationQuery, RenderedNotifications } from './accounts/list.ts';
 export type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
 export type { OrderBookOptions, OwnerLimitsOption } from './configuration.ts';
 export type { RecoveryPool } from './crypto/packed.ts';
@@ -15,6 +21,7 @@ export type {
   RevertedEvent,
   TradeEvent,
 } from './events.ts';
+export { composeApis, createAccountApi } from './http/account-api.ts';
 export type { ApiOptions } from './http/api.ts';
 export { createApi } from './http/api.ts';
 export type { GateOptions } from './http/gate.ts';

@@ -15,8 +15,8 @@ export interface Call {
   readonly body: unknown;
 }
 
-/** One endpoint: one method on one path. */
-export interface Route {
+/** One method on one path. */
+export interface Endpoint {
   readonly method: Method;
   /** Segments that begin with a colon are parameters. A literal segment wins over a parameter. */
   readonly path: string;
@@ -24,6 +24,10 @@ export interface Route {
   readonly kind?: Toll['kind'];
   /** Whether a success is a stream of events, of which a client may have only so many at once. */
   readonly stream?: boolean;
+}
+
+/** One endpoint of the order book interface. */
+export interface Route extends Endpoint {
   /** Bytes of JSON body that are read at most, by a book. Absent: the route reads none. */
   readonly bodyLimit?: number | ((book: OrderBook) => number);
   /** Answers. May throw an `OrderBookError`, which becomes its refusal. */
@@ -31,7 +35,7 @@ export interface Route {
 }
 
 /** What a request to this route costs; `undefined` stands for one that finds no route. */
-export function tollOf(route: Pick<Route, 'method' | 'kind' | 'stream'> | undefined): Toll {
+export function tollOf(route: Endpoint | undefined): Toll {
   const { method = 'GET', kind = method === 'GET' ? 'read' : 'write', stream = false } = route ?? {};
   return { kind, stream };
 }

@@ -1,33 +1,33 @@
 import { OrderBookError } from '../errors.ts';
-import type { Route } from './route.ts';
+import type { Endpoint } from './route.ts';
 
 /** A route that fits a path, with what its parameters matched, still percent-encoded. */
-export interface Match {
-  readonly route: Route;
+export interface Match<R extends Endpoint> {
+  readonly route: R;
   readonly params: Readonly<Record<string, string>>;
 }
 
 /** Finds routes. */
-export interface Router {
+export interface Router<R extends Endpoint> {
   /** @throws OrderBookError `NotFound`, or `MethodNotAllowed` with the methods that are in `data.allow`. */
-  find(method: string, path: string): Match;
+  find(method: string, path: string): Match<R>;
 }
 
-interface Node {
-  readonly literals: Map<string, Node>;
-  parameter: Node | undefined;
-  readonly routes: Map<string, Route>;
+interface Node<R> {
+  readonly literals: Map<string, Node<R>>;
+  parameter: Node<R> | undefined;
+  readonly routes: Map<string, R>;
 }
 
 /** Makes a router. Empty segments do not count, so a trailing slash is as good as none. */
-export function createRouter(routes: readonly Route[]): Router {
-  const root = node();
+export function createRouter<R extends Endpoint>(routes: readonly R[]): Router<R> {
+  const root = node<R>();
   for (const route of routes) {
     let at = root;
     for (const segment of segmentsOf(route.path)) {
-      if (segment.startsWith(':')) at = at.parameter ??= node();
+      if (segment.startsWith(':')) at = at.parameter ??= node<R>();
       else {
-        const next = at.literals.get(segment) ?? node();
+        const next = at.literals.get(segment) ?? node<R>();
         at.literals.set(segment, next);
         at = next;
       }
@@ -54,7 +54,7 @@ export function createRouter(routes: readonly Route[]): Router {
   };
 }
 
-function walk(at: Node, segments: readonly string[], index: number): Node | undefined {
+function walk<R>(at: Node<R>, segments: readonly string[], index: number): Node<R> | undefined {
   const segment = segments[index];
   if (segment === undefined) return at.routes.size > 0 ? at : undefined;
   const literal = at.literals.get(segment);
@@ -62,7 +62,7 @@ function walk(at: Node, segments: readonly string[], index: number): Node | unde
   return found ?? (at.parameter && walk(at.parameter, segments, index + 1));
 }
 
-function node(): Node {
+function node<R>(): Node<R> {
   return { literals: new Map(), parameter: undefined, routes: new Map() };
 }
 

@@ -1,0 +1,125 @@
+import type { OrderBook, Readiness } from '../engine.ts';
+import { refuseUnknownOptions } from '../options.ts';
+import type { AccountStore } from '../ports/account-store.ts';
+import type { Clock } from '../ports/clock.ts';
+import { systemClock } from '../ports/clock.ts';
+import { StoreError } from '../ports/store.ts';
+import type { AccountBook } from './books.ts';
+import { readBooks } from './books.ts';
+import { AccountError } from './errors.ts';
+import type { Notification, NotificationPage, NotificationQuery, RenderedNotifications } from './list.ts';
+import { listNotifications } from './list.ts';
+
+export interface AccountsOptions {
+  /** The books whose orders accounts are told of, each with its environment where the settlement contract does not tell. */
+  readonly books: readonly (OrderBook | AccountBook)[];
+  /** Where accounts, their notifications and subscriptions are kept. One store serves one account interface. */
+  readonly store: AccountStore;
+  /** Whether notifications are made and served; without, their endpoint answers 503. Default `on`. */
+  readonly notifications?: 'on' | 'off';
+  /** Told of what fails and no caller waits for. */
+  readonly onFault?: (fault: unknown) => void;
+  /** Where time comes from. Default: the machine's clock. */
+  readonly clock?: Clock;
+}
+
+const OPTIONS = [
+  'books',
+  'store',
+  'notifications',
+  'onFault',
+  'clock',
+] as const satisfies readonly (keyof AccountsOptions)[];
+
+/** The verbs on notifications. Each rejects with an `AccountError` of 503 when they are switched off. */
+export interface Notifications {
+  /** Lists what an account was told, newest first. Rejects with `InvalidParameter` when a parameter is none. */
+  list(account: string, query?: NotificationQuery): Promise<NotificationPage>;
+  /** The same reads as JSON text, as the HTTP interface sends it. */
+  readonly rendered: { list(account: string, query?: NotificationQuery): Promise<RenderedNotifications> };
+}
+
+/** The account interface of one or more books (decision 5.9). */
+export interface Accounts {
+  readonly notifications: Notifications;
+
+  /** Opens the store and begins to follow the books, which the host has started. Every verb rejects until then. */
+  start(): Promise<void>;
+  /** Stops following and closes the store; to be called before the books are closed. Can be started again. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+  /** Whether it can serve. Never rejects. */
+  ready(): Promise<Readiness>;
+  /** Tells `onFault` about something that no caller waits for. For mounts. */
+  report(fault: unknown): void;
+}
+
+/**
+ * Creates the account interface of any number of books. Nothing runs until `start`.
+ *
+ * @throws TypeError naming the option that is unknown or malformed.
+ */
+export function createAccounts(options: AccountsOptions): Accounts {
+  refuseUnknownOptions('createAccounts', options, OPTIONS);
+  const { store, clock = systemClock, notifications: notifying = 'on' } = options;
+  if (store === undefined) throw new TypeError('createAccounts: a store is required, such as memoryAccountStore()');
+  if (notifying !== 'on' && notifying !== 'off') {
+    throw new TypeError('createAccounts: notifications must be "on" or "off"');
+  }
+  readBooks(options.books);
+  let running = false;
+
+  function report(fault: unknown): void {
+    try {
+      options.onFault?.(fault);
+    } catch {
+      // It had its chance.
+    }
+  }
+
+  function requireNotifications(): void {
+    if (notifying === 'off') throw new AccountError(503, 'Notifications are disabled');
+    if (!running) throw new StoreError('Closed', 'the account interface is not started');
+  }
+
+  const rendered: Notifications['rendered'] = {
+    async list(account, query = {}) {
+      requireNotifications();
+      return listNotifications(store, account, query);
+    },
+  };
+
+  async function close(): Promise<void> {
+    if (!running) return;
+    running = false;
+    await store.close();
+  }
+
+  return {
+    notifications: {
+      async list(account, query) {
+        const page = await rendered.list(account, query);
+        const parsed = page.notifications.map((text) => JSON.parse(text) as Notification); // rendered from one
+        return { ...page, notifications: parsed };
+      },
+      rendered,
+    },
+    async start() {
+      if (running) return;
+      await store.open({ clock });
+      running = true;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+    async ready() {
+      try {
+        if (!running) throw new StoreError('Closed', 'the account interface is not started');
+        await store.check();
+        return { ready: true, checks: { accounts: 'ok' } };
+      } catch (fault) {
+        return { ready: false, checks: { accounts: fault instanceof StoreError ? fault.code : 'unavailable' } };
+      }
+    },
+    report,
+  };
+}
