@@ -18,11 +18,12 @@ import { parsedPage, parsedResults, parseListQuery, requireUid } from './orders/
 import type { ShownDomain } from './orders/owner.ts';
 import { createPacer } from './orders/pace.ts';
 import type { RenderedPage, RenderedResult } from './orders/read.ts';
-import { listOrders, readOrder, readOrders } from './orders/read.ts';
+import { listOrders, readOrder, readOrders, readTransaction } from './orders/read.ts';
 import { createRemote } from './orders/remote.ts';
 import type { SubmitOptions, SubmitResult } from './orders/submit.ts';
 import { submit } from './orders/submit.ts';
 import type { Order, RenderedOrder } from './orders/wire.ts';
+import { seconds } from './ports/clock.ts';
 import { StoreError } from './ports/store.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION } from './protocol/eip712.ts';
 import type { Address } from './protocol/hex.ts';
@@ -32,6 +33,11 @@ import type { Quotes } from './quotes/quotes.ts';
 import { createQuotes, NO_SOURCES } from './quotes/quotes.ts';
 import type { ChainVerbs } from './settlement/chain.ts';
 import { createChain } from './settlement/chain.ts';
+import type { CompetitionStatus } from './settlement/competition-status.ts';
+import { competitionStatus } from './settlement/competition-status.ts';
+import { totalSurplus } from './settlement/surplus.ts';
+import type { OrderTrade, TradeListQuery } from './settlement/trades.ts';
+import { parseTradeQuery, requireAccount, requireTransactionHash, tradeOf } from './settlement/trades.ts';
 
 /** Whether a book can serve, and what each of its parts says. */
 export interface Readiness {
@@ -61,7 +67,26 @@ export interface Orders {
     get(uid: string): Promise<RenderedOrder | undefined>;
     getMany(uids: readonly string[]): Promise<RenderedResult[]>;
     list(query?: ListQuery): Promise<RenderedPage>;
+    ofTransaction(hash: string): Promise<RenderedOrder[]>;
   };
+  /**
+   * Lists the orders that a transaction has traded, each once, in the order of its trades. Rejects with
+   * `InvalidParameter` when `hash` is none.
+   */
+  ofTransaction(hash: string): Promise<Order[]>;
+  /**
+   * Says how an order fares in the solvers' competition. Rejects with `InvalidParameter` when `uid` is none, with
+   * `NotFound` when there is no such order.
+   */
+  competitionStatus(uid: string): Promise<CompetitionStatus>;
+}
+
+/** The verbs on trades: fills that the chain has told of, of orders that are not there too. */
+export interface Trades {
+  /** Lists trades of an order or an account, newest first. Rejects with `InvalidParameter` for a bad filter. */
+  list(query: TradeListQuery): Promise<OrderTrade[]>;
+  /** What an account's trades have brought beyond what its orders asked for, in wei. */
+  totalSurplus(account: string): Promise<bigint>;
 }
 
 /** The verbs on app-data documents. Refusals are returned; only faults reject. */
@@ -82,6 +107,7 @@ export interface OrderBook {
   readonly quotes: Quotes;
   readonly appData: Documents;
   readonly chain: ChainVerbs;
+  readonly trades: Trades;
 
   /** Opens the store. Every verb rejects until then. */
   start(): Promise<void>;
@@ -164,6 +190,9 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
       const parsed = parseListQuery(query);
       return share(`list ${JSON.stringify(parsed)}`, () => listOrders(parsed, reading));
     },
+    async ofTransaction(hash) {
+      return readTransaction(requireTransactionHash(hash), reading);
+    },
   };
 
   const orders: Orders = {
@@ -192,7 +221,22 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
       if (result.status === 'cancelled') feed.wake();
       return result;
     },
+    async ofTransaction(hash) {
+      return (await rendered.ofTransaction(hash)).map(({ json }) => JSON.parse(json) as Order); // rendered from one
+    },
+    async competitionStatus(uid) {
+      return competitionStatus(requireUid(uid), store, seconds(clock));
+    },
     rendered,
+  };
+
+  const trades: Trades = {
+    async list(query) {
+      return (await store.chain.trades(parseTradeQuery(query))).map(tradeOf);
+    },
+    async totalSurplus(account) {
+      return totalSurplus(requireAccount(account), store);
+    },
   };
 
   const appData: Documents = {
@@ -254,6 +298,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     quotes,
     appData,
     chain,
+    trades,
     start() {
       starting ??= open().finally(() => {
         starting = undefined;

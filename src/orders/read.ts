@@ -69,6 +69,23 @@ export async function readOrders(uids: readonly Hex[], context: ReadContext): Pr
   return results;
 }
 
+/** Reads the orders that a transaction has traded, in the order of its trades. A damaged row is told of and left out. */
+export async function readTransaction(transactionHash: Hex, context: ReadContext): Promise<RenderedOrder[]> {
+  const { store, clock } = context;
+  const trades = await store.chain.trades({ filter: { transactionHash }, limit: MOST_TRADES });
+  const uids = [...new Set(trades.reverse().map(({ uid }) => uid))];
+  const rows = new Map((await store.orders.get(uids)).map((row) => [row.uid, { ...row, quote: null }]));
+  const now = seconds(clock);
+  return uids.flatMap((uid) => {
+    const row = rows.get(uid);
+    const order = row && prepare(row, context);
+    return order === undefined ? [] : [renderPrepared(order, now)];
+  });
+}
+
+/** More than fit into a block. */
+const MOST_TRADES = 10_000;
+
 /** Lists orders, newest first. A damaged row is told of and left out, so that it does not hide the others. */
 export async function listOrders(
   query: Omit<OrderQuery, 'status'> & StatusFilter,

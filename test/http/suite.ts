@@ -5,6 +5,7 @@ import { CANCELLATION } from './cases/cancellation.ts';
 import { CONVENTIONS } from './cases/conventions.ts';
 import { QUOTING } from './cases/quoting.ts';
 import { READING } from './cases/reading.ts';
+import { SETTLEMENTS } from './cases/settlements.ts';
 import { SUBMISSION } from './cases/submission.ts';
 
 /** The HTTP interface as data: one list of cases, run against the core, every mount, every store and the server. */
@@ -16,4 +17,5 @@ export const HTTP_CASES: readonly HttpCase[] = [
   ...APP_DATA_CASES,
   ...CANCELLATION,
   ...QUOTING,
+  ...SETTLEMENTS,
 ];

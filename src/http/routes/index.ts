@@ -11,7 +11,9 @@ import { postQuote } from './post-quote.ts';
 import { live, ready, serverReady } from './probes.ts';
 import { putAppData, putAppDataByHash } from './put-app-data.ts';
 import { quoteStream } from './quote-stream.ts';
+import { orderStatus, totalSurplus, transactionOrders } from './settlements.ts';
 import { nativePrice, tokenMetadata } from './tokens.ts';
+import { tradesV1, tradesV2 } from './trades.ts';
 import { root, version } from './version.ts';
 
 /** The endpoints of the order book interface. */
@@ -23,6 +25,11 @@ export const ORDER_BOOK_ROUTES: readonly Route[] = [
   getOrder,
   deleteOrder,
   accountOrders,
+  orderStatus,
+  transactionOrders,
+  tradesV1,
+  tradesV2,
+  totalSurplus,
   postQuote,
   quoteStream,
   nativePrice,
