@@ -15,4 +15,12 @@ export type { Decimal } from './protocol/decimal.ts';
 export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
 export type { AffectedOrder, FactJudgement, KnownOrder, OrderProgress, RowChange } from './settlement/judge.ts';
-export { inChainOrder, isOrderFact, judgeFacts, progressOf, versionWhenPlaced } from './settlement/judge.ts';
+export {
+  expiryOf,
+  inChainOrder,
+  isOrderFact,
+  judgeFacts,
+  progressOf,
+  tellsExpiry,
+  versionWhenPlaced,
+} from './settlement/judge.ts';

@@ -62,6 +62,16 @@ export interface OrderBookEvents {
   orderTraded: (event: TradeEvent) => void;
   /** What an order for native currency had set aside went back to its user. */
   orderRefunded: (event: ChainOrderEvent) => void;
+  /**
+   * The time of an order has passed while it was open: neither filled nor cancelled, as far as the chain has been read. Not
+   * told of a presign order that was never signed on chain.
+   */
+  orderExpired: (event: OrderEvent) => void;
+  /**
+   * An order that was told expired is not after all: a block was read late in which it is filled, cancelled or signed away, or
+   * one was taken back. `orderExpired` is told again if it expires again.
+   */
+  orderRevived: (event: OrderEvent) => void;
   /** A block was taken back, and with it what `cause.reverted` names. */
   orderReverted: (event: RevertedEvent) => void;
   /** Something that the chain says was stored. */

@@ -10,6 +10,8 @@ const EVENT_NAMES = {
   unsigned: 'orderUnsigned',
   traded: 'orderTraded',
   refunded: 'orderRefunded',
+  expired: 'orderExpired',
+  revived: 'orderRevived',
   reverted: 'orderReverted',
 } as const satisfies Record<OrderEventType, keyof OrderBookEvents>;
 

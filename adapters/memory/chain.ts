@@ -33,6 +33,8 @@ export interface MemoryChain {
   rollback(request: RollbackRequest): RollbackOutcome;
   trades(query: TradeQuery): TradeFact[];
   settlements(transactionHash: Hex): SettlementFact[];
+  /** What the chain has said of an order, in its order. */
+  factsOf(uid: string): OrderFact[];
   /** Folds the facts of an order that has just been inserted into its row. */
   fold(uid: string, at: number): void;
 }
@@ -142,6 +144,8 @@ export function memoryChain(target: FactTarget): MemoryChain {
         .reverse()
         .slice(offset, offset + limit);
     },
+
+    factsOf,
 
     settlements: (transactionHash) =>
       [...facts.from(0)].filter(

@@ -19,9 +19,11 @@ import { StoreError } from 'intentbook';
 import type { OrderProgress, RowChange } from 'intentbook/adapter';
 import {
   assertSameDomain,
+  expiryOf,
   judgeCancellation,
   leasesInMemory,
   orderStatus,
+  tellsExpiry,
   versionWhenPlaced,
 } from 'intentbook/adapter';
 import { memoryChain } from './chain.ts';
@@ -54,6 +56,7 @@ export function memoryStore(): Store {
   const log: StoredEvent[] = [];
   // Orders that are neither cancelled nor filled, by owner and budget, the first to expire first.
   const living = new Map<string, SortedList<Row>>();
+  const expiring = new SortedList<Row>(soonestFirst);
   let recorded: Domain | undefined;
   let opened: StoreContext | undefined;
 
@@ -76,8 +79,19 @@ export function memoryStore(): Store {
     log.push({ id: log.length + 1, ...event });
   }
 
-  function cancelRow(row: Row, at: number): void {
+  function addLiving(row: Row): void {
+    if (!isLiving(row)) return;
+    livingOf(row).add(row);
+    expiring.add(row);
+  }
+
+  function removeLiving(row: Row): void {
     livingOf(row).remove(row);
+    expiring.remove(row);
+  }
+
+  function cancelRow(row: Row, at: number): void {
+    removeLiving(row);
     row.state = 'cancelled';
     row.invalidated = true;
     row.cancelledOffChain = true;
@@ -112,14 +126,14 @@ export function memoryStore(): Store {
     rows.set(row.uid, row);
     byAge.add(row);
     for (const account of accountsOf(row)) entry(byOwner, account, () => new SortedList<Row>(newestFirst)).add(row);
-    if (isLiving(row)) livingOf(row).add(row);
+    addLiving(row);
   }
 
   function removeRow(row: Row): void {
     rows.delete(row.uid);
     byAge.remove(row);
     for (const account of accountsOf(row)) byOwner.get(account)?.remove(row);
-    livingOf(row).remove(row);
+    removeLiving(row);
   }
 
   const chain = memoryChain({
@@ -159,6 +173,22 @@ export function memoryStore(): Store {
     if (refused !== undefined) return refused;
     for (const row of found) if (row !== undefined) cancelRow(row, cancelledAt);
     return { status: 'cancelled' };
+  }
+
+  function expire(now: number, limit: number): number {
+    const due = [...expiring.from(0)].slice(
+      0,
+      Math.min(
+        limit,
+        expiring.firstWhere(({ validTo }) => validTo >= now),
+      ),
+    );
+    for (const row of due) {
+      removeLiving(row);
+      row.swept = true;
+      if (tellsExpiry(row, chain.factsOf(row.uid))) record(expiryOf(row.uid, row.validTo));
+    }
+    return due.length;
   }
 
   function list(query: OrderQuery): StoredOrder[] {
@@ -229,6 +259,10 @@ export function memoryStore(): Store {
       async count(owner, now): Promise<OrderCounts> {
         context();
         return { open: count(owner, 'open', now), pending: count(owner, 'pending', now) };
+      },
+      async expire(now, limit) {
+        context();
+        return expire(now, limit);
       },
     },
     appData: {
@@ -317,6 +351,7 @@ const UNTOUCHED = {
   executedFeeToken: null,
   placement: null,
   onchainUser: null,
+  swept: false,
   cancelledOffChain: false,
   placedOnChain: false,
 } as const;
@@ -326,7 +361,7 @@ function accountsOf({ owner, onchainUser }: Row): string[] {
   return onchainUser === null || onchainUser === owner ? [owner] : [owner, onchainUser];
 }
 
-const isLiving = ({ state }: Row) => state === 'open' || state === 'presignaturePending';
+const isLiving = ({ state, swept }: Row) => !swept && (state === 'open' || state === 'presignaturePending');
 
 function newestFirst(a: OrderCursor, b: OrderCursor): number {
   return b.creationDate - a.creationDate || (a.uid < b.uid ? 1 : a.uid > b.uid ? -1 : 0);
@@ -341,7 +376,7 @@ function matches(row: Row, query: OrderQuery): boolean {
     (query.owner === undefined || accountsOf(row).includes(query.owner)) &&
     (query.sellToken === undefined || row.sellToken === query.sellToken) &&
     (query.buyToken === undefined || row.buyToken === query.buyToken) &&
-    (query.status === undefined || orderStatus(row, query.status.now) === query.status.is)
+    (query.status === undefined || (row.swept ? 'expired' : orderStatus(row, query.status.now)) === query.status.is)
   );
 }
 

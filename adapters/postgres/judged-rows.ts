@@ -1,7 +1,7 @@
 import type { Address, Budget, Hex, NewOrder } from 'intentbook';
 import type { FactJudgement, KnownOrder, OrderProgress } from 'intentbook/adapter';
 import { versionWhenPlaced } from 'intentbook/adapter';
-import { BUDGETS, SCHEMES, STATES, toBytes } from './rows.ts';
+import { BUDGETS, isSwept, SCHEMES, STATES, toBytes } from './rows.ts';
 import type { Run } from './running.ts';
 import type { Session } from './session.ts';
 
@@ -25,12 +25,14 @@ type KnownRow = readonly [
   cancelledOffChain: boolean,
   placedOnChain: boolean,
   live: boolean,
+  validTo: number,
+  swept: boolean,
 ];
 
 export function judgedRowsOf({ schema: s, prepare }: Session): JudgedRows {
   const known = prepare<KnownRow>(
-    'SELECT uid, body, signing_scheme, budget, cancelled_off_chain, placed_on_chain, live ' +
-      `FROM ${s}.orders WHERE uid = ANY($1::bytea[])`,
+    'SELECT uid, body, signing_scheme, budget, cancelled_off_chain, placed_on_chain, live, valid_to, ' +
+      `${isSwept} FROM ${s}.orders WHERE uid = ANY($1::bytea[])`,
   );
   // Every change takes a number from here, see `versionWhenPlaced`.
   const lastPlace = prepare<readonly [number]>(`SELECT last_value FROM ${s}.event_queue_place_seq`);
@@ -124,10 +126,10 @@ export function judgedRowsOf({ schema: s, prepare }: Session): JudgedRows {
     async find(run, uids) {
       const rows = uids.length === 0 ? [] : await run(known, uids.map(toBytes));
       return new Map(
-        rows.map(([uid, body, scheme, budget, cancelledOffChain, placedOnChain, live]) => [
+        rows.map(([uid, body, scheme, budget, cancelledOffChain, placedOnChain, live, validTo, swept]) => [
           uid,
           {
-            ...{ uid, body, cancelledOffChain, placedOnChain, live },
+            ...{ uid, body, cancelledOffChain, placedOnChain, live, validTo, swept },
             // The table checks the ranges.
             signingScheme: SCHEMES[scheme] as KnownOrder['signingScheme'],
             budget: BUDGETS[budget] as Budget,
@@ -195,4 +197,4 @@ interface Change {
   readonly versions: 0 | 1;
 }
 
-const isLive = ({ state }: OrderProgress) => state === 'open' || state === 'presignaturePending';
+const isLive = ({ state, swept }: OrderProgress) => !swept && (state === 'open' || state === 'presignaturePending');

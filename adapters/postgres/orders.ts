@@ -13,7 +13,7 @@ import { judgeCancellation } from 'intentbook/adapter';
 import { judgeInserts } from './judge.ts';
 import type { Kept, Owners } from './owners.ts';
 import type { Found, FoundRow, OrderRow } from './rows.ts';
-import { orderColumns, quoteColumns, readFound, readOrder, toBytes } from './rows.ts';
+import { isSwept, orderColumns, quoteColumns, readFound, readOrder, toBytes } from './rows.ts';
 import type { Run } from './running.ts';
 import { Collision } from './running.ts';
 import type { Session } from './session.ts';
@@ -35,7 +35,7 @@ export function ordersOf(
     `SELECT ${orderColumns(s)}, ${quoteColumns(s)} FROM ${s}.orders o WHERE o.uid = ANY($1::bytea[])`,
   );
   const find = prepare<FoundRow>(
-    `SELECT uid, owner, state, valid_to, signing_scheme, budget FROM ${s}.orders WHERE uid = ANY($1::bytea[])`,
+    `SELECT uid, owner, state, valid_to, signing_scheme, budget, ${isSwept} FROM ${s}.orders WHERE uid = ANY($1::bytea[])`,
   );
   const apply = changesOf(session);
 

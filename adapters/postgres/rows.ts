@@ -61,6 +61,7 @@ export interface Found {
   readonly validTo: number;
   readonly signingScheme: (typeof SCHEMES)[number];
   readonly budget: Budget;
+  readonly swept?: boolean;
 }
 
 export type FoundRow = readonly [
@@ -70,17 +71,21 @@ export type FoundRow = readonly [
   validTo: number,
   scheme: number,
   budget: number,
+  swept: boolean,
 ];
 
-export function readFound([uid, owner, state, validTo, scheme, budget]: FoundRow): Found {
+export function readFound([uid, owner, state, validTo, scheme, budget, swept]: FoundRow): Found {
   return {
-    ...{ uid, owner, validTo },
+    ...{ uid, owner, validTo, swept },
     // The table checks the ranges.
     state: STATES[state] as OrderState,
     signingScheme: SCHEMES[scheme] as Found['signingScheme'],
     budget: BUDGETS[budget] as Budget,
   };
 }
+
+/** Whether a row was swept up as expired: it is not live, and yet neither cancelled nor fulfilled. */
+export const isSwept = '(NOT live AND state < 2)';
 
 /** Codes are places in these lists. They are in databases: add at the end only. */
 export const STATES = ['open', 'presignaturePending', 'cancelled', 'fulfilled'] as const;

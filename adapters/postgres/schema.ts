@@ -32,9 +32,8 @@ CREATE TABLE IF NOT EXISTS ${s}.domain (
  * Columns of fixed width stand first, so that nothing is lost to alignment. Codes of state, scheme and budget are in
  * rows.ts. Room is left on each page for the next version of a row, so that a partial fill touches no index.
  *
- * `live` is true for an order that is open or waits for its presignature, by what is known without a clock. Whatever
- * hangs on time judges `valid_to` besides; whoever clears `live` of expired orders must see to the listing of expired ones
- * and to reads of an earlier time.
+ * `live` is true for an order that is open or waits for its presignature and has not been swept up as expired. Whatever
+ * hangs on time judges `valid_to` besides.
  *
  * Of owners and tokens no statistics are gathered. What they say is an average, by which an owner has a handful of
  * orders; the planner would then fetch and sort all that one has who has a million. Without, it takes every value for a
@@ -219,5 +218,20 @@ INSERT INTO ${s}.progress (id) VALUES (1);
 `,
 };
 
+/**
+ * What sweeping up expired orders takes: which of the live ones are next, and a listing of those that were swept, which
+ * are not live and yet neither cancelled nor fulfilled. A release that does not know of them would not list them, and
+ * would bring them back to life, so the step is breaking.
+ */
+const sweepExpired: Migration = {
+  version: 4,
+  name: 'expiry',
+  breaking: true,
+  sql: (s) => `
+CREATE INDEX orders_expiring ON ${s}.orders (valid_to) WHERE live;
+CREATE INDEX orders_swept ON ${s}.orders (created, uid) WHERE NOT live AND state < 2;
+`,
+};
+
 /** The schema's steps. What has been released is never changed, only added to. */
-export const MIGRATIONS: readonly Migration[] = [createBook, createQuotes, followChain];
+export const MIGRATIONS: readonly Migration[] = [createBook, createQuotes, followChain, sweepExpired];

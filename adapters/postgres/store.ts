@@ -7,6 +7,7 @@ import type { Connection, Source } from './connection.ts';
 import { assertServer, connect } from './connection.ts';
 import { fault } from './driver.ts';
 import { eventsOf } from './events.ts';
+import { expiryOver } from './expiry.ts';
 import { factsOf } from './facts.ts';
 import { leasesOf } from './leases.ts';
 import { listingOf } from './listing.ts';
@@ -75,6 +76,7 @@ export function storeOver(source: Source, settings: StoreSettings, migrations: r
       list: (query) => run((book) => book.readers.read('list orders', (query_) => book.list(query_, query))),
       cancel: (request) => run((book) => book.orders.cancel(request)),
       count: (owner, now) => run((book) => book.owners.read(owner, now)),
+      expire: (now, limit) => run((book) => book.expire(now, limit)),
     },
     appData: {
       put: (document, keep) => run((book) => book.documents.put(document, keep)),
@@ -159,6 +161,7 @@ function assemble(connection: Connection, settings: StoreSettings, clock: StoreC
     quotes: quotesOf(session),
     leases: leasesOf(session, () => clock.now()),
     list: listingOf(session),
+    expire: expiryOver(session, facts),
     async readDocument(hash: Parameters<Store['appData']['get']>[0]) {
       // One that another process has just stored may be missing on a copy, and to be missing is a refusal.
       const copied = await readers.read('read a document', (run) => documents.get(run, hash));

@@ -5,6 +5,7 @@ import type {
   Fact,
   FactBatch,
   Hex,
+  OrderFact,
   RollbackOutcome,
   RollbackRequest,
   SettlementFact,
@@ -26,6 +27,7 @@ export interface Chain {
   rollback(request: RollbackRequest): RollbackOutcome;
   trades(query: TradeQuery): TradeFact[];
   settlements(transactionHash: Hex): SettlementFact[];
+  factsOf(uid: Buffer): readonly OrderFact[];
   /** Within a transaction: folds what the chain has said before into a row that has just been inserted. */
   fold(uid: Buffer, at: number): void;
 }
@@ -125,6 +127,8 @@ export function chainOf(session: Session, rows: JudgedRows, documents: Documents
 
     trades: (query) => read('read trades', () => facts.trades(query)),
     settlements: (hash) => read('read settlements', () => facts.settlements(hash)),
+
+    factsOf: facts.ofOrder,
 
     fold(bytes, at) {
       const after = facts.ofOrder(bytes);

@@ -1,7 +1,7 @@
 import type { NewOrder } from 'intentbook';
 import type { KnownOrder, OrderProgress, RowChange } from 'intentbook/adapter';
 import type { Owners } from './owners.ts';
-import { BUDGETS, SCHEMES, STATES, toBytes, toHex } from './rows.ts';
+import { BUDGETS, isSwept, SCHEMES, STATES, toBytes, toHex } from './rows.ts';
 import type { Session } from './session.ts';
 
 /** Rows of orders as the chain sees them. Everything here runs within a transaction. */
@@ -20,6 +20,8 @@ type KnownRow = readonly [
   budget: number,
   cancelledOffChain: number,
   placedOnChain: number,
+  validTo: number,
+  swept: number,
 ];
 type CountedRow = readonly [id: number, owner: Buffer, live: number, budget: number];
 
@@ -31,7 +33,8 @@ export function judgedRowsOf({ prefix: p, prepare }: Session, owners: Owners): J
   const insertQuote = prepare(`INSERT INTO ${p}order_quotes (order_id, body, metadata) VALUES (?, ?, ?)`);
   const removeQuote = prepare(`DELETE FROM ${p}order_quotes WHERE order_id = ?`);
   const known = prepare(
-    `SELECT uid, body, signing_scheme, budget, cancelled_off_chain, placed_on_chain FROM ${p}orders WHERE uid = ?`,
+    'SELECT uid, body, signing_scheme, budget, cancelled_off_chain, placed_on_chain, valid_to, ' +
+      `${isSwept} FROM ${p}orders WHERE uid = ?`,
   ).raw();
   const counted = prepare(`SELECT id, owner, live, budget FROM ${p}orders WHERE uid = ?`).raw();
   const update = prepare(
@@ -56,7 +59,7 @@ export function judgedRowsOf({ prefix: p, prepare }: Session, owners: Owners): J
     const row = counted.get(uid) as CountedRow | undefined; // the columns selected
     if (row === undefined) throw new Error('a fact changes an order that is not there');
     const [id, owner, live, budget] = row;
-    const lives = to.state === 'open' || to.state === 'presignaturePending';
+    const lives = !to.swept && (to.state === 'open' || to.state === 'presignaturePending');
     if (live === 1) owners.remove(owner, BUDGETS[budget] as KnownOrder['budget']); // the table checks the range
     if (lives) owners.add(owner, to.budget);
     update.run(
@@ -73,9 +76,10 @@ export function judgedRowsOf({ prefix: p, prepare }: Session, owners: Owners): J
     find(bytes) {
       const row = known.get(bytes) as KnownRow | undefined; // the columns selected
       if (row === undefined) return undefined;
-      const [uid, body, scheme, budget, cancelledOffChain, placedOnChain] = row;
+      const [uid, body, scheme, budget, cancelledOffChain, placedOnChain, validTo, swept] = row;
       return {
         ...{ uid: toHex(uid), body, cancelledOffChain: cancelledOffChain === 1, placedOnChain: placedOnChain === 1 },
+        ...{ validTo, swept: swept === 1 },
         // The table checks the ranges.
         signingScheme: SCHEMES[scheme] as KnownOrder['signingScheme'],
         budget: BUDGETS[budget] as KnownOrder['budget'],

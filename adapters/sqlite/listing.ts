@@ -30,40 +30,62 @@ export function listingOf({ prefix, prepare, read }: Session): (query: OrderQuer
 }
 
 /**
- * Writes the query of a listing of an account that has placed orders on chain, which contracts own. Each arm walks an
- * index and gives up where the page ends, and only the page itself is read, by its row ids.
+ * Writes the query of a listing of an account that has placed orders on chain, which contracts own.
  */
 export function accountSql(prefix: string, owner: Address, query: OrderQuery): ListingSql {
-  const { offset = 0, limit } = query;
-  const { owner: _, ...others } = query;
-  const { conditions, parameters } = conditionsOf(others);
-  const order = 'ORDER BY o.created DESC, o.uid DESC';
-  const arm = (index: string, ...mine: string[]) =>
-    `SELECT * FROM (SELECT o.id, o.created, o.uid FROM ${prefix}orders o INDEXED BY ${prefix}${index} ` +
-    `WHERE ${[...mine, ...conditions].join(' AND ')} ${order} LIMIT ?)`;
-  const owned = arm(listingIndex(query), 'o.owner = ?');
-  const placed = arm('orders_onchain_user', 'o.onchain_user = ?', 'o.owner <> ?');
-  const sql =
-    `SELECT ${orderColumns(prefix)} FROM ${prefix}orders o NOT INDEXED WHERE o.id IN (SELECT id FROM (${owned} UNION ALL ${placed}) ` +
-    `ORDER BY created DESC, uid DESC LIMIT ? OFFSET ?) ${order}`;
   const account = toBytes(owner);
-  const enough = limit + offset;
-  return { sql, parameters: [account, ...parameters, enough, account, account, ...parameters, enough, limit, offset] };
+  return mergedSql(prefix, query, [
+    { index: listingIndex(query), where: 'o.owner = ?', values: [account] },
+    { index: 'orders_onchain_user', where: 'o.onchain_user = ? AND o.owner <> ?', values: [account, account] },
+  ]);
 }
 
 /**
  * Writes the query of a listing. It walks one index in the listing's own order, from the cursor on, and stops at the
  * end of the page, so that nothing is sorted and what the cursor has passed costs nothing. The index is named, so that
  * statistics that a host has gathered cannot change it.
+ *
+ * Only expired orders stand in two: those that have been swept up, and the few that the next sweep will find.
  */
 export function listingSql(prefix: string, query: OrderQuery): ListingSql {
-  const { offset, limit } = query;
+  const { owner, status, offset, limit } = query;
+  if (status?.is === 'expired' && owner === undefined) {
+    return mergedSql(prefix, query, [
+      { index: 'orders_swept', where: 'o.live = 0 AND o.state < 2', values: [] },
+      { index: 'orders_expiring', where: 'o.live = 1 AND o.valid_to < ?', values: [status.now] },
+    ]);
+  }
   const { conditions, parameters } = conditionsOf(query);
   const sql =
     `SELECT ${orderColumns(prefix)} FROM ${prefix}orders o INDEXED BY ${prefix}${listingIndex(query)}` +
     `${conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`}` +
     ` ORDER BY o.created DESC, o.uid DESC LIMIT ?${offset === undefined ? '' : ' OFFSET ?'}`;
   return { sql, parameters: [...parameters, limit, ...(offset === undefined ? [] : [offset])] };
+}
+
+/** A part of a listing: which index to walk, and what its orders have in common besides the filters of the query. */
+interface Arm {
+  readonly index: string;
+  readonly where: string;
+  readonly values: readonly unknown[];
+}
+
+/** Merges two parts. Each gives up where the page ends, and only the page itself is read, by its row ids. */
+function mergedSql(prefix: string, query: OrderQuery, arms: readonly Arm[]): ListingSql {
+  const { offset = 0, limit } = query;
+  const { owner: _, ...others } = query;
+  const { conditions, parameters } = conditionsOf(others);
+  const order = 'ORDER BY o.created DESC, o.uid DESC';
+  const parts = arms.map(
+    ({ index, where }) =>
+      `SELECT * FROM (SELECT o.id, o.created, o.uid FROM ${prefix}orders o INDEXED BY ${prefix}${index} ` +
+      `WHERE ${[where, ...conditions].join(' AND ')} ${order} LIMIT ?)`,
+  );
+  const sql =
+    `SELECT ${orderColumns(prefix)} FROM ${prefix}orders o NOT INDEXED WHERE o.id IN (SELECT id FROM ` +
+    `(${parts.join(' UNION ALL ')}) ORDER BY created DESC, uid DESC LIMIT ? OFFSET ?) ${order}`;
+  const values = arms.flatMap((arm) => [...arm.values, ...parameters, limit + offset]);
+  return { sql, parameters: [...values, limit, offset] };
 }
 
 function conditionsOf({ owner, sellToken, buyToken, status, after }: OrderQuery) {
@@ -83,9 +105,9 @@ function conditionsOf({ owner, sellToken, buyToken, status, after }: OrderQuery)
 
 /** The index that a listing walks. Those of live orders do not grow with the past. */
 function listingIndex({ owner, sellToken, buyToken, status }: OrderQuery): string {
-  const done = status?.is === 'cancelled' || status?.is === 'fulfilled';
-  if (owner !== undefined) return status === undefined || done ? 'orders_owner' : 'orders_live_owner';
-  if (status !== undefined) return done ? 'orders_done' : 'orders_live';
+  const lives = status?.is === 'open' || status?.is === 'presignaturePending';
+  if (owner !== undefined) return lives ? 'orders_live_owner' : 'orders_owner';
+  if (status !== undefined) return lives ? 'orders_live' : 'orders_done';
   if (sellToken !== undefined) return 'orders_sell';
   if (buyToken !== undefined) return 'orders_buy';
   return 'orders_newest';
@@ -97,7 +119,7 @@ function statusCondition({ is, now }: NonNullable<OrderQuery['status']>): [strin
     case 'presignaturePending':
       return [`o.live = 1 AND o.state = ${STATES.indexOf(is)} AND o.valid_to >= ?`, now];
     case 'expired':
-      return ['o.live = 1 AND o.valid_to < ?', now];
+      return ['o.state < 2 AND (o.live = 0 OR o.valid_to < ?)', now];
     case 'cancelled':
     case 'fulfilled':
       return [`o.live = 0 AND o.state = ${STATES.indexOf(is)}`];

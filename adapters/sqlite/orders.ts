@@ -15,7 +15,7 @@ import type { Events } from './events.ts';
 import type { JudgedRows } from './judged-rows.ts';
 import type { Owners } from './owners.ts';
 import type { OrderRow } from './rows.ts';
-import { BUDGETS, orderColumns, quoteColumns, readOrder, SCHEMES, STATES, toBytes, toHex } from './rows.ts';
+import { BUDGETS, isSwept, orderColumns, quoteColumns, readOrder, SCHEMES, STATES, toBytes, toHex } from './rows.ts';
 import type { Session } from './session.ts';
 
 export interface Orders {
@@ -33,9 +33,18 @@ interface Found {
   readonly validTo: number;
   readonly signingScheme: (typeof SCHEMES)[number];
   readonly budget: (typeof BUDGETS)[number];
+  readonly swept: boolean;
 }
 
-type FoundRow = readonly [id: number, owner: Buffer, state: number, validTo: number, scheme: number, budget: number];
+type FoundRow = readonly [
+  id: number,
+  owner: Buffer,
+  state: number,
+  validTo: number,
+  scheme: number,
+  budget: number,
+  swept: number,
+];
 
 export function ordersOf(
   session: Session,
@@ -47,7 +56,9 @@ export function ordersOf(
 ): Orders {
   const { prefix: p, prepare, read, write, join } = session;
   const known = prepare(`SELECT 1 FROM ${p}orders WHERE uid = ?`).pluck();
-  const find = prepare(`SELECT id, owner, state, valid_to, signing_scheme, budget FROM ${p}orders WHERE uid = ?`).raw();
+  const find = prepare(
+    `SELECT id, owner, state, valid_to, signing_scheme, budget, ${isSwept} FROM ${p}orders WHERE uid = ?`,
+  ).raw();
   const cancelRow = prepare(
     `UPDATE ${p}orders SET state = ${STATES.indexOf('cancelled')}, live = 0, invalidated = 1, ` +
       'cancelled_off_chain = 1, ' +
@@ -59,9 +70,9 @@ export function ordersOf(
     const uid = toBytes(hex);
     const row = find.get(uid) as FoundRow | undefined; // the columns selected
     if (row === undefined) return undefined;
-    const [id, owner, state, validTo, scheme, budget] = row;
+    const [id, owner, state, validTo, scheme, budget, swept] = row;
     return {
-      ...{ id, uid, owner, validTo },
+      ...{ id, uid, owner, validTo, swept: swept === 1 },
       // The table checks the ranges.
       state: STATES[state] as Found['state'],
       signingScheme: SCHEMES[scheme] as Found['signingScheme'],

@@ -54,6 +54,9 @@ export function readOrder(row: OrderRow): StoredOrder {
   };
 }
 
+/** Whether a row was swept up as expired: it is not live, and yet neither cancelled nor fulfilled. */
+export const isSwept = '(live = 0 AND state < 2)';
+
 /** Codes are places in these lists. They are in files: add at the end only. */
 export const STATES = ['open', 'presignaturePending', 'cancelled', 'fulfilled'] as const;
 export const SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;

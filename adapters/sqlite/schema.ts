@@ -27,9 +27,8 @@ export const FOUNDATION: Migration = (p) => `
  * Orders stand in the order of their arrival: their rows are long, and only the index of UIDs is random. Codes of
  * state, scheme and budget are in rows.ts.
  *
- * `live` is 1 for an order that is open or waits for its presignature, by what is known without a clock. Whatever hangs
- * on time judges `valid_to` besides; whoever clears `live` of expired orders must see to the listing of expired ones
- * and to reads of an earlier time.
+ * `live` is 1 for an order that is open or waits for its presignature and has not been swept up as expired. Whatever
+ * hangs on time judges `valid_to` besides.
  *
  * Each index costs every insert a page or more, unless it grows at its end only. So tokens have none among the live
  * orders: their filters are judged within the index of all that live, which is walked without touching a row.
@@ -170,5 +169,14 @@ const followChain: Migration = (p) => `
   ) STRICT;
 `;
 
+/**
+ * What sweeping up expired orders takes: which of the live ones are next, and a listing of those that were swept, which
+ * are not live and yet neither cancelled nor fulfilled.
+ */
+const sweepExpired: Migration = (p) => `
+  CREATE INDEX ${p}orders_expiring ON ${p}orders (valid_to) WHERE live = 1;
+  CREATE INDEX ${p}orders_swept ON ${p}orders (created, uid, sell_token, buy_token) WHERE live = 0 AND state < 2;
+`;
+
 /** The schema's versions, the first being 1. What has been released is never changed, only added to. */
-export const MIGRATIONS: readonly Migration[] = [createBook, createQuotes, followChain];
+export const MIGRATIONS: readonly Migration[] = [createBook, createQuotes, followChain, sweepExpired];

@@ -7,6 +7,7 @@ import type { Connection, Source } from './connection.ts';
 import { connect } from './connection.ts';
 import { fault } from './driver.ts';
 import { eventsOf } from './events.ts';
+import { expiryOver } from './expiry.ts';
 import { judgedRowsOf } from './judged-rows.ts';
 import type { Lease } from './lease.ts';
 import { takeLease } from './lease.ts';
@@ -61,6 +62,7 @@ export function storeOver(source: Source, migrations: readonly Migration[]): Sto
       list: async (query) => book().list(query),
       cancel: async (request) => book().orders.cancel(request),
       count: async (owner, now) => book().count(owner, now),
+      expire: async (now, limit) => book().expire(now, limit),
     },
     appData: {
       put: async (document, keep) => book().documents.put(document, keep),
@@ -131,6 +133,7 @@ function assemble(connection: Connection, lease: Lease, clock: StoreContext['clo
     ...{ orders, documents, events, chain, leases: leasesInMemory(() => clock.now()) },
     quotes: quotesOf(session),
     list: listingOf(session),
+    expire: expiryOver(session, owners, chain.factsOf, events),
     count: (...[owner, now]: Parameters<Store['orders']['count']>) => owners.read(owner, now),
     /** A write transaction, though an empty one. That pages can be written is what the lease's renewals show. */
     check(): void {

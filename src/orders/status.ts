@@ -28,6 +28,8 @@ export interface Cancellable {
   readonly state: OrderState;
   readonly validTo: number;
   readonly signingScheme: SigningScheme;
+  /** It was swept up as expired (`OrderStore.expire`), which stands whatever a clock says that is behind. */
+  readonly swept?: boolean;
 }
 
 /**
@@ -38,7 +40,7 @@ export interface Cancellable {
  */
 export function judgeCancellation(order: Cancellable | undefined, now: number): CancelRefusal | undefined {
   if (order === undefined) return 'missing';
-  const status = orderStatus(order, now);
+  const status = order.swept ? 'expired' : orderStatus(order, now);
   switch (status) {
     case 'fulfilled':
     case 'cancelled':

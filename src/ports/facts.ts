@@ -116,7 +116,7 @@ export interface ChainCause {
     readonly feeAmount: string;
   };
   /** Of a `reverted` entry: what did not happen after all. The rest is as it was told then. */
-  readonly reverted?: Exclude<OrderEventType, 'reverted'>;
+  readonly reverted?: Exclude<OrderEventType, 'expired' | 'revived' | 'reverted'>;
 }
 
 /** Facts to store in one step. */

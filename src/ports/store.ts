@@ -222,6 +222,22 @@ export interface OrderStore {
 
   /** Counts an owner's live orders. The time it takes MUST NOT grow with the owner's history. */
   count(owner: Address, now: number): Promise<OrderCounts>;
+
+  /**
+   * Sweeps orders up whose time has passed: at most `limit` of those that are open or wait for their presignature, whose
+   * effective `validTo` is before `now` (seconds since 1970) and that have not been swept yet, the soonest expired first.
+   * Each is marked as swept in one step with its `expired` event, dated to the first second in which it was expired. A presign order that
+   * was never signed on chain has none. Reads do not change, so neither do versions: what a swept order shows was true
+   * before. But from then on it is expired whatever the `now` of a listing, a count or a cancellation says, and nothing
+   * that is asked for live orders MUST take longer for it.
+   *
+   * What the chain tells of a swept order afterwards is judged by `judgeFacts`, which says in the log when it is not
+   * expired after all (`revived`). Concurrent sweeps MUST NOT write an event twice. A sweep MAY leave out orders of an
+   * owner who is being written to; the next one has them.
+   *
+   * @returns how many were swept. `limit` says that there may be more.
+   */
+  expire(now: number, limit: number): Promise<number>;
 }
 
 export interface AppDataStore {
@@ -302,6 +318,10 @@ export const ORDER_EVENTS = [
   'unsigned',
   'traded',
   'refunded',
+  /** Its time has passed while it was open, as far as the chain had been read. */
+  'expired',
+  /** It has not expired after all: the chain has told of it what is older, or has taken back what made it expire. */
+  'revived',
   /** A block was taken back, and with it what `cause.reverted` names. */
   'reverted',
 ] as const;

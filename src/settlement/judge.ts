@@ -15,6 +15,10 @@ export interface KnownOrder {
   readonly cancelledOffChain: boolean;
   /** The row is there because the order was placed on chain, and for no other reason. */
   readonly placedOnChain: boolean;
+  /** Its effective validity so far, in seconds since 1970. */
+  readonly validTo: number;
+  /** It was swept up as expired: open or waiting by its state, and not live any more. */
+  readonly swept: boolean;
 }
 
 /** An order whose facts change. */
@@ -34,6 +38,8 @@ export interface OrderProgress {
   readonly budget: Budget;
   /** Effective validity, in seconds since 1970. */
   readonly validTo: number;
+  /** Whether it stays swept up. An order that is not, and is open or waiting, is live again until it is swept. */
+  readonly swept: boolean;
   readonly executedSellAmount: string;
   readonly executedBuyAmount: string;
   readonly executedFeeAmount: string;
@@ -67,8 +73,10 @@ export interface FactJudgement {
  */
 export function judgeFacts(affected: readonly AffectedOrder[], at: number): FactJudgement {
   const rows: RowChange[] = [];
+  const revived: NewEvent[] = [];
   const reverted: NewEvent[] = [];
   const added: NewEvent[] = [];
+  const expired: NewEvent[] = [];
   for (const { uid, order, before, after } of affected) {
     const placement = after.find(isPlacement);
     const born = order === undefined ? placement !== undefined : order.placedOnChain;
@@ -81,14 +89,38 @@ export function judgeFacts(affected: readonly AffectedOrder[], at: number): Fact
     reverted.push(...gone.map((event) => revert(event, at)));
     added.push(...come);
 
+    const progress = progressOf(now, after);
+    const wasExpired = now.swept && tellsExpiry(now, before);
+    const isExpired = progress.swept && tellsExpiry(now, after) && !(born && placement === undefined);
+    if (wasExpired && !isExpired) revived.push({ type: 'revived', uid, owner: unpackUid(uid).owner, at });
+    if (isExpired && !wasExpired) expired.push(expiryOf(uid, progress.validTo));
+
     if (born && placement === undefined) rows.push({ type: 'delete', uid });
     else if (order === undefined && placement !== undefined) {
-      rows.push({ type: 'insert', order: placement.order, progress: progressOf(now, after) });
-    } else if (gone.length > 0 || come.length > 0) rows.push({ type: 'update', uid, progress: progressOf(now, after) });
+      rows.push({ type: 'insert', order: placement.order, progress });
+    } else if (gone.length > 0 || come.length > 0) rows.push({ type: 'update', uid, progress });
   }
   reverted.sort((a, b) => byPlace(b, a));
   added.sort(byPlace);
-  return { rows, events: [...reverted, ...added] };
+  return { rows, events: [...revived, ...reverted, ...added, ...expired] };
+}
+
+/** The entry that says that an order has expired, dated to the first second in which it was. */
+export function expiryOf(uid: Hex, validTo: number): NewEvent {
+  return { type: 'expired', uid, owner: unpackUid(uid).owner, at: (validTo + 1) * 1000 };
+}
+
+/**
+ * Whether it is told when this order expires: not of one that waits for a signature on chain which was never given
+ * (decision 5.1).
+ *
+ * @param facts all facts of the order.
+ */
+export function tellsExpiry(
+  { signingScheme }: Pick<KnownOrder, 'signingScheme'>,
+  facts: readonly OrderFact[],
+): boolean {
+  return signingScheme !== 'presign' || facts.some((fact) => fact.type === 'presignature' && fact.signed);
 }
 
 /**
@@ -146,11 +178,13 @@ export function progressOf(order: KnownOrder, facts: readonly OrderFact[]): Orde
   const presigns = order.signingScheme === 'presign';
   const waits = presigns && !signed;
   const filled = isFilled(termsOf(order.body), sold - signedFee, bought);
+  const validTo = placement?.userValidTo ?? unpackUid(order.uid).validTo;
   return {
     state: filled ? 'fulfilled' : invalidated ? 'cancelled' : waits ? 'presignaturePending' : 'open',
+    swept: order.swept && !filled && !invalidated && validTo <= order.validTo,
     invalidated,
     budget: presigns ? (signed ? 'open' : 'pending') : order.budget,
-    validTo: placement?.userValidTo ?? unpackUid(order.uid).validTo,
+    validTo,
     executedSellAmount: String(sold),
     executedBuyAmount: String(bought),
     executedFeeAmount: String(signedFee),
@@ -218,7 +252,8 @@ function standingEvents(order: KnownOrder, facts: readonly OrderFact[], born: bo
 }
 
 function revert({ type, uid, owner, cause }: NewEvent, at: number): NewEvent {
-  if (type === 'reverted' || cause === undefined) throw new Error('only what the chain has told can be taken back');
+  if (cause === undefined || type === 'reverted' || type === 'expired' || type === 'revived')
+    throw new Error('only what the chain has told can be taken back');
   return { type: 'reverted', uid, owner, at, cause: { ...cause, reverted: type } };
 }
 
@@ -238,8 +273,8 @@ function isPlacement(fact: OrderFact): fact is PlacementFact {
 }
 
 function fromPlacement({ order }: PlacementFact): KnownOrder {
-  const { uid, body, signingScheme, budget } = order;
-  return { uid, body, signingScheme, budget, cancelledOffChain: false, placedOnChain: true };
+  const { uid, body, signingScheme, budget, validTo } = order;
+  return { uid, body, signingScheme, budget, validTo, cancelledOffChain: false, placedOnChain: true, swept: false };
 }
 
 interface Terms {

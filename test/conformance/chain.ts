@@ -30,11 +30,11 @@ import {
   word,
 } from './orders.ts';
 
-const SELL = order(1, { body: JSON.stringify({ kind: 'sell', sellAmount: '100', buyAmount: '50' }) });
+export const SELL = order(1, { body: JSON.stringify({ kind: 'sell', sellAmount: '100', buyAmount: '50' }) });
 const BUY = order(2, { body: JSON.stringify({ kind: 'buy', sellAmount: '100', buyAmount: '50' }) });
-const FLOW = address(0xf10);
+export const FLOW = address(0xf10);
 /** An order that Bob places through a contract. */
-const PLACED: NewOrder = {
+export const PLACED: NewOrder = {
   ...order(9, { owner: FLOW, validTo: 0xffff_ffff, signingScheme: 'eip1271' }),
   validTo: NOW + 600,
   creationDate: PLACED_AT - 5000,
@@ -42,26 +42,26 @@ const PLACED: NewOrder = {
 };
 
 const block = (number: number, fork = 0): BlockRef => ({ number, hash: word(number * 16 + fork) });
-const at = (number: number, logIndex = 0, fork = 0) => ({
+export const at = (number: number, logIndex = 0, fork = 0) => ({
   ...{ blockNumber: number, blockHash: block(number, fork).hash, logIndex },
   ...{ transactionHash: word(number * 1000 + fork), timestamp: NOW + number },
 });
 
-const trade = (of: NewOrder, number: number, changes: Partial<TradeFact> = {}): TradeFact => ({
+export const trade = (of: NewOrder, number: number, changes: Partial<TradeFact> = {}): TradeFact => ({
   ...{ type: 'trade', ...at(number), uid: of.uid, owner: of.owner, sellToken: WETH, buyToken: USDC },
   ...{ sellAmount: '40', buyAmount: '20', feeAmount: '0', executedFee: '3', prices: null, protocolFees: [] },
   ...changes,
 });
-const invalidation = (of: NewOrder, number: number): InvalidationFact => ({
+export const invalidation = (of: NewOrder, number: number): InvalidationFact => ({
   type: 'invalidation',
   ...at(number),
   uid: of.uid,
 });
-const presignature = (of: NewOrder, number: number, signed: boolean): PresignatureFact => ({
+export const presignature = (of: NewOrder, number: number, signed: boolean): PresignatureFact => ({
   ...{ type: 'presignature', ...at(number), uid: of.uid, signed },
 });
 const refund = (of: NewOrder, number: number): RefundFact => ({ type: 'refund', ...at(number), uid: of.uid });
-const placement = (number: number, changes: Partial<PlacementFact> = {}): PlacementFact => ({
+export const placement = (number: number, changes: Partial<PlacementFact> = {}): PlacementFact => ({
   ...{ type: 'placement', ...at(number), uid: PLACED.uid, order: PLACED, sender: BOB },
   ...{ userValidTo: PLACED.validTo, placementError: null, ...changes },
 });
@@ -71,12 +71,12 @@ const batch = (through: number | BlockRef, ...facts: Fact[]): FactBatch => ({
   ...{ forgetBelow: 0, at: PLACED_AT },
 });
 
-async function apply(store: Store, through: number, ...facts: Fact[]): Promise<void> {
+export async function apply(store: Store, through: number, ...facts: Fact[]): Promise<void> {
   const outcome = await store.chain.apply(batch(through, ...facts));
   assert.equal(outcome.status, 'applied');
 }
 
-async function read(store: Store, of: NewOrder): Promise<StoredOrder> {
+export async function read(store: Store, of: NewOrder): Promise<StoredOrder> {
   const [found] = await store.orders.get([of.uid]);
   assert.ok(found, 'the order is there');
   return found;

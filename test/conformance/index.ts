@@ -6,6 +6,7 @@ import { CANCEL } from './cancel.ts';
 import { CAPS } from './caps.ts';
 import { CHAIN } from './chain.ts';
 import { EVENTS } from './events.ts';
+import { EXPIRY } from './expiry.ts';
 import type { ConformanceCase, Rule, StoreHarness } from './harness.ts';
 import { caseOf } from './harness.ts';
 import { INSERT } from './insert.ts';
@@ -30,6 +31,7 @@ const GROUPS: Readonly<Record<string, readonly Rule[]>> = {
   quotes: QUOTES,
   events: EVENTS,
   chain: CHAIN,
+  expiry: EXPIRY,
   leases: LEASES,
 };
 

@@ -25,7 +25,9 @@ export type Step =
   /** The last batch is sent again. */
   | { readonly op: 'again' }
   | { readonly op: 'insert'; readonly order: number }
-  | { readonly op: 'cancel'; readonly order: number };
+  | { readonly op: 'cancel'; readonly order: number }
+  /** Time goes on, and orders whose time has passed are swept up. */
+  | { readonly op: 'expire'; readonly seconds: number };
 
 export interface Pick {
   readonly type: 'trade' | 'invalidation' | 'presign' | 'unsign' | 'placement' | 'refund' | 'settlement';
@@ -56,6 +58,8 @@ export const ORDERS: readonly Sample[] = [
   placeable(4, { kind: 'sell', sellAmount: '6', buyAmount: '3' }),
   placeable(5, { kind: 'buy', sellAmount: '6', buyAmount: '4' }),
   sample(6, { kind: 'sell', sellAmount: '10', buyAmount: '7' }, { validTo: START - 5 }),
+  sample(7, { kind: 'sell', sellAmount: '4', buyAmount: '7' }, { validTo: START + 200 }),
+  sample(8, { kind: 'sell', sellAmount: '5', buyAmount: '5' }, { ...PRESIGN(), validTo: START + 400 }),
 ];
 
 function PRESIGN(): Partial<NewOrder> {
@@ -93,7 +97,14 @@ interface Block extends BlockRef {
 }
 
 /** What has happened, as somebody sees it who is told only what has stayed. */
-type Entry = { readonly blocks: readonly Block[] } | { readonly insert: OrderInsert } | { readonly cancel: Hex };
+type Entry =
+  | { readonly blocks: readonly Block[] }
+  | { readonly insert: OrderInsert }
+  | { readonly cancel: Hex; readonly now: number }
+  | { readonly expire: number };
+
+/** After all that orders of a sequence are valid, but for those with no end. */
+export const END = START + 10_000;
 
 const GENESIS: Block = { number: 100, hash: hash(0), parent: hash(0), facts: [] };
 
@@ -104,6 +115,7 @@ export async function play(steps: readonly Step[], stores: readonly Store[], ver
   let shelved: Block[] = [];
   let last: FactBatch | undefined;
   let minted = 0;
+  let now = START;
   const tip = () => chain.at(-1) ?? GENESIS;
 
   const all = async <T>(call: (store: Store) => Promise<T>): Promise<T> => {
@@ -161,14 +173,24 @@ export async function play(steps: readonly Step[], stores: readonly Store[], ver
       }
       case 'cancel': {
         const cancel = pick(ORDERS, step.order).order.uid;
-        const request = { uids: [cancel], now: START, cancelledAt: NOW };
+        const request = { uids: [cancel], now, cancelledAt: NOW };
         const outcome = await all((store) => store.orders.cancel(request));
-        if (outcome.status === 'cancelled') history.push({ cancel });
+        if (outcome.status === 'cancelled') history.push({ cancel, now });
+        break;
+      }
+      case 'expire': {
+        now += step.seconds;
+        const time = now;
+        await all((store) => store.orders.expire(time, 100));
+        history.push({ expire: now });
         break;
       }
     }
-    for (const store of stores) await verify(store);
+    for (const store of stores) await verify(store, now);
   }
+  // Where a sweep has met what was taken back since, only the next one has it right.
+  await all((store) => store.orders.expire(END, 100));
+  history.push({ expire: END });
   return history;
 }
 
@@ -177,8 +199,9 @@ export async function tell(history: readonly Entry[], store: Store): Promise<voi
   let before = GENESIS;
   for (const entry of history) {
     if ('insert' in entry) assert.deepEqual(await store.orders.insert([entry.insert]), [{ status: 'inserted' }]);
+    else if ('expire' in entry) await store.orders.expire(entry.expire, 100);
     else if ('cancel' in entry) {
-      const outcome = await store.orders.cancel({ uids: [entry.cancel], now: START, cancelledAt: NOW });
+      const outcome = await store.orders.cancel({ uids: [entry.cancel], now: entry.now, cancelledAt: NOW });
       assert.equal(outcome.status, 'cancelled');
     } else if (entry.blocks.length > 0) {
       const outcome = await store.chain.apply(batchOf(entry.blocks, before));
@@ -202,7 +225,7 @@ export async function look(store: Store) {
   const perAccount = await Promise.all(
     ACCOUNTS.map(async (account) => ({
       account,
-      count: await store.orders.count(account, START),
+      count: await store.orders.count(account, END),
       listed: (await store.orders.list({ owner: account, limit: 100 })).map(withoutVersion),
       trades: await store.chain.trades({ filter: { account }, limit: 1000 }),
     })),
@@ -210,7 +233,7 @@ export async function look(store: Store) {
   const perStatus = await Promise.all(
     (['open', 'presignaturePending', 'fulfilled', 'cancelled', 'expired'] as const).map(async (is) => ({
       is,
-      listed: (await store.orders.list({ status: { is, now: START }, limit: 100 })).map(withoutVersion),
+      listed: (await store.orders.list({ status: { is, now: END }, limit: 100 })).map(withoutVersion),
     })),
   );
   return {
@@ -223,15 +246,16 @@ export async function look(store: Store) {
 }
 
 /** Checks an open store after each step. */
-export type Verifier = (store: Store) => Promise<void>;
+export type Verifier = (store: Store, now: number) => Promise<void>;
 
 /**
  * A version names one state of a row, whatever happens to the UID in between: caches and entity tags rely on it. And
- * counters say what counting would.
+ * counters say what counting would. And the log says of an order at most once that it has expired, and only while that
+ * is so.
  */
 export function invariants(): Verifier {
   const seen = new Map<Store, Map<string, string>>();
-  return async (store) => {
+  return async (store, now) => {
     const rows = seen.get(store) ?? new Map<string, string>();
     seen.set(store, rows);
     const orders = await store.orders.get(ORDERS.map(({ order }) => order.uid));
@@ -242,14 +266,21 @@ export function invariants(): Verifier {
       rows.set(key, row);
     }
     for (const account of ACCOUNTS) {
-      const { open, pending } = await store.orders.count(account, START);
+      const { open, pending } = await store.orders.count(account, now);
       const living = orders.filter(
         ({ uid, state, validTo }) =>
           uid.slice(66, 106) === account.slice(2) &&
           (state === 'open' || state === 'presignaturePending') &&
-          validTo >= START,
+          validTo >= now,
       );
       assert.equal(open + pending, living.length, 'counters');
+    }
+    const expired = standing(await everything(store)).map((entry) => JSON.parse(entry) as [string, string]);
+    for (const [uid, type] of expired) {
+      if (type !== 'expired') continue;
+      const row = orders.find((order) => order.uid === uid);
+      assert.ok(row !== undefined && row.validTo < now, 'expired before its time');
+      assert.ok(row.state === 'open' || row.state === 'presignaturePending', 'expired, though it had ended');
     }
   };
 }
@@ -324,14 +355,16 @@ async function everything(store: Store): Promise<StoredEvent[]> {
   }
 }
 
-/** What of the log stands: each `reverted` entry takes back the newest one that it names. */
+/** What of the log stands: each `reverted` entry takes back the newest one that it names, `revived` an `expired` one. */
 function standing(events: readonly StoredEvent[]): string[] {
   const stands: string[] = [];
   for (const { id: _, ...event } of events) {
     const { reverted, ...cause } = event.cause ?? {};
-    if (event.type !== 'reverted') stands.push(JSON.stringify([event.uid, event.type, event.owner, cause]));
+    const told = JSON.stringify([event.uid, event.type, event.owner, cause]);
+    if (event.type === 'expired') assert.ok(!stands.includes(told), 'expired twice');
+    if (event.type !== 'reverted' && event.type !== 'revived') stands.push(told);
     else {
-      const taken = JSON.stringify([event.uid, reverted, event.owner, cause]);
+      const taken = JSON.stringify([event.uid, event.type === 'revived' ? 'expired' : reverted, event.owner, cause]);
       const index = stands.lastIndexOf(taken);
       assert.notEqual(index, -1, `nothing to take back: ${taken}`);
       stands.splice(index, 1);

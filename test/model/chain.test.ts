@@ -27,6 +27,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ op: 'again' as const }) },
   { weight: 3, arbitrary: fc.record({ op: fc.constant('insert' as const), order }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('cancel' as const), order }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ op: fc.constant('expire' as const), seconds: fc.constantFrom(0, 150, 250, 400, 3600) }),
+  },
 );
 const sequence = fc.array(step, { maxLength: 20 });
 

@@ -99,6 +99,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 3,
     arbitrary: query.map((query): Step => ({ says: say('list', query), run: (store) => store.orders.list(query) })),
   },
+  second.map((now): Step => ({ says: say('expire', now), run: (store) => store.orders.expire(now, 100) })),
   fc
     .tuple(owner, second)
     .map(

@@ -64,7 +64,7 @@ const FILTERS: readonly (readonly [filters: Partial<OrderQuery>, index: string])
   [{ buyToken: USDC }, 'orders_buy'],
   [{ sellToken: WETH, buyToken: USDC }, 'orders_sell'],
   [{ owner: ALICE, sellToken: WETH, buyToken: USDC }, 'orders_owner'],
-  ...(['open', 'presignaturePending', 'expired'] as const).flatMap((is) => {
+  ...(['open', 'presignaturePending'] as const).flatMap((is) => {
     const status = { is, now: NOW };
     return [
       [{ status }, 'orders_live_newest'],
@@ -75,6 +75,8 @@ const FILTERS: readonly (readonly [filters: Partial<OrderQuery>, index: string])
       [{ status, sellToken: WETH, buyToken: USDC }, 'orders_live_pair'],
     ] as const;
   }),
+  [{ status: { is: 'expired', now: NOW }, owner: ALICE }, 'orders_owner'],
+  [{ status: { is: 'expired', now: NOW }, owner: ALICE, sellToken: WETH, buyToken: USDC }, 'orders_owner'],
   ...(['cancelled', 'fulfilled'] as const).flatMap((is) => {
     const status = { is, now: NOW };
     return [
@@ -102,3 +104,26 @@ test.each(FILTERS)('a listing by %o walks its index backwards and sorts nothing'
     ]);
   }
 });
+
+const EXPIRED: readonly Partial<OrderQuery>[] = [
+  {},
+  { sellToken: WETH },
+  { buyToken: USDC },
+  { sellToken: WETH, buyToken: USDC },
+];
+
+test.each(EXPIRED)(
+  'a listing of expired orders by %o walks those that were swept and sorts only the others',
+  async (filters) => {
+    for (const page of [{ limit: 10 }, { limit: 10, after: { creationDate: PLACED_AT + 5000, uid: uid(1) } }]) {
+      const nodes = await planOf({ ...filters, ...page, status: { is: 'expired', now: NOW } });
+      const walk = nodes.find((node) => node['Index Name'] === 'orders_swept');
+      expect(walk).toMatchObject({ 'Node Type': 'Index Scan', 'Scan Direction': 'Backward' });
+      expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
+      const indexes = nodes.flatMap((node) => node['Index Name'] ?? []).filter((name) => name.startsWith('orders_'));
+      expect(indexes.sort()).toEqual(['orders_expiring', 'orders_swept']);
+      // Those few, and of them what goes on the page.
+      expect(nodes.filter((node) => node['Node Type'] === 'Sort')).toHaveLength(2);
+    }
+  },
+);

@@ -23,7 +23,7 @@ const FILTERS: readonly (readonly [filters: Partial<OrderQuery>, walk: string])[
   [{ buyToken: USDC }, 'orders_buy (buy_token=?)'],
   [{ sellToken: WETH, buyToken: USDC }, 'orders_sell (sell_token=?)'],
   [{ owner: ALICE, sellToken: WETH, buyToken: USDC }, 'orders_owner (owner=?)'],
-  ...(['open', 'presignaturePending', 'expired'] as const).flatMap((is) => {
+  ...(['open', 'presignaturePending'] as const).flatMap((is) => {
     const status = { is, now: NOW };
     return [
       [{ status }, 'orders_live'],
@@ -34,6 +34,7 @@ const FILTERS: readonly (readonly [filters: Partial<OrderQuery>, walk: string])[
       [{ status, owner: ALICE, sellToken: WETH, buyToken: USDC }, 'orders_live_owner (owner=?)'],
     ] as const;
   }),
+  [{ status: { is: 'expired', now: NOW }, owner: ALICE }, 'orders_owner (owner=?)'],
   ...(['cancelled', 'fulfilled'] as const).flatMap((is) => {
     const status = { is, now: NOW };
     return [
@@ -82,3 +83,15 @@ test.each(MINE)(
     expect(plan.filter((detail) => detail.startsWith('USE TEMP B-TREE'))).toHaveLength(2);
   },
 );
+
+test('a listing of expired orders walks those that were swept and sorts only the others', () => {
+  for (const filters of [{}, { sellToken: WETH, buyToken: USDC }]) {
+    const after = { creationDate: PLACED_AT, uid: uid(1) };
+    const plan = planOf({ ...filters, status: { is: 'expired', now: NOW }, after, limit: 10 });
+    expect(plan[0]).toBe('SEARCH o USING INTEGER PRIMARY KEY (rowid=?)');
+    const walks = plan.slice(1).filter((detail) => /\bo\b/.test(detail));
+    expect(walks[0]).toMatch(/^SEARCH o USING (COVERING )?INDEX orders_swept \(\(created,uid\)<\(\?,\?\)\)$/);
+    expect(walks[1]).toMatch(/^SEARCH o USING INDEX orders_expiring \(valid_to<\?\)$/);
+    expect(walks).toHaveLength(2);
+  }
+});

@@ -1,0 +1,39 @@
+import type { OrderFact } from 'intentbook';
+import { expiryOf, tellsExpiry } from 'intentbook/adapter';
+import type { Events } from './events.ts';
+import type { Owners } from './owners.ts';
+import { BUDGETS, SCHEMES, toHex } from './rows.ts';
+import type { Session } from './session.ts';
+
+type DueRow = readonly [id: number, uid: Buffer, owner: Buffer, validTo: number, scheme: number, budget: number];
+
+/** Sweeps up expired orders. */
+export function expiryOver(
+  { prefix: p, prepare, read, write }: Session,
+  owners: Owners,
+  factsOf: (uid: Buffer) => readonly OrderFact[],
+  events: Events,
+): (now: number, limit: number) => number {
+  const live = `${p}orders INDEXED BY ${p}orders_expiring WHERE live = 1 AND valid_to < ?`;
+  const any = prepare(`SELECT 1 FROM ${live} LIMIT 1`).pluck();
+  const due = prepare(
+    `SELECT id, uid, owner, valid_to, signing_scheme, budget FROM ${live} ORDER BY valid_to, uid LIMIT ?`,
+  ).raw();
+  const sweep = prepare(`UPDATE ${p}orders SET live = 0 WHERE id = ?`);
+
+  return (now, limit) => {
+    // Most sweeps find nothing, and need not wait for the disk.
+    if (read('look for expired orders', () => any.get(now)) === undefined) return 0;
+    return write('sweep up expired orders', () => {
+      const rows = due.all(now, limit) as DueRow[]; // the columns selected
+      for (const [id, uid, owner, validTo, scheme, budget] of rows) {
+        sweep.run(id);
+        // The table checks the ranges.
+        owners.remove(owner, BUDGETS[budget] as (typeof BUDGETS)[number]);
+        const signingScheme = SCHEMES[scheme] as (typeof SCHEMES)[number];
+        if (tellsExpiry({ signingScheme }, factsOf(uid))) events.record(expiryOf(toHex(uid), validTo));
+      }
+      return rows.length;
+    });
+  };
+}

@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict';
+import type { NewOrder, OrderQuery, Store } from 'intentbook';
+import { apply, at, FLOW, invalidation, PLACED, placement, presignature, read, SELL, trade } from './chain.ts';
+import type { Rule } from './harness.ts';
+import { ALICE, BOB, DAI, NOW, order, PLACED_AT, place, presignOrder, range, USDC, WETH } from './orders.ts';
+
+/** The last second in which most orders of the suite are valid, and the first in which they are not. */
+const END = NOW + 3600;
+const LATER = END + 1;
+const ALL = 1000;
+
+const types = async (store: Store, from = 0) =>
+  (await store.events.after(from, ALL)).map(({ type, uid, cause }) => [cause?.reverted ?? type, uid] as const);
+
+/** Every listing by status, at a time, and what else depends on time. */
+async function seen(store: Store, now: number, uids: readonly NewOrder[]) {
+  const filters: Partial<OrderQuery>[] = [{}, { owner: ALICE }, { owner: BOB }, { sellToken: WETH }, { buyToken: DAI }];
+  const listed = [];
+  for (const is of ['open', 'presignaturePending', 'expired', 'cancelled', 'fulfilled'] as const) {
+    for (const filter of filters) {
+      const query = { ...filter, status: { is, now } };
+      const all = await store.orders.list({ ...query, limit: ALL });
+      listed.push(all);
+      // Pages of three, by cursor and by offset, give the same.
+      const paged: typeof all = [];
+      for (;;) {
+        const last = paged.at(-1);
+        const after = last === undefined ? {} : { after: { creationDate: last.creationDate, uid: last.uid } };
+        const page = await store.orders.list({ ...query, ...after, limit: 3 });
+        const same = await store.orders.list({ ...query, offset: paged.length, limit: 3 });
+        assert.deepEqual(page, same);
+        paged.push(...page);
+        if (page.length < 3) break;
+      }
+      assert.deepEqual(paged, all);
+    }
+  }
+  const rows = await store.orders.get(uids.map(({ uid }) => uid));
+  rows.sort((a, b) => (a.uid < b.uid ? -1 : 1));
+  return { listed, rows, counts: [await store.orders.count(ALICE, now), await store.orders.count(BOB, now)] };
+}
+
+export const EXPIRY: readonly Rule[] = [
+  {
+    name: 'an order is swept when its last second has passed, once, and the log says when that was',
+    async run({ store }) {
+      await place(store, SELL);
+      assert.equal(await store.orders.expire(END, ALL), 0);
+      assert.equal(await store.orders.expire(END + 50, ALL), 1);
+      assert.equal(await store.orders.expire(END + 90, ALL), 0);
+      assert.deepEqual(await store.events.after(1, 9), [
+        { id: 2, type: 'expired', uid: SELL.uid, owner: ALICE, at: LATER * 1000 },
+      ]);
+    },
+  },
+  {
+    name: 'the soonest expired are swept first, as many as were asked for',
+    async run({ store }) {
+      const orders = [5, 2, 8, 1, 9, 4].map((n) => order(n, { validTo: NOW + n, owner: n % 2 === 0 ? ALICE : BOB }));
+      await place(store, ...orders);
+      assert.equal(await store.orders.expire(NOW + 9, 2), 2);
+      assert.equal(await store.orders.expire(NOW + 9, 2), 2);
+      assert.equal(await store.orders.expire(NOW + 9, 2), 1);
+      assert.equal(await store.orders.expire(NOW + 10, 2), 1);
+      const swept = (await store.events.after(orders.length, ALL)).map(({ at: when }) => when / 1000 - NOW - 1);
+      assert.deepEqual(swept, [1, 2, 4, 5, 8, 9]);
+    },
+  },
+  {
+    name: 'no order is swept that was cancelled or filled before',
+    async run({ store }) {
+      const cancelled = order(4);
+      await place(store, SELL, cancelled, order(5));
+      await store.orders.cancel({ uids: [cancelled.uid], now: NOW, cancelledAt: PLACED_AT });
+      await apply(store, 10, trade(SELL, 10, { sellAmount: '100' }), invalidation(order(5), 11));
+      const last = await store.events.last();
+      assert.equal(await store.orders.expire(LATER, ALL), 0);
+      assert.equal(await store.events.last(), last);
+    },
+  },
+  {
+    name: 'of a presign order the log says so only if it was ever signed on chain',
+    async run({ store }) {
+      const [never, signed, revoked] = [presignOrder(1), presignOrder(2), presignOrder(3)];
+      await place(store, never, signed, revoked);
+      await apply(store, 10, presignature(signed, 10, true), { ...presignature(revoked, 10, true), ...at(10, 1) });
+      await apply(store, 11, presignature(revoked, 11, false));
+      const last = await store.events.last();
+      assert.equal(await store.orders.expire(LATER, ALL), 3);
+      assert.deepEqual(await types(store, last), [
+        ['expired', signed.uid],
+        ['expired', revoked.uid],
+      ]);
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 0, pending: 0 });
+    },
+  },
+  {
+    name: 'whatever is read is the same before and after a sweep',
+    async run({ store }) {
+      const orders = range(30).map((n) =>
+        (n % 7 === 6 ? presignOrder : order)(n + 10, {
+          ...{ owner: n % 3 === 0 ? BOB : ALICE, creationDate: PLACED_AT + ((n * 7) % 11) },
+          ...{ sellToken: n % 4 === 0 ? DAI : WETH, buyToken: n % 5 === 0 ? DAI : USDC },
+          validTo: NOW + ((n * 5) % 13),
+        }),
+      );
+      await place(store, ...orders);
+      await apply(store, 9, { ...placement(9), userValidTo: NOW + 3 });
+      await apply(
+        store,
+        10,
+        invalidation(order(3), 10),
+        ...orders.slice(0, 3).map((each, i) => ({ ...invalidation(each, 10), ...at(10, i + 1) })),
+      );
+      const all = [...orders, PLACED];
+      for (const now of [NOW + 4, NOW + 8, NOW + 20]) {
+        const before = await seen(store, now, all);
+        while ((await store.orders.expire(now, 4)) === 4);
+        assert.deepEqual(await seen(store, now, all), before);
+      }
+    },
+  },
+  {
+    name: 'an order that was swept is expired, whatever a clock says that is behind',
+    async run({ store }) {
+      await place(store, SELL);
+      await store.orders.expire(LATER, ALL);
+      const uids = [SELL.uid];
+      assert.deepEqual(await store.orders.cancel({ uids, now: NOW, cancelledAt: PLACED_AT }), {
+        ...{ status: 'refused', uid: SELL.uid, reason: 'expired' },
+      });
+      assert.deepEqual(await store.orders.insert([{ order: order(7), replaces: SELL.uid }]), [
+        { status: 'irreplaceable', reason: 'expired' },
+      ]);
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 0, pending: 0 });
+      for (const owner of [undefined, ALICE]) {
+        const of = owner === undefined ? {} : { owner };
+        const listed = async (is: 'open' | 'expired') =>
+          (await store.orders.list({ ...of, status: { is, now: NOW }, limit: 9 })).map(({ uid }) => uid);
+        assert.deepEqual([await listed('open'), await listed('expired')], [[], uids]);
+      }
+      assert.deepEqual(await store.orders.insert([{ order: order(7), cap: 1 }]), [{ status: 'inserted' }]);
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 1, pending: 0 });
+    },
+  },
+  {
+    name: 'a fill or cancellation on chain that is told late takes the expiry back, a partial fill does not',
+    async run({ store }) {
+      const cancelled = order(4);
+      await place(store, SELL, cancelled);
+      await store.orders.expire(LATER, ALL);
+      await apply(store, 10, trade(SELL, 10));
+      const part = await read(store, SELL);
+      assert.deepEqual([part.state, part.executedSellAmount], ['open', '40']);
+      assert.equal(await store.orders.expire(LATER, ALL), 0);
+      await apply(store, 11, trade(SELL, 11, { sellAmount: '60' }), { ...invalidation(cancelled, 11), ...at(11, 1) });
+      assert.equal((await read(store, SELL)).state, 'fulfilled');
+      assert.equal((await read(store, cancelled)).state, 'cancelled');
+      assert.deepEqual(await types(store, 4), [
+        ['traded', SELL.uid],
+        ['revived', SELL.uid],
+        ['revived', cancelled.uid],
+        ['traded', SELL.uid],
+        ['cancelled', cancelled.uid],
+      ]);
+      assert.equal(await store.orders.expire(LATER, ALL), 0);
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 0, pending: 0 });
+    },
+  },
+  {
+    name: 'an order whose fill is taken back after its end expires then, if need be again',
+    async run({ store }) {
+      const early = order(4, { body: SELL.body, validTo: NOW + 50 });
+      await place(store, SELL, early);
+      await store.orders.expire(NOW + 51, ALL);
+      const fills = [trade(SELL, 10, { sellAmount: '100' }), trade(early, 10, { ...at(10, 1), sellAmount: '100' })];
+      await apply(store, 10, ...fills);
+      const last = await store.events.last();
+      assert.equal(await store.orders.expire(LATER, ALL), 0);
+      await store.chain.rollback({ to: 9, at: PLACED_AT });
+      assert.equal(await store.orders.expire(LATER, ALL), 2);
+      assert.deepEqual(await types(store, last), [
+        ['traded', early.uid],
+        ['traded', SELL.uid],
+        ['expired', early.uid],
+        ['expired', SELL.uid],
+      ]);
+      await apply(store, 10, ...fills);
+      assert.deepEqual(
+        (await types(store, last + 4)).map(([type]) => type),
+        ['revived', 'revived', 'traded', 'traded'],
+      );
+    },
+  },
+  {
+    name: 'a signature on chain that is told late has the expiry told after all, until it is taken back',
+    async run({ store }) {
+      const waiting = presignOrder(3);
+      await place(store, waiting);
+      await store.orders.expire(LATER, ALL);
+      await apply(store, 10, presignature(waiting, 10, true));
+      assert.equal((await read(store, waiting)).state, 'open');
+      await store.chain.rollback({ to: 9, at: PLACED_AT + 7 });
+      assert.deepEqual(await types(store), [
+        ['created', waiting.uid],
+        ['presigned', waiting.uid],
+        ['expired', waiting.uid],
+        ['revived', waiting.uid],
+        ['presigned', waiting.uid],
+      ]);
+      assert.equal((await store.events.after(3, 1))[0]?.at, PLACED_AT + 7);
+      assert.equal(await store.orders.expire(LATER, ALL), 0);
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 0, pending: 0 });
+    },
+  },
+  {
+    name: 'an order placed on chain expires when its user says, and is gone with its placement',
+    async run({ store }) {
+      await apply(store, 10, placement(10));
+      assert.equal(await store.orders.expire(PLACED.validTo, ALL), 0);
+      assert.equal(await store.orders.expire(PLACED.validTo + 1, ALL), 1);
+      await store.chain.rollback({ to: 9, at: PLACED_AT });
+      assert.deepEqual(
+        (await types(store)).map(([type]) => type),
+        ['created', 'expired', 'revived', 'created'],
+      );
+      await apply(store, 10, placement(10));
+      assert.deepEqual(await store.orders.count(FLOW, NOW), { open: 1, pending: 0 });
+      assert.equal(await store.orders.expire(PLACED.validTo + 1, ALL), 1);
+    },
+  },
+  {
+    name: 'an order lives again when the validity that ended it is taken back',
+    async run({ store }) {
+      const sent: NewOrder = { ...PLACED, validTo: 0xffff_ffff, creationDate: PLACED_AT };
+      await place(store, sent);
+      await apply(store, 10, placement(10));
+      await store.orders.expire(PLACED.validTo + 1, ALL);
+      await store.chain.rollback({ to: 9, at: PLACED_AT });
+      assert.deepEqual(await store.orders.count(FLOW, PLACED.validTo + 1), { open: 1, pending: 0 });
+      const open = await store.orders.list({ owner: FLOW, status: { is: 'open', now: PLACED.validTo + 1 }, limit: 9 });
+      assert.deepEqual(
+        open.map(({ uid }) => uid),
+        [sent.uid],
+      );
+      assert.deepEqual(
+        (await types(store)).map(([type]) => type),
+        ['created', 'placed', 'expired', 'revived', 'placed'],
+      );
+    },
+  },
+  {
+    name: 'several who sweep at once, while orders are cancelled, tell of each order once',
+    async run({ store, writers }) {
+      const orders = range(120).map((n) => order(n + 10, { owner: n % 3 === 0 ? ALICE : BOB, validTo: NOW + (n % 5) }));
+      await place(store, ...orders);
+      const sweep = async (writer: Store) => {
+        let swept = 0;
+        for (let round = 0; round < 12; round++) swept += await writer.orders.expire(NOW + 3, 10);
+        return swept;
+      };
+      const cancelled = orders.filter((_, n) => n % 11 === 0);
+      await Promise.all([
+        ...[...writers, ...writers].map(sweep),
+        ...cancelled.map(({ uid }) => store.orders.cancel({ uids: [uid], now: NOW, cancelledAt: PLACED_AT })),
+      ]);
+      await sweep(store);
+      const log = (await store.events.after(orders.length, ALL)).map(({ type, uid }) => ({ type, uid }));
+      const ended = orders.filter(({ validTo }) => validTo < NOW + 3).length;
+      assert.equal(new Set(log.map(({ uid }) => uid)).size, log.length, 'each ends once');
+      const rows = await store.orders.get(orders.map(({ uid }) => uid));
+      const gone = rows.filter(({ state, validTo }) => state === 'open' && validTo < NOW + 3);
+      assert.deepEqual(
+        log
+          .filter(({ type }) => type === 'expired')
+          .map(({ uid }) => uid)
+          .sort(),
+        gone.map(({ uid }) => uid).sort(),
+      );
+      assert.equal(
+        gone.length + rows.filter(({ state, validTo }) => state === 'cancelled' && validTo < NOW + 3).length,
+        ended,
+      );
+      for (const owner of [ALICE, BOB]) {
+        const left = orders.filter((each) => each.owner === owner && each.validTo >= NOW + 3);
+        const live = left.filter(({ uid }) => rows.some((row) => row.uid === uid && row.state === 'open'));
+        assert.deepEqual(await store.orders.count(owner, NOW), { open: live.length, pending: 0 });
+      }
+    },
+  },
+  {
+    name: 'what was swept stays so when a store is opened again',
+    async run({ store, open }) {
+      await place(store, SELL, order(4, { validTo: LATER }));
+      await store.orders.expire(LATER, ALL);
+      const look = async (of: Store) => ({ seen: await seen(of, NOW, [SELL]), log: await of.events.after(0, ALL) });
+      const before = await look(store);
+      await store.close();
+      const again = await open();
+      assert.deepEqual(await look(again), before);
+      assert.equal(await again.orders.expire(LATER, ALL), 0);
+      assert.equal(await again.orders.expire(LATER + 1, ALL), 1);
+    },
+  },
+];
