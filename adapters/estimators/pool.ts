@@ -18,12 +18,13 @@ const MILLION = 1_000_000n;
 
 /**
  * Atoms that come out of a pool for `sold` atoms, rounded as the pool rounds (UniswapV2Library.sol, `getAmountOut`: for
- * a fee of 3000 its 997/1000 are 997000/1000000).
+ * a fee of 3000 its 997/1000 are 997000/1000000). None where that reverts: for nothing, and from a pool that is empty
+ * on either side, whose product of nothing would let all of the other side go.
  */
 export function amountOut(sold: bigint, reserveIn: bigint, reserveOut: bigint, fee = UNISWAP_V2_FEE): bigint {
+  if (sold === 0n || reserveIn === 0n || reserveOut === 0n) return 0n;
   const kept = sold * (MILLION - BigInt(fee));
-  const divisor = reserveIn * MILLION + kept;
-  return divisor === 0n ? 0n : (kept * reserveOut) / divisor;
+  return (kept * reserveOut) / (reserveIn * MILLION + kept);
 }
 
 /**

@@ -30,7 +30,9 @@ const router = parseAbi([
 const erc20 = parseAbi([
   'function approve(address, uint) returns (bool)',
   'function balanceOf(address) view returns (uint)',
+  'function transfer(address, uint) returns (bool)',
 ]);
+const pairAbi = parseAbi(['function createPair(address, address) returns (address)', 'function sync()']);
 const factoryAbi = parseAbi(['function getPair(address, address) view returns (address)']);
 
 /** Numbers that are the same in every run. */
@@ -229,6 +231,31 @@ describe('real pairs', () => {
       }
     }
     expect(answered).toBeGreaterThan(rounds);
+  });
+
+  test('a pair with nothing on one side, as a donation makes it, trades neither way, as the router has it', async () => {
+    const [first, second] = [await evm.deploy(TOKEN, [10n ** 30n]), await evm.deploy(TOKEN, [10n ** 30n])];
+    await write(factory, pairAbi, 'createPair', [first, second]);
+    const tokensOf = [first, second].map((address) => address.toLowerCase() as Hex);
+    const pair = await evm.client.readContract({
+      ...{ address: factory, abi: factoryAbi, functionName: 'getPair' },
+      args: [first, second],
+    });
+    await write(second, erc20, 'transfer', [pair, 10n ** 18n]);
+    await write(pair, pairAbi, 'sync', []);
+    const [a = '0x', b = '0x'] = tokensOf;
+    for (const [from, to] of [
+      [a, b],
+      [b, a],
+    ] as const) {
+      for (const [kind, asked] of [
+        ['sell', 'getAmountsOut'],
+        ['buy', 'getAmountsIn'],
+      ] as const) {
+        expect(await ask(asked, [1n, [from, to]])).toBeUndefined();
+        expect(await estimate(kind, from, to, 1n), `${kind} from ${from === a ? 'empty' : 'full'}`).toBeUndefined();
+      }
+    }
   });
 
   test('tokens without a pair, and without bases between, have no way', async () => {

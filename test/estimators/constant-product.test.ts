@@ -56,6 +56,16 @@ describe('the maths of one pool', () => {
     expect(amountOut(5n, 0n, 0n)).toBe(0n);
     expect(amountIn(1n, 0n, 5n)).toBeUndefined();
   });
+
+  test('a pool of which one side is empty trades neither way (UniswapV2Library.sol, INSUFFICIENT_LIQUIDITY)', async () => {
+    expect(amountOut(1n, 0n, 10n ** 18n)).toBe(0n);
+    expect(amountOut(1n, 10n ** 18n, 0n)).toBe(0n);
+    const oneSided: Pool[] = [{ tokens: [A, D], reserves: [0n, 10n ** 18n] }];
+    for (const kind of ['sell', 'buy'] as const) {
+      expect(await estimate(oneSided, kind, 1n)).toBeUndefined();
+      expect(await estimate(oneSided, kind, 1n, {}, [D, A])).toBeUndefined();
+    }
+  });
 });
 
 describe('ways through pools', () => {
