@@ -31,7 +31,10 @@ export interface Estimate {
   readonly solver?: Address;
   /** Whether the trade has been simulated with success. Default: it has not. */
   readonly verified?: boolean;
-  /** How it would be settled. A JSON object; shown with an order only when the order cannot be filled any more. */
+  /**
+   * How it would be settled: a JSON object, shown with an order only when the order cannot be filled any more. One that
+   * is larger than 64 KiB, deeper than 64, or has text without a UTF-8 form is left out.
+   */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 

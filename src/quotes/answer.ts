@@ -3,6 +3,7 @@ import type { Decimal } from '../protocol/decimal.ts';
 import { compareDecimals, parseDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
+import { isNestedDeeper, MAX_JSON_DEPTH } from '../protocol/json.ts';
 import { MAX_UINT256 } from '../protocol/uint256.ts';
 import { isAmount } from './fee.ts';
 import type { Judged } from './race.ts';
@@ -47,15 +48,23 @@ function judgeUnsupported({ unsupportedToken, reason }: Readonly<Record<string, 
   return { outcome: 'refused', error };
 }
 
+/**
+ * The text of a plan, or of an empty one where it is not of a kind that every store can hold: an object, not too large,
+ * not too deep (SQLite reads no JSON deeper than 1000), and of text that PostgreSQL has too.
+ */
 function planText(metadata: unknown): string {
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return '{}';
   try {
     const text = JSON.stringify(metadata);
-    return text.startsWith('{') && text.length <= MAX_METADATA ? text : '{}';
+    const fits = text.startsWith('{') && text.length <= MAX_METADATA && !isNestedDeeper(text, MAX_JSON_DEPTH);
+    return fits && !UNTEXTUAL.test(text) ? text : '{}';
   } catch {
     return '{}'; // it has a cycle or a bigint; a price is not worse for it
   }
 }
+
+/** The character of number 0, or half of a surrogate pair, as `JSON.stringify` writes them: behind no other backslash. */
+const UNTEXTUAL = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
 const ETHER = 10n ** 18n;
 

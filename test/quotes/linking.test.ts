@@ -1,6 +1,8 @@
-import type { QuoteRequest } from 'intentbook';
+import type { Hex, QuoteRequest } from 'intentbook';
 import { fixedPrices } from 'intentbook/estimators';
+import { sqliteStore } from 'intentbook/sqlite';
 import { describe, expect, test } from 'vitest';
+import { temporaryFile } from '../stores/temporary.ts';
 import { account, COW, signCancellation, signOrder, WETH } from '../support/orders.ts';
 import { ETHER, quoted, quotingWorld, SELL, source } from './world.ts';
 
@@ -185,13 +187,43 @@ describe('what an order shows', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('a plan that is no JSON object, or larger than 64 KiB, is left out, and its price counts all the same', async () => {
-    const cyclic: Record<string, unknown> = {};
-    cyclic['self'] = cyclic;
-    for (const metadata of [cyclic, { text: 'x'.repeat(70_000) }, 'plan', [1], { n: 1n }]) {
-      const odd = source('odd', () => ({ amount: 10n ** 17n, gas: 1, metadata: metadata as never }));
-      const { book } = await quotingWorld({ estimators: [odd, fixedPrices({})] });
-      await quoted(book, SELL);
-    }
+  /** Objects inside each other, so many deep. */
+  const nested = (depth: number) => {
+    let object = {};
+    for (let i = 1; i < depth; i++) object = { in: object };
+    return object;
+  };
+  const cyclic: Record<string, unknown> = {};
+  cyclic['self'] = cyclic;
+
+  test.each<readonly [string, unknown, string]>([
+    ['with a cycle', cyclic, '{}'],
+    ['larger than 64 KiB', { text: 'x'.repeat(70_000) }, '{}'],
+    ['that is text', 'plan', '{}'],
+    ['that is a list', [1], '{}'],
+    ['with a bigint', { n: 1n }, '{}'],
+    ['that says nothing', null, '{}'],
+    // SQLite reads JSON up to 1000 deep, and its tables hold nothing else.
+    ['nested 65 deep', nested(65), '{}'],
+    ['nested 3000 deep', nested(3000), '{}'],
+    ['nested too deep to be written', nested(100_000), '{}'],
+    ['nested 64 deep', nested(64), JSON.stringify(nested(64))],
+    // PostgreSQL has no text for either.
+    ['with a character of number 0', { text: 'a\u0000' }, '{}'],
+    ['with half a surrogate pair', { text: '\ud83d' }, '{}'],
+    ['with a key of half a surrogate pair', { '\\\ude00': 1 }, '{}'],
+    ['with the escapes of both', { text: '\\u0000 \\ud83d 😀' }, '{"text":"\\\\u0000 \\\\ud83d 😀"}'],
+  ])('a plan %s is stored as it can be, and its price counts all the same', async (_, metadata, stored) => {
+    const odd = source('odd', () => ({ amount: 10n ** 17n, gas: 1, metadata: metadata as never }));
+    using file = temporaryFile();
+    const { book, store } = await quotingWorld(
+      { estimators: [odd, fixedPrices({})] },
+      sqliteStore({ path: file.path }),
+    );
+    await quoted(book, SELL);
+    const terms = { sellToken: COW.toLowerCase() as Hex, buyToken: WETH.toLowerCase() as Hex, kind: 'sell' } as const;
+    const match = await store.quotes.match({ ...terms, amount: String(X), quoteKind: 'standard', now: 0 });
+    expect(match?.metadata).toBe(stored);
+    await book.close();
   });
 });

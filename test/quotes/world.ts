@@ -6,6 +6,7 @@ import type {
   QuoteOptions,
   QuoteRequest,
   SourceObservation,
+  Store,
   Trade,
 } from 'intentbook';
 import { createOrderBook } from 'intentbook';
@@ -27,12 +28,14 @@ export const SELL: QuoteRequest = {
   sellAmountBeforeFee: (1000n * ETHER).toString(),
 };
 
-/** A book on the memory store and a clock moved by hand, with everything that it observes. */
-export async function quotingWorld(quotes: Partial<QuoteOptions> & Pick<QuoteOptions, 'estimators'>) {
+/** A book on a store and a clock moved by hand, with everything that it observes. */
+export async function quotingWorld(
+  quotes: Partial<QuoteOptions> & Pick<QuoteOptions, 'estimators'>,
+  store: Store = memoryStore(),
+) {
   const clock = manualClock();
   const observations: SourceObservation[] = [];
   const faults: unknown[] = [];
-  const store = memoryStore();
   const book = createOrderBook({ chainId: SEPOLIA, store, clock, quotes: { gasPrice: GAS_PRICE, ...quotes } });
   book.on('sourceAsked', (observation) => observations.push(observation));
   book.on('fault', (fault) => faults.push(fault));
