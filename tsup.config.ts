@@ -1,3 +1,4 @@
+import { copyFile } from 'node:fs/promises';
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
@@ -26,6 +27,7 @@ export default defineConfig({
   treeshake: true,
   sourcemap: true,
   clean: true,
+  onSuccess: () => copyFile('adapters/server/config.schema.json', 'dist/config.schema.json'),
   // Adapters reach the core by its public name, so that one copy of it exists in a process.
   external: [/^intentbook(\/|$)/],
   // tsup 8 injects a baseUrl, which TypeScript 6 rejects otherwise.

@@ -3,14 +3,16 @@
 export { accelerateKeccak } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
 export { chooseRecovery } from './crypto/recovery.ts';
+export { CORS_HEADERS, PREFLIGHT_HEADERS } from './http/cors.ts';
+export { json, refusal } from './http/response.ts';
 export { leasesInMemory } from './leases.ts';
 export { isIpRange } from './limits/ip-address.ts';
 export { refuseUnknownOptions, unknownName } from './options.ts';
 export type { Cancellable, OrderStatus } from './orders/status.ts';
 export { judgeCancellation, ORDER_STATUSES, orderStatus } from './orders/status.ts';
 export { assertSameDomain } from './ports/store.ts';
-export type { Chain } from './protocol/chains.ts';
-export { CHAINS } from './protocol/chains.ts';
+export type { Chain, Deployment, Environment } from './protocol/chains.ts';
+export { CHAINS, chainById, chainBySegment, deployment, ENVIRONMENTS } from './protocol/chains.ts';
 export type { Decimal } from './protocol/decimal.ts';
 export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
@@ -24,3 +26,4 @@ export {
   tellsExpiry,
   versionWhenPlaced,
 } from './settlement/judge.ts';
+export { VERSION } from './version.ts';

@@ -22,6 +22,8 @@ export async function respond(
   if (signal.aborted || response.headersSent) return;
 
   const lingers = isLongUnread(request);
+  // Where the host can see it: it may want to tell a stream, which has no end of its own, from an answer.
+  if (stream !== undefined) response.setHeader('content-type', headers['content-type'] ?? 'text/event-stream');
   response.writeHead(status, {
     ...(whole !== undefined && !bare && { 'content-length': Buffer.byteLength(whole) }),
     ...(lingers && { connection: 'close' }),

@@ -1,9 +1,13 @@
 #!/usr/bin/env node
 import { createRequire } from 'node:module';
+import { type MigrateOptions, parseCommand } from './command-line.ts';
+import { readConfigFile } from './config-file.ts';
 import { failureText, reasonOf } from './failure.ts';
-import { helpText, type MigrateOptions, parseCommand, UsageError } from './flags.ts';
-import { type RunningServer, serve } from './index.ts';
+import { greeting } from './greeting.ts';
+import { helpText } from './help.ts';
+import { type ServeOptions, SettingsError, serve } from './index.ts';
 import { onSignals } from './signals.ts';
+import { UsageError } from './usage-error.ts';
 
 /** The package's own name works wherever this file is built to. */
 const { version } = createRequire(import.meta.url)('intentbook/package.json') as { version: string }; // npm insists on it
@@ -13,6 +17,7 @@ async function run(): Promise<void> {
   if (command.name === 'help') console.log(helpText().trimEnd());
   else if (command.name === 'version') console.log(version);
   else if (command.name === 'migrate') await runMigration(command.options);
+  else if ('config' in command) await runServer({ ...(await configured(command.config)), ...command.options });
   else await runServer(command.options);
 }
 
@@ -26,9 +31,16 @@ async function runMigration({ postgres: url, schema }: MigrateOptions): Promise<
   );
 }
 
-async function runServer(options: Parameters<typeof serve>[0] & { port: number; host: string }): Promise<void> {
+async function configured(file: string): Promise<ServeOptions> {
+  return readConfigFile(file).catch((error: unknown) => {
+    if (!(error instanceof SettingsError)) throw error;
+    throw new UsageError([`${file} is not right:`, ...error.problems].join('\n  '));
+  });
+}
+
+async function runServer(options: ServeOptions): Promise<void> {
   const server = await serve(options).catch((error: unknown) => fail(1, failureText(error, options)));
-  server.book.on('fault', (fault) => console.error('intentbook:', fault));
+  for (const { book } of server.deployments) book.on('fault', (fault) => console.error('intentbook:', fault));
   onSignals(process, () => performance.now(), {
     first(signal) {
       console.log(`${signal}: finishing the requests that run; a second signal ends them`);
@@ -39,14 +51,7 @@ async function runServer(options: Parameters<typeof serve>[0] & { port: number; 
     },
     second: () => fail(1, 'ended before all requests were finished'),
   });
-  console.log(greeting(server));
-}
-
-function greeting({ url, database, chain, book }: RunningServer): string {
-  return `intentbook ${version} is ready; stop it with Ctrl-C
-  address    ${url}
-  database   ${database ?? 'none, all is forgotten at the end'}
-  chain      ${chain} (${book.chainId}), settlement contract ${book.settlementContract}`;
+  console.log(greeting(version, server));
 }
 
 function fail(exitCode: number, message: string): never {

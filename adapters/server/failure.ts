@@ -1,7 +1,10 @@
 import { StoreError } from 'intentbook';
 
 /** Says in one line why a server could not start, and what to do about it where that is known. */
-export function failureText(error: unknown, { port, host }: { port: number; host: string }): string {
+export function failureText(
+  error: unknown,
+  { port, host }: { port?: number | undefined; host?: string | undefined },
+): string {
   if (error instanceof StoreError) return reasonOf(error);
   switch (codeOf(error)) {
     case 'EADDRINUSE':

@@ -89,7 +89,13 @@ export function createHardenedServer(
       new Promise((resolve) => {
         closing = true;
         // Clients are told to part in answers that have not begun.
-        for (const answers of connections.values()) for (const answer of answers) answer.shouldKeepAlive = false;
+        for (const [socket, answers] of connections) {
+          for (const answer of answers) {
+            answer.shouldKeepAlive = false;
+            // Whoever feeds the streams has ended them. One that waits for its reader would not notice.
+            if (isEventStream(answer) && answer.writableNeedDrain) socket.destroy();
+          }
+        }
         const timer = setTimeout(() => server.closeAllConnections(), grace);
         server.close(() => {
           clearTimeout(timer);
@@ -97,6 +103,10 @@ export function createHardenedServer(
         });
       }),
   };
+}
+
+function isEventStream(answer: ServerResponse): boolean {
+  return String(answer.getHeader('content-type')).startsWith('text/event-stream');
 }
 
 function urlOf({ address, family, port }: AddressInfo): string {

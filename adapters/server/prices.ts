@@ -6,20 +6,24 @@ import type { FixedPrice } from 'intentbook/estimators';
 /** What the server quotes with, as its options say. */
 export interface PriceOptions {
   readonly chain: string;
-  /** A JSON file of fixed prices, or `off`. Default: test tokens on Sepolia, none elsewhere. */
-  readonly prices?: string | undefined;
+  /** Fixed prices, a JSON file with them, or `off`. Default: test tokens on Sepolia, none elsewhere. */
+  readonly prices?: string | PriceTable | undefined;
   /** Engines to ask for quotes, each at its own URL. */
   readonly solvers?: readonly string[] | undefined;
   /** Wei for one unit of gas, as a decimal number. Default: one gwei. */
   readonly gasPrice?: string | undefined;
 }
 
+/** By token its worth: native atoms for an atom, or native coins for a whole token of some decimals. */
+export type PriceTable = Readonly<Record<string, FixedPrice>>;
+
+/** Wei for one unit of gas unless somebody says otherwise: one gwei. */
 export const DEFAULT_GAS_PRICE = '1000000000';
 
 /**
  * Test tokens on Sepolia, in native coins for a whole token: nobody's market, but enough for a first trade.
  */
-const SEPOLIA_PRICES: Readonly<Record<string, FixedPrice>> = {
+const SEPOLIA_PRICES: PriceTable = {
   // WETH
   '0xfff9976782d46cc05630d1f6ebab18b2324d6b14': { price: '1', decimals: 18 },
   // COW
@@ -47,19 +51,17 @@ export async function quoteOptions({ chain, prices, solvers = [], gasPrice = DEF
   return estimators.length === 0 ? undefined : options;
 }
 
-async function tableOf(
-  chain: string,
-  prices: string | undefined,
-): Promise<Readonly<Record<string, FixedPrice>> | undefined> {
+async function tableOf(chain: string, prices: string | PriceTable | undefined): Promise<PriceTable | undefined> {
   if (prices === 'off') return undefined;
   if (prices === undefined) return chain === 'sepolia' ? SEPOLIA_PRICES : undefined;
+  if (typeof prices === 'object') return prices;
   const table = parse(
     prices,
     await readFile(prices, 'utf8').catch((cause: unknown) => {
       throw new TypeError(`the file of prices ${prices} cannot be read`, { cause });
     }),
   );
-  return table as Readonly<Record<string, FixedPrice>>; // an object; each member is judged by `fixedPrices`
+  return table as PriceTable; // an object; each member is judged by `fixedPrices`
 }
 
 function parse(file: string, text: string): object {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { helpText, parseCommand, UsageError } from '../../adapters/server/flags.ts';
+import { parseCommand } from '../../adapters/server/command-line.ts';
+import { helpText } from '../../adapters/server/help.ts';
 import { ECHO, onSignals } from '../../adapters/server/signals.ts';
+import { UsageError } from '../../adapters/server/usage-error.ts';
 import { CHAINS } from '../../src/protocol/chains.ts';
 
 const DEFAULTS = {
@@ -23,6 +25,12 @@ const FLAGS = [
   ['--port', 'INTENTBOOK_PORT', '65535', { port: 65535 }],
   ['--host', 'INTENTBOOK_HOST', '::1', { host: '::1' }],
   ['--chain', 'INTENTBOOK_CHAIN', 'mainnet', { chain: 'mainnet' }],
+  ['--chain', 'INTENTBOOK_CHAIN', '31337', { chain: 31337 }],
+  ['--environment', 'INTENTBOOK_ENVIRONMENT', 'staging', { environment: 'staging' }],
+  [
+    ...(['--settlement-contract', 'INTENTBOOK_SETTLEMENT_CONTRACT', `0x${'aB'.repeat(20)}`] as const),
+    { settlementContract: `0x${'ab'.repeat(20)}` },
+  ],
   ['--db', 'INTENTBOOK_DB', ':memory:', { db: ':memory:' }],
   ['--max-open-orders', 'INTENTBOOK_MAX_OPEN_ORDERS', '7', { maxOpenOrders: 7 }],
   ['--max-open-orders', 'INTENTBOOK_MAX_OPEN_ORDERS', 'off', { maxOpenOrders: 'off' }],
@@ -66,7 +74,7 @@ describe('flags', () => {
     [
       ['--postgres', URL, '--postgres-read', `${URL}2`],
       {},
-      { postgres: URL, readPostgres: `${URL}2`, schema: 'intentbook', migrate: false },
+      { postgres: URL, postgresRead: `${URL}2`, schema: 'intentbook', migrate: false },
     ],
   ] as [string[], Record<string, string>, object][])(
     'serve %j with %j keeps its orders in PostgreSQL',
@@ -82,6 +90,25 @@ describe('flags', () => {
       name: 'migrate',
       options: { ...options, schema: 'a' },
     });
+  });
+
+  test('a configuration file leaves the address to the flags', () => {
+    const config = 'books.json';
+    expect(parseCommand(['serve', '--config', config], {})).toEqual({ name: 'serve', config, options: {} });
+    expect(parseCommand(['serve', '--port', '1'], { INTENTBOOK_CONFIG: config, INTENTBOOK_HOST: '::' })).toEqual({
+      ...{ name: 'serve', config },
+      options: { port: 1, host: '::' },
+    });
+  });
+
+  test('what Kubernetes tells of a service that is named like us is not ours', () => {
+    const env = {
+      INTENTBOOK_SERVICE_HOST: '10.0.0.1',
+      INTENTBOOK_SERVICE_PORT_HTTP: '80',
+      INTENTBOOK_PORT_80_TCP_ADDR: '10.0.0.1',
+      INTENTBOOK_STAGING_SERVICE_PORT: '80',
+    };
+    expect(parseCommand(['serve'], env)).toEqual({ name: 'serve', options: DEFAULTS });
   });
 
   test('an empty variable counts as absent', () => {
@@ -122,8 +149,8 @@ describe('flags', () => {
     [['serve', '--port='], {}, '--port must be a whole number from 0 to 65535, not ""'],
     [['serve', '--host='], {}, '--host must be an address of this machine, not ""'],
     [['serve', '--db='], {}, '--db must be a file name, or ":memory:", not ""'],
-    [['serve', '--chain', 'sepola'], {}, `--chain must be one of ${twelve}, not "sepola"`],
-    [['serve', '--chain', 'toString'], {}, `--chain must be one of ${twelve}, not "toString"`],
+    [['serve', '--chain', 'sepola'], {}, `--chain must be one of ${twelve}, or a chain id, not "sepola"`],
+    [['serve', '--chain', 'toString'], {}, `--chain must be one of ${twelve}, or a chain id, not "toString"`],
     [['serve', '--max-open-orders', '0'], {}, '--max-open-orders must be a whole number from 1 up, or "off", not "0"'],
     ...['50', '50,10', '50,0,1', '1,1,1,1', 'on'].map((text) => [
       ['serve', '--rate-limit', text],
@@ -151,8 +178,22 @@ describe('flags', () => {
       {},
       '--schema must be letters, digits and "_", at most 40, not beginning with a digit or "pg_", not "a"b"',
     ],
+    [['serve'], { INTENTBOOK_PROT: '1' }, 'unknown variable "INTENTBOOK_PROT", did you mean "INTENTBOOK_PORT"?'],
+    [['serve'], { INTENTBOOK_COLOUR: 'red' }, 'unknown variable "INTENTBOOK_COLOUR"'],
+    ...[
+      [['--chain', 'base'], {}, '--chain'],
+      [[], { INTENTBOOK_DB: 'x' }, 'INTENTBOOK_DB'],
+    ].map(([args, env, name]) => [
+      ['serve', '--config', 'x.json', ...(args as string[])],
+      env,
+      `${name} cannot stand beside a configuration file: say it there`,
+    ]),
     [['serve'], { INTENTBOOK_PORT: 'http' }, 'INTENTBOOK_PORT must be a whole number from 0 to 65535, not "http"'],
-    [['serve'], { INTENTBOOK_CHAIN: 'goerli' }, `INTENTBOOK_CHAIN must be one of ${twelve}, not "goerli"`],
+    [
+      ['serve'],
+      { INTENTBOOK_CHAIN: 'goerli' },
+      `INTENTBOOK_CHAIN must be one of ${twelve}, or a chain id, not "goerli"`,
+    ],
   ] as [string[], Record<string, string>, string][])('%j with %j is refused', (args, env, message) => {
     expect(() => parseCommand(args, env)).toThrow(new UsageError(message));
   });

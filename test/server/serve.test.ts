@@ -204,7 +204,7 @@ describe('a server within a program', () => {
     const before = listeners();
     const server = await serve({ port: 0, store: memoryStore() });
     expect(listeners()).toEqual(before);
-    expect(server).toMatchObject({ chain: 'sepolia', database: undefined });
+    expect(server.deployments).toMatchObject([{ chain: 'sepolia', path: '/', database: undefined }]);
     expect((await post(server.url, await signed(1))).status).toBe(201);
     await Promise.all([server.close(), server.close()]);
     await expect(fetch(server.url)).rejects.toThrow();

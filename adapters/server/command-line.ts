@@ -1,0 +1,171 @@
+import { parseArgs } from 'node:util';
+import { unknownName } from 'intentbook/adapter';
+import { refuseUnknownVariables } from './environment.ts';
+import type { Flag, FlagName } from './flags.ts';
+import { envName, FLAG_NAMES, FLAGS } from './flags.ts';
+import type { ServeOptions } from './index.ts';
+import { UsageError } from './usage-error.ts';
+
+/** What there is to know of a database. */
+export interface MigrateOptions {
+  readonly postgres: string;
+  readonly schema: string;
+}
+
+/** Where a server listens. */
+export interface Address {
+  readonly port: number;
+  readonly host: string;
+}
+
+/** What a command line asks for. */
+export type Command =
+  | { readonly name: 'help' }
+  | { readonly name: 'version' }
+  | { readonly name: 'migrate'; readonly options: MigrateOptions }
+  | { readonly name: 'serve'; readonly options: ServeOptions & Address }
+  /** What the file says, but for what is said here. */
+  | { readonly name: 'serve'; readonly config: string; readonly options: ServeOptions };
+
+const COMMANDS = ['serve', 'migrate', 'help', 'version'] as const;
+
+/** The flags of `migrate`; `serve` has them all. */
+const MIGRATE_FLAGS: readonly string[] = ['postgres', 'schema'];
+
+/** Reads the value of a flag, from wherever it is said. */
+type Reader = <T>(name: FlagName, flag: Flag<T>) => T;
+
+/**
+ * Reads a command line. Every flag has an environment twin, `INTENTBOOK_MAX_OPEN_ORDERS` for `--max-open-orders`; the
+ * flag wins, and a variable that is empty counts as absent.
+ *
+ * @throws UsageError saying in one line what is wrong.
+ */
+export function parseCommand(args: readonly string[], env: Readonly<Record<string, string | undefined>>): Command {
+  const { given, words, asked } = split(args);
+  if (asked !== undefined) return { name: asked };
+  const [word, surplus] = words;
+  if (word === undefined) throw new UsageError('a command is missing: run "intentbook serve", or "intentbook --help"');
+  const command = COMMANDS.find((name) => name === word);
+  if (command === undefined) throw new UsageError(unknownName('command', word, COMMANDS));
+  if (surplus !== undefined) throw new UsageError(`"${surplus}" is one word too many; flags begin with two dashes`);
+  if (command === 'help' || command === 'version') return { name: command };
+  refuseUnknownVariables(env);
+
+  const said: Said = {
+    given,
+    source: (name) => {
+      if (given.has(name)) return `--${name}`;
+      return env[envName(name)] ? envName(name) : undefined;
+    },
+    read(name, flag) {
+      const source = said.source(name);
+      if (source === undefined) return flag.initial;
+      const text = given.get(name) ?? env[envName(name)] ?? '';
+      const value = text === '' ? undefined : flag.parse(text);
+      if (value === undefined) {
+        throw new UsageError(`${source} must be ${flag.expected}${flag.secret === true ? '' : `, not "${text}"`}`);
+      }
+      return value;
+    },
+  };
+  return command === 'migrate' ? migrateCommand(said) : serveCommand(said);
+}
+
+/** What has been said, on the command line and in the environment. */
+interface Said {
+  readonly given: ReadonlyMap<string, string>;
+  /** Who has said it, for messages; undefined when nobody has. */
+  source(name: FlagName): string | undefined;
+  readonly read: Reader;
+}
+
+function migrateCommand({ given, read }: Said): Command {
+  const foreign = [...given.keys()].find((name) => !MIGRATE_FLAGS.includes(name));
+  if (foreign !== undefined) throw new UsageError(`--${foreign} is no flag of "intentbook migrate"`);
+  const postgres = read('postgres', FLAGS.postgres);
+  if (postgres === undefined) throw new UsageError('say which database to migrate: --postgres <url>');
+  return { name: 'migrate', options: { postgres, schema: read('schema', FLAGS.schema) } };
+}
+
+function serveCommand(said: Said): Command {
+  const { given, read } = said;
+  const config = read('config', FLAGS.config);
+  const ofServer = {
+    ...{ port: read('port', FLAGS.port), host: read('host', FLAGS.host) },
+    rateLimit: read('rate-limit', FLAGS['rate-limit']),
+    trustedProxies: read('trusted-proxies', FLAGS['trusted-proxies']),
+  };
+  if (config !== undefined) {
+    const beside = FLAG_NAMES.filter((name) => (FLAGS[name] as Flag<unknown>).scope !== 'server').find(said.source); // widened: few flags have a scope
+    if (beside !== undefined) {
+      throw new UsageError(`${said.source(beside)} cannot stand beside a configuration file: say it there`);
+    }
+    const names = { port: 'port', host: 'host', rateLimit: 'rate-limit', trustedProxies: 'trusted-proxies' } as const;
+    const options = Object.entries(names).flatMap(
+      ([key, name]) => (said.source(name) === undefined ? [] : [[key, ofServer[key as keyof typeof names]]]), // a key of `names`
+    );
+    return { name: 'serve', config, options: Object.fromEntries(options) };
+  }
+  const postgres = read('postgres', FLAGS.postgres);
+  if (postgres !== undefined && given.has('db')) throw new UsageError('--db and --postgres: say one of them');
+  const stray = ['postgres-read', 'schema', 'migrate'].find((name) => given.has(name));
+  if (postgres === undefined && stray !== undefined) throw new UsageError(`--${stray} needs --postgres <url>`);
+  const place = {
+    ...{ postgres, postgresRead: read('postgres-read', FLAGS['postgres-read']) },
+    ...{ schema: read('schema', FLAGS.schema), migrate: read('migrate', FLAGS.migrate) },
+  };
+  const options: ServeOptions & Address = {
+    ...ofServer,
+    chain: read('chain', FLAGS.chain),
+    environment: read('environment', FLAGS.environment),
+    settlementContract: read('settlement-contract', FLAGS['settlement-contract']),
+    ...(postgres === undefined ? { db: read('db', FLAGS.db) } : place),
+    maxOpenOrders: read('max-open-orders', FLAGS['max-open-orders']),
+    maxPendingPresign: read('max-pending-presign', FLAGS['max-pending-presign']),
+    prices: read('prices', FLAGS.prices),
+    solvers: read('solvers', FLAGS.solvers),
+    gasPrice: read('gas-price', FLAGS['gas-price']),
+  };
+  return { name: 'serve', options };
+}
+
+/** Takes a command line apart without judging values. Of a flag given twice the last counts. */
+function split(args: readonly string[]) {
+  // A flag that may stand alone takes a value only where that is joined to it: `--migrate=off`.
+  const texts = FLAG_NAMES.map((name) => [name, { type: standsAlone(name) ? 'boolean' : 'string' }] as const);
+  const asking = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } } as const;
+  const options = { ...Object.fromEntries(texts), ...asking };
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
+  const given = new Map<string, string>();
+  const words: string[] = [];
+  let asked: 'help' | 'version' | undefined;
+  for (const token of tokens) {
+    if (token.kind === 'positional') words.push(token.value);
+    if (token.kind !== 'option') continue;
+    const { name, rawName, value, inlineValue } = token;
+    if (name === 'help' || name === 'version') asked ??= name;
+    else if (!isFlag(name) || !rawName.startsWith('--')) throw new UsageError(unknownFlag(rawName));
+    else if (standsAlone(name) && !inlineValue) given.set(name, 'on');
+    // A flag that follows is taken for the value otherwise.
+    else if (value === undefined || (!inlineValue && /^--?[a-z]/i.test(value))) {
+      throw new UsageError(`--${name} needs a value: --${name} ${FLAGS[name].value}`);
+    } else given.set(name, value);
+  }
+  return { given, words, asked };
+}
+
+function isFlag(name: string): name is FlagName {
+  return Object.hasOwn(FLAGS, name);
+}
+
+function standsAlone(name: FlagName): boolean {
+  const flag: Flag<unknown> = FLAGS[name];
+  return flag.alone === true;
+}
+
+function unknownFlag(rawName: string): string {
+  const known = [...FLAG_NAMES, 'help', 'version'].map((name) => `--${name}`);
+  const text = unknownName('flag', rawName, known);
+  return text.endsWith('?') ? text : `${text}; "intentbook --help" lists them`;
+}

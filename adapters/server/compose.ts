@@ -1,0 +1,56 @@
+import type { Api, ApiRequest, ApiResponse } from 'intentbook';
+import { OrderBookError } from 'intentbook';
+import { CORS_HEADERS, PREFLIGHT_HEADERS, refusal } from 'intentbook/adapter';
+
+/** An interface and where it stands: `/`, or a path without a slash at its end. */
+export interface Mounted {
+  readonly path: string;
+  readonly api: Api;
+}
+
+/** An answer for one exact path, to GET and HEAD. */
+export type Page = (request: ApiRequest) => Promise<ApiResponse> | ApiResponse;
+
+/**
+ * Makes one interface of several and of some pages. A page wins over an interface, a longer path over a shorter one; of
+ * interfaces at the same place the first that owns the path answers.
+ */
+export function composeApis(mounted: readonly Mounted[], pages: Readonly<Record<string, Page>>): Api {
+  const byLength = [...mounted].sort((a, b) => b.path.length - a.path.length);
+  const served = byLength.map(({ path }) => path).reverse();
+
+  function find({ path: asked }: ApiRequest): { readonly api: Api; readonly path: string } | undefined {
+    for (const { path, api } of byLength) {
+      const prefix = path === '/' ? '' : path;
+      const inside = asked === prefix || asked.startsWith(`${prefix}/`);
+      if (inside && (prefix !== '' || api.owns?.(asked) !== false)) {
+        return { api, path: asked.slice(prefix.length) || '/' };
+      }
+    }
+    return undefined;
+  }
+
+  return {
+    async handle(request) {
+      const page = Object.hasOwn(pages, request.path) ? pages[request.path] : undefined;
+      if (page !== undefined) return shared(request, await show(page, request));
+      const found = find(request);
+      if (found !== undefined) return found.api.handle({ ...request, path: found.path });
+      const data = { path: request.path, served };
+      return shared(request, refusal(new OrderBookError('NotFound', 'nothing is served at this path', data)));
+    },
+  };
+}
+
+async function show(page: Page, request: ApiRequest): Promise<ApiResponse> {
+  const allow = ['GET', 'HEAD'];
+  if (allow.includes(request.method)) return page(request);
+  const error = new OrderBookError('MethodNotAllowed', undefined, { method: request.method, allow });
+  return refusal(error, { allow: allow.join(', ') });
+}
+
+/** What every answer has in common, of whatever interface (decisions 1.16, 1.17). */
+function shared({ method }: ApiRequest, answer: ApiResponse): ApiResponse {
+  if (method === 'OPTIONS') return { status: 204, headers: { ...CORS_HEADERS, ...PREFLIGHT_HEADERS } };
+  return { ...answer, headers: { ...CORS_HEADERS, ...answer.headers } };
+}

@@ -1,0 +1,79 @@
+import { unknownName } from 'intentbook/adapter';
+import type { z } from 'zod';
+
+/** Settings that cannot be meant. Each problem is one line that names its key. */
+export class SettingsError extends TypeError {
+  override readonly name = 'SettingsError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('; '));
+    this.problems = problems;
+  }
+}
+
+/** As much of a JSON schema as is needed to tell which keys stand where. */
+interface Node {
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly items?: Node;
+}
+
+/**
+ * Says what is wrong with a value that does not fit its schema, a line for each key, with the key that was probably
+ * meant, or the place where it belongs.
+ */
+export function problemsOf(error: z.ZodError, value: unknown, schema: Node): string[] {
+  return error.issues.flatMap((issue) => {
+    const where = pathOf(issue.path);
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(key, issue.path, schema));
+    const reason = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? 'is not allowed') : issue.message;
+    const absent = issue.code !== 'invalid_key' && at(value, issue.path) === undefined;
+    return `${where === '' ? 'it' : where} ${absent ? 'is missing: it ' : ''}${reason}`;
+  });
+}
+
+/** `books[1].chain`, as somebody would write it. */
+function pathOf(path: readonly PropertyKey[]): string {
+  return path
+    .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
+    .join('')
+    .replace(/^\./, '');
+}
+
+function unknownKey(key: string, path: readonly PropertyKey[], schema: Node): string {
+  const here = Object.keys(nodeAt(schema, path)?.properties ?? {});
+  const where = path.length === 0 ? '' : `${pathOf(path)}: `;
+  const said = unknownName('key', key, here);
+  const homes = homesOf(key, schema, '');
+  if (homes.length > 0) return `${where}unknown key "${key}" here; it belongs to ${homes.join(' or ')}`;
+  return where + (said.endsWith('?') ? said : unknownName('key', key, everyKey(schema)));
+}
+
+function nodeAt(schema: Node, path: readonly PropertyKey[]): Node | undefined {
+  return path.reduce<Node | undefined>(
+    (node, key) => (typeof key === 'number' ? node?.items : node?.properties?.[String(key)]),
+    schema,
+  );
+}
+
+/** Every place that knows a key. */
+function homesOf(key: string, node: Node, path: string): string[] {
+  const here = Object.hasOwn(node.properties ?? {}, key) ? [path === '' ? 'the top' : path] : [];
+  return [...here, ...childrenOf(node, path).flatMap(([name, child]) => homesOf(key, child, name))];
+}
+
+function everyKey(node: Node): string[] {
+  return [...Object.keys(node.properties ?? {}), ...childrenOf(node, '').flatMap(([, child]) => everyKey(child))];
+}
+
+function childrenOf({ properties = {}, items }: Node, path: string): [path: string, child: Node][] {
+  const members = Object.entries(properties).map(([name, child]): [string, Node] => [
+    path === '' ? name : `${path}.${name}`,
+    child,
+  ]);
+  return items === undefined ? members : [...members, [`${path}[]`, items]];
+}
+
+function at(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce((found, key) => (found as Readonly<Record<PropertyKey, unknown>> | undefined)?.[key], value); // zod walked here
+}

@@ -1,0 +1,37 @@
+import type { ApiResponse } from 'intentbook';
+import { json } from 'intentbook/adapter';
+import type { Deployment } from './deployments.ts';
+
+/** Says what is deployed: every book with its domain and the path of its interface (decision 2.29). */
+export function overview(version: string, deployments: readonly Deployment[]): ApiResponse {
+  const books = deployments.map(({ path, chain, environment, book: { chainId, settlementContract } }) => ({
+    ...{ path, chain, environment, chainId, settlementContract },
+    api: `${path === '/' ? '' : path}/api/v1`,
+  }));
+  const atRoot = books.find(({ path }) => path === '/');
+  return json(200, {
+    ...{ name: 'intentbook', version },
+    // As the book itself would answer, for whoever asks a server of one book.
+    ...(atRoot && { chainId: atRoot.chainId, settlementContract: atRoot.settlementContract, api: atRoot.api }),
+    books,
+  });
+}
+
+/**
+ * Whether all of the books can serve: 200, or 500 with what is missing. The checks of a book that is not at the root
+ * begin with its path.
+ */
+export async function readiness(deployments: readonly Deployment[]): Promise<ApiResponse> {
+  const states = await Promise.all(
+    deployments.map(async ({ path, book }) => {
+      const { ready, checks } = await book.ready();
+      const prefix = path === '/' ? '' : `${path} `;
+      return { ready, checks: Object.entries(checks).map(([name, said]) => [prefix + name, said] as const) };
+    }),
+  );
+  const ready = states.every((state) => state.ready);
+  const document = { ready, checks: Object.fromEntries(states.flatMap(({ checks }) => checks)) };
+  if (ready) return json(200, document);
+  const error = { errorType: 'InternalServerError', description: 'not ready' };
+  return json(500, { ...error, ...document }, { 'retry-after': '1' });
+}

@@ -1,0 +1,197 @@
+import { CHAINS, ENVIRONMENTS, isIpRange, parseDecimal } from 'intentbook/adapter';
+import { z } from 'zod';
+import { DEFAULT_GAS_PRICE } from './prices.ts';
+import { DEFAULT_RATE_LIMIT } from './rate-limit.ts';
+
+/** The chains of the contract by their path segments. */
+export const CHAIN_NAMES: readonly string[] = CHAINS.map(({ segment }) => segment);
+
+const ADDRESS = 'must be 0x and 40 hex digits';
+const HTTP_URL = 'must be an http or https URL';
+const CAP = 'must be a whole number from 1 up, or "off"';
+
+/** What the interfaces at the root answer: those of a book and of accounts, and the server's own pages. */
+const RESERVED = /^\/(?:api|restricted|accounts|affiliate|ready|live|docs|openapi\.json|explorer|\d+)(?:\/|$)/;
+
+const text = () => z.string({ error: 'must be text' }).min(1, { error: 'must not be empty' });
+const address = () => z.string({ error: ADDRESS }).regex(/^0x[0-9a-fA-F]{40}$/, { error: ADDRESS });
+const cap = () => z.union([z.int({ error: CAP }).min(1, { error: CAP }), z.literal('off')], { error: CAP });
+const decimal = (what: string) => text().refine((value) => parseDecimal(value) !== undefined, { error: what });
+const oneOf = <const T extends readonly [string, ...string[]]>(names: T) =>
+  z.enum(names, { error: `must be one of ${names.join(', ')}` });
+
+function whole(least: number, most = Number.MAX_SAFE_INTEGER) {
+  const range = most === Number.MAX_SAFE_INTEGER ? `from ${least} up` : `from ${least} to ${most}`;
+  const error = `must be a whole number ${range}`;
+  return z.int({ error }).min(least, { error }).max(most, { error });
+}
+
+const connection = () => {
+  const error = 'must be a connection string: postgres://user:password@host:5432/database';
+  return z.string({ error }).regex(/^postgres(ql)?:\/\//, { error });
+};
+
+const httpUrl = () =>
+  z
+    .string({ error: HTTP_URL })
+    .regex(/^https?:\/\/[^/]/, { error: HTTP_URL })
+    .refine((url) => URL.canParse(url), { error: HTTP_URL });
+
+const price = () =>
+  z.union(
+    [
+      decimal('must be a decimal number'),
+      z.strictObject({ price: decimal('must be a decimal number'), decimals: whole(0, 255) }),
+    ],
+    { error: 'must be a decimal number as text, or { "price", "decimals" }' },
+  );
+
+/** What can be said once for all books, and again for one of them. */
+const COMMON = {
+  postgres: connection()
+    .describe('PostgreSQL database to keep the orders in, instead of a file: a connection string.')
+    .optional(),
+  postgresRead: connection()
+    .describe('A streaming copy of that database, to read from: a connection string.')
+    .optional(),
+  postgresConnections: whole(1, 1000)
+    .describe(
+      'Connections to PostgreSQL that a book opens at most. 10 unless given, and fewer where many books share 80.',
+    )
+    .optional(),
+  migrate: z
+    .boolean({ error: 'must be true or false' })
+    .describe('Whether to bring the schema in PostgreSQL up to date first. Otherwise an older one is refused.')
+    .optional(),
+  maxOpenOrders: cap()
+    .describe('Live orders that one owner may have; "off" for any number. 1000 unless given.')
+    .optional(),
+  maxPendingPresign: cap()
+    .describe(
+      'Live orders of one owner that wait for their signature on chain; "off" for any number. 100 unless given.',
+    )
+    .optional(),
+  minValidity: whole(0).describe('Seconds that an order must be valid for. 60 unless given.').optional(),
+  maxValidity: whole(1).describe('Seconds that an order may be valid for. One year unless given.').optional(),
+  maxAppDataSize: whole(2).describe('Bytes that an app-data document may have. 1000 unless given.').optional(),
+  maxUnreferencedDocuments: whole(1)
+    .describe('Uploaded documents that are kept while no order refers to them. 10000 unless given.')
+    .optional(),
+  appDataHash: oneOf(['accept', 'refuse'])
+    .describe('Whether an order may give the hash of a known document. "accept" unless given.')
+    .optional(),
+  eip1271: oneOf(['refuse', 'accept-unverified'])
+    .describe('What happens to contract signatures that no chain can check. "refuse" unless given.')
+    .optional(),
+  deniedTokens: z
+    .array(address(), { error: 'must be a list of addresses' })
+    .readonly()
+    .describe('Tokens that are not traded.')
+    .optional(),
+  solvers: z
+    .array(httpUrl(), { error: 'must be a list of URLs' })
+    .readonly()
+    .describe('Engines to ask for quotes.')
+    .optional(),
+  gasPrice: decimal('must be a decimal number of wei, as text')
+    .describe(`Wei for one unit of gas in quotes. "${DEFAULT_GAS_PRICE}" unless given.`)
+    .optional(),
+};
+
+const BOOK = z.strictObject(
+  {
+    chain: z
+      .union([z.enum(CHAIN_NAMES as [string, ...string[]]), z.int().min(1)], {
+        // there are chains
+        error: `must be one of ${CHAIN_NAMES.join(', ')}, or a chain id`,
+      })
+      .describe('The chain: its path segment, or the id of any other.')
+      .default('sepolia'),
+    environment: oneOf(ENVIRONMENTS)
+      .describe('Whose contracts: those of production, or of staging.')
+      .default('production'),
+    path: z
+      .string({ error: 'must be text' })
+      .regex(/^\/(?:[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*)?$/, {
+        error: 'must be "/" or a path such as "/sepolia", of letters, digits and ".", "_", "~", "-"',
+      })
+      .refine((path) => !RESERVED.test(path), { error: 'must not begin like a path of the server itself' })
+      .describe('Where it is served. "/mainnet", "/staging/mainnet", and "/" for a chain without a name, unless given.')
+      .optional(),
+    db: text()
+      .describe('The database file, or ":memory:". Named like the chain unless given, "mainnet.sqlite".')
+      .optional(),
+    schema: z
+      .string({ error: 'must be text' })
+      .regex(/^(?!pg_)[a-z_][a-z0-9_]{0,39}$/i, {
+        error: 'must be letters, digits and "_", at most 40, not beginning with a digit or "pg_"',
+      })
+      .describe('The schema of its tables in PostgreSQL. Named like the chain unless given, "intentbook_mainnet".')
+      .optional(),
+    settlementContract: address().describe('The contract that orders are signed for.').optional(),
+    vaultRelayer: address().describe('The contract that moves the sell tokens.').optional(),
+    hooksTrampoline: address().describe('The contract that hooks run through.').optional(),
+    wrappedNative: address().describe('The token that stands for native currency when it is sold.').optional(),
+    prices: z
+      .union([z.string().min(1), z.record(address(), price())], {
+        error: 'must be prices by token, the name of a file with them, or "off"',
+      })
+      .describe('Fixed prices to quote by, a JSON file with them, or "off". On Sepolia test tokens unless given.')
+      .optional(),
+    ...COMMON,
+  },
+  { error: 'must be an object' },
+);
+
+const SETTINGS = z.strictObject(
+  {
+    $schema: z.string().describe('For editors.').optional(),
+    host: text().describe('The address to listen on; "0.0.0.0" lets other machines in.').default('127.0.0.1'),
+    port: whole(0, 65535).describe('The port to listen on; 0 picks a free one.').default(8080),
+    rateLimit: z
+      .union([z.literal('off'), z.strictObject({ reads: whole(1), writes: whole(1), streams: whole(1) })], {
+        error: 'must be { "reads", "writes", "streams" }, or "off"',
+      })
+      .describe('What one client may ask for: requests a second that read and that write, and streams at once.')
+      .default(DEFAULT_RATE_LIMIT),
+    trustedProxies: z
+      .array(text().refine(isIpRange, { error: 'must be an address or a range, as 10.0.0.0/8' }), {
+        error: 'must be a list of addresses',
+      })
+      .readonly()
+      .describe('Proxies whose X-Forwarded-For is believed: addresses or ranges.')
+      .default([]),
+    defaults: z
+      .strictObject(COMMON, { error: 'must be an object' })
+      .describe('What holds for every book that does not say otherwise.')
+      .default({}),
+    books: z
+      .array(BOOK, { error: 'must be a list of books' })
+      .min(1, { error: 'must name one book at least' })
+      .describe('The books, each with its chain.'),
+  },
+  { error: 'must be an object' },
+);
+
+/** Every key of a book. */
+export const BOOK_KEYS: readonly string[] = Object.keys(BOOK.shape);
+
+/** What can be said of a book in a configuration file, and to `serve`. */
+export type BookSettings = z.input<typeof BOOK>;
+/** What a configuration file says. */
+export type ServerSettings = z.input<typeof SETTINGS>;
+/** Settings with their defaults filled in. */
+export type ReadSettings = z.output<typeof SETTINGS>;
+/** One book's settings, together with what holds for all. */
+export type ReadBook = z.output<typeof BOOK>;
+
+/** Fits a value into the settings, without judging what only several of them together can show. */
+export function fitSettings(value: unknown): z.ZodSafeParseResult<ReadSettings> {
+  return SETTINGS.safeParse(value);
+}
+
+/** The JSON schema of a configuration file (draft 2020-12), as it is shipped. */
+export function settingsSchema(): object {
+  const { $schema, ...schema } = z.toJSONSchema(SETTINGS, { io: 'input' });
+  return { $schema, title: 'The configuration of intentbook serve', ...schema };
+}

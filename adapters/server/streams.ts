@@ -1,0 +1,63 @@
+import type { Api, ApiResponse } from 'intentbook';
+
+/** An interface whose streams can be ended from outside. */
+export interface ClosableApi extends Api {
+  /** Ends every stream that is open, as if it had come to its end, and any that is asked for from now on. */
+  closeStreams(): void;
+  /** How many are open. */
+  readonly openStreams: number;
+}
+
+const END = { done: true, value: undefined } as const;
+
+/** Keeps track of an interface's streams, so that a server that stops need not wait for them. */
+export function closableStreams(api: Api): ClosableApi {
+  const open = new Set<() => void>();
+  let closed = false;
+
+  function closable(source: AsyncIterator<string>): AsyncIterator<string> {
+    let ended = closed;
+    let wake = () => {};
+    const close = () => {
+      ended = true;
+      open.delete(close);
+      wake();
+      Promise.resolve(source.return?.()).catch(() => {}); // its reader has gone
+    };
+    if (ended) close();
+    else open.add(close);
+    return {
+      next: () =>
+        new Promise((resolve, reject) => {
+          if (ended) return resolve(END);
+          wake = () => resolve(END);
+          source.next().then((result) => {
+            if (result.done) open.delete(close);
+            resolve(result);
+          }, reject);
+        }),
+      async return() {
+        open.delete(close);
+        await source.return?.();
+        return END;
+      },
+    };
+  }
+
+  return {
+    ...(api.owns === undefined ? {} : { owns: api.owns }),
+    get openStreams() {
+      return open.size;
+    },
+    closeStreams() {
+      closed = true;
+      for (const close of [...open]) close();
+    },
+    async handle(request) {
+      const response: ApiResponse = await api.handle(request);
+      const { body } = response;
+      if (typeof body !== 'object' || !(Symbol.asyncIterator in body)) return response;
+      return { ...response, body: { [Symbol.asyncIterator]: () => closable(body[Symbol.asyncIterator]()) } };
+    },
+  };
+}
