@@ -92,6 +92,11 @@ export function createOrderHasher(domain: Domain): OrderHasher {
   message[1] = 0x01;
   message.set(separator, 2);
 
+  // What the buffer's last words hold: few orders differ in them from the one before.
+  let kind: OrderKind | undefined;
+  let source: SellTokenSource | undefined;
+  let destination: BuyTokenDestination | undefined;
+
   function structHash(order: OrderData): Uint8Array {
     writeHex(struct, 1 * WORD + 12, order.sellToken, 0, 20);
     writeHex(struct, 2 * WORD + 12, order.buyToken, 0, 20);
@@ -102,10 +107,13 @@ export function createOrderHasher(domain: Domain): OrderHasher {
     words.setUint32(6 * WORD + 28, order.validTo);
     writeHex(struct, 7 * WORD, order.appData, 0, 32);
     writeUint256(words, 8 * WORD, order.feeAmount);
-    struct.set(NAME_HASHES[order.kind], 9 * WORD);
+    if (order.kind !== kind || order.sellTokenBalance !== source || order.buyTokenBalance !== destination) {
+      ({ kind, sellTokenBalance: source, buyTokenBalance: destination } = order);
+      struct.set(NAME_HASHES[kind], 9 * WORD);
+      struct.set(NAME_HASHES[source], 11 * WORD);
+      struct.set(NAME_HASHES[destination], 12 * WORD);
+    }
     struct[10 * WORD + 31] = order.partiallyFillable ? 1 : 0;
-    struct.set(NAME_HASHES[order.sellTokenBalance], 11 * WORD);
-    struct.set(NAME_HASHES[order.buyTokenBalance], 12 * WORD);
     return keccak256(struct);
   }
 

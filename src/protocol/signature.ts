@@ -1,5 +1,5 @@
 import type { Hex } from './hex.ts';
-import { bytesToHex, hexSize, hexToBytes } from './hex.ts';
+import { hexSize, writeHex } from './hex.ts';
 
 /** How an order is authorised (GPv2Signing.sol, `Scheme`). */
 export const SIGNING_SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;
@@ -16,7 +16,14 @@ export function isEcdsa(scheme: SigningScheme): scheme is EcdsaScheme {
 /** The order of the secp256k1 group (SEC 2, section 2.4.1). */
 export const SECP256K1_N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
-const HALF_N = SECP256K1_N >> 1n;
+/** As 64 hex digits. Numbers of equally many digits compare as their texts do, which spares converting them. */
+const ZERO_TEXT = /* @__PURE__ */ digits(0n);
+const HALF_N_TEXT = /* @__PURE__ */ digits(SECP256K1_N >> 1n);
+const N_TEXT = /* @__PURE__ */ digits(SECP256K1_N);
+
+function digits(value: bigint): string {
+  return value.toString(16).padStart(64, '0');
+}
 
 /** An ECDSA signature taken apart, in its one stored form. */
 export interface EcdsaSignature {
@@ -36,22 +43,24 @@ export interface EcdsaSignature {
  */
 export function parseEcdsaSignature(signature: Hex): EcdsaSignature | string {
   if (hexSize(signature) !== 65) return `an ECDSA signature has 65 bytes, this one has ${hexSize(signature)}`;
-  const bytes = hexToBytes(signature);
-  const v = bytes[64] as number; // the length is known
+  const v = Number.parseInt(signature.slice(130), 16);
   if (v !== 0 && v !== 1 && v !== 27 && v !== 28) return `v is ${v}, it must be 0, 1, 27 or 28`;
 
-  const r = BigInt(signature.slice(0, 66));
-  const s = BigInt(`0x${signature.slice(66, 130)}`);
-  if (r === 0n || r >= SECP256K1_N) return 'r is out of range';
-  if (s === 0n || s >= SECP256K1_N) return 's is out of range';
+  const r = signature.slice(2, 66);
+  const s = signature.slice(66, 130);
+  if (r === ZERO_TEXT || r >= N_TEXT) return 'r is out of range';
+  if (s === ZERO_TEXT || s >= N_TEXT) return 's is out of range';
 
-  let parity = v % 27;
-  if (s > HALF_N) {
-    bytes.set(hexToBytes(`0x${(SECP256K1_N - s).toString(16).padStart(64, '0')}`), 32);
-    parity ^= 1;
-  }
-  bytes[64] = 27 + parity;
-  return { rs: bytes.subarray(0, 64), recoveryId: parity === 0 ? 0 : 1, hex: bytesToHex(bytes) };
+  const low = s <= HALF_N_TEXT;
+  const parity = (v % 27) ^ (low ? 0 : 1);
+  // Most signatures arrive in the stored form.
+  const hex: Hex =
+    low && v >= 27
+      ? signature
+      : `0x${r}${low ? s : digits(SECP256K1_N - BigInt(`0x${s}`))}${(27 + parity).toString(16)}`;
+  const rs = new Uint8Array(64);
+  writeHex(rs, 0, hex, 0, 64);
+  return { rs, recoveryId: parity === 0 ? 0 : 1, hex };
 }
 
 /** A signature in its one stored form. `hex` is what is kept and returned. */

@@ -21,15 +21,11 @@ export function parseUint256(text: unknown): bigint | 'malformed' | 'overflow' {
 
 /** Writes an amount as 32 bytes, big endian, into `target` at `offset`, as `abi.encode` lays out a word. */
 export function writeUint256(target: DataView, offset: number, value: bigint): void {
-  if (value <= 0xffff_ffff_ffff_ffffn) {
-    target.setBigUint64(offset, 0n);
-    target.setBigUint64(offset + 8, 0n);
-    target.setBigUint64(offset + 16, 0n);
-    target.setBigUint64(offset + 24, value);
-    return;
-  }
-  target.setBigUint64(offset, value >> 192n);
-  target.setBigUint64(offset + 8, (value >> 128n) & 0xffff_ffff_ffff_ffffn);
-  target.setBigUint64(offset + 16, (value >> 64n) & 0xffff_ffff_ffff_ffffn);
-  target.setBigUint64(offset + 24, value & 0xffff_ffff_ffff_ffffn);
+  // Each write takes the lowest 64 bits of what it is given; amounts that need more than two of them are rare.
+  target.setBigUint64(offset + 24, value);
+  const high = value > 0xffff_ffff_ffff_ffffn ? value >> 64n : 0n;
+  target.setBigUint64(offset + 16, high);
+  const higher = high > 0xffff_ffff_ffff_ffffn ? high >> 64n : 0n;
+  target.setBigUint64(offset + 8, higher);
+  target.setBigUint64(offset, higher > 0xffff_ffff_ffff_ffffn ? higher >> 64n : 0n);
 }

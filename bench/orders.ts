@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import type { Address, Hex, SignedOrder, Verifier } from 'intentbook';
+import { createVerifier } from 'intentbook';
+import bindings from 'secp256k1/bindings.js';
+
+export const CHAIN_ID = 11155111;
+export const DOMAIN = { chainId: CHAIN_ID, settlementContract: '0x9008d19f58aabd9ed0d60971565aa8510560ab41' } as const;
+
+const WETH = '0xfff9976782d46cc05630d1f6ebab18b2324d6b14';
+const COW = '0x0625afb445c3b6b7b929342a04a22599fd5dbb59';
+/** keccak of `{}`. */
+const EMPTY_DOCUMENT = '0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d';
+
+/** An order that was signed, as it is submitted and as a verifier takes it. */
+export interface Signed {
+  readonly order: SignedOrder & { readonly appData: '{}'; readonly from: Address };
+  /** The same with the hash of its document. */
+  readonly hashed: SignedOrder;
+  readonly owner: Address;
+  readonly digest: Uint8Array;
+  readonly rs: Uint8Array;
+  readonly recoveryId: number;
+}
+
+interface Signer {
+  ecdsaSign(digest: Uint8Array, key: Uint8Array): { signature: Uint8Array; recid: number };
+  publicKeyCreate(key: Uint8Array, compressed: false): Uint8Array;
+}
+
+/** The bindings sign too, which their declaration does not say, as the package itself never does. */
+const signer = bindings as unknown as Signer;
+
+/** Bytes that are the same in every process. */
+export function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** Signs orders of many owners, each another one: no two calls with the same `seed` and the same `first` differ. */
+export async function signOrders(seed: string, first: number, count: number): Promise<Signed[]> {
+  const verifier = await createVerifier(DOMAIN);
+  return Array.from({ length: count }, (_, i) => signOrder(verifier, seed, first + i));
+}
+
+const OWNERS = 64;
+const IN_A_WEEK = Math.floor(Date.now() / 1000 / 86_400 + 7) * 86_400;
+
+function signOrder(verifier: Verifier, seed: string, index: number): Signed {
+  const key = digestOf(`intentbook bench owner ${index % OWNERS}`);
+  const salt = digestOf(`${seed} ${index}`);
+  const data: Parameters<Verifier['hasher']['digest']>[0] = {
+    ...{ sellToken: WETH, buyToken: COW, receiver: null, validTo: IN_A_WEEK },
+    // Of the sizes that amounts have: with 18 decimals, one fits 64 bits and the other does not.
+    sellAmount: 10n ** 18n + salt.readBigUInt64BE(0) / 4n,
+    buyAmount: 10n ** 21n + salt.readBigUInt64BE(8),
+    ...{ appData: EMPTY_DOCUMENT, feeAmount: 0n, kind: 'sell', partiallyFillable: index % 2 === 0 },
+    ...{ sellTokenBalance: 'erc20', buyTokenBalance: 'erc20' },
+  };
+  const digest = verifier.hasher.digest(data);
+  const { signature: rs, recid } = signer.ecdsaSign(digest, key);
+  const signature: Hex = `0x${Buffer.from(rs).toString('hex')}${(27 + recid).toString(16)}`;
+  const amounts = { sellAmount: String(data.sellAmount), buyAmount: String(data.buyAmount), feeAmount: '0' };
+  const wire: SignedOrder = { ...data, ...amounts, signingScheme: 'eip712', signature };
+  const owner = verifier.recover(wire);
+  return { order: { ...wire, appData: '{}', from: owner }, hashed: wire, owner, digest, rs, recoveryId: recid };
+}
