@@ -15,9 +15,9 @@ export interface Trade {
 
 /** What a source may work with while it is asked. */
 export interface EstimateContext {
-  /** Aborted at the deadline, and when nobody waits for the answer any more. */
+  /** Aborted when nobody waits for the answer any more: all have had their time, or have gone. */
   readonly signal: AbortSignal;
-  /** Milliseconds until the deadline, counted from the call. */
+  /** Milliseconds that whoever asked first has. Others may ask the same meanwhile, each with as much time of his own. */
   readonly timeout: number;
 }
 

@@ -4,7 +4,8 @@ import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Decimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import { higher } from './answer.ts';
-import { settled } from './race.ts';
+import type { Seat } from './race.ts';
+import { bookCloses } from './refusal.ts';
 import type { Sources } from './sources.ts';
 
 /** What tokens are worth in native currency, remembered for a while. */
@@ -27,6 +28,8 @@ export interface NativePricesOptions {
   readonly sources: Sources;
   readonly clock: Clock;
   readonly wrappedNative: Address | undefined;
+  /** Milliseconds that the sources have before what they have said is remembered, however short of time a caller is. */
+  readonly timeout: number;
   /** Milliseconds that a price is remembered for. */
   readonly ttl: number;
 }
@@ -36,7 +39,8 @@ const CAPACITY = 10_000;
 
 const ONE: Decimal = { digits: 1n, scale: 0 };
 
-export function createNativePrices({ sources, clock, wrappedNative, ttl }: NativePricesOptions): NativePrices {
+export function createNativePrices(options: NativePricesOptions): NativePrices {
+  const { sources, clock, wrappedNative, ttl } = options;
   const remembered = new Map<Address, { readonly price: Decimal; readonly at: number }>();
 
   function recall(token: Address): Decimal | undefined {
@@ -54,15 +58,34 @@ export function createNativePrices({ sources, clock, wrappedNative, ttl }: Nativ
     if (remembered.size > CAPACITY && oldest !== undefined) remembered.delete(oldest);
   }
 
+  /**
+   * The book waits for a price itself, as long as it is its habit. What is remembered for everybody is then never the
+   * part of the answers that was there when somebody had no more time, was content with the first, or left.
+   */
+  function ask(token: Address, timeout: number): Seat<Decimal> {
+    const race = sources.prices(token, options.timeout, (started) => {
+      started.join(options.timeout, ({ answers, closed }) => {
+        if (!closed) remember(token, answers);
+      });
+    });
+    return race.join(timeout);
+  }
+
   return {
     async get(token, timeout, until, signal) {
       if (token === wrappedNative || token === NATIVE_MARKER) return ONE;
       const known = recall(token);
       if (known !== undefined) return known;
-      const race = sources.prices(token, timeout, ({ answers }) => remember(token, answers));
-      await settled(race, until, signal);
-      if (race.answers.length > 0) return race.answers.reduce(higher);
-      return race.refusals[0] ?? new OrderBookError('NoLiquidity', `no source has a price for ${token}`, { token });
+      const seat = ask(token, timeout);
+      try {
+        while (!seat.over && (until === 'end' || seat.answers.length === 0)) await seat.changed(signal);
+      } finally {
+        seat.leave();
+      }
+      const { answers, refusals, closed } = seat;
+      if (closed) return bookCloses();
+      if (answers.length > 0) return answers.reduce(higher);
+      return refusals[0] ?? new OrderBookError('NoLiquidity', `no source has a price for ${token}`, { token });
     },
   };
 }

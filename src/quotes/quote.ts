@@ -8,7 +8,7 @@ import type { Offer } from './offer.ts';
 import { isBetter, makeOffer } from './offer.ts';
 import type { PrepareContext, Prepared } from './prepare.ts';
 import { prepare } from './prepare.ts';
-import { settled } from './race.ts';
+import { bookCloses, noQuote } from './refusal.ts';
 import type { Sources } from './sources.ts';
 import type { QuoteResponse } from './wire.ts';
 import { quoteResponse } from './wire.ts';
@@ -31,20 +31,18 @@ export async function requestQuote(input: unknown, context: QuoteContext, signal
   const prepared = await prepare(input, context);
   if (prepared instanceof OrderBookError) return { status: 'rejected', error: prepared };
   const fast = prepared.request.priceQuality === 'fast';
-  const until = fast ? 'first answer' : 'end';
-
-  const race = context.sources.estimates(prepared.trade, prepared.timeout);
-  const leave = race.join(() => {}); // keeps it running while prices are found out
+  const seat = context.sources.estimates(prepared.trade, prepared.timeout).join(prepared.timeout);
   try {
-    const cost = await costOf(prepared, context, until, signal);
+    const cost = await costOf(prepared, context, fast ? 'first answer' : 'end', signal);
     if (cost instanceof OrderBookError) return { status: 'rejected', error: cost };
-    await settled(race, until, signal);
-    const best = bestOffer(prepared, race.answers, cost);
-    if (best?.amounts === undefined) return { status: 'rejected', error: noQuote(best, race.refusals) };
+    while (!seat.over && !(fast && seat.answers.length > 0)) await seat.changed(signal);
+    if (seat.closed) return { status: 'rejected', error: bookCloses() };
+    const best = bestOffer(prepared, seat.answers, cost);
+    if (best?.amounts === undefined) return { status: 'rejected', error: noQuote(best, seat.refusals) };
     const kept = fast ? undefined : await context.keeper.keep(prepared.request, best, cost);
     return { status: 'quoted', quote: present(prepared, { ...best, amounts: best.amounts }, cost, kept) };
   } finally {
-    leave();
+    seat.leave();
   }
 }
 
@@ -67,13 +65,6 @@ function bestOffer(prepared: Prepared, answers: readonly SoundEstimate[], cost: 
     if (offer !== undefined && isBetter(offer, best)) best = offer;
   }
   return best;
-}
-
-/** Why there is no quote: the fee is not covered, a source knows that nobody can trade this, or nobody has a price. */
-export function noQuote(uncovered: Offer | undefined, refusals: readonly OrderBookError[]): OrderBookError {
-  if (uncovered === undefined) return refusals[0] ?? new OrderBookError('NoLiquidity');
-  const fee = uncovered.fee.toString();
-  return new OrderBookError('SellAmountDoesNotCoverFee', `the fee is ${fee}, more must be sold`, { fee_amount: fee });
 }
 
 /** An offer that can be signed. */

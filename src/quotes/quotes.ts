@@ -8,12 +8,12 @@ import type { Store } from '../ports/store.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
+import { createFlights } from './flights.ts';
 import { createGasPrice } from './gas-price.ts';
 import { createKeeper } from './keep.ts';
 import { createNativePrices } from './native-price.ts';
 import type { QuoteResult } from './quote.ts';
 import { requestQuote } from './quote.ts';
-import { createFlights } from './race.ts';
 import type { QuoteRequest } from './request.ts';
 import type { SourceCounters, SourceObservation } from './sources.ts';
 import { createSources, nameEstimators } from './sources.ts';
@@ -87,7 +87,7 @@ export interface QuotesContext extends HostContext {
 export interface QuotesPart {
   readonly verbs: Quotes;
   start(): void;
-  /** Abandons what runs: whoever waits gets what there is. */
+  /** Ends what runs: whoever waits is told to come back later. */
   stop(): Promise<void>;
 }
 
@@ -96,14 +96,14 @@ export function createQuotes(options: QuoteOptions, book: QuotesContext): Quotes
   refuseUnknownOptions('createOrderBook, quotes', options, OPTIONS);
   const { store, clock, limits, tokens, host, remote, onFault, observe } = book;
   const { wrappedNative } = tokens;
-  const flights = createFlights();
+  const flights = createFlights(clock, 0);
   const estimators = nameEstimators(options.estimators);
   const priceAmount = options.priceAmount ?? 10n ** 17n;
   if (typeof priceAmount !== 'bigint' || priceAmount <= 0n) throw malformed('priceAmount', 'a positive bigint');
   const sources = createSources({ estimators, clock, flights, wrappedNative, priceAmount, observe, onFault });
   const usual = duration(options, 'timeout', 5_000);
   const prices = createNativePrices({
-    ...{ sources, clock, wrappedNative },
+    ...{ sources, clock, wrappedNative, timeout: usual },
     ttl: duration(options, 'priceLifetime', 30_000),
   });
   const lifetimes = {
@@ -134,7 +134,7 @@ export function createQuotes(options: QuoteOptions, book: QuotesContext): Quotes
     },
     start: sweep.start,
     async stop() {
-      flights.abandon();
+      flights.close();
       await sweep.stop();
     },
   };

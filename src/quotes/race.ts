@@ -30,53 +30,69 @@ export interface Runner<T> {
 export interface RaceOptions<T> {
   readonly runners: readonly Runner<T>[];
   readonly clock: Clock;
-  /** Milliseconds until the deadline. */
+  /** Milliseconds that the sources are told they have. How long they do have is up to those who wait. */
   readonly timeout: number;
   /** Told once of each runner. */
   readonly observe: (source: string, outcome: SourceOutcome, ms: number, cause?: unknown) => void;
-  /** Told once, when the race is over. */
+  /** Told once, when the race is over, unless that is at once. */
   readonly onEnd: () => void;
 }
 
-/** Several sources asked one question, side by side, until the last has answered or the deadline is there. */
+/**
+ * How a race stands: every source has answered, or the last one who waited for it had no time left, or had gone, or the
+ * book has ended it.
+ */
+export type RaceState = 'running' | 'complete' | 'late' | 'abandoned' | 'closed';
+
+/** Several sources asked one question, side by side, for as long as somebody waits. */
 export interface Race<T> {
-  /** What has been answered so far, in the order of arrival. */
+  readonly state: RaceState;
+  /** When it was started, by the clock. */
+  readonly startedAt: number;
+  /**
+   * Waits for it, for `timeout` milliseconds at most. When nobody waits any more the race is over, and its sources are
+   * told to stop.
+   *
+   * @param onOver told at once when the seat is over, but not when it was so from the start or is left.
+   */
+  join(timeout: number, onOver?: (seat: Seat<T>) => void): Seat<T>;
+  /** Ends it for everybody. */
+  close(): void;
+}
+
+/** A place at a race, with a deadline of its own: who is in a hurry takes nothing from the others. */
+export interface Seat<T> {
+  /** What has been answered in the time of this seat, in the order of arrival. */
   readonly answers: readonly T[];
   readonly refusals: readonly OrderBookError[];
   /** Nothing more will come. */
-  readonly ended: boolean;
-  /**
-   * Calls `onChange` after each answer and at the end. Returns how to leave. When the last one leaves, the race is
-   * abandoned and its sources are told to stop.
-   */
-  join(onChange: () => void): () => void;
-  /** Ends it for everybody. */
-  abandon(): void;
+  readonly over: boolean;
+  /** The book has ended the race before its time. */
+  readonly closed: boolean;
+  /** Fulfilled at the next answer, or when the seat is over. Rejects with the signal's reason when that is aborted. */
+  changed(signal?: AbortSignal): Promise<void>;
+  leave(): void;
 }
 
 /** Starts a race. A source that throws, hangs or answers too late costs nobody anything but time until the deadline. */
 export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOptions<T>): Race<T> {
   const answers: T[] = [];
   const refusals: OrderBookError[] = [];
-  const listeners = new Set<() => void>();
+  const seats = new Set<{ changed(): void }>();
   const controller = new AbortController();
-  const running = new Set<string>();
+  const running = new Set(runners.map(({ name }) => name));
   const startedAt = clock.now();
-  let ended = false;
+  let state: RaceState = running.size === 0 ? 'complete' : 'running';
 
   const elapsed = () => Math.max(0, clock.now() - startedAt);
-  const changed = () => {
-    for (const listener of [...listeners]) listener();
-  };
 
-  function end(outcome: 'late' | 'abandoned'): void {
-    if (ended) return;
-    ended = true;
-    cancel();
-    for (const name of running) observe(name, outcome, elapsed());
+  function end(how: Exclude<RaceState, 'running'>): void {
+    if (state !== 'running') return;
+    state = how;
+    for (const name of running) observe(name, how === 'late' ? 'late' : 'abandoned', elapsed());
     controller.abort();
     onEnd();
-    changed();
+    for (const seat of [...seats]) seat.changed();
   }
 
   async function run(runner: Runner<T>): Promise<void> {
@@ -87,79 +103,88 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
     } catch (thrown) {
       cause = thrown;
     }
-    if (ended) return;
+    if (state !== 'running') return;
     running.delete(runner.name);
     observe(runner.name, judged?.outcome ?? 'failed', elapsed(), cause);
     if (judged?.outcome === 'answered') answers.push(judged.value);
     if (judged?.outcome === 'refused') refusals.push(judged.error);
-    if (running.size === 0) end('late');
-    else if (judged?.outcome === 'answered') changed();
+    if (running.size === 0) end('complete');
+    else if (judged?.outcome === 'answered') for (const seat of [...seats]) seat.changed();
   }
 
-  const cancel = clock.after(timeout, () => end('late'));
-  for (const { name } of runners) running.add(name);
-  if (runners.length === 0) end('late');
-  for (const runner of runners) void run(runner);
+  function join(patience: number, onOver?: (seat: Seat<T>) => void): Seat<T> {
+    let over = state !== 'running';
+    let seen: { readonly answers: readonly T[]; readonly refusals: readonly OrderBookError[] } = { answers, refusals };
+    let waiting: (() => void)[] = [];
 
-  return {
-    answers,
-    refusals,
-    get ended() {
-      return ended;
-    },
-    join(onChange) {
-      listeners.add(onChange);
-      return () => {
-        listeners.delete(onChange);
-        if (listeners.size === 0) end('abandoned');
-      };
-    },
-    abandon: () => end('abandoned'),
-  };
-}
-
-/** Waits for a race: for all it has, or for its first answer. Rejects with the signal's reason when that is aborted. */
-export function settled(race: Race<unknown>, until: 'end' | 'first answer', signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const isOver = () => race.ended || (until === 'first answer' && race.answers.length > 0);
-    const leave = race.join(() => {
-      if (isOver()) finish(resolve);
-    });
-    const abort = () => finish(() => reject(signal?.reason));
-    function finish(settle: () => void): void {
-      signal?.removeEventListener('abort', abort);
-      settle();
-      leave();
+    function wake(): void {
+      const woken = waiting;
+      waiting = [];
+      for (const resolve of woken) resolve();
     }
-    signal?.addEventListener('abort', abort);
-    if (signal?.aborted) abort();
-    else if (isOver()) finish(resolve);
-  });
-}
+    function finish(how: 'late' | 'abandoned'): void {
+      if (over) return;
+      over = true;
+      seen = { answers: [...answers], refusals: [...refusals] };
+      cancel();
+      seats.delete(place);
+      if (seats.size === 0) end(how);
+      wake();
+    }
+    const place = {
+      changed() {
+        if (state === 'running') return wake();
+        finish('abandoned');
+        onOver?.(seat);
+      },
+    };
+    const cancel = over
+      ? () => {}
+      : clock.after(patience, () => {
+          finish('late');
+          onOver?.(seat);
+        });
+    const seat: Seat<T> = {
+      get answers() {
+        return seen.answers;
+      },
+      get refusals() {
+        return seen.refusals;
+      },
+      get over() {
+        return over;
+      },
+      get closed() {
+        return state === 'closed';
+      },
+      changed: (signal) => unlessAborted(signal, over ? undefined : (resolve) => waiting.push(resolve)),
+      leave: () => finish('abandoned'),
+    };
+    if (!over) seats.add(place);
+    return seat;
+  }
 
-/** Races that are running, by what they ask, so that the same question is not asked twice at once. */
-export interface Flights {
-  join<T>(question: string, start: (onEnd: () => void) => Race<T>): Race<T>;
-  /** Abandons them all. */
-  abandon(): void;
-}
-
-export function createFlights(): Flights {
-  const flying = new Map<string, Race<unknown>>();
+  for (const runner of runners) void run(runner);
   return {
-    join<T>(question: string, start: (onEnd: () => void) => Race<T>) {
-      const known = flying.get(question) as Race<T> | undefined; // a question names the type of its answers
-      if (known !== undefined) return known;
-      let over = false;
-      const race = start(() => {
-        over = true;
-        flying.delete(question);
-      });
-      if (!over) flying.set(question, race);
-      return race;
+    get state() {
+      return state;
     },
-    abandon() {
-      for (const race of [...flying.values()]) race.abandon();
-    },
+    startedAt,
+    join,
+    close: () => end('closed'),
   };
+}
+
+/** Waits for what calls back, if for anything, or rejects with the signal's reason as soon as that is aborted. */
+async function unlessAborted(signal?: AbortSignal, listen?: (resolve: () => void) => void): Promise<void> {
+  signal?.throwIfAborted();
+  if (listen === undefined) return;
+  await new Promise<void>((resolve, reject) => {
+    const abort = () => reject(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    listen(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    });
+  });
 }

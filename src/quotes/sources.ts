@@ -5,7 +5,8 @@ import { quotient } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { SoundEstimate } from './answer.ts';
 import { judgeEstimate, judgePrice } from './answer.ts';
-import type { Flights, Race, Runner, SourceOutcome } from './race.ts';
+import type { Flights } from './flights.ts';
+import type { Race, Runner, SourceOutcome } from './race.ts';
 import { startRace } from './race.ts';
 
 /** One source having been asked one question. */
@@ -38,10 +39,10 @@ export interface SourcesOptions {
 
 /** Every source of a book, asked at once. */
 export interface Sources {
-  /** Asks about a trade; concurrent questions about the same one are one. */
+  /** Asks about a trade; questions about the same one with as much time, asked at about the same time, are one. */
   estimates(trade: Trade, timeout: number): Race<SoundEstimate>;
-  /** Asks what a token is worth, in native atoms for one of its atoms. */
-  prices(token: Address, timeout: number, onEnd: (race: Race<Decimal>) => void): Race<Decimal>;
+  /** Asks what a token is worth, in native atoms for one of its atoms. Tells of the race if it is a new one. */
+  prices(token: Address, timeout: number, onStart: (race: Race<Decimal>) => void): Race<Decimal>;
   counters(): Readonly<Record<string, SourceCounters>>;
 }
 
@@ -80,7 +81,7 @@ export function createSources(options: SourcesOptions): Sources {
   return {
     estimates(trade, timeout) {
       const { sellToken, buyToken, kind, amount } = trade;
-      return flights.join(`trade ${sellToken} ${buyToken} ${kind} ${amount} ${timeout}`, (onEnd) =>
+      return flights.share(`trade ${sellToken} ${buyToken} ${kind} ${amount} ${timeout}`, timeout, (onEnd) =>
         startRace({
           ...{ clock, timeout, onEnd, observe: observing('trade') },
           runners: estimators.map((estimator) => ({
@@ -90,17 +91,13 @@ export function createSources(options: SourcesOptions): Sources {
         }),
       );
     },
-    prices(token, timeout, onEnd) {
-      return flights.join(`price ${token} ${timeout}`, (forget) => {
-        const race: Race<Decimal> = startRace({
-          ...{ clock, timeout, observe: observing('price') },
-          onEnd: () => {
-            forget();
-            // With no source at all a race is over before it is made, and has nothing to tell.
-            if (estimators.length > 0) onEnd(race);
-          },
+    prices(token, timeout, onStart) {
+      return flights.share(`price ${token} ${timeout}`, timeout, (onEnd) => {
+        const race = startRace({
+          ...{ clock, timeout, onEnd, observe: observing('price') },
           runners: estimators.map((estimator) => askForPrice(estimator, token)),
         });
+        onStart(race);
         return race;
       });
     },

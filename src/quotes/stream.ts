@@ -9,8 +9,9 @@ import { prepare } from './prepare.ts';
 import type { Queue } from './queue.ts';
 import { createQueue } from './queue.ts';
 import type { Covered, QuoteContext } from './quote.ts';
-import { costOf, noQuote, present } from './quote.ts';
-import type { Race } from './race.ts';
+import { costOf, present } from './quote.ts';
+import type { Seat } from './race.ts';
+import { bookCloses, noQuote } from './refusal.ts';
 import type { QuoteResponse } from './wire.ts';
 
 /** One event of a stream: a quote better than all before it, or, when there was none at all, why. */
@@ -39,60 +40,49 @@ export async function streamQuotes(
   const prepared = await prepare(input, context);
   if (prepared instanceof OrderBookError) return { status: 'rejected', error: prepared };
 
-  let wake = () => {};
-  const race = context.sources.estimates(prepared.trade, prepared.timeout);
-  const leave = race.join(() => wake());
-  const queue = createQueue<QuoteStreamEvent>(() => {
-    leave();
-    wake();
-  });
+  const seat = context.sources.estimates(prepared.trade, prepared.timeout).join(prepared.timeout);
+  const queue = createQueue<QuoteStreamEvent>(() => seat.leave());
   let cost: GasCost | OrderBookError;
   try {
     cost = await costOf(prepared, context, 'first answer', signal);
   } catch (aborted) {
-    leave();
+    seat.leave();
     throw aborted;
   }
   if (cost instanceof OrderBookError) {
-    leave();
+    seat.leave();
     return { status: 'rejected', error: cost };
   }
   const abort = () => queue.leave();
   signal?.addEventListener('abort', abort);
-  const changed = () =>
-    new Promise<void>((resolve) => {
-      wake = resolve;
-    });
-  pump({ prepared, race, cost, queue, changed }, context)
+  pump({ prepared, seat, cost, queue }, context)
     .catch((fault) => {
       context.onFault(fault);
       queue.finish();
     })
     .finally(() => {
       signal?.removeEventListener('abort', abort);
-      leave();
+      seat.leave();
     });
   return { status: 'streaming', quotes: queue };
 }
 
 interface Stream {
   readonly prepared: Prepared;
-  readonly race: Race<SoundEstimate>;
+  readonly seat: Seat<SoundEstimate>;
   readonly cost: GasCost;
   readonly queue: Queue<QuoteStreamEvent>;
-  /** Fulfilled at the next answer, at the end, or when the reader leaves. */
-  readonly changed: () => Promise<void>;
 }
 
-/** Turns answers into events until the race is over or the reader has gone. */
-async function pump({ prepared, race, cost, queue, changed }: Stream, context: QuoteContext): Promise<void> {
+/** Turns answers into events until no more come or the reader has gone. */
+async function pump({ prepared, seat, cost, queue }: Stream, context: QuoteContext): Promise<void> {
   let best: Offer | undefined;
   let seen = 0;
   while (!queue.finished) {
-    const answer = race.answers[seen];
+    const answer = seat.answers[seen];
     if (answer === undefined) {
-      if (race.ended) break;
-      await changed();
+      if (seat.over) break;
+      await seat.changed();
       continue;
     }
     seen++;
@@ -104,7 +94,9 @@ async function pump({ prepared, race, cost, queue, changed }: Stream, context: Q
     const quote = await keepAndPresent(prepared, { ...offer, amounts }, cost, context);
     queue.push({ type: 'quote', quote });
   }
-  if (best?.amounts === undefined) queue.push({ type: 'error', error: noQuote(best, race.refusals) });
+  if (best?.amounts === undefined) {
+    queue.push({ type: 'error', error: seat.closed ? bookCloses() : noQuote(best, seat.refusals) });
+  }
   queue.finish();
 }
 

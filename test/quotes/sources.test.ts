@@ -284,14 +284,21 @@ describe('the same question is asked once', () => {
     expect(observations.at(-1)).toMatchObject({ source: 'one', outcome: 'abandoned' });
   });
 
-  test('closing the book ends what runs', async () => {
-    const one = prompted('one');
+  test('closing the book ends what runs, and whoever waits is told to come back', async () => {
+    const one = { ...prompted('one'), nativePrice: () => new Promise<never>(() => {}) };
     const { book } = await quotingWorld({ estimators: [one] });
-    const waiting = watch(book.quotes.request(SELL));
+    const [priced, unpriced] = [{ ...SELL, sellToken: WETH, buyToken: COW }, SELL];
+    const waiting = [
+      watch(book.quotes.request(priced)),
+      watch(book.quotes.request(unpriced)),
+      watch(book.quotes.nativePrice(COW)),
+    ];
     await settle();
     await book.close();
     await settle();
-    expect(waiting.value).toMatchObject({ status: 'rejected', error: { code: 'NoLiquidity' } });
+    for (const { value } of waiting) {
+      expect(value).toMatchObject({ status: 'rejected', error: { code: 'InternalServerError', retryable: true } });
+    }
     expect(one.asked[0]?.context.signal.aborted).toBe(true);
     await expect(book.quotes.request(SELL)).rejects.toThrow(/not started/);
   });

@@ -125,6 +125,18 @@ describe('a stream of quotes', () => {
     expect(slow.asked[0]?.context.signal.aborted).toBe(true);
   });
 
+  test.each([
+    ['with the quotes that it had', [answering('good', GOOD)], [299]],
+    ['with an error that says to come back, when it had none', [], ['InternalServerError']],
+  ])('a book that closes ends it %s', async (_, estimators, expected) => {
+    const world = await quotingWorld({ estimators: [hanging('slow'), ...estimators] });
+    const { state, reading } = await opened(world);
+    await settle();
+    await world.book.close();
+    await reading;
+    expect(bought(state.events)).toEqual(expected);
+  });
+
   test('streams and plain quotes of one trade ask its sources once', async () => {
     const slow = prompted('slow');
     const world = await quotingWorld({ estimators: [slow] });

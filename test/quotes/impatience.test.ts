@@ -1,0 +1,142 @@
+import type { Estimator, QuoteRequest } from 'intentbook';
+import { describe, expect, test } from 'vitest';
+import { answering, ETHER, prompted, quoted, quotingWorld, SELL, settle, watch } from './world.ts';
+
+const GOOD = (3n * ETHER) / 10n;
+
+/** A sale so large that any fee is covered. */
+const HUGE: QuoteRequest = { ...SELL, sellAmountBeforeFee: String(10n ** 30n) };
+
+/** A source with a low price at once, and a good one with the right price after a tenth of a second. */
+async function unevenWorld() {
+  let later: (price: string) => void = () => {};
+  const slow: Estimator = {
+    ...answering('slow', GOOD),
+    nativePrice: () =>
+      new Promise<string>((resolve) => {
+        later = resolve;
+      }),
+  };
+  const low: Estimator = { name: 'low', estimate: () => undefined, nativePrice: () => '0.00000001' };
+  const world = await quotingWorld({ estimators: [low, slow] });
+  return {
+    ...world,
+    /** What the token is worth to somebody with time enough, once the good source has answered. */
+    async priceForThePatient() {
+      const waiting = watch(world.book.quotes.nativePrice(SELL.sellToken));
+      await settle();
+      world.clock.advance(100);
+      later('0.0003');
+      await settle();
+      return waiting.value?.status === 'priced' ? waiting.value.price : undefined;
+    },
+  };
+}
+
+type World = Awaited<ReturnType<typeof unevenWorld>>;
+
+const IMPATIENT: readonly (readonly [string, (world: World) => Promise<unknown>])[] = [
+  [
+    'has one millisecond',
+    async ({ book, clock }) => {
+      const waiting = watch(book.quotes.request({ ...HUGE, timeout: 1 }));
+      await settle();
+      clock.advance(1);
+      await settle();
+      expect(waiting.done).toBe(true);
+    },
+  ],
+  ['is content with the first answer', ({ book }) => book.quotes.request({ ...HUGE, priceQuality: 'fast' })],
+  ['reads a stream, whose fee is of the first price', ({ book }) => book.quotes.stream(HUGE)],
+  [
+    'leaves',
+    async ({ book }) => {
+      const gone = new AbortController();
+      const waiting = watch(book.quotes.request(HUGE, { signal: gone.signal }));
+      await settle();
+      gone.abort();
+      await settle();
+      expect(waiting.done).toBe(true);
+    },
+  ],
+];
+
+describe('one who is in a hurry takes nothing from the others', () => {
+  test('the price is that of the best source for who has the time', async () => {
+    const world = await unevenWorld();
+    expect(await world.priceForThePatient()).toBe('0.0003');
+  });
+
+  test.each(IMPATIENT)('nor when somebody %s before', async (_, hurry) => {
+    const world = await unevenWorld();
+    await hurry(world);
+    expect(await world.priceForThePatient()).toBe('0.0003');
+    // It is remembered, too.
+    expect(await quoted(world.book, { ...HUGE, priceQuality: 'fast' })).toMatchObject({
+      quote: { sellTokenPrice: '0.0003' },
+    });
+  });
+
+  test('what there is after the usual time of the book is remembered, though a source still hangs', async () => {
+    const { book, clock } = await unevenWorld();
+    const waiting = watch(book.quotes.nativePrice(SELL.sellToken));
+    await settle();
+    clock.advance(5_000);
+    await settle();
+    expect(waiting.value).toEqual({ status: 'priced', price: '0.00000001' });
+    expect(await book.quotes.nativePrice(SELL.sellToken)).toEqual({ status: 'priced', price: '0.00000001' });
+  });
+
+  test('who comes late to a question has his own time for it, and so does who came first', async () => {
+    const one = prompted('one');
+    const { book, clock, outcomes } = await quotingWorld({ estimators: [one] });
+    const first = watch(book.quotes.request(SELL));
+    await settle();
+    clock.advance(4_900);
+    const second = watch(book.quotes.request(SELL));
+    await settle();
+    clock.advance(100);
+    await settle();
+    expect([first.done, second.done, one.asked[0]?.context.signal.aborted]).toEqual([true, false, false]);
+    expect(first.value).toMatchObject({ error: { code: 'NoLiquidity' } });
+    clock.advance(4_800);
+    one.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    await settle();
+    expect(second.value?.status).toBe('quoted');
+    expect([one.asked.length, outcomes()]).toEqual([1, { one: 'answered' }]);
+  });
+
+  test('a question that has had its time is asked anew, so that no answer grows old by being waited for', async () => {
+    const one = prompted('one');
+    const { book, clock } = await quotingWorld({ estimators: [one, answering('good', GOOD)] });
+    const calls = [];
+    for (let i = 0; i < 4; i++) {
+      calls.push(watch(book.quotes.request(SELL)));
+      await settle();
+      clock.advance(2_500);
+      await settle();
+    }
+    expect(one.asked).toHaveLength(2);
+    clock.advance(5_000);
+    await settle();
+    expect(calls.map(({ done }) => done)).toEqual([true, true, true, true]);
+    expect(one.asked.every(({ context }) => context.signal.aborted)).toBe(true);
+  });
+
+  test('what comes after somebody’s time is not his, though others still wait', async () => {
+    const [one, two] = [prompted('one'), prompted('two')];
+    const { book, clock } = await quotingWorld({ estimators: [one, two] });
+    const early = watch(book.quotes.request(SELL));
+    await settle();
+    one.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    clock.advance(4_000);
+    const late = watch(book.quotes.request(SELL));
+    await settle();
+    clock.advance(1_000);
+    two.asked[0]?.answer({ amount: GOOD * 2n, gas: 100_000 });
+    await settle();
+    const bought = [early, late].map(({ value }) => value?.status === 'quoted' && value.quote.quote.buyAmount);
+    expect(BigInt(bought[0] || 0)).toBeLessThan(GOOD);
+    expect(BigInt(bought[1] || 0)).toBeGreaterThan(GOOD);
+  });
+});
