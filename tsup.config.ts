@@ -16,6 +16,7 @@ export default defineConfig({
     native: 'adapters/native/index.ts',
     workers: 'adapters/workers/index.ts',
     'recovery-worker': 'adapters/workers/recovery-worker.ts',
+    viem: 'adapters/viem/index.ts',
     server: 'adapters/server/index.ts',
     cli: 'adapters/server/cli.ts',
     testing: 'test/conformance/index.ts',

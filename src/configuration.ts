@@ -9,10 +9,13 @@ import type { Chain } from './ports/chain.ts';
 import type { Clock } from './ports/clock.ts';
 import { systemClock } from './ports/clock.ts';
 import type { Store } from './ports/store.ts';
-import { chainById, deployment, HOOKS_TRAMPOLINE } from './protocol/chains.ts';
+import type { Deployment } from './protocol/chains.ts';
+import { chainById, deployment, ENVIRONMENTS, HOOKS_TRAMPOLINE } from './protocol/chains.ts';
 import type { Address } from './protocol/hex.ts';
 import { parseHex } from './protocol/hex.ts';
 import type { QuoteOptions } from './quotes/quotes.ts';
+import type { FollowOptions, ReadFollowOptions } from './settlement/follow-options.ts';
+import { readFollowOptions } from './settlement/follow-options.ts';
 
 export interface OrderBookOptions extends HostRules {
   /** The chain whose orders this book holds. */
@@ -38,6 +41,8 @@ export interface OrderBookOptions extends HostRules {
   readonly ownerLimits?: Readonly<Record<string, OwnerLimitsOption>>;
   /** Who is asked for balances, allowances and contract signatures. Default: nobody, and nothing of it is checked. */
   readonly chain?: Chain;
+  /** How the chain is followed: what it says about orders. Default: not at all, or by the host, through `book.chain`. */
+  readonly follow?: FollowOptions;
   /** Milliseconds that the chain, or a function of the host, has to answer a question. Default 5000. */
   readonly checkDeadline?: number;
   /**
@@ -79,6 +84,7 @@ const OPTIONS = [
   'limits',
   'ownerLimits',
   'chain',
+  'follow',
   'checkDeadline',
   'eip1271',
   'appDataHash',
@@ -102,6 +108,7 @@ export interface Configuration {
   readonly limits: Limits;
   readonly ownerLimits: OwnerLimitsTable;
   readonly chain: Chain | undefined;
+  readonly follow: ReadFollowOptions | undefined;
   readonly checkDeadline: number;
   readonly eip1271: ContractSignatures;
   readonly appDataHashForm: boolean;
@@ -128,6 +135,7 @@ export function configure(options: OrderBookOptions): Configuration {
   return {
     ...{ chainId, store, chain, quotes, checkDeadline },
     ...contracts(options),
+    follow: options.follow && readFollowOptions(options.follow, deployed(options).ethFlow),
     tokens: tokenPolicy(options),
     limits: limitsOf(options.limits ?? {}),
     ownerLimits: ownerLimitsOf(options.ownerLimits ?? {}),
@@ -149,13 +157,18 @@ function cacheBytes({ cacheBytes: bytes = 32 * 1024 * 1024, store }: OrderBookOp
   return store.traits.writers === 'single' && !store.traits.hostTransaction ? bytes : 0;
 }
 
+/** The contracts that belong to the settlement contract, as far as they are known. */
+function deployed({ chainId, settlementContract }: OrderBookOptions): Partial<Deployment> {
+  const known = chainById(chainId);
+  const wanted = settlementContract?.toLowerCase() ?? deployment('production', known).settlement;
+  const deployments = ENVIRONMENTS.map((environment) => deployment(environment, known));
+  return deployments.find(({ settlement }) => settlement === wanted) ?? {};
+}
+
 function contracts(options: OrderBookOptions) {
-  const known = chainById(options.chainId);
-  const deployments = [deployment('production', known), deployment('staging', known)];
-  const production = deployment('production', known);
+  const production = deployment('production', chainById(options.chainId));
   const settlementContract = address(options.settlementContract ?? production.settlement, 'settlementContract');
-  const ours = deployments.find(({ settlement }) => settlement === settlementContract);
-  const vaultRelayer = options.vaultRelayer ?? ours?.vaultRelayer;
+  const vaultRelayer = options.vaultRelayer ?? deployed(options).vaultRelayer;
   if (vaultRelayer === undefined && options.chain !== undefined) {
     throw invalid(`vaultRelayer is required, the one of ${settlementContract} is not known`);
   }

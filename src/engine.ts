@@ -174,6 +174,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     started: () => void started(),
     onApplied: (observation) => tell('chainApplied', observation),
     onRolledBack: (observation) => tell('chainRolledBack', observation),
+    onFollowed: (observation) => tell('chainFollowed', observation),
     requestQuote: (request) => quoting.verbs.request(request),
   });
 
@@ -268,6 +269,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   async function open(): Promise<void> {
     if (verifier !== undefined) return;
     const ready = await createVerifier({ chainId, settlementContract, ...configuration.recovery });
+    await chain.verify();
     await store.open({ domain: { chainId, settlementContract }, clock });
     try {
       await feed.start();
@@ -277,11 +279,13 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     }
     quoting.start();
     verifier = ready;
+    chain.start();
   }
 
   async function close(): Promise<void> {
     await starting?.catch(() => {}); // told to whoever starts
     if (verifier === undefined) return;
+    await chain.stop();
     verifier = undefined;
     await commits.drained();
     await quoting.stop();
@@ -297,7 +301,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     orders,
     quotes,
     appData,
-    chain,
+    chain: chain.verbs,
     trades,
     start() {
       starting ??= open().finally(() => {
@@ -311,9 +315,10 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
       try {
         started();
         await store.check();
-        return { ready: true, checks: { store: 'ok' } };
+        return { ready: chain.state !== 'stopped', checks: { store: 'ok', ...chain.checks() } };
       } catch (fault) {
-        return { ready: false, checks: { store: fault instanceof StoreError ? fault.code : 'unavailable' } };
+        const code = fault instanceof StoreError ? fault.code : 'unavailable';
+        return { ready: false, checks: { store: code, ...chain.checks() } };
       }
     },
     report: onFault,

@@ -1,6 +1,7 @@
 import type { BlockRef, ChainCause } from './ports/facts.ts';
 import type { Address, Hex } from './protocol/hex.ts';
 import type { SourceObservation } from './quotes/sources.ts';
+import type { FollowObservation } from './settlement/follow.ts';
 
 /** Something that happened to an order, told after it is stored. */
 export interface OrderEvent {
@@ -78,6 +79,8 @@ export interface OrderBookEvents {
   chainApplied: (observation: ChainApplied) => void;
   /** Something that the chain had said was taken back. */
   chainRolledBack: (observation: ChainRolledBack) => void;
+  /** How following the chain goes: progress, reorganisations, nodes that fail. */
+  chainFollowed: (observation: FollowObservation) => void;
   /** A source of prices was asked something. */
   sourceAsked: (observation: SourceObservation) => void;
   /** Something failed that no caller waits for: a damaged row, a listener that threw, a log that could not be read. */

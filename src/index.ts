@@ -40,6 +40,8 @@ export type { Order, OrderClass, RenderedOrder, StoredOrderQuote } from './order
 export type * from './ports/account-store.ts';
 export { NOTIFICATION_TYPES } from './ports/account-store.ts';
 export type * from './ports/chain.ts';
+export type { BlockHeader, ChainSource, LogQuery } from './ports/chain-source.ts';
+export { ChainMismatch } from './ports/chain-source.ts';
 export type { Cancel, Clock } from './ports/clock.ts';
 export { systemClock } from './ports/clock.ts';
 export type * from './ports/estimator.ts';
@@ -80,4 +82,7 @@ export type { QuotedOrder, QuoteResponse } from './quotes/wire.ts';
 export type { ChainBatch } from './settlement/batch.ts';
 export type { ChainVerbs, RollbackOptions } from './settlement/chain.ts';
 export type { CompetitionStatus, SolverExecution } from './settlement/competition-status.ts';
+export type { FollowObservation, FollowState } from './settlement/follow.ts';
+export { ReorganisationTooDeep } from './settlement/follow.ts';
+export type { FollowOptions } from './settlement/follow-options.ts';
 export type { OrderTrade, TradeListQuery } from './settlement/trades.ts';

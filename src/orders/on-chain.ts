@@ -8,7 +8,7 @@ import { DeadlineError } from './remote.ts';
 
 /** A question to the chain, with what its answer means. */
 interface Question {
-  readonly check: keyof Chain;
+  readonly check: 'balanceAndAllowance' | 'isValidSignature' | 'simulate';
   ask(call: ChainCall): Promise<OrderBookError | undefined>;
 }
 

@@ -1,3 +1,4 @@
+import type { Domain } from '../protocol/eip712.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { Flashloan } from '../protocol/metadata.ts';
 import type { InteractionData } from '../protocol/trampoline.ts';
@@ -28,6 +29,12 @@ export interface Chain {
    * had allowed after the hooks. Nothing is sent.
    */
   simulate?(query: SimulationQuery, call: ChainCall): Promise<Simulation>;
+
+  /**
+   * Asked once, when a book starts. Rejects with a `ChainMismatch` when this is another chain than the book's, or its
+   * settlement contract is not there: then the book does not start. Any other fault does not keep it from starting.
+   */
+  verify?(domain: Domain, call: ChainCall): Promise<void>;
 }
 
 /** Travels with each question. */

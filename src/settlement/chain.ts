@@ -1,5 +1,7 @@
 import type { Configuration } from '../configuration.ts';
 import type { OrderBookEvents } from '../events.ts';
+import { createRemote } from '../orders/remote.ts';
+import { ChainMismatch } from '../ports/chain-source.ts';
 import { seconds } from '../ports/clock.ts';
 import type { ApplyOutcome, BlockRef, ChainProgress, RollbackOutcome } from '../ports/facts.ts';
 import type { OrderQuote, QuoteQuery } from '../ports/store.ts';
@@ -10,6 +12,8 @@ import type { QuoteResult } from '../quotes/quote.ts';
 import type { QuoteRequest } from '../quotes/request.ts';
 import type { BatchContext, ChainBatch } from './batch.ts';
 import { readBatch } from './batch.ts';
+import type { Follower, FollowState } from './follow.ts';
+import { createFollower } from './follow.ts';
 import type { PlacementQuote } from './placement.ts';
 
 export interface RollbackOptions {
@@ -17,7 +21,7 @@ export interface RollbackOptions {
   readonly after?: BlockRef | null;
 }
 
-/** What the chain has to say. For hosts with an index of their own. */
+/** What the chain has to say. For hosts with an index of their own; a book that follows the chain by itself calls them too. */
 export interface ChainVerbs {
   /** How far the chain has been read. */
   progress(): Promise<ChainProgress>;
@@ -30,6 +34,18 @@ export interface ChainVerbs {
   rollback(toBlock: number, options?: RollbackOptions): Promise<RollbackOutcome>;
 }
 
+export interface Chain {
+  readonly verbs: ChainVerbs;
+  /** How following the chain goes; `undefined` when nobody does. */
+  readonly state: FollowState | undefined;
+  /** What readiness shows. */
+  checks(): Readonly<Record<string, string>>;
+  /** Rejects with a `ChainMismatch` when a node serves another chain. One that cannot be reached is no reason not to start. */
+  verify(): Promise<void>;
+  start(): void;
+  stop(): Promise<void>;
+}
+
 export interface ChainContext {
   readonly configuration: Configuration;
   readonly started: () => void;
@@ -37,11 +53,12 @@ export interface ChainContext {
   readonly wake: () => void;
   readonly onApplied: OrderBookEvents['chainApplied'];
   readonly onRolledBack: OrderBookEvents['chainRolledBack'];
+  readonly onFollowed: OrderBookEvents['chainFollowed'];
   readonly onFault: (fault: unknown) => void;
   readonly requestQuote: (request: QuoteRequest) => Promise<QuoteResult>;
 }
 
-export function createChain(context: ChainContext): ChainVerbs {
+export function createChain(context: ChainContext): Chain {
   const { configuration, started, wake, onFault } = context;
   const { store, clock, settlementContract, chainId } = configuration;
   const domain = { chainId, settlementContract };
@@ -82,11 +99,12 @@ export function createChain(context: ChainContext): ChainVerbs {
   }
 
   /** The quote that an order placed on chain names, else one that fits, else one of this moment. */
-  async function findQuote({ terms, id, owner, presigns, at, validTo }: PlacementQuote) {
+  async function findQuote({ uid, terms, id, owner, presigns, at, validTo }: PlacementQuote) {
     const query = { ...terms, quoteKind: presigns ? 'onchainPresign' : 'onchainEip1271', now: at } as const;
     const found = await store.quotes.match({ ...query, ...(id > 0 ? { id } : {}) });
     if (found !== undefined) return found;
-    return validTo < seconds(clock) ? 'past' : ((await freshQuote(query, owner)) ?? 'none');
+    const isKnown = (await store.orders.get([uid])).some(({ placement }) => placement !== null);
+    return isKnown || validTo < seconds(clock) ? 'past' : ((await freshQuote(query, owner)) ?? 'none');
   }
 
   async function freshQuote(query: QuoteQuery, owner: Address): Promise<OrderQuote | undefined> {
@@ -105,5 +123,45 @@ export function createChain(context: ChainContext): ChainVerbs {
     }
   }
 
-  return verbs;
+  const follow = configuration.follow;
+  const follower: Follower | undefined =
+    follow &&
+    createFollower(follow, {
+      ...{ domain, clock, leases: store.leases, onFault },
+      remote: createRemote(clock, follow.deadline),
+      progress: () => store.chain.progress(),
+      apply: verbs.apply,
+      rollback: (to, after) => verbs.rollback(to, { after }),
+      observe: context.onFollowed,
+    });
+
+  return {
+    verbs,
+    get state() {
+      return follower?.state;
+    },
+    checks: () => ({
+      chain: follower?.state ?? 'off',
+      funds: configuration.chain?.balanceAndAllowance === undefined ? 'off' : 'on',
+      contractSignatures: configuration.chain?.isValidSignature === undefined ? 'off' : 'on',
+    }),
+    async verify() {
+      const nodes = [configuration.chain, ...(follow?.sources ?? [])];
+      const remote = createRemote(clock, configuration.checkDeadline);
+      await Promise.all(
+        nodes.map(async (node) => {
+          try {
+            await remote.ask(settlementContract, async (signal) => node?.verify?.(domain, { signal }));
+          } catch (fault) {
+            if (fault instanceof ChainMismatch) throw fault;
+            onFault(fault);
+          }
+        }),
+      );
+    },
+    start: () => follower?.start(),
+    async stop() {
+      await follower?.stop();
+    },
+  };
 }

@@ -25,12 +25,13 @@ export interface PlacementContext extends Omit<CheckContext, 'now'> {
   readonly documents: AppDataStore;
   /**
    * Finds the quote that an order was placed upon. `none`: nothing fits, and nobody has a price. `past`: nothing fits, and
-   * nobody was asked, since the order is past its validity. Absent: this book does not quote, and asks for none.
+   * nobody was asked, since the order is past its validity, or known already. Absent: this book does not quote, and asks for none.
    */
   readonly findQuote?: (wanted: PlacementQuote) => Promise<OrderQuote | 'none' | 'past'>;
 }
 
 export interface PlacementQuote {
+  readonly uid: Hex;
   readonly terms: QuoteTerms;
   readonly id: number;
   readonly owner: Address;
@@ -68,7 +69,7 @@ export async function readPlacement(
   const { kind, sellToken, buyToken } = data;
   const terms = { kind, sellToken, buyToken, amount: String(kind === 'sell' ? data.sellAmount : data.buyAmount) };
   const presigns = scheme === 'presign';
-  const wanted = { terms, id: extra.quoteId, owner, presigns, at: creationDate, validTo: extra.userValidTo };
+  const wanted = { uid, terms, id: extra.quoteId, owner, presigns, at: creationDate, validTo: extra.userValidTo };
   const error = judgeTerms(data, scheme, extra.userValidTo, at, context);
   const quote = (await context.findQuote?.(wanted)) ?? 'past';
 

@@ -2,18 +2,19 @@ import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Hex } from 'intentbook';
+import type { Chain } from 'viem';
 import { createTestClient, http, publicActions, walletActions } from 'viem';
 import { foundry } from 'viem/chains';
 
 const require = createRequire(import.meta.url);
 
-/** A real EVM of its own, with a funded account that needs no key. */
-export async function startAnvil() {
+/** A real EVM of its own, with a funded account that needs no key. It makes a block of each transaction. */
+export async function startAnvil(chain: Chain = foundry, ...flags: readonly string[]) {
   // The binary of this machine is a package that anvil's own depends on.
   const machine = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`;
   const own = createRequire(require.resolve('@foundry-rs/anvil/package.json'));
   const binary = join(dirname(own.resolve(`@foundry-rs/anvil-${machine}/package.json`)), 'bin', 'anvil');
-  const child = spawn(binary, ['--port', '0', '--chain-id', String(foundry.id)], {
+  const child = spawn(binary, ['--port', '0', '--chain-id', String(chain.id), ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const url = await new Promise<string>((resolve, reject) => {
@@ -28,7 +29,7 @@ export async function startAnvil() {
   });
   const client = createTestClient({
     mode: 'anvil',
-    chain: foundry,
+    chain,
     transport: http(url, { batch: { batchSize: 200 }, retryCount: 0 }),
     pollingInterval: 20,
   })

@@ -80,9 +80,10 @@ describe('life', () => {
     const order = await signed();
     const fresh = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), clock });
     await expect(fresh.orders.submit(order)).rejects.toThrow(StoreError);
-    expect(await fresh.ready()).toEqual({ ready: false, checks: { store: 'Closed' } });
+    const off = { chain: 'off', funds: 'off', contractSignatures: 'off' };
+    expect(await fresh.ready()).toEqual({ ready: false, checks: { store: 'Closed', ...off } });
     await fresh.start();
-    expect(await fresh.ready()).toEqual({ ready: true, checks: { store: 'ok' } });
+    expect(await fresh.ready()).toEqual({ ready: true, checks: { store: 'ok', ...off } });
     const uid = await accepted(fresh);
     await fresh.close();
     await fresh.close();

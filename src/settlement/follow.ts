@@ -1,0 +1,432 @@
+import type { Remote } from '../orders/remote.ts';
+import type { ChainCall } from '../ports/chain.ts';
+import type { BlockHeader, ChainSource, LogQuery } from '../ports/chain-source.ts';
+import { ChainMismatch } from '../ports/chain-source.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { ApplyOutcome, BlockRef, ChainProgress, RollbackOutcome } from '../ports/facts.ts';
+import type { LeaseStore } from '../ports/store.ts';
+import { StoreError } from '../ports/store.ts';
+import { mayContain } from '../protocol/bloom.ts';
+import type { ChainLog, ProtocolEvent } from '../protocol/chain-events.ts';
+import { decodeLog, EVENT_TOPICS } from '../protocol/chain-events.ts';
+import type { Domain } from '../protocol/eip712.ts';
+import type { Hex } from '../protocol/hex.ts';
+import type { ChainBatch } from './batch.ts';
+import type { ReadFollowOptions } from './follow-options.ts';
+import { createRange } from './range.ts';
+
+/** How following goes, as readiness shows it. */
+export type FollowState = 'starting' | 'following' | 'catching up' | 'standing by' | 'unavailable' | 'stopped';
+
+/** What following takes of the book. */
+export interface FollowContext {
+  readonly domain: Domain;
+  readonly clock: Clock;
+  readonly remote: Remote;
+  readonly leases: LeaseStore;
+  readonly progress: () => Promise<ChainProgress>;
+  readonly apply: (batch: ChainBatch) => Promise<ApplyOutcome>;
+  readonly rollback: (to: number, after: BlockRef) => Promise<RollbackOutcome>;
+  readonly observe: (observation: FollowObservation) => void;
+  readonly onFault: (fault: unknown) => void;
+}
+
+export type FollowObservation =
+  /** `head` is the newest block that the node knows. */
+  | { readonly type: 'progress'; readonly block: number; readonly head: number }
+  | { readonly type: 'reorganised'; readonly from: BlockRef; readonly to: number }
+  /** A second look has found events that the first had not shown. */
+  | { readonly type: 'missed'; readonly events: number; readonly block: number }
+  | { readonly type: 'fault'; readonly source: string; readonly fault: unknown };
+
+/** The chain has changed further back than is looked. Somebody has to say where to go on. */
+export class ReorganisationTooDeep extends Error {
+  override readonly name = 'ReorganisationTooDeep';
+}
+
+/** A node has contradicted itself, or what it had said a moment before. It is asked again. */
+class Inconsistent extends Error {
+  override readonly name = 'Inconsistent';
+}
+
+export interface Follower {
+  readonly state: FollowState;
+  start(): void;
+  /** Finishes what it is at and lets go of the lease. */
+  stop(): Promise<void>;
+}
+
+const LEASE = 'follow the chain';
+const LEASE_TTL = 15_000;
+
+const FIRST_RETRY = 500;
+const LONGEST_RETRY = 30_000;
+
+/** A node that has had nothing new for so long may have fallen behind: the others are looked at. */
+const STALE = 60_000;
+
+/** Blocks are read a second time, so many at once, since nodes may have a block before they have its logs; the newest are left some time. */
+const SECOND_LOOK = 8;
+const REST = 4;
+
+/** Transactions whose calls are asked for at once, so that each question fits its deadline. */
+const TRANSACTIONS = 100;
+
+/** How often the calls of some transactions are asked for before their fees are given up: what has happened must not wait for what it cost. */
+const CALL_ATTEMPTS = 5;
+
+const SETTLEMENT_TOPICS: readonly Hex[] = [
+  ...[EVENT_TOPICS.Trade, EVENT_TOPICS.Settlement, EVENT_TOPICS.OrderInvalidated, EVENT_TOPICS.PreSignature],
+];
+const ONCHAIN_ORDER_TOPICS: readonly Hex[] = [
+  ...[EVENT_TOPICS.OrderPlacement, EVENT_TOPICS.OrderInvalidation, EVENT_TOPICS.OrderRefund],
+];
+
+/**
+ * Follows the chain: from where the store says that it stands, in ranges while that is long ago, block by block near the
+ * head, where blocks are taken back. Every step asks one node only, is applied upon the mark it has read, and so can fail
+ * or be repeated anywhere.
+ */
+export function createFollower(options: ReadFollowOptions, context: FollowContext): Follower {
+  const { sources, pollInterval, reorgLimit, largestRange, fromBlock, holder } = options;
+  const { clock, remote, leases, domain, observe, onFault } = context;
+  const addresses = [domain.settlementContract, ...options.onchainOrderContracts];
+  const topics = [...SETTLEMENT_TOPICS, ...ONCHAIN_ORDER_TOPICS];
+  const verified = new Set<ChainSource>();
+  const range = createRange(largestRange);
+  let usable = sources;
+  let state: FollowState = 'starting';
+  let turn = 0;
+  let failures = 0;
+  let callFailures = 0;
+  let firstBlock = fromBlock;
+  /** Up to which block a second look was taken. */
+  let seenTwice: number | undefined;
+  let movedAt = clock.now();
+  let running: Promise<void> | undefined;
+  let stopping: AbortController | undefined;
+
+  const ask = <T>(question: (call: ChainCall) => Promise<T>): Promise<T> =>
+    remote.ask(domain.settlementContract, (signal) => question({ signal }), stopping?.signal);
+
+  async function holdsLease(): Promise<boolean> {
+    const outcome = await leases.acquire({ name: LEASE, holder, ttl: LEASE_TTL });
+    return outcome.status === 'held';
+  }
+
+  /** Does the next piece of work. @returns whether there is more to do at once. */
+  async function step(node: ChainSource): Promise<boolean> {
+    if (!(await holdsLease())) {
+      state = 'standing by';
+      return false;
+    }
+    if (!verified.has(node)) {
+      await ask((call) => node.verify(domain, call));
+      verified.add(node);
+    }
+    const { mark, blocks } = await context.progress();
+    const head = await ask((call) => node.head(call));
+    if (mark === null) return begin(node, head);
+    if (head.number < mark.number) return stale(); // it lags behind, or is on a fork that is going to lose
+    const here = await ask((call) => node.block(mark.number, call));
+    if (here === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${mark.number}`);
+    if (here.hash !== mark.hash) return goBack(node, mark, blocks);
+
+    const settled = head.number - reorgLimit;
+    if (mark.number < settled) {
+      state = 'catching up';
+      await catchUp(node, mark, settled, head);
+      return true;
+    }
+    state = 'following';
+    const end = await advance(node, mark, head);
+    await lookAgain(end, blocks.at(-1) ?? mark);
+    if (end.number === mark.number) return stale();
+    movedAt = clock.now();
+    return end.number < head.number;
+  }
+
+  /** A node that has had nothing new for long makes room for the next. @returns false: there is nothing to do at once. */
+  function stale(): false {
+    if (usable.length > 1 && Math.abs(clock.now() - movedAt) > STALE) {
+      turn++;
+      movedAt = clock.now();
+    }
+    return false;
+  }
+
+  async function begin(node: ChainSource, head: BlockHeader): Promise<boolean> {
+    const first = firstBlock ?? head.number + 1;
+    if (first > head.number + 1) return false;
+    const before = first === head.number + 1 ? head : await ask((call) => node.block(first - 1, call));
+    if (before === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${first - 1}`);
+    await apply({ events: [], through: refOf(before), after: null }, head);
+    return true;
+  }
+
+  /** Finds the newest block that the node still has, and takes back what came after it. */
+  async function goBack(node: ChainSource, mark: BlockRef, blocks: readonly BlockRef[]): Promise<boolean> {
+    for (const known of blocks) {
+      if (known.number >= mark.number) continue;
+      if (mark.number - known.number > reorgLimit) throw tooDeep(mark);
+      const now = await ask((call) => node.block(known.number, call));
+      if (now?.hash === known.hash) return takeBack(known.number, mark);
+    }
+    // Even the block that everything began upon is gone. Hashes are remembered for longer than the limit, so it is near.
+    const oldest = blocks.at(-1) ?? mark;
+    if (mark.number - oldest.number > reorgLimit) throw tooDeep(mark);
+    firstBlock = oldest.number + 1;
+    return takeBack(oldest.number - 1, mark);
+  }
+
+  async function takeBack(to: number, mark: BlockRef): Promise<boolean> {
+    const outcome = await context.rollback(to, mark);
+    if (outcome.status !== 'rolledBack') return true;
+    if (seenTwice !== undefined) seenTwice = Math.min(seenTwice, to);
+    observe({ type: 'reorganised', from: mark, to });
+    return true;
+  }
+
+  function tooDeep(mark: BlockRef): ReorganisationTooDeep {
+    return new ReorganisationTooDeep(
+      `block ${mark.number} is not ${mark.hash} any more, and none of the ${reorgLimit} before it is as it was; ` +
+        'roll back by hand to a block that still stands',
+    );
+  }
+
+  /** Fetches a range by number, far enough from the head to stand. */
+  async function catchUp(node: ChainSource, mark: BlockRef, settled: number, head: BlockHeader): Promise<void> {
+    const from = mark.number + 1;
+    const to = Math.min(mark.number + range.size, settled);
+    const logs = await logsBetween(node, from, to);
+    if (logs === undefined) return; // less of it, next
+    const through = await ask((call) => node.block(to, call));
+    if (through === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${to}`);
+    if (logs.some(({ blockNumber, blockHash }) => blockNumber === to && blockHash !== through.hash)) {
+      throw new Inconsistent(`block ${to} has two hashes`);
+    }
+    const events = await dated(node, eventsOf(logs));
+    await apply({ ...(await withCalls(node, events)), through: refOf(through), after: mark }, head);
+    range.answered(logs.length);
+    movedAt = clock.now();
+    seenTwice = to;
+  }
+
+  /** @returns `undefined` when it was too much for the node, which is up otherwise: then it is asked for less. */
+  async function logsBetween(node: ChainSource, from: number, to: number): Promise<readonly ChainLog[] | undefined> {
+    let logs: readonly ChainLog[];
+    try {
+      logs = await ask((call) => node.logs(logQuery({ from, to }), call));
+    } catch (fault) {
+      if (to === from) throw fault;
+      await ask((call) => node.head(call));
+      observe({ type: 'fault', source: node.name, fault });
+      range.refused(to - from + 1);
+      return undefined;
+    }
+    const stray = logs.find(({ blockNumber }) => blockNumber < from || blockNumber > to);
+    if (stray !== undefined) throw new Inconsistent(`block ${stray.blockNumber} was not asked for`);
+    return logs;
+  }
+
+  /**
+   * Reads blocks once more, from another node where there is one. What is known counts once, so this can only find what
+   * was missing. After a start it goes further back: what came before may have been cut off.
+   */
+  async function lookAgain(mark: BlockRef, oldest: BlockRef): Promise<void> {
+    const from = Math.max(seenTwice === undefined ? mark.number - reorgLimit : seenTwice, oldest.number) + 1;
+    const newest = mark.number - REST;
+    const node = usable[(turn + 1) % usable.length];
+    if (node === undefined || newest < from) return;
+    if (seenTwice !== undefined && newest - seenTwice < SECOND_LOOK) return;
+    try {
+      const to = Math.min(newest, from + range.size - 1);
+      const logs = await logsBetween(node, from, to);
+      if (logs === undefined) return;
+      const events = await dated(node, eventsOf(logs));
+      if (events.length > 0) {
+        const outcome = await context.apply({ ...(await withCalls(node, events)), through: mark, after: mark });
+        if (outcome.status === 'moved') return;
+        if (outcome.status === 'applied' && outcome.applied > 0) {
+          observe({ type: 'missed', events: outcome.applied, block: to });
+        }
+      }
+      seenTwice = to;
+    } catch (fault) {
+      if (fault instanceof StoreError) throw fault;
+      observe({ type: 'fault', source: node.name, fault }); // a first look has been taken, so there is time
+    }
+  }
+
+  /** Follows blocks by their hashes, each upon the one before. @returns how far it has come. */
+  async function advance(node: ChainSource, mark: BlockRef, head: BlockHeader): Promise<BlockRef> {
+    let on = mark;
+    while (on.number < head.number && stopping?.signal.aborted === false) {
+      const number = on.number + 1;
+      const next = number === head.number ? head : await ask((call) => node.block(number, call));
+      if (next === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${number}`);
+      if (next.parentHash !== on.hash) break; // taken back just now: the next look finds how far
+      const logs = await logsOf(node, next);
+      const events = eventsOf(logs).map((event) => ({ ...event, timestamp: next.timestamp }));
+      if (!(await apply({ ...(await withCalls(node, events)), through: refOf(next), after: on }, head))) break;
+      on = refOf(next);
+    }
+    return on;
+  }
+
+  async function logsOf(node: ChainSource, block: BlockHeader): Promise<readonly ChainLog[]> {
+    const query = logQuery({ blockHash: block.hash });
+    const logs = await ask((call) => node.logs(query, call));
+    if (logs.some(({ blockHash }) => blockHash !== block.hash)) throw new Inconsistent('logs of another block came');
+    const { logsBloom } = block;
+    if (logs.length > 0 || logsBloom === undefined) return logs;
+    // A node that has only just heard of a block may have none of its logs yet. The block itself says whether there are any.
+    const expected =
+      addresses.some((address) => mayContain(logsBloom, address)) &&
+      topics.some((topic) => mayContain(logsBloom, topic));
+    return expected ? ask((call) => node.logs(query, call)) : logs;
+  }
+
+  const logQuery = (of: LogQuery['of']): LogQuery => ({ addresses, topics, of });
+
+  function eventsOf(logs: readonly ChainLog[]): ProtocolEvent[] {
+    return logs.flatMap((log) => {
+      const ours = log.address === domain.settlementContract ? SETTLEMENT_TOPICS : ONCHAIN_ORDER_TOPICS;
+      const [topic] = log.topics;
+      if (!addresses.includes(log.address) || topic === undefined || !ours.includes(topic)) return [];
+      return decodeLog(log) ?? [];
+    });
+  }
+
+  /** Orders that are placed on chain are as old as their block, whose time not every node tells with the log. */
+  async function dated(node: ChainSource, events: readonly ProtocolEvent[]): Promise<ProtocolEvent[]> {
+    const times = new Map<number, number>();
+    for (const { event, timestamp, blockNumber } of events) {
+      if (event !== 'OrderPlacement' || timestamp != null || times.has(blockNumber)) continue;
+      const block = await ask((call) => node.block(blockNumber, call));
+      if (block === undefined) throw new Inconsistent(`it has logs of block ${blockNumber}, but not the block`);
+      times.set(blockNumber, block.timestamp);
+    }
+    return events.map((event) => ({ ...event, timestamp: event.timestamp ?? times.get(event.blockNumber) ?? null }));
+  }
+
+  async function withCalls(node: ChainSource, events: readonly ProtocolEvent[]) {
+    const settlements = events.filter(({ event }) => event === 'Settlement');
+    const hashes = [...new Set(settlements.map(({ transactionHash }) => transactionHash))];
+    const settleCalls = new Map<Hex, readonly Hex[]>();
+    for (let i = 0; i < hashes.length; i += TRANSACTIONS) {
+      for (const [hash, calls] of await callsOf(node, hashes.slice(i, i + TRANSACTIONS))) settleCalls.set(hash, calls);
+    }
+    return { events, settleCalls };
+  }
+
+  async function callsOf(node: ChainSource, hashes: readonly Hex[]): Promise<ReadonlyMap<Hex, readonly Hex[]>> {
+    const askFor = (some: readonly Hex[]) => ask((call) => node.settleCalls(domain.settlementContract, some, call));
+    try {
+      const calls = await askFor(hashes);
+      callFailures = 0;
+      return calls;
+    } catch (fault) {
+      if (++callFailures < CALL_ATTEMPTS || stopping?.signal.aborted) throw fault;
+    }
+    // One of them may be all that the node cannot find.
+    const found = new Map<Hex, readonly Hex[]>();
+    for (const hash of hashes) {
+      try {
+        for (const [key, calls] of await askFor([hash])) found.set(key, calls);
+      } catch (fault) {
+        if (stopping?.signal.aborted) throw fault;
+        observe({ type: 'fault', source: node.name, fault });
+      }
+    }
+    callFailures = 0;
+    return found;
+  }
+
+  /** @returns whether it was upon the mark that is there. If not, somebody was faster, and the next look starts from there. */
+  async function apply(batch: ChainBatch, head: BlockHeader): Promise<boolean> {
+    const outcome = await context.apply(batch);
+    switch (outcome.status) {
+      case 'applied':
+        observe({ type: 'progress', block: outcome.mark.number, head: head.number });
+        return true;
+      case 'conflict':
+        throw new Inconsistent(`block ${outcome.block} has another hash than ${outcome.stored}`);
+      case 'moved':
+        return false;
+    }
+  }
+
+  async function run(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      const node = usable[turn % usable.length];
+      if (node === undefined) break;
+      let wait: number | undefined;
+      try {
+        if (!(await step(node))) wait = pollInterval;
+        failures = 0;
+      } catch (fault) {
+        if (stop.aborted) return;
+        if (fault instanceof ReorganisationTooDeep) {
+          onFault(fault);
+          break;
+        }
+        if (fault instanceof StoreError) {
+          onFault(fault);
+          wait = Math.max(pollInterval, FIRST_RETRY);
+        } else wait = failed(node, fault);
+      }
+      if (wait !== undefined) await sleep(wait, stop);
+    }
+    if (!stop.aborted) state = 'stopped';
+  }
+
+  /** Turns to the next node. @returns how long to wait before it is asked, once all of them have failed. */
+  function failed(node: ChainSource, fault: unknown): number | undefined {
+    observe({ type: 'fault', source: node.name, fault });
+    if (fault instanceof ChainMismatch) {
+      onFault(fault);
+      usable = usable.filter((each) => each !== node);
+      return undefined;
+    }
+    state = 'unavailable';
+    turn++;
+    failures++;
+    if (failures % usable.length !== 0) return undefined;
+    return Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** Math.min(failures / usable.length - 1, 10));
+  }
+
+  function sleep(ms: number, stop: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        stop.removeEventListener('abort', done);
+        cancel();
+        resolve();
+      };
+      const cancel = clock.after(ms, done);
+      stop.addEventListener('abort', done);
+      if (stop.aborted) done();
+    });
+  }
+
+  return {
+    get state() {
+      return state;
+    },
+    start() {
+      if (running !== undefined) return;
+      state = 'starting';
+      stopping = new AbortController();
+      running = run(stopping.signal).catch(onFault);
+    },
+    async stop() {
+      stopping?.abort(new Error('the book is closing'));
+      await running;
+      running = undefined;
+      stopping = undefined;
+      await leases.release({ name: LEASE, holder }).catch(onFault);
+    },
+  };
+}
+
+const refOf = ({ number, hash }: BlockRef): BlockRef => ({ number, hash });
