@@ -26,12 +26,14 @@ export function scratchFile(name: string): string {
 /**
  * A database file with this many open orders, written by the store when there is none yet.
  *
- * @param lane for whom: a file has one writer at a time, so that each book in a trial has its own copy.
+ * @param lane for whom: a file has one writer at a time, so that each book of a trial has its own copy. Absent: for
+ * reading only.
  */
-export async function orderFile(count: number, lane: string): Promise<string> {
+export async function orderFile(count: number, lane?: string): Promise<string> {
   mkdirSync(FOLDER, { recursive: true });
   const first = join(FOLDER, `orders-${count}-${EDITION}.sqlite`);
   if (!existsSync(first)) await write(first, count);
+  if (lane === undefined) return first;
   const path = join(FOLDER, `orders-${count}-${EDITION}-${lane}.sqlite`);
   if (!existsSync(path)) {
     copyFileSync(first, `${path}.part`, constants.COPYFILE_FICLONE);

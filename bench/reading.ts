@@ -23,8 +23,10 @@ export async function openApi(count: number, lane: string, cacheBytes?: number):
 /** Asks for something and takes the answer's bytes, as a mount would write them. */
 export async function answerOf(api: Api, request: ApiRequest): Promise<Uint8Array> {
   const { status, body } = await api.handle(request);
-  if (status !== 200 || typeof body !== 'string') throw new Error(`the answer is ${status}`);
-  return Buffer.from(body);
+  if (status !== 200) throw new Error(`the answer is ${status}`);
+  if (typeof body === 'string') return Buffer.from(body);
+  if (body instanceof Uint8Array) return body;
+  throw new Error('the answer is a stream');
 }
 
 export function getRequest(path: string, query = ''): ApiRequest {
@@ -42,8 +44,8 @@ export function byUidsRequest(uids: readonly Hex[]): ApiRequest {
 }
 
 /** The driver by itself on a file of orders, set up as the store sets it up, with the store's own SELECT. */
-export async function bareDatabase(count: number, lane: string) {
-  const database = new Database(await orderFile(count, lane), { readonly: true });
+export async function bareDatabase(count: number) {
+  const database = new Database(await orderFile(count), { readonly: true });
   database.pragma('cache_size = -65536');
   const select = (places: number) => {
     const list = Array.from({ length: places }, () => '?').join(', ');

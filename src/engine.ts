@@ -18,7 +18,7 @@ import { parsedPage, parsedResults, parseListQuery, requireUid } from './orders/
 import type { ShownDomain } from './orders/owner.ts';
 import { createPacer } from './orders/pace.ts';
 import type { RenderedPage, RenderedResult } from './orders/read.ts';
-import { listOrders, readOrder, readOrders, readTransaction } from './orders/read.ts';
+import { listOrders, readElements, readOrder, readOrders, readTransaction } from './orders/read.ts';
 import { createRemote } from './orders/remote.ts';
 import type { SubmitOptions, SubmitResult } from './orders/submit.ts';
 import { submit } from './orders/submit.ts';
@@ -66,6 +66,8 @@ export interface Orders {
   readonly rendered: {
     get(uid: string): Promise<RenderedOrder | undefined>;
     getMany(uids: readonly string[]): Promise<RenderedResult[]>;
+    /** All of them as one JSON array of `{"order": …}` and `{"error": …}` in UTF-8, as by_uids answers. */
+    getManyBytes(uids: readonly string[]): Promise<Uint8Array>;
     list(query?: ListQuery): Promise<RenderedPage>;
     ofTransaction(hash: string): Promise<RenderedOrder[]>;
   };
@@ -147,7 +149,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const cache = configuration.cacheBytes > 0 ? createOrderCache(store.events, configuration.cacheBytes) : undefined;
   const reading = { store, clock, onFault, ...(cache === undefined ? {} : { cache }) };
   // A store of this process alone answers before anybody else can ask.
-  const share = store.traits.writers === 'many' ? createFlights() : alone;
+  const share = store.traits.writers === 'many' ? sharing() : alone;
   const documents = { maxAppDataSize: limits.maxAppDataSize, appDataHashForm: configuration.appDataHashForm };
   const pacer = createPacer(SUBMISSIONS_A_TURN);
   const commits = groupCommits({ store, clock, more: () => pacer.waiting > 0 });
@@ -181,15 +183,31 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const rendered: Orders['rendered'] = {
     async get(uid) {
       const parsed = requireUid(uid);
-      return share(`get ${parsed}`, () => readOrder(parsed, reading));
+      return share(
+        () => `get ${parsed}`,
+        () => readOrder(parsed, reading),
+      );
     },
     async getMany(uids) {
       const parsed = uids.map(requireUid);
-      return share(`getMany ${parsed.join()}`, () => readOrders(parsed, reading));
+      return share(
+        () => `getMany ${parsed.join()}`,
+        () => readOrders(parsed, reading),
+      );
+    },
+    async getManyBytes(uids) {
+      const parsed = uids.map(requireUid);
+      return share(
+        () => `getManyBytes ${parsed.join()}`,
+        () => readElements(parsed, reading),
+      );
     },
     async list(query = {}) {
       const parsed = parseListQuery(query);
-      return share(`list ${JSON.stringify(parsed)}`, () => listOrders(parsed, reading));
+      return share(
+        () => `list ${JSON.stringify(parsed)}`,
+        () => listOrders(parsed, reading),
+      );
     },
     async ofTransaction(hash) {
       return readTransaction(requireTransactionHash(hash), reading);
@@ -331,8 +349,14 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   };
 }
 
+/** Shares reads of the same name. */
+function sharing(): <T>(name: () => string, read: () => Promise<T>) => Promise<T> {
+  const share = createFlights();
+  return (name, read) => share(name(), read);
+}
+
 /** Reads by oneself, in the place of sharing. */
-function alone<T>(_key: string, read: () => Promise<T>): Promise<T> {
+function alone<T>(_name: () => string, read: () => Promise<T>): Promise<T> {
   return read();
 }
 

@@ -28,7 +28,7 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
   };
 
   const bare = (count: number) => async (): Promise<Subject> => {
-    const { database, select } = await bareDatabase(count, 'bare');
+    const { database, select } = await bareDatabase(count);
     const pick = uidPicker(count, UIDS);
     const statement = select(Math.min(UIDS, count));
     const prepare = () => pick().map((uid) => Buffer.from(uid.slice(2), 'hex'));

@@ -27,7 +27,7 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
       cold: reading('cold', largest, 0),
       hot: reading('hot', HOT),
       'bare SELECT': async () => {
-        const { database, select } = await bareDatabase(largest, 'bare');
+        const { database, select } = await bareDatabase(largest);
         const statement = select(1);
         const pick = uidPicker(largest, size);
         return {

@@ -51,7 +51,7 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
         };
       },
       'bare SELECT': async () => {
-        const { database } = await bareDatabase(count, 'bare');
+        const { database } = await bareDatabase(count);
         const statements = Object.entries(pages).map(([page, { asked }]) => {
           const { sql, parameters } = listingSql('', asked);
           return [

@@ -3,8 +3,8 @@ import type { ApiResponse } from './message.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** An answer whose body is JSON text already. Cached by nobody unless `headers` say otherwise. */
-export function jsonText(status: number, body: string, headers: Headers = {}): ApiResponse {
+/** An answer whose body is JSON already, text or bytes. Cached by nobody unless `headers` say otherwise. */
+export function jsonText(status: number, body: string | Uint8Array, headers: Headers = {}): ApiResponse {
   return {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers },

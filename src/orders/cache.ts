@@ -17,6 +17,12 @@ export interface OrderCache {
   clear(): void;
 }
 
+interface Entry {
+  readonly order: PreparedOrder;
+  /** Whether it was read since it came, or since it was spared. Noting that is cheaper than moving it at each read. */
+  used: boolean;
+}
+
 /** How far the log is followed entry by entry. Further behind, starting over is cheaper. */
 const FARTHEST = 500;
 
@@ -24,20 +30,20 @@ const FARTHEST = 500;
 const OVERHEAD = 400;
 
 /**
- * Makes a cache that keeps at most `bytes` of prepared text, those used last. It is exact, because a single writer logs
+ * Makes a cache that keeps at most `bytes` of prepared text: what is read again is spared, what is not makes room. It is exact, because a single writer logs
  * every change of an order, and everybody who reads from here has followed the log first. An order whose document is not
  * known is not kept: the document may come without a change of the order.
  */
 export function createOrderCache(events: Pick<EventStore, 'after' | 'last'>, bytes: number): OrderCache {
-  const entries = new Map<string, PreparedOrder>(); // in the order of their use
+  const entries = new Map<string, Entry>(); // in the order of their arrival, or of their second chance
   let moment = -1;
   let size = 0;
 
   function drop(uid: string): void {
-    const order = entries.get(uid);
-    if (order === undefined) return;
+    const entry = entries.get(uid);
+    if (entry === undefined) return;
     entries.delete(uid);
-    size -= sizeOf(order);
+    size -= sizeOf(entry.order);
   }
 
   function clear(): void {
@@ -64,28 +70,31 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last'>, byt
       return moment;
     },
     get(uid) {
-      const order = entries.get(uid);
-      if (order === undefined) return undefined;
-      entries.delete(uid);
-      entries.set(uid, order);
-      return order;
+      const entry = entries.get(uid);
+      if (entry === undefined) return undefined;
+      entry.used = true;
+      return entry.order;
     },
     put(order, since) {
       if (since !== moment || order.bare) return;
       drop(order.uid);
-      entries.set(order.uid, order);
+      entries.set(order.uid, { order, used: false });
       size += sizeOf(order);
-      for (const [uid] of entries) {
+      for (const [uid, entry] of entries) {
         if (size <= bytes) break;
-        drop(uid);
+        if (entry.used) {
+          entry.used = false;
+          entries.delete(uid);
+          entries.set(uid, entry); // at the end, where the loop comes by again
+        } else drop(uid);
       }
     },
     clear,
   };
 }
 
-/** In bytes. The body of an order is Latin text; what follows it may hold any, which takes two bytes a letter. */
+/** In bytes. All of it is kept twice, as text and encoded; what follows the body may hold any letters, of two bytes each. */
 function sizeOf({ uid, head, tail, quote }: PreparedOrder): number {
   const quoted = quote === null ? 0 : quote.body.length + quote.metadata.length;
-  return uid.length + head.length + 2 * (tail.length + quoted) + OVERHEAD;
+  return uid.length + 2 * head.length + 3 * tail.length + 2 * quoted + OVERHEAD;
 }

@@ -3,14 +3,10 @@ import { seconds } from '../ports/clock.ts';
 import type { OrderCursor, OrderQuery, Store, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { OrderCache } from './cache.ts';
+import type { Gathered, UnreadableOrder } from './elements.ts';
+import { renderElements } from './elements.ts';
 import type { PreparedOrder, RenderedOrder } from './wire.ts';
 import { prepareOrder, renderPrepared } from './wire.ts';
-
-/** An order whose row is there, but damaged. */
-export interface UnreadableOrder {
-  readonly uid: Hex;
-  readonly description: string;
-}
 
 /** One of many orders that were asked for. */
 export type RenderedResult =
@@ -47,26 +43,38 @@ export async function readOrder(uid: Hex, { store, clock, cache }: ReadContext):
 
 /** Reads many orders: each once, unknown ones absent, a damaged one as an error of its own (decision 2.27). */
 export async function readOrders(uids: readonly Hex[], context: ReadContext): Promise<RenderedResult[]> {
+  const { kept, fresh, damaged, now } = await gather(uids, context);
+  const orders = [...kept, ...fresh].map((order) => ({ order: renderPrepared(order, now) }));
+  return [...orders, ...damaged.map((error) => ({ error }))];
+}
+
+/** The same as one JSON array, in the bytes that by_uids answers with. */
+export async function readElements(uids: readonly Hex[], context: ReadContext): Promise<Uint8Array> {
+  return renderElements(await gather(uids, context));
+}
+
+async function gather(uids: readonly Hex[], context: ReadContext): Promise<Gathered> {
   const { store, clock, cache } = context;
   const moment = await cache?.follow();
-  const now = seconds(clock);
-  const results: RenderedResult[] = [];
+  const gathered = { kept: [] as PreparedOrder[], fresh: [] as PreparedOrder[], damaged: [] as UnreadableOrder[] };
   const missing: Hex[] = [];
   for (const uid of new Set(uids)) {
     const kept = cache?.get(uid);
     if (kept === undefined) missing.push(uid);
-    else results.push({ order: renderPrepared(kept, now) });
+    else gathered.kept.push(kept);
   }
-  if (missing.length === 0) return results;
+  // By one clock, so that no two of them belong to different times.
+  const now = seconds(clock);
+  if (missing.length === 0) return { ...gathered, now };
   for (const row of await store.orders.get(missing)) {
     const order = prepare(row, context);
-    if (order === undefined) results.push(unreadable(row));
+    if (order === undefined) gathered.damaged.push(unreadable(row));
     else {
+      gathered.fresh.push(order);
       if (moment !== undefined) cache?.put(order, moment);
-      results.push({ order: renderPrepared(order, now) });
     }
   }
-  return results;
+  return { ...gathered, now };
 }
 
 /** Reads the orders that a transaction has traded, in the order of its trades. A damaged row is told of and left out. */
@@ -121,6 +129,6 @@ function prepare(row: StoredOrder, { onFault }: ReadContext): PreparedOrder | un
   }
 }
 
-function unreadable({ uid }: StoredOrder): RenderedResult {
-  return { error: { uid, description: 'the order is stored, but cannot be read' } };
+function unreadable({ uid }: StoredOrder): UnreadableOrder {
+  return { uid, description: 'the order is stored, but cannot be read' };
 }

@@ -188,6 +188,8 @@ export interface PreparedOrder {
   readonly quote: OrderQuote | null;
   /** Whether its document is not known. */
   readonly bare: boolean;
+  /** The same in UTF-8, once somebody has wanted it. */
+  bytes: { readonly head: Uint8Array; readonly tail: Uint8Array } | undefined;
 }
 
 /**
@@ -211,7 +213,7 @@ export function prepareOrder(order: StoredOrder): PreparedOrder {
     `,"executedFee":"${order.executedFee}","executedFeeToken":"${feeToken}"` +
     `,"fullAppData":${order.fullAppData === null ? 'null' : JSON.stringify(order.fullAppData)}`;
   const head = `${body.slice(0, -1)}${placed},"status":"`;
-  return { uid, state, validTo, version, head, tail, quote, bare: order.fullAppData === null };
+  return { uid, state, validTo, version, head, tail, quote, bare: order.fullAppData === null, bytes: undefined };
 }
 
 /**
@@ -220,11 +222,16 @@ export function prepareOrder(order: StoredOrder): PreparedOrder {
  * @param now seconds since 1970, by which the status is derived.
  */
 export function renderPrepared(order: PreparedOrder, now: number): RenderedOrder {
-  const { uid, head, tail, quote, version, bare } = order;
+  const { uid, head, tail, version, bare } = order;
   const status = orderStatus(order, now);
-  const json = `${head}${status}${tail}${quote === null ? '' : `,"quote":${renderQuote(quote, status)}`}}`;
+  const json = `${head}${status}${tail}${renderEnd(order, status)}`;
   // A document may become known later without touching the row.
   return { uid, json, etag: `"${version}-${status}${bare ? '-bare' : ''}"` };
+}
+
+/** What follows the `tail` of a prepared order. */
+export function renderEnd({ quote }: PreparedOrder, status: OrderStatus): string {
+  return quote === null ? '}' : `,"quote":${renderQuote(quote, status)}}`;
 }
 
 /** How a trade would be settled is nobody's business while it still can be (decision 2.28). */

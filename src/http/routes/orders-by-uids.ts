@@ -13,13 +13,10 @@ export const ordersByUids: Route = {
   bodyLimit: LIST_BODY_LIMIT,
   async handle({ book, body }) {
     const uids = listOf(body);
-    const results = await book.orders.rendered.getMany(uids).catch((error: unknown) => {
+    const elements = await book.orders.rendered.getManyBytes(uids).catch((error: unknown) => {
       throw firstBad(uids) ?? error; // each is judged when it is read; only when that fails is it worth asking which
     });
-    const elements = results.map(({ order, error }) =>
-      order === undefined ? JSON.stringify({ error }) : `{"order":${order.json}}`,
-    );
-    return jsonText(200, `[${elements.join(',')}]`);
+    return jsonText(200, elements);
   },
 };
 

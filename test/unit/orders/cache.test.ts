@@ -3,7 +3,8 @@ import type { Hex, NewOrder, Store, TradeFact } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { expect, test } from 'vitest';
 import { createOrderCache } from '../../../src/orders/cache.ts';
-import { readOrder, readOrders } from '../../../src/orders/read.ts';
+import type { ReadContext } from '../../../src/orders/read.ts';
+import { readElements, readOrder, readOrders } from '../../../src/orders/read.ts';
 import { nextTurn } from '../../../src/turn.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { document, NOW, order, PLACED_AT, range, USDC, WETH, word } from '../../conformance/orders.ts';
@@ -124,6 +125,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const byUid = <T extends { order?: { uid: string } | undefined }>(results: readonly T[]) =>
   [...results].sort((a, b) => ((a.order?.uid ?? '') < (b.order?.uid ?? '') ? -1 : 1));
 
+/** The same as by_uids answers it. */
+async function elements(context: ReadContext): Promise<{ order: { uid: string } }[]> {
+  return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(await readElements(UIDS, context)));
+}
+
 test('what is read through the cache is what the store has, whatever has happened to it', async () => {
   await fc.assert(
     fc.asyncProperty(
@@ -134,7 +140,11 @@ test('what is read through the cache is what the store has, whatever has happene
         const block = { number: 0 };
         for (const run of steps) {
           await run(here, block);
-          expect(byUid(await readOrders(UIDS, here.cached))).toEqual(byUid(await readOrders(UIDS, here.plain)));
+          const stored = byUid(await readOrders(UIDS, here.plain));
+          expect(byUid(await readOrders(UIDS, here.cached))).toEqual(stored);
+          const parsed = stored.map(({ order }) => ({ order: JSON.parse(order?.json ?? '') }));
+          expect(byUid(await elements(here.cached))).toEqual(parsed);
+          expect(byUid(await elements(here.plain))).toEqual(parsed);
         }
       },
     ),
