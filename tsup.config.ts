@@ -1,4 +1,4 @@
-import { copyFile } from 'node:fs/promises';
+import { copyFile, cp } from 'node:fs/promises';
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
@@ -19,6 +19,7 @@ export default defineConfig({
     viem: 'adapters/viem/index.ts',
     server: 'adapters/server/index.ts',
     cli: 'adapters/server/cli.ts',
+    'explorer/index': 'adapters/explorer/index.ts',
     testing: 'test/conformance/index.ts',
   },
   format: ['esm'],
@@ -28,7 +29,10 @@ export default defineConfig({
   treeshake: true,
   sourcemap: true,
   clean: true,
-  onSuccess: () => copyFile('adapters/server/config.schema.json', 'dist/config.schema.json'),
+  async onSuccess() {
+    await copyFile('adapters/server/config.schema.json', 'dist/config.schema.json');
+    await cp('adapters/explorer/page', 'dist/explorer/page', { recursive: true });
+  },
   // Adapters reach the core by its public name, so that one copy of it exists in a process.
   external: [/^intentbook(\/|$)/],
   // tsup 8 injects a baseUrl, which TypeScript 6 rejects otherwise.

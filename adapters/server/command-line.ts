@@ -95,13 +95,20 @@ function serveCommand(said: Said): Command {
     ...{ port: read('port', FLAGS.port), host: read('host', FLAGS.host) },
     rateLimit: read('rate-limit', FLAGS['rate-limit']),
     trustedProxies: read('trusted-proxies', FLAGS['trusted-proxies']),
+    explorer: read('explorer', FLAGS.explorer),
   };
   if (config !== undefined) {
     const beside = FLAG_NAMES.filter((name) => (FLAGS[name] as Flag<unknown>).scope !== 'server').find(said.source); // widened: few flags have a scope
     if (beside !== undefined) {
       throw new UsageError(`${said.source(beside)} cannot stand beside a configuration file: say it there`);
     }
-    const names = { port: 'port', host: 'host', rateLimit: 'rate-limit', trustedProxies: 'trusted-proxies' } as const;
+    const names = {
+      port: 'port',
+      host: 'host',
+      rateLimit: 'rate-limit',
+      trustedProxies: 'trusted-proxies',
+      explorer: 'explorer',
+    } as const;
     const options = Object.entries(names).flatMap(
       ([key, name]) => (said.source(name) === undefined ? [] : [[key, ofServer[key as keyof typeof names]]]), // a key of `names`
     );

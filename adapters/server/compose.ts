@@ -6,6 +6,8 @@ import { CORS_HEADERS, PREFLIGHT_HEADERS, refusal } from 'intentbook/adapter';
 export interface Mounted {
   readonly path: string;
   readonly api: Api;
+  /** Whether it is no book, and so not named to who looks for one. */
+  readonly aside?: boolean;
 }
 
 /** An answer for one exact path, to GET and HEAD. */
@@ -17,7 +19,10 @@ export type Page = (request: ApiRequest) => Promise<ApiResponse> | ApiResponse;
  */
 export function composeApis(mounted: readonly Mounted[], pages: Readonly<Record<string, Page>>): Api {
   const byLength = [...mounted].sort((a, b) => b.path.length - a.path.length);
-  const served = byLength.map(({ path }) => path).reverse();
+  const served = byLength
+    .filter(({ aside }) => aside !== true)
+    .map(({ path }) => path)
+    .reverse();
 
   function find({ path: asked }: ApiRequest): { readonly api: Api; readonly path: string } | undefined {
     for (const { path, api } of byLength) {

@@ -163,6 +163,16 @@ const TRUSTED_PROXIES: Flag<readonly string[] | undefined> = {
   scope: 'server',
 };
 
+const EXPLORER: Flag<boolean> = {
+  value: '<on|off>',
+  help: 'whether browsers are shown a page to look at the orders with',
+  initial: true,
+  initialText: 'on',
+  parse: (text) => (text === 'on' ? true : text === 'off' ? false : undefined),
+  expected: '"on" or "off"',
+  scope: 'server',
+};
+
 const GAS_PRICE: Flag<string> = {
   value: '<wei>',
   help: 'price of one unit of gas in quotes',
@@ -188,6 +198,7 @@ export const FLAGS = {
   'max-pending-presign': cap(100, 'orders of one owner that wait for their signature on chain'),
   'rate-limit': RATE_LIMIT,
   'trusted-proxies': TRUSTED_PROXIES,
+  explorer: EXPLORER,
   prices: PRICES,
   solvers: SOLVERS,
   'gas-price': GAS_PRICE,

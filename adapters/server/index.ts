@@ -5,7 +5,7 @@ import { composeApis } from './compose.ts';
 import type { Deployment } from './deployments.ts';
 import { openDeployment } from './deployments.ts';
 import { createHardenedServer } from './http.ts';
-import { overview, readiness } from './overview.ts';
+import { frontPage, overview, readiness } from './overview.ts';
 import { planServer } from './plan.ts';
 import { gateOptions } from './rate-limit.ts';
 import type { BookSettings, ServerSettings } from './settings.ts';
@@ -67,11 +67,15 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
   const deployments: Deployment[] = [];
   try {
     for (const [i, book] of plan.books.entries()) deployments.push(await openDeployment(book, stores[i]));
+    const explorer = plan.settings.explorer ? (await import('intentbook/explorer')).createExplorer() : undefined;
     const api = closableStreams(
       composeApis(
-        deployments.map(({ path, book }) => ({ path, api: createApi(book, gate) })),
+        [
+          ...deployments.map(({ path, book }) => ({ path, api: createApi(book, gate) })),
+          ...(explorer === undefined ? [] : [{ path: '/', api: explorer, aside: true }]),
+        ],
         {
-          '/': () => overview(VERSION, deployments),
+          '/': (request) => frontPage(request, explorer, overview(VERSION, deployments)),
           '/ready': () => readiness(deployments),
           '/live': () => json(200, { live: true }),
         },

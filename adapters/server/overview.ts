@@ -1,5 +1,6 @@
-import type { ApiResponse } from 'intentbook';
+import type { ApiRequest, ApiResponse } from 'intentbook';
 import { json } from 'intentbook/adapter';
+import type { Explorer } from 'intentbook/explorer';
 import type { Deployment } from './deployments.ts';
 
 /** Says what is deployed: every book with its domain and the path of its interface (decision 2.29). */
@@ -15,6 +16,13 @@ export function overview(version: string, deployments: readonly Deployment[]): A
     ...(atRoot && { chainId: atRoot.chainId, settlementContract: atRoot.settlementContract, api: atRoot.api }),
     books,
   });
+}
+
+/** A browser, which asks for HTML by name, gets the page; everyone else the overview. */
+export function frontPage(request: ApiRequest, explorer: Explorer | undefined, overview: ApiResponse): ApiResponse {
+  if (explorer === undefined) return overview;
+  const answer = request.header('accept')?.includes('text/html') ? explorer.page(request) : overview;
+  return { ...answer, headers: { ...answer.headers, vary: 'accept' } };
 }
 
 /**

@@ -161,6 +161,10 @@ const SETTINGS = z.strictObject(
       .readonly()
       .describe('Proxies whose X-Forwarded-For is believed: addresses or ranges.')
       .default([]),
+    explorer: z
+      .boolean({ error: 'must be true or false' })
+      .describe('Whether browsers are shown a page to look at the orders with.')
+      .default(true),
     defaults: z
       .strictObject(COMMON, { error: 'must be an object' })
       .describe('What holds for every book that does not say otherwise.')

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Api, ApiRequest, ApiResponse } from 'intentbook';
+import { OrderBookError } from 'intentbook';
+import { refusal } from 'intentbook/adapter';
+
+/** The files of the page, beside this one in the sources and in the package. */
+const PAGE = new URL('./page/', import.meta.url);
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** Nothing from elsewhere, nothing inline, in nobody's frame. */
+const POLICY = [
+  "default-src 'none'",
+  ...["script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self'", "manifest-src 'self'"],
+  ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+].join('; ');
+
+const HEADERS = {
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cache-control': 'no-cache',
+};
+
+/** The web page that shows what the books of a server hold. */
+export interface Explorer extends Api {
+  /** The page itself, for a server to show at its root. */
+  page(request: ApiRequest): ApiResponse;
+}
+
+/**
+ * A page to look at a server's orders with, for any place that serves the JSON of `GET /` beside it. It asks its own
+ * origin only, and runs as it is: there is nothing to build. The page stands at `/` (`page`), its files below
+ * `/explorer` (`handle`), so it is mounted at the root of a server.
+ *
+ * ```ts
+ * const explorer = createExplorer();
+ * const response = wantsHtml(request) ? explorer.page(request) : await api.handle(request);
+ * ```
+ */
+export function createExplorer(): Explorer {
+  const files = readPage();
+  const show = (name: string, { method, header }: ApiRequest): ApiResponse => {
+    const allow = ['GET', 'HEAD'];
+    if (!allow.includes(method)) {
+      const error = new OrderBookError('MethodNotAllowed', undefined, { method, allow });
+      return refusal(error, { allow: allow.join(', ') });
+    }
+    const file = files.get(name);
+    if (file === undefined) return refusal(new OrderBookError('NotFound', 'the explorer has no such file'));
+    const headers = { ...HEADERS, 'content-type': TYPES[extname(name)] ?? 'application/octet-stream', etag: file.etag };
+    if (header('if-none-match') === file.etag) return { status: 304, headers };
+    return { status: 200, headers, body: method === 'HEAD' ? '' : file.text };
+  };
+  return {
+    owns: (path) => path === '/explorer' || path.startsWith('/explorer/'),
+    handle: async (request) => {
+      const name = request.path.replace(/^\/explorer\/?/, '');
+      return show(name === '' ? 'index.html' : name, request);
+    },
+    page: (request) => show('index.html', request),
+  };
+}
+
+/** Reads all files of the page once: a name that is not among them can never lead anywhere. */
+function readPage(): Map<string, { readonly text: string; readonly etag: string }> {
+  const root = fileURLToPath(PAGE);
+  const names = readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => `${entry.parentPath}/${entry.name}`);
+  return new Map(
+    names.map((path) => {
+      const text = readFileSync(path, 'utf8');
+      const name = path.slice(root.length).replaceAll('\\', '/').replace(/^\//, '');
+      return [name, { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` }];
+    }),
+  );
+}

@@ -1,0 +1,79 @@
+/** What a book refused, as it says it. */
+export class Refusal extends Error {
+  constructor(status, body) {
+    super(body?.description ?? body?.message ?? `the server answered ${status}`);
+    this.status = status;
+    this.code = body?.errorType;
+  }
+}
+
+async function read(url, signal) {
+  const response = await fetch(url, { signal, headers: { accept: 'application/json' } });
+  const body = await response.json().catch(() => undefined);
+  if (!response.ok) throw new Refusal(response.status, body);
+  return { body, link: response.headers.get('link') };
+}
+
+/** What the server says is deployed. */
+export async function deployments() {
+  return (await read('/', undefined)).body;
+}
+
+/** A book as the page asks it. Every read can be called off. */
+export function openBook({ api, chainId, path }) {
+  const get = (rest, signal) => read(api + rest, signal);
+  const query = (values) => new URLSearchParams(Object.entries(values).filter(([, value]) => value !== undefined));
+
+  return {
+    path,
+    chainId,
+
+    /** Orders, newest first, with the cursor of the next page if there is one. */
+    async list(filters, signal) {
+      const { body, link } = await get(`/orders?${query(filters)}`, signal);
+      const next = link?.match(/<([^>]*)>;\s*rel="?next"?/)?.[1];
+      return {
+        orders: body,
+        next: next === undefined ? undefined : new URL(next, location.href).searchParams.get('cursor'),
+      };
+    },
+
+    order: async (uid, signal) => (await get(`/orders/${uid}`, signal)).body,
+    ofTransaction: async (hash, signal) => (await get(`/transactions/${hash}/orders`, signal)).body,
+    trades: async (uid, signal) => (await get(`/trades?orderUid=${uid}`, signal)).body,
+
+    /** What an account was told, or nothing where the server does not keep that. */
+    async notifications(account, signal) {
+      try {
+        const { body } = await read(`/accounts/${account}/notifications`, signal);
+        return body.filter(({ metadata }) => metadata?.chainId === undefined || metadata.chainId === chainId);
+      } catch (error) {
+        if (error instanceof Refusal) return undefined;
+        throw error;
+      }
+    },
+
+    /**
+     * Calls back with each order that is new or has changed: from the stream of the book, and where there is none, by
+     * looking every few seconds while the page is seen.
+     */
+    follow(filters, { order, missed, state }, signal) {
+      const source = new EventSource(`${api}/orders/stream?${query(filters)}`);
+      let timer;
+      const stop = () => {
+        source.close();
+        clearInterval(timer);
+      };
+      source.addEventListener('order', ({ data }) => order(JSON.parse(data)));
+      source.addEventListener('gap', missed);
+      source.addEventListener('open', () => state('live'));
+      source.addEventListener('error', () => {
+        // A broken connection is tried again by the browser; a refused one is not.
+        state(source.readyState === EventSource.CLOSED ? 'every 5 s' : 'reconnecting');
+        if (source.readyState !== EventSource.CLOSED || timer !== undefined) return;
+        timer = setInterval(() => document.visibilityState === 'visible' && missed(), 5000);
+      });
+      signal.addEventListener('abort', stop);
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import { element } from './elements.js';
+import { about, ago, atoms, filled, percent, STATUSES, short, time } from './format.js';
+
+export function status(order) {
+  return element('span', { class: `status ${order.status}` }, STATUSES[order.status] ?? order.status);
+}
+
+export function amount(atomsText, token, prefix) {
+  return element(
+    'span',
+    { class: 'amount', title: `${atoms(atomsText)} atoms of ${token}` },
+    `${prefix}${about(atomsText)} `,
+    element('span', { class: 'token' }, short(token, 3)),
+  );
+}
+
+function row(order, prefix) {
+  const created = Date.parse(order.creationDate);
+  const cells = [
+    ['Order', element('a', { href: `${prefix}/orders/${order.uid}` }, short(order.uid))],
+    ['Status', status(order)],
+    ['Sells', amount(order.sellAmount, order.sellToken, order.kind === 'buy' ? 'at most ' : '')],
+    ['Buys', amount(order.buyAmount, order.buyToken, order.kind === 'sell' ? 'at least ' : '')],
+    ['Filled', percent(filled(order))],
+    [
+      'Account',
+      element(
+        'a',
+        { href: `${prefix}/accounts/${order.onchainUser ?? order.owner}` },
+        short(order.onchainUser ?? order.owner, 4),
+      ),
+    ],
+    ['Created', element('time', { datetime: order.creationDate, title: time(created) }, ago(created))],
+  ];
+  const tr = element('tr', { 'data-uid': order.uid });
+  tr.append(...cells.map(([label, content]) => element('td', { 'data-label': label }, content)));
+  return tr;
+}
+
+/**
+ * A table of orders that is kept up to date in place: `put` replaces the row of a known order, or puts a new one on top.
+ * Rows become cards where the screen is narrow.
+ */
+export function orderTable(prefix, caption) {
+  const body = element('tbody');
+  const heads = ['Order', 'Status', 'Sells', 'Buys', 'Filled', 'Account', 'Created'];
+  const table = element(
+    'table',
+    { class: 'orders' },
+    element('caption', { class: 'hidden' }, caption),
+    element('thead', {}, element('tr', {}, ...heads.map((head) => element('th', { scope: 'col' }, head)))),
+    body,
+  );
+  const known = new Map();
+  return {
+    table,
+    size: () => known.size,
+    add(orders) {
+      for (const order of orders) {
+        if (known.has(order.uid)) continue;
+        known.set(order.uid, row(order, prefix));
+        body.append(known.get(order.uid));
+      }
+    },
+    /** Returns whether the order is a new one. */
+    put(order) {
+      const [before, after] = [known.get(order.uid), row(order, prefix)];
+      after.classList.add('changed');
+      known.set(order.uid, after);
+      if (before === undefined) body.prepend(after);
+      else before.replaceWith(after);
+      return before === undefined;
+    },
+  };
+}
