@@ -118,6 +118,8 @@ function serveCommand(said: Said): Command {
   if (postgres !== undefined && given.has('db')) throw new UsageError('--db and --postgres: say one of them');
   const stray = ['postgres-read', 'schema', 'migrate'].find((name) => given.has(name));
   if (postgres === undefined && stray !== undefined) throw new UsageError(`--${stray} needs --postgres <url>`);
+  if (given.has('from-block') && said.source('rpc') === undefined)
+    throw new UsageError('--from-block needs --rpc <urls>');
   const place = {
     ...{ postgres, postgresRead: read('postgres-read', FLAGS['postgres-read']) },
     ...{ schema: read('schema', FLAGS.schema), migrate: read('migrate', FLAGS.migrate) },
@@ -133,6 +135,8 @@ function serveCommand(said: Said): Command {
     prices: read('prices', FLAGS.prices),
     solvers: read('solvers', FLAGS.solvers),
     gasPrice: read('gas-price', FLAGS['gas-price']),
+    rpc: read('rpc', FLAGS.rpc),
+    fromBlock: read('from-block', FLAGS['from-block']),
   };
   return { name: 'serve', options };
 }

@@ -1,5 +1,6 @@
 import { createOrderBook, type OrderBook, type Store } from 'intentbook';
 import { chainById, deployment, type Environment } from 'intentbook/adapter';
+import { chainOptions } from './chain.ts';
 import { addressOf, type BookPlan, type Place } from './plan.ts';
 import { quoteOptions } from './prices.ts';
 
@@ -31,6 +32,7 @@ export async function openDeployment(plan: BookPlan, store?: Store): Promise<Dep
       maxOpenOrders: maxOpenOrders === 'off' ? undefined : maxOpenOrders,
       maxPendingOrders: maxPendingPresign === 'off' ? undefined : maxPendingPresign,
     },
+    ...(await chainOptions(settings)),
     ...defined({ vaultRelayer, hooksTrampoline, wrappedNative, deniedTokens, eip1271, appDataHash, quotes }),
   });
   await book.start();

@@ -124,9 +124,9 @@ const PRICES: Flag<string | undefined> = {
   expected: 'a file name, or "off"',
 };
 
-const SOLVERS: Flag<readonly string[] | undefined> = {
+const urls = (help: string): Flag<readonly string[] | undefined> => ({
   value: '<urls>',
-  help: 'engines to ask for quotes, separated by commas',
+  help: `${help}, separated by commas`,
   initial: undefined,
   parse: (text) => {
     const urls = text.split(',').map((each) => each.trim());
@@ -134,6 +134,14 @@ const SOLVERS: Flag<readonly string[] | undefined> = {
   },
   expected: 'one or more http or https URLs, separated by commas',
   secret: true,
+});
+
+const FROM_BLOCK: Flag<number | undefined> = {
+  value: '<number>',
+  help: 'first block whose events count, with --rpc; the next one',
+  initial: undefined,
+  parse: (text) => wholeNumber(text, 1, Number.MAX_SAFE_INTEGER),
+  expected: 'a whole number from 1 up',
 };
 
 const RATE_LIMIT: Flag<RateLimit | 'off'> = {
@@ -200,8 +208,10 @@ export const FLAGS = {
   'trusted-proxies': TRUSTED_PROXIES,
   explorer: EXPLORER,
   prices: PRICES,
-  solvers: SOLVERS,
+  solvers: urls('engines to ask for quotes'),
   'gas-price': GAS_PRICE,
+  rpc: urls('nodes to follow the chain by, the preferred one first'),
+  'from-block': FROM_BLOCK,
 } as const satisfies Readonly<Record<string, Flag<unknown>>>;
 
 export type FlagName = keyof typeof FLAGS;

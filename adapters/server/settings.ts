@@ -96,6 +96,17 @@ const COMMON = {
   gasPrice: decimal('must be a decimal number of wei, as text')
     .describe(`Wei for one unit of gas in quotes. "${DEFAULT_GAS_PRICE}" unless given.`)
     .optional(),
+  rpc: z
+    .array(httpUrl(), { error: 'must be a list of URLs' })
+    .min(1, { error: 'must have a node' })
+    .readonly()
+    .describe(
+      'Nodes of the chain, the preferred one first: the next one is asked when one fails. Without any, what needs a chain is not checked.',
+    )
+    .optional(),
+  fromBlock: whole(1)
+    .describe('The first block whose events count. The next one unless given, when nothing has been followed yet.')
+    .optional(),
 };
 
 const BOOK = z.strictObject(

@@ -43,6 +43,7 @@ const FLAGS = [
   ['--prices', 'INTENTBOOK_PRICES', 'prices.json', { prices: 'prices.json' }],
   ['--solvers', 'INTENTBOOK_SOLVERS', 'http://a:1,https://b/x', { solvers: ['http://a:1', 'https://b/x'] }],
   ['--gas-price', 'INTENTBOOK_GAS_PRICE', '1.5e9', { gasPrice: '1.5e9' }],
+  ['--rpc', 'INTENTBOOK_RPC', 'http://a:1, https://b/key', { rpc: ['http://a:1', 'https://b/key'] }],
 ] as const;
 
 describe('flags', () => {
