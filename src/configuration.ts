@@ -16,6 +16,8 @@ import { parseHex } from './protocol/hex.ts';
 import type { QuoteOptions } from './quotes/quotes.ts';
 import type { FollowOptions, ReadFollowOptions } from './settlement/follow-options.ts';
 import { readFollowOptions } from './settlement/follow-options.ts';
+import type { StreamLimits } from './streams/limits.ts';
+import { readStreamLimits } from './streams/limits.ts';
 
 export interface OrderBookOptions extends HostRules {
   /** The chain whose orders this book holds. */
@@ -66,6 +68,13 @@ export interface OrderBookOptions extends HostRules {
    * with a store that nobody else writes to.
    */
   readonly cacheBytes?: number;
+  /**
+   * Milliseconds between two looks for orders whose time has passed, `off` for none: then nobody is told of them. An
+   * expiry is announced at most this much later, and what the look takes. Default 1000.
+   */
+  readonly expiryInterval?: number | 'off';
+  /** What a stream of orders may hold back. */
+  readonly streams?: StreamLimits;
   /** Where time comes from. Default: the machine's clock. */
   readonly clock?: Clock;
 }
@@ -94,6 +103,8 @@ const OPTIONS = [
   'recovery',
   'recoveryPool',
   'cacheBytes',
+  'expiryInterval',
+  'streams',
   'clock',
 ] as const satisfies readonly (keyof OrderBookOptions)[];
 
@@ -117,6 +128,8 @@ export interface Configuration {
   readonly recovery: { readonly backend?: RecoveryChoice; readonly pool?: RecoveryPool };
   /** 0 where nothing may be kept. */
   readonly cacheBytes: number;
+  readonly expiryInterval: number | undefined;
+  readonly streams: Required<StreamLimits>;
   readonly clock: Clock;
 }
 
@@ -147,8 +160,16 @@ export function configure(options: OrderBookOptions): Configuration {
       ...(recoveryPool === undefined ? {} : { pool: recoveryPool }),
     },
     cacheBytes: cacheBytes(options),
+    expiryInterval: expiryInterval(options),
+    streams: readStreamLimits('createOrderBook', options.streams ?? {}),
     clock: options.clock ?? systemClock,
   };
+}
+
+function expiryInterval({ expiryInterval: interval = 1000 }: OrderBookOptions): number | undefined {
+  if (interval === 'off') return undefined;
+  if (Number.isSafeInteger(interval) && interval > 0) return interval;
+  throw invalid('expiryInterval must be milliseconds, or "off"');
 }
 
 /** Another process may change an order unseen, and a host may take back what its transaction has shown. */

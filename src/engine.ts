@@ -10,6 +10,7 @@ import { createOrderCache } from './orders/cache.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
 import { cancel } from './orders/cancel.ts';
 import type { OrderCreation } from './orders/creation.ts';
+import { createExpirySweep } from './orders/expiry.ts';
 import { createFlights } from './orders/flights.ts';
 import { groupCommits } from './orders/group-commit.ts';
 import type { Limits } from './orders/limits.ts';
@@ -23,6 +24,7 @@ import { createRemote } from './orders/remote.ts';
 import type { SubmitOptions, SubmitResult } from './orders/submit.ts';
 import { submit } from './orders/submit.ts';
 import type { Order, RenderedOrder } from './orders/wire.ts';
+import type { Clock } from './ports/clock.ts';
 import { seconds } from './ports/clock.ts';
 import { StoreError } from './ports/store.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION } from './protocol/eip712.ts';
@@ -38,6 +40,13 @@ import { competitionStatus } from './settlement/competition-status.ts';
 import { totalSurplus } from './settlement/surplus.ts';
 import type { OrderTrade, TradeListQuery } from './settlement/trades.ts';
 import { parseTradeQuery, requireAccount, requireTransactionHash, tradeOf } from './settlement/trades.ts';
+import type { Stream, StreamOptions } from './streams/hub.ts';
+import { createHub } from './streams/hub.ts';
+import { mapped } from './streams/mapped.ts';
+import type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream.ts';
+import { orderStreamEvent, orderStreamKey } from './streams/order-stream.ts';
+import type { BookLog } from './streams/orders.ts';
+import { orderLog } from './streams/orders.ts';
 
 /** Whether a book can serve, and what each of its parts says. */
 export interface Readiness {
@@ -62,6 +71,11 @@ export interface Orders {
   list(query?: ListQuery): Promise<OrderPage>;
   /** Cancels orders by their owner's signature: all of them, or none. */
   cancel(request: OrderCancellations | OrderCancellation): Promise<CancelResult>;
+  /**
+   * Tells what happens to an owner's orders, or to one order, from now on or from a place in the log on. Rejects with
+   * `InvalidParameter` for a bad filter. Leaving the iteration, or aborting, ends it; closing the book ends all.
+   */
+  stream(filter: OrderStreamFilter, options?: StreamOptions): Promise<AsyncIterable<OrderStreamEvent>>;
   /** The same reads as JSON text, as the HTTP interface sends it: nothing is parsed, nothing rendered twice. */
   readonly rendered: {
     get(uid: string): Promise<RenderedOrder | undefined>;
@@ -70,6 +84,7 @@ export interface Orders {
     getManyBytes(uids: readonly string[]): Promise<Uint8Array>;
     list(query?: ListQuery): Promise<RenderedPage>;
     ofTransaction(hash: string): Promise<RenderedOrder[]>;
+    stream(filter: OrderStreamFilter, options?: StreamOptions): Promise<Stream>;
   };
   /**
    * Lists the orders that a transaction has traded, each once, in the order of its trades. Rejects with
@@ -110,6 +125,9 @@ export interface OrderBook {
   readonly appData: Documents;
   readonly chain: ChainVerbs;
   readonly trades: Trades;
+  /** What has happened to orders, to be followed from any place. */
+  readonly log: BookLog;
+  readonly clock: Clock;
 
   /** Opens the store. Every verb rejects until then. */
   start(): Promise<void>;
@@ -180,6 +198,16 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     requestQuote: (request) => quoting.verbs.request(request),
   });
 
+  const { expiryInterval } = configuration;
+  const expiry =
+    expiryInterval === undefined
+      ? undefined
+      : createExpirySweep({
+          ...{ store, clock, onFault, wake: feed.wake, interval: expiryInterval },
+          holder: crypto.randomUUID(),
+          isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
+        });
+
   const rendered: Orders['rendered'] = {
     async get(uid) {
       const parsed = requireUid(uid);
@@ -212,9 +240,32 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     async ofTransaction(hash) {
       return readTransaction(requireTransactionHash(hash), reading);
     },
+    async stream(filter, streamOptions) {
+      started();
+      return hub.subscribe(orderStreamKey(filter), streamOptions);
+    },
   };
 
+  const log: BookLog = {
+    async last() {
+      started();
+      return store.events.last();
+    },
+    async after(id, limit) {
+      started();
+      return store.events.after(id, limit);
+    },
+    watch: feed.watch,
+  };
+  const hub = createHub({
+    ...{ ...configuration.streams, onFault },
+    log: orderLog(log, (uids) => readOrders(uids, reading)),
+  });
+
   const orders: Orders = {
+    async stream(filter, streamOptions) {
+      return mapped(await rendered.stream(filter, streamOptions), orderStreamEvent);
+    },
     async submit(order, submitOptions) {
       const [result] = await orders.submitMany([order], submitOptions);
       if (result === undefined) throw new Error('a submitted order has no result');
@@ -298,6 +349,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     quoting.start();
     verifier = ready;
     chain.start();
+    expiry?.start();
   }
 
   async function close(): Promise<void> {
@@ -305,6 +357,8 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     if (verifier === undefined) return;
     await chain.stop();
     verifier = undefined;
+    await expiry?.stop();
+    hub.close();
     await commits.drained();
     await quoting.stop();
     await feed.stop();
@@ -321,6 +375,8 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     appData,
     chain: chain.verbs,
     trades,
+    log,
+    clock,
     start() {
       starting ??= open().finally(() => {
         starting = undefined;

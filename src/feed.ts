@@ -23,6 +23,8 @@ export interface Feed {
   start(): Promise<void>;
   /** There may be new events. Returns at once. */
   wake(): void;
+  /** Calls `hint` after entries have been told. @returns what ends that. */
+  watch(hint: () => void): () => void;
   /** Tells what is still untold, then stops. */
   stop(): Promise<void>;
 }
@@ -36,6 +38,7 @@ export function createFeed(store: Store, emitter: EventEmitter<OrderBookEvents>)
   let running: Promise<void> | undefined;
   let again = false;
   let unwatch = () => {};
+  const hints = new Set<() => void>();
 
   function tell(name: keyof OrderBookEvents, argument: never): void {
     for (const listener of emitter.listeners(name)) {
@@ -60,6 +63,7 @@ export function createFeed(store: Store, emitter: EventEmitter<OrderBookEvents>)
           told = event.id;
           tell(EVENT_NAMES[type], event as never); // every order event has this one shape
         }
+        if (events.length > 0) for (const hint of [...hints]) hint();
         again ||= events.length === BATCH;
       } while (again);
     } catch (fault) {
@@ -80,6 +84,10 @@ export function createFeed(store: Store, emitter: EventEmitter<OrderBookEvents>)
       unwatch = store.events.watch(wake);
     },
     wake,
+    watch(hint) {
+      hints.add(hint);
+      return () => void hints.delete(hint);
+    },
     async stop() {
       unwatch();
       wake();

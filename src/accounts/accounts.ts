@@ -4,11 +4,21 @@ import type { AccountStore } from '../ports/account-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import { systemClock } from '../ports/clock.ts';
 import { StoreError } from '../ports/store.ts';
+import { chainById } from '../protocol/chains.ts';
+import type { Stream, StreamOptions } from '../streams/hub.ts';
+import { createHub } from '../streams/hub.ts';
+import type { StreamLimits } from '../streams/limits.ts';
+import { readStreamLimits } from '../streams/limits.ts';
+import { mapped } from '../streams/mapped.ts';
 import type { AccountBook } from './books.ts';
 import { readBooks } from './books.ts';
 import { AccountError } from './errors.ts';
+import { createFollower } from './follow.ts';
 import type { Notification, NotificationPage, NotificationQuery, RenderedNotifications } from './list.ts';
-import { listNotifications } from './list.ts';
+import { listNotifications, requireAccount } from './list.ts';
+import type { TokenLookup } from './messages.ts';
+import type { NotificationStreamEvent } from './notification-stream.ts';
+import { notificationLog, notificationStreamEvent } from './notification-stream.ts';
 
 export interface AccountsOptions {
   /** The books whose orders accounts are told of, each with its environment where the settlement contract does not tell. */
@@ -17,6 +27,10 @@ export interface AccountsOptions {
   readonly store: AccountStore;
   /** Whether notifications are made and served; without, their endpoint answers 503. Default `on`. */
   readonly notifications?: 'on' | 'off';
+  /** Says what tokens are called, for messages. Default: the wrapped native currency of each chain, and nothing else. */
+  readonly tokens?: TokenLookup;
+  /** What a stream of notifications may hold back. */
+  readonly streams?: StreamLimits;
   /** Told of what fails and no caller waits for. */
   readonly onFault?: (fault: unknown) => void;
   /** Where time comes from. Default: the machine's clock. */
@@ -27,6 +41,8 @@ const OPTIONS = [
   'books',
   'store',
   'notifications',
+  'tokens',
+  'streams',
   'onFault',
   'clock',
 ] as const satisfies readonly (keyof AccountsOptions)[];
@@ -35,13 +51,22 @@ const OPTIONS = [
 export interface Notifications {
   /** Lists what an account was told, newest first. Rejects with `InvalidParameter` when a parameter is none. */
   list(account: string, query?: NotificationQuery): Promise<NotificationPage>;
+  /**
+   * Tells what an account is told, from now on or from a place in the account log on. Leaving the iteration, or aborting,
+   * ends it; closing ends all.
+   */
+  stream(account: string, options?: StreamOptions): Promise<AsyncIterable<NotificationStreamEvent>>;
   /** The same reads as JSON text, as the HTTP interface sends it. */
-  readonly rendered: { list(account: string, query?: NotificationQuery): Promise<RenderedNotifications> };
+  readonly rendered: {
+    list(account: string, query?: NotificationQuery): Promise<RenderedNotifications>;
+    stream(account: string, options?: StreamOptions): Promise<Stream>;
+  };
 }
 
 /** The account interface of one or more books (decision 5.9). */
 export interface Accounts {
   readonly notifications: Notifications;
+  readonly clock: Clock;
 
   /** Opens the store and begins to follow the books, which the host has started. Every verb rejects until then. */
   start(): Promise<void>;
@@ -66,7 +91,10 @@ export function createAccounts(options: AccountsOptions): Accounts {
   if (notifying !== 'on' && notifying !== 'off') {
     throw new TypeError('createAccounts: notifications must be "on" or "off"');
   }
-  readBooks(options.books);
+  const books = readBooks(options.books);
+  const { tokens = wrappedNative } = options;
+  if (typeof tokens !== 'function') throw new TypeError('createAccounts: tokens must be a function');
+  const hints = new Set<() => void>();
   let running = false;
 
   function report(fault: unknown): void {
@@ -76,6 +104,27 @@ export function createAccounts(options: AccountsOptions): Accounts {
       // It had its chance.
     }
   }
+
+  const hub = createHub({
+    ...{ ...readStreamLimits('createAccounts', options.streams ?? {}), onFault: report },
+    log: notificationLog(store, (hint) => {
+      hints.add(hint);
+      const unwatch = store.notifications.watch(hint);
+      return () => {
+        hints.delete(hint);
+        unwatch();
+      };
+    }),
+  });
+
+  /** There may be new entries in the account log. */
+  function appended(): void {
+    for (const hint of [...hints]) hint();
+  }
+
+  const followers = books.map((book) =>
+    createFollower({ book, store, clock, tokens, onAppended: appended, onFault: report }),
+  );
 
   function requireNotifications(): void {
     if (notifying === 'off') throw new AccountError(503, 'Notifications are disabled');
@@ -87,11 +136,17 @@ export function createAccounts(options: AccountsOptions): Accounts {
       requireNotifications();
       return listNotifications(store, account, query);
     },
+    async stream(account, streamOptions) {
+      requireNotifications();
+      return hub.subscribe(requireAccount(account), streamOptions);
+    },
   };
 
   async function close(): Promise<void> {
     if (!running) return;
     running = false;
+    hub.close();
+    for (const follower of followers) await follower.stop();
     await store.close();
   }
 
@@ -102,12 +157,17 @@ export function createAccounts(options: AccountsOptions): Accounts {
         const parsed = page.notifications.map((text) => JSON.parse(text) as Notification); // rendered from one
         return { ...page, notifications: parsed };
       },
+      async stream(account, streamOptions) {
+        return mapped(await rendered.stream(account, streamOptions), notificationStreamEvent);
+      },
       rendered,
     },
+    clock,
     async start() {
       if (running) return;
       await store.open({ clock });
       running = true;
+      if (notifying === 'on') for (const follower of followers) follower.start();
     },
     close,
     [Symbol.asyncDispose]: close,
@@ -123,3 +183,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
     report,
   };
 }
+
+/** What the protocol itself knows of tokens. */
+const wrappedNative: TokenLookup = (chainId, token) => {
+  const chain = chainById(chainId);
+  return chain?.wrappedNative === token ? { decimals: 18, symbol: chain.wrappedSymbol } : undefined;
+};

@@ -26,12 +26,14 @@ export function eventStream<T>(events: AsyncIterable<T>, render: (event: T) => S
   };
   return {
     status: 200,
-    headers: {
-      'content-type': 'text/event-stream',
-      'cache-control': 'no-store',
-      // A proxy that gathers the answer would keep it until the end.
-      'x-accel-buffering': 'no',
-    },
+    headers: EVENT_STREAM_HEADERS,
     body: { [Symbol.asyncIterator]: () => text },
   };
 }
+
+export const EVENT_STREAM_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  // A proxy that gathers the answer would keep it until the end.
+  'x-accel-buffering': 'no',
+} as const;

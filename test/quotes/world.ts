@@ -36,7 +36,9 @@ export async function quotingWorld(
   const clock = manualClock();
   const observations: SourceObservation[] = [];
   const faults: unknown[] = [];
-  const book = createOrderBook({ chainId: SEPOLIA, store, clock, quotes: { gasPrice: GAS_PRICE, ...quotes } });
+  // Without the sweep, what waits on the clock is the quotes' own.
+  const options = { chainId: SEPOLIA, store, clock, expiryInterval: 'off' } as const;
+  const book = createOrderBook({ ...options, quotes: { gasPrice: GAS_PRICE, ...quotes } });
   book.on('sourceAsked', (observation) => observations.push(observation));
   book.on('fault', (fault) => faults.push(fault));
   await book.start();

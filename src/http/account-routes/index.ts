@@ -1,5 +1,5 @@
-import { listNotifications } from './notifications.ts';
+import { listNotifications, notificationStream } from './notifications.ts';
 import type { AccountRoute } from './route.ts';
 
 /** The endpoints of the account interface. */
-export const ACCOUNT_ROUTES: readonly AccountRoute[] = [listNotifications];
+export const ACCOUNT_ROUTES: readonly AccountRoute[] = [listNotifications, notificationStream];

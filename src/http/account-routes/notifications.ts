@@ -1,5 +1,6 @@
 import type { NotificationQuery } from '../../accounts/list.ts';
 import { OrderBookError } from '../../errors.ts';
+import { durableEventStream, lastEventId } from '../durable-stream.ts';
 import { jsonText } from '../response.ts';
 import type { AccountRoute } from './route.ts';
 
@@ -26,6 +27,21 @@ export const listNotifications: AccountRoute = {
     const following = new URLSearchParams(query);
     following.set('cursor', page.next);
     return jsonText(200, body, { ...CACHED, link: `<?${following}>; rel="next"` });
+  },
+};
+
+/**
+ * Streams what an account is told (decision 5.6): `notification` and `withdrawn` events. A client that comes back with
+ * `Last-Event-ID` goes on from there.
+ */
+export const notificationStream: AccountRoute = {
+  method: 'GET',
+  path: '/accounts/:account/notifications/stream',
+  stream: true,
+  async handle({ accounts, param, request }) {
+    const after = lastEventId(request);
+    const options = { ...(after !== undefined && { after }), ...(request.signal && { signal: request.signal }) };
+    return durableEventStream(await accounts.notifications.rendered.stream(param('account'), options), accounts.clock);
   },
 };
 

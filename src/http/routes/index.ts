@@ -5,6 +5,7 @@ import { deleteOrders } from './delete-orders.ts';
 import { getAppData } from './get-app-data.ts';
 import { getOrder } from './get-order.ts';
 import { listOrders } from './list-orders.ts';
+import { orderStream } from './order-stream.ts';
 import { ordersByUids } from './orders-by-uids.ts';
 import { postOrder } from './post-order.ts';
 import { postQuote } from './post-quote.ts';
@@ -20,6 +21,7 @@ import { root, version } from './version.ts';
 export const ORDER_BOOK_ROUTES: readonly Route[] = [
   postOrder,
   listOrders,
+  orderStream,
   deleteOrders,
   ordersByUids,
   getOrder,

@@ -1,0 +1,82 @@
+import type { Cancel, Clock } from '../ports/clock.ts';
+import { seconds } from '../ports/clock.ts';
+import type { Store } from '../ports/store.ts';
+
+/** How many orders are swept up in one step. */
+const BATCH = 500;
+
+const LEASE = 'expiry';
+
+export interface ExpirySweepContext {
+  readonly store: Pick<Store, 'orders' | 'leases' | 'traits'>;
+  readonly clock: Clock;
+  /** Milliseconds between two looks. */
+  readonly interval: number;
+  /** Tells this process from others on the store. */
+  readonly holder: string;
+  /** Whether what the chain says is being read up: what looks expired may have been filled long ago. */
+  readonly isCatchingUp: () => boolean;
+  /** There are new entries in the log. */
+  readonly wake: () => void;
+  readonly onFault: (fault: unknown) => void;
+}
+
+/** Announces orders whose time has passed, for as long as the book runs. */
+export interface ExpirySweep {
+  start(): void;
+  /** Waits for a step that is running. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Makes a sweep. What it finds was over when it looked, however long nobody did, so that nothing is missed across
+ * restarts. Of several processes on one store one sweeps; that two should is harmless.
+ */
+export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
+  const { store, clock, interval, holder, wake, onFault } = context;
+  let cancel: Cancel = () => {};
+  let running: Promise<void> | undefined;
+  let stopped = true;
+
+  async function sweep(): Promise<void> {
+    try {
+      if (!context.isCatchingUp() && (await isOurs())) {
+        let swept = BATCH;
+        while (!stopped && swept === BATCH) {
+          swept = await store.orders.expire(seconds(clock), BATCH);
+          if (swept > 0) wake();
+        }
+      }
+    } catch (fault) {
+      onFault(fault);
+    }
+    running = undefined;
+    if (!stopped) schedule();
+  }
+
+  async function isOurs(): Promise<boolean> {
+    if (store.traits.writers === 'single') return true;
+    // Whoever holds it may die; then another looks before the announcement is late.
+    const lease = await store.leases.acquire({ name: LEASE, holder, ttl: 2 * interval });
+    return lease.status === 'held';
+  }
+
+  function schedule(): void {
+    cancel = clock.after(interval, () => {
+      running = sweep();
+    });
+  }
+
+  return {
+    start() {
+      stopped = false;
+      running = sweep();
+    },
+    async stop() {
+      stopped = true;
+      cancel();
+      await running;
+      if (store.traits.writers === 'many') await store.leases.release({ name: LEASE, holder }).catch(onFault);
+    },
+  };
+}
