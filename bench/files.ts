@@ -58,7 +58,7 @@ async function write(path: string, count: number): Promise<void> {
 }
 
 /** An order as the engine hands it to a store. */
-async function modelOrder(): Promise<OrderInsert> {
+export async function modelOrder(): Promise<OrderInsert> {
   const [signed] = await signOrders('model', 0, 1);
   if (signed === undefined) throw new Error('no order was signed');
   let seen: OrderInsert | undefined;
@@ -78,7 +78,7 @@ async function modelOrder(): Promise<OrderInsert> {
 }
 
 /** 2096, so that the files last. */
-const VALID_TO = 4_000_000_000;
+export const VALID_TO = 4_000_000_000;
 const FIRST_CREATED = 1_700_000_000_000;
 const OWNERS = 10_000;
 const TOKENS = 20;

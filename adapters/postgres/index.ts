@@ -1,5 +1,8 @@
-import type { Store } from 'intentbook';
+import type { AccountStore, Store } from 'intentbook';
 import { refuseUnknownOptions } from 'intentbook/adapter';
+import { ACCOUNT_MIGRATIONS } from './accounts/schema.ts';
+import { accountStoreOver } from './accounts/store.ts';
+import type { Source } from './connection.ts';
 import { connect } from './connection.ts';
 import type { PgPool } from './driver.ts';
 import { migrate, quote } from './migrate.ts';
@@ -70,25 +73,68 @@ export function postgresStore(where: PostgresUrlOptions | PgPool, options: Postg
     refuseUnknownOptions('postgresStore', options, [...COMMON, 'readPool']);
     const { readPool } = options;
     const source = { kind: 'pool', pool: where, ...(readPool === undefined ? {} : { readPool }) } as const;
-    return storeOver(source, settingsOf(options), MIGRATIONS);
+    return storeOver(source, settingsOf(options, 'intentbook'), MIGRATIONS);
   }
   refuseUnknownOptions('postgresStore', where, [...COMMON, 'url', 'readUrl', 'connections']);
-  const { url, readUrl, connections = 10 } = where;
-  for (const [name, value] of Object.entries({ url, readUrl })) {
-    if ((name === 'url' || value !== undefined) && (typeof value !== 'string' || value === '')) {
-      throw new TypeError(`postgresStore: \`${name}\` must be a connection string`);
-    }
+  const { readUrl } = where;
+  const source = urlSource(where);
+  if (readUrl !== undefined) connectionString('readUrl', readUrl);
+  return storeOver(
+    { ...source, ...(readUrl === undefined ? {} : { readUrl }) },
+    settingsOf(where, 'intentbook'),
+    MIGRATIONS,
+  );
+}
+
+/** An account store with connections of its own. */
+export type PostgresAccountOptions = Omit<PostgresUrlOptions, 'readUrl'>;
+
+/**
+ * An account store in a PostgreSQL database (14 or later), for any number of processes. Its schema is its own,
+ * `intentbook_accounts` unless given: one for all books, which have theirs.
+ *
+ * @example
+ * const accounts = createAccounts({ books, store: postgresAccountStore({ url: 'postgres://localhost/books' }), ... });
+ */
+export function postgresAccountStore(options: PostgresAccountOptions): AccountStore;
+/** An account store on a host's own pool of node-postgres, which it never ends. */
+export function postgresAccountStore(pool: PgPool, options?: PostgresOptions): AccountStore;
+export function postgresAccountStore(
+  where: PostgresAccountOptions | PgPool,
+  options: PostgresOptions = {},
+): AccountStore {
+  if ('connect' in where) {
+    refuseUnknownOptions('postgresAccountStore', options, COMMON);
+    return accountStoreOver({ kind: 'pool', pool: where }, settingsOf(options, 'intentbook_accounts'));
   }
+  refuseUnknownOptions('postgresAccountStore', where, [...COMMON, 'url', 'connections']);
+  return accountStoreOver(urlSource(where), settingsOf(where, 'intentbook_accounts'));
+}
+
+function urlSource({ url, connections = 10 }: { readonly url: string; readonly connections?: number }) {
+  connectionString('url', url);
   // One listens, and one has to be left for the work.
   wholeNumber('connections', connections, 2);
-  const source = { kind: 'url', url, connections, ...(readUrl === undefined ? {} : { readUrl }) } as const;
-  return storeOver(source, settingsOf(where), MIGRATIONS);
+  return { kind: 'url', url, connections } as const satisfies Source;
+}
+
+function connectionString(name: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '') {
+    throw new TypeError(`postgresStore: \`${name}\` must be a connection string`);
+  }
 }
 
 const COMMON = ['schema', 'migrate', 'durable', 'prepare', 'listen', 'pollInterval'] as const;
 
-function settingsOf(options: PostgresOptions) {
-  const { schema, migrate = false, durable = true, prepare = true, listen = true, pollInterval = 1000 } = options;
+function settingsOf(options: PostgresOptions, itsSchema: string) {
+  const {
+    schema = itsSchema,
+    migrate = false,
+    durable = true,
+    prepare = true,
+    listen = true,
+    pollInterval = 1000,
+  } = options;
   wholeNumber('pollInterval', pollInterval, 10);
   return { schema: schemaName(schema), migrate, durable, named: prepare, listen, pollEvery: pollInterval };
 }
@@ -99,7 +145,7 @@ function wholeNumber(name: string, value: number, least: number): void {
 }
 
 /** It becomes part of names in SQL. */
-function schemaName(schema = 'intentbook'): string {
+function schemaName(schema: string): string {
   if (typeof schema === 'string' && /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/i.test(schema)) return schema;
   throw new TypeError('postgresStore: `schema` must be letters, digits and "_", not beginning with a digit or "pg_"');
 }
@@ -114,11 +160,20 @@ export interface SchemaStep {
   readonly sql: string;
 }
 
-/** The steps of the schema as plain SQL, in their order, for those who apply them by other means. */
-export function postgresMigrations(options: { readonly schema?: string } = {}): SchemaStep[] {
-  refuseUnknownOptions('postgresMigrations', options, ['schema']);
-  const schema = quote(schemaName(options.schema));
-  return MIGRATIONS.map(({ version, name, breaking, sql }) => ({
+/** Which schema: a book's (`intentbook` unless named), or that of the account interface (`intentbook_accounts`). */
+export interface SchemaOptions {
+  readonly schema?: string;
+  readonly of?: 'book' | 'accounts';
+}
+
+const stepsOf = ({ of }: SchemaOptions) => (of === 'accounts' ? ACCOUNT_MIGRATIONS : MIGRATIONS);
+const schemaOf = ({ of }: SchemaOptions) => (of === 'accounts' ? 'intentbook_accounts' : 'intentbook');
+
+/** The steps of a schema as plain SQL, in their order, for those who apply them by other means. */
+export function postgresMigrations(options: SchemaOptions = {}): SchemaStep[] {
+  refuseUnknownOptions('postgresMigrations', options, ['schema', 'of']);
+  const schema = quote(schemaName(options.schema ?? schemaOf(options)));
+  return stepsOf(options).map(({ version, name, breaking, sql }) => ({
     ...{ version, name, breaking },
     sql:
       `${version === 1 ? `CREATE SCHEMA IF NOT EXISTS ${schema};\n${FOUNDATION(schema)}` : ''}${sql(schema)}` +
@@ -131,12 +186,12 @@ export function postgresMigrations(options: { readonly schema?: string } = {}): 
  *
  * @returns the versions that were applied by this call.
  */
-export async function migratePostgres(options: { readonly url: string; readonly schema?: string }): Promise<number[]> {
-  refuseUnknownOptions('migratePostgres', options, ['url', 'schema']);
-  const schema = schemaName(options.schema);
+export async function migratePostgres(options: SchemaOptions & { readonly url: string }): Promise<number[]> {
+  refuseUnknownOptions('migratePostgres', options, ['url', 'schema', 'of']);
+  const schema = schemaName(options.schema ?? schemaOf(options));
   const { pool, disconnect } = await connect({ kind: 'url', url: options.url, connections: 2 });
   try {
-    return await migrate(pool, schema, MIGRATIONS);
+    return await migrate(pool, schema, stepsOf(options));
   } finally {
     await disconnect();
   }

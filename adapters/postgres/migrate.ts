@@ -64,15 +64,22 @@ async function takeStep(client: PgClient, name: string, migrations: readonly Mig
 
 interface AppliedStep {
   readonly version: number;
+  readonly name: string;
   readonly breaking: boolean;
 }
 
 async function appliedSteps(run: Run, schema: string): Promise<AppliedStep[]> {
-  const rows = await run<readonly [number, boolean]>({ text: `SELECT version, breaking FROM ${schema}.migrations` });
-  return rows.map(([version, breaking]) => ({ version, breaking }));
+  const text = `SELECT version, name, breaking FROM ${schema}.migrations`;
+  const rows = await run<readonly [number, string, boolean]>({ text });
+  return rows.map(([version, name, breaking]) => ({ version, name, breaking }));
 }
 
 function missing(applied: readonly AppliedStep[], migrations: readonly Migration[]): Migration[] {
+  const foreign = applied.find(({ version, name }) => migrations.some((m) => m.version === version && m.name !== name));
+  if (foreign !== undefined) {
+    const message = `the schema holds something else: its first steps include "${foreign.name}"; give each store its own`;
+    throw new StoreError('Unsupported', message);
+  }
   return migrations.filter(({ version }) => !applied.some((step) => step.version === version));
 }
 

@@ -27,10 +27,8 @@ export type OrderRow = readonly [
   quoteMetadata?: string | null,
 ];
 
-/** What a read of single orders takes at the end. Listings do without. */
-export const quoteColumns = (schema: string) =>
-  `(SELECT q.body FROM ${schema}.order_quotes q WHERE q.uid = o.uid), ` +
-  `(SELECT q.metadata FROM ${schema}.order_quotes q WHERE q.uid = o.uid)`;
+/** What a read of single orders takes at the end, `q` being the table of their quotes. Listings do without. */
+export const quoteColumns = 'q.body, q.metadata';
 
 /** Makes an order of its row. Nothing is parsed: whoever renders it will see whether somebody has spoilt it. */
 export function readOrder(row: OrderRow): StoredOrder {

@@ -1,0 +1,42 @@
+import type { Address, Affiliate, AffiliateStore } from 'intentbook';
+import { toBytes } from '../rows.ts';
+import type { Session } from '../session.ts';
+import type { TakeTurn } from './turns.ts';
+
+type AffiliateRow = readonly [wallet: Address, code: string, created: number];
+
+export function affiliatesOf({ schema: s, prepare, read, write }: Session, takeTurn: TakeTurn): AffiliateStore {
+  const look = prepare<readonly [bound: boolean, used: boolean, taken: boolean]>(
+    `SELECT EXISTS (SELECT FROM ${s}.affiliates WHERE wallet = $1), ` +
+      `EXISTS (SELECT FROM ${s}.used_signatures WHERE hash IN (sha256($3::bytea), sha256($4::bytea))), ` +
+      `EXISTS (SELECT FROM ${s}.affiliates WHERE code = $2)`,
+  );
+  const insert = prepare(`INSERT INTO ${s}.affiliates (wallet, code, created) VALUES ($1, $2, $3)`);
+  const use = prepare(
+    `INSERT INTO ${s}.used_signatures (hash) VALUES (sha256($1::bytea)), (sha256($2::bytea)) ON CONFLICT DO NOTHING`,
+  );
+  const columns = `SELECT wallet, code, created FROM ${s}.affiliates`;
+  const byWallet = prepare<AffiliateRow>(`${columns} WHERE wallet = $1`);
+  const byCode = prepare<AffiliateRow>(`${columns} WHERE code = $1`);
+
+  const readOne = (row: AffiliateRow | undefined): Affiliate | undefined =>
+    row && { walletAddress: row[0], code: row[1], createdAt: row[2] };
+
+  return {
+    register: ({ walletAddress, code, createdAt, digest, signedMessage }) =>
+      write('register an affiliate', async (run) => {
+        await takeTurn(run, 'affiliates');
+        const [wallet, signed] = [toBytes(walletAddress), [toBytes(digest), toBytes(signedMessage)]];
+        const [found] = await run(look, wallet, code, ...signed);
+        const [bound, used, taken] = found ?? [];
+        if (bound) return { status: 'bound' };
+        if (used) return { status: 'used' };
+        if (taken) return { status: 'taken' };
+        await run(insert, wallet, code, createdAt);
+        await run(use, ...signed);
+        return { status: 'registered' };
+      }),
+    byWallet: (wallet) => read('read an affiliate', async (run) => readOne((await run(byWallet, toBytes(wallet)))[0])),
+    byCode: (code) => read('read an affiliate', async (run) => readOne((await run(byCode, code))[0])),
+  };
+}

@@ -1,0 +1,112 @@
+import type { Migration } from '../schema.ts';
+
+/**
+ * What the account interface keeps. Whoever changes what hangs together holds its row of `turns` until the commit: `log`
+ * for the log and what it decides about deliveries, so that ids follow commits; `affiliates`; `subscriptions`.
+ *
+ * Of signatures that were used only the SHA-256 is kept: those of contracts have any length.
+ *
+ * A delivery goes with its subscription, and waits for it in the index of those that are pending.
+ */
+const createAccounts: Migration = {
+  version: 1,
+  name: 'accounts',
+  breaking: false,
+  sql: (s) => `
+CREATE TABLE ${s}.turns (
+  name text PRIMARY KEY,
+  last bigint NOT NULL
+) WITH (fillfactor = 10);
+INSERT INTO ${s}.turns (name, last) VALUES ('log', 0), ('affiliates', 0), ('subscriptions', 0);
+
+CREATE TABLE ${s}.feeds (
+  feed text PRIMARY KEY,
+  cursor bigint NOT NULL
+) WITH (fillfactor = 50);
+
+CREATE TABLE ${s}.marks (
+  feed text NOT NULL,
+  key text NOT NULL,
+  value text NOT NULL,
+  PRIMARY KEY (feed, key)
+);
+
+CREATE TABLE ${s}.notifications (
+  seq bigint NOT NULL,
+  at bigint NOT NULL,
+  visible boolean NOT NULL,
+  account bytea NOT NULL CHECK (octet_length(account) = 20),
+  id text COLLATE "C" PRIMARY KEY,
+  type text NOT NULL,
+  body text NOT NULL CHECK (body::json IS NOT NULL)
+);
+CREATE INDEX notifications_account ON ${s}.notifications (account, at, seq) WHERE visible;
+
+CREATE TABLE ${s}.log (
+  id bigint PRIMARY KEY,
+  withdrawn boolean NOT NULL,
+  account bytea NOT NULL CHECK (octet_length(account) = 20),
+  notification text COLLATE "C" NOT NULL REFERENCES ${s}.notifications (id)
+);
+CREATE INDEX log_account ON ${s}.log (account, id);
+
+CREATE TABLE ${s}.affiliates (
+  wallet bytea PRIMARY KEY CHECK (octet_length(wallet) = 20),
+  code text NOT NULL UNIQUE,
+  created bigint NOT NULL
+);
+
+CREATE TABLE ${s}.used_signatures (
+  hash bytea PRIMARY KEY CHECK (octet_length(hash) = 32)
+);
+
+CREATE TABLE ${s}.subscriptions (
+  place bigint GENERATED ALWAYS AS IDENTITY,
+  created bigint NOT NULL,
+  token_expires bigint,
+  active boolean NOT NULL,
+  account bytea NOT NULL CHECK (octet_length(account) = 20),
+  token_hash bytea UNIQUE,
+  id text COLLATE "C" PRIMARY KEY,
+  channel text NOT NULL,
+  target text NOT NULL,
+  types text[] NOT NULL,
+  secret text
+);
+CREATE INDEX subscriptions_account ON ${s}.subscriptions (account, place);
+CREATE INDEX subscriptions_pending ON ${s}.subscriptions (token_expires) WHERE NOT active;
+
+CREATE TABLE ${s}.nonces (
+  expires bigint NOT NULL,
+  account bytea NOT NULL CHECK (octet_length(account) = 20),
+  nonce text NOT NULL,
+  PRIMARY KEY (account, nonce)
+);
+CREATE INDEX nonces_expiry ON ${s}.nonces (expires);
+
+CREATE TABLE ${s}.deliveries (
+  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  due bigint NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  claims integer NOT NULL DEFAULT 0,
+  state smallint NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 3),
+  subscription text COLLATE "C" NOT NULL REFERENCES ${s}.subscriptions (id) ON DELETE CASCADE,
+  notification text COLLATE "C" NOT NULL REFERENCES ${s}.notifications (id),
+  error text,
+  UNIQUE (notification, subscription)
+) WITH (fillfactor = 80);
+CREATE INDEX deliveries_pending ON ${s}.deliveries (subscription, seq) WHERE state = 0;
+CREATE INDEX deliveries_subscription ON ${s}.deliveries (subscription);
+CREATE INDEX deliveries_state ON ${s}.deliveries (state, seq) WHERE state <> 1;
+
+CREATE TABLE ${s}.leases (
+  name text PRIMARY KEY,
+  holder text NOT NULL,
+  term bigint NOT NULL,
+  expires bigint NOT NULL
+);
+`,
+};
+
+/** The schema's steps. What has been released is never changed, only added to. */
+export const ACCOUNT_MIGRATIONS: readonly Migration[] = [createAccounts];

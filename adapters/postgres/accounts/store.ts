@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import type { AccountStore, Clock } from 'intentbook';
+import { StoreError } from 'intentbook';
+import type { Connection, Source } from '../connection.ts';
+import { assertServer, connect } from '../connection.ts';
+import { fault } from '../driver.ts';
+import { leasesOf } from '../leases.ts';
+import { assertSchema, migrate, quote } from '../migrate.ts';
+import { openSession } from '../session.ts';
+import type { StoreSettings } from '../store.ts';
+import { watchOf } from '../watch.ts';
+import { affiliatesOf } from './affiliates.ts';
+import { notificationsOf } from './notifications.ts';
+import { deliveriesOf, outboxOf } from './outbox.ts';
+import { ACCOUNT_MIGRATIONS } from './schema.ts';
+import { subscriptionsOf } from './subscriptions.ts';
+import { turnsOf } from './turns.ts';
+
+/** Makes the account store over a source. */
+export function accountStoreOver(source: Source, settings: StoreSettings): AccountStore {
+  let opened: ReturnType<typeof assemble> | undefined;
+  let opening: Promise<void> | undefined;
+  const running = new Set<Promise<unknown>>();
+
+  /** Runs a verb, and keeps it in mind until it is done, so that closing can wait for it. */
+  async function run<T>(verb: (parts: ReturnType<typeof assemble>) => Promise<T>): Promise<T> {
+    if (opened === undefined) throw closed();
+    const result = verb(opened);
+    running.add(result);
+    try {
+      return await result;
+    } finally {
+      running.delete(result);
+    }
+  }
+
+  return {
+    traits: { name: 'postgres', durable: settings.durable, writers: 'many' },
+    async open({ clock }) {
+      if (opened !== undefined || opening !== undefined) {
+        throw new StoreError('WriterActive', 'this PostgreSQL account store is in use already; make one for each user');
+      }
+      opening = start(source, settings, clock).then((started) => {
+        opened = started;
+      });
+      try {
+        await opening;
+      } finally {
+        opening = undefined;
+      }
+    },
+    async close() {
+      await opening?.catch(() => {}); // told to whoever opens
+      const closing = opened;
+      opened = undefined;
+      await Promise.allSettled(running);
+      await closing?.close();
+    },
+    check: () => run((parts) => parts.check()),
+    notifications: {
+      cursor: (feed) => run(({ notifications }) => notifications.cursor(feed)),
+      append: (batch) => run(({ notifications }) => notifications.append(batch)),
+      list: (query) => run(({ notifications }) => notifications.list(query)),
+      marks: (feed, keys) => run(({ notifications }) => notifications.marks(feed, keys)),
+      last: () => run(({ notifications }) => notifications.last()),
+      after: (id, limit, account) => run(({ notifications }) => notifications.after(id, limit, account)),
+      watch(hint) {
+        if (opened === undefined) throw closed();
+        return opened.watch.add(hint);
+      },
+    },
+    affiliates: {
+      register: (affiliate) => run(({ affiliates }) => affiliates.register(affiliate)),
+      byWallet: (wallet) => run(({ affiliates }) => affiliates.byWallet(wallet)),
+      byCode: (code) => run(({ affiliates }) => affiliates.byCode(code)),
+    },
+    subscriptions: {
+      create: (request) => run(({ subscriptions }) => subscriptions.create(request)),
+      confirm: (request) => run(({ subscriptions }) => subscriptions.confirm(request)),
+      list: (account) => run(({ subscriptions }) => subscriptions.list(account)),
+      remove: (request) => run(({ subscriptions }) => subscriptions.remove(request)),
+    },
+    deliveries: {
+      claim: (request) => run(({ deliveries }) => deliveries.claim(request)),
+      settle: (request) => run(({ deliveries }) => deliveries.settle(request)),
+      list: (query) => run(({ deliveries }) => deliveries.list(query)),
+      replay: (request) => run(({ deliveries }) => deliveries.replay(request)),
+    },
+    leases: {
+      acquire: (request) => run(({ leases }) => leases.acquire(request)),
+      release: (lease) => run(({ leases }) => leases.release(lease)),
+    },
+  };
+}
+
+const closed = () => new StoreError('Closed', 'the PostgreSQL account store is not open');
+
+async function start(source: Source, settings: StoreSettings, clock: Clock) {
+  const connection = await connect(source);
+  try {
+    const parts = assemble(connection, settings, clock);
+    await parts.session.read('open', (run) => assertServer(run, settings.durable));
+    if (settings.migrate) await migrate(connection.pool, settings.schema, ACCOUNT_MIGRATIONS);
+    await parts.session.read('open', (run) => assertSchema(run, settings.schema, ACCOUNT_MIGRATIONS));
+    return parts;
+  } catch (cause) {
+    await connection.disconnect().catch(() => {}); // what went wrong before matters more
+    throw fault('open', cause);
+  }
+}
+
+function assemble(connection: Connection, settings: StoreSettings, clock: Clock) {
+  const schema = quote(settings.schema);
+  const wait = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
+  const session = openSession(connection.pool, { schema, named: settings.named, wait });
+  const takeTurn = turnsOf(session);
+  const hint = { channel: `intentbook.${settings.schema}`, signature: randomUUID() };
+  const notify = session.prepare('SELECT pg_notify($1, $2)');
+  // In no transaction that writes: the server makes those that do wait for each other until they are on the disk.
+  const tell = () =>
+    session.read('tell of notifications', async (run) => void (await run(notify, hint.channel, hint.signature)));
+  const watch = watchOf(connection.pool, clock, { ...hint, listen: settings.listen, every: settings.pollEvery });
+  return {
+    ...{ session, watch },
+    notifications: notificationsOf(session, takeTurn, outboxOf(session), tell),
+    affiliates: affiliatesOf(session, takeTurn),
+    subscriptions: subscriptionsOf(session, takeTurn),
+    deliveries: deliveriesOf(session, takeTurn),
+    leases: leasesOf(session, () => clock.now()),
+    check: () => session.write('be written to', async (run) => void (await takeTurn(run, 'affiliates'))),
+    async close(): Promise<void> {
+      watch.close();
+      await connection.disconnect();
+    },
+  };
+}

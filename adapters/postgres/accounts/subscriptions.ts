@@ -1,0 +1,94 @@
+import type { Address, Subscription, SubscriptionStore, UsedNonce } from 'intentbook';
+import { toBytes } from '../rows.ts';
+import type { Run } from '../running.ts';
+import type { Session } from '../session.ts';
+import type { TakeTurn } from './turns.ts';
+
+/** The columns of a subscription, `w` being its table. */
+export const subscriptionColumns =
+  'w.id, w.account, w.channel, w.target, array_to_json(w.types)::text, w.active, w.secret, w.created';
+
+export type SubscriptionRow = readonly [
+  id: string,
+  account: Address,
+  channel: string,
+  target: string,
+  types: string,
+  active: boolean,
+  secret: string | null,
+  created: number,
+];
+
+export function readSubscription(row: SubscriptionRow): Subscription {
+  const [id, account, channel, target, types, active, secret, createdAt] = row;
+  const state = active ? 'active' : 'pending';
+  return { id, account, channel, target, types: JSON.parse(types), state, secret, createdAt };
+}
+
+export function subscriptionsOf({ schema: s, prepare, read, write }: Session, takeTurn: TakeTurn): SubscriptionStore {
+  const forgetPending = prepare(`DELETE FROM ${s}.subscriptions WHERE NOT active AND token_expires < $1`);
+  const forgetNonces = prepare(`DELETE FROM ${s}.nonces WHERE expires < $1`);
+  const findNonce = prepare(`SELECT 1 FROM ${s}.nonces WHERE account = $1 AND nonce = $2`);
+  const useNonce = prepare(`INSERT INTO ${s}.nonces (account, nonce, expires) VALUES ($1, $2, $3)`);
+  const count = prepare<readonly [number]>(`SELECT count(*) FROM ${s}.subscriptions WHERE account = $1`);
+  const insert = prepare(
+    `INSERT INTO ${s}.subscriptions (id, account, channel, target, types, active, secret, created, token_hash, token_expires) ` +
+      'VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
+  );
+  const confirm = prepare<SubscriptionRow>(
+    `UPDATE ${s}.subscriptions w SET active = true, target = coalesce($3, target), token_hash = NULL, token_expires = NULL ` +
+      `WHERE token_hash = $1 AND token_expires >= $2 RETURNING ${subscriptionColumns}`,
+  );
+  const list = prepare<SubscriptionRow>(
+    `SELECT ${subscriptionColumns} FROM ${s}.subscriptions w WHERE w.account = $1 ORDER BY w.place`,
+  );
+  const remove = prepare(`DELETE FROM ${s}.subscriptions WHERE id = $1 AND account = $2 RETURNING 1`);
+
+  /** Whether a nonce was used, once those that are over have been forgotten. */
+  async function isUsed(run: Run, { account, nonce }: UsedNonce, now: number): Promise<boolean> {
+    await run(forgetNonces, now);
+    return (await run(findNonce, toBytes(account), nonce)).length > 0;
+  }
+
+  const use = (run: Run, { account, nonce, expiresAt }: UsedNonce) => run(useNonce, toBytes(account), nonce, expiresAt);
+
+  return {
+    create: ({ subscription, confirmation, nonce, cap, now }) =>
+      write('store a subscription', async (run) => {
+        await takeTurn(run, 'subscriptions');
+        await run(forgetPending, now);
+        if (await isUsed(run, nonce, now)) return { status: 'used' };
+        const { id, account, channel, target, types, state, secret, createdAt } = subscription;
+        const owner = toBytes(account);
+        const [counted] = await run(count, owner);
+        if ((counted?.[0] ?? 0) >= cap) return { status: 'capped', limit: cap };
+        await use(run, nonce);
+        const token = confirmation === undefined ? null : toBytes(confirmation.tokenHash);
+        const expires = confirmation?.expiresAt ?? null;
+        const active = state === 'active';
+        await run(insert, id, owner, channel, target, types, active, secret, createdAt, token, expires);
+        return { status: 'created' };
+      }),
+
+    confirm: ({ tokenHash, now, target }) =>
+      write('confirm a subscription', async (run) => {
+        const [row] = await run(confirm, toBytes(tokenHash), now, target ?? null);
+        return row && readSubscription(row);
+      }),
+
+    list: (account) =>
+      read('list subscriptions', async (run) => (await run(list, toBytes(account))).map(readSubscription)),
+
+    remove: ({ id, account, nonce, now }) =>
+      write('remove a subscription', async (run) => {
+        // Nothing is to be put on its way to a subscription that goes.
+        await takeTurn(run, 'log');
+        await takeTurn(run, 'subscriptions');
+        if (nonce !== undefined) {
+          if (await isUsed(run, nonce, now)) return 'used';
+          await use(run, nonce);
+        }
+        return (await run(remove, id, toBytes(account))).length > 0 ? 'removed' : 'missing';
+      }),
+  };
+}
