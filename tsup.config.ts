@@ -5,6 +5,7 @@ export default defineConfig({
   entry: {
     index: 'src/index.ts',
     adapter: 'src/adapter.ts',
+    openapi: 'src/http/openapi/index.ts',
     memory: 'adapters/memory/index.ts',
     sqlite: 'adapters/sqlite/index.ts',
     postgres: 'adapters/postgres/index.ts',

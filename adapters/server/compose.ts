@@ -37,7 +37,8 @@ export function composeApis(mounted: readonly Mounted[], pages: Readonly<Record<
 
   return {
     async handle(request) {
-      const page = Object.hasOwn(pages, request.path) ? pages[request.path] : undefined;
+      const name = request.path.replace(/\/+$/, '') || '/';
+      const page = Object.hasOwn(pages, name) ? pages[name] : undefined;
       if (page !== undefined) return shared(request, await show(page, request));
       const found = find(request);
       if (found !== undefined) return found.api.handle({ ...request, path: found.path });

@@ -8,6 +8,7 @@ import { createHardenedServer } from './http.ts';
 import { frontPage, overview, readiness } from './overview.ts';
 import { planServer } from './plan.ts';
 import { gateOptions } from './rate-limit.ts';
+import { referencePages } from './reference.ts';
 import type { BookSettings, ServerSettings } from './settings.ts';
 import { BOOK_KEYS } from './settings.ts';
 import { closableStreams } from './streams.ts';
@@ -78,6 +79,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
           '/': (request) => frontPage(request, explorer, overview(VERSION, deployments)),
           '/ready': () => readiness(deployments),
           '/live': () => json(200, { live: true }),
+          ...referencePages(deployments),
         },
       ),
     );

@@ -43,8 +43,8 @@ export interface CancelContext {
 }
 
 const authorisation = { signature: hex(), signingScheme: z.enum(ECDSA_SCHEMES) };
-const cancellations = /* @__PURE__ */ z.object({ orderUids: z.array(hexOf(UID_SIZE)).min(1), ...authorisation });
-const cancellation = /* @__PURE__ */ z.object({ orderUid: hexOf(UID_SIZE), ...authorisation });
+export const cancellations = /* @__PURE__ */ z.object({ orderUids: z.array(hexOf(UID_SIZE)).min(1), ...authorisation });
+export const cancellation = /* @__PURE__ */ z.object({ orderUid: hexOf(UID_SIZE), ...authorisation });
 
 /**
  * Cancels orders by their owner's signature. The signature is judged first, then whether the orders exist, then their

@@ -38,7 +38,7 @@ export interface OrderCreation {
   readonly fullBalanceCheck?: boolean | undefined;
 }
 
-const orderCreation = /* @__PURE__ */ z.object({
+export const orderCreation = /* @__PURE__ */ z.object({
   sellToken: hexOf(20),
   buyToken: hexOf(20),
   receiver: hexOf(20).nullish(),

@@ -88,13 +88,13 @@ const common = {
 };
 
 const anyKind = /* @__PURE__ */ z.object({ kind: z.enum(ORDER_KINDS) });
-const sale = /* @__PURE__ */ z.object({
+export const sale = /* @__PURE__ */ z.object({
   ...common,
   kind: z.literal('sell'),
   sellAmountBeforeFee: atoms(),
   sellAmountAfterFee: atoms(),
 });
-const purchase = /* @__PURE__ */ z.object({ ...common, kind: z.literal('buy'), buyAmountAfterFee: atoms() });
+export const purchase = /* @__PURE__ */ z.object({ ...common, kind: z.literal('buy'), buyAmountAfterFee: atoms() });
 
 /** How an order will be signed, and placed, as far as that bears on its gas and on how long its quote lives. */
 export interface QuotedScheme {

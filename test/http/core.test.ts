@@ -1,8 +1,9 @@
 import { createApi, createOrderBook, systemClock } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SEPOLIA } from '../support/orders.ts';
 import { SUITE_QUOTES } from './cases/quoting.ts';
+import { described, met } from './described.ts';
 import { HTTP_CASES } from './suite.ts';
 import { directWorld } from './world.ts';
 
@@ -16,6 +17,10 @@ describe('the HTTP core over the memory store', () => {
     if (faults.length > 0) throw faults[0];
   });
 
-  const world = directWorld(createApi(book), () => Math.floor(systemClock.now() / 1000));
+  const world = described(directWorld(createApi(book), () => Math.floor(systemClock.now() / 1000)));
   for (const { name, run } of HTTP_CASES) test(name, () => run(world));
+
+  test('and its answers were held against what the OpenAPI document says of them', () => {
+    expect(met.size).toBeGreaterThan(50);
+  });
 });

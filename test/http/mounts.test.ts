@@ -21,6 +21,7 @@ import { SEPOLIA } from '../support/orders.ts';
 import { temporarySchema } from '../support/postgres.ts';
 import type { HttpCase } from './case.ts';
 import { SUITE_QUOTES } from './cases/quoting.ts';
+import { described } from './described.ts';
 import { HTTP_CASES } from './suite.ts';
 import type { HttpWorld } from './world.ts';
 import { answer, encode, socketWorld } from './world.ts';
@@ -169,7 +170,7 @@ describe.each(pairs)('$mount.name over $store.0', ({ mount, store: [, make] }) =
   });
 
   for (const { name, judged, run } of HTTP_CASES) {
-    if (judged === undefined || judged !== mount.judges) test(name, () => run(served.world));
+    if (judged === undefined || judged !== mount.judges) test(name, () => run(described(served.world)));
   }
 
   test('what is not the interface’s own is left to the host', async () => {

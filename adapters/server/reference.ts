@@ -1,0 +1,63 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { ApiResponse } from 'intentbook';
+import { OrderBookError } from 'intentbook';
+import { json, refusal } from 'intentbook/adapter';
+import { openApiDocument } from 'intentbook/openapi';
+import type { Page } from './compose.ts';
+import type { Deployment } from './deployments.ts';
+
+/** What the page may load: its own files, and nothing from anywhere else. The library writes styles into elements. */
+const POLICY = [
+  ...["default-src 'none'", "script-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data:"],
+  ...["connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+].join('; ');
+
+const HTML = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Order book: HTTP interface</title>
+<link rel="stylesheet" href="docs/swagger-ui.css">
+<div id="reference"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</html>
+`;
+
+const START = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#reference', deepLinking: true, validatorUrl: null });\n`;
+
+/** The description of the HTTP interface, for machines and, as a page that needs no network, for people. */
+export function referencePages(deployments: readonly Deployment[]): Readonly<Record<string, Page>> {
+  const document = openApiDocument({
+    servers: deployments.map(({ path, chain, environment }) => ({
+      url: path,
+      description: `${chain}, ${environment}`,
+    })),
+    standalone: true,
+  });
+  return {
+    '/openapi.json': () => json(200, document, { 'cache-control': 'no-cache' }),
+    '/docs': () => content('text/html; charset=utf-8', HTML),
+    '/docs/start.js': () => content('text/javascript; charset=utf-8', START),
+    '/docs/swagger-ui-bundle.js': () => ofLibrary('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
+    '/docs/swagger-ui.css': () => ofLibrary('swagger-ui.css', 'text/css; charset=utf-8'),
+  };
+}
+
+function content(type: string, body: string | Uint8Array): ApiResponse {
+  const headers = {
+    ...{ 'content-type': type, 'cache-control': 'no-cache' },
+    ...{ 'content-security-policy': POLICY, 'x-content-type-options': 'nosniff' },
+  };
+  return { status: 200, headers, body };
+}
+
+/** A file of the optional peer swagger-ui-dist. */
+async function ofLibrary(file: string, type: string): Promise<ApiResponse> {
+  try {
+    return content(type, await readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`)));
+  } catch {
+    return refusal(new OrderBookError('NotFound', 'this page needs the package: npm install swagger-ui-dist'));
+  }
+}

@@ -1,0 +1,177 @@
+import type { ErrorCode } from '../../errors.ts';
+import { ERRORS } from '../../errors.ts';
+import { ACCOUNT_ROUTES } from '../account-routes/index.ts';
+import type { Endpoint } from '../route.ts';
+import { ORDER_BOOK_ROUTES, PROBE_ROUTES } from '../routes/index.ts';
+import type { Operation, Success } from './operations.ts';
+import { OPERATIONS } from './operations.ts';
+import { componentSchemas, ref } from './schemas.ts';
+
+/** An OpenAPI document, as plain JSON. */
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly servers: readonly ServerObject[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+}
+
+/** Where an interface is served. */
+export interface ServerObject {
+  readonly url: string;
+  readonly description?: string;
+}
+
+export interface OpenApiOptions {
+  /** Where books are served, `[{ url: '/mainnet' }]`. Default: at the root. */
+  readonly servers?: readonly ServerObject[];
+  /** Whether the account interface is served too, and the probes of a server: at the root. Default false. */
+  readonly standalone?: boolean;
+}
+
+/**
+ * Describes the HTTP interface (OpenAPI 3.1): its routes, the shapes that they read, and the table of errors, so that
+ * none of them can be other than what is served.
+ */
+export function openApiDocument({
+  servers = [{ url: '/' }],
+  standalone = false,
+}: OpenApiOptions = {}): OpenApiDocument {
+  const paths: Record<string, Record<string, object>> = {};
+  const add = (route: Endpoint, more: object, refusals: Refusals) => {
+    const path = route.path.replace(/:(\w+)/g, '{$1}');
+    const at = paths[path] ?? {};
+    at[route.method.toLowerCase()] = { ...operationOf(route, refusals), ...more };
+    paths[path] = at;
+  };
+  for (const route of ORDER_BOOK_ROUTES) add(route, {}, codedRefusals);
+  if (standalone) {
+    const root = { servers: [{ url: '/' }] };
+    for (const route of PROBE_ROUTES) add(route, root, codedRefusals);
+    for (const route of ACCOUNT_ROUTES) add(route, root, messageRefusals);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Order book',
+      version: '0.0.1',
+      description: 'Signed trade intents: submitted, read, listed, cancelled and quoted.',
+    },
+    servers,
+    paths,
+    components: { schemas: componentSchemas() },
+  };
+}
+
+/** Says how a route refuses. */
+type Refusals = (route: Endpoint, operation: Operation | undefined) => Readonly<Record<string, object>>;
+
+function operationOf(route: Endpoint, refusals: Refusals): object {
+  const operation = OPERATIONS[`${route.method} ${route.path}`];
+  const parameters = [...pathParameters(route), ...queryParameters(operation)];
+  const successes = Object.entries(operation?.success ?? { 200: { description: 'Success.', body: undefined } });
+  return {
+    operationId: operationId(route),
+    ...(operation && { summary: operation.summary, tags: [operation.tag] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(operation?.body && { requestBody: { required: true, content: json(ref(operation.body)) } }),
+    responses: {
+      ...Object.fromEntries(successes.map(([status, success]) => [status, successOf(success)])),
+      ...refusals(route, operation),
+    },
+  };
+}
+
+/** `getApiV1OrdersByUid`: made of the route alone, so that it stays what it is. */
+function operationId({ method, path }: Endpoint): string {
+  const words = path.split(/[/_]/).filter((word) => word !== '');
+  const name = words.map((word) => {
+    const bare = word.replace(':', '');
+    return `${word.startsWith(':') ? 'By' : ''}${bare.charAt(0).toUpperCase()}${bare.slice(1)}`;
+  });
+  return method.toLowerCase() + (name.join('') || 'Root');
+}
+
+function pathParameters({ path }: Endpoint): object[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+    ...{ name, in: 'path', required: true, schema: { type: 'string' } },
+    ...(PATH_PARAMETERS[name] && { description: PATH_PARAMETERS[name] }),
+  }));
+}
+
+const PATH_PARAMETERS: Readonly<Record<string, string>> = {
+  uid: 'The UID of an order: 0x and 112 hex digits.',
+  owner: 'An address: 0x and 40 hex digits.',
+  user: 'An address: 0x and 40 hex digits.',
+  account: 'An address: 0x and 40 hex digits.',
+  token: 'The address of a token: 0x and 40 hex digits.',
+  hash: 'A hash: 0x and 64 hex digits.',
+  chainId: 'The id of a chain.',
+};
+
+function queryParameters(operation: Operation | undefined): object[] {
+  return Object.entries(operation?.query ?? {}).map(([name, { type, description }]) => ({
+    ...{ name, in: 'query', required: false, description },
+    schema: { type },
+  }));
+}
+
+function successOf({
+  description,
+  body,
+  headers = [],
+}: {
+  description: string;
+  body?: Success['body'] | undefined;
+  headers?: readonly string[];
+}) {
+  return {
+    description,
+    ...(headers.length > 0 && {
+      headers: Object.fromEntries(headers.map((name) => [name, { schema: { type: 'string' } }])),
+    }),
+    ...contentOf(body),
+  };
+}
+
+function contentOf(body: Success['body'] | undefined): { content?: object } {
+  if (body === 'nothing') return {};
+  if (body === undefined) return { content: json({}) };
+  if (body === 'text') return { content: { 'text/plain': { schema: { type: 'string' } } } };
+  if (body === 'events') return { content: { 'text/event-stream': { schema: { type: 'string' } } } };
+  if (typeof body === 'string') return { content: json(ref(body)) };
+  return { content: json({ type: 'array', items: ref(body[0]) }) };
+}
+
+function json(schema: object): object {
+  return { 'application/json': { schema } };
+}
+
+/** The order book's: by status, the codes that it stands for here. */
+function codedRefusals(route: Endpoint, operation: Operation | undefined): Readonly<Record<string, object>> {
+  const codes: ErrorCode[] = ['RateLimited', 'InternalServerError', ...(operation?.errors ?? [])];
+  if (route.path.includes(':')) codes.push('InvalidParameter');
+  if (operation?.body) codes.push('InvalidJson', 'InvalidBody', 'PayloadTooLarge', 'UnsupportedMediaType');
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of new Set(codes)) {
+    const { status } = ERRORS[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return Object.fromEntries([...byStatus].map(([status, some]) => [status, refusalOf(some)]));
+}
+
+function refusalOf(codes: readonly ErrorCode[]): object {
+  const description = codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join('\n\n');
+  const schema = { allOf: [ref('Error'), { type: 'object', properties: { errorType: { enum: codes } } }] };
+  const retryable = codes.some((code) => ERRORS[code].retryable);
+  return {
+    description,
+    ...(retryable && { headers: { 'Retry-After': { description: 'Seconds.', schema: { type: 'string' } } } }),
+    content: json(schema),
+  };
+}
+
+/** The account interface's: a message for people. */
+function messageRefusals(): Readonly<Record<string, object>> {
+  return { default: { description: 'A refusal.', content: json(ref('Message')) } };
+}

@@ -1,0 +1,215 @@
+import { z } from 'zod';
+import type { ErrorCode } from '../../errors.ts';
+import { ERRORS } from '../../errors.ts';
+import { cancellation, cancellations, MAX_UIDS } from '../../orders/cancel.ts';
+import { orderCreation } from '../../orders/creation.ts';
+import { ORDER_STATUSES } from '../../orders/status.ts';
+import { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../../protocol/order.ts';
+import { SIGNING_SCHEMES } from '../../protocol/signature.ts';
+import { purchase, sale } from '../../quotes/request.ts';
+
+const bytes = (size: number, what: string) =>
+  z
+    .string()
+    .regex(new RegExp(`^0x[0-9a-f]{${2 * size}}$`))
+    .describe(what);
+const address = (what = '20 bytes as hex.') => bytes(20, what);
+const atoms = (what: string) =>
+  z
+    .string()
+    .regex(/^(?:0|[1-9][0-9]*)$/)
+    .describe(`${what} In atoms, decimal.`);
+const decimal = (what: string) =>
+  z
+    .string()
+    .regex(/^[0-9]+(?:\.[0-9]+)?$/)
+    .describe(what);
+const seconds = (what: string) => z.int().min(0).describe(`${what} Seconds since 1970.`);
+const callData = () => z.string().regex(/^0x(?:[0-9a-f]{2})*$/);
+const moment = (what: string) =>
+  z
+    .string()
+    .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    .meta({ description: `${what} ISO 8601 in UTC.`, format: 'date-time' });
+
+/** The data that the interface speaks of, by the names of the contract ("Resources and their fields"). */
+export function createSchemas() {
+  const uid = bytes(56, 'The digest of an order, its owner and its expiry.');
+  const appDataHash = bytes(32, 'The hash of an app-data document.');
+  const interaction = z.object({
+    target: address('The contract to call.'),
+    value: atoms('Native currency that is sent along.'),
+    callData: callData(),
+  });
+  const storedQuote = z.object({
+    gasAmount: decimal('Units of gas that the trade was expected to take.'),
+    gasPrice: decimal('Wei for a unit of gas.'),
+    sellTokenPrice: decimal('Native atoms for an atom of the sell token.'),
+    sellAmount: atoms('What was to be sold.'),
+    buyAmount: atoms('What was to be bought.'),
+    feeAmount: atoms('ceil(gasAmount × gasPrice / sellTokenPrice).'),
+    solver: address('Who has quoted.'),
+    verified: z.boolean().describe('Whether the trade was simulated with success.'),
+    metadata: z
+      .record(z.string(), z.unknown())
+      .describe('How it would have been settled: present once the order cannot be filled any more.')
+      .optional(),
+  });
+  const order = z.object({
+    uid,
+    sellToken: address(),
+    buyToken: address(),
+    receiver: address('Who receives the buy token; null for the owner.').nullable(),
+    sellAmount: atoms('What is sold at most.'),
+    buyAmount: atoms('What is bought at least.'),
+    validTo: seconds('The last moment in which it can be filled.'),
+    appData: appDataHash,
+    feeAmount: atoms('The signed fee: 0 for every order of today.'),
+    kind: z.enum(ORDER_KINDS),
+    partiallyFillable: z.boolean(),
+    sellTokenBalance: z.enum(SELL_TOKEN_SOURCES),
+    buyTokenBalance: z.enum(BUY_TOKEN_DESTINATIONS),
+    signingScheme: z.enum(SIGNING_SCHEMES),
+    signature: callData().describe('ECDSA: r, s and v in 65 bytes. presign: 0x.'),
+    owner: address('The signer, or the signing contract.'),
+    creationDate: moment('When it was accepted.'),
+    class: z.enum(['market', 'limit', 'liquidity']),
+    isLiquidityOrder: z.boolean(),
+    settlementContract: address('The contract that it was signed for.'),
+    interactions: z.object({ pre: z.array(interaction), post: z.array(interaction) }),
+    validFrom: seconds('Before this it is not settled.').optional(),
+    availableBalance: z.null().meta({ description: 'Always null.', deprecated: true }),
+    fullAppData: z.string().nullable().describe('The document behind appData; null when it is not known.'),
+    status: z.enum(ORDER_STATUSES),
+    invalidated: z.boolean().describe('Whether it was cancelled or replaced.'),
+    executedSellAmount: atoms('What was taken from the owner so far.'),
+    executedSellAmountBeforeFees: atoms('The same without the signed fee.'),
+    executedBuyAmount: atoms('What was bought so far.'),
+    executedFeeAmount: atoms('The signed fee that was executed.').meta({ deprecated: true }),
+    executedFee: atoms('Network and protocol fees, the signed one included.'),
+    executedFeeToken: address('The token of executedFee.'),
+    quote: storedQuote.optional(),
+    onchainUser: address('Of orders placed on chain: who has placed it.').optional(),
+    onchainOrderData: z
+      .object({
+        sender: address(),
+        placementError: z.enum(['QuoteNotFound', 'ValidToTooFarInFuture', 'PreValidationError']).optional(),
+      })
+      .optional(),
+    ethflowData: z
+      .object({
+        userValidTo: seconds('The validity that the user chose.'),
+        refundTxHash: bytes(32, 'What has refunded it.').nullable(),
+        isRefunded: z.boolean(),
+      })
+      .optional(),
+  });
+  const quotedOrder = z.object({
+    sellToken: address(),
+    buyToken: address(),
+    receiver: address().nullable(),
+    sellAmount: atoms('What is traded.'),
+    buyAmount: atoms('What is bought.'),
+    validTo: seconds('Until when the order would be valid.'),
+    appData: z.string().describe('As it was given.'),
+    appDataHash: appDataHash.optional(),
+    feeAmount: atoms('What gas costs, in the sell token.'),
+    gasAmount: decimal('Units of gas that the trade takes.'),
+    gasPrice: decimal('Wei for a unit of gas.'),
+    sellTokenPrice: decimal('Native atoms for an atom of the sell token.'),
+    kind: z.enum(ORDER_KINDS),
+    partiallyFillable: z.boolean(),
+    sellTokenBalance: z.enum(SELL_TOKEN_SOURCES),
+    buyTokenBalance: z.enum(BUY_TOKEN_DESTINATIONS),
+    signingScheme: z.enum(SIGNING_SCHEMES),
+  });
+  const quoteResponse = z.object({
+    quote: quotedOrder,
+    from: address(),
+    expiration: moment('Until when an order can be linked to it.'),
+    id: z.int().nullable().describe('What an order names as its quoteId; null when the quote is not stored.'),
+    verified: z.boolean(),
+    protocolFeeBps: decimal('The fee on the volume that the amounts contain, in basis points.').optional(),
+  });
+  const trade = z.object({
+    blockNumber: z.int(),
+    logIndex: z.int(),
+    orderUid: uid,
+    buyAmount: atoms('What was bought.'),
+    sellAmount: atoms('What was sold.'),
+    sellAmountBeforeFees: atoms('The same without the signed fee.'),
+    owner: address(),
+    buyToken: address(),
+    sellToken: address(),
+    txHash: bytes(32, 'The transaction that has settled it.'),
+    executedProtocolFees: z.array(
+      z.object({ policy: z.record(z.string(), z.unknown()), amount: atoms('The fee.'), token: address() }),
+    ),
+  });
+  const execution = z.object({
+    solver: address(),
+    executedAmounts: z.object({ sell: atoms('Sold.'), buy: atoms('Bought.') }).nullable(),
+  });
+  return {
+    Address: address(),
+    UID: uid,
+    AppDataHash: appDataHash,
+    OrderCreation: orderCreation,
+    OrderCancellations: cancellations,
+    Cancelled: z.literal('Cancelled'),
+    OrderCancellation: cancellation.omit({ orderUid: true }).describe('Over the UID in the path.'),
+    UIDs: z.array(z.string().regex(/^0x[0-9a-fA-F]{112}$/)).max(MAX_UIDS),
+    Order: order,
+    OrderResult: z.union([z.object({ order }), z.object({ error: z.object({ uid, description: z.string() }) })]),
+    StoredOrderQuote: storedQuote,
+    InteractionData: interaction,
+    QuoteRequest: z.union([sale, purchase]),
+    QuotedOrder: quotedOrder,
+    QuoteResponse: quoteResponse,
+    Trade: trade,
+    CompetitionStatus: z.object({
+      type: z.enum(['open', 'scheduled', 'active', 'cancelled', 'solved', 'executing', 'traded']),
+      value: z.array(execution).describe('Each solution, worst first.').optional(),
+    }),
+    AppDataDocument: z.object({ fullAppData: z.string() }),
+    Surplus: z.object({ totalSurplus: atoms('In wei.') }),
+    NativePrice: z.object({ price: z.number().describe('Native atoms for an atom.') }),
+    TokenMetadata: z.object({
+      firstTradeBlock: z.int().nullable(),
+      nativePrice: atoms('For 10^18 atoms.').nullable(),
+    }),
+    Readiness: z.object({ ready: z.boolean(), checks: z.record(z.string(), z.string()) }),
+    Liveness: z.object({ live: z.boolean() }),
+    Overview: z.looseObject({ name: z.string(), version: z.string() }),
+    Notification: z.object({
+      id: z.string(),
+      account: address(),
+      type: z.string(),
+      message: z.string(),
+      timestamp: moment('When its cause happened.'),
+      metadata: z.record(z.string(), z.unknown()),
+    }),
+    Error: z.looseObject({
+      errorType: z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]), // the table is not empty
+      description: z.string().describe('For people.'),
+      data: z.record(z.string(), z.unknown()).describe('What helps to mend the request.').optional(),
+    }),
+    Message: z.object({ message: z.string() }),
+  };
+}
+
+export type SchemaName = keyof ReturnType<typeof createSchemas>;
+
+/** A schema by its name, as a document refers to it. */
+export const ref = (name: SchemaName) => ({ $ref: `#/components/schemas/${name}` });
+
+/** The components of the document. */
+export function componentSchemas(): Readonly<Record<string, object>> {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(createSchemas())) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, {
+    ...{ io: 'input', unrepresentable: 'any' },
+    uri: (id) => `#/components/schemas/${id}`,
+  });
+  return Object.fromEntries(Object.entries(schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema]));
+}
