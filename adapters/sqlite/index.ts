@@ -1,5 +1,6 @@
-import type { Store } from 'intentbook';
+import type { AccountStore, Store } from 'intentbook';
 import { refuseUnknownOptions } from 'intentbook/adapter';
+import { accountStoreOver } from './account-store.ts';
 import type { Source, Synchronous } from './connection.ts';
 import { SYNCHRONOUS } from './connection.ts';
 import type { SqliteDatabase } from './driver.ts';
@@ -47,6 +48,16 @@ export function sqliteStore(options: SqliteStoreOptions): Store;
 export function sqliteStore(database: SqliteDatabase, options?: SqliteHandleOptions): Store;
 export function sqliteStore(where: SqliteStoreOptions | SqliteDatabase, options: SqliteHandleOptions = {}): Store {
   return storeOver('prepare' in where ? handleSource(where, options) : fileSource(where), MIGRATIONS);
+}
+
+/**
+ * A store for the account interface (`createAccounts`) in an SQLite file of its own, under the same rules as a book's.
+ *
+ * @example
+ * const accounts = createAccounts({ books, store: sqliteAccountStore({ path: 'accounts.sqlite' }) });
+ */
+export function sqliteAccountStore(options: SqliteStoreOptions): AccountStore {
+  return accountStoreOver(fileSource(options));
 }
 
 function fileSource(options: SqliteStoreOptions): Source {
