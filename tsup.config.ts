@@ -14,6 +14,7 @@ export default defineConfig({
     fastify: 'adapters/fastify/index.ts',
     fetch: 'adapters/fetch/index.ts',
     estimators: 'adapters/estimators/index.ts',
+    prices: 'adapters/prices/index.ts',
     native: 'adapters/native/index.ts',
     workers: 'adapters/workers/index.ts',
     'recovery-worker': 'adapters/workers/recovery-worker.ts',

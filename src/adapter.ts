@@ -13,11 +13,12 @@ export { judgeCancellation, ORDER_STATUSES, orderStatus } from './orders/status.
 export { assertSameChain } from './ports/chain-source.ts';
 export { assertSameDomain } from './ports/store.ts';
 export type { Chain, Deployment, Environment } from './protocol/chains.ts';
-export { CHAINS, chainById, chainBySegment, deployment, ENVIRONMENTS } from './protocol/chains.ts';
+export { CHAINS, chainById, chainBySegment, deployment, ENVIRONMENTS, NATIVE_MARKER } from './protocol/chains.ts';
 export type { Decimal } from './protocol/decimal.ts';
 export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
 export { SETTLE_SELECTOR } from './protocol/settle-calldata.ts';
+export { readResponseText } from './response-text.ts';
 export type { AffectedOrder, FactJudgement, KnownOrder, OrderProgress, RowChange } from './settlement/judge.ts';
 export {
   expiryOf,

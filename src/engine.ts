@@ -1,6 +1,8 @@
 import { EventEmitter } from 'eventemitter3';
 import type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
 import { putDocument, requireHash } from './app-data/put.ts';
+import type { Balances } from './balances/balances.ts';
+import { createBalances } from './balances/balances.ts';
 import type { OrderBookOptions } from './configuration.ts';
 import { configure } from './configuration.ts';
 import type { OrderBookEvents } from './events.ts';
@@ -128,6 +130,7 @@ export interface OrderBook {
   /** What has happened to orders, to be followed from any place. */
   readonly log: BookLog;
   readonly clock: Clock;
+  readonly balances: Balances;
 
   /** Opens the store. Every verb rejects until then. */
   start(): Promise<void>;
@@ -207,6 +210,8 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
           holder: crypto.randomUUID(),
           isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
         });
+  const { vaultRelayer, checkDeadline: deadline } = configuration;
+  const balances = createBalances({ chain: configuration.chain, vaultRelayer, clock, deadline, onFault });
 
   const rendered: Orders['rendered'] = {
     async get(uid) {
@@ -377,6 +382,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     trades,
     log,
     clock,
+    balances,
     start() {
       starting ??= open().finally(() => {
         starting = undefined;

@@ -1,12 +1,25 @@
 export type { Accounts, AccountsOptions, Notifications } from './accounts/accounts.ts';
 export { createAccounts } from './accounts/accounts.ts';
+export type {
+  AffiliateRegistration,
+  Affiliates,
+  AffiliatesOptions,
+  AffiliateTerms,
+  RegisteredAffiliate,
+  RegistrationResult,
+} from './accounts/affiliates.ts';
+export type { BalanceEvent, BalanceUpdate } from './accounts/balance-watch.ts';
+export type { AccountBalances } from './accounts/balances.ts';
 export type { AccountBook } from './accounts/books.ts';
 export type { AccountErrorStatus } from './accounts/errors.ts';
 export { AccountError } from './accounts/errors.ts';
 export type { Notification, NotificationPage, NotificationQuery, RenderedNotifications } from './accounts/list.ts';
 export type { KnownToken, TokenLookup } from './accounts/messages.ts';
 export type { NotificationStreamEvent } from './accounts/notification-stream.ts';
+export type { UsdPrice, UsdPrices, UsdPricesOptions } from './accounts/usd-prices.ts';
+export { UsdPriceError } from './accounts/usd-prices.ts';
 export type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
+export type { BalanceCallOptions, Balances, TokenBalance } from './balances/balances.ts';
 export type { OrderBookOptions, OwnerLimitsOption } from './configuration.ts';
 export type { RecoveryPool } from './crypto/packed.ts';
 export type { RecoveryBackend, RecoveryChoice } from './crypto/recovery.ts';
@@ -42,6 +55,7 @@ export type { SubmitOptions, SubmitResult } from './orders/submit.ts';
 export type { Order, OrderClass, RenderedOrder, StoredOrderQuote } from './orders/wire.ts';
 export type * from './ports/account-store.ts';
 export { NOTIFICATION_TYPES } from './ports/account-store.ts';
+export type * from './ports/affiliates.ts';
 export type * from './ports/chain.ts';
 export type { BlockHeader, ChainSource, LogQuery } from './ports/chain-source.ts';
 export { ChainMismatch } from './ports/chain-source.ts';
@@ -50,6 +64,7 @@ export { systemClock } from './ports/clock.ts';
 export type * from './ports/estimator.ts';
 export type * from './ports/facts.ts';
 export type * from './ports/limiter.ts';
+export type * from './ports/prices.ts';
 export type * from './ports/store.ts';
 export { StoreError } from './ports/store.ts';
 export type {

@@ -1,5 +1,5 @@
 import type { Estimator, EstimatorAnswer, Trade } from 'intentbook';
-import { refuseUnknownOptions } from 'intentbook/adapter';
+import { readResponseText, refuseUnknownOptions } from 'intentbook/adapter';
 
 export interface SolverHttpOptions {
   /** Headers to send besides, such as an authorisation. */
@@ -53,7 +53,7 @@ export function solverHttp(url: string, options: SolverHttpOptions = {}): Estima
         await response.body?.cancel();
         throw new Error(`${name} has answered with status ${response.status}`);
       }
-      return readAnswer(JSON.parse(await readText(response, maxBytes)));
+      return readAnswer(JSON.parse(await readResponseText(response, maxBytes)));
     },
   };
 }
@@ -77,22 +77,4 @@ function readAnswer(answer: unknown): EstimatorAnswer {
   const { amount } = answer;
   if (typeof amount !== 'string' || !/^[0-9]{1,78}$/.test(amount)) return answer as never; // no bigint: refused as nonsense
   return { ...answer, amount: BigInt(amount) } as EstimatorAnswer;
-}
-
-async function readText(response: Response, limit: number): Promise<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let text = '';
-  let size = 0;
-  const reader = response.body?.getReader();
-  if (reader === undefined) return text;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
-    size += value.length;
-    if (size > limit) {
-      await reader.cancel();
-      throw new Error(`the answer is larger than ${limit} bytes`);
-    }
-    text += decoder.decode(value, { stream: true });
-  }
 }

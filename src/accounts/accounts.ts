@@ -1,6 +1,8 @@
+import type { RecoveryChoice } from '../crypto/recovery.ts';
 import type { OrderBook, Readiness } from '../engine.ts';
 import { refuseUnknownOptions } from '../options.ts';
 import type { AccountStore } from '../ports/account-store.ts';
+import type { Chain } from '../ports/chain.ts';
 import type { Clock } from '../ports/clock.ts';
 import { systemClock } from '../ports/clock.ts';
 import { StoreError } from '../ports/store.ts';
@@ -10,6 +12,10 @@ import { createHub } from '../streams/hub.ts';
 import type { StreamLimits } from '../streams/limits.ts';
 import { readStreamLimits } from '../streams/limits.ts';
 import { mapped } from '../streams/mapped.ts';
+import type { Affiliates, AffiliatesOptions } from './affiliates.ts';
+import { createAffiliates } from './affiliates.ts';
+import type { AccountBalances } from './balances.ts';
+import { createAccountBalances } from './balances.ts';
 import type { AccountBook } from './books.ts';
 import { readBooks } from './books.ts';
 import { AccountError } from './errors.ts';
@@ -19,6 +25,9 @@ import { listNotifications, requireAccount } from './list.ts';
 import type { TokenLookup } from './messages.ts';
 import type { NotificationStreamEvent } from './notification-stream.ts';
 import { notificationLog, notificationStreamEvent } from './notification-stream.ts';
+import type { UsdPrices, UsdPricesOptions } from './usd-prices.ts';
+import { createUsdPrices } from './usd-prices.ts';
+import { createWalletVerifier } from './wallet-signature.ts';
 
 export interface AccountsOptions {
   /** The books whose orders accounts are told of, each with its environment where the settlement contract does not tell. */
@@ -31,6 +40,21 @@ export interface AccountsOptions {
   readonly tokens?: TokenLookup;
   /** What a stream of notifications may hold back. */
   readonly streams?: StreamLimits;
+  /** Affiliate codes: the domain they are signed under, what they promise, where statistics come from. */
+  readonly affiliates?: AffiliatesOptions;
+  /** Where prices in US dollars come from. Default: nowhere, and no token has one. */
+  readonly usdPrices?: UsdPricesOptions;
+  /**
+   * Chain 1, which is asked whether a contract wallet has signed (EIP-1271), on whatever chain it trades. Default: nobody,
+   * and contract wallets are answered with 503.
+   */
+  readonly mainnet?: Pick<Chain, 'isValidSignature'>;
+  /** Milliseconds that chain 1 and sources of statistics have to answer. Default 5000. */
+  readonly deadline?: number;
+  /** Milliseconds between two readings of an account whose balances are watched. Default 5000. */
+  readonly balanceInterval?: number;
+  /** Where public keys are recovered, as with `createOrderBook`. */
+  readonly recovery?: RecoveryChoice;
   /** Told of what fails and no caller waits for. */
   readonly onFault?: (fault: unknown) => void;
   /** Where time comes from. Default: the machine's clock. */
@@ -43,6 +67,12 @@ const OPTIONS = [
   'notifications',
   'tokens',
   'streams',
+  'affiliates',
+  'usdPrices',
+  'mainnet',
+  'deadline',
+  'balanceInterval',
+  'recovery',
   'onFault',
   'clock',
 ] as const satisfies readonly (keyof AccountsOptions)[];
@@ -66,6 +96,11 @@ export interface Notifications {
 /** The account interface of one or more books (decision 5.9). */
 export interface Accounts {
   readonly notifications: Notifications;
+  readonly affiliates: Affiliates;
+  readonly usdPrices: UsdPrices;
+  readonly balances: AccountBalances;
+
+  /** Where it takes the time from, for mounts. */
   readonly clock: Clock;
 
   /** Opens the store and begins to follow the books, which the host has started. Every verb rejects until then. */
@@ -95,6 +130,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const { tokens = wrappedNative } = options;
   if (typeof tokens !== 'function') throw new TypeError('createAccounts: tokens must be a function');
   const hints = new Set<() => void>();
+  const deadline = milliseconds('deadline', options.deadline ?? 5_000);
+  const interval = milliseconds('balanceInterval', options.balanceInterval ?? 5_000);
   let running = false;
 
   function report(fault: unknown): void {
@@ -125,10 +162,24 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const followers = books.map((book) =>
     createFollower({ book, store, clock, tokens, onAppended: appended, onFault: report }),
   );
+  function started(): void {
+    if (!running) throw new StoreError('Closed', 'the account interface is not started');
+  }
+
+  const { mainnet, recovery } = options;
+  const verify = createWalletVerifier({
+    ...{ mainnet, clock, deadline, onFault: report },
+    ...(recovery === undefined ? {} : { recovery }),
+  });
+  const affiliates = createAffiliates(options.affiliates ?? {}, {
+    ...{ store: store.affiliates, verify, clock, deadline, onFault: report, started },
+  });
+  const usdPrices = createUsdPrices(options.usdPrices ?? { sources: [] }, { clock, onFault: report });
+  const balances = createAccountBalances({ books, clock, interval, started });
 
   function requireNotifications(): void {
     if (notifying === 'off') throw new AccountError(503, 'Notifications are disabled');
-    if (!running) throw new StoreError('Closed', 'the account interface is not started');
+    started();
   }
 
   const rendered: Notifications['rendered'] = {
@@ -147,6 +198,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     running = false;
     hub.close();
     for (const follower of followers) await follower.stop();
+    balances.close();
     await store.close();
   }
 
@@ -163,6 +215,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
       rendered,
     },
     clock,
+    affiliates,
+    usdPrices,
+    balances: balances.verbs,
     async start() {
       if (running) return;
       await store.open({ clock });
@@ -189,3 +244,8 @@ const wrappedNative: TokenLookup = (chainId, token) => {
   const chain = chainById(chainId);
   return chain?.wrappedNative === token ? { decimals: 18, symbol: chain.wrappedSymbol } : undefined;
 };
+
+function milliseconds(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new TypeError(`createAccounts: ${name} must be milliseconds`);
+}

@@ -31,6 +31,12 @@ export function readBooks(books: readonly (OrderBook | AccountBook)[]): KnownBoo
   throw new TypeError(`createAccounts: two books are of chain ${chainId}, settlement contract ${settlementContract}`);
 }
 
+/** The book that speaks for its chain where several do (decision 5.9): the production one, else the first. */
+export function productionBook(books: readonly KnownBook[], chainId: number): OrderBook | undefined {
+  const candidates = books.filter(({ book }) => book.chainId === chainId);
+  return (candidates.find(({ env }) => env === 'production') ?? candidates[0])?.book;
+}
+
 function environmentOf({ chainId, settlementContract }: OrderBook): string {
   const chain = chainById(chainId);
   return ENVIRONMENTS.find((each) => deployment(each, chain).settlement === settlementContract) ?? 'local';

@@ -55,11 +55,12 @@ export function createRemote(clock: Clock, deadline: number): Remote {
   };
 }
 
-function within<T>(
+/** Asks with a deadline, in milliseconds, at which the signal is aborted and the answer is a `DeadlineError`. */
+export function within<T>(
   clock: Clock,
   deadline: number,
   question: (signal: AbortSignal) => T | Promise<T>,
-  cancelled: AbortSignal | undefined,
+  cancelled?: AbortSignal,
 ): Promise<T> {
   const abort = new AbortController();
   return new Promise<T>((resolve, reject) => {

@@ -4,8 +4,8 @@ import type { Flashloan } from '../protocol/metadata.ts';
 import type { InteractionData } from '../protocol/trampoline.ts';
 
 /**
- * What a book asks the chain before it lets an order in. Every question is optional: one that is not there is not
- * asked, and what it would have refused gets in.
+ * What a book asks the chain: before it lets an order in, and for accounts that want to know what they have. Every
+ * question is optional: one that is not there is not asked, and what it would have refused gets in.
  *
  * An answer MUST be of the newest block that the implementation knows, and of one block. A question that could not be
  * answered MUST reject; it MUST NOT be answered by a guess. The book gives each question a deadline, at which `signal`
@@ -14,8 +14,18 @@ import type { InteractionData } from '../protocol/trampoline.ts';
  * reach.
  */
 export interface Chain {
-  /** What an owner has of a token, and how much of it a spender may move. */
+  /**
+   * What an owner has of a token, and how much of it a spender may move. `0xeeee…ee` stands for native currency, of which
+   * nothing can be allowed. Many are asked in one turn when an account's balances are read, so an implementation SHOULD
+   * gather them.
+   */
   balanceAndAllowance?(query: FundsQuery, call: ChainCall): Promise<Funds>;
+
+  /**
+   * What a token says of itself (ERC-20, the optional part), each member absent where it says nothing or nonsense;
+   * `undefined` when there is no token at this address. What was answered once is remembered.
+   */
+  tokenInfo?(token: Address, call: ChainCall): Promise<TokenInfo | undefined>;
 
   /**
    * Whether a contract calls a signature its own (EIP-1271). The call MUST be given a bounded amount of gas, and no more
@@ -54,6 +64,14 @@ export interface FundsQuery {
 export interface Funds {
   readonly balance: bigint;
   readonly allowance: bigint;
+}
+
+/** What a token says of itself. */
+export interface TokenInfo {
+  /** Atoms of a whole token, as a power of ten: 0 to 255. */
+  readonly decimals?: number;
+  readonly symbol?: string;
+  readonly name?: string;
 }
 
 export interface ContractSignatureQuery {

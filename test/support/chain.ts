@@ -1,4 +1,5 @@
 import type {
+  Address,
   Chain,
   ChainCall,
   ContractSignatureAnswer,
@@ -7,6 +8,7 @@ import type {
   FundsQuery,
   Simulation,
   SimulationQuery,
+  TokenInfo,
 } from 'intentbook';
 
 /** What a scripted chain says to a question: a value, a fault, never anything, or what a function makes of it. */
@@ -17,12 +19,13 @@ export interface ChainScript {
   readonly balanceAndAllowance?: Line<FundsQuery, Funds>;
   readonly isValidSignature?: Line<ContractSignatureQuery, ContractSignatureAnswer>;
   readonly simulate?: Line<SimulationQuery, Simulation>;
+  readonly tokenInfo?: Line<Address, TokenInfo | undefined>;
 }
 
 /** A question as it was asked. */
 export interface Asked {
   readonly question: keyof Chain;
-  readonly query: FundsQuery & ContractSignatureQuery & SimulationQuery;
+  readonly query: FundsQuery & ContractSignatureQuery & SimulationQuery & Address;
   readonly signal: AbortSignal;
 }
 
@@ -41,7 +44,13 @@ export function scriptedChain(script: ChainScript): Chain & { readonly asked: re
       },
     };
   }
-  return { asked, ...play('balanceAndAllowance'), ...play('isValidSignature'), ...play('simulate') };
+  return {
+    asked,
+    ...play('balanceAndAllowance'),
+    ...play('isValidSignature'),
+    ...play('simulate'),
+    ...play('tokenInfo'),
+  };
 }
 
 /** An owner who has everything and has allowed everything. */

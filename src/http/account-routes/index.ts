@@ -1,5 +1,14 @@
+import { AFFILIATE_ROUTES } from './affiliates.ts';
+import { BALANCE_ROUTES } from './balances.ts';
 import { listNotifications, notificationStream } from './notifications.ts';
 import type { AccountRoute } from './route.ts';
+import { usdPrice } from './usd-price.ts';
 
 /** The endpoints of the account interface. */
-export const ACCOUNT_ROUTES: readonly AccountRoute[] = [listNotifications, notificationStream];
+export const ACCOUNT_ROUTES: readonly AccountRoute[] = [
+  listNotifications,
+  notificationStream,
+  ...AFFILIATE_ROUTES,
+  usdPrice,
+  ...BALANCE_ROUTES,
+];

@@ -1,0 +1,22 @@
+/**
+ * Reads the text of an answer from outside, of `limit` bytes at most.
+ *
+ * @throws Error when it is longer, TypeError when it is not UTF-8.
+ */
+export async function readResponseText(response: Response, limit: number): Promise<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let text = '';
+  let size = 0;
+  const reader = response.body?.getReader();
+  if (reader === undefined) return text;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    size += value.length;
+    if (size > limit) {
+      await reader.cancel();
+      throw new Error(`the answer is larger than ${limit} bytes`);
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
