@@ -14,6 +14,8 @@ export interface BoundedAnswer {
   readonly success: boolean;
   /** The first 32 bytes of what it returned, with zeros where it returned less. */
   readonly word: Hex;
+  /** The first bytes of what it returned, as many as are kept, with zeros where it returned less. */
+  readonly data: Hex;
   /** How many bytes it returned. */
   readonly size: number;
   /** Whether there is a contract at all. */
@@ -21,55 +23,68 @@ export interface BoundedAnswer {
 }
 
 /**
- * Makes static calls in one request and on one state, each with the gas it is given, and brings back 32 bytes of each
- * answer however long it is. A program of a few instructions does so, sent as the code of a contract to be created, which
+ * Makes static calls in one request and on one state, each with the gas it is given, and brings back the first bytes of
+ * each answer however long it is. A program of a few instructions does so, sent as the code of a contract to be created, which
  * nothing is: every node runs it in `eth_call`, and no contract needs to be deployed for it.
+ *
+ * @param keep bytes of each answer that are brought back, a multiple of 32.
  */
 export async function boundedCalls(
   client: RpcClient,
   calls: readonly BoundedCall[],
   signal: AbortSignal,
+  keep = 32,
 ): Promise<BoundedAnswer[]> {
+  const size = HEAD + keep;
   const answer = hex(
-    await ask(client, signal, 'eth_call', [{ data: program(calls) }, 'latest']),
-    calls.length * RECORD,
+    await ask(client, signal, 'eth_call', [{ data: program(calls, keep) }, 'latest']),
+    calls.length * size,
   );
   return calls.map((_, i) => {
-    const word = (n: number): Hex =>
-      `0x${answer.slice(2 + 2 * (i * RECORD + n * 32), 2 + 2 * (i * RECORD + n * 32 + 32))}`;
-    return { success: BigInt(word(0)) === 1n, size: Number(word(1)), word: word(2), exists: BigInt(word(3)) > 0n };
+    const record = answer.slice(2 + 2 * i * size, 2 + 2 * (i + 1) * size);
+    const word = (n: number): Hex => `0x${record.slice(64 * n, 64 * n + 64)}`;
+    const [success, exists] = [BigInt(word(0)) === 1n, BigInt(word(2)) > 0n];
+    return { success, size: Number(word(1)), exists, word: word(3), data: `0x${record.slice(2 * HEAD)}` };
   });
 }
 
-/** What is kept of each call: whether it went well, how much it returned, the first word of that, the size of its code. */
-const RECORD = 128;
+/** What is kept of each call besides its answer: whether it went well, how much it returned, the size of its code. */
+const HEAD = 96;
 
 /** The program returns no code: its first byte is 0, which no format to come begins with (EIP-3541). */
-export function program(calls: readonly BoundedCall[]): Hex {
-  const records = calls.length * RECORD;
+function program(calls: readonly BoundedCall[], keep: number): Hex {
+  const size = HEAD + keep;
+  const records = calls.length * size;
   const end = `${push(records)}${PUSH_0}${RETURN}`;
   const sizes = calls.map(({ data }) => (data.length - 2) / 2);
   // Every instruction has one length, so where the data of the calls begins is known before they are written.
-  const first = calls.reduce((sum, call) => sum + write(call, 0, 0, 0, 0).length / 2, end.length / 2);
+  const first = calls.reduce((sum, call) => sum + write(call, 0, 0, 0, 0, keep).length / 2, end.length / 2);
   let dataAt = first;
   const code = calls.map((call, i) => {
-    const size = sizes[i] ?? 0;
-    const text = write(call, i * RECORD, records, dataAt, size);
-    dataAt += size;
+    const length = sizes[i] ?? 0;
+    const text = write(call, i * size, records, dataAt, length, keep);
+    dataAt += length;
     return text;
   });
   return `0x${code.join('')}${end}${calls.map(({ data }) => data.slice(2)).join('')}`;
 }
 
 /** Copies the call's data to `scratch`, makes the call, and keeps its record at `at`. Operands stand last first. */
-function write({ to, gas }: BoundedCall, at: number, scratch: number, dataAt: number, size: number): string {
+function write(
+  { to, gas }: BoundedCall,
+  at: number,
+  scratch: number,
+  dataAt: number,
+  size: number,
+  keep: number,
+): string {
   const address = `${PUSH_20}${to.slice(2)}`;
   return [
     ...[push(size), push(dataAt), push(scratch), CODECOPY],
-    ...[push(32), push(at + 64), push(size), push(scratch), address, push(gas), STATICCALL],
+    ...[push(keep), push(at + HEAD), push(size), push(scratch), address, push(gas), STATICCALL],
     ...[push(at), MSTORE],
     ...[RETURNDATASIZE, push(at + 32), MSTORE],
-    ...[address, EXTCODESIZE, push(at + 96), MSTORE],
+    ...[address, EXTCODESIZE, push(at + 64), MSTORE],
   ].join('');
 }
 

@@ -10,14 +10,15 @@ import type {
   Simulation,
   SimulationQuery,
 } from 'intentbook';
-import { assertSameChain, refuseUnknownOptions } from 'intentbook/adapter';
+import { assertSameChain, NATIVE_MARKER, refuseUnknownOptions } from 'intentbook/adapter';
 import type { BoundedAnswer } from './bounded-calls.ts';
 import { boundedCalls } from './bounded-calls.ts';
 import { isValidSignatureData, refusalOf, unwrap } from './contract-signature.ts';
 import type { RpcClient } from './rpc.ts';
-import { ask, hex, quantity } from './rpc.ts';
+import { amount, ask, hex, quantity } from './rpc.ts';
 import type { SimulatedAnswer, SimulatedCall } from './simulation.ts';
 import { interactionCalls, simulateCalls } from './simulation.ts';
+import { readTokenInfo } from './token-info.ts';
 
 export interface ViemChainOptions {
   /** The contract that makes an order's interactions. Default: the production one, the same on every known chain. */
@@ -47,6 +48,9 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
   const { settlementContract = PRODUCTION, signatureGas = 2_000_000 } = options;
 
   async function readFunds({ owner, token, spender }: FundsQuery, signal: AbortSignal): Promise<Funds> {
+    if (token === NATIVE_MARKER) {
+      return { balance: amount(await ask(client, signal, 'eth_getBalance', [owner, 'latest'])), allowance: 0n };
+    }
     const [balance, allowance] = await boundedCalls(
       client,
       [
@@ -80,11 +84,13 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
     const answers = await simulateCalls(client, [...before, call], signal);
     const answer = answers?.at(-1);
     // A call to nobody goes well and returns nothing.
-    return answer && { ...firstWord(answer), exists: answer.data !== '0x' || !answer.success };
+    return answer && { ...firstWord(answer), data: answer.data, exists: answer.data !== '0x' || !answer.success };
   }
 
   return {
     balanceAndAllowance: (query, { signal }) => readFunds(query, signal),
+
+    tokenInfo: (token, { signal }) => readTokenInfo(client, token, signal),
 
     async isValidSignature(query, { signal }): Promise<ContractSignatureAnswer> {
       const reason = refusalOf(await judge(query, signal));
@@ -151,11 +157,11 @@ export async function verifyDomain(
 const UNLIMITED = 2n ** 256n - 1n;
 
 /** What a token says it is; nothing when it is none. */
-function amountOf(answer: Omit<BoundedAnswer, 'exists'> | undefined): bigint {
+function amountOf(answer: Pick<BoundedAnswer, 'success' | 'size' | 'word'> | undefined): bigint {
   return answer?.success && answer.size >= 32 ? BigInt(answer.word) : 0n;
 }
 
-function firstWord({ success, data }: SimulatedAnswer): Omit<BoundedAnswer, 'exists'> {
+function firstWord({ success, data }: SimulatedAnswer): Pick<BoundedAnswer, 'success' | 'size' | 'word'> {
   return { success, size: (data.length - 2) / 2, word: data.slice(0, 66).padEnd(66, '0') as Hex }; // padded hex
 }
 

@@ -78,6 +78,12 @@ export function quantity(value: unknown): number {
   return number;
 }
 
+/** @throws TypeError when a node answers something else, or more than 256 bits. */
+export function amount(value: unknown): bigint {
+  if (typeof value === 'string' && /^0x[0-9a-fA-F]{1,64}$/.test(value)) return BigInt(value);
+  throw new TypeError(`the node answered ${short(value)} where an amount belongs`);
+}
+
 export function record(value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null)
     throw new TypeError(`the node answered ${short(value)} where an object belongs`);

@@ -35,6 +35,23 @@ contract Rogue {
   }
 }
 
+/// Says of itself what no token should.
+contract OddToken {
+  uint256 public immutable kind;
+  constructor(uint256 kind_) { kind = kind_; }
+  function totalSupply() external pure returns (uint256) { return 1; }
+  function decimals() external view returns (uint256) {
+    if (kind == 2) { while (true) {} }
+    return kind == 1 ? 256 : 8;
+  }
+  function symbol() external view returns (bytes32) { return kind == 1 ? bytes32(hex"ff00") : bytes32("MKR"); }
+  function name() external view {
+    if (kind == 1) { assembly { mstore(0, 32) mstore(32, 0xffffffffffffffffffffffffffffffff) return(0, 1000000) } }
+    if (kind == 2) revert();
+    assembly { mstore(0, 32) mstore(32, 200) mstore(64, "abcdefghijklmnopqrstuvwxyzabcdef") return(0, 288) }
+  }
+}
+
 /// Emits what the contracts do that place orders for native currency.
 contract Flow {
   struct Order {
@@ -75,7 +92,7 @@ export interface Compiled {
 let compiled: Record<string, { abi: Abi; evm: { bytecode: { object: string } } }> | undefined;
 
 /** Compiles the contracts of the tests, once. */
-export function contract(name: 'Wallet' | 'Rogue' | 'Flow' | 'Relay'): Compiled {
+export function contract(name: 'Wallet' | 'Rogue' | 'OddToken' | 'Flow' | 'Relay'): Compiled {
   compiled ??= compile();
   const found = compiled[name];
   if (found === undefined) throw new Error(`there is no contract ${name}`);
