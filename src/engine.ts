@@ -7,6 +7,8 @@ import type { OrderBookOptions } from './configuration.ts';
 import { configure } from './configuration.ts';
 import type { OrderBookEvents } from './events.ts';
 import { createFeed } from './feed.ts';
+import type { Observer } from './observed.ts';
+import { observedStore, observedVerifier, submissionOf } from './observed.ts';
 import type { AdmissionContext } from './orders/admission.ts';
 import { createOrderCache } from './orders/cache.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
@@ -158,8 +160,13 @@ const SUBMISSIONS_A_TURN = 16;
  */
 export function createOrderBook(options: OrderBookOptions): OrderBook {
   const configuration = configure(options);
-  const { chainId, settlementContract, store, limits, clock } = configuration;
+  const { chainId, settlementContract, limits, clock } = configuration;
   const emitter = new EventEmitter<OrderBookEvents>();
+  const observer = <E extends keyof OrderBookEvents>(event: E): Observer<Parameters<OrderBookEvents[E]>[0]> => ({
+    listens: () => emitter.listenerCount(event) > 0,
+    tell: (observation) => tell(event, observation),
+  });
+  const store = observedStore(configuration.store, clock, observer('storeAsked'));
   const feed = createFeed(store, emitter);
   const domain: ShownDomain = {
     ...{ name: DOMAIN_NAME, version: DOMAIN_VERSION },
@@ -176,7 +183,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const commits = groupCommits({ store, clock, more: () => pacer.waiting > 0 });
   const admission: Omit<AdmissionContext, 'verifier'> = {
     ...configuration,
-    ...{ pace: pacer.pass, insert: commits.insert },
+    ...{ store, pace: pacer.pass, insert: commits.insert },
     ...{ domain, documents, onFault, quoting: configuration.quotes !== undefined },
     remote: createRemote(clock, configuration.checkDeadline),
   };
@@ -277,7 +284,10 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
       return result;
     },
     async submitMany(many, submitOptions) {
+      const since = clock.now();
       const results = await submit(many, { ...admission, verifier: started() }, submitOptions);
+      const { listens, tell: told } = observer('ordersSubmitted');
+      if (listens()) told(submissionOf(results, clock.now() - since));
       if (results.some(({ status }) => status === 'accepted')) feed.wake();
       return results;
     },
@@ -352,7 +362,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
       throw fault;
     }
     quoting.start();
-    verifier = ready;
+    verifier = observedVerifier(ready, clock, observer('signersRecovered'));
     chain.start();
     expiry?.start();
   }

@@ -1,3 +1,4 @@
+import type { RecoveryObservation, StoreObservation, SubmissionObservation } from './observed.ts';
 import type { BlockRef, ChainCause } from './ports/facts.ts';
 import type { Address, Hex } from './protocol/hex.ts';
 import type { SourceObservation } from './quotes/sources.ts';
@@ -83,6 +84,12 @@ export interface OrderBookEvents {
   chainFollowed: (observation: FollowObservation) => void;
   /** A source of prices was asked something. */
   sourceAsked: (observation: SourceObservation) => void;
+  /** Orders were judged, and those that were accepted are stored. */
+  ordersSubmitted: (observation: SubmissionObservation) => void;
+  /** Signers were recovered from signatures. */
+  signersRecovered: (observation: RecoveryObservation) => void;
+  /** The store has answered. */
+  storeAsked: (observation: StoreObservation) => void;
   /** Something failed that no caller waits for: a damaged row, a listener that threw, a log that could not be read. */
   fault: (fault: unknown) => void;
 }

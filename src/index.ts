@@ -43,6 +43,7 @@ export type { GateOptions } from './http/gate.ts';
 export type { Api, ApiRequest, ApiRequestBody, ApiResponse } from './http/message.ts';
 export type { Rate, TokenBucketsOptions } from './limits/token-buckets.ts';
 export { tokenBuckets } from './limits/token-buckets.ts';
+export type { RecoveryObservation, StoreObservation, SubmissionObservation } from './observed.ts';
 export type { HostCall, HostRules } from './orders/admission.ts';
 export type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
 export type { OrderCreation } from './orders/creation.ts';

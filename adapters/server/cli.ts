@@ -3,10 +3,11 @@ import { createRequire } from 'node:module';
 import { type MigrateOptions, parseCommand } from './command-line.ts';
 import { readConfigFile } from './config-file.ts';
 import { failureText, reasonOf } from './failure.ts';
-import { greeting } from './greeting.ts';
 import { helpText } from './help.ts';
 import { type ServeOptions, SettingsError, serve } from './index.ts';
+import { createLog } from './log.ts';
 import { onSignals } from './signals.ts';
+import { textLog } from './text-log.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The package's own name works wherever this file is built to. */
@@ -39,11 +40,13 @@ async function configured(file: string): Promise<ServeOptions> {
 }
 
 async function runServer(options: ServeOptions): Promise<void> {
-  const server = await serve(options).catch((error: unknown) => fail(1, failureText(error, options)));
-  for (const { book } of server.deployments) book.on('fault', (fault) => console.error('intentbook:', fault));
+  const cannotStart = (error: unknown): never => fail(1, failureText(error, options));
+  const log = options.log === 'json' ? await createLog(version).catch(cannotStart) : textLog(version);
+  const server = await serve({ ...options, onExchange: log.exchanged }).catch(cannotStart);
+  for (const { path, book } of server.deployments) book.on('fault', (fault) => log.fault(path, fault));
   onSignals(process, () => performance.now(), {
     first(signal) {
-      console.log(`${signal}: finishing the requests that run; a second signal ends them`);
+      log.stopping(signal);
       server.close().then(
         () => process.exit(0),
         (error: unknown) => fail(1, failureText(error, options)),
@@ -51,7 +54,7 @@ async function runServer(options: ServeOptions): Promise<void> {
     },
     second: () => fail(1, 'ended before all requests were finished'),
   });
-  console.log(greeting(version, server));
+  log.started(server);
 }
 
 function fail(exitCode: number, message: string): never {

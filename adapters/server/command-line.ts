@@ -93,6 +93,9 @@ function serveCommand(said: Said): Command {
   const config = read('config', FLAGS.config);
   const ofServer = {
     ...{ port: read('port', FLAGS.port), host: read('host', FLAGS.host) },
+    metricsPort: read('metrics-port', FLAGS['metrics-port']),
+    metricsHost: read('metrics-host', FLAGS['metrics-host']),
+    log: read('log', FLAGS.log),
     rateLimit: read('rate-limit', FLAGS['rate-limit']),
     trustedProxies: read('trusted-proxies', FLAGS['trusted-proxies']),
     explorer: read('explorer', FLAGS.explorer),
@@ -102,16 +105,7 @@ function serveCommand(said: Said): Command {
     if (beside !== undefined) {
       throw new UsageError(`${said.source(beside)} cannot stand beside a configuration file: say it there`);
     }
-    const names = {
-      port: 'port',
-      host: 'host',
-      rateLimit: 'rate-limit',
-      trustedProxies: 'trusted-proxies',
-      explorer: 'explorer',
-    } as const;
-    const options = Object.entries(names).flatMap(
-      ([key, name]) => (said.source(name) === undefined ? [] : [[key, ofServer[key as keyof typeof names]]]), // a key of `names`
-    );
+    const options = Object.entries(ofServer).filter(([key]) => said.source(flagOf(key)) !== undefined);
     return { name: 'serve', config, options: Object.fromEntries(options) };
   }
   const postgres = read('postgres', FLAGS.postgres);
@@ -139,6 +133,11 @@ function serveCommand(said: Said): Command {
     fromBlock: read('from-block', FLAGS['from-block']),
   };
   return { name: 'serve', options };
+}
+
+/** `rate-limit`, for the option `rateLimit`. */
+function flagOf(option: string): FlagName {
+  return option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`) as FlagName; // options are named after flags
 }
 
 /** Takes a command line apart without judging values. Of a flag given twice the last counts. */

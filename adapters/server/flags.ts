@@ -144,6 +144,33 @@ const FROM_BLOCK: Flag<number | undefined> = {
   expected: 'a whole number from 1 up',
 };
 
+const METRICS_PORT: Flag<number | undefined> = {
+  value: '<number>',
+  help: 'port of its own for Prometheus, which reads /metrics there',
+  initial: undefined,
+  parse: PORT.parse,
+  expected: PORT.expected,
+  scope: 'server',
+};
+
+const METRICS_HOST: Flag<string | undefined> = {
+  value: '<address>',
+  help: 'address to listen on for Prometheus, that of --host unless',
+  initial: undefined,
+  parse: HOST.parse,
+  expected: HOST.expected,
+  scope: 'server',
+};
+
+const LOG: Flag<'text' | 'json'> = {
+  value: 'text|json',
+  help: 'what to print: words, or a JSON object for every request',
+  initial: 'text',
+  parse: (text) => (text === 'text' || text === 'json' ? text : undefined),
+  expected: '"text" or "json"',
+  scope: 'server',
+};
+
 const RATE_LIMIT: Flag<RateLimit | 'off'> = {
   value: '<numbers>',
   help: 'requests a second that read, that write, and streams of one client, or "off"',
@@ -204,6 +231,9 @@ export const FLAGS = {
   migrate: SWITCH,
   'max-open-orders': cap(1000, 'live orders that one owner may have'),
   'max-pending-presign': cap(100, 'orders of one owner that wait for their signature on chain'),
+  'metrics-port': METRICS_PORT,
+  'metrics-host': METRICS_HOST,
+  log: LOG,
   'rate-limit': RATE_LIMIT,
   'trusted-proxies': TRUSTED_PROXIES,
   explorer: EXPLORER,

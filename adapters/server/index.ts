@@ -4,16 +4,22 @@ import { json, VERSION } from 'intentbook/adapter';
 import { composeApis } from './compose.ts';
 import type { Deployment } from './deployments.ts';
 import { openDeployment } from './deployments.ts';
+import type { Exchange } from './exchange.ts';
+import { observedApi } from './exchange.ts';
+import type { HardenedServer } from './http.ts';
 import { createHardenedServer } from './http.ts';
+import { createMetrics, metricsServer } from './metrics.ts';
 import { frontPage, overview, readiness } from './overview.ts';
 import { planServer } from './plan.ts';
 import { gateOptions } from './rate-limit.ts';
-import { referencePages } from './reference.ts';
+import { describe, referencePages } from './reference.ts';
+import { createRouteNames } from './route-names.ts';
 import type { BookSettings, ServerSettings } from './settings.ts';
 import { BOOK_KEYS } from './settings.ts';
 import { closableStreams } from './streams.ts';
 
 export type { Deployment } from './deployments.ts';
+export type { Exchange } from './exchange.ts';
 export { SettingsError } from './misfits.ts';
 export type { BookSettings, ServerSettings } from './settings.ts';
 
@@ -31,12 +37,16 @@ export interface ServeOptions extends BookOptions, Omit<ServerSettings, 'books'>
   readonly books?: readonly BookOptions[];
   /** Where relative file names begin. Default: the current directory. */
   readonly folder?: string;
+  /** Is told of every request that was answered. */
+  readonly onExchange?: (exchange: Exchange) => void;
 }
 
 /** A server that listens. */
 export interface RunningServer {
   /** Where it listens: `http://127.0.0.1:8080`. */
   readonly url: string;
+  /** Where Prometheus reads, when it does. */
+  readonly metricsUrl: string | undefined;
   /** The books that it serves, in the order of the settings. */
   readonly deployments: readonly Deployment[];
   /** The first of them. */
@@ -59,47 +69,67 @@ const SINGLE = { path: '/', db: 'intentbook.sqlite', schema: 'intentbook' } as c
  * node's own error when the address cannot be listened on.
  */
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
-  const { folder = '.', ...said } = options;
+  const { folder = '.', onExchange, ...said } = options;
   const { settings, stores } = separate(said);
   const plan = planServer(settings, folder);
-  const { port, host, rateLimit, trustedProxies } = plan.settings;
+  const { port, host, rateLimit, trustedProxies, metricsPort, metricsHost = host } = plan.settings;
   // One budget for all books: they share the machine.
   const gate = gateOptions(rateLimit, trustedProxies);
   const deployments: Deployment[] = [];
+  const servers: HardenedServer[] = [];
+  let closing = false;
+
+  async function listen(server: HardenedServer, at: number, where: string): Promise<string> {
+    const url = await server.listen(at, where);
+    servers.push(server);
+    return url;
+  }
+
   try {
     for (const [i, book] of plan.books.entries()) deployments.push(await openDeployment(book, stores[i]));
     const explorer = plan.settings.explorer ? (await import('intentbook/explorer')).createExplorer() : undefined;
-    const api = closableStreams(
-      composeApis(
-        [
-          ...deployments.map(({ path, book }) => ({ path, api: createApi(book, gate) })),
-          ...(explorer === undefined ? [] : [{ path: '/', api: explorer, aside: true }]),
-        ],
-        {
-          '/': (request) => frontPage(request, explorer, overview(VERSION, deployments)),
-          '/ready': () => readiness(deployments),
-          '/live': () => json(200, { live: true }),
-          ...referencePages(deployments),
-        },
-      ),
+    const document = describe(deployments);
+    const composed = composeApis(
+      [
+        ...deployments.map(({ path, book }) => ({ path, api: createApi(book, gate) })),
+        ...(explorer === undefined ? [] : [{ path: '/', api: explorer, aside: true }]),
+      ],
+      {
+        '/': (request) => frontPage(request, explorer, overview(VERSION, deployments)),
+        '/ready': () => readiness(deployments, closing),
+        '/live': () => json(200, { live: true }),
+        ...referencePages(document),
+      },
     );
+    const api = closableStreams(composed);
+    const metrics = metricsPort === undefined ? undefined : await createMetrics(deployments, () => api.openStreams);
+    const nameOf = createRouteNames(
+      document,
+      deployments.map(({ path }) => path),
+    );
+    const observed = observedApi(api, (exchange) => {
+      metrics?.exchanged(exchange, nameOf(exchange.path));
+      onExchange?.(exchange);
+    });
     const { nodeHandler } = await import('intentbook/node-http');
-    const server = createHardenedServer(nodeHandler(api));
-    const url = await server.listen(port, host);
+    const url = await listen(createHardenedServer(nodeHandler(observed)), port, host);
+    const metricsUrl = metrics && (await listen(metricsServer(metrics), metricsPort ?? 0, metricsHost));
     const close = once(async () => {
+      closing = true;
       api.closeStreams();
-      await server.close(GRACE);
+      await Promise.all(servers.map((server) => server.close(GRACE)));
       await closeAll(deployments);
     });
-    return { url, deployments, book: firstOf(deployments).book, close };
+    return { url, metricsUrl, deployments, book: firstOf(deployments).book, close };
   } catch (error) {
+    await Promise.all(servers.map((server) => server.close(0)));
     await closeAll(deployments);
     throw error;
   }
 }
 
 /** Takes the stores out of the settings, which are plain data, and makes a list of a single book. */
-function separate(options: Omit<ServeOptions, 'folder'>) {
+function separate(options: Omit<ServeOptions, 'folder' | 'onExchange'>) {
   const { books, ...rest } = options;
   if (books === undefined) {
     const { store, ...plain } = rest;

@@ -29,7 +29,7 @@ export function frontPage(request: ApiRequest, explorer: Explorer | undefined, o
  * Whether all of the books can serve: 200, or 500 with what is missing. The checks of a book that is not at the root
  * begin with its path.
  */
-export async function readiness(deployments: readonly Deployment[]): Promise<ApiResponse> {
+export async function readiness(deployments: readonly Deployment[], closing: boolean): Promise<ApiResponse> {
   const states = await Promise.all(
     deployments.map(async ({ path, book }) => {
       const { ready, checks } = await book.ready();
@@ -37,8 +37,9 @@ export async function readiness(deployments: readonly Deployment[]): Promise<Api
       return { ready, checks: Object.entries(checks).map(([name, said]) => [prefix + name, said] as const) };
     }),
   );
-  const ready = states.every((state) => state.ready);
-  const document = { ready, checks: Object.fromEntries(states.flatMap(({ checks }) => checks)) };
+  const ready = !closing && states.every((state) => state.ready);
+  const checks = Object.fromEntries(states.flatMap((state) => state.checks));
+  const document = { ready, checks: closing ? { server: 'closing', ...checks } : checks };
   if (ready) return json(200, document);
   const error = { errorType: 'InternalServerError', description: 'not ready' };
   return json(500, { ...error, ...document }, { 'retry-after': '1' });

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type { ApiResponse } from 'intentbook';
 import { OrderBookError } from 'intentbook';
 import { json, refusal } from 'intentbook/adapter';
+import type { OpenApiDocument } from 'intentbook/openapi';
 import { openApiDocument } from 'intentbook/openapi';
 import type { Page } from './compose.ts';
 import type { Deployment } from './deployments.ts';
@@ -27,15 +28,19 @@ const HTML = `<!doctype html>
 
 const START = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#reference', deepLinking: true, validatorUrl: null });\n`;
 
-/** The description of the HTTP interface, for machines and, as a page that needs no network, for people. */
-export function referencePages(deployments: readonly Deployment[]): Readonly<Record<string, Page>> {
-  const document = openApiDocument({
+/** Describes the HTTP interface of a server. */
+export function describe(deployments: readonly Deployment[]): OpenApiDocument {
+  return openApiDocument({
     servers: deployments.map(({ path, chain, environment }) => ({
       url: path,
       description: `${chain}, ${environment}`,
     })),
     standalone: true,
   });
+}
+
+/** The description of the HTTP interface, for machines and, as a page that needs no network, for people. */
+export function referencePages(document: OpenApiDocument): Readonly<Record<string, Page>> {
   return {
     '/openapi.json': () => json(200, document, { 'cache-control': 'no-cache' }),
     '/docs': () => content('text/html; charset=utf-8', HTML),

@@ -159,6 +159,13 @@ const SETTINGS = z.strictObject(
     $schema: z.string().describe('For editors.').optional(),
     host: text().describe('The address to listen on; "0.0.0.0" lets other machines in.').default('127.0.0.1'),
     port: whole(0, 65535).describe('The port to listen on; 0 picks a free one.').default(8080),
+    metricsPort: whole(0, 65535)
+      .describe('A port of its own for Prometheus, which reads /metrics there. Needs prom-client. None unless given.')
+      .optional(),
+    metricsHost: text().describe('The address to listen on for Prometheus. As "host" unless given.').optional(),
+    log: oneOf(['text', 'json'])
+      .describe('What is printed: words for people, or a JSON object for every request, which needs pino.')
+      .default('text'),
     rateLimit: z
       .union([z.literal('off'), z.strictObject({ reads: whole(1), writes: whole(1), streams: whole(1) })], {
         error: 'must be { "reads", "writes", "streams" }, or "off"',

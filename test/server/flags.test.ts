@@ -14,6 +14,7 @@ const DEFAULTS = {
   maxPendingPresign: 100,
   rateLimit: { reads: 50, writes: 10, streams: 32 },
   explorer: true,
+  log: 'text',
   gasPrice: '1000000000',
 };
 
@@ -36,6 +37,9 @@ const FLAGS = [
   ['--max-open-orders', 'INTENTBOOK_MAX_OPEN_ORDERS', '7', { maxOpenOrders: 7 }],
   ['--max-open-orders', 'INTENTBOOK_MAX_OPEN_ORDERS', 'off', { maxOpenOrders: 'off' }],
   ['--max-pending-presign', 'INTENTBOOK_MAX_PENDING_PRESIGN', '9', { maxPendingPresign: 9 }],
+  ['--metrics-port', 'INTENTBOOK_METRICS_PORT', '9464', { metricsPort: 9464 }],
+  ['--metrics-host', 'INTENTBOOK_METRICS_HOST', '::1', { metricsHost: '::1' }],
+  ['--log', 'INTENTBOOK_LOG', 'json', { log: 'json' }],
   ['--rate-limit', 'INTENTBOOK_RATE_LIMIT', 'off', { rateLimit: 'off' }],
   ['--rate-limit', 'INTENTBOOK_RATE_LIMIT', '5, 2,1', { rateLimit: { reads: 5, writes: 2, streams: 1 } }],
   ['--trusted-proxies', 'INTENTBOOK_TRUSTED_PROXIES', '::1, 10.0.0.0/8', { trustedProxies: ['::1', '10.0.0.0/8'] }],

@@ -1,14 +1,28 @@
 import type { Deployment } from './deployments.ts';
 import type { RunningServer } from './index.ts';
+import type { Log } from './log.ts';
+
+/** Says what a person at a terminal wants to know, which is not every request. */
+export function textLog(version: string): Log {
+  return {
+    started: (server) => console.log(greeting(version, server)),
+    exchanged() {},
+    fault: (_path, fault) => console.error('intentbook:', fault),
+    stopping: (signal) => console.log(`${signal}: finishing the requests that run; a second signal ends them`),
+  };
+}
 
 /** What a server says once it is ready. */
-export function greeting(version: string, { url, deployments }: RunningServer): string {
+function greeting(version: string, { url, metricsUrl, deployments }: RunningServer): string {
   const [only, ...others] = deployments;
   const books =
     only !== undefined && only.path === '/' && others.length === 0
       ? [`database   ${databaseOf(only)}`, `chain      ${domainOf(only)}`]
       : deployments.flatMap((each) => [`book       ${url}${each.path === '/' ? '' : each.path}`, ...detailsOf(each)]);
-  return [`intentbook ${version} is ready; stop it with Ctrl-C`, `address    ${url}`, ...books].join('\n  ');
+  const metrics = metricsUrl === undefined ? [] : [`metrics    ${metricsUrl}/metrics`];
+  return [`intentbook ${version} is ready; stop it with Ctrl-C`, `address    ${url}`, ...books, ...metrics].join(
+    '\n  ',
+  );
 }
 
 function detailsOf(deployment: Deployment): string[] {

@@ -1,0 +1,165 @@
+import type { OrderBook } from 'intentbook';
+import { OrderBookError } from 'intentbook';
+import { refusal } from 'intentbook/adapter';
+import type { Registry } from 'prom-client';
+import type { Deployment } from './deployments.ts';
+import type { Exchange } from './exchange.ts';
+import { createHardenedServer, type HardenedServer } from './http.ts';
+
+/** Seconds, from a cached read to an answer that somebody has waited for. */
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** What is counted for Prometheus. */
+export interface Metrics {
+  /** Counts a request. `route` is the template of its path. */
+  exchanged(exchange: Exchange, route: string): void;
+  /** The metrics in the text form of Prometheus. */
+  render(): Promise<string>;
+}
+
+/**
+ * Counts what books and their interfaces do. Needs the package prom-client.
+ *
+ * @param streams how many event streams are open.
+ */
+export async function createMetrics(deployments: readonly Deployment[], streams: () => number): Promise<Metrics> {
+  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('prom-client');
+  const registers: Registry[] = [new Registry()];
+  const [register] = registers as [Registry]; // the one above
+  collectDefaultMetrics({ register });
+
+  const requests = new Counter({
+    name: 'intentbook_http_requests_total',
+    help: 'Requests by method, route and status.',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  });
+  const latency = new Histogram({
+    name: 'intentbook_http_request_seconds',
+    help: 'Time until an answer could be sent.',
+    labelNames: ['method', 'route'],
+    buckets: SECONDS,
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'intentbook_http_refusals_total',
+    help: 'Refusals over HTTP by their code.',
+    labelNames: ['code'],
+    registers,
+  });
+  new Gauge({
+    name: 'intentbook_streams',
+    help: 'Event streams that are open.',
+    registers,
+    collect() {
+      this.set(streams());
+    },
+  });
+  const orders = new Counter({
+    name: 'intentbook_orders_submitted_total',
+    help: 'Orders that were judged, "accepted" or by the code of their refusal.',
+    labelNames: ['book', 'outcome'],
+    registers,
+  });
+  const submission = new Histogram({
+    name: 'intentbook_submission_seconds',
+    help: 'Time from the arrival of orders until all of them were stored or refused.',
+    labelNames: ['book'],
+    buckets: SECONDS,
+    registers,
+  });
+  const signatures = new Counter({
+    name: 'intentbook_signatures_recovered_total',
+    help: 'Signers that were recovered, by backend.',
+    labelNames: ['book', 'backend'],
+    registers,
+  });
+  const recovery = new Counter({
+    name: 'intentbook_signature_recovery_seconds_total',
+    help: 'Time that recovering signers took, by backend.',
+    labelNames: ['book', 'backend'],
+    registers,
+  });
+  const store = new Histogram({
+    name: 'intentbook_store_seconds',
+    help: 'Time that the store took, by verb.',
+    labelNames: ['book', 'verb', 'outcome'],
+    buckets: SECONDS,
+    registers,
+  });
+  const sources = new Histogram({
+    name: 'intentbook_quote_source_seconds',
+    help: 'Time that sources of quotes took, by outcome.',
+    labelNames: ['book', 'source', 'question', 'outcome'],
+    buckets: SECONDS,
+    registers,
+  });
+  const lag = new Gauge({
+    name: 'intentbook_indexer_lag_blocks',
+    help: 'Blocks that the chain is ahead of what was read of it.',
+    labelNames: ['book'],
+    registers,
+  });
+  const reorganisations = new Counter({
+    name: 'intentbook_reorganisations_total',
+    help: 'Times that blocks were taken back.',
+    labelNames: ['book'],
+    registers,
+  });
+  const faults = new Counter({
+    name: 'intentbook_faults_total',
+    help: 'Faults that no caller waited for.',
+    labelNames: ['book'],
+    registers,
+  });
+
+  function follow(path: string, book: OrderBook): void {
+    const label = { book: path };
+    book.on('ordersSubmitted', ({ accepted, refused, ms }) => {
+      if (accepted > 0) orders.inc({ ...label, outcome: 'accepted' }, accepted);
+      for (const outcome of refused) orders.inc({ ...label, outcome });
+      submission.observe(label, ms / 1000);
+    });
+    book.on('signersRecovered', ({ backend, signatures: count, ms }) => {
+      signatures.inc({ ...label, backend }, count);
+      recovery.inc({ ...label, backend }, ms / 1000);
+    });
+    book.on('storeAsked', ({ verb, ms, failed }) => {
+      store.observe({ ...label, verb, outcome: failed ? 'fault' : 'answered' }, ms / 1000);
+    });
+    book.on('sourceAsked', ({ source, question, outcome, ms }) => {
+      sources.observe({ ...label, source, question, outcome }, ms / 1000);
+    });
+    book.on('chainFollowed', (observation) => {
+      if (observation.type === 'progress') lag.set(label, Math.max(0, observation.head - observation.block));
+      if (observation.type === 'reorganised') reorganisations.inc(label);
+    });
+    book.on('fault', () => faults.inc(label));
+  }
+
+  for (const { path, book } of deployments) follow(path, book);
+  return {
+    exchanged({ method, status, errorType, ms }, route) {
+      requests.inc({ method, route, status });
+      latency.observe({ method, route }, ms / 1000);
+      if (errorType !== undefined) refusals.inc({ code: errorType });
+    },
+    render: () => register.metrics(),
+  };
+}
+
+/** Serves the metrics on a port of their own, which need not be open to everybody. */
+export function metricsServer(metrics: Metrics): HardenedServer {
+  return createHardenedServer((request, response) => {
+    request.resume();
+    if (request.url !== '/metrics' || request.method !== 'GET') {
+      const { status, headers, body } = refusal(new OrderBookError('NotFound', 'the metrics are at /metrics'));
+      response.writeHead(status, { ...headers }).end(body);
+      return;
+    }
+    metrics.render().then(
+      (text) => response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text),
+      () => response.destroy(),
+    );
+  });
+}
