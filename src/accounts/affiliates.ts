@@ -93,7 +93,8 @@ const OPTIONS = ['domainName', 'terms', 'statistics'] as const satisfies readonl
 /** Letters of other alphabets have upper cases in this one, so the shape is judged before. */
 const CODE = /^[A-Za-z0-9_-]{5,20}$/;
 
-const REGISTRATION = z.object({
+/** The shape of the body. */
+export const affiliateRegistration = z.object({
   walletAddress: hexOf(20),
   code: z
     .string()
@@ -119,7 +120,7 @@ export function createAffiliates(options: AffiliatesOptions, context: Affiliates
   ): Promise<RegisteredAffiliate | AccountError | OrderBookError> {
     const wallet = parseHex(of, 20);
     if (wallet === undefined) return new AccountError(400, 'walletAddress: must be 0x and 40 hex digits');
-    const shaped = parseShape(REGISTRATION, registration, 'InvalidParameter');
+    const shaped = parseShape(affiliateRegistration, registration, 'InvalidParameter');
     if (shaped instanceof OrderBookError) return shaped;
     const { walletAddress, code, signedMessage } = shaped;
     if (walletAddress !== wallet) return new AccountError(400, 'Affiliate wallet address mismatch');

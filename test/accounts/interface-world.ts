@@ -2,6 +2,7 @@ import type { AccountsOptions, OrderBookOptions } from 'intentbook';
 import { createAccountApi, createAccounts, createOrderBook } from 'intentbook';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { onTestFinished } from 'vitest';
+import { described } from '../http/described.ts';
 import { directWorld } from '../http/world.ts';
 import { manualClock } from '../support/clock.ts';
 import { SEPOLIA } from '../support/orders.ts';
@@ -25,5 +26,5 @@ export async function accountWorld(
     await book.close();
   });
   const api = createAccountApi(accounts);
-  return { accounts, book, store, clock, faults, api, ...directWorld(api, () => clock.now() / 1000) };
+  return { accounts, book, store, clock, faults, api, ...described(directWorld(api, () => clock.now() / 1000)) };
 }

@@ -50,7 +50,7 @@ function judge(method: string, path: string, answer: Answer): void {
     if (method !== 'HEAD') conforms(ANY_ERROR, answer, where);
     return;
   }
-  const response = operation.responses[answer.status];
+  const response = operation.responses[answer.status] ?? operation.responses['default'];
   assert.ok(response, `${where} is not described: ${answer.text}`);
   met.add(where);
   if (method === 'HEAD') return;

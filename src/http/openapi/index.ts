@@ -104,6 +104,8 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   owner: 'An address: 0x and 40 hex digits.',
   user: 'An address: 0x and 40 hex digits.',
   account: 'An address: 0x and 40 hex digits.',
+  address: 'An address: 0x and 40 hex digits.',
+  code: 'An affiliate code: 5 to 20 letters, digits, "_" and "-".',
   token: 'The address of a token: 0x and 40 hex digits.',
   hash: 'A hash: 0x and 64 hex digits.',
   chainId: 'The id of a chain.',

@@ -63,6 +63,11 @@ const QUOTE_RULES: readonly ErrorCode[] = [
   ...(['ChainUnavailable', 'SellAmountOverflow', 'BuyAmountOverflow', 'ZeroAmount'] as const),
   ...APP_DATA,
 ];
+const TOKENS = { tokens: text('Addresses between commas, 100 at most. Required.') };
+const statistics = (summary: string): Operation => ({
+  ...{ summary, tag: 'accounts' },
+  success: { 200: { description: 'As the host’s source says.', body: 'AffiliateStatistics' } },
+});
 const ready: Operation = {
   summary: 'Says whether it can serve',
   tag: 'server',
@@ -227,5 +232,43 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'accounts',
     query: PAGE,
     success: { 200: { description: 'Newest first.', body: ['Notification'], headers: ['Link'] } },
+  },
+  'POST /affiliate/:address': {
+    summary: 'Binds a code to the wallet that has signed it',
+    tag: 'accounts',
+    body: 'AffiliateRegistration',
+    success: { 201: { description: 'It is bound.', body: 'AffiliateCode' } },
+  },
+  'GET /affiliate/:address': {
+    summary: 'Reads the code of a wallet',
+    tag: 'accounts',
+    success: { 200: { description: 'The code.', body: 'AffiliateTerms' } },
+  },
+  'GET /ref-codes/:code': {
+    summary: 'Says what a code promises to those who trade with it',
+    tag: 'accounts',
+    success: { 200: { description: 'The code is bound.', body: 'AffiliateTerms' } },
+  },
+  'GET /affiliate/affiliate-stats/:address': statistics('Says what an affiliate has brought and earned'),
+  'GET /affiliate/trader-stats/:address': statistics('Says what a trader who came by a code has traded and earned'),
+  'GET /affiliate/trader-activity/:address': statistics('Lists the trades of such a trader'),
+  'GET /:chainId/tokens/:token/usdPrice': {
+    summary: 'Says what a token is worth in US dollars',
+    tag: 'tokens',
+    success: { 200: { description: 'Its price.', body: 'UsdPrice' } },
+  },
+  'GET /:chainId/accounts/:account/balances': {
+    summary: 'Says what an account has of tokens',
+    tag: 'accounts',
+    query: TOKENS,
+    success: { 200: { description: 'Each token once; what is no token is left out.', body: ['TokenBalance'] } },
+  },
+  'GET /:chainId/accounts/:account/balances/sse': {
+    summary: 'Tells what an account has of tokens, and what changes',
+    tag: 'accounts',
+    query: TOKENS,
+    success: {
+      200: { description: '`initial_balances`, then `balance_update`, `unavailable` and `ping`.', body: 'events' },
+    },
   },
 };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { affiliateRegistration } from '../../accounts/affiliates.ts';
 import type { ErrorCode } from '../../errors.ts';
 import { ERRORS } from '../../errors.ts';
 import { cancellation, cancellations, MAX_UIDS } from '../../orders/cancel.ts';
@@ -188,6 +189,21 @@ export function createSchemas() {
       message: z.string(),
       timestamp: moment('When its cause happened.'),
       metadata: z.record(z.string(), z.unknown()),
+    }),
+    AffiliateRegistration: affiliateRegistration,
+    AffiliateCode: z.object({ code: z.string(), createdAt: moment('When it was bound.') }),
+    AffiliateTerms: z.looseObject({ code: z.string() }).describe('With what the host promises, where it says so.'),
+    AffiliateStatistics: z.looseObject({}).describe('What the host’s source says.'),
+    UsdPrice: z.object({ price: z.number().describe('Dollars for one whole token.') }),
+    TokenBalance: z.object({
+      balance: atoms('What the account has.'),
+      allowance: atoms('What the vault relayer may move of it.'),
+      token: z.object({
+        address: address(),
+        decimals: z.int().min(0).max(255).optional(),
+        symbol: z.string().optional(),
+        name: z.string().optional(),
+      }),
     }),
     Error: z.looseObject({
       errorType: z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]), // the table is not empty
