@@ -72,5 +72,5 @@ export interface Estimator {
 /** A decimal number that is not negative, read exactly: text, a bigint, or a number, standing for its shortest decimal. */
 export type DecimalInput = string | number | bigint;
 
-/** The price of gas in wei for one unit: a decimal number, or a function that finds it out for each quote. */
+/** The price of gas in wei for one unit: a decimal number, or a function that finds it out when a quote is asked for. */
 export type GasPrice = DecimalInput | (() => Promise<DecimalInput> | DecimalInput);

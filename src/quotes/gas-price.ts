@@ -8,24 +8,41 @@ import { MAX_UINT256 } from '../protocol/uint256.ts';
 /**
  * Finds out the price of gas, in wei for one unit, within `timeout` milliseconds.
  *
- * @returns the price, or `ChainUnavailable`.
+ * @returns the price; `ChainUnavailable` when it cannot be found out, or `NoLiquidity` when only the caller's time was
+ *   too short for it. Rejects with the signal's reason when it is aborted.
  */
-export type ReadGasPrice = (timeout: number) => Promise<Decimal | OrderBookError>;
+export type ReadGasPrice = (timeout: number, signal?: AbortSignal) => Promise<Decimal | OrderBookError>;
+
+export interface GasPriceOptions {
+  readonly clock: Clock;
+  /** Milliseconds after which a question that has no answer is asked again. */
+  readonly timeout: number;
+  /** Milliseconds after the question in which its answer is still given. */
+  readonly lifetime: number;
+  /** Told when the host's function fails or answers nonsense. */
+  readonly onFault: (fault: unknown) => void;
+}
+
+/** The host's function having been asked. */
+interface Asked {
+  readonly at: number;
+  readonly price: Promise<Decimal | undefined>;
+  /** Milliseconds for which it is as good as asking again. */
+  goodFor: number;
+}
 
 /**
- * Reads the price of gas that the host gives or finds out. Quotes that ask at the same time share one answer.
+ * Reads the price of gas that the host gives or finds out. Quotes that ask at about the same time share one answer.
  *
- * @param onFault told when the host's function fails or answers nonsense.
  * @throws TypeError when a fixed price is no decimal number.
  */
-export function createGasPrice(given: GasPrice, clock: Clock, onFault: (fault: unknown) => void): ReadGasPrice {
+export function createGasPrice(given: GasPrice, { clock, timeout, lifetime, onFault }: GasPriceOptions): ReadGasPrice {
   if (typeof given !== 'function') {
     const fixed = readPrice(given);
     if (fixed === undefined) throw new TypeError('createOrderBook: quotes.gasPrice must be a decimal number of wei');
     return async () => fixed;
   }
-  let asking: Promise<Decimal | undefined> | undefined;
-  const ask = async (): Promise<Decimal | undefined> => {
+  const askHost = async (): Promise<Decimal | undefined> => {
     try {
       const price = readPrice(await given());
       if (price === undefined) onFault(new TypeError('quotes.gasPrice has answered no decimal number of wei'));
@@ -35,19 +52,27 @@ export function createGasPrice(given: GasPrice, clock: Clock, onFault: (fault: u
       return undefined;
     }
   };
-  const forget = (asked: Promise<unknown>) => {
-    if (asking === asked) asking = undefined;
+  const ask = (): Asked => {
+    const question = { at: clock.now(), price: askHost(), goodFor: timeout };
+    void question.price.then((price) => {
+      question.goodFor = price === undefined ? 0 : lifetime;
+    });
+    return question;
   };
-  return async (timeout) => {
-    if (asking === undefined) {
-      const asked = ask();
-      asking = asked;
-      void asked.finally(() => forget(asked));
+
+  let last: Asked | undefined;
+  return async (patience, signal) => {
+    const age = last === undefined ? -1 : clock.now() - last.at;
+    // A clock may step back. How long one who waits is ready to does not say that the question is lost.
+    const asked = last !== undefined && age >= 0 && age < last.goodFor ? last : ask();
+    last = asked;
+    const price = await inTime(asked.price, patience, clock, signal);
+    if (price === 'late' && patience < timeout) {
+      return new OrderBookError('NoLiquidity', 'the price of gas was not known in time');
     }
-    const shared = asking;
-    // One that hangs is not waited for again.
-    const price = await inTime(shared, timeout, clock, () => forget(shared));
-    return price ?? new OrderBookError('ChainUnavailable', 'the gas price is unknown');
+    return price === 'late' || price === undefined
+      ? new OrderBookError('ChainUnavailable', 'the gas price is unknown')
+      : price;
   };
 }
 
@@ -56,12 +81,20 @@ function readPrice(value: DecimalInput): Decimal | undefined {
   return price !== undefined && price.digits / 10n ** BigInt(price.scale) <= MAX_UINT256 ? price : undefined;
 }
 
-function inTime<T>(promise: Promise<T>, timeout: number, clock: Clock, onLate: () => void): Promise<T | undefined> {
+function inTime<T>(promise: Promise<T>, patience: number, clock: Clock, signal?: AbortSignal): Promise<T | 'late'> {
   return new Promise((resolve, reject) => {
-    const cancel = clock.after(timeout, () => {
-      onLate();
-      resolve(undefined);
-    });
-    void promise.then(resolve, reject).finally(cancel);
+    const finish = (settle: () => void) => {
+      cancel();
+      signal?.removeEventListener('abort', abort);
+      settle();
+    };
+    const abort = () => finish(() => reject(signal?.reason));
+    const cancel = clock.after(patience, () => finish(() => resolve('late')));
+    if (signal?.aborted) return abort();
+    signal?.addEventListener('abort', abort);
+    void promise.then(
+      (value) => finish(() => resolve(value)),
+      (fault) => finish(() => reject(fault)),
+    );
   });
 }

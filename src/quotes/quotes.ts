@@ -25,7 +25,7 @@ import { createSweep } from './sweep.ts';
 export interface QuoteOptions {
   /** Where prices come from. All are asked side by side, and the best answer, its gas paid, wins. */
   readonly estimators: readonly (Estimator | EstimateFunction)[];
-  /** Wei for one unit of gas, or a function that finds it out for each quote, such as `() => client.getGasPrice()`. */
+  /** Wei for one unit of gas, or a function that finds it out when a quote is asked for, such as `() => client.getGasPrice()`. */
   readonly gasPrice: GasPrice;
   /**
    * A fee on the volume, in parts per million from 0 to 999999, or a function that tells it of two tokens (native currency to be bought
@@ -42,13 +42,18 @@ export interface QuoteOptions {
   readonly onchainExpiry?: number;
   /** Atoms of wrapped native currency that sources are asked to buy to learn what a token is worth. Default 10^17. */
   readonly priceAmount?: bigint;
+  /**
+   * Milliseconds, from when they were asked, for which the sources' answers to a trade are given to all who ask the same, once all
+   * have answered; and so the price of gas. Default 500; 0: only while they are being asked.
+   */
+  readonly answerLifetime?: number;
   /** Milliseconds that the price of a token is remembered for. Default 30000; 0: not at all. */
   readonly priceLifetime?: number;
 }
 
 const OPTIONS = [
   ...['estimators', 'gasPrice', 'volumeFee', 'timeout', 'maxTimeout'],
-  ...['expiry', 'onchainExpiry', 'priceAmount', 'priceLifetime'],
+  ...['expiry', 'onchainExpiry', 'answerLifetime', 'priceAmount', 'priceLifetime'],
 ];
 
 export interface QuoteCallOptions {
@@ -96,7 +101,8 @@ export function createQuotes(options: QuoteOptions, book: QuotesContext): Quotes
   refuseUnknownOptions('createOrderBook, quotes', options, OPTIONS);
   const { store, clock, limits, tokens, host, remote, onFault, observe } = book;
   const { wrappedNative } = tokens;
-  const flights = createFlights(clock, 0);
+  const lifetime = duration(options, 'answerLifetime', 500);
+  const flights = createFlights(clock, lifetime);
   const estimators = nameEstimators(options.estimators);
   const priceAmount = options.priceAmount ?? 10n ** 17n;
   if (typeof priceAmount !== 'bigint' || priceAmount <= 0n) throw malformed('priceAmount', 'a positive bigint');
@@ -112,7 +118,7 @@ export function createQuotes(options: QuoteOptions, book: QuotesContext): Quotes
   };
   const context = {
     ...{ documents: store.appData, clock, limits, tokens, host, remote, sources, prices, onFault },
-    gasPrice: createGasPrice(options.gasPrice, clock, onFault),
+    gasPrice: createGasPrice(options.gasPrice, { clock, timeout: usual, lifetime, onFault }),
     keeper: createKeeper(store.quotes, clock, lifetimes),
     volumeFee: volumeFeeOf(options),
     timeouts: { usual, longest: duration(options, 'maxTimeout', 10_000) },
@@ -154,7 +160,7 @@ function parseToken(text: string, { deniedTokens }: TokenPolicy): Address | Orde
 
 function duration(
   options: QuoteOptions,
-  name: 'timeout' | 'maxTimeout' | 'expiry' | 'onchainExpiry' | 'priceLifetime',
+  name: 'timeout' | 'maxTimeout' | 'expiry' | 'onchainExpiry' | 'answerLifetime' | 'priceLifetime',
   standard: number,
 ): number {
   const value = options[name] ?? standard;

@@ -130,6 +130,7 @@ describe('an order and its quote', () => {
     for (const next of [300n, 302n, 301n]) {
       amount = next;
       await quoted(book, SELL);
+      clock.advance(500); // the next is a question of its own
     }
     expect(await place('1')).toBe(String(302n * 10n ** 15n));
     [amount, verified] = [299n, true];

@@ -1,4 +1,10 @@
+import type { RequestListener } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Estimator } from 'intentbook';
+import { createApi } from 'intentbook';
+import { solverHttp } from 'intentbook/estimators';
+import { nodeHandler } from 'intentbook/node-http';
 import { describe, expect, test } from 'vitest';
 import { COW, WETH } from '../support/orders.ts';
 import {
@@ -248,9 +254,9 @@ describe('the same question is asked once', () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test('another amount is another question, and so is the same one once it has been answered', async () => {
+  test('another amount is another question, and so is the same one half a second later', async () => {
     const one = prompted('one');
-    const { book } = await quotingWorld({ estimators: [one] });
+    const { book, clock } = await quotingWorld({ estimators: [one] });
     const answerAll = () => {
       for (const { answer } of one.asked) answer({ amount: GOOD, gas: 100_000 });
     };
@@ -260,11 +266,65 @@ describe('the same question is asked once', () => {
     expect(one.asked.map(({ trade }) => trade.amount)).toEqual([1000n * ETHER, 999n * ETHER]);
     answerAll();
     const [{ id }] = await Promise.all([first, other]);
+    clock.advance(499);
+    expect((await quoted(book, SELL)).id).toBe(id);
+    clock.advance(1);
     const again = quoted(book, SELL);
     await settle();
     expect(one.asked).toHaveLength(3);
     answerAll();
     expect((await again).id).not.toBe(id);
+  });
+
+  test('500 identical requests over HTTP are one call of an engine, which answers each at once', async () => {
+    let calls = 0;
+    await using engine = await listening((_, response) => {
+      calls++;
+      response.end('{"amount":"300000000000000000","gas":100000}');
+    });
+    let gasPrices = 0;
+    const world = await quotingWorld({
+      estimators: [{ ...solverHttp(engine.url), nativePrice: () => '0.0003' }],
+      gasPrice: async () => ++gasPrices && '10000000000',
+    });
+    await using server = await listening(nodeHandler(createApi(world.book)));
+    const ids = new Set<unknown>();
+    const ask = async () => {
+      const headers = { 'content-type': 'application/json' };
+      const response = await fetch(`${server.url}/api/v1/quote`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(SELL),
+      });
+      ids.add(((await response.json()) as { id: unknown }).id);
+    };
+    await Promise.all(Array.from({ length: 500 }, ask));
+    expect({ calls, gasPrices, ids: [...ids] }).toEqual({ calls: 1, gasPrices: 1, ids: [1] });
+  });
+
+  test('an answer is not kept while another source has not had its say, and not at all when the host says so', async () => {
+    const slow = prompted('slow');
+    const { book, clock } = await quotingWorld({ estimators: [slow, answering('good', GOOD)] });
+    const hurried = { ...SELL, timeout: 100 };
+    const first = watch(book.quotes.request(hurried));
+    await settle();
+    clock.advance(100);
+    await settle();
+    expect(first.value?.status).toBe('quoted');
+    const second = book.quotes.request(hurried);
+    await settle();
+    expect(slow.asked).toHaveLength(2);
+    slow.asked[1]?.answer(undefined);
+    await second;
+    const one = prompted('one');
+    const unkept = await quotingWorld({ answerLifetime: 0, estimators: [one] });
+    for (let i = 0; i < 2; i++) {
+      const waiting = quoted(unkept.book, SELL);
+      await settle();
+      one.asked[i]?.answer({ amount: GOOD, gas: 100_000 });
+      await waiting;
+    }
+    expect(one.asked).toHaveLength(2);
   });
 
   test('one who leaves does not spoil it for the others; when the last has left the sources are told', async () => {
@@ -337,6 +397,26 @@ describe('the price of gas', () => {
     expect(faults).toHaveLength(1);
     broken = false;
     await quoted(book, SELL);
+  });
+
+  test('a question that hangs is not asked again for whoever is in a hurry, but given up after the usual time', async () => {
+    let asked = 0;
+    const { book, clock } = await quotingWorld({
+      gasPrice: () => (++asked === 1 ? new Promise<bigint>(() => {}) : 1n),
+      estimators: [answering('good', GOOD)],
+    });
+    for (const timeout of [0, ...Array.from({ length: 49 }, () => 100)]) {
+      const waiting = watch(refused(book, { ...SELL, timeout }));
+      await settle();
+      clock.advance(timeout);
+      await settle();
+      // It is the caller who had no time, not the server that is at fault.
+      expect(waiting.value).toMatchObject({ code: 'NoLiquidity', message: 'the price of gas was not known in time' });
+    }
+    expect(asked).toBe(1);
+    clock.advance(100);
+    await quoted(book, SELL);
+    expect(asked).toBe(2);
   });
 
   test('a function that hangs is given up at the deadline, and not waited for again', async () => {
@@ -430,6 +510,21 @@ describe('native prices', () => {
     expect(await priced([], 'COW')).toMatchObject({ status: 'rejected', error: { code: 'InvalidParameter' } });
   });
 });
+
+/** A server on a port of its own. */
+async function listening(handler: RequestListener) {
+  const server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // it listens on a port
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
 
 /** How many tasks wait in a book that does nothing. */
 async function idleTasks(): Promise<number> {
