@@ -29,15 +29,17 @@ export type QuoteResult =
 /** Quotes a trade, or says why it cannot. Rejects with the signal's reason when that is aborted. */
 export async function requestQuote(input: unknown, context: QuoteContext, signal?: AbortSignal): Promise<QuoteResult> {
   const prepared = await prepare(input, context);
+  signal?.throwIfAborted();
   if (prepared instanceof OrderBookError) return { status: 'rejected', error: prepared };
   const fast = prepared.request.priceQuality === 'fast';
   const seat = context.sources.estimates(prepared.trade, prepared.timeout).join(prepared.timeout);
   try {
     const cost = await costOf(prepared, context, fast ? 'first answer' : 'end', signal);
     if (cost instanceof OrderBookError) return { status: 'rejected', error: cost };
-    while (!seat.over && !(fast && seat.answers.length > 0)) await seat.changed(signal);
+    const bestSoFar = () => bestOffer(prepared, seat.answers, cost);
+    while (!seat.over && !(fast && bestSoFar()?.amounts !== undefined)) await seat.changed(signal);
     if (seat.closed) return { status: 'rejected', error: bookCloses() };
-    const best = bestOffer(prepared, seat.answers, cost);
+    const best = bestSoFar();
     if (best?.amounts === undefined) return { status: 'rejected', error: noQuote(best, seat.refusals) };
     const kept = fast ? undefined : await context.keeper.keep(prepared.request, best, cost);
     return { status: 'quoted', quote: present(prepared, { ...best, amounts: best.amounts }, cost, kept) };
@@ -53,7 +55,10 @@ export async function costOf(
   until: 'end' | 'first answer',
   signal?: AbortSignal,
 ): Promise<GasCost | OrderBookError> {
-  const [price, gas] = await Promise.all([prices.get(trade.sellToken, timeout, until, signal), gasPrice(timeout)]);
+  const [price, gas] = await Promise.all([
+    prices.get(trade.sellToken, timeout, until, signal),
+    gasPrice(timeout, signal),
+  ]);
   if (price instanceof OrderBookError) return price;
   return gas instanceof OrderBookError ? gas : { sellTokenPrice: price, gasPrice: gas };
 }

@@ -10,7 +10,7 @@ import { parseUint256 } from '../protocol/uint256.ts';
 import type { QuoteSide } from './fee.ts';
 
 /**
- * How long a quote may take: `fast` is content with the first answer and is not stored; `optimal` and `verified` wait
+ * How long a quote may take: `fast` is content with the first answer that will do and is not stored; `optimal` and `verified` wait
  * for every source until the deadline.
  */
 export const PRICE_QUALITIES = ['fast', 'optimal', 'verified'] as const;

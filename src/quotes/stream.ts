@@ -38,6 +38,7 @@ export async function streamQuotes(
   signal?: AbortSignal,
 ): Promise<QuoteStreamResult> {
   const prepared = await prepare(input, context);
+  signal?.throwIfAborted();
   if (prepared instanceof OrderBookError) return { status: 'rejected', error: prepared };
 
   const seat = context.sources.estimates(prepared.trade, prepared.timeout).join(prepared.timeout);
@@ -45,6 +46,7 @@ export async function streamQuotes(
   let cost: GasCost | OrderBookError;
   try {
     cost = await costOf(prepared, context, 'first answer', signal);
+    signal?.throwIfAborted();
   } catch (aborted) {
     seat.leave();
     throw aborted;

@@ -1,5 +1,6 @@
 import type { Estimator, QuoteRequest } from 'intentbook';
 import { describe, expect, test } from 'vitest';
+import { COW, WETH } from '../support/orders.ts';
 import { answering, ETHER, prompted, quoted, quotingWorld, SELL, settle, watch } from './world.ts';
 
 const GOOD = (3n * ETHER) / 10n;
@@ -138,5 +139,69 @@ describe('one who is in a hurry takes nothing from the others', () => {
     const bought = [early, late].map(({ value }) => value?.status === 'quoted' && value.quote.quote.buyAmount);
     expect(BigInt(bought[0] || 0)).toBeLessThan(GOOD);
     expect(BigInt(bought[1] || 0)).toBeGreaterThan(GOOD);
+  });
+});
+
+describe('a fast quote', () => {
+  test.each([
+    ['is too small to be of use', answering('tiny', 1n), answering('good', GOOD)],
+    ['does not cover the fee', answering('dear', GOOD, 10 ** 12), answering('good', GOOD)],
+  ])('waits for another answer when the first %s', async (_, useless, good) => {
+    const slow = prompted('slow');
+    const { book } = await quotingWorld({ estimators: [useless, slow] });
+    const waiting = watch(book.quotes.request({ ...SELL, priceQuality: 'fast' }));
+    await settle();
+    expect(waiting.done).toBe(false);
+    slow.asked[0]?.answer(await good.estimate({} as never, {} as never)); // it answers whatever it is asked
+    await settle();
+    expect(waiting.value?.status).toBe('quoted');
+  });
+});
+
+describe('one who has left', () => {
+  /** Sells native currency's own token, whose price is known at once, while the price of gas is not. */
+  const request: QuoteRequest = { ...SELL, sellToken: WETH, buyToken: COW };
+
+  async function gasPricePending() {
+    let gas: (price: string) => void = () => {};
+    const one = prompted('one');
+    const gasPrice = () =>
+      new Promise<string>((resolve) => {
+        gas = resolve;
+      });
+    const world = await quotingWorld({ gasPrice, estimators: [one] });
+    return { ...world, one, gas: (price: string) => gas(price) };
+  }
+
+  test.each(['request', 'stream'] as const)('is heard of while the price of gas is not known: %s', async (verb) => {
+    const { book, clock, one } = await gasPricePending();
+    const gone = new AbortController();
+    const waiting = watch<unknown>(book.quotes[verb](request, { signal: gone.signal }));
+    await settle();
+    gone.abort(new Error('gone'));
+    await settle();
+    expect(waiting).toMatchObject({ done: true, error: { message: 'gone' } });
+    expect(one.asked[0]?.context.signal.aborted).toBe(true);
+    expect(clock.pending).toBe(1); // the sweep
+  });
+
+  test.each(['request', 'stream'] as const)('before the call asks nobody anything: %s', async (verb) => {
+    const { book, one } = await gasPricePending();
+    const waiting = watch<unknown>(book.quotes[verb](request, { signal: AbortSignal.abort(new Error('before')) }));
+    await settle();
+    expect(waiting).toMatchObject({ done: true, error: { message: 'before' } });
+    expect(one.asked).toHaveLength(0);
+  });
+
+  test('in the turn in which the price of gas comes, reads no stream', async () => {
+    const { book, one, gas } = await gasPricePending();
+    const gone = new AbortController();
+    const waiting = watch(book.quotes.stream(request, { signal: gone.signal }));
+    await settle();
+    gas('1');
+    gone.abort(new Error('gone'));
+    await settle();
+    expect(waiting).toMatchObject({ done: true, error: { message: 'gone' } });
+    expect(one.asked[0]?.context.signal.aborted).toBe(true);
   });
 });
