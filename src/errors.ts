@@ -57,7 +57,7 @@ export const ERRORS = {
   AlreadyCancelled: refusal(400, 'The order is cancelled already.'),
 
   NoLiquidity: refusal(400, 'No source has a price for this trade.'),
-  SellAmountDoesNotCoverFee: refusal(400, 'The fee is as large as the sell amount, or larger.'),
+  SellAmountDoesNotCoverFee: refusal(400, 'The fee leaves nothing of the sell amount to trade.'),
 } as const satisfies Readonly<Record<string, ErrorEntry>>;
 
 /** The closed set of codes: `errorType` on the wire. */

@@ -43,7 +43,7 @@ export function fixedAmount(side: QuoteSide): bigint {
  * The amounts of a quote. A sale before fee keeps the rate of the estimate for what the fee leaves of it.
  *
  * @param estimated atoms of the side that is not fixed.
- * @returns the amounts, or `uncovered` when the fee takes all that is sold.
+ * @returns the amounts, or `uncovered` when the fee takes all that is sold, or so much that nothing is bought for the rest.
  */
 export function quoteAmounts(side: QuoteSide, estimated: bigint, fee: bigint): Amounts | 'uncovered' {
   if (side.kind === 'buy') return { sellAmount: estimated, buyAmount: side.buyAmountAfterFee };
@@ -51,7 +51,8 @@ export function quoteAmounts(side: QuoteSide, estimated: bigint, fee: bigint): A
   const whole = side.sellAmountBeforeFee;
   if (fee >= whole) return 'uncovered';
   const sellAmount = whole - fee;
-  return { sellAmount, buyAmount: (estimated * sellAmount) / whole };
+  const buyAmount = (estimated * sellAmount) / whole;
+  return buyAmount === 0n ? 'uncovered' : { sellAmount, buyAmount };
 }
 
 const MILLION = 1_000_000n;

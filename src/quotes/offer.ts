@@ -22,7 +22,7 @@ export interface Offer {
   /** What all of the gas costs, in atoms of the sell token. */
   readonly fee: bigint;
   readonly merit: Merit;
-  /** `undefined` when the fee takes all that is sold. */
+  /** `undefined` when the fee takes all that is sold, or so much that nothing is bought for the rest. */
   readonly amounts: Amounts | undefined;
 }
 
@@ -35,7 +35,8 @@ export function makeOffer(wanted: Wanted, estimate: SoundEstimate, cost: GasCost
   const before = quoteAmounts(side, estimate.amount, fee);
   if (before === 'uncovered') return { ...offer, amounts: undefined };
   const amounts = wanted.volumeFee === undefined ? before : takeVolumeFee(side.kind, before, fee, wanted.volumeFee);
-  const fits = isAmount(amounts.sellAmount) && isAmount(amounts.buyAmount) && fee <= MAX_UINT256;
+  // What leaves the owner is both together.
+  const fits = isAmount(amounts.sellAmount) && isAmount(amounts.buyAmount) && amounts.sellAmount + fee <= MAX_UINT256;
   return fits ? { ...offer, amounts } : undefined;
 }
 
