@@ -38,14 +38,17 @@ export interface Estimate {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-/** Says that a token cannot be traded at all, such as one that takes a fee on each transfer. */
+/** Says that a token of the trade cannot be traded at all, such as one that takes a fee on each transfer. */
 export interface UnsupportedToken {
   readonly unsupportedToken: Address;
   readonly reason?: string;
 }
 
-/** What a source answers; `undefined` when it knows no route. */
-export type EstimatorAnswer = Estimate | UnsupportedToken | undefined;
+/**
+ * What a source answers; `undefined` when it knows no route. One that knows several ways, such as one of more pools and
+ * more gas, tells of up to 16 of them: only the book knows what gas costs, and takes the best of them once it is paid.
+ */
+export type EstimatorAnswer = Estimate | readonly Estimate[] | UnsupportedToken | undefined;
 
 /** Asks about a trade. */
 export type EstimateFunction = (trade: Trade, context: EstimateContext) => Promise<EstimatorAnswer> | EstimatorAnswer;
@@ -64,7 +67,8 @@ export interface Estimator {
 
   /**
    * What one atom of a token is worth, in atoms of native currency: a decimal number, such as `0.00029481` or `4e-10`.
-   * A source without this verb is asked instead how much of the token buys a round amount of wrapped native currency.
+   * A source without this verb is asked instead how much of the token buys a round amount of wrapped native currency, and
+   * if it knows no route for that, a thousandth of it. Of what several sources say, the book takes the median.
    */
   nativePrice?(token: Address, context: EstimateContext): Promise<DecimalInput | undefined> | DecimalInput | undefined;
 }

@@ -1,4 +1,5 @@
 import { OrderBookError } from '../errors.ts';
+import type { Trade } from '../ports/estimator.ts';
 import type { Decimal } from '../protocol/decimal.ts';
 import { compareDecimals, parseDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
@@ -22,27 +23,55 @@ export interface SoundEstimate {
 /** How large the text of an execution plan may be; a larger one is left out. */
 const MAX_METADATA = 64 * 1024;
 
+/** How many ways of settling a trade a source may tell of. */
+const MAX_WAYS = 16;
+
 /**
- * Judges what a source has answered about a trade. Nothing is taken on trust: a source may be somebody else's program,
- * and a plain JavaScript function may answer anything.
+ * Judges what a source has answered about a trade: the ways of settling it, at least one. Nothing is taken on trust: a
+ * source may be somebody else's program, and a plain JavaScript function may answer anything. Members that are null
+ * count as absent, since in some languages that is how the absent is written.
  */
-export function judgeEstimate(source: string, answer: unknown): Judged<SoundEstimate> {
-  if (answer === undefined || answer === null) return { outcome: 'none' };
-  if (typeof answer !== 'object') return { outcome: 'invalid' };
-  const said = answer as Readonly<Record<string, unknown>>; // an object; each member is judged below
-  if (said['unsupportedToken'] !== undefined) return judgeUnsupported(said);
-  const { amount, gas, solver = ZERO_ADDRESS, verified = false, metadata = {} } = said;
-  const address = parseHex(solver, 20);
-  if (typeof amount !== 'bigint' || !isAmount(amount)) return { outcome: 'invalid' };
-  if (typeof gas !== 'number' || !Number.isSafeInteger(gas) || gas <= 0) return { outcome: 'invalid' };
-  if (address === undefined || typeof verified !== 'boolean') return { outcome: 'invalid' };
-  const value = { source, amount, gas: BigInt(gas), solver: address, verified, metadata: planText(metadata) };
+export function judgeEstimate(source: string, trade: Trade, answer: unknown): Judged<readonly SoundEstimate[]> {
+  if (answer === undefined || answer === null) return NONE;
+  if (typeof answer !== 'object') return INVALID;
+  if (!Array.isArray(answer)) {
+    const said = answer as Readonly<Record<string, unknown>>; // an object; each member is judged
+    if (said['unsupportedToken'] !== undefined && said['unsupportedToken'] !== null)
+      return judgeUnsupported(trade, said);
+  }
+  const ways: readonly unknown[] = Array.isArray(answer) ? answer : [answer];
+  if (ways.length === 0) return NONE;
+  if (ways.length > MAX_WAYS) return INVALID;
+  const value: SoundEstimate[] = [];
+  for (const way of ways) {
+    const sound = readEstimate(source, way);
+    if (sound === undefined) return INVALID;
+    value.push(sound);
+  }
   return { outcome: 'answered', value };
 }
 
-function judgeUnsupported({ unsupportedToken, reason }: Readonly<Record<string, unknown>>): Judged<never> {
+const NONE = { outcome: 'none' } as const;
+const INVALID = { outcome: 'invalid' } as const;
+
+function readEstimate(source: string, said: unknown): SoundEstimate | undefined {
+  if (typeof said !== 'object' || said === null) return undefined;
+  const { amount, gas, solver, verified, metadata } = said as Readonly<Record<string, unknown>>; // each is judged below
+  const address = parseHex(solver ?? ZERO_ADDRESS, 20);
+  const simulated = verified ?? false;
+  if (typeof amount !== 'bigint' || !isAmount(amount)) return undefined;
+  if (typeof gas !== 'number' || !Number.isSafeInteger(gas) || gas <= 0) return undefined;
+  if (address === undefined || typeof simulated !== 'boolean') return undefined;
+  return { source, amount, gas: BigInt(gas), solver: address, verified: simulated, metadata: planText(metadata) };
+}
+
+/** A source can speak of the tokens that it was asked about, and of no others. */
+function judgeUnsupported(
+  { sellToken, buyToken }: Trade,
+  { unsupportedToken, reason }: Readonly<Record<string, unknown>>,
+): Judged<never> {
   const token = parseHex(unsupportedToken, 20);
-  if (token === undefined) return { outcome: 'invalid' };
+  if (token !== sellToken && token !== buyToken) return INVALID;
   const why = typeof reason === 'string' ? `: ${reason.slice(0, 200)}` : '';
   const error = new OrderBookError('UnsupportedToken', `token ${token} cannot be traded${why}`, { token });
   return { outcome: 'refused', error };
@@ -73,9 +102,9 @@ const ETHER = 10n ** 18n;
  * than 2^256 of them.
  */
 export function judgePrice(answer: unknown): Judged<Decimal> {
-  if (answer === undefined || answer === null) return { outcome: 'none' };
+  if (answer === undefined || answer === null) return NONE;
   const value = parseDecimal(answer);
-  return value !== undefined && isUsablePrice(value) ? { outcome: 'answered', value } : { outcome: 'invalid' };
+  return value !== undefined && isUsablePrice(value) ? { outcome: 'answered', value } : INVALID;
 }
 
 function isUsablePrice(price: Decimal): boolean {
@@ -84,7 +113,18 @@ function isUsablePrice(price: Decimal): boolean {
   return whole >= 1n && whole <= MAX_UINT256;
 }
 
-/** The higher of two prices: what the best source would pay. */
-export function higher(a: Decimal, b: Decimal): Decimal {
-  return compareDecimals(b, a) > 0 ? b : a;
+/**
+ * The price in the middle of several, or half way between the two in the middle: one source that is wrong, high or low,
+ * moves it no further than to its neighbour.
+ *
+ * @param prices at least one.
+ */
+export function median(prices: readonly Decimal[]): Decimal {
+  const sorted = [...prices].sort(compareDecimals);
+  const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
+  if (low === undefined || high === undefined) throw new RangeError('there is no median of nothing');
+  if (low === high) return low;
+  const scale = Math.max(low.scale, high.scale) + 1;
+  const digits = ({ digits, scale: own }: Decimal) => digits * 10n ** BigInt(scale - own);
+  return { digits: (digits(low) + digits(high)) / 2n, scale };
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Decimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
-import { higher } from './answer.ts';
+import { median } from './answer.ts';
 import type { Seat } from './race.ts';
 import { bookCloses } from './refusal.ts';
 import type { Sources } from './sources.ts';
@@ -13,7 +13,7 @@ export interface NativePrices {
   /**
    * The price of a token: atoms of native currency for one of its atoms.
    *
-   * @param until whether to take the first answer, or the highest of all that come before the deadline.
+   * @param until whether to take the first answer, or the median of all that come before the deadline.
    * @returns the price, or `NoLiquidity` or `UnsupportedToken`. Rejects with the signal's reason when it is aborted.
    */
   get(
@@ -53,7 +53,7 @@ export function createNativePrices(options: NativePricesOptions): NativePrices {
   function remember(token: Address, answers: readonly Decimal[]): void {
     if (answers.length === 0 || ttl <= 0) return;
     remembered.delete(token);
-    remembered.set(token, { price: answers.reduce(higher), at: clock.now() });
+    remembered.set(token, { price: median(answers), at: clock.now() });
     const [oldest] = remembered.keys();
     if (remembered.size > CAPACITY && oldest !== undefined) remembered.delete(oldest);
   }
@@ -84,7 +84,7 @@ export function createNativePrices(options: NativePricesOptions): NativePrices {
       }
       const { answers, refusals, closed } = seat;
       if (closed) return bookCloses();
-      if (answers.length > 0) return answers.reduce(higher);
+      if (answers.length > 0) return median(answers);
       return refusals[0] ?? new OrderBookError('NoLiquidity', `no source has a price for ${token}`, { token });
     },
   };

@@ -67,7 +67,8 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
   const { usual, longest } = context.timeouts;
   return {
     ...{ request, side, validTo, appDataHash: document.hash },
-    trade: { sellToken, buyToken, kind: side.kind, amount: fixedAmount(side) },
+    // One object for all sources: none of them can change what the others are asked.
+    trade: Object.freeze({ sellToken, buyToken, kind: side.kind, amount: fixedAmount(side) }),
     extraGas: BigInt(request.signing.gas) + hooksGas(document.content.hooks),
     unwrapGas: unwraps ? UNWRAP_GAS : 0n,
     volumeFee: context.volumeFee(sellToken, request.buyToken),

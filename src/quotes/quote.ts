@@ -36,7 +36,7 @@ export async function requestQuote(input: unknown, context: QuoteContext, signal
   try {
     const cost = await costOf(prepared, context, fast ? 'first answer' : 'end', signal);
     if (cost instanceof OrderBookError) return { status: 'rejected', error: cost };
-    const bestSoFar = () => bestOffer(prepared, seat.answers, cost);
+    const bestSoFar = () => bestOffer(prepared, seat.answers.flat(), cost);
     while (!seat.over && !(fast && bestSoFar()?.amounts !== undefined)) await seat.changed(signal);
     if (seat.closed) return { status: 'rejected', error: bookCloses() };
     const best = bestSoFar();
@@ -63,10 +63,11 @@ export async function costOf(
   return gas instanceof OrderBookError ? gas : { sellTokenPrice: price, gasPrice: gas };
 }
 
-function bestOffer(prepared: Prepared, answers: readonly SoundEstimate[], cost: GasCost): Offer | undefined {
+/** The best of several estimates, their gas paid. */
+export function bestOffer(prepared: Prepared, estimates: readonly SoundEstimate[], cost: GasCost): Offer | undefined {
   let best: Offer | undefined;
-  for (const answer of answers) {
-    const offer = makeOffer(prepared, answer, cost);
+  for (const estimate of estimates) {
+    const offer = makeOffer(prepared, estimate, cost);
     if (offer !== undefined && isBetter(offer, best)) best = offer;
   }
   return best;

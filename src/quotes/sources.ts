@@ -1,12 +1,12 @@
 import type { Clock } from '../ports/clock.ts';
-import type { EstimateFunction, Estimator, Trade } from '../ports/estimator.ts';
+import type { EstimateContext, EstimateFunction, Estimator, Trade } from '../ports/estimator.ts';
 import type { Decimal } from '../protocol/decimal.ts';
-import { quotient } from '../protocol/decimal.ts';
+import { compareDecimals, quotient } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { SoundEstimate } from './answer.ts';
 import { judgeEstimate, judgePrice } from './answer.ts';
 import type { Flights } from './flights.ts';
-import type { Race, Runner, SourceOutcome } from './race.ts';
+import type { Judged, Race, Runner, SourceOutcome } from './race.ts';
 import { startRace } from './race.ts';
 
 /** One source having been asked one question. */
@@ -40,7 +40,7 @@ export interface SourcesOptions {
 /** Every source of a book, asked at once. */
 export interface Sources {
   /** Asks about a trade; questions about the same one with as much time, asked at about the same time, are one. */
-  estimates(trade: Trade, timeout: number): Race<SoundEstimate>;
+  estimates(trade: Trade, timeout: number): Race<readonly SoundEstimate[]>;
   /** Asks what a token is worth, in native atoms for one of its atoms. Tells of the race if it is a new one. */
   prices(token: Address, timeout: number, onStart: (race: Race<Decimal>) => void): Race<Decimal>;
   counters(): Readonly<Record<string, SourceCounters>>;
@@ -48,6 +48,9 @@ export interface Sources {
 
 /** How many digits a price has that is derived from a trade: a few more than a double. */
 const PRICE_DIGITS = 18;
+
+/** By how much less native currency a source is asked for that cannot sell the usual amount. */
+const A_LITTLE = 1_000n;
 
 export function createSources(options: SourcesOptions): Sources {
   const { estimators, clock, flights, wrappedNative, priceAmount } = options;
@@ -70,11 +73,13 @@ export function createSources(options: SourcesOptions): Sources {
     async run(context) {
       if (estimator.nativePrice !== undefined) return judgePrice(await estimator.nativePrice(token, context));
       if (wrappedNative === undefined) return { outcome: 'none' };
-      const trade: Trade = { sellToken: token, buyToken: wrappedNative, kind: 'buy', amount: priceAmount };
-      const judged = judgeEstimate(estimator.name, await estimator.estimate(trade, context));
-      if (judged.outcome !== 'answered') return judged;
-      const value = quotient(priceAmount, judged.value.amount, PRICE_DIGITS);
-      return { outcome: 'answered', value };
+      let judged = await askToBuy(estimator, token, wrappedNative, priceAmount, context);
+      // A pool that has not as much native currency may still be where the token is traded.
+      const less = priceAmount / A_LITTLE;
+      if (judged.outcome === 'none' && less > 0n && !context.signal.aborted) {
+        judged = await askToBuy(estimator, token, wrappedNative, less, context);
+      }
+      return judged;
     },
   });
 
@@ -86,7 +91,7 @@ export function createSources(options: SourcesOptions): Sources {
           ...{ clock, timeout, onEnd, observe: observing('trade') },
           runners: estimators.map((estimator) => ({
             name: estimator.name,
-            run: async (context) => judgeEstimate(estimator.name, await estimator.estimate(trade, context)),
+            run: async (context) => judgeEstimate(estimator.name, trade, await estimator.estimate(trade, context)),
           })),
         }),
       );
@@ -103,6 +108,21 @@ export function createSources(options: SourcesOptions): Sources {
     },
     counters: () => Object.fromEntries([...counters].map(([name, counter]) => [name, { ...counter }])),
   };
+}
+
+/** What a token is worth by how much of it buys so much native currency. */
+async function askToBuy(
+  estimator: Estimator,
+  token: Address,
+  wrappedNative: Address,
+  amount: bigint,
+  context: EstimateContext,
+): Promise<Judged<Decimal>> {
+  const trade: Trade = Object.freeze({ sellToken: token, buyToken: wrappedNative, kind: 'buy', amount });
+  const judged = judgeEstimate(estimator.name, trade, await estimator.estimate(trade, context));
+  if (judged.outcome !== 'answered') return judged;
+  const prices = judged.value.map(({ amount: sold }) => quotient(amount, sold, PRICE_DIGITS));
+  return { outcome: 'answered', value: prices.reduce((a, b) => (compareDecimals(a, b) < 0 ? b : a)) };
 }
 
 const NEVER: Record<SourceOutcome, number> = {

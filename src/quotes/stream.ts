@@ -3,13 +3,13 @@ import type { SoundEstimate } from './answer.ts';
 import type { GasCost } from './fee.ts';
 import type { KeptQuote } from './keep.ts';
 import type { Offer } from './offer.ts';
-import { isBetter, makeOffer } from './offer.ts';
+import { isBetter } from './offer.ts';
 import type { Prepared } from './prepare.ts';
 import { prepare } from './prepare.ts';
 import type { Queue } from './queue.ts';
 import { createQueue } from './queue.ts';
 import type { Covered, QuoteContext } from './quote.ts';
-import { costOf, present } from './quote.ts';
+import { bestOffer, costOf, present } from './quote.ts';
 import type { Seat } from './race.ts';
 import { bookCloses, noQuote } from './refusal.ts';
 import type { QuoteResponse } from './wire.ts';
@@ -71,7 +71,7 @@ export async function streamQuotes(
 
 interface Stream {
   readonly prepared: Prepared;
-  readonly seat: Seat<SoundEstimate>;
+  readonly seat: Seat<readonly SoundEstimate[]>;
   readonly cost: GasCost;
   readonly queue: Queue<QuoteStreamEvent>;
 }
@@ -88,7 +88,7 @@ async function pump({ prepared, seat, cost, queue }: Stream, context: QuoteConte
       continue;
     }
     seen++;
-    const offer = makeOffer(prepared, answer, cost);
+    const offer = bestOffer(prepared, answer, cost);
     if (offer === undefined || !isBetter(offer, best)) continue;
     best = offer;
     const { amounts } = offer;

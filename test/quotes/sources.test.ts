@@ -1,9 +1,9 @@
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Estimator } from 'intentbook';
+import type { Address, Estimator, QuoteRequest, Trade } from 'intentbook';
 import { createApi } from 'intentbook';
-import { solverHttp } from 'intentbook/estimators';
+import { constantProduct, solverHttp } from 'intentbook/estimators';
 import { nodeHandler } from 'intentbook/node-http';
 import { describe, expect, test } from 'vitest';
 import { COW, WETH } from '../support/orders.ts';
@@ -37,7 +37,19 @@ const BAD: readonly (readonly [string, string, Estimator['estimate']])[] = [
   ['answers with NaN gas', 'invalid', () => ({ amount: 10n ** 70n, gas: Number.NaN })],
   ['answers with half a unit of gas', 'invalid', () => ({ amount: 10n ** 70n, gas: 0.5 })],
   ['answers with a solver that is no address', 'invalid', () => ({ amount: 10n ** 70n, gas: 1, solver: '0x1' })],
+  [
+    'tells of a way that makes no sense',
+    'invalid',
+    () => [
+      { amount: GOOD, gas: 1 },
+      { amount: 0n, gas: 1 },
+    ],
+  ],
+  ['tells of nothing in a list', 'invalid', () => [null as never]],
+  ['tells of 17 ways', 'invalid', () => Array.from({ length: 17 }, () => ({ amount: GOOD, gas: 1 }))],
+  ['speaks of a token that nobody has asked about', 'invalid', () => ({ unsupportedToken: SELL.from as Address })],
   ['knows no route', 'none', () => undefined],
+  ['knows no way', 'none', () => []],
   ['answers null', 'none', () => null as never],
   [
     'throws',
@@ -179,6 +191,59 @@ describe('one source of several is of no use', () => {
   });
 });
 
+describe('what a source says', () => {
+  test('may have null for what is absent', async () => {
+    const nulls = { amount: GOOD, gas: 100_000, solver: null, verified: null, metadata: null, unsupportedToken: null };
+    const { book, outcomes } = await quotingWorld({ estimators: [source('nulls', () => nulls as never)] });
+    expect((await quoted(book, SELL)).verified).toBe(false);
+    expect(outcomes()).toEqual({ nulls: 'answered' });
+  });
+
+  test('cannot change what the others are asked', async () => {
+    const meddling = source('meddling', (trade) => {
+      Object.assign(trade, { amount: 1n });
+      return undefined;
+    });
+    const later = prompted('later');
+    const { book, outcomes } = await quotingWorld({ estimators: [meddling, later] });
+    const waiting = watch(quoted(book, SELL));
+    await settle();
+    expect(later.asked[0]?.trade.amount).toBe(1000n * ETHER);
+    later.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    await settle();
+    expect([waiting.done, outcomes()]).toEqual([true, { meddling: 'failed', later: 'answered' }]);
+  });
+
+  test('must leave room for the fee in 256 bits, since both together leave the owner', async () => {
+    const MAX = 2n ** 256n - 1n;
+    const buy = { ...SELL, kind: 'buy', buyAmountAfterFee: '1' } as const;
+    const first = await quotingWorld({ estimators: [answering('much', MAX / 2n, 100_000)] });
+    const fee = BigInt((await quoted(first.book, buy)).quote.feeAmount);
+    for (const [amount, fits] of [
+      [MAX - fee, true],
+      [MAX - fee + 1n, false],
+    ] as const) {
+      const { book } = await quotingWorld({ estimators: [answering('much', amount, 100_000)] });
+      expect((await book.quotes.request(buy)).status).toBe(fits ? 'quoted' : 'rejected');
+    }
+    const sale = { ...SELL, sellAmountBeforeFee: undefined, sellAmountAfterFee: String(MAX) };
+    const { book } = await quotingWorld({ estimators: [answering('good', GOOD)] });
+    expect((await refused(book, sale)).code).toBe('NoLiquidity');
+  });
+
+  test.each<readonly [string, QuoteRequest]>([
+    ['all that is sold', { ...SELL, sellAmountBeforeFee: '100' }],
+    // A million units of gas at 10 gwei, rounded up; for the one atom more nothing is bought.
+    ['so much that nothing is bought for the rest', { ...SELL, sellAmountBeforeFee: '33333333333333333335' }],
+  ])('may be worth less than the fee, which is said: it takes %s', async (_, request) => {
+    const { book } = await quotingWorld({ estimators: [answering('small', 10n, 1_000_000)] });
+    expect(await refused(book, request)).toMatchObject({
+      code: 'SellAmountDoesNotCoverFee',
+      data: { fee_amount: '33333333333333333334' },
+    });
+  });
+});
+
 describe('the best answer wins', () => {
   test('by what is bought once the gas is paid, whatever the order of the sources', async () => {
     // A hundred times the gas costs 1 % of the sale here, more than the better output is worth.
@@ -190,6 +255,19 @@ describe('the best answer wins', () => {
     ]) {
       const { book } = await quotingWorld({ estimators });
       expect((await quoted(book, SELL)).quote.gasAmount).toBe('3000000');
+    }
+  });
+
+  test('of all the ways that one source tells of, too', async () => {
+    const ways = [
+      { amount: GOOD, gas: 3_000_000 },
+      { amount: GOOD + GOOD / 200n, gas: 30_000_000 },
+    ];
+    for (const answer of [ways, ways.toReversed()]) {
+      const { book } = await quotingWorld({ estimators: [source('knowing', () => answer)] });
+      expect((await quoted(book, SELL)).quote.gasAmount).toBe('3000000');
+      const cheapGas = await quotingWorld({ gasPrice: 1, estimators: [source('knowing', () => answer)] });
+      expect((await quoted(cheapGas.book, SELL)).quote.gasAmount).toBe('30000000');
     }
   });
 
@@ -441,12 +519,35 @@ describe('native prices', () => {
     return book.quotes.nativePrice(token);
   };
 
-  test('the highest price that a source states', async () => {
-    const stating = (name: string, price: string) => ({ ...answering(name, GOOD), nativePrice: () => price });
-    expect(await priced([stating('a', '3e-4'), stating('b', '0.00031'), stating('c', '0.0001')], COW)).toEqual({
-      status: 'priced',
-      price: '0.00031',
-    });
+  const stating = (name: string, price: string) => ({ ...answering(name, GOOD), nativePrice: () => price });
+
+  test.each([
+    [['3e-4'], '0.0003'],
+    [['3e-4', '0.00031'], '0.000305'],
+    [['3e-4', '0.00031', '0.0001'], '0.0003'],
+    // Liars, too high or too low, change little.
+    [['1e58', '3e-4', '0.00031'], '0.00031'],
+    [['1e-18', '3e-4', '0.00031'], '0.0003'],
+    [['1e-18', '3e-4', '0.00031', '1e58'], '0.000305'],
+  ])('of what sources state, %s, the median', async (prices, price) => {
+    const sources = prices.map((each, i) => stating(`source ${i}`, each));
+    expect(await priced(sources, COW)).toEqual({ status: 'priced', price });
+    expect(await priced(sources.toReversed(), COW)).toEqual({ status: 'priced', price });
+  });
+
+  test('a pool that is too small for the round amount is asked for a thousandth of it', async () => {
+    const pool = constantProduct([{ tokens: [COW, WETH], reserves: [10n ** 21n, 9n * 10n ** 16n] }]);
+    const price = await priced([pool], COW);
+    // 0.09 WETH for 1000 COW, and a little less for the fee of the pool and the trade's own weight.
+    expect(price.status === 'priced' && Number(price.price)).toBeCloseTo(0.00009 * 0.997 * 0.999, 7);
+    const asked: unknown[] = [];
+    const knowing = (trade: Trade) => {
+      asked.push(trade.amount);
+      return undefined;
+    };
+    const { book } = await quotingWorld({ priceAmount: 500n, estimators: [knowing] });
+    await book.quotes.nativePrice(COW);
+    expect(asked).toEqual([500n]); // a thousandth of which is nothing
   });
 
   test('a source that states none is asked how much of the token buys a round amount of native currency', async () => {
