@@ -1,9 +1,9 @@
 import type { Address, Estimate, Estimator, Trade } from 'intentbook';
 import { parseHex, refuseUnknownOptions } from 'intentbook/adapter';
 import type { Pool } from './pool.ts';
-import { UNISWAP_V2_FEE } from './pool.ts';
+import { MAX_RESERVE, UNISWAP_V2_FEE } from './pool.ts';
 import type { PoolsBetween, Side } from './route.ts';
-import { bestRoute, pathsBetween } from './route.ts';
+import { bestRoutes, pathsBetween } from './route.ts';
 
 /** How ways through pools are looked for. */
 export interface RoutingOptions {
@@ -60,16 +60,19 @@ export function readRouting(where: string, options: RoutingOptions): Routing {
   for (const gas of [gasBase, gasPerHop]) {
     if (!Number.isSafeInteger(gas) || gas < 0) throw new TypeError(`${where}: gas must be a whole number`);
   }
+  if (gasBase + gasPerHop === 0) throw new TypeError(`${where}: a trade must take gas`);
   const bases = [...new Set(options.bases?.map((base) => requireAddress(where, base)))];
   return { bases, maxHops, gasBase, gasPerHop };
 }
 
-/** Estimates a trade over the best way; `undefined` when there is none. */
-export function estimateAlong(trade: Trade, routing: Routing, poolsBetween: PoolsBetween): Estimate | undefined {
-  const route = bestRoute(trade, pathsBetween(trade, routing.bases, routing.maxHops), poolsBetween);
-  if (route === undefined) return undefined;
-  const { path, amount } = route;
-  return { amount, gas: routing.gasBase + routing.gasPerHop * (path.length - 1), metadata: { path } };
+/** Estimates a trade over the best ways; none when there is no way. */
+export function estimateAlong(trade: Trade, routing: Routing, poolsBetween: PoolsBetween): Estimate[] {
+  const routes = bestRoutes(trade, pathsBetween(trade, routing.bases, routing.maxHops), poolsBetween);
+  return routes.map(({ path, amount }) => ({
+    amount,
+    gas: routing.gasBase + routing.gasPerHop * (path.length - 1),
+    metadata: { path },
+  }));
 }
 
 /** Makes pools findable from each of their tokens. */
@@ -86,15 +89,20 @@ export function indexPools(pools: readonly Pool[]): PoolsBetween {
     const [reserveA, reserveB] = reserves;
     if (a === undefined || b === undefined || a === b) throw new TypeError('constantProduct: a pool has two tokens');
     for (const reserve of reserves) {
-      if (typeof reserve !== 'bigint' || reserve < 0n) throw new TypeError('constantProduct: reserves are bigints');
+      if (typeof reserve !== 'bigint' || reserve < 0n || reserve > MAX_RESERVE) {
+        throw new TypeError('constantProduct: reserves are bigints from 0 to 2^112 - 1');
+      }
     }
-    if (!Number.isInteger(fee) || fee < 0 || fee >= 1_000_000) {
-      throw new TypeError('constantProduct: a fee is a whole number of parts per million, from 0 to 999999');
-    }
+    requireFee('constantProduct', fee);
     add(a, b, { reserveIn: reserveA, reserveOut: reserveB, fee });
     add(b, a, { reserveIn: reserveB, reserveOut: reserveA, fee });
   }
   return (sold, bought) => sides.get(`${sold} ${bought}`) ?? [];
+}
+
+export function requireFee(where: string, fee: number): void {
+  if (Number.isInteger(fee) && fee >= 0 && fee < 1_000_000) return;
+  throw new TypeError(`${where}: a fee is a whole number of parts per million, from 0 to 999999, not "${fee}"`);
 }
 
 export function requireAddress(where: string, text: string): Address {

@@ -19,7 +19,7 @@ export interface Route {
   readonly amount: bigint;
 }
 
-/** Every way from one token to another over at most `maxHops` pools, with different base tokens between. */
+/** Every way from one token to another over at most `maxHops` pools, with different base tokens between; the shortest first. */
 export function pathsBetween(
   { sellToken, buyToken }: Pick<Trade, 'sellToken' | 'buyToken'>,
   bases: readonly Address[],
@@ -35,15 +35,23 @@ export function pathsBetween(
   return paths;
 }
 
-/** The best of some ways: what gives the most, or takes the least; of equal ones the shortest. */
-export function bestRoute(trade: Trade, paths: readonly Address[][], poolsBetween: PoolsBetween): Route | undefined {
-  let best: Route | undefined;
+/**
+ * The best of some ways for each number of pools, the shortest first, without those that are no better than a shorter
+ * one: which of them is best depends on what gas costs, and that is not known here.
+ *
+ * @param paths the shortest first.
+ */
+export function bestRoutes(trade: Trade, paths: readonly Address[][], poolsBetween: PoolsBetween): Route[] {
+  const best: Route[] = [];
   for (const path of paths) {
     const amount =
       trade.kind === 'sell' ? sellAlong(path, trade.amount, poolsBetween) : buyAlong(path, trade.amount, poolsBetween);
     if (amount === undefined) continue;
-    const better = best === undefined || (trade.kind === 'sell' ? amount > best.amount : amount < best.amount);
-    if (better) best = { path, amount };
+    const last = best.at(-1);
+    const better = last === undefined || (trade.kind === 'sell' ? amount > last.amount : amount < last.amount);
+    if (!better) continue;
+    if (last?.path.length === path.length) best.pop();
+    best.push({ path, amount });
   }
   return best;
 }

@@ -94,11 +94,12 @@ async function ask(functionName: string, args: readonly unknown[]): Promise<bigi
   }
 }
 
-const estimate = async (kind: OrderKind, sellToken: Hex, buyToken: Hex, amount: bigint) =>
-  (await source.estimate(
-    { kind, sellToken, buyToken, amount },
-    { signal: new AbortController().signal, timeout: 5_000 },
-  )) as Estimate | undefined;
+/** The best way if gas is free: the last, since each is better than all before it. */
+const estimate = async (kind: OrderKind, sellToken: Hex, buyToken: Hex, amount: bigint) => {
+  const context = { signal: new AbortController().signal, timeout: 5_000 };
+  const ways = await source.estimate({ kind, sellToken, buyToken, amount }, context);
+  return (ways as readonly Estimate[]).at(-1);
+};
 
 describe('the maths of one pool, against the router on a real EVM', () => {
   const random = randomNumbers(1);
@@ -261,7 +262,7 @@ describe('real pairs', () => {
   test('tokens without a pair, and without bases between, have no way', async () => {
     const fresh = uniswapV2(evm.client, { factory });
     const trade = { kind: 'sell', sellToken: token(0), buyToken: token(3), amount: 1000n } as const;
-    expect(await fresh.estimate(trade, { signal: new AbortController().signal, timeout: 1 })).toBeUndefined();
+    expect(await fresh.estimate(trade, { signal: new AbortController().signal, timeout: 1 })).toEqual([]);
   });
 
   test('a contract that is no factory is a failure, not the lack of a way', async () => {

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
-import type { Estimate, Hex, OrderKind } from 'intentbook';
+import type { Estimate, Estimator, Hex, OrderKind, Trade } from 'intentbook';
 import type { ConstantProductOptions, Pool } from 'intentbook/estimators';
 import { amountIn, amountOut, constantProduct } from 'intentbook/estimators';
 import { describe, expect, test } from 'vitest';
+import { hanging, quoted, quotingWorld, SELL, settle, watch } from '../quotes/world.ts';
+import { COW, WETH } from '../support/orders.ts';
 
 const token = (n: number): Hex => `0x${n.toString(16).padStart(40, '0')}`;
 const [A, B, C, D] = [token(1), token(2), token(3), token(4)];
@@ -15,10 +17,11 @@ const estimate = async (
   amount: bigint,
   options: ConstantProductOptions = {},
   [sellToken, buyToken] = [A, D],
-) =>
-  (await constantProduct(pools, options).estimate({ sellToken, buyToken, kind, amount }, context)) as
-    | Estimate
-    | undefined;
+) => (await waysOf(constantProduct(pools, options), { sellToken, buyToken, kind, amount })).at(-1);
+
+/** Every way that a source tells of: the last is the best if gas is free. */
+const waysOf = async (source: Estimator, trade: Trade) =>
+  (await source.estimate(trade, context)) as readonly Estimate[];
 
 const ascending = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0);
 
@@ -148,6 +151,46 @@ describe('ways through pools', () => {
     expect(pathOf(found)).toEqual([A, B, C, D]);
   });
 
+  test('of ways through different numbers of pools each is told that is better than all shorter ones', async () => {
+    const pools = [
+      pool(A, D, deep, deep),
+      pool(A, B, deep, deep),
+      pool(B, D, deep, 2n * deep),
+      pool(A, C, deep, deep),
+      pool(C, B, deep, deep),
+    ];
+    const trade = { sellToken: A, buyToken: D, amount: 10n ** 20n };
+    const source = constantProduct(pools, { bases: [B, C] });
+    // Selling, B is worth the way, and C before it is not. Buying is the same, seen from the end.
+    for (const kind of ['sell', 'buy'] as const) {
+      const ways = await waysOf(source, { ...trade, kind });
+      expect(ways.map(pathOf)).toEqual([
+        [A, D],
+        [A, B, D],
+      ]);
+    }
+  });
+
+  test('the book takes the long way only where it pays for its gas', async () => {
+    const COW_WETH = [COW, WETH] as const;
+    const pools = [
+      { tokens: COW_WETH, reserves: [10n ** 24n, 10n ** 21n] },
+      { tokens: [COW, B], reserves: [10n ** 30n, 10n ** 30n], fee: 0 },
+      { tokens: [B, WETH], reserves: [1001n * 10n ** 27n, 10n ** 27n], fee: 0 },
+    ] as const;
+    const estimators = [constantProduct(pools, { bases: [B] }), { ...hanging('p'), nativePrice: () => '0.001' }];
+    const gasAt = async (gasPrice: string) => {
+      const { book, clock } = await quotingWorld({ gasPrice, estimators });
+      const waiting = watch(quoted(book, { ...SELL, sellAmountBeforeFee: String(10n ** 20n) }));
+      await settle();
+      clock.advance(5_000);
+      await settle();
+      return waiting.value?.quote.gasAmount;
+    };
+    expect(await gasAt('1')).toBe('286391');
+    expect(await gasAt('30000000000')).toBe('196391');
+  });
+
   test('a pool is not fed more than a pair can hold', async () => {
     const full = 2n ** 112n - 1000n;
     expect(await estimate([pool(A, D, full, full)], 'sell', 999n)).toBeDefined();
@@ -157,9 +200,8 @@ describe('ways through pools', () => {
   test('pools may be found out anew for each trade', async () => {
     let reserve = deep;
     const source = constantProduct(async () => [pool(A, D, deep, reserve)]);
-    const ask = async () =>
-      ((await source.estimate({ sellToken: A, buyToken: D, kind: 'sell', amount: M }, context)) as Estimate).amount;
-    const before = await ask();
+    const ask = async () => (await waysOf(source, { sellToken: A, buyToken: D, kind: 'sell', amount: M }))[0]?.amount;
+    const before = (await ask()) ?? 0n;
     reserve *= 2n;
     expect(await ask()).toBeGreaterThan(before);
   });
@@ -168,9 +210,11 @@ describe('ways through pools', () => {
     ['a token that is none', [{ tokens: ['x', D], reserves: [1n, 1n] }], {}],
     ['a token twice', [{ tokens: [A, A], reserves: [1n, 1n] }], {}],
     ['a reserve that is a number', [{ tokens: [A, D], reserves: [1, 1n] }], {}],
+    ['a reserve that no pair can hold', [{ tokens: [A, D], reserves: [1n, 2n ** 112n] }], {}],
     ['a fee of everything', [{ tokens: [A, D], reserves: [1n, 1n], fee: 1_000_000 }], {}],
     ['too many hops', [], { maxHops: 5 }],
     ['half a unit of gas', [], { gasBase: 0.5 }],
+    ['no gas at all', [], { gasBase: 0, gasPerHop: 0 }],
   ])('%s is refused when the source is made', (_, pools, options) => {
     expect(() => constantProduct(pools as never, options)).toThrow(TypeError);
   });

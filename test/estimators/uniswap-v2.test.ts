@@ -1,0 +1,75 @@
+import type { Hex } from 'intentbook';
+import type { CallClient } from 'intentbook/estimators';
+import { uniswapV2 } from 'intentbook/estimators';
+import { describe, expect, test } from 'vitest';
+
+const token = (n: number): Hex => `0x${n.toString(16).padStart(40, '0')}`;
+const FACTORY = token(0xfac);
+const context = { signal: new AbortController().signal, timeout: 5_000 };
+const word = (value: bigint | Hex) => BigInt(value).toString(16).padStart(64, '0');
+
+/** A node with one pair, of the tokens 1 and 2, and what it was asked. Real pairs are in test/chain. */
+function node() {
+  const calls: { to: Hex; block: bigint | undefined }[] = [];
+  let block = 100n;
+  const client: CallClient = {
+    async call({ to, data, blockNumber }) {
+      calls.push({ to, block: blockNumber });
+      if (to !== FACTORY) return { data: `0x${word(10n ** 20n)}${word(10n ** 20n)}${word(1n)}` };
+      const isPair = data.endsWith(word(token(1)) + word(token(2)));
+      return { data: `0x${word(isPair ? 0xabcn : 0n)}` };
+    },
+    async getBlockNumber() {
+      return block++;
+    },
+  };
+  return { client, calls };
+}
+
+const trade = (sold: number, bought: number) =>
+  ({ kind: 'sell', sellToken: token(sold), buyToken: token(bought), amount: 10n ** 6n }) as const;
+
+describe('pairs on a chain', () => {
+  test('all reserves of a question are of one block, of the next question of another', async () => {
+    const { client, calls } = node();
+    const source = uniswapV2(client, { factory: FACTORY, bases: [token(3)] });
+    for (let i = 0; i < 2; i++) expect(await source.estimate(trade(1, 2), context)).toHaveLength(1);
+    const reserves = calls.filter(({ to }) => to !== FACTORY);
+    expect(reserves.map(({ block }) => block)).toEqual([100n, 101n]);
+  });
+
+  test('a client that tells no block number is read at the newest', async () => {
+    const { client, calls } = node();
+    const source = uniswapV2({ call: client.call }, { factory: FACTORY });
+    expect(await source.estimate(trade(1, 2), context)).toHaveLength(1);
+    expect(calls.map(({ block }) => block)).toEqual([undefined, undefined]);
+  });
+
+  test('nothing is read for whom nobody waits any more', async () => {
+    const { client, calls } = node();
+    const source = uniswapV2(client, { factory: FACTORY });
+    const gone = new AbortController();
+    const reading = source.estimate(trade(1, 2), { ...context, signal: gone.signal });
+    gone.abort(new Error('gone'));
+    await expect(reading).rejects.toThrow('gone');
+    expect(calls.map(({ to }) => to)).toEqual([FACTORY]);
+    await expect(source.estimate(trade(1, 4), { ...context, signal: gone.signal })).rejects.toThrow('gone');
+    expect(calls).toHaveLength(1);
+  });
+
+  test('of pairs that do not exist 10 000 are remembered, the others asked for again', async () => {
+    const { client, calls } = node();
+    const source = uniswapV2(client, { factory: FACTORY });
+    const ask = async (n: number) => {
+      const before = calls.length;
+      await source.estimate(trade(1, n), context);
+      return calls.length - before;
+    };
+    for (let n = 0; n <= 10_000; n++) expect(await ask(10 + n)).toBe(1);
+    expect([await ask(10), await ask(10_010)]).toEqual([1, 0]);
+  });
+
+  test.each([2e6, 1_000_000, -1, 0.5])('a fee of %s is refused when the source is made', (fee) => {
+    expect(() => uniswapV2(node().client, { factory: FACTORY, fee })).toThrow(/fee/);
+  });
+});
