@@ -22,15 +22,19 @@ const NATIVE_DECIMALS = 18;
  * A source that trades any amount between the tokens of a table, by their prices: for development, for tests, for
  * tokens that are pegged. The token that stands for native currency belongs into the table with the price 1.
  *
- * @throws TypeError naming the token whose address or price is malformed.
+ * @throws TypeError naming the token whose address or price is malformed, of no use, or there twice.
  */
 export function fixedPrices(table: Readonly<Record<string, FixedPrice>>, options: FixedPricesOptions = {}): Estimator {
   refuseUnknownOptions('fixedPrices', options, ['gas', 'name']);
   const { gas = 150_000, name = 'fixed prices' } = options;
+  if (!Number.isSafeInteger(gas) || gas <= 0) {
+    throw new TypeError(`fixedPrices: gas must be a positive whole number, not "${gas}"`);
+  }
   const prices = new Map<Address, Decimal>();
   for (const [text, given] of Object.entries(table)) {
     const token = parseHex(text, 20);
     if (token === undefined) throw new TypeError(`fixedPrices: "${text}" must be 0x and 40 hex digits`);
+    if (prices.has(token)) throw new TypeError(`fixedPrices: ${token} stands in the table twice`);
     prices.set(token, readPrice(token, given));
   }
 
@@ -53,8 +57,11 @@ export function fixedPrices(table: Readonly<Record<string, FixedPrice>>, options
   };
 }
 
-function readPrice(token: Address, given: FixedPrice): Decimal {
-  const { price, decimals } = typeof given === 'object' ? given : { price: given, decimals: NATIVE_DECIMALS };
+const MAX_UINT256 = 2n ** 256n - 1n;
+
+function readPrice(token: Address, given: FixedPrice | null): Decimal {
+  const whole = typeof given === 'object' && given !== null;
+  const { price, decimals } = whole ? given : { price: given, decimals: NATIVE_DECIMALS };
   const coins = parseDecimal(price);
   if (coins === undefined || coins.digits === 0n) {
     throw new TypeError(`fixedPrices: the price of ${token} must be a positive decimal number, not "${price}"`);
@@ -64,5 +71,11 @@ function readPrice(token: Address, given: FixedPrice): Decimal {
   }
   // A whole token of d decimals is 10^d atoms, a native coin 10^18.
   const scale = coins.scale + decimals - NATIVE_DECIMALS;
-  return scale >= 0 ? { digits: coins.digits, scale } : { digits: coins.digits * 10n ** BigInt(-scale), scale: 0 };
+  const atoms =
+    scale >= 0 ? { digits: coins.digits, scale } : { digits: coins.digits * 10n ** BigInt(-scale), scale: 0 };
+  const wei = (atoms.digits * 10n ** 18n) / 10n ** BigInt(atoms.scale);
+  if (wei >= 1n && wei <= MAX_UINT256) return atoms;
+  // A book has no use for such a price, and would say so only when it is asked for a quote.
+  const bounds = 'less than a wei, or more than 256 bits hold';
+  throw new TypeError(`fixedPrices: at "${price}", 10^18 atoms of ${token} are worth ${bounds}`);
 }

@@ -27,20 +27,26 @@ export interface SolverHttpOptions {
  *
  * or 404 when it knows no route. Anything else counts as a failure. Redirects are not followed.
  *
- * @throws TypeError when `url` is no http or https URL.
+ * @param url where `/quote` is. A user and a password in it are sent as a Basic `Authorization`, and told to nobody else.
+ * @throws TypeError when `url` is no http or https URL, or an option is malformed.
  */
 export function solverHttp(url: string, options: SolverHttpOptions = {}): Estimator {
   refuseUnknownOptions('solverHttp', options, ['headers', 'maxBytes', 'fetch', 'name']);
-  const target = endpointOf(url);
+  const { target, authorization } = endpointOf(url);
   const { headers = {}, maxBytes = 65_536, name = target.host } = options;
+  if (!Number.isSafeInteger(maxBytes) || maxBytes <= 0) {
+    throw new TypeError(`solverHttp: maxBytes must be a positive whole number, not "${maxBytes}"`);
+  }
   const send = options.fetch ?? fetch;
+  const sent = new Headers({ 'content-type': 'application/json', accept: 'application/json', ...authorization });
+  for (const [header, value] of Object.entries(headers)) sent.set(header, value);
 
   return {
     name,
     async estimate(trade, { signal, timeout }) {
       const response = await send(target, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
+        headers: sent,
         body: JSON.stringify(questionOf(trade, timeout)),
         redirect: 'error',
         signal,
@@ -58,13 +64,28 @@ export function solverHttp(url: string, options: SolverHttpOptions = {}): Estima
   };
 }
 
-function endpointOf(url: string): URL {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed === undefined || !['http:', 'https:'].includes(parsed.protocol)) {
+/** Where to ask, and how to show who one is: credentials in a URL go into a header, since no request may carry them there. */
+function endpointOf(url: string): { readonly target: URL; readonly authorization: Record<string, string> } {
+  const target = URL.canParse(url) ? new URL(url) : undefined;
+  if (target === undefined || !['http:', 'https:'].includes(target.protocol)) {
     throw new TypeError('solverHttp: url must be an http or https URL');
   }
-  parsed.pathname = `${parsed.pathname.replace(/\/+$/, '')}/quote`;
-  return parsed;
+  const { username, password } = target;
+  target.username = '';
+  target.password = '';
+  target.pathname = `${target.pathname.replace(/\/+$/, '')}/quote`;
+  if (username === '' && password === '') return { target, authorization: {} };
+  const credentials = new TextEncoder().encode(`${decoded(username)}:${decoded(password)}`);
+  return { target, authorization: { authorization: `Basic ${btoa(String.fromCharCode(...credentials))}` } };
+}
+
+/** Undoes percent encoding; of text that has none, or a broken one, there is nothing to undo. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function questionOf({ sellToken, buyToken, kind, amount }: Trade, timeout: number): object {

@@ -25,7 +25,7 @@ describe('a table of prices', () => {
   });
 
   test('a purchase takes the least that a sale of it would buy', () => {
-    const price = fc.tuple(fc.bigInt({ min: 1n, max: 10n ** 20n }), fc.nat(25)).map(([n, e]) => `${n}e-${e}`);
+    const price = fc.tuple(fc.bigInt({ min: 10n ** 7n, max: 10n ** 20n }), fc.nat(25)).map(([n, e]) => `${n}e-${e}`);
     fc.assert(
       fc.property(price, price, fc.bigInt({ min: 1n, max: 10n ** 30n }), (a, b, amount) => {
         const table = { [A]: a, [B]: b };
@@ -37,7 +37,7 @@ describe('a table of prices', () => {
   });
 
   test('what is worth less than an atom, or in no table, is not traded', () => {
-    expect(trade({ [A]: '1e-20', [B]: '1' }, 'sell', 1n)).toBeUndefined();
+    expect(trade({ [A]: '1e-18', [B]: '1' }, 'sell', 1n)).toBeUndefined();
     expect(trade({ [A]: '1' }, 'sell', 1n)).toBeUndefined();
     expect(trade({ [B]: '1' }, 'sell', 1n)).toBeUndefined();
   });
@@ -54,9 +54,18 @@ describe('a table of prices', () => {
     ['a price', { [A]: '-1' }, /price/],
     ['a price of zero', { [A]: 0 }, /price/],
     ['a price in words', { [A]: 'much' }, /much/],
+    ['a price of null', { [A]: null }, /price of 0xa+ must/],
+    ['a price within an object', { [A]: { price: null, decimals: 18 } }, /price of 0xa+ must/],
+    ['a price of less than a wei for 10^18 atoms', { [A]: '1e-300' }, /less than a wei/],
+    ['a price of more than 256 bits for 10^18 atoms', { [A]: '1e60' }, /more than 256 bits/],
+    ['an address in two spellings', { [A]: 1, [A.toUpperCase().replace('0X', '0x')]: 2 }, /twice/],
     ['decimals', { [A]: { price: '1', decimals: 1.5 } }, /decimals/],
   ])('%s that is none is refused when the source is made', (_, table, message) => {
     expect(() => fixedPrices(table as never)).toThrow(message);
+  });
+
+  test.each([-1, 0, 1.5, Number.NaN, '1'])('gas of %s is refused when the source is made', (gas) => {
+    expect(() => fixedPrices({}, { gas: gas as number })).toThrow(/gas must be a positive whole number/);
   });
 
   test('a misspelt option is answered with the right name', () => {

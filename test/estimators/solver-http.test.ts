@@ -169,6 +169,27 @@ describe('an engine behind HTTP', () => {
     expect(waiting.value?.code).toBe('NoLiquidity');
   });
 
+  test('a user and a password in its URL become a header, and are told to nobody else', async () => {
+    const authorizations: unknown[] = [];
+    const url = await engine((_, response, request) => {
+      authorizations.push(request.headers.authorization);
+      response.writeHead(authorizations.length === 1 ? 404 : 500).end();
+    });
+    const solver = solverHttp(url.replace('//', '//me:s%C3%A9cret%21@'));
+    const { book, observations } = await quotingWorld({ estimators: [solver] });
+    await refused(book, SELL);
+    expect(authorizations[0]).toBe(`Basic ${Buffer.from('me:sécret!').toString('base64')}`);
+    expect(observations.length).toBeGreaterThan(0);
+    for (const { source: name, cause } of observations) expect(`${name} ${cause}`).not.toMatch(/cret/);
+    const own = { headers: { Authorization: 'Bearer own' } };
+    await expect(ask(url.replace('//', '//me@'), undefined, own)).rejects.toThrow();
+    expect(authorizations.at(-1)).toBe('Bearer own');
+  });
+
+  test.each([Number.NaN, 0, -1, 1.5, Number.POSITIVE_INFINITY])('a limit of %s bytes is refused', (maxBytes) => {
+    expect(() => solverHttp('http://127.0.0.1', { maxBytes })).toThrow(/maxBytes/);
+  });
+
   test.each(['ftp://example.org', 'example.org', ''])('"%s" is no URL to ask', (url) => {
     expect(() => solverHttp(url)).toThrow(TypeError);
   });
