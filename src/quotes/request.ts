@@ -17,8 +17,8 @@ export const PRICE_QUALITIES = ['fast', 'optimal', 'verified'] as const;
 export type PriceQuality = (typeof PRICE_QUALITIES)[number];
 
 /**
- * A request for a quote as a client sends it in. `kind: 'sell'` takes one of `sellAmountBeforeFee` (which wins) and
- * `sellAmountAfterFee`, `kind: 'buy'` takes `buyAmountAfterFee`; the amounts of the other kind are ignored.
+ * A request for a quote as a client sends it in. `kind: 'sell'` takes one of `sellAmountBeforeFee` (which wins, if it is an
+ * amount) and `sellAmountAfterFee`, `kind: 'buy'` takes `buyAmountAfterFee`; the amounts of the other kind are ignored.
  */
 export interface QuoteRequest {
   readonly sellToken: string;
@@ -58,16 +58,10 @@ export interface QuoteRequest {
 
 const uint32 = () => z.number().refine((value) => Number.isInteger(value) && value >= 0 && value <= MAX_UINT32, UINT32);
 const UINT32 = { error: 'must be a whole number of 32 bits' };
-const atoms = () => z.string().transform(toAtoms).nullish();
-
-function toAtoms(text: string, context: z.RefinementCtx<string>): bigint {
-  const value = parseUint256(text);
-  if (typeof value === 'bigint' && value > 0n) return value;
-  const message =
-    value === 'overflow' ? 'does not fit in 256 bits' : value === 0n ? 'must not be 0' : 'must be decimal digits only';
-  context.addIssue({ code: 'custom', message });
-  return z.NEVER;
-}
+const gasLimit = () =>
+  z.number().refine((value) => Number.isSafeInteger(value) && value >= 0, {
+    error: `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`,
+  });
 
 const common = {
   sellToken: hexOf(20),
@@ -82,7 +76,7 @@ const common = {
   buyTokenBalance: z.enum(BUY_TOKEN_DESTINATIONS).default('erc20'),
   signingScheme: z.enum(SIGNING_SCHEMES).default('eip712'),
   onchainOrder: z.boolean().default(false),
-  verificationGasLimit: z.int().min(0, { error: 'must not be negative' }).nullish(),
+  verificationGasLimit: gasLimit().nullish(),
   priceQuality: z.enum(PRICE_QUALITIES).default('optimal'),
   timeout: uint32().nullish(),
 };
@@ -91,10 +85,14 @@ const anyKind = /* @__PURE__ */ z.object({ kind: z.enum(ORDER_KINDS) });
 export const sale = /* @__PURE__ */ z.object({
   ...common,
   kind: z.literal('sell'),
-  sellAmountBeforeFee: atoms(),
-  sellAmountAfterFee: atoms(),
+  sellAmountBeforeFee: z.string().nullish(),
+  sellAmountAfterFee: z.string().nullish(),
 });
-export const purchase = /* @__PURE__ */ z.object({ ...common, kind: z.literal('buy'), buyAmountAfterFee: atoms() });
+export const purchase = /* @__PURE__ */ z.object({
+  ...common,
+  kind: z.literal('buy'),
+  buyAmountAfterFee: z.string().nullish(),
+});
 
 /** How an order will be signed, and placed, as far as that bears on its gas and on how long its quote lives. */
 export interface QuotedScheme {
@@ -168,14 +166,30 @@ export function validToOf({ validity }: ParsedQuoteRequest, now: number): number
   return 'validTo' in validity ? validity.validTo : Math.min(now + validity.validFor, MAX_UINT32);
 }
 
+/** Of a sale's two amounts the first that is one: a client may send both, and leave one of them empty. */
 function sideOf(request: z.infer<typeof sale> | z.infer<typeof purchase>): QuoteSide | OrderBookError {
   if (request.kind === 'buy') {
-    const { kind, buyAmountAfterFee } = request;
-    return typeof buyAmountAfterFee === 'bigint' ? { kind, buyAmountAfterFee } : missing('buyAmountAfterFee');
+    const { kind } = request;
+    const buyAmountAfterFee = readAtoms('buyAmountAfterFee', request.buyAmountAfterFee);
+    if (typeof buyAmountAfterFee === 'bigint') return { kind, buyAmountAfterFee };
+    return buyAmountAfterFee ?? missing('buyAmountAfterFee');
   }
-  const { kind, sellAmountBeforeFee, sellAmountAfterFee } = request;
+  const { kind } = request;
+  const sellAmountBeforeFee = readAtoms('sellAmountBeforeFee', request.sellAmountBeforeFee);
   if (typeof sellAmountBeforeFee === 'bigint') return { kind, sellAmountBeforeFee };
-  return typeof sellAmountAfterFee === 'bigint' ? { kind, sellAmountAfterFee } : missing('sellAmountBeforeFee');
+  const sellAmountAfterFee = readAtoms('sellAmountAfterFee', request.sellAmountAfterFee);
+  if (typeof sellAmountAfterFee === 'bigint') return { kind, sellAmountAfterFee };
+  return sellAmountBeforeFee ?? sellAmountAfterFee ?? missing('sellAmountBeforeFee');
+}
+
+/** @returns `undefined` when there is none. */
+function readAtoms(path: string, text: string | null | undefined): bigint | OrderBookError | undefined {
+  if (text === undefined || text === null) return undefined;
+  const value = parseUint256(text);
+  if (typeof value === 'bigint' && value > 0n) return value;
+  const wrong =
+    value === 'overflow' ? 'does not fit in 256 bits' : value === 0n ? 'must not be 0' : 'must be decimal digits only';
+  return invalid(path, `${path} ${wrong}`);
 }
 
 function signingOf({

@@ -49,6 +49,17 @@ describe('what is answered', () => {
     });
   });
 
+  test('a sale before fee that is no amount makes way for one after fee that is', async () => {
+    const { book } = await world();
+    for (const sellAmountBeforeFee of ['0', '', 'x', null]) {
+      const { quote } = await quoted(book, { ...SELL, sellAmountBeforeFee, sellAmountAfterFee: String(X) });
+      expect(quote.sellAmount).toBe(String(X));
+    }
+    for (const sellAmountAfterFee of ['5', 'x']) {
+      expect((await quoted(book, { ...SELL, sellAmountAfterFee })).quote.sellAmount).toBe(String(X - FEE));
+    }
+  });
+
   test('a sale after fee: the whole amount is traded, the fee is told', async () => {
     const { book } = await world();
     const { quote } = await quoted(book, { ...without('sellAmountBeforeFee'), sellAmountAfterFee: String(X) });
@@ -198,7 +209,6 @@ const MALFORMED: readonly (readonly [string, string, unknown])[] = [
   ['a negative amount', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: '-1' }],
   ['an amount with a point', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: '1.5' }],
   ['an amount of 257 bits', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: String(2n ** 256n) }],
-  ['a bad second amount', 'sellAmountAfterFee', { ...SELL, sellAmountAfterFee: 'x' }],
   ['a purchase without its amount', 'buyAmountAfterFee', { ...SELL, kind: 'buy' }],
   ['a purchase of zero', 'buyAmountAfterFee', buying('0')],
   ['validTo and validFor', 'validFor', { ...SELL, validTo: 1_700_000_600, validFor: 600 }],
@@ -214,6 +224,22 @@ const MALFORMED: readonly (readonly [string, string, unknown])[] = [
   ['a null scheme', 'signingScheme', { ...SELL, signingScheme: null }],
   ['an order by a key on chain', 'onchainOrder', { ...SELL, onchainOrder: true }],
   ['onchainOrder as text', 'onchainOrder', { ...SELL, signingScheme: 'presign', onchainOrder: 'yes' }],
+  [
+    'two amounts, neither of them one',
+    'sellAmountBeforeFee',
+    { ...SELL, ...{ sellAmountBeforeFee: '0', sellAmountAfterFee: 'x' } },
+  ],
+  [
+    'the other amount, and that none',
+    'sellAmountAfterFee',
+    { ...without('sellAmountBeforeFee'), sellAmountAfterFee: '0' },
+  ],
+  [
+    'more gas than a number tells',
+    'verificationGasLimit',
+    { ...SELL, signingScheme: 'eip1271', verificationGasLimit: 2 ** 53 },
+  ],
+  ['gas in text', 'verificationGasLimit', { ...SELL, signingScheme: 'eip1271', verificationGasLimit: '1' }],
   ['gas to verify a key', 'verificationGasLimit', { ...SELL, verificationGasLimit: 1 }],
   ['negative gas', 'verificationGasLimit', { ...SELL, signingScheme: 'eip1271', verificationGasLimit: -1 }],
   ['an unknown quality', 'priceQuality', { ...SELL, priceQuality: 'best' }],
@@ -226,6 +252,7 @@ describe('what is refused', () => {
     const error = await refused(book, request);
     expect(error).toMatchObject({ code: 'InvalidParameter', status: 400, data: { path } });
     if (path !== '') expect(error.message).toContain(path);
+    expect(error.message).not.toMatch(/expected|received|invalid|too/i); // as the parser of shapes would have it
   });
 
   test.each(MALFORMED)('over HTTP %s is 400, by either route', async (_, path, body) => {
@@ -328,7 +355,12 @@ describe('options', () => {
     ['a negative gas price', { gasPrice: -1 }, /gasPrice/],
     ['a volume fee of everything', { volumeFee: 1_000_000 }, /volumeFee/],
     ['half a part per million', { volumeFee: 0.5 }, /volumeFee/],
+    ['a gas price beyond 256 bits', { gasPrice: '1e100' }, /gasPrice must be a decimal number of wei below 2\^256/],
     ['a negative timeout', { timeout: -1 }, /timeout/],
+    ['half a second of expiry', { expiry: 0.5 }, /expiry must be a whole number/],
+    ['a fraction of a second of expiry on chain', { onchainExpiry: 600.001 }, /onchainExpiry must be a whole number/],
+    ['a timeout that no timer can count', { maxTimeout: 2 ** 31 }, /maxTimeout/],
+    ['a lifetime that never ends', { answerLifetime: Number.POSITIVE_INFINITY }, /answerLifetime/],
     ['a source that is none', { estimators: [{}] }, /estimators\[0\]/],
     ['no amount to learn prices by', { priceAmount: 0n }, /priceAmount/],
   ])('%s is refused when the book is made', (_, quotes, message) => {
