@@ -45,8 +45,10 @@ export async function quoteOptions({ chain, prices, solvers = [], gasPrice = DEF
     ...(table === undefined ? [] : [fixedPrices(table)]),
     ...solvers.map((url) => solverHttp(url)),
   ];
-  if (parseDecimal(gasPrice) === undefined)
-    throw new TypeError(`the gas price must be a decimal number of wei, not "${gasPrice}"`);
+  const wei = parseDecimal(gasPrice);
+  if (wei === undefined || wei.digits / 10n ** BigInt(wei.scale) >= 2n ** 256n) {
+    throw new TypeError(`the gas price must be a decimal number of wei below 2^256, not "${gasPrice}"`);
+  }
   const options: QuoteOptions = { estimators, gasPrice };
   return estimators.length === 0 ? undefined : options;
 }

@@ -34,12 +34,14 @@ interface Asked {
 /**
  * Reads the price of gas that the host gives or finds out. Quotes that ask at about the same time share one answer.
  *
- * @throws TypeError when a fixed price is no decimal number.
+ * @throws TypeError when a fixed price is no decimal number below 2^256.
  */
 export function createGasPrice(given: GasPrice, { clock, timeout, lifetime, onFault }: GasPriceOptions): ReadGasPrice {
   if (typeof given !== 'function') {
     const fixed = readPrice(given);
-    if (fixed === undefined) throw new TypeError('createOrderBook: quotes.gasPrice must be a decimal number of wei');
+    if (fixed === undefined) {
+      throw new TypeError('createOrderBook: quotes.gasPrice must be a decimal number of wei below 2^256');
+    }
     return async () => fixed;
   }
   const askHost = async (): Promise<Decimal | undefined> => {

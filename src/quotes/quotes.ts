@@ -158,14 +158,17 @@ function parseToken(text: string, { deniedTokens }: TokenPolicy): Address | Orde
   return new OrderBookError('UnsupportedToken', `token ${token} is deny-listed`, { token });
 }
 
+/** What the timers of common platforms can count, in milliseconds. */
+const LONGEST = 2 ** 31 - 1;
+
 function duration(
   options: QuoteOptions,
   name: 'timeout' | 'maxTimeout' | 'expiry' | 'onchainExpiry' | 'answerLifetime' | 'priceLifetime',
   standard: number,
 ): number {
   const value = options[name] ?? standard;
-  if (!Number.isFinite(value) || value < 0) throw malformed(name, 'a number that is not negative');
-  return value;
+  if (Number.isSafeInteger(value) && value >= 0 && value <= LONGEST) return value;
+  throw malformed(name, `a whole number from 0 to ${LONGEST}`);
 }
 
 const MILLION = 1_000_000;

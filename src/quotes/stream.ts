@@ -1,7 +1,6 @@
 import { OrderBookError } from '../errors.ts';
 import type { SoundEstimate } from './answer.ts';
 import type { GasCost } from './fee.ts';
-import type { KeptQuote } from './keep.ts';
 import type { Offer } from './offer.ts';
 import { isBetter } from './offer.ts';
 import type { Prepared } from './prepare.ts';
@@ -41,6 +40,7 @@ export async function streamQuotes(
   signal?.throwIfAborted();
   if (prepared instanceof OrderBookError) return { status: 'rejected', error: prepared };
 
+  const deadline = context.clock.now() + prepared.timeout;
   const seat = context.sources.estimates(prepared.trade, prepared.timeout).join(prepared.timeout);
   const queue = createQueue<QuoteStreamEvent>(() => seat.leave());
   let cost: GasCost | OrderBookError;
@@ -57,13 +57,18 @@ export async function streamQuotes(
   }
   const abort = () => queue.leave();
   signal?.addEventListener('abort', abort);
-  pump({ prepared, seat, cost, queue }, context)
+  let stopWaiting = () => {};
+  const timeUp = new Promise<undefined>((resolve) => {
+    stopWaiting = context.clock.after(deadline - context.clock.now(), () => resolve(undefined));
+  });
+  pump({ prepared, seat, cost, queue, timeUp }, context)
     .catch((fault) => {
       context.onFault(fault);
       queue.finish();
     })
     .finally(() => {
       signal?.removeEventListener('abort', abort);
+      stopWaiting();
       seat.leave();
     });
   return { status: 'streaming', quotes: queue };
@@ -74,10 +79,12 @@ interface Stream {
   readonly seat: Seat<readonly SoundEstimate[]>;
   readonly cost: GasCost;
   readonly queue: Queue<QuoteStreamEvent>;
+  /** Fulfilled at the deadline, which a store that hangs does not put off. */
+  readonly timeUp: Promise<undefined>;
 }
 
 /** Turns answers into events until no more come or the reader has gone. */
-async function pump({ prepared, seat, cost, queue }: Stream, context: QuoteContext): Promise<void> {
+async function pump({ prepared, seat, cost, queue, timeUp }: Stream, context: QuoteContext): Promise<void> {
   let best: Offer | undefined;
   let seen = 0;
   while (!queue.finished) {
@@ -93,7 +100,7 @@ async function pump({ prepared, seat, cost, queue }: Stream, context: QuoteConte
     best = offer;
     const { amounts } = offer;
     if (amounts === undefined) continue;
-    const quote = await keepAndPresent(prepared, { ...offer, amounts }, cost, context);
+    const quote = await keepAndPresent({ prepared, cost, timeUp }, { ...offer, amounts }, context);
     queue.push({ type: 'quote', quote });
   }
   if (best?.amounts === undefined) {
@@ -102,18 +109,15 @@ async function pump({ prepared, seat, cost, queue }: Stream, context: QuoteConte
   queue.finish();
 }
 
-/** A quote that cannot be stored is still a quote: it has no id. */
+/** A quote that cannot be stored, or not in time, is still a quote: it has no id. */
 async function keepAndPresent(
-  prepared: Prepared,
+  { prepared, cost, timeUp }: Pick<Stream, 'prepared' | 'cost' | 'timeUp'>,
   offer: Covered,
-  cost: GasCost,
   { keeper, onFault }: QuoteContext,
 ): Promise<QuoteResponse> {
-  let kept: KeptQuote | undefined;
-  try {
-    kept = await keeper.keep(prepared.request, offer, cost);
-  } catch (fault) {
+  const keeping = keeper.keep(prepared.request, offer, cost).catch((fault) => {
     onFault(fault);
-  }
-  return present(prepared, offer, cost, kept);
+    return undefined;
+  });
+  return present(prepared, offer, cost, await Promise.race([keeping, timeUp]));
 }

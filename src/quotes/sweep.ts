@@ -1,5 +1,6 @@
 import type { Cancel, Clock } from '../ports/clock.ts';
 import type { QuoteStore } from '../ports/store.ts';
+import { nextTurn } from '../turn.ts';
 
 /** Milliseconds between two sweeps, and how many quotes are removed in one step of it. */
 const INTERVAL = 30_000;
@@ -19,7 +20,8 @@ export function createSweep(quotes: QuoteStore, clock: Clock, onFault: (fault: u
 
   async function sweep(): Promise<void> {
     try {
-      while (!stopped && (await quotes.prune(clock.now(), BATCH)) === BATCH);
+      // What else the process has to do comes between two steps, however fast the store is.
+      while (!stopped && (await quotes.prune(clock.now(), BATCH)) === BATCH) await nextTurn();
     } catch (fault) {
       onFault(fault);
     }

@@ -122,7 +122,7 @@ describe('an order and its quote', () => {
     });
     const place = async (buyAmount: string) => {
       const choice = { sellToken: COW, buyToken: WETH, sellAmount: String(X), buyAmount };
-      const order = await signOrder(TRADER, { ...choice, validTo: clock.now() / 1000 + 600 });
+      const order = await signOrder(TRADER, { ...choice, validTo: Math.floor(clock.now() / 1000) + 600 });
       const result = await book.orders.submit(order);
       if (result.status !== 'accepted') throw result.error;
       return (await book.orders.get(result.uid))?.quote?.buyAmount;
@@ -186,6 +186,17 @@ describe('what an order shows', () => {
     expect(await quoteOf(uid)).toEqual(STORED);
     await book.close();
     expect(clock.pending).toBe(0);
+  });
+
+  test('a sweep lets others have their turn between two steps of it, however fast the store is', async () => {
+    const { book, clock, store } = await world();
+    let steps = 0;
+    Object.assign(store.quotes, { prune: async () => (++steps < 5 ? 1_000 : 0) });
+    clock.advance(30_000);
+    for (let i = 0; i < 100; i++) await Promise.resolve();
+    expect(steps).toBe(1);
+    while (steps < 5) await new Promise((resolve) => setImmediate(resolve));
+    await book.close();
   });
 
   /** Objects inside each other, so many deep. */

@@ -125,6 +125,21 @@ describe('a stream of quotes', () => {
     expect(slow.asked[0]?.context.signal.aborted).toBe(true);
   });
 
+  test('a store that hangs does not put off its end: a quote that is not stored in time has no id', async () => {
+    const world = await quotingWorld({ estimators: [answering('good', GOOD)] });
+    Object.assign(world.store.quotes, { insert: () => new Promise(() => {}) });
+    const { state, reading } = await opened(world);
+    await settle();
+    expect(state).toEqual({ events: [], ended: false });
+    world.clock.advance(4_999);
+    await settle();
+    expect(state.ended).toBe(false);
+    world.clock.advance(1);
+    await reading;
+    expect(state.events).toMatchObject([{ type: 'quote', quote: { id: null } }]);
+    expect(world.clock.pending).toBe(1); // the sweep
+  });
+
   test.each([
     ['with the quotes that it had', [answering('good', GOOD)], [299]],
     ['with an error that says to come back, when it had none', [], ['InternalServerError']],
@@ -235,6 +250,25 @@ describe('over a socket', () => {
 });
 
 describe('tokens', () => {
+  test.each(['native_price', 'metadata'])('who leaves while %s is found out is heard of', async (route) => {
+    const slow = { ...answering('slow', GOOD), nativePrice: () => new Promise<string>(() => {}) };
+    const { book, clock } = await quotingWorld({ estimators: [slow] });
+    const gone = new AbortController();
+    const answer = createApi(book).handle({
+      method: 'GET',
+      path: `/api/v1/token/${SELL.sellToken}/${route}`,
+      query: '',
+      header: () => undefined,
+      body: { type: 'none' },
+      signal: gone.signal,
+    });
+    await settle();
+    const waiting = clock.pending;
+    gone.abort();
+    await answer.catch(() => {});
+    expect(clock.pending).toBe(waiting - 1);
+  });
+
   test('native_price is a JSON number, metadata a scaled integer; what is unknown is refused by one and null in the other', async () => {
     const world = await quotingWorld({ estimators: [answering('good', GOOD)] });
     const api = createApi(world.book);

@@ -7,8 +7,8 @@ import type { Route } from '../route.ts';
 export const nativePrice: Route = {
   method: 'GET',
   path: '/api/v1/token/:token/native_price',
-  async handle({ book, param }) {
-    const result = await book.quotes.nativePrice(param('token'));
+  async handle({ book, param, request: { signal } }) {
+    const result = await book.quotes.nativePrice(param('token'), signal === undefined ? {} : { signal });
     return result.status === 'priced' ? json(200, { price: Number(result.price) }) : refusal(result.error);
   },
 };
@@ -19,8 +19,8 @@ export const nativePrice: Route = {
 export const tokenMetadata: Route = {
   method: 'GET',
   path: '/api/v1/token/:token/metadata',
-  async handle({ book, param }) {
-    const result = await book.quotes.nativePrice(param('token'));
+  async handle({ book, param, request: { signal } }) {
+    const result = await book.quotes.nativePrice(param('token'), signal === undefined ? {} : { signal });
     if (result.status === 'rejected' && result.error.code === 'InvalidParameter') return refusal(result.error);
     const price = result.status === 'priced' ? parseDecimal(result.price) : undefined;
     return json(200, { firstTradeBlock: null, nativePrice: price === undefined ? null : priceOfEther(price) });
