@@ -191,6 +191,14 @@ export function memoryStore(): Store {
     return due.length;
   }
 
+  function prune(before: number, limit: number): number {
+    const old = [...byAge.from(0)]
+      .filter((row) => row.creationDate < before * 1000 && row.validTo < before && !isLiving(row))
+      .slice(-limit);
+    for (const row of old) removeRow(row);
+    return old.length;
+  }
+
   function list(query: OrderQuery): StoredOrder[] {
     const source = query.owner === undefined ? byAge : byOwner.get(query.owner);
     const page: StoredOrder[] = [];
@@ -263,6 +271,10 @@ export function memoryStore(): Store {
       async expire(now, limit) {
         context();
         return expire(now, limit);
+      },
+      async prune(before, limit) {
+        context();
+        return prune(before, limit);
       },
     },
     appData: {

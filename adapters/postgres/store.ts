@@ -14,6 +14,7 @@ import { listingOf } from './listing.ts';
 import { assertSchema, claimDomain, migrate, quote } from './migrate.ts';
 import { ordersOf } from './orders.ts';
 import { ownersOf } from './owners.ts';
+import { pruningOver } from './pruning.ts';
 import { quotesOf } from './quotes.ts';
 import { readersOf, replicaOver } from './replica.ts';
 import type { Migration } from './schema.ts';
@@ -77,6 +78,7 @@ export function storeOver(source: Source, settings: StoreSettings, migrations: r
       cancel: (request) => run((book) => book.orders.cancel(request)),
       count: (owner, now) => run((book) => book.owners.read(owner, now)),
       expire: (now, limit) => run((book) => book.expire(now, limit)),
+      prune: (before, limit) => run((book) => book.prune(before, limit)),
     },
     appData: {
       put: (document, keep) => run((book) => book.documents.put(document, keep)),
@@ -162,6 +164,7 @@ function assemble(connection: Connection, settings: StoreSettings, clock: StoreC
     leases: leasesOf(session, () => clock.now()),
     list: listingOf(session),
     expire: expiryOver(session, facts),
+    prune: pruningOver(session),
     async readDocument(hash: Parameters<Store['appData']['get']>[0]) {
       // One that another process has just stored may be missing on a copy, and to be missing is a refusal.
       const copied = await readers.read('read a document', (run) => documents.get(run, hash));

@@ -15,6 +15,7 @@ import { listingOf } from './listing.ts';
 import { assertOurs, migrate } from './migrate.ts';
 import { ordersOf } from './orders.ts';
 import { ownersOf } from './owners.ts';
+import { pruningOver } from './pruning.ts';
 import { quotesOf } from './quotes.ts';
 import type { Migration } from './schema.ts';
 import { openSession, transact } from './session.ts';
@@ -63,6 +64,7 @@ export function storeOver(source: Source, migrations: readonly Migration[]): Sto
       cancel: async (request) => book().orders.cancel(request),
       count: async (owner, now) => book().count(owner, now),
       expire: async (now, limit) => book().expire(now, limit),
+      prune: async (before, limit) => book().prune(before, limit),
     },
     appData: {
       put: async (document, keep) => book().documents.put(document, keep),
@@ -134,6 +136,7 @@ function assemble(connection: Connection, lease: Lease, clock: StoreContext['clo
     quotes: quotesOf(session),
     list: listingOf(session),
     expire: expiryOver(session, owners, chain.factsOf, events),
+    prune: pruningOver(session),
     count: (...[owner, now]: Parameters<Store['orders']['count']>) => owners.read(owner, now),
     /** A write transaction, though an empty one. That pages can be written is what the lease's renewals show. */
     check(): void {

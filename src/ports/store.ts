@@ -238,6 +238,17 @@ export interface OrderStore {
    * @returns how many were swept. `limit` says that there may be more.
    */
   expire(now: number, limit: number): Promise<number>;
+
+  /**
+   * Removes orders that are over for long, with their quotes: at most `limit` of those that were created before `before`
+   * (seconds since 1970), whose effective `validTo` is before it too, and that are cancelled, fulfilled or swept up as
+   * expired; the first to have come first. Since their time has passed, none can be inserted again. Their documents,
+   * their entries in the log and what the chain has said of them stay. MAY leave out orders of an owner who is being
+   * written to; the next call has them.
+   *
+   * @returns how many were removed. `limit` says that there may be more.
+   */
+  prune(before: number, limit: number): Promise<number>;
 }
 
 export interface AppDataStore {

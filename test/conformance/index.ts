@@ -13,6 +13,7 @@ import { INSERT } from './insert.ts';
 import { LEASES } from './leases.ts';
 import { LIST } from './list.ts';
 import { OPENING } from './opening.ts';
+import { PRUNING } from './pruning.ts';
 import { QUOTES } from './quotes.ts';
 import { READ } from './read.ts';
 import { REPLACE } from './replace.ts';
@@ -32,6 +33,7 @@ const GROUPS: Readonly<Record<string, readonly Rule[]>> = {
   events: EVENTS,
   chain: CHAIN,
   expiry: EXPIRY,
+  pruning: PRUNING,
   leases: LEASES,
 };
 

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import type { Hex, Store } from 'intentbook';
+import type { Rule } from './harness.ts';
+import { ALICE, BOB, NOW, order, PLACED_AT, place } from './orders.ts';
+
+/** All orders of the suite are over by then. */
+const LATE = NOW + 100_000;
+const ALL = 1000;
+
+async function left(store: Store): Promise<string[]> {
+  return (await store.orders.list({ limit: ALL })).map(({ uid }) => uid).sort();
+}
+
+export const PRUNING: readonly Rule[] = [
+  {
+    name: 'orders that are over for long are removed with their quotes, the others stay as they are',
+    async run({ store }) {
+      const quote = { body: '{"solver":"x"}', metadata: '{}' };
+      const cancelled = order(1, { validTo: NOW + 10 });
+      const swept = order(2, { validTo: NOW + 20, owner: BOB, quote });
+      const unswept = order(3, { validTo: NOW + 30 });
+      const valid = order(4, { validTo: LATE + 1 });
+      const young = order(5, { validTo: NOW + 40, creationDate: PLACED_AT + 60_000 });
+      await place(store, cancelled, swept, unswept, valid, young);
+      await store.orders.cancel({ uids: [cancelled.uid, valid.uid, young.uid], now: NOW, cancelledAt: PLACED_AT });
+      await store.orders.expire(NOW + 21, ALL);
+      const log = await store.events.after(0, ALL);
+      const kept = await store.orders.get([unswept.uid, valid.uid, young.uid]);
+
+      // Both its beginning and its end must lie before.
+      assert.equal(await store.orders.prune(NOW + 5, ALL), 0);
+      assert.equal(await store.orders.prune(NOW + 50, ALL), 2);
+      assert.deepEqual(await left(store), [unswept.uid, valid.uid, young.uid].sort());
+      assert.deepEqual(await store.orders.get([cancelled.uid, swept.uid]), []);
+      const byUid = (a: { uid: string }, b: { uid: string }) => (a.uid < b.uid ? -1 : 1);
+      const after = await store.orders.get([unswept.uid, valid.uid, young.uid]);
+      assert.deepEqual(after.sort(byUid), kept.sort(byUid));
+      assert.deepEqual(await store.events.after(0, ALL), log);
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 1, pending: 0 });
+      assert.equal(await store.orders.prune(NOW + 50, ALL), 0);
+    },
+  },
+  {
+    name: 'as many are removed as were asked for, the first to have come first',
+    async run({ store }) {
+      const orders = [3, 1, 2].map((n) => order(n, { validTo: NOW + 10, creationDate: PLACED_AT + n }));
+      await place(store, ...orders);
+      await store.orders.expire(NOW + 11, ALL);
+      const [third, first, second] = orders.map(({ uid }) => uid);
+      assert.equal(await store.orders.prune(LATE, 1), 1);
+      assert.deepEqual(await store.orders.get([first as Hex]), []);
+      assert.equal((await left(store)).length, 2);
+      assert.equal(await store.orders.prune(LATE, 2), 2);
+      assert.deepEqual(await left(store), []);
+      assert.deepEqual(await store.orders.get([second, third] as Hex[]), []);
+    },
+  },
+  {
+    name: 'concurrent calls remove each order once',
+    async run({ store, writers }) {
+      const orders = Array.from({ length: 20 }, (_, n) =>
+        order(n, { validTo: NOW + 10, owner: n % 2 === 0 ? ALICE : BOB }),
+      );
+      await place(store, ...orders);
+      await store.orders.expire(NOW + 11, ALL);
+      let removed = 0;
+      // A call may pass over an owner whom another one has at hand, so they go on until nothing is left.
+      while ((await left(store)).length > 0) {
+        const counts = await Promise.all([...writers, ...writers].map((each) => each.orders.prune(LATE, 7)));
+        removed += counts.reduce((sum, count) => sum + count, 0);
+      }
+      assert.equal(removed, orders.length);
+    },
+  },
+];
