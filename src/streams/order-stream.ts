@@ -4,9 +4,9 @@ import type { Order } from '../orders/wire.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import type { StreamEvent } from './hub.ts';
-import { ofOwner, ofUid } from './orders.ts';
+import { OF_ALL, ofOwner, ofUid } from './orders.ts';
 
-/** Whose orders to hear of: exactly one of both. */
+/** Which orders to hear of: an account's or a single one, and without either all of the book. */
 export interface OrderStreamFilter {
   /** The account that owns them or has placed them on chain. */
   readonly owner?: string;
@@ -26,12 +26,13 @@ export type OrderStreamEvent =
 /**
  * Reads a filter, as the key of its readers.
  *
- * @throws OrderBookError `InvalidParameter` when it is not exactly one of both.
+ * @throws OrderBookError `InvalidParameter` when it is both, or malformed.
  */
 export function orderStreamKey({ owner, uid }: OrderStreamFilter): string {
-  if ((owner === undefined) === (uid === undefined)) {
+  if (owner !== undefined && uid !== undefined) {
     throw new OrderBookError('InvalidParameter', 'owner: give either an owner or a uid', { parameter: 'owner' });
   }
+  if (owner === undefined && uid === undefined) return OF_ALL;
   if (uid !== undefined) return ofUid(requireUid(uid));
   const account = parseHex(owner, 20);
   if (account !== undefined) return ofOwner(account);

@@ -15,6 +15,8 @@ export interface BookLog {
 
 const BATCH = 500;
 
+/** What every entry concerns. */
+export const OF_ALL = 'all';
 export const ofUid = (uid: string) => `uid ${uid}`;
 export const ofOwner = (owner: string) => `owner ${owner}`;
 
@@ -38,7 +40,12 @@ export function orderLog(log: BookLog, read: (uids: readonly Hex[]) => Promise<r
           ? { type: 'item', id, event: 'withdrawn', data: JSON.stringify({ id: uid }) }
           : { type: 'item', id, event: 'order', data: json },
       );
-      keysOf.push([ofUid(uid), ofOwner(owner), ...(user === undefined || user === owner ? [] : [ofOwner(user)])]);
+      keysOf.push([
+        OF_ALL,
+        ofUid(uid),
+        ofOwner(owner),
+        ...(user === undefined || user === owner ? [] : [ofOwner(user)]),
+      ]);
     }
     return { items, keysOf };
   }
@@ -48,8 +55,9 @@ export function orderLog(log: BookLog, read: (uids: readonly Hex[]) => Promise<r
     watch: log.watch,
     async follow(after, keys) {
       const events = await log.after(after, BATCH);
-      const owners = [...keys].some((key) => key.startsWith('owner '));
-      const wanted = events.filter(({ uid }) => owners || keys.has(ofUid(uid)));
+      // Only who asks for single orders needs none but these.
+      const broad = [...keys].some((key) => !key.startsWith('uid '));
+      const wanted = events.filter(({ uid }) => broad || keys.has(ofUid(uid)));
       return { ...(await render(wanted)), through: events.at(-1)?.id ?? after };
     },
     async resume(after, key) {

@@ -2,8 +2,8 @@ import { durableEventStream, lastEventId } from '../durable-stream.ts';
 import type { Route } from '../route.ts';
 
 /**
- * Streams what happens to an owner's orders, or to one (decision 5.6): `order` events with the order as it is now. A
- * client that comes back with `Last-Event-ID` goes on from there.
+ * Streams what happens to an owner's orders, to one, or to all that there are (decision 5.6): `order` events with the order
+ * as it is now. A client that comes back with `Last-Event-ID` goes on from there.
  */
 export const orderStream: Route = {
   method: 'GET',
