@@ -12,6 +12,7 @@ export type { Cancellable, OrderStatus } from './orders/status.ts';
 export { judgeCancellation, ORDER_STATUSES, orderStatus } from './orders/status.ts';
 export { assertSameChain } from './ports/chain-source.ts';
 export { assertSameDomain } from './ports/store.ts';
+export { appDataHash } from './protocol/app-data.ts';
 export type { Chain, Deployment, Environment } from './protocol/chains.ts';
 export { CHAINS, chainById, chainBySegment, deployment, ENVIRONMENTS, NATIVE_MARKER } from './protocol/chains.ts';
 export type { Decimal } from './protocol/decimal.ts';

@@ -8,6 +8,7 @@ import { type ServeOptions, SettingsError, serve } from './index.ts';
 import { createLog } from './log.ts';
 import { onSignals } from './signals.ts';
 import { textLog } from './text-log.ts';
+import { type UpkeepOptions, upkeep } from './upkeep/index.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The package's own name works wherever this file is built to. */
@@ -15,9 +16,10 @@ const { version } = createRequire(import.meta.url)('intentbook/package.json') as
 
 async function run(): Promise<void> {
   const command = parseCommand(process.argv.slice(2), process.env);
-  if (command.name === 'help') console.log(helpText().trimEnd());
+  if (command.name === 'help') console.log(helpText(command.of).trimEnd());
   else if (command.name === 'version') console.log(version);
   else if (command.name === 'migrate') await runMigration(command.options);
+  else if (command.name === 'upkeep') await runUpkeep(command.options);
   else if ('config' in command) await runServer({ ...(await configured(command.config)), ...command.options });
   else await runServer(command.options);
 }
@@ -30,6 +32,12 @@ async function runMigration({ postgres: url, schema }: MigrateOptions): Promise<
       ? `the schema ${schema} was up to date`
       : `the schema ${schema} was brought to version ${applied.at(-1)}`,
   );
+}
+
+async function runUpkeep(options: UpkeepOptions): Promise<void> {
+  const { ok, words, data } = await upkeep(options, process.stderr).catch((error: unknown) => fail(1, reasonOf(error)));
+  console.log(options.json ? JSON.stringify({ ok, ...data }) : words);
+  if (!ok) process.exitCode = 1;
 }
 
 async function configured(file: string): Promise<ServeOptions> {

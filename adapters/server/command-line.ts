@@ -4,6 +4,8 @@ import { refuseUnknownVariables } from './environment.ts';
 import type { Flag, FlagName } from './flags.ts';
 import { envName, FLAG_NAMES, FLAGS } from './flags.ts';
 import type { ServeOptions } from './index.ts';
+import type { UpkeepName, UpkeepOptions } from './upkeep/index.ts';
+import { TAKES_FILE, UPKEEP } from './upkeep/names.ts';
 import { UsageError } from './usage-error.ts';
 
 /** What there is to know of a database. */
@@ -20,17 +22,29 @@ export interface Address {
 
 /** What a command line asks for. */
 export type Command =
-  | { readonly name: 'help' }
+  | { readonly name: 'help'; readonly of?: UpkeepName }
+  | { readonly name: 'upkeep'; readonly options: UpkeepOptions }
   | { readonly name: 'version' }
   | { readonly name: 'migrate'; readonly options: MigrateOptions }
   | { readonly name: 'serve'; readonly options: ServeOptions & Address }
   /** What the file says, but for what is said here. */
   | { readonly name: 'serve'; readonly config: string; readonly options: ServeOptions };
 
-const COMMANDS = ['serve', 'migrate', 'help', 'version'] as const;
+/** Where the book is that something is to be done with. */
+const BOOK_FLAGS: readonly FlagName[] = ['chain', 'environment', 'settlement-contract', 'db', 'postgres', 'schema'];
 
-/** The flags of `migrate`; `serve` has them all. */
-const MIGRATE_FLAGS: readonly string[] = ['postgres', 'schema'];
+/** The flags of each command that does one thing and ends. */
+const UPKEEP_FLAGS: Readonly<Record<UpkeepName, readonly FlagName[]>> = {
+  export: [...BOOK_FLAGS, 'json'],
+  import: [...BOOK_FLAGS, 'json'],
+  verify: [...BOOK_FLAGS, 'json'],
+  prune: [...BOOK_FLAGS, 'older-than', 'json'],
+  backup: ['db', 'json'],
+};
+
+const MIGRATE_FLAGS: readonly FlagName[] = ['postgres', 'schema'];
+const SERVE_FLAGS = FLAG_NAMES.filter((name) => scopeOf(name) !== 'upkeep');
+const COMMANDS = ['serve', 'migrate', ...UPKEEP, 'help', 'version'] as const;
 
 /** Reads the value of a flag, from wherever it is said. */
 type Reader = <T>(name: FlagName, flag: Flag<T>) => T;
@@ -43,11 +57,13 @@ type Reader = <T>(name: FlagName, flag: Flag<T>) => T;
  */
 export function parseCommand(args: readonly string[], env: Readonly<Record<string, string | undefined>>): Command {
   const { given, words, asked } = split(args);
-  if (asked !== undefined) return { name: asked };
-  const [word, surplus] = words;
+  const [word, second, third] = words;
+  const upkeep = UPKEEP.find((name) => name === word);
+  if (asked !== undefined) return { name: asked, ...(asked === 'help' && upkeep !== undefined && { of: upkeep }) };
   if (word === undefined) throw new UsageError('a command is missing: run "intentbook serve", or "intentbook --help"');
   const command = COMMANDS.find((name) => name === word);
   if (command === undefined) throw new UsageError(unknownName('command', word, COMMANDS));
+  const surplus = upkeep !== undefined && TAKES_FILE.includes(upkeep) ? third : second;
   if (surplus !== undefined) throw new UsageError(`"${surplus}" is one word too many; flags begin with two dashes`);
   if (command === 'help' || command === 'version') return { name: command };
   refuseUnknownVariables(env);
@@ -69,6 +85,8 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
       return value;
     },
   };
+  requireFlagsOf(command, given);
+  if (upkeep !== undefined) return upkeepCommand(upkeep, second, said);
   return command === 'migrate' ? migrateCommand(said) : serveCommand(said);
 }
 
@@ -80,9 +98,33 @@ interface Said {
   readonly read: Reader;
 }
 
-function migrateCommand({ given, read }: Said): Command {
-  const foreign = [...given.keys()].find((name) => !MIGRATE_FLAGS.includes(name));
-  if (foreign !== undefined) throw new UsageError(`--${foreign} is no flag of "intentbook migrate"`);
+function requireFlagsOf(command: (typeof COMMANDS)[number], given: ReadonlyMap<string, string>): void {
+  const upkeep = UPKEEP.find((name) => name === command);
+  const own = upkeep === undefined ? (command === 'migrate' ? MIGRATE_FLAGS : SERVE_FLAGS) : UPKEEP_FLAGS[upkeep];
+  const foreign = [...given.keys()].find((name) => !own.some((each) => each === name));
+  if (foreign !== undefined) throw new UsageError(`--${foreign} is no flag of "intentbook ${command}"`);
+}
+
+function upkeepCommand(command: UpkeepName, file: string | undefined, { given, read }: Said): Command {
+  if (file === undefined && TAKES_FILE.includes(command)) {
+    throw new UsageError(`say which file: intentbook ${command} <file>`);
+  }
+  const postgres = read('postgres', FLAGS.postgres);
+  if (postgres !== undefined && given.has('db')) throw new UsageError('--db and --postgres: say one of them');
+  if (postgres === undefined && given.has('schema')) throw new UsageError('--schema needs --postgres <url>');
+  const place =
+    postgres === undefined ? { db: read('db', FLAGS.db) } : { postgres, schema: read('schema', FLAGS.schema) };
+  const book = {
+    ...place,
+    chain: read('chain', FLAGS.chain),
+    environment: read('environment', FLAGS.environment),
+    settlementContract: read('settlement-contract', FLAGS['settlement-contract']),
+  };
+  const days = read('older-than', FLAGS['older-than']);
+  return { name: 'upkeep', options: { command, book, file: file ?? '', days, json: read('json', FLAGS.json) } };
+}
+
+function migrateCommand({ read }: Said): Command {
   const postgres = read('postgres', FLAGS.postgres);
   if (postgres === undefined) throw new UsageError('say which database to migrate: --postgres <url>');
   return { name: 'migrate', options: { postgres, schema: read('schema', FLAGS.schema) } };
@@ -101,7 +143,7 @@ function serveCommand(said: Said): Command {
     explorer: read('explorer', FLAGS.explorer),
   };
   if (config !== undefined) {
-    const beside = FLAG_NAMES.filter((name) => (FLAGS[name] as Flag<unknown>).scope !== 'server').find(said.source); // widened: few flags have a scope
+    const beside = FLAG_NAMES.filter((name) => scopeOf(name) === undefined).find(said.source);
     if (beside !== undefined) {
       throw new UsageError(`${said.source(beside)} cannot stand beside a configuration file: say it there`);
     }
@@ -167,6 +209,11 @@ function split(args: readonly string[]) {
 
 function isFlag(name: string): name is FlagName {
   return Object.hasOwn(FLAGS, name);
+}
+
+function scopeOf(name: FlagName): Flag<unknown>['scope'] {
+  const flag: Flag<unknown> = FLAGS[name];
+  return flag.scope;
 }
 
 function standsAlone(name: FlagName): boolean {

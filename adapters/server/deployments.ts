@@ -39,7 +39,8 @@ export async function openDeployment(plan: BookPlan, store?: Store): Promise<Dep
   return { book, chain, environment, path, database: store === undefined ? nameOf(place) : undefined };
 }
 
-async function storeOf(place: Place): Promise<Store> {
+/** Makes the store of a place, not yet opened. */
+export async function storeOf(place: Place): Promise<Store> {
   switch (place.kind) {
     case 'memory':
       return (await import('intentbook/memory')).memoryStore();

@@ -19,8 +19,8 @@ export interface Flag<T> {
   readonly secret?: boolean;
   /** Whether it says enough without a value, and then means "on". */
   readonly alone?: boolean;
-  /** Whether it concerns the server, and not a book: then it may stand beside a configuration file. */
-  readonly scope?: 'server';
+  /** What it concerns besides a book: the server, and then it may stand beside a configuration file; or its upkeep. */
+  readonly scope?: 'server' | 'upkeep';
 }
 
 const PORT: Flag<number> = {
@@ -216,6 +216,25 @@ const GAS_PRICE: Flag<string> = {
   expected: 'a decimal number of wei',
 };
 
+const OLDER_THAN: Flag<number> = {
+  value: '<days>',
+  help: 'days for which an order must have been over',
+  initial: 90,
+  parse: (text) => wholeNumber(text, 1, 36_500),
+  expected: 'a whole number of days from 1 up',
+  scope: 'upkeep',
+};
+
+const JSON_OUTPUT: Flag<boolean> = {
+  value: 'on|off',
+  help: 'print the outcome as JSON; --json alone is "on"',
+  initial: false,
+  alone: true,
+  parse: SWITCH.parse,
+  expected: SWITCH.expected,
+  scope: 'upkeep',
+};
+
 /** Every flag of every command. */
 export const FLAGS = {
   config: CONFIG,
@@ -242,6 +261,8 @@ export const FLAGS = {
   'gas-price': GAS_PRICE,
   rpc: urls('nodes to follow the chain by, the preferred one first'),
   'from-block': FROM_BLOCK,
+  'older-than': OLDER_THAN,
+  json: JSON_OUTPUT,
 } as const satisfies Readonly<Record<string, Flag<unknown>>>;
 
 export type FlagName = keyof typeof FLAGS;

@@ -7,6 +7,8 @@ import type { SqliteDatabase } from './driver.ts';
 import { MIGRATIONS } from './schema.ts';
 import { storeOver } from './store.ts';
 
+export type { SqliteBackupOptions } from './backup.ts';
+export { backupSqlite } from './backup.ts';
 export type { Synchronous } from './connection.ts';
 export type { SqliteDatabase, SqliteStatement } from './driver.ts';
 

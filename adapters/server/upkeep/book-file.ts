@@ -1,0 +1,74 @@
+import type { Domain, NewOrder, OrderInsert, OrderQuote, StoredOrder } from 'intentbook';
+
+/** The first line of a book's file. */
+export interface Header extends Domain {
+  readonly intentbook: 1;
+}
+
+/** An order as a file has it, on a line of its own. */
+export interface OrderLine {
+  readonly uid: string;
+  /** Milliseconds since 1970. */
+  readonly creationDate: number;
+  /** Effective validity, in seconds since 1970. */
+  readonly validTo: number;
+  readonly cancelled: boolean;
+  /** The members that never change, exactly as they are stored. */
+  readonly body: string;
+  readonly fullAppData: string | null;
+  readonly quote: OrderQuote | null;
+}
+
+/** The last line: how many orders there are, and the SHA-256 of all lines before it. */
+export interface Trailer {
+  readonly orders: number;
+  readonly sha256: string;
+}
+
+export function headerLine({ chainId, settlementContract }: Domain): string {
+  const header: Header = { intentbook: 1, chainId, settlementContract };
+  return `${JSON.stringify(header)}\n`;
+}
+
+/** What moves of an order: all that its owner has said. What the chain says of it is to be read from the chain again. */
+export function orderLine({ uid, creationDate, validTo, body, fullAppData, quote, ...order }: StoredOrder): string {
+  const cancelled = order.state === 'cancelled';
+  const line: OrderLine = { uid, creationDate, validTo, cancelled, body, fullAppData, quote };
+  return `${JSON.stringify(line)}\n`;
+}
+
+export function trailerLine(trailer: Trailer): string {
+  return `${JSON.stringify(trailer)}\n`;
+}
+
+/** @throws Error when it is not a line of a book's file. */
+export function parseLine(text: string): Header | OrderLine | Trailer {
+  const value: unknown = JSON.parse(text);
+  if (typeof value !== 'object' || value === null) throw new Error('a line is no object');
+  return value as Header | OrderLine | Trailer; // the digest vouches for what else is in it
+}
+
+/** What an order's line makes the store do. */
+export function insertOf({ uid, creationDate, validTo, body, fullAppData, quote }: OrderLine): OrderInsert {
+  const { owner, sellToken, buyToken, signingScheme, appData } = JSON.parse(body) as NewOrder; // the body of an order
+  const waits = signingScheme === 'presign';
+  return {
+    order: {
+      ...{
+        uid: uid as NewOrder['uid'],
+        owner,
+        creationDate,
+        sellToken,
+        buyToken,
+        signingScheme,
+        validTo,
+        appData,
+        body,
+      }, // as it was stored
+      state: waits ? 'presignaturePending' : 'open',
+      budget: waits ? 'pending' : 'open',
+      ...(quote === null ? {} : { quote }),
+    },
+    ...(fullAppData === null ? {} : { document: { hash: appData, document: fullAppData } }),
+  };
+}

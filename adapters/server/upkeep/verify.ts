@@ -1,0 +1,70 @@
+import type { Domain, Order, Store, StoredOrder, Verifier } from 'intentbook';
+import { createVerifier } from 'intentbook';
+import { appDataHash, bytesToHex } from 'intentbook/adapter';
+import type { Progress } from './progress.ts';
+import { pagesOf } from './walk.ts';
+
+export interface Verified {
+  readonly orders: number;
+  /** Signatures by a key, recovered again. */
+  readonly signatures: number;
+  /** Orders whose owner is a contract, or has signed on chain: only the chain can tell. */
+  readonly onChain: number;
+  readonly problems: readonly Problem[];
+}
+
+export interface Problem {
+  readonly uid: string;
+  readonly reason: string;
+}
+
+/** Stands for the document {} (decision 2.16). */
+const ZERO_HASH = `0x${'0'.repeat(64)}`;
+
+/** Checks every UID, signature and document of a store again. */
+export async function verifyBook(store: Store, domain: Domain, progress: Progress): Promise<Verified> {
+  const verifier = await createVerifier(domain);
+  const problems: Problem[] = [];
+  let orders = 0;
+  let signatures = 0;
+  for await (const page of pagesOf(store)) {
+    const judged = await Promise.all(page.map((row) => problemOf(row, domain, verifier)));
+    for (const [i, { reason, recovered }] of judged.entries()) {
+      if (recovered) signatures++;
+      if (reason !== undefined) problems.push({ uid: page[i]?.uid ?? '', reason });
+    }
+    orders += page.length;
+    progress.at(orders);
+  }
+  return { orders, signatures, onChain: orders - signatures, problems };
+}
+
+async function problemOf(
+  { uid, body, fullAppData }: StoredOrder,
+  domain: Domain,
+  verifier: Verifier,
+): Promise<{ reason?: string; recovered: boolean }> {
+  let order: Order;
+  try {
+    order = JSON.parse(body) as Order; // its members are judged by what is made of them
+    const { sellAmount, buyAmount, feeAmount } = order;
+    const amounts = { sellAmount: BigInt(sellAmount), buyAmount: BigInt(buyAmount), feeAmount: BigInt(feeAmount) };
+    const digest = bytesToHex(verifier.hasher.digest({ ...order, ...amounts }));
+    const expiry = order.validTo.toString(16).padStart(8, '0');
+    if (uid !== `${digest}${order.owner.slice(2)}${expiry}`) {
+      return { reason: 'the UID is not that of its fields', recovered: false };
+    }
+  } catch {
+    return { reason: 'the row is damaged', recovered: false };
+  }
+  if (order.settlementContract !== domain.settlementContract) {
+    return { reason: `it names the settlement contract ${order.settlementContract}`, recovered: false };
+  }
+  if (fullAppData !== null && order.appData !== ZERO_HASH && appDataHash(fullAppData) !== order.appData) {
+    return { reason: 'the document is not that of its hash', recovered: false };
+  }
+  if (order.signingScheme === 'presign' || order.signingScheme === 'eip1271') return { recovered: false };
+  const [answer] = await verifier.recoverMany([order]);
+  const ok = answer?.signer === order.owner;
+  return { ...(ok ? {} : { reason: `it was signed by ${answer?.signer ?? 'nobody'}` }), recovered: true };
+}
