@@ -34,8 +34,6 @@ export function judgedRowsOf({ schema: s, prepare }: Session): JudgedRows {
     'SELECT uid, body, signing_scheme, budget, cancelled_off_chain, placed_on_chain, live, valid_to, ' +
       `${isSwept} FROM ${s}.orders WHERE uid = ANY($1::bytea[])`,
   );
-  // Every change takes a number from here, see `versionWhenPlaced`.
-  const lastPlace = prepare<readonly [number]>(`SELECT last_value FROM ${s}.event_queue_place_seq`);
   const insert = prepare(
     `INSERT INTO ${s}.orders (uid, owner, sell_token, buy_token, created, valid_to, signing_scheme, state, budget, ` +
       'live, app_data, body, placed_on_chain, version) ' +
@@ -64,14 +62,14 @@ export function judgedRowsOf({ schema: s, prepare }: Session): JudgedRows {
     `UPDATE ${s}.owners w SET live_open = w.live_open + d.open, live_pending = w.live_pending + d.pending ` +
       'FROM unnest($1::bytea[], $2::bigint[], $3::bigint[]) d (owner, open, pending) WHERE w.owner = d.owner',
   );
-  const record = prepare(
+  // Every change takes a place, see `versionWhenPlaced`.
+  const record = prepare<readonly [place: number]>(
     `INSERT INTO ${s}.event_queue (type, uid, owner, at, cause) SELECT type, uid, owner, at, cause FROM ` +
       'unnest($1::text[], $2::bytea[], $3::bytea[], $4::bigint[], $5::text[]) WITH ORDINALITY ' +
-      'e (type, uid, owner, at, cause, place) ORDER BY e.place',
+      'e (type, uid, owner, at, cause, place) ORDER BY e.place RETURNING place',
   );
 
-  async function insertRows(run: Run, orders: readonly NewOrder[]): Promise<void> {
-    const [last] = await run(lastPlace);
+  async function insertRows(run: Run, orders: readonly NewOrder[], version: number): Promise<void> {
     await run(
       insert,
       orders.map(({ uid }) => toBytes(uid)),
@@ -85,7 +83,7 @@ export function judgedRowsOf({ schema: s, prepare }: Session): JudgedRows {
       orders.map(({ budget }) => BUDGETS.indexOf(budget)),
       orders.map(({ appData }) => toBytes(appData)),
       orders.map(({ body }) => body),
-      versionWhenPlaced(last?.[0] ?? 0),
+      version,
     );
     await run(
       refer,
@@ -120,6 +118,18 @@ export function judgedRowsOf({ schema: s, prepare }: Session): JudgedRows {
       to.map(({ placement }) => placement),
       to.map(({ onchainUser }) => (onchainUser === null ? null : toBytes(onchainUser))),
     );
+  }
+
+  async function recordAll(run: Run, events: FactJudgement['events']): Promise<readonly number[]> {
+    const rows = await run(
+      record,
+      events.map(({ type }) => type),
+      events.map(({ uid }) => toBytes(uid)),
+      events.map(({ owner }) => toBytes(owner)),
+      events.map(({ at }) => at),
+      events.map(({ cause }) => (cause === undefined ? null : JSON.stringify(cause))),
+    );
+    return rows.map(([place]) => place);
   }
 
   return {
@@ -162,7 +172,8 @@ export function judgedRowsOf({ schema: s, prepare }: Session): JudgedRows {
         changes.push({ uid, progress: row.progress, versions: row.type === 'insert' ? 0 : 1 });
       }
 
-      if (inserted.length > 0) await insertRows(run, inserted);
+      const places = events.length === 0 ? [] : await recordAll(run, events);
+      if (inserted.length > 0) await insertRows(run, inserted, versionWhenPlaced(places.at(-1) ?? 0));
       if (changes.length > 0) await updateRows(run, changes);
       if (removed.length > 0) {
         await run(removeQuotes, removed.map(toBytes));
@@ -177,15 +188,6 @@ export function judgedRowsOf({ schema: s, prepare }: Session): JudgedRows {
           counts.map(({ pending }) => pending),
         );
       }
-      if (events.length === 0) return;
-      await run(
-        record,
-        events.map(({ type }) => type),
-        events.map(({ uid }) => toBytes(uid)),
-        events.map(({ owner }) => toBytes(owner)),
-        events.map(({ at }) => at),
-        events.map(({ cause }) => (cause === undefined ? null : JSON.stringify(cause))),
-      );
     },
   };
 }

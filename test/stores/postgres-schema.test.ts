@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { migrate } from '../../adapters/postgres/migrate.ts';
 import type { Migration } from '../../adapters/postgres/schema.ts';
 import { MIGRATIONS } from '../../adapters/postgres/schema.ts';
+import { apply, PLACED, placement } from '../conformance/chain.ts';
 import { DOMAIN } from '../conformance/harness.ts';
 import { order, place, range } from '../conformance/orders.ts';
 import type { TemporarySchema } from '../support/postgres.ts';
@@ -167,6 +168,9 @@ describe('a role', () => {
     await store.orders.insert([{ order: order(2), replaces: order(1).uid, cap: 1 }]);
     expect((await store.events.after(0, 9)).map(({ type }) => type)).toEqual(['created', 'cancelled', 'created']);
     expect((await store.leases.acquire({ name: 'sweep', holder: 'a', ttl: 1 })).status).toBe('held');
+    await apply(store, 10, placement(10));
+    expect(await store.orders.expire(PLACED.validTo + 1, 9)).toBe(1);
+    await store.quotes.prune(0, 1);
     await store.close();
     await here.query(`DELETE FROM ${s}.migrations WHERE version > 1`);
     expect((await refusal(storeOn(url).open(context))).code).toBe('SchemaTooOld');
