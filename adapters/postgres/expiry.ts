@@ -7,6 +7,20 @@ import type { Session } from './session.ts';
 type SweptRow = readonly [uid: Hex, validTo: number, scheme: number];
 
 /**
+ * The order that expires next, and those that have expired with their owners' locks. A parameter tells the planner nothing of
+ * how many have: the first asks for none, and a lower bound has it expect few. Both walk the index as far as is needed.
+ */
+export function expirySql(s: string): { readonly next: string; readonly due: string } {
+  return {
+    next: `SELECT valid_to FROM ${s}.orders WHERE live ORDER BY valid_to LIMIT 1`,
+    due:
+      `SELECT o.uid FROM ${s}.orders o JOIN ${s}.owners w ON w.owner = o.owner ` +
+      'WHERE o.live AND o.valid_to >= 0 AND o.valid_to < $1 ' +
+      'ORDER BY o.valid_to LIMIT $2 FOR NO KEY UPDATE OF w SKIP LOCKED',
+  };
+}
+
+/**
  * Sweeps up expired orders. An order is swept under its owner's lock, like every change of one. A sweep waits for nobody:
  * it passes over owners who are being written to, so that it never holds up one owner because of another.
  */
@@ -14,11 +28,9 @@ export function expiryOver(
   { schema: s, prepare, read, write }: Session,
   facts: Facts,
 ): (now: number, limit: number) => Promise<number> {
-  const any = prepare(`SELECT 1 FROM ${s}.orders WHERE live AND valid_to < $1 LIMIT 1`);
-  const due = prepare<readonly [Hex]>(
-    `SELECT o.uid FROM ${s}.orders o JOIN ${s}.owners w ON w.owner = o.owner WHERE o.live AND o.valid_to < $1 ` +
-      'ORDER BY o.valid_to LIMIT $2 FOR NO KEY UPDATE OF w SKIP LOCKED',
-  );
+  const sql = expirySql(s);
+  const next = prepare<readonly [validTo: number]>(sql.next);
+  const due = prepare<readonly [Hex]>(sql.due);
   // What was due a moment ago is looked at again: it may have been changed before its owner was locked.
   const sweep = prepare<SweptRow>(
     `WITH swept AS (UPDATE ${s}.orders SET live = false WHERE uid = ANY($1::bytea[]) AND live AND valid_to < $2 ` +
@@ -36,7 +48,8 @@ export function expiryOver(
 
   return async (now, limit) => {
     // Most sweeps find nothing, and need no transaction for it.
-    if ((await read('look for expired orders', (run) => run(any, now))).length === 0) return 0;
+    const [first] = await read('look for expired orders', (run) => run(next));
+    if (first === undefined || first[0] >= now) return 0;
     return write('sweep up expired orders', async (run) => {
       const uids = (await run(due, now, limit)).map(([uid]) => uid);
       const swept = uids.length === 0 ? [] : await run(sweep, uids.map(toBytes), now);

@@ -2,6 +2,7 @@ import type { OrderQuery } from 'intentbook';
 import { migratePostgres } from 'intentbook/postgres';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expirySql } from '../../adapters/postgres/expiry.ts';
 import { listingSql } from '../../adapters/postgres/listing.ts';
 import { ALICE, NOW, PLACED_AT, USDC, uid, WETH } from '../conformance/orders.ts';
 import type { TemporarySchema } from '../support/postgres.ts';
@@ -26,7 +27,10 @@ beforeAll(async () => {
       CASE WHEN n % 10 < 8 THEN '\\x${USDC.slice(2)}'::bytea ELSE decode(lpad(to_hex(n % 300), 40, '0'), 'hex') END,
       decode(repeat('00', 32), 'hex'), '{"filler":"' || repeat('x', 900) || '"}'
     FROM generate_series(1, 20000) n`);
-  await client.query(`ANALYZE "${here.schema}".orders`);
+  await client.query(
+    `INSERT INTO "${here.schema}".owners SELECT owner, count(*) FILTER (WHERE live), 0 FROM "${here.schema}".orders GROUP BY owner`,
+  );
+  await client.query(`ANALYZE "${here.schema}".orders, "${here.schema}".owners`);
   await client.query('SET jit = off');
 });
 afterAll(async () => {
@@ -44,12 +48,17 @@ interface Node {
 
 /** The plan of a listing, as it is for any values that may be bound to it. */
 async function planOf(query: OrderQuery): Promise<Node[]> {
-  const { text, values } = listingSql(`"${here.schema}"`, query);
+  return planOfSql(listingSql(`"${here.schema}"`, query));
+}
+
+async function planOfSql({ text, values }: { text: string; values: readonly unknown[] }): Promise<Node[]> {
   await client.query("SET plan_cache_mode = 'force_generic_plan'");
   const literals = values.map((value) => (typeof value === 'string' ? `'${value}'` : String(value)));
   await client.query(`PREPARE listing AS ${text}`);
   try {
-    const { rows } = await client.query(`EXPLAIN (FORMAT JSON) EXECUTE listing(${literals.join(', ')})`);
+    const { rows } = await client.query(
+      `EXPLAIN (FORMAT JSON) EXECUTE listing${literals.length === 0 ? '' : `(${literals.join(', ')})`}`,
+    );
     const flatten = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(flatten)];
     return flatten((rows[0]['QUERY PLAN'] as [{ Plan: Node }])[0].Plan);
   } finally {
@@ -127,3 +136,16 @@ test.each(EXPIRED)(
     }
   },
 );
+
+test('a sweep walks the index of what expires next, and looks up the owner of each', async () => {
+  const { next, due } = expirySql(`"${here.schema}"`);
+  for (const [text, values] of [
+    [next, []],
+    [due, [NOW, 500]],
+  ] as const) {
+    const nodes = await planOfSql({ text, values });
+    const walks = nodes.filter((node) => node['Relation Name'] === 'orders');
+    expect(walks.map((node) => node['Index Name'])).toEqual(['orders_expiring']);
+    expect(nodes.filter((node) => /Sort|Seq|Bitmap|Hash|Merge/.test(node['Node Type']))).toEqual([]);
+  }
+});

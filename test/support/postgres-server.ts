@@ -41,8 +41,8 @@ const SETTINGS = {
 } as const;
 
 /** Makes a new server. */
-export function startPostgres(): Promise<PostgresServer> {
-  return startFilled(initialise, {});
+export function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+  return startFilled(initialise, settings);
 }
 
 /** Makes a copy of a server as a backup does, which then follows it and takes reads. */
