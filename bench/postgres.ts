@@ -20,7 +20,8 @@ const BUFFERS = `${Math.floor(totalmem() / 4 / 2 ** 20)}MB`;
  */
 export async function benchServer(schemas: readonly string[]): Promise<BenchServer> {
   const given = process.env['DATABASE_URL'];
-  const server = given === undefined ? await startPostgres({ shared_buffers: BUFFERS, max_wal_size: '8GB' }) : undefined;
+  const server =
+    given === undefined ? await startPostgres({ shared_buffers: BUFFERS, max_wal_size: '8GB' }) : undefined;
   const url = given ?? server?.url ?? '';
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expirySql } from '../../adapters/postgres/expiry.ts';
 import { listingSql } from '../../adapters/postgres/listing.ts';
+import { pruningSql } from '../../adapters/postgres/pruning.ts';
 import { ALICE, NOW, PLACED_AT, USDC, uid, WETH } from '../conformance/orders.ts';
 import type { TemporarySchema } from '../support/postgres.ts';
 import { temporarySchema } from '../support/postgres.ts';
@@ -137,15 +138,18 @@ test.each(EXPIRED)(
   },
 );
 
-test('a sweep walks the index of what expires next, and looks up the owner of each', async () => {
+test('what sweeps and prunes walks one index as far as it needs, and looks up the owner of each', async () => {
   const { next, due } = expirySql(`"${here.schema}"`);
-  for (const [text, values] of [
-    [next, []],
-    [due, [NOW, 500]],
+  const pruning = pruningSql(`"${here.schema}"`);
+  for (const [text, values, index] of [
+    [next, [], 'orders_expiring'],
+    [due, [NOW, 500], 'orders_expiring'],
+    [pruning.oldest, [], 'orders_newest'],
+    [pruning.due, [PLACED_AT, NOW, 500], 'orders_newest'],
   ] as const) {
     const nodes = await planOfSql({ text, values });
     const walks = nodes.filter((node) => node['Relation Name'] === 'orders');
-    expect(walks.map((node) => node['Index Name'])).toEqual(['orders_expiring']);
+    expect(walks.map((node) => node['Index Name'])).toEqual([index]);
     expect(nodes.filter((node) => /Sort|Seq|Bitmap|Hash|Merge/.test(node['Node Type']))).toEqual([]);
   }
 });
