@@ -249,6 +249,28 @@ describe('over a socket', () => {
   });
 });
 
+test('a stream that is silent for long says so every 15 s, lest somebody on the way takes it for dead', async () => {
+  const { book, clock } = await quotingWorld({ maxTimeout: 60_000, estimators: [hanging('slow')] });
+  const { body } = await createApi(book).handle({
+    method: 'POST',
+    path: '/api/v1/quote/stream',
+    query: '',
+    header: (name) => (name === 'content-type' ? 'application/json' : undefined),
+    body: { type: 'parsed', value: { ...SELL, timeout: 40_000 } },
+  });
+  const chunks: string[] = [];
+  const reading = (async () => {
+    for await (const chunk of body as AsyncIterable<string>) chunks.push(chunk);
+  })();
+  for (let s = 0; s < 40; s += 5) {
+    await settle();
+    clock.advance(5_000);
+  }
+  await reading;
+  expect(chunks).toEqual([':\n\n', ':\n\n', expect.stringMatching(/^event: error\ndata: .*NoLiquidity/)]);
+  expect(clock.pending).toBe(1); // the sweep
+});
+
 describe('tokens', () => {
   test.each(['native_price', 'metadata'])('who leaves while %s is found out is heard of', async (route) => {
     const slow = { ...answering('slow', GOOD), nativePrice: () => new Promise<string>(() => {}) };

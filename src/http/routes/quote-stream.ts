@@ -1,7 +1,9 @@
 import type { QuoteRequest } from '../../quotes/request.ts';
+import type { QuoteStreamEvent } from '../../quotes/stream.ts';
 import { refusal } from '../response.ts';
 import type { Route } from '../route.ts';
 import { BODY_LIMIT } from '../route.ts';
+import type { ServerSentEvent } from '../sse.ts';
 import { eventStream } from '../sse.ts';
 
 /**
@@ -17,10 +19,12 @@ export const quoteStream: Route = {
     const request = body as QuoteRequest; // whatever it is, `stream` reads its shape
     const result = await book.quotes.stream(request, signal === undefined ? {} : { signal });
     if (result.status === 'rejected') return refusal(result.error);
-    return eventStream(result.quotes, (event) =>
-      event.type === 'quote'
-        ? { data: JSON.stringify(event.quote) }
-        : { event: 'error', data: JSON.stringify(event.error) },
-    );
+    return eventStream(result.quotes, textOf, { clock: book.clock });
   },
 };
+
+function textOf(event: QuoteStreamEvent): ServerSentEvent {
+  return event.type === 'quote'
+    ? { data: JSON.stringify(event.quote) }
+    : { event: 'error', data: JSON.stringify(event.error) };
+}
