@@ -19,8 +19,8 @@ export interface SolverHttpOptions {
  *
  *     { "sellToken", "buyToken": "0x…", "kind": "sell" | "buy", "amount": "<atoms>", "timeout": <ms> }
  *
- * where `amount` is what is sold (`sell`) or bought (`buy`), before any fee, and `timeout` is how long the question is
- * of interest; the connection is cut then. It answers 200 with one of
+ * where `amount` is what is sold (`sell`) or bought (`buy`), before any fee, and `timeout` is how long whoever
+ * asks is going to wait; the connection is cut when nobody does any more. It answers 200 with one of
  *
  *     { "amount": "<atoms of the other side>", "gas": <units>, "solver"?: "0x…", "verified"?: bool, "metadata"?: {} }
  *     { "unsupportedToken": "0x…", "reason"?: "…" }

@@ -114,8 +114,9 @@ function isUsablePrice(price: Decimal): boolean {
 }
 
 /**
- * The price in the middle of several, or half way between the two in the middle: one source that is wrong, high or low,
- * moves it no further than to its neighbour.
+ * The price in the middle of several: of three or more, one that is wrong, high or low, moves it no further than to its
+ * neighbour. Of an even number the mean of the two in the middle: nobody knows which of two is wrong, and where the mean
+ * errs a fee is doubled or vanishes, but a sale is not made impossible.
  *
  * @param prices at least one.
  */

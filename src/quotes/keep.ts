@@ -25,29 +25,40 @@ export interface Keeper {
   keep(request: ParsedQuoteRequest, offer: Offer, cost: GasCost): Promise<KeptQuote>;
 }
 
-/** Makes a keeper. Requests that share one answer of a source share its stored quote too. */
+/**
+ * Makes a keeper. Requests that share one answer of a source share its stored quote too, for the first half of its life:
+ * whoever gets it has the other half to place an order.
+ */
 export function createKeeper(quotes: QuoteStore, clock: Clock, lifetimes: QuoteLifetimes): Keeper {
-  const kept = new WeakMap<SoundEstimate, Map<string, Promise<KeptQuote>>>();
+  const kept = new WeakMap<SoundEstimate, Map<string, Keeping>>();
 
-  async function insert(request: ParsedQuoteRequest, offer: Offer, cost: GasCost): Promise<KeptQuote> {
-    const expiresAt = clock.now() + (request.signing.onchain ? lifetimes.onchain : lifetimes.standard);
-    const id = await quotes.insert(newQuote(request, offer, cost, expiresAt));
-    return { id, expiresAt };
+  async function insert(request: ParsedQuoteRequest, offer: Offer, cost: GasCost, expiresAt: number) {
+    return { id: await quotes.insert(newQuote(request, offer, cost, expiresAt)), expiresAt };
   }
 
   return {
     keep(request, offer, cost) {
-      const known = kept.get(offer.estimate) ?? new Map<string, Promise<KeptQuote>>();
+      const known = kept.get(offer.estimate) ?? new Map<string, Keeping>();
       kept.set(offer.estimate, known);
       // All else that a stored quote is made of comes with the estimate.
       const prices = [cost.gasPrice, cost.sellTokenPrice].map(formatDecimal);
       const key = [quoteKindOf(request.signing), request.buyToken, ...prices].join(' ');
-      let keeping = known.get(key);
-      if (keeping === undefined) {
-        keeping = insert(request, offer, cost);
-        known.set(key, keeping);
-      }
-      return keeping;
+      const before = known.get(key);
+      const now = clock.now();
+      if (before !== undefined && now < before.sharedUntil) return before.quote;
+
+      const lifetime = request.signing.onchain ? lifetimes.onchain : lifetimes.standard;
+      const quote = insert(request, offer, cost, now + lifetime);
+      const keeping = { quote, sharedUntil: now + lifetime / 2 };
+      known.set(key, keeping);
+      // That one could not be stored is no reason not to try again.
+      quote.catch(() => known.get(key) === keeping && known.delete(key));
+      return quote;
     },
   };
+}
+
+interface Keeping {
+  readonly quote: Promise<KeptQuote>;
+  readonly sharedUntil: number;
 }

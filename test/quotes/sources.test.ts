@@ -405,6 +405,23 @@ describe('the same question is asked once', () => {
     expect(one.asked).toHaveLength(2);
   });
 
+  test('a stored quote is shared for the first half of its life, and one that was not stored is tried again', async () => {
+    const world = await quotingWorld({ expiry: 10, answerLifetime: 60_000, estimators: [answering('good', GOOD)] });
+    const { book, clock, store } = world;
+    const { insert } = store.quotes;
+    Object.assign(store.quotes, { insert: async () => Promise.reject(new Error('the disk is full')) });
+    await expect(book.quotes.request(SELL)).rejects.toThrow('the disk is full');
+    Object.assign(store.quotes, { insert });
+    const first = await quoted(book, SELL);
+    clock.advance(4_999);
+    expect(await quoted(book, SELL)).toMatchObject({ id: first.id, expiration: first.expiration });
+    clock.advance(1);
+    const next = await quoted(book, SELL);
+    expect(next.id).not.toBe(first.id);
+    expect(Date.parse(next.expiration)).toBe(clock.now() + 10_000);
+    expect(world.observations.filter(({ question }) => question === 'trade')).toHaveLength(1);
+  });
+
   test('one who leaves does not spoil it for the others; when the last has left the sources are told', async () => {
     const one = prompted('one');
     const { book, observations } = await quotingWorld({ estimators: [one] });
