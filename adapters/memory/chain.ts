@@ -35,6 +35,7 @@ export interface MemoryChain {
   settlements(transactionHash: Hex): SettlementFact[];
   /** What the chain has said of an order, in its order. */
   factsOf(uid: string): OrderFact[];
+  settlementsOfAuction(auctionId: number): SettlementFact[];
   /** Folds the facts of an order that has just been inserted into its row. */
   fold(uid: string, at: number): void;
 }
@@ -150,6 +151,11 @@ export function memoryChain(target: FactTarget): MemoryChain {
     settlements: (transactionHash) =>
       [...facts.from(0)].filter(
         (fact): fact is SettlementFact => fact.type === 'settlement' && fact.transactionHash === transactionHash,
+      ),
+
+    settlementsOfAuction: (auctionId) =>
+      [...facts.from(0)].filter(
+        (fact): fact is SettlementFact => fact.type === 'settlement' && fact.auctionId === auctionId,
       ),
 
     fold(uid, at) {

@@ -26,6 +26,7 @@ import {
   tellsExpiry,
   versionWhenPlaced,
 } from 'intentbook/adapter';
+import { memoryAuctions } from './auctions.ts';
 import { memoryChain } from './chain.ts';
 import { memoryQuotes } from './quotes.ts';
 import { SortedList } from './sorted.ts';
@@ -51,6 +52,7 @@ export function memoryStore(): Store {
   const byOwner = new Map<string, SortedList<Row>>();
   const documents = new Map<string, string>();
   const quotes = memoryQuotes();
+  const auctions = memoryAuctions();
   // Hashes of documents to which no order refers, the oldest first.
   const unreferenced = new Set<string>();
   const log: StoredEvent[] = [];
@@ -347,6 +349,32 @@ export function memoryStore(): Store {
       async settlements(transactionHash) {
         context();
         return chain.settlements(transactionHash);
+      },
+      async settlementsOfAuction(auctionId) {
+        context();
+        return chain.settlementsOfAuction(auctionId);
+      },
+    },
+    auctions: {
+      async insert(auction, keep) {
+        context();
+        return auctions.insert(auction, keep);
+      },
+      async get(id) {
+        context();
+        return auctions.get(id);
+      },
+      async record(competition, keep) {
+        context();
+        return auctions.record(competition, keep);
+      },
+      async competition(auctionId) {
+        context();
+        return auctions.competition(auctionId);
+      },
+      async competitions(limit) {
+        context();
+        return auctions.competitions(limit);
       },
     },
   };

@@ -14,6 +14,7 @@ export interface Facts {
   removeAbove(run: Run, block: number): Promise<readonly Fact[]>;
   trades(run: Run, query: TradeQuery): Promise<TradeFact[]>;
   settlements(run: Run, transactionHash: Hex): Promise<SettlementFact[]>;
+  settlementsOfAuction(run: Run, auctionId: number): Promise<SettlementFact[]>;
 }
 
 type FactRow = readonly [
@@ -38,9 +39,9 @@ export const placeOf = ({ blockNumber, logIndex }: Fact) => `${blockNumber} ${lo
 export function factsOf({ schema: s, prepare }: Session): Facts {
   const columns = 'f.block, f.log, f.block_hash, f.transaction_hash, f."timestamp", f.type, f.uid, f.owner, f.detail';
   const insert = prepare<readonly [number, number]>(
-    `INSERT INTO ${s}.facts AS f (block, log, block_hash, transaction_hash, "timestamp", type, uid, owner, detail) ` +
+    `INSERT INTO ${s}.facts AS f (block, log, block_hash, transaction_hash, "timestamp", type, uid, owner, detail, auction) ` +
       'SELECT * FROM unnest($1::bigint[], $2::integer[], $3::bytea[], $4::bytea[], $5::bigint[], $6::smallint[], ' +
-      '$7::bytea[], $8::bytea[], $9::text[]) ON CONFLICT (block, log) DO NOTHING RETURNING f.block, f.log',
+      '$7::bytea[], $8::bytea[], $9::text[], $10::bigint[]) ON CONFLICT (block, log) DO NOTHING RETURNING f.block, f.log',
   );
   const byUid = prepare<FactRow>(
     `SELECT ${columns} FROM ${s}.facts f WHERE f.uid = ANY($1::bytea[]) ORDER BY f.block, f.log`,
@@ -65,6 +66,9 @@ export function factsOf({ schema: s, prepare }: Session): Facts {
   const settlements = prepare<FactRow>(
     `SELECT ${columns} FROM ${s}.facts f WHERE f.transaction_hash = $1 AND f.type = ${SETTLEMENT} ORDER BY f.block, f.log`,
   );
+  const ofAuction = prepare<FactRow>(
+    `SELECT ${columns} FROM ${s}.facts f WHERE f.auction = $1 ORDER BY f.block, f.log`,
+  );
 
   return {
     async add(run, facts) {
@@ -80,6 +84,7 @@ export function factsOf({ schema: s, prepare }: Session): Facts {
         facts.map((fact) => (isOrderFact(fact) ? toBytes(fact.uid) : null)),
         facts.map((fact) => (fact.type === 'trade' ? toBytes(fact.owner) : null)),
         facts.map(detailOf),
+        facts.map((fact) => (fact.type === 'settlement' ? fact.auctionId : null)),
       );
       return new Set(rows.map(([block, log]) => `${block} ${log}`));
     },
@@ -105,6 +110,9 @@ export function factsOf({ schema: s, prepare }: Session): Facts {
       else rows = await run(tradesOfTransaction, toBytes(filter.transactionHash), limit, offset);
       return rows.map(readFact).filter((fact) => fact.type === 'trade');
     },
+
+    settlementsOfAuction: async (run, auctionId) =>
+      (await run(ofAuction, auctionId)).map(readFact).filter((fact) => fact.type === 'settlement'),
 
     settlements: async (run, hash) =>
       (await run(settlements, toBytes(hash))).map(readFact).filter((fact) => fact.type === 'settlement'),

@@ -233,5 +233,31 @@ CREATE INDEX orders_swept ON ${s}.orders (created, uid) WHERE NOT live AND state
 `,
 };
 
+/**
+ * Auctions are numbered for good, so that a settlement's auction is never mistaken for a later one. A release that does not
+ * know the column leaves it empty: competitions then lack those transactions, and nothing else.
+ */
+const holdAuctions: Migration = {
+  version: 5,
+  name: 'auctions',
+  breaking: false,
+  sql: (s) => `
+ALTER TABLE ${s}.facts ADD COLUMN auction bigint;
+UPDATE ${s}.facts SET auction = (detail::json ->> 'auctionId')::bigint WHERE type = 1;
+CREATE INDEX facts_auction ON ${s}.facts (auction, block, log) WHERE auction IS NOT NULL;
+
+CREATE TABLE ${s}.auctions (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  block bigint NOT NULL,
+  prices text NOT NULL CHECK (prices::json IS NOT NULL)
+);
+
+CREATE TABLE ${s}.competitions (
+  auction bigint PRIMARY KEY,
+  body text NOT NULL CHECK (body::json IS NOT NULL)
+);
+`,
+};
+
 /** The schema's steps. What has been released is never changed, only added to. */
-export const MIGRATIONS: readonly Migration[] = [createBook, createQuotes, followChain, sweepExpired];
+export const MIGRATIONS: readonly Migration[] = [createBook, createQuotes, followChain, sweepExpired, holdAuctions];

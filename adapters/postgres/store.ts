@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Store, StoreContext } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { documentsOf } from './app-data.ts';
+import { auctionsOf } from './auctions.ts';
 import { chainOf } from './chain.ts';
 import type { Connection, Source } from './connection.ts';
 import { assertServer, connect } from './connection.ts';
@@ -104,6 +105,15 @@ export function storeOver(source: Source, settings: StoreSettings, migrations: r
       trades: (query) => run((book) => book.readers.read('read trades', (run_) => book.facts.trades(run_, query))),
       settlements: (hash) =>
         run((book) => book.session.read('read trades', (run_) => book.facts.settlements(run_, hash))),
+      settlementsOfAuction: (auctionId) =>
+        run((book) => book.session.read('read trades', (run_) => book.facts.settlementsOfAuction(run_, auctionId))),
+    },
+    auctions: {
+      insert: (auction, keep) => run((book) => book.auctions.insert(auction, keep)),
+      get: (id) => run((book) => book.auctions.get(id)),
+      record: (competition, keep) => run((book) => book.auctions.record(competition, keep)),
+      competition: (auctionId) => run((book) => book.auctions.competition(auctionId)),
+      competitions: (limit) => run((book) => book.auctions.competitions(limit)),
     },
     leases: {
       acquire: (request) => run((book) => book.leases.acquire(request)),
@@ -161,6 +171,7 @@ function assemble(connection: Connection, settings: StoreSettings, clock: StoreC
     ...{ session, readers, owners, documents, events, watch, facts, chain },
     orders: ordersOf(session, owners, chain.fold),
     quotes: quotesOf(session),
+    auctions: auctionsOf(session),
     leases: leasesOf(session, () => clock.now()),
     list: listingOf(session),
     expire: expiryOver(session, facts),

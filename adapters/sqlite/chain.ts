@@ -28,6 +28,7 @@ export interface Chain {
   trades(query: TradeQuery): TradeFact[];
   settlements(transactionHash: Hex): SettlementFact[];
   factsOf(uid: Buffer): readonly OrderFact[];
+  settlementsOfAuction(auctionId: number): SettlementFact[];
   /** Within a transaction: folds what the chain has said before into a row that has just been inserted. */
   fold(uid: Buffer, at: number): void;
 }
@@ -127,6 +128,7 @@ export function chainOf(session: Session, rows: JudgedRows, documents: Documents
 
     trades: (query) => read('read trades', () => facts.trades(query)),
     settlements: (hash) => read('read settlements', () => facts.settlements(hash)),
+    settlementsOfAuction: (auctionId) => read('read settlements', () => facts.settlementsOfAuction(auctionId)),
 
     factsOf: facts.ofOrder,
 

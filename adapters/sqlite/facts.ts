@@ -14,6 +14,7 @@ export interface Facts {
   removeAbove(block: number): void;
   trades(query: TradeQuery): TradeFact[];
   settlements(transactionHash: Hex): SettlementFact[];
+  settlementsOfAuction(auctionId: number): SettlementFact[];
 }
 
 type FactRow = readonly [
@@ -36,8 +37,8 @@ const SETTLEMENT = TYPES.indexOf('settlement');
 export function factsOf({ prefix: p, prepare }: Session): Facts {
   const columns = 'f.block, f.log, f.block_hash, f.transaction_hash, f.timestamp, f.type, f.uid, f.owner, f.detail';
   const insert = prepare(
-    `INSERT INTO ${p}facts (block, log, block_hash, transaction_hash, timestamp, type, uid, owner, detail) ` +
-      'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (block, log) DO NOTHING',
+    `INSERT INTO ${p}facts (block, log, block_hash, transaction_hash, timestamp, type, uid, owner, auction, detail) ` +
+      'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (block, log) DO NOTHING',
   );
   const byUid = prepare(`SELECT ${columns} FROM ${p}facts f WHERE f.uid = ? ORDER BY f.block, f.log`).raw();
   const hashAt = prepare(`SELECT block_hash FROM ${p}facts WHERE block = ? LIMIT 1`).pluck();
@@ -57,6 +58,7 @@ export function factsOf({ prefix: p, prepare }: Session): Facts {
   const settlements = prepare(
     `SELECT ${columns} FROM ${p}facts f WHERE f.transaction_hash = ? AND f.type = ${SETTLEMENT} ORDER BY f.block, f.log`,
   ).raw();
+  const ofAuction = prepare(`SELECT ${columns} FROM ${p}facts f WHERE f.auction = ? ORDER BY f.block, f.log`).raw();
 
   return {
     add(fact) {
@@ -65,7 +67,7 @@ export function factsOf({ prefix: p, prepare }: Session): Facts {
       const owner = fact.type === 'trade' ? toBytes(fact.owner) : null;
       const { changes } = insert.run(
         ...[blockNumber, logIndex, toBytes(blockHash), toBytes(transactionHash), timestamp],
-        ...[TYPES.indexOf(fact.type), uid, owner, detailOf(fact)],
+        ...[TYPES.indexOf(fact.type), uid, owner, fact.type === 'settlement' ? fact.auctionId : null, detailOf(fact)],
       );
       return changes > 0;
     },
@@ -86,6 +88,8 @@ export function factsOf({ prefix: p, prepare }: Session): Facts {
       } else rows = tradesOfTransaction.all(toBytes(filter.transactionHash), limit, offset);
       return (rows as FactRow[]).map(readFact).filter((fact) => fact.type === 'trade'); // the columns selected
     },
+    settlementsOfAuction: (auctionId) =>
+      (ofAuction.all(auctionId) as FactRow[]).map(readFact).filter((fact) => fact.type === 'settlement'), // likewise
     settlements: (hash) =>
       (settlements.all(toBytes(hash)) as FactRow[]).map(readFact).filter((fact) => fact.type === 'settlement'), // likewise
   };

@@ -178,5 +178,23 @@ const sweepExpired: Migration = (p) => `
   CREATE INDEX ${p}orders_swept ON ${p}orders (created, uid, sell_token, buy_token) WHERE live = 0 AND state < 2;
 `;
 
+/** Auctions are numbered for good, so that a settlement's auction is never mistaken for a later one. */
+const holdAuctions: Migration = (p) => `
+  ALTER TABLE ${p}facts ADD COLUMN auction INTEGER;
+  UPDATE ${p}facts SET auction = json_extract(detail, '$.auctionId') WHERE type = 1;
+  CREATE INDEX ${p}facts_auction ON ${p}facts (auction, block, log) WHERE auction IS NOT NULL;
+
+  CREATE TABLE ${p}auctions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    block INTEGER NOT NULL,
+    prices TEXT NOT NULL CHECK (json_valid(prices))
+  ) STRICT;
+
+  CREATE TABLE ${p}competitions (
+    auction INTEGER PRIMARY KEY,
+    body TEXT NOT NULL CHECK (json_valid(body))
+  ) STRICT;
+`;
+
 /** The schema's versions, the first being 1. What has been released is never changed, only added to. */
-export const MIGRATIONS: readonly Migration[] = [createBook, createQuotes, followChain, sweepExpired];
+export const MIGRATIONS: readonly Migration[] = [createBook, createQuotes, followChain, sweepExpired, holdAuctions];

@@ -2,6 +2,7 @@ import type { Store, StoreContext } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { leasesInMemory } from 'intentbook/adapter';
 import { documentsOf } from './app-data.ts';
+import { auctionsOf } from './auctions.ts';
 import { chainOf } from './chain.ts';
 import type { Connection, Source } from './connection.ts';
 import { connect } from './connection.ts';
@@ -90,6 +91,14 @@ export function storeOver(source: Source, migrations: readonly Migration[]): Sto
       rollback: async (request) => book().chain.rollback(request),
       trades: async (query) => book().chain.trades(query),
       settlements: async (transactionHash) => book().chain.settlements(transactionHash),
+      settlementsOfAuction: async (auctionId) => book().chain.settlementsOfAuction(auctionId),
+    },
+    auctions: {
+      insert: async (auction, keep) => book().auctions.insert(auction, keep),
+      get: async (id) => book().auctions.get(id),
+      record: async (competition, keep) => book().auctions.record(competition, keep),
+      competition: async (auctionId) => book().auctions.competition(auctionId),
+      competitions: async (limit) => book().auctions.competitions(limit),
     },
   };
 }
@@ -134,6 +143,7 @@ function assemble(connection: Connection, lease: Lease, clock: StoreContext['clo
   return {
     ...{ orders, documents, events, chain, leases: leasesInMemory(() => clock.now()) },
     quotes: quotesOf(session),
+    auctions: auctionsOf(session),
     list: listingOf(session),
     expire: expiryOver(session, owners, chain.factsOf, events),
     prune: pruningOver(session),

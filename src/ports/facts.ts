@@ -200,4 +200,7 @@ export interface ChainStore {
 
   /** Reads the settlements of a transaction, in their order. */
   settlements(transactionHash: Hex): Promise<SettlementFact[]>;
+
+  /** Reads the settlements that claim to settle an auction, in their order. */
+  settlementsOfAuction(auctionId: number): Promise<SettlementFact[]>;
 }

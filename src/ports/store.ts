@@ -2,6 +2,7 @@ import type { Domain } from '../protocol/eip712.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
+import type { AuctionStore } from './auctions.ts';
 import type { Clock } from './clock.ts';
 import type { ChainCause, ChainStore } from './facts.ts';
 
@@ -37,6 +38,7 @@ export interface Store {
   readonly events: EventStore;
   readonly leases: LeaseStore;
   readonly chain: ChainStore;
+  readonly auctions: AuctionStore;
 }
 
 /** What stores differ in, declared so that nobody needs to guess. */

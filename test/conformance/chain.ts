@@ -492,6 +492,8 @@ export const CHAIN: readonly Rule[] = [
       await apply(store, 10, settlement(3, 7), settlement(5, null));
       assert.deepEqual(await store.chain.settlements(at(10).transactionHash), [settlement(3, 7), settlement(5, null)]);
       assert.deepEqual(await store.chain.settlements(word(1)), []);
+      assert.deepEqual(await store.chain.settlementsOfAuction(7), [settlement(3, 7)]);
+      assert.deepEqual(await store.chain.settlementsOfAuction(8), []);
       await store.chain.rollback({ to: 9, at: PLACED_AT });
       assert.deepEqual(await store.chain.settlements(at(10).transactionHash), []);
     },

@@ -2,6 +2,7 @@ export type { AccountStorage, AccountStoreHarness } from './accounts/harness.ts'
 export { accountStoreConformance } from './accounts/index.ts';
 
 import { APP_DATA } from './app-data.ts';
+import { AUCTIONS } from './auctions.ts';
 import { CANCEL } from './cancel.ts';
 import { CAPS } from './caps.ts';
 import { CHAIN } from './chain.ts';
@@ -34,6 +35,7 @@ const GROUPS: Readonly<Record<string, readonly Rule[]>> = {
   chain: CHAIN,
   expiry: EXPIRY,
   pruning: PRUNING,
+  auctions: AUCTIONS,
   leases: LEASES,
 };
 

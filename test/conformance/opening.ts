@@ -25,6 +25,12 @@ const CALLS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'chain.rollback': (store) => store.chain.rollback({ to: 0, at: PLACED_AT }),
   'chain.trades': (store) => store.chain.trades({ filter: { uid: order(1).uid }, limit: 1 }),
   'chain.settlements': (store) => store.chain.settlements(word(1)),
+  'chain.settlementsOfAuction': (store) => store.chain.settlementsOfAuction(1),
+  'auctions.insert': (store) => store.auctions.insert({ block: 1, prices: '{}' }, 1),
+  'auctions.get': (store) => store.auctions.get(1),
+  'auctions.record': (store) => store.auctions.record({ auctionId: 1, body: '{}' }, 1),
+  'auctions.competition': (store) => store.auctions.competition(1),
+  'auctions.competitions': (store) => store.auctions.competitions(1),
   'leases.acquire': (store) => store.leases.acquire({ name: 'sweep', holder: 'a', ttl: 1000 }),
   'leases.release': (store) => store.leases.release({ name: 'sweep', holder: 'a' }),
 };

@@ -41,6 +41,8 @@ export async function emptySchema({ schema, query }: TemporarySchema): Promise<v
     'order_quotes',
     'facts',
     'blocks',
+    'auctions',
+    'competitions',
   ];
   const found = await query('SELECT tablename FROM pg_tables WHERE schemaname = $1', [schema]);
   const expected = [...tables, 'event_ids', 'progress', 'migrations'].sort();

@@ -1,0 +1,51 @@
+import type { NewAuction, StoredAuction, StoredCompetition } from 'intentbook';
+import { SortedList } from './sorted.ts';
+
+export interface MemoryAuctions {
+  insert(auction: NewAuction, keep: number): number;
+  get(id: number): StoredAuction | undefined;
+  record(competition: StoredCompetition, keep: number): 'recorded' | 'replaced';
+  competition(auctionId: number): StoredCompetition | undefined;
+  competitions(limit: number): StoredCompetition[];
+}
+
+export function memoryAuctions(): MemoryAuctions {
+  const auctions = new Map<number, StoredAuction>();
+  const competitions = new Map<number, StoredCompetition>();
+  const highestFirst = new SortedList<number>((a, b) => b - a);
+  let last = 0;
+
+  return {
+    insert(auction, keep) {
+      const id = ++last;
+      auctions.set(id, { ...auction, id });
+      for (const oldest of auctions.keys()) {
+        if (auctions.size <= keep) break;
+        auctions.delete(oldest);
+      }
+      return id;
+    },
+    get: (id) => auctions.get(id),
+    record(competition, keep) {
+      const { auctionId } = competition;
+      const isNew = !competitions.has(auctionId);
+      competitions.set(auctionId, competition);
+      if (isNew) highestFirst.add(auctionId);
+      for (const lowest of [...highestFirst.from(keep)]) {
+        highestFirst.remove(lowest);
+        competitions.delete(lowest);
+      }
+      return isNew ? 'recorded' : 'replaced';
+    },
+    competition: (auctionId) => competitions.get(auctionId),
+    competitions(limit) {
+      const found: StoredCompetition[] = [];
+      for (const auctionId of highestFirst.from(0)) {
+        const competition = competitions.get(auctionId);
+        if (competition === undefined || found.length === limit) break;
+        found.push(competition);
+      }
+      return found;
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { AuctionStore, StoredCompetition } from 'intentbook';
+import type { Session } from './session.ts';
+
+/** Auctions, read where they are written: a settlement may follow its auction before a copy of the database has it. */
+export function auctionsOf({ schema: s, prepare, read, write }: Session): AuctionStore {
+  const insert = prepare<readonly [number]>(`INSERT INTO ${s}.auctions (block, prices) VALUES ($1, $2) RETURNING id`);
+  const forget = prepare(
+    `DELETE FROM ${s}.auctions WHERE id <= (SELECT id FROM ${s}.auctions ORDER BY id DESC LIMIT 1 OFFSET $1)`,
+  );
+  const byId = prepare<readonly [id: number, block: number, prices: string]>(
+    `SELECT id, block, prices FROM ${s}.auctions WHERE id = $1`,
+  );
+  // A row that has just been inserted has no transaction that has ended it.
+  const record = prepare<readonly [isNew: boolean]>(
+    `INSERT INTO ${s}.competitions (auction, body) VALUES ($1, $2) ` +
+      'ON CONFLICT (auction) DO UPDATE SET body = excluded.body RETURNING xmax = 0',
+  );
+  const prune = prepare(
+    `DELETE FROM ${s}.competitions WHERE auction <= ` +
+      `(SELECT auction FROM ${s}.competitions ORDER BY auction DESC LIMIT 1 OFFSET $1)`,
+  );
+  const one = prepare<CompetitionRow>(`SELECT auction, body FROM ${s}.competitions WHERE auction = $1`);
+  const highest = prepare<CompetitionRow>(`SELECT auction, body FROM ${s}.competitions ORDER BY auction DESC LIMIT $1`);
+
+  return {
+    insert: ({ block, prices }, keep) =>
+      write('store an auction', async (run) => {
+        const [row] = await run(insert, block, prices);
+        if (row === undefined) throw new Error('the server gave no id for an auction');
+        await run(forget, keep);
+        return row[0];
+      }),
+
+    get: (id) =>
+      read('read an auction', async (run) => {
+        const [row] = await run(byId, id);
+        return row && { id: row[0], block: row[1], prices: row[2] };
+      }),
+
+    record: ({ auctionId, body }, keep) =>
+      write('record a competition', async (run) => {
+        const [row] = await run(record, auctionId, body);
+        await run(prune, keep);
+        return row?.[0] === true ? 'recorded' : 'replaced';
+      }),
+
+    competition: (auctionId) =>
+      read('read a competition', async (run) => (await run(one, auctionId)).map(competitionOf)[0]),
+
+    competitions: (limit) => read('read competitions', async (run) => (await run(highest, limit)).map(competitionOf)),
+  };
+}
+
+type CompetitionRow = readonly [auction: number, body: string];
+
+const competitionOf = ([auctionId, body]: CompetitionRow): StoredCompetition => ({ auctionId, body });

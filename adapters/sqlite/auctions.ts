@@ -1,0 +1,65 @@
+import type { NewAuction, StoredAuction, StoredCompetition } from 'intentbook';
+import type { Session } from './session.ts';
+
+export interface Auctions {
+  insert(auction: NewAuction, keep: number): number;
+  get(id: number): StoredAuction | undefined;
+  record(competition: StoredCompetition, keep: number): 'recorded' | 'replaced';
+  competition(auctionId: number): StoredCompetition | undefined;
+  competitions(limit: number): StoredCompetition[];
+}
+
+export function auctionsOf({ prefix: p, prepare, read, write }: Session): Auctions {
+  const insert = prepare(`INSERT INTO ${p}auctions (block, prices) VALUES (?, ?)`);
+  const forget = prepare(
+    `DELETE FROM ${p}auctions WHERE id <= (SELECT id FROM ${p}auctions ORDER BY id DESC LIMIT 1 OFFSET ?)`,
+  );
+  const byId = prepare(`SELECT id, block, prices FROM ${p}auctions WHERE id = ?`).raw();
+  const known = prepare(`SELECT 1 FROM ${p}competitions WHERE auction = ?`).pluck();
+  const record = prepare(
+    `INSERT INTO ${p}competitions (auction, body) VALUES (?, ?) ON CONFLICT (auction) DO UPDATE SET body = excluded.body`,
+  );
+  const prune = prepare(
+    `DELETE FROM ${p}competitions WHERE auction <= ` +
+      `(SELECT auction FROM ${p}competitions ORDER BY auction DESC LIMIT 1 OFFSET ?)`,
+  );
+  const one = prepare(`SELECT auction, body FROM ${p}competitions WHERE auction = ?`).raw();
+  const highest = prepare(`SELECT auction, body FROM ${p}competitions ORDER BY auction DESC LIMIT ?`).raw();
+
+  return {
+    insert: ({ block, prices }, keep) =>
+      write('store an auction', () => {
+        const { lastInsertRowid } = insert.run(block, prices);
+        forget.run(keep);
+        return Number(lastInsertRowid);
+      }),
+
+    get: (id) =>
+      read('read an auction', () => {
+        const row = byId.get(id) as readonly [number, number, string] | undefined; // the columns selected
+        return row && { id: row[0], block: row[1], prices: row[2] };
+      }),
+
+    record: ({ auctionId, body }, keep) =>
+      write('record a competition', () => {
+        const isNew = known.get(auctionId) === undefined;
+        record.run(auctionId, body);
+        prune.run(keep);
+        return isNew ? 'recorded' : 'replaced';
+      }),
+
+    competition: (auctionId) =>
+      read('read a competition', () => competitionOf(one.get(auctionId) as CompetitionRow | undefined)), // the columns selected
+
+    competitions: (limit) =>
+      read('read competitions', () => (highest.all(limit) as CompetitionRow[]).map((row) => competitionOf(row))), // likewise
+  };
+}
+
+type CompetitionRow = readonly [auction: number, body: string];
+
+function competitionOf(row: CompetitionRow): StoredCompetition;
+function competitionOf(row: CompetitionRow | undefined): StoredCompetition | undefined;
+function competitionOf(row: CompetitionRow | undefined): StoredCompetition | undefined {
+  return row && { auctionId: row[0], body: row[1] };
+}
