@@ -37,6 +37,8 @@ import type { Verifier } from './protocol/verifier.ts';
 import { createVerifier } from './protocol/verifier.ts';
 import type { Quotes } from './quotes/quotes.ts';
 import { createQuotes, NO_SOURCES } from './quotes/quotes.ts';
+import type { AuctionVerbs } from './settlement/auction-verbs.ts';
+import { createAuctionPart } from './settlement/auction-verbs.ts';
 import type { ChainVerbs } from './settlement/chain.ts';
 import { createChain } from './settlement/chain.ts';
 import type { CompetitionStatus } from './settlement/competition-status.ts';
@@ -133,6 +135,7 @@ export interface OrderBook {
   readonly log: BookLog;
   readonly clock: Clock;
   readonly balances: Balances;
+  readonly auctions: AuctionVerbs;
 
   /** Opens the store. Every verb rejects until then. */
   start(): Promise<void>;
@@ -181,8 +184,14 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const documents = { maxAppDataSize: limits.maxAppDataSize, appDataHashForm: configuration.appDataHashForm };
   const pacer = createPacer(SUBMISSIONS_A_TURN);
   const commits = groupCommits({ store, clock, more: () => pacer.waiting > 0 });
+  const auctions = createAuctionPart(configuration, {
+    ...{ onFault, started: () => void started() },
+    nativePrice: (token, signal) => quoting.verbs.nativePrice(token, { signal }),
+  });
   const admission: Omit<AdmissionContext, 'verifier'> = {
     ...configuration,
+    // Who does not say whose orders are being bid on has told of competitions, or has none.
+    host: { isActivelyBidOn: auctions.isBidOn, ...configuration.host },
     ...{ store, pace: pacer.pass, insert: commits.insert },
     ...{ domain, documents, onFault, quoting: configuration.quotes !== undefined },
     remote: createRemote(clock, configuration.checkDeadline),
@@ -200,6 +209,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   }
 
   const chain = createChain({
+    pricesOf: auctions.pricesOf,
     ...{ configuration, onFault, wake: feed.wake },
     started: () => void started(),
     onApplied: (observation) => tell('chainApplied', observation),
@@ -310,7 +320,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
       return (await rendered.ofTransaction(hash)).map(({ json }) => JSON.parse(json) as Order); // rendered from one
     },
     async competitionStatus(uid) {
-      return competitionStatus(requireUid(uid), store, seconds(clock));
+      return competitionStatus(requireUid(uid), { store, now: seconds(clock), listed: auctions.listed });
     },
     rendered,
   };
@@ -393,6 +403,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     log,
     clock,
     balances,
+    auctions: auctions.verbs,
     start() {
       starting ??= open().finally(() => {
         starting = undefined;

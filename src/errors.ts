@@ -24,7 +24,7 @@ export const ERRORS = {
   RateLimited: retryable(429, 'Too many requests; wait as long as Retry-After says.'),
   InternalServerError: retryable(500, 'A fault of the server; nothing was stored.'),
   ChainUnavailable: retryable(500, 'A check against the chain failed or timed out; nothing was stored.'),
-  Forbidden: refusal(403, 'The owner or the receiver is deny-listed.'),
+  Forbidden: refusal(403, 'The owner or the receiver is deny-listed, or the token of an operator is missing.'),
 
   InvalidSignature: refusal(400, 'The signature is malformed, or its signer is not the owner.'),
   MissingFrom: refusal(400, 'The signing scheme does not name the owner, so `from` must.'),

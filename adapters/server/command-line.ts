@@ -141,6 +141,7 @@ function serveCommand(said: Said): Command {
     rateLimit: read('rate-limit', FLAGS['rate-limit']),
     trustedProxies: read('trusted-proxies', FLAGS['trusted-proxies']),
     explorer: read('explorer', FLAGS.explorer),
+    operatorToken: read('operator-token', FLAGS['operator-token']),
   };
   if (config !== undefined) {
     const beside = FLAG_NAMES.filter((name) => scopeOf(name) === undefined).find(said.source);

@@ -208,6 +208,16 @@ const EXPLORER: Flag<boolean> = {
   scope: 'server',
 };
 
+const OPERATOR_TOKEN: Flag<string | undefined> = {
+  value: '<text>',
+  help: 'what operators show, as Authorization: Bearer <text>; nobody is one unless',
+  initial: undefined,
+  parse: (text) => (/^[!-~]{16,}$/.test(text) ? text : undefined),
+  expected: '16 or more letters, digits and signs, without blanks',
+  secret: true,
+  scope: 'server',
+};
+
 const GAS_PRICE: Flag<string> = {
   value: '<wei>',
   help: 'price of one unit of gas in quotes',
@@ -256,6 +266,7 @@ export const FLAGS = {
   'rate-limit': RATE_LIMIT,
   'trusted-proxies': TRUSTED_PROXIES,
   explorer: EXPLORER,
+  'operator-token': OPERATOR_TOKEN,
   prices: PRICES,
   solvers: urls('engines to ask for quotes'),
   'gas-price': GAS_PRICE,

@@ -72,9 +72,10 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
   const { folder = '.', onExchange, ...said } = options;
   const { settings, stores } = separate(said);
   const plan = planServer(settings, folder);
-  const { port, host, rateLimit, trustedProxies, metricsPort, metricsHost = host } = plan.settings;
+  const { port, host, rateLimit, trustedProxies, operatorToken, metricsPort, metricsHost = host } = plan.settings;
   // One budget for all books: they share the machine.
   const gate = gateOptions(rateLimit, trustedProxies);
+  const apiOptions = { ...gate, ...(operatorToken === undefined ? {} : { operatorToken }) };
   const deployments: Deployment[] = [];
   const servers: HardenedServer[] = [];
   let closing = false;
@@ -91,7 +92,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     const document = describe(deployments);
     const composed = composeApis(
       [
-        ...deployments.map(({ path, book }) => ({ path, api: createApi(book, gate) })),
+        ...deployments.map(({ path, book }) => ({ path, api: createApi(book, apiOptions) })),
         ...(explorer === undefined ? [] : [{ path: '/', api: explorer, aside: true }]),
       ],
       {

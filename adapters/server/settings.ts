@@ -183,6 +183,11 @@ const SETTINGS = z.strictObject(
       .boolean({ error: 'must be true or false' })
       .describe('Whether browsers are shown a page to look at the orders with.')
       .default(true),
+    operatorToken: z
+      .string({ error: 'must be text' })
+      .regex(/^[!-~]{16,}$/, { error: 'must be 16 or more letters, digits and signs, without blanks' })
+      .describe('What operators show under /restricted, as Authorization: Bearer <text>. Nobody is one unless given.')
+      .optional(),
     defaults: z
       .strictObject(COMMON, { error: 'must be an object' })
       .describe('What holds for every book that does not say otherwise.')

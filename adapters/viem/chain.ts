@@ -47,19 +47,29 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
   refuseUnknownOptions('viemChain', options, ['settlementContract', 'signatureGas']);
   const { settlementContract = PRODUCTION, signatureGas = 2_000_000 } = options;
 
-  async function readFunds({ owner, token, spender }: FundsQuery, signal: AbortSignal): Promise<Funds> {
-    if (token === NATIVE_MARKER) {
-      return { balance: amount(await ask(client, signal, 'eth_getBalance', [owner, 'latest'])), allowance: 0n };
+  async function readFunds(queries: readonly FundsQuery[], signal: AbortSignal): Promise<Funds[]> {
+    const natives = queries.filter(({ token }) => token === NATIVE_MARKER);
+    const tokens = queries.filter(({ token }) => token !== NATIVE_MARKER);
+    const calls = tokens.flatMap(({ owner, token, spender }) => [
+      { to: token, data: balanceOfData(owner), gas: READ_GAS },
+      { to: token, data: allowanceData(owner, spender), gas: READ_GAS },
+    ]);
+    const answers = calls.length === 0 ? [] : await boundedCalls(client, calls, signal);
+    const found = new Map<FundsQuery, Funds>();
+    for (const [i, query] of tokens.entries()) {
+      found.set(query, { balance: amountOf(answers[2 * i]), allowance: amountOf(answers[2 * i + 1]) });
     }
-    const [balance, allowance] = await boundedCalls(
-      client,
-      [
-        { to: token, data: balanceOfData(owner), gas: READ_GAS },
-        { to: token, data: allowanceData(owner, spender), gas: READ_GAS },
-      ],
-      signal,
-    );
-    return { balance: amountOf(balance), allowance: amountOf(allowance) };
+    for (const query of natives) {
+      const balance = amount(await ask(client, signal, 'eth_getBalance', [query.owner, 'latest']));
+      found.set(query, { balance, allowance: 0n });
+    }
+    return queries.flatMap((query) => found.get(query) ?? []);
+  }
+
+  async function readFundsOf(query: FundsQuery, signal: AbortSignal): Promise<Funds> {
+    const [funds] = await readFunds([query], signal);
+    if (funds === undefined) throw new TypeError('the node has lost an answer');
+    return funds;
   }
 
   async function judge({ owner, digest, signature, pre }: ContractSignatureQuery, signal: AbortSignal) {
@@ -88,7 +98,9 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
   }
 
   return {
-    balanceAndAllowance: (query, { signal }) => readFunds(query, signal),
+    balanceAndAllowance: (query, { signal }) => readFundsOf(query, signal),
+
+    balancesAndAllowances: (queries, { signal }) => readFunds(queries, signal),
 
     tokenInfo: (token, { signal }) => readTokenInfo(client, token, signal),
 
@@ -135,7 +147,7 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
   };
 
   async function withoutHooks(query: SimulationQuery, signal: AbortSignal): Promise<Simulation> {
-    const { balance } = await readFunds(query, signal);
+    const { balance } = await readFundsOf(query, signal);
     return { balance, allowance: UNLIMITED, transferRevert: undefined };
   }
 }

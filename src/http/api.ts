@@ -13,6 +13,10 @@ import { allowHeader, decodeParam, serveRoutes } from './serve-routes.ts';
 export interface ApiOptions extends GateOptions {
   /** Whether `/ready` and `/live` are answered too, for a server that is nobody's guest. Default false. */
   readonly probes?: boolean;
+  /**
+   * What operators show to be let in under `/restricted`: `Authorization: Bearer <token>`, without blanks. Default: nobody is.
+   */
+  readonly operatorToken?: string;
 }
 
 /**
@@ -20,22 +24,28 @@ export interface ApiOptions extends GateOptions {
  * relative: whoever mounts it takes the prefix off.
  */
 export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
-  refuseUnknownOptions('createApi', options, ['probes', 'limiter', 'trustedProxies']);
+  refuseUnknownOptions('createApi', options, ['probes', 'operatorToken', 'limiter', 'trustedProxies']);
   return serveRoutes({
     routes: options.probes ? [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES] : ORDER_BOOK_ROUTES,
     gate: options,
-    call: (match, request) => call(book, request, match),
+    call: (match, request) => call(book, request, match, options.operatorToken),
     refuse: (error) => (error instanceof OrderBookError ? refusal(error, allowHeader(error)) : undefined),
     fault: FAULT,
     report: book.report,
   });
 }
 
-async function call(book: OrderBook, request: ApiRequest, { route, params }: Match<Route>): Promise<ApiResponse> {
+async function call(
+  book: OrderBook,
+  request: ApiRequest,
+  { route, params }: Match<Route>,
+  operatorToken: string | undefined,
+): Promise<ApiResponse> {
+  route.before?.({ request, operatorToken });
   const limit = typeof route.bodyLimit === 'function' ? route.bodyLimit(book) : route.bodyLimit;
   const body = limit === undefined ? undefined : await readJson(request, limit);
   return route.handle({
-    ...{ book, request, body },
+    ...{ book, request, body, operatorToken },
     query: new URLSearchParams(request.query),
     param: (name) => decodeParam(name, params[name] ?? ''),
   });

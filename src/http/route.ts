@@ -13,6 +13,8 @@ export interface Call {
   readonly query: URLSearchParams;
   /** The body as parsed JSON; `undefined` on a route that reads none. */
   readonly body: unknown;
+  /** What operators show; `undefined` when nobody is one. */
+  readonly operatorToken: string | undefined;
 }
 
 /** One method on one path. */
@@ -30,6 +32,8 @@ export interface Endpoint {
 export interface Route extends Endpoint {
   /** Bytes of JSON body that are read at most, by a book. Absent: the route reads none. */
   readonly bodyLimit?: number | ((book: OrderBook) => number);
+  /** Refuses, by throwing an `OrderBookError`, before the body is read. */
+  before?(call: Pick<Call, 'request' | 'operatorToken'>): void;
   /** Answers. May throw an `OrderBookError`, which becomes its refusal. */
   handle(call: Call): Promise<ApiResponse>;
 }

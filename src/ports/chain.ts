@@ -21,6 +21,9 @@ export interface Chain {
    */
   balanceAndAllowance?(query: FundsQuery, call: ChainCall): Promise<Funds>;
 
+  /** The same of up to a hundred owners and tokens at once, in their order. Absent: they are asked about one by one. */
+  balancesAndAllowances?(queries: readonly FundsQuery[], call: ChainCall): Promise<readonly Funds[]>;
+
   /**
    * What a token says of itself (ERC-20, the optional part), each member absent where it says nothing or nonsense;
    * `undefined` when there is no token at this address. What was answered once is remembered.

@@ -10,6 +10,7 @@ type Settlement = EventPlace & Extract<SettlementEvent, { event: 'Settlement' }>
 /** What the calldata of a transaction tells about its trades and settlements, by log index. */
 export interface Attribution {
   readonly fees: ReadonlyMap<number, bigint>;
+  /** Of trades and settlements. */
   readonly auctions: ReadonlyMap<number, number | null>;
 }
 
@@ -37,7 +38,7 @@ export function attribute(events: readonly (Trade | Settlement)[], inputs: reado
     }
     const call = calls[next++];
     if (call !== undefined) {
-      auctions.set(event.logIndex, call.auctionId);
+      for (const each of [...trades, event]) auctions.set(each.logIndex, call.auctionId);
       for (const [logIndex, fee] of feesOf(trades, call)) fees.set(logIndex, fee);
     }
     trades = [];

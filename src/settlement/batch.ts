@@ -1,7 +1,10 @@
 import type { BlockRef, Fact, FactBatch, TradeFact } from '../ports/facts.ts';
 import type { EventPlace, ProtocolEvent } from '../protocol/chain-events.ts';
-import type { Hex } from '../protocol/hex.ts';
+import { NATIVE_MARKER } from '../protocol/chains.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
 import { attribute } from './attribution.ts';
+import type { AuctionPrices } from './auction-prices.ts';
+import { ONE_NATIVE } from './auction-prices.ts';
 import { inChainOrder } from './judge.ts';
 import type { PlacementContext } from './placement.ts';
 import { readPlacement } from './placement.ts';
@@ -29,6 +32,8 @@ export const HASHES_KEPT = 1024;
 export interface BatchContext extends PlacementContext {
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** What tokens were worth in an auction, as far as that is known. */
+  readonly pricesOf: (auctionId: number) => Promise<AuctionPrices | undefined>;
 }
 
 /** A batch as the store takes it. */
@@ -60,10 +65,14 @@ export async function readBatch(chainBatch: ChainBatch, context: BatchContext): 
     ]),
   );
   const facts: Fact[] = [];
+  const prices = new Map<number, AuctionPrices | undefined>();
   let [unattributed, ignored] = [0, 0];
   for (const event of events) {
     const { fees, auctions } = attributions.get(event.transactionHash) ?? NOTHING;
-    const fact = await factOf(event, fees.get(event.logIndex), auctions.get(event.logIndex) ?? null, context);
+    const auctionId = auctions.get(event.logIndex) ?? null;
+    if (auctionId !== null && !prices.has(auctionId)) prices.set(auctionId, await context.pricesOf(auctionId));
+    const known = auctionId === null ? undefined : prices.get(auctionId);
+    const fact = await factOf(event, { fee: fees.get(event.logIndex), auctionId, prices: known }, context);
     if (fact === undefined) ignored++;
     else facts.push(fact);
     if (fact?.type === 'trade' && fact.executedFee === null) unattributed++;
@@ -75,18 +84,20 @@ export async function readBatch(chainBatch: ChainBatch, context: BatchContext): 
 
 const NOTHING = { fees: new Map<number, bigint>(), auctions: new Map<number, number | null>() };
 
-async function factOf(
-  event: ProtocolEvent,
-  fee: bigint | undefined,
-  auctionId: number | null,
-  context: BatchContext,
-): Promise<Fact | undefined> {
+/** What calldata has told of an event. */
+interface Told {
+  readonly fee: bigint | undefined;
+  readonly auctionId: number | null;
+  readonly prices: AuctionPrices | undefined;
+}
+
+async function factOf(event: ProtocolEvent, told: Told, context: BatchContext): Promise<Fact | undefined> {
   const place = placeOf(event);
   switch (event.event) {
     case 'Trade':
-      return tradeFact(event, fee);
+      return tradeFact(event, told);
     case 'Settlement':
-      return { type: 'settlement', ...place, solver: event.solver, auctionId };
+      return { type: 'settlement', ...place, solver: event.solver, auctionId: told.auctionId };
     case 'OrderInvalidated':
     case 'OrderInvalidation':
       return { type: 'invalidation', ...place, uid: event.orderUid };
@@ -99,7 +110,7 @@ async function factOf(
   }
 }
 
-function tradeFact(event: EventPlace & Extract<ProtocolEvent, { event: 'Trade' }>, fee: bigint | undefined): TradeFact {
+function tradeFact(event: EventPlace & Extract<ProtocolEvent, { event: 'Trade' }>, { fee, prices }: Told): TradeFact {
   const { orderUid: uid, owner, sellToken, buyToken } = event;
   return {
     ...{ type: 'trade', ...placeOf(event), uid, owner, sellToken, buyToken },
@@ -107,8 +118,15 @@ function tradeFact(event: EventPlace & Extract<ProtocolEvent, { event: 'Trade' }
     buyAmount: String(event.buyAmount),
     feeAmount: String(event.feeAmount),
     executedFee: fee === undefined ? null : String(fee),
-    ...{ prices: null, protocolFees: [] },
+    prices:
+      prices === undefined ? null : { sellToken: priceIn(prices, sellToken), buyToken: priceIn(prices, buyToken) },
+    protocolFees: [],
   };
+}
+
+/** Native currency to be bought is worth what it is. */
+function priceIn(prices: AuctionPrices, token: Address): string | null {
+  return token === NATIVE_MARKER ? ONE_NATIVE : (prices[token] ?? null);
 }
 
 function placeOf({ blockNumber, blockHash, logIndex, transactionHash, timestamp = null }: EventPlace) {

@@ -55,6 +55,7 @@ export interface ChainContext {
   readonly onRolledBack: OrderBookEvents['chainRolledBack'];
   readonly onFollowed: OrderBookEvents['chainFollowed'];
   readonly onFault: (fault: unknown) => void;
+  readonly pricesOf: BatchContext['pricesOf'];
   readonly requestQuote: (request: QuoteRequest) => Promise<QuoteResult>;
 }
 
@@ -94,6 +95,7 @@ export function createChain(context: ChainContext): Chain {
     const { limits, tokens, hooksTrampoline, quotes } = configuration;
     return {
       ...{ limits, tokens, hasher, settlementContract, hooksTrampoline, documents: store.appData, now: clock.now() },
+      pricesOf: context.pricesOf,
       ...(quotes === undefined ? {} : { findQuote }),
     };
   }

@@ -44,6 +44,7 @@ const FLAGS = [
   ['--rate-limit', 'INTENTBOOK_RATE_LIMIT', '5, 2,1', { rateLimit: { reads: 5, writes: 2, streams: 1 } }],
   ['--trusted-proxies', 'INTENTBOOK_TRUSTED_PROXIES', '::1, 10.0.0.0/8', { trustedProxies: ['::1', '10.0.0.0/8'] }],
   ['--explorer', 'INTENTBOOK_EXPLORER', 'off', { explorer: false }],
+  [...(['--operator-token', 'INTENTBOOK_OPERATOR_TOKEN', 'x'.repeat(16)] as const), { operatorToken: 'x'.repeat(16) }],
   ['--prices', 'INTENTBOOK_PRICES', 'prices.json', { prices: 'prices.json' }],
   ['--solvers', 'INTENTBOOK_SOLVERS', 'http://a:1,https://b/x', { solvers: ['http://a:1', 'https://b/x'] }],
   ['--gas-price', 'INTENTBOOK_GAS_PRICE', '1.5e9', { gasPrice: '1.5e9' }],

@@ -109,6 +109,7 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   token: 'The address of a token: 0x and 40 hex digits.',
   hash: 'A hash: 0x and 64 hex digits.',
   chainId: 'The id of a chain.',
+  auction_id: 'The id of an auction: a whole number.',
 };
 
 function queryParameters(operation: Operation | undefined): object[] {

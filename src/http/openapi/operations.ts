@@ -12,7 +12,7 @@ export interface Success {
 /** What a route's data do not say: what it means, what it takes, what it answers. */
 export interface Operation {
   readonly summary: string;
-  readonly tag: 'orders' | 'quotes' | 'trades' | 'app data' | 'tokens' | 'server' | 'accounts';
+  readonly tag: 'orders' | 'quotes' | 'trades' | 'app data' | 'tokens' | 'solvers' | 'server' | 'accounts';
   /** Query parameters by name. A number is a whole one. */
   readonly query?: Readonly<Record<string, { readonly type: 'string' | 'integer'; readonly description: string }>>;
   readonly body?: SchemaName;
@@ -72,6 +72,17 @@ const ready: Operation = {
   summary: 'Says whether it can serve',
   tag: 'server',
   success: { 200: { description: 'It can.', body: 'Readiness' } },
+};
+const competition: Operation = {
+  summary: 'Says how solvers did in an auction',
+  tag: 'solvers',
+  success: { 200: { description: 'Solutions, worst first.', body: 'Competition' } },
+  errors: ['NotFound'],
+};
+const latestCompetition: Operation = { ...competition, summary: 'Says how solvers did in the highest auction' };
+const competitionOfTransaction: Operation = {
+  ...competition,
+  summary: 'Says how solvers did in the auction that a transaction has settled',
 };
 const putDocument: Operation = {
   summary: 'Uploads an app-data document',
@@ -176,6 +187,28 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Sums up what the trades of an account have brought beyond what was asked for',
     tag: 'trades',
     success: { 200: { description: 'The sum.', body: 'Surplus' } },
+  },
+  'GET /api/v1/auction': {
+    summary: 'Lists what solvers compete for: the open orders that can be paid for, with prices where they are known',
+    tag: 'solvers',
+    success: { 200: { description: 'The auction of this moment.', body: 'Auction' } },
+  },
+  'GET /api/v1/solver_competition/:auction_id': competition,
+  'GET /api/v2/solver_competition/:auction_id': competition,
+  'GET /api/v1/solver_competition/latest': latestCompetition,
+  'GET /api/v2/solver_competition/latest': latestCompetition,
+  'GET /api/v1/solver_competition/by_tx_hash/:hash': competitionOfTransaction,
+  'GET /api/v2/solver_competition/by_tx_hash/:hash': competitionOfTransaction,
+  'GET /restricted/api/v2/solver_competition/:auction_id': { ...competition, errors: ['NotFound', 'Forbidden'] },
+  'POST /restricted/api/v1/competition': {
+    summary: 'Records how solvers did in an auction, with the token of an operator: Authorization: Bearer <token>',
+    tag: 'solvers',
+    body: 'CompetitionRecord',
+    success: {
+      200: { description: 'It was known, and is what was sent now.', body: 'Recorded' },
+      201: { description: 'It is recorded.', body: 'Recorded' },
+    },
+    errors: ['Forbidden'],
   },
   'POST /api/v1/quote': {
     summary: 'Requests a quote',

@@ -8,6 +8,7 @@ import { ORDER_STATUSES } from '../../orders/status.ts';
 import { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../../protocol/order.ts';
 import { SIGNING_SCHEMES } from '../../protocol/signature.ts';
 import { purchase, sale } from '../../quotes/request.ts';
+import { competition } from '../../settlement/competition.ts';
 
 const bytes = (size: number, what: string) =>
   z
@@ -151,7 +152,66 @@ export function createSchemas() {
     solver: address(),
     executedAmounts: z.object({ sell: atoms('Sold.'), buy: atoms('Bought.') }).nullable(),
   });
+  const prices = z.record(z.string(), atoms('Wei for 10^18 atoms.'));
+  const auctionOrder = z.object({
+    ...{ uid, sellToken: address(), buyToken: address(), receiver: address().nullable(), owner: address() },
+    sellAmount: atoms('The signed one.'),
+    buyAmount: atoms('The signed one.'),
+    protocolFees: z.array(z.record(z.string(), z.unknown())),
+    created: seconds('When it was created.'),
+    validTo: seconds('The signed one.'),
+    kind: z.enum(ORDER_KINDS),
+    partiallyFillable: z.boolean(),
+    executed: atoms('So far, of the fixed amount.'),
+    preInteractions: z.array(interaction).describe('Run once, before the first fill.'),
+    postInteractions: z.array(interaction),
+    sellTokenBalance: z.enum(SELL_TOKEN_SOURCES),
+    buyTokenBalance: z.enum(BUY_TOKEN_DESTINATIONS),
+    class: z.enum(['market', 'limit', 'liquidity']),
+    appData: appDataHash,
+    signingScheme: z.enum(SIGNING_SCHEMES),
+    signature: z.string(),
+    quote: z.object({
+      sellAmount: atoms('Sold.'),
+      buyAmount: atoms('Bought; 0 where the order has no quote.'),
+      fee: atoms('What gas costs, in the sell token.'),
+      solver: address(),
+    }),
+  });
+  const competitionSchema = z.object({
+    auctionId: z.int(),
+    auctionStartBlock: z.int(),
+    auctionDeadlineBlock: z.int(),
+    transactionHashes: z.array(bytes(32, 'What has settled it.')),
+    referenceScores: z.record(z.string(), atoms('By solver.')),
+    auction: z.object({ orders: z.array(uid), prices }),
+    solutions: z.array(
+      z.object({
+        ...{ solverAddress: address(), score: atoms('In wei.'), ranking: z.int().describe('1 is the best.') },
+        clearingPrices: prices,
+        orders: z.array(
+          z.object({
+            ...{ id: uid, sellAmount: atoms('Sold.'), buyAmount: atoms('Bought.') },
+            ...{ buyToken: address(), sellToken: address() },
+          }),
+        ),
+        ...{ isWinner: z.boolean(), filteredOut: z.boolean() },
+        txHash: bytes(32, 'What has settled it.').nullable(),
+        referenceScore: atoms('In wei.').nullable(),
+      }),
+    ),
+  });
   return {
+    Auction: z.object({
+      id: z.int().describe('Greater than that of any auction before.'),
+      block: z.int().describe('The newest that was known.'),
+      orders: z.array(auctionOrder),
+      prices,
+      surplusCapturingJitOrderOwners: z.array(address()),
+    }),
+    Competition: competitionSchema,
+    CompetitionRecord: competition,
+    Recorded: z.object({ status: z.enum(['recorded', 'replaced']) }),
     Address: address(),
     UID: uid,
     AppDataHash: appDataHash,

@@ -1,5 +1,6 @@
 import type { Route } from '../route.ts';
 import { accountOrders } from './account-orders.ts';
+import { auction } from './auction.ts';
 import { deleteOrder } from './delete-order.ts';
 import { deleteOrders } from './delete-orders.ts';
 import { getAppData } from './get-app-data.ts';
@@ -13,6 +14,7 @@ import { live, ready, serverReady } from './probes.ts';
 import { putAppData, putAppDataByHash } from './put-app-data.ts';
 import { quoteStream } from './quote-stream.ts';
 import { orderStatus, totalSurplus, transactionOrders } from './settlements.ts';
+import { competitions, recordCompetition, restrictedCompetition } from './solver-competition.ts';
 import { nativePrice, tokenMetadata } from './tokens.ts';
 import { tradesV1, tradesV2 } from './trades.ts';
 import { root, version } from './version.ts';
@@ -32,6 +34,10 @@ export const ORDER_BOOK_ROUTES: readonly Route[] = [
   tradesV1,
   tradesV2,
   totalSurplus,
+  auction,
+  ...competitions,
+  restrictedCompetition,
+  recordCompetition,
   postQuote,
   quoteStream,
   nativePrice,

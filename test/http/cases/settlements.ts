@@ -57,6 +57,30 @@ export const SETTLEMENTS: readonly HttpCase[] = [
     },
   },
   {
+    name: 'the auction lists an open order, for whoever asks',
+    async run(world) {
+      const uid = await place(world, await signOrder(newOwner(), { validTo: inTenMinutes(world) }));
+      const answer = await world.send('GET', '/api/v1/auction');
+      assert.equal(answer.status, 200);
+      const { id, orders, ...rest } = answer.json() as { id: number; orders: { uid: string }[] };
+      assert.ok(Number.isSafeInteger(id) && id > 0);
+      assert.ok(orders.some((order) => order.uid === uid));
+      assert.deepEqual(Object.keys(rest).sort(), ['block', 'prices', 'surplusCapturingJitOrderOwners']);
+    },
+  },
+  {
+    name: 'competitions are read by anybody, and recorded by operators alone',
+    async run(world) {
+      for (const version of ['v1', 'v2']) {
+        refused(await world.send('GET', `/api/${version}/solver_competition/4294967296`), 404, 'NotFound');
+        refused(await world.send('GET', `/api/${version}/solver_competition/x`), 400, 'InvalidParameter');
+        refused(await world.send('GET', `/api/${version}/solver_competition/by_tx_hash/0x`), 400, 'InvalidParameter');
+      }
+      const sent = { body: {}, headers: { authorization: 'Bearer nobody' } };
+      refused(await world.send('POST', '/restricted/api/v1/competition', sent), 403, 'Forbidden');
+    },
+  },
+  {
     name: 'an order that is there has a competition status, one that is not has none',
     async run(world) {
       const uid = await place(world, await signOrder(newOwner(), { validTo: inTenMinutes(world) }));

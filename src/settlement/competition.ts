@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import { OrderBookError } from '../errors.ts';
+import type { StoredCompetition } from '../ports/auctions.ts';
+import type { SettlementFact } from '../ports/facts.ts';
+import type { Store } from '../ports/store.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
+import { hexOf, parseShape } from '../protocol/shape.ts';
+
+/** How the solvers did in an auction (v2). Amounts are decimal strings of atoms, prices wei for 10^18 atoms. */
+export interface Competition {
+  readonly auctionId: number;
+  readonly auctionStartBlock: number;
+  readonly auctionDeadlineBlock: number;
+  /** The transactions that have settled it: those it was recorded with, and those that the chain has told of. */
+  readonly transactionHashes: readonly Hex[];
+  readonly referenceScores: Readonly<Record<Address, string>>;
+  readonly auction: { readonly orders: readonly Hex[]; readonly prices: Readonly<Record<Address, string>> };
+  /** Worst first. */
+  readonly solutions: readonly CompetitionSolution[];
+}
+
+export interface CompetitionSolution {
+  readonly solverAddress: Address;
+  readonly score: string;
+  /** 1 is the best. */
+  readonly ranking: number;
+  readonly clearingPrices: Readonly<Record<Address, string>>;
+  readonly orders: readonly {
+    readonly id: Hex;
+    readonly sellAmount: string;
+    readonly buyAmount: string;
+    readonly buyToken: Address;
+    readonly sellToken: Address;
+  }[];
+  readonly isWinner: boolean;
+  readonly filteredOut: boolean;
+  readonly txHash: Hex | null;
+  readonly referenceScore: string | null;
+}
+
+const whole = () => z.int().min(0, { error: 'must not be negative' });
+/** Sums of solvers may be larger than 256 bits; zeros in front say nothing. */
+const amount = () =>
+  z
+    .string()
+    .regex(/^[0-9]{1,100}$/, { error: 'must be decimal digits only' })
+    .transform((digits) => digits.replace(/^0+(?=\d)/, ''));
+const amounts = () => z.record(hexOf(20), amount()).default({});
+
+/** What is sent in. For the description of the HTTP interface. */
+export const competition = /* @__PURE__ */ z.object({
+  auctionId: whole().min(1, { error: 'must be a positive whole number' }),
+  auctionStartBlock: whole(),
+  auctionDeadlineBlock: whole(),
+  transactionHashes: z.array(hexOf(32)).default([]),
+  referenceScores: amounts(),
+  auction: z.object({ orders: z.array(hexOf(56)).default([]), prices: amounts() }).default({ orders: [], prices: {} }),
+  solutions: z.array(
+    z.object({
+      solverAddress: hexOf(20),
+      score: amount(),
+      ranking: whole().min(1, { error: 'must be 1 or more' }),
+      clearingPrices: amounts(),
+      orders: z
+        .array(
+          z.object({
+            ...{ id: hexOf(56), sellAmount: amount(), buyAmount: amount(), buyToken: hexOf(20), sellToken: hexOf(20) },
+          }),
+        )
+        .default([]),
+      isWinner: z.boolean(),
+      filteredOut: z.boolean().default(false),
+      txHash: hexOf(32).nullable().default(null),
+      referenceScore: amount().nullable().default(null),
+    }),
+  ),
+});
+
+/** Competitions that are remembered: those of the highest auctions. */
+const KEPT = 20_000;
+
+/**
+ * Reads a competition from outside.
+ *
+ * @returns the competition, its solutions worst first, or `InvalidBody` naming the first field that does not fit.
+ */
+export function parseCompetition(input: unknown): Competition | OrderBookError {
+  const parsed = parseShape(competition, input);
+  if (parsed instanceof OrderBookError) return parsed;
+  return { ...parsed, solutions: [...parsed.solutions].sort((a, b) => b.ranking - a.ranking) };
+}
+
+export function recordCompetition(subject: Competition, { auctions }: Store): Promise<'recorded' | 'replaced'> {
+  return auctions.record({ auctionId: subject.auctionId, body: JSON.stringify(subject) }, KEPT);
+}
+
+/** Reads the competition of an auction, with the transactions that have settled it since. */
+export async function readCompetition(auctionId: number, store: Store): Promise<Competition | undefined> {
+  const stored = await store.auctions.competition(auctionId);
+  return stored && completed(stored, store);
+}
+
+/** The competition of the highest auction. */
+export async function latestCompetition(store: Store): Promise<Competition | undefined> {
+  const [stored] = await store.auctions.competitions(1);
+  return stored && completed(stored, store);
+}
+
+/** The competition whose auction a transaction claims to settle. */
+export async function competitionOfTransaction(hash: Hex, store: Store): Promise<Competition | undefined> {
+  for (const { auctionId } of await store.chain.settlements(hash)) {
+    const found = auctionId === null ? undefined : await readCompetition(auctionId, store);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+async function completed({ auctionId, body }: StoredCompetition, store: Store): Promise<Competition> {
+  const subject = JSON.parse(body) as Competition; // as it was recorded
+  const settlements = await store.chain.settlementsOfAuction(auctionId);
+  if (settlements.length === 0) return subject;
+  const hashes = settlements.map(({ transactionHash }) => transactionHash);
+  return {
+    ...subject,
+    transactionHashes: [...new Set([...subject.transactionHashes, ...hashes])],
+    solutions: subject.solutions.map((solution) => ({
+      ...solution,
+      txHash: solution.txHash ?? txOf(solution, settlements),
+    })),
+  };
+}
+
+/** A solver settles its own winning solutions. With several in one auction nobody can tell which is which. */
+function txOf({ solverAddress, isWinner }: CompetitionSolution, settlements: readonly SettlementFact[]): Hex | null {
+  const own = settlements.filter(({ solver }) => solver === solverAddress);
+  return isWinner && own.length === 1 ? (own[0]?.transactionHash ?? null) : null;
+}
+
+/**
+ * The id of an auction, from a path.
+ *
+ * @returns `undefined` for a number that no auction can have.
+ * @throws OrderBookError `InvalidParameter` when it is no number.
+ */
+export function parseAuctionId(text: string): number | undefined {
+  if (!/^\d{1,20}$/.test(text)) {
+    const reason = { parameter: 'auction_id' };
+    throw new OrderBookError('InvalidParameter', 'auction_id: must be a whole number', reason);
+  }
+  return Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
+}
+
+/** Whether some solution of a competition has an order. */
+export function hasOrder({ solutions }: Competition, uid: Hex): boolean {
+  return solutions.some(({ orders }) => orders.some(({ id }) => id === uid));
+}
