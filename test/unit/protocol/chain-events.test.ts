@@ -1,23 +1,10 @@
 import fc from 'fast-check';
-import type { Abi, AbiEvent } from 'viem';
-import { encodeAbiParameters, encodeEventTopics, getAddress, parseAbi, toEventSelector } from 'viem';
+import { toEventSelector } from 'viem';
 import { describe, expect, test } from 'vitest';
 import type { ChainLog, ProtocolEvent } from '../../../src/protocol/chain-events.ts';
 import { decodeLog, EVENT_TOPICS } from '../../../src/protocol/chain-events.ts';
 import type { Address, Hex } from '../../../src/protocol/hex.ts';
-
-/** The events as their contracts declare them (GPv2Settlement.sol, GPv2Signing.sol, CoWSwapOnchainOrders.sol). */
-const ABI = parseAbi([
-  'event Trade(address indexed owner, address sellToken, address buyToken, uint256 sellAmount, uint256 buyAmount, uint256 feeAmount, bytes orderUid)',
-  'event Settlement(address indexed solver)',
-  'event OrderInvalidated(address indexed owner, bytes orderUid)',
-  'event PreSignature(address indexed owner, bytes orderUid, bool signed)',
-  'struct Order { address sellToken; address buyToken; address receiver; uint256 sellAmount; uint256 buyAmount; uint32 validTo; bytes32 appData; uint256 feeAmount; bytes32 kind; bool partiallyFillable; bytes32 sellTokenBalance; bytes32 buyTokenBalance; }',
-  'struct Signature { uint8 scheme; bytes data; }',
-  'event OrderPlacement(address indexed sender, Order order, Signature signature, bytes data)',
-  'event OrderInvalidation(bytes orderUid)',
-  'event OrderRefund(bytes orderUid, address indexed refunder)',
-]);
+import { encodeLog, eventAbi } from '../../support/chain-logs.ts';
 
 const hex = (bytes: number): fc.Arbitrary<Hex> =>
   fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((value): Hex => `0x${Buffer.from(value).toString('hex')}`);
@@ -61,33 +48,11 @@ const events: Readonly<Record<ProtocolEvent['event'], fc.Arbitrary<object>>> = {
 const NAMES = Object.keys(events) as ProtocolEvent['event'][];
 const OF_PLACERS = ['OrderPlacement', 'OrderInvalidation', 'OrderRefund'];
 
-function logOf(name: string, args: object): ChainLog {
-  const abi = (ABI as Abi).find((item): item is AbiEvent => item.type === 'event' && item.name === name);
-  if (abi === undefined) throw new Error(`there is no event ${name}`);
-  const inputs = abi.inputs.filter(({ indexed }) => indexed !== true);
-  return {
-    ...PLACE,
-    address: CONTRACT,
-    topics: encodeEventTopics({ abi: ABI as Abi, eventName: name, args: spelled(args) as never }) as Hex[],
-    data: encodeAbiParameters(inputs, inputs.map(({ name: input }) => args[input as keyof typeof args]) as never),
-  };
-}
-
-/** viem wants addresses of topics in their checksum. */
-function spelled(args: object): object {
-  const isAddress = (value: unknown): value is Hex => typeof value === 'string' && value.length === 42;
-  return Object.fromEntries(
-    Object.entries(args).map(([key, value]) => [key, isAddress(value) ? getAddress(value) : value]),
-  );
-}
+const logOf = (name: string, args: object): ChainLog => ({ ...PLACE, address: CONTRACT, ...encodeLog(name, args) });
 
 describe('logs are decoded as an independent encoder wrote them', () => {
   test.each(NAMES)('%s', (name) => {
-    expect(EVENT_TOPICS[name]).toBe(
-      toEventSelector(
-        (ABI as Abi).find((item): item is AbiEvent => item.type === 'event' && item.name === name) as AbiEvent,
-      ),
-    );
+    expect(EVENT_TOPICS[name]).toBe(toEventSelector(eventAbi(name)));
     fc.assert(
       fc.property(events[name], (args) => {
         const expected = {
