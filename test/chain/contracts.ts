@@ -29,7 +29,7 @@ contract Rogue {
 
   fallback() external {
     if (kind == 0) { while (true) {} }
-    if (kind == 1) { assembly { mstore(0, shl(224, 0x1626ba7e)) return(0, 1000000) } }
+    if (kind == 1) { assembly { mstore(0, shl(224, 0x1626ba7e)) return(0, 100000) } }
     if (kind == 2) { assembly { mstore(0, shl(224, 0x1626ba7e)) return(0, 4) } }
     if (kind == 3) { assembly { revert(0, 0) } }
   }
@@ -46,7 +46,7 @@ contract OddToken {
   }
   function symbol() external view returns (bytes32) { return kind == 1 ? bytes32(hex"ff00") : bytes32("MKR"); }
   function name() external view {
-    if (kind == 1) { assembly { mstore(0, 32) mstore(32, 0xffffffffffffffffffffffffffffffff) return(0, 1000000) } }
+    if (kind == 1) { assembly { mstore(0, 32) mstore(32, 0xffffffffffffffffffffffffffffffff) return(0, 100000) } }
     if (kind == 2) revert();
     assembly { mstore(0, 32) mstore(32, 200) mstore(64, "abcdefghijklmnopqrstuvwxyzabcdef") return(0, 288) }
   }
