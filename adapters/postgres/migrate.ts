@@ -74,6 +74,7 @@ async function appliedSteps(run: Run, schema: string): Promise<AppliedStep[]> {
   return rows.map(([version, name, breaking]) => ({ version, name, breaking }));
 }
 
+/** @throws StoreError `Unsupported` when the steps are those of something else. */
 function missing(applied: readonly AppliedStep[], migrations: readonly Migration[]): Migration[] {
   const foreign = applied.find(({ version, name }) => migrations.some((m) => m.version === version && m.name !== name));
   if (foreign !== undefined) {
@@ -86,12 +87,19 @@ function missing(applied: readonly AppliedStep[], migrations: readonly Migration
 /**
  * Looks whether this release can work with the schema, and changes nothing.
  *
- * @throws StoreError `SchemaTooOld` naming the command that migrates, `SchemaTooNew` naming the versions.
+ * @param remedy how an older schema is brought up to date.
+ * @throws StoreError `SchemaTooOld` naming the remedy, `SchemaTooNew` naming the versions.
  */
-export async function assertSchema(run: Run, name: string, migrations: readonly Migration[]): Promise<void> {
+export async function assertSchema(
+  run: Run,
+  name: string,
+  migrations: readonly Migration[],
+  remedy = `run "intentbook migrate --postgres URL --schema ${name}"`,
+): Promise<void> {
   const schema = quote(name);
   const [founded] = await run({ text: 'SELECT to_regclass($1) IS NOT NULL' }, `${schema}.migrations`);
   const applied = founded?.[0] === true ? await appliedSteps(run, schema) : [];
+  const absent = missing(applied, migrations);
   const newest = Math.max(0, ...applied.map(({ version }) => version));
   const known = migrations.at(-1)?.version ?? 0;
   const tooNew = applied.find(({ version, breaking }) => version > known && breaking);
@@ -102,11 +110,10 @@ export async function assertSchema(run: Run, name: string, migrations: readonly 
         `${tooNew.version} changed what it builds on; use a newer release`,
     );
   }
-  if (missing(applied, migrations).length > 0) {
+  if (absent.length > 0) {
     throw new StoreError(
       'SchemaTooOld',
-      `the schema ${schema} has version ${newest}, this release needs version ${known}; ` +
-        `run "intentbook migrate --postgres URL --schema ${name}"`,
+      `the schema ${schema} has version ${newest}, this release needs version ${known}; ${remedy}`,
     );
   }
 }

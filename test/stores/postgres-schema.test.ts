@@ -1,5 +1,5 @@
 import { StoreError, systemClock } from 'intentbook';
-import { migratePostgres, postgresMigrations, postgresStore } from 'intentbook/postgres';
+import { migratePostgres, postgresAccountStore, postgresMigrations, postgresStore } from 'intentbook/postgres';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { migrate } from '../../adapters/postgres/migrate.ts';
@@ -137,6 +137,28 @@ describe('a schema of another release', () => {
     await release(...MIGRATIONS.slice(0, 1));
     expect((await refusal(storeOn().open(context))).code).toBe('SchemaTooOld');
   });
+});
+
+test('an account store has a schema of its own, and takes no other for it', async () => {
+  const { url, schema } = here;
+  const accounts = postgresAccountStore({ url, schema });
+  const clock = systemClock;
+  const tooOld = await refusal(accounts.open({ clock }));
+  expect(tooOld.code).toBe('SchemaTooOld');
+  expect(tooOld.message).toContain("migratePostgres({ url, schema, of: 'accounts' })");
+  await migrated();
+  for (const store of [accounts, postgresAccountStore({ url, schema, migrate: true })]) {
+    expect(await refusal(store.open({ clock }))).toMatchObject({
+      code: 'Unsupported',
+      message: expect.stringContaining('something else'),
+    });
+  }
+  await here.query(`DROP SCHEMA "${schema}" CASCADE`);
+  expect(await migratePostgres({ url, schema, of: 'accounts' })).toEqual([1]);
+  expect(postgresMigrations({ schema, of: 'accounts' })).toHaveLength(1);
+  await accounts.open({ clock });
+  await accounts.close();
+  expect((await refusal(storeOn(url).open(context))).code).toBe('Unsupported');
 });
 
 describe('a role', () => {

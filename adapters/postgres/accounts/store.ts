@@ -95,13 +95,16 @@ export function accountStoreOver(source: Source, settings: StoreSettings): Accou
 
 const closed = () => new StoreError('Closed', 'the PostgreSQL account store is not open');
 
+/** The command migrates books. */
+const REMEDY = "open it with `migrate`, or call migratePostgres({ url, schema, of: 'accounts' })";
+
 async function start(source: Source, settings: StoreSettings, clock: Clock) {
   const connection = await connect(source);
   try {
     const parts = assemble(connection, settings, clock);
     await parts.session.read('open', (run) => assertServer(run, settings.durable));
     if (settings.migrate) await migrate(connection.pool, settings.schema, ACCOUNT_MIGRATIONS);
-    await parts.session.read('open', (run) => assertSchema(run, settings.schema, ACCOUNT_MIGRATIONS));
+    await parts.session.read('open', (run) => assertSchema(run, settings.schema, ACCOUNT_MIGRATIONS, REMEDY));
     return parts;
   } catch (cause) {
     await connection.disconnect().catch(() => {}); // what went wrong before matters more
