@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Wallet } from 'ethers';
-import type { Address, AffiliateStatistics } from 'intentbook';
+import type { Address, AffiliateStatistics, NewAffiliate } from 'intentbook';
 import { memoryAccountStore } from 'intentbook/memory';
 import type { LocalAccount } from 'viem';
 import { hashTypedData, keccak256, toHex } from 'viem';
@@ -156,6 +156,26 @@ describe('POST /affiliate/{wallet_address}', () => {
     assert.deepEqual(await post(world, at(ALICE), { ...body, signedMessage: twin }), bound);
     // A signature that does not hold is told before anything that is known of the code.
     assert.equal((await post(world, at(BOB), { ...body, walletAddress: BOB.address }))[0], 401);
+  });
+
+  test('is kept with its digest and its signature in one form, whichever came', async () => {
+    const memory = memoryAccountStore();
+    const kept: unknown[] = [];
+    const register = (affiliate: NewAffiliate) => {
+      kept.push(affiliate);
+      return memory.affiliates.register(affiliate);
+    };
+    const world = await accountWorld({ store: { ...memory, affiliates: { ...memory.affiliates, register } } });
+    const body = await signed(ALICE, 'ALICE-1');
+    const n = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+    const s = (n - BigInt(`0x${body.signedMessage.slice(66, 130)}`)).toString(16).padStart(64, '0');
+    const v = body.signedMessage.endsWith('1b') ? '01' : '00';
+    const twin = `${body.signedMessage.slice(0, 66)}${s}${v}`;
+    assert.equal((await post(world, at(ALICE), { ...body, signedMessage: twin }))[0], 201);
+    const walletAddress = ALICE.address.toLowerCase();
+    const digest = hashTypedData(typed(ALICE.address, 'ALICE-1'));
+    const { signedMessage } = body;
+    assert.deepEqual(kept, [{ walletAddress, code: 'ALICE-1', createdAt: world.clock.now(), digest, signedMessage }]);
   });
 
   test('of many who race for one code one wins', async () => {

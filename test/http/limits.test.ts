@@ -7,7 +7,7 @@ import { memoryStore } from 'intentbook/memory';
 import { nodeHandler } from 'intentbook/node-http';
 import { serve } from 'intentbook/server';
 import { afterEach, describe, expect, test } from 'vitest';
-import { hanging, quotingWorld, SELL } from '../quotes/world.ts';
+import { answering, hanging, quotingWorld, SELL } from '../quotes/world.ts';
 import { manualClock } from '../support/clock.ts';
 import { MISSING_UID, ORDERS, refused } from './case.ts';
 import { answer, directWorld } from './world.ts';
@@ -150,6 +150,21 @@ describe('streams of one client', () => {
     // The server hears of it when it does.
     for (;;) if ((await open()).response.status === 200) break;
     expect((await open()).response.status).toBe(429);
+  });
+
+  test('one that has come to its end counts no more, though its connection stays', async () => {
+    const { book } = await quotingWorld({ estimators: [answering('good', 299n * 10n ** 15n)] });
+    closing.push(() => book.close());
+    const api = createApi(book, { limiter: tokenBuckets({ streams: 1 }) });
+    for (let i = 0; i < 3; i++) {
+      const { status, body } = await api.handle({
+        ...{ method: 'POST', path: '/api/v1/quote/stream', query: '', remoteAddress: '127.0.0.1' },
+        header: (name) => (name === 'content-type' ? 'application/json' : undefined),
+        body: { type: 'bytes', bytes: JSON.stringify(SELL) },
+      });
+      expect(status).toBe(200);
+      for await (const _ of body as AsyncIterable<string>); // a stream, as the status says
+    }
   });
 
   test('who has left before the answer came does not count', async () => {
