@@ -1,13 +1,14 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Api, ApiOptions, ApiRequest, Limiter } from 'intentbook';
-import { createApi, createOrderBook, tokenBuckets } from 'intentbook';
+import { createAccountApi, createAccounts, createApi, createOrderBook, tokenBuckets } from 'intentbook';
 import { fetchHandler } from 'intentbook/fetch';
-import { memoryStore } from 'intentbook/memory';
+import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { nodeHandler } from 'intentbook/node-http';
 import { serve } from 'intentbook/server';
 import { afterEach, describe, expect, test } from 'vitest';
 import { answering, hanging, quotingWorld, SELL } from '../quotes/world.ts';
+import { scriptedChain } from '../support/chain.ts';
 import { manualClock } from '../support/clock.ts';
 import { MISSING_UID, ORDERS, refused } from './case.ts';
 import { answer, directWorld } from './world.ts';
@@ -183,6 +184,48 @@ describe('streams of one client', () => {
       client.abort();
     }
   });
+});
+
+test('one limiter stands before both interfaces, and each refuses in its own words', async () => {
+  const limiter = tokenBuckets({ reads: { perSecond: 1, burst: 2 }, clock: manualClock() });
+  const { api, book } = await limited({ limiter });
+  const accounts = createAccounts({ books: [book], store: memoryAccountStore() });
+  await accounts.start();
+  closing.unshift(() => accounts.close());
+  const accountWorld = directWorld(createAccountApi(accounts, { limiter }), () => 0);
+  const path = `/accounts/0x${'ab'.repeat(20)}/notifications`;
+  expect((await accountWorld.send('GET', path)).status).toBe(200);
+  expect(await from(api, '203.0.113.1')).toBe(200); // another client, who is not asked to wait
+  const world = directWorld(api, () => 0);
+  expect((await world.send('GET', '/api/v1/version')).status).toBe(200);
+  refused(await world.send('GET', '/api/v1/version'), 429, 'RateLimited');
+  const refusal = await accountWorld.send('GET', path);
+  expect([refusal.status, refusal.json()]).toEqual([429, { message: 'too many requests; try again in 1 s' }]);
+  expect(refusal.header('retry-after')).toBe('1');
+  expect(refusal.header('cache-control')).toBe('no-store');
+});
+
+test('streams of balances count among those of a client', async () => {
+  const chain = scriptedChain({ balanceAndAllowance: { balance: 0n, allowance: 0n } });
+  const book = createOrderBook({ chainId: 1, store: memoryStore(), chain });
+  const accounts = createAccounts({ books: [book], store: memoryAccountStore() });
+  await book.start();
+  await accounts.start();
+  closing.push(async () => {
+    await accounts.close();
+    await book.close();
+  });
+  const api = createAccountApi(accounts, { limiter: tokenBuckets({ streams: 1 }) });
+  const open = (signal: AbortSignal) =>
+    api.handle({
+      ...{ method: 'GET', path: `/1/accounts/0x${'ab'.repeat(20)}/balances/sse`, query: `tokens=0x${'cd'.repeat(20)}` },
+      ...{ signal, remoteAddress: '203.0.113.1', header: () => undefined, body: { type: 'none' } },
+    });
+  const client = new AbortController();
+  expect((await open(client.signal)).status).toBe(200);
+  expect((await open(client.signal)).status).toBe(429);
+  client.abort();
+  expect((await open(new AbortController().signal)).status).toBe(200);
 });
 
 test('a fetch host says whose request it is', async () => {
