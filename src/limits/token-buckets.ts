@@ -17,7 +17,7 @@ export interface TokenBucketsOptions {
   readonly writes?: Rate;
   /** Streams of events that one client may have at once. Default 32. */
   readonly streams?: number;
-  /** Clients that are remembered; who has not asked for longest is forgotten first. Default 50000. */
+  /** Clients that are remembered at most; the half of them that has asked last is never forgotten. Default 50000. */
   readonly maxClients?: number;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
@@ -62,22 +62,27 @@ export function tokenBuckets(options: TokenBucketsOptions = {}): Limiter {
     write: rateOf('writes', options.writes ?? { perSecond: 10 }),
   };
   if (!Number.isSafeInteger(streams) || streams < 0) throw malformed('streams', 'a whole number from 0 up');
-  if (!Number.isSafeInteger(maxClients) || maxClients < 1) throw malformed('maxClients', 'a whole number from 1 up');
-  // In the order of their last request, the oldest first.
-  const clients = new Map<string, Buckets>();
+  if (!Number.isSafeInteger(maxClients) || maxClients < 2) throw malformed('maxClients', 'a whole number from 2 up');
+  // Two generations: who asks again moves into the younger one, and when that is full the older one is dropped. A single
+  // map in the order of requests would be walked from its front each time, over all that has been taken out of it.
+  const generation = Math.floor(maxClients / 2);
+  let young = new Map<string, Buckets>();
+  let old = new Map<string, Buckets>();
   // Apart from the buckets: those may be forgotten, an open stream may not. There are no more of these than sockets.
   const open = new Map<string, number>();
 
   function bucketsOf(client: string, now: number): Buckets {
-    const known = clients.get(client);
-    if (known !== undefined) clients.delete(client);
-    const buckets = known ?? {
+    const known = young.get(client);
+    if (known !== undefined) return known;
+    const buckets = old.get(client) ?? {
       read: { tokens: rates.read.burst, at: now },
       write: { tokens: rates.write.burst, at: now },
     };
-    clients.set(client, buckets);
-    const [oldest] = clients.keys();
-    if (clients.size > maxClients && oldest !== undefined) clients.delete(oldest);
+    if (young.size >= generation) {
+      old = young;
+      young = new Map();
+    }
+    young.set(client, buckets);
     return buckets;
   }
 
