@@ -3,9 +3,38 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 // One listener a socket: requests may be pipelined by the hundred, and node tells only the first of them of the end.
 const served = new WeakMap<object, Set<AbortController>>();
 
-/** A signal that is aborted when the client leaves before it has the whole answer. */
-export function departureSignal({ socket }: IncomingMessage, response: ServerResponse): AbortSignal {
-  const controller = new AbortController();
+/** Whether the client of a request has left before it had the whole answer. */
+export class Departure {
+  readonly #socket: IncomingMessage['socket'];
+  readonly #response: ServerResponse;
+  #controller: AbortController | undefined;
+
+  constructor({ socket }: IncomingMessage, response: ServerResponse) {
+    this.#socket = socket;
+    this.#response = response;
+  }
+
+  get gone(): boolean {
+    return this.#controller?.signal.aborted ?? this.#isGone();
+  }
+
+  /** Aborted then. Made when somebody asks for it first: most answers are ready before anybody does, and it is not cheap. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#isGone()) this.#controller.abort();
+      else if (!this.#response.writableFinished) follow(this.#controller, this.#socket, this.#response);
+    }
+    return this.#controller.signal;
+  }
+
+  #isGone(): boolean {
+    const { writableFinished, destroyed, closed } = this.#response;
+    return !writableFinished && (destroyed || closed || this.#socket.destroyed);
+  }
+}
+
+function follow(controller: AbortController, socket: IncomingMessage['socket'], response: ServerResponse): void {
   let present = served.get(socket);
   if (present === undefined) {
     const all = new Set<AbortController>();
@@ -20,6 +49,4 @@ export function departureSignal({ socket }: IncomingMessage, response: ServerRes
     others.delete(controller);
     if (!response.writableFinished) controller.abort();
   });
-  if (response.destroyed || socket.destroyed) controller.abort();
-  return controller.signal;
 }

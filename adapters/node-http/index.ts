@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { type Api, createApi, type OrderBook } from 'intentbook';
+import { type Api, type ApiRequest, type ApiRequestBody, createApi, type OrderBook } from 'intentbook';
 import { refuseUnknownOptions } from 'intentbook/adapter';
 import { bodyOf, type NodeRequestLike } from './body.ts';
-import { departureSignal } from './departure.ts';
+import { Departure } from './departure.ts';
 import { respond } from './respond.ts';
 
 export type { NodeRequestLike } from './body.ts';
@@ -44,26 +44,52 @@ export function nodeHandler(target: OrderBook | Api, options: NodeHandlerOptions
     const ours = inside && (prefix !== '' || isBelow(request) || (api.owns?.(path) ?? true));
     if (!ours && next !== undefined) return next();
 
-    const { remoteAddress } = request.socket;
-    const signal = departureSignal(request, response);
+    const departure = new Departure(request, response);
     api
-      .handle({
-        method: request.method ?? 'GET',
-        // No route begins with a dot segment, so that this is a 404 in the interface's own words.
-        path: inside ? path.slice(prefix.length) || '/' : `/..${path}`,
-        query: mark < 0 ? '' : url.slice(mark + 1),
-        header: (name) => joined(request.headers[name]),
-        body: bodyOf(request, signal),
-        signal,
-        ...(remoteAddress !== undefined && { remoteAddress }),
-      })
-      .then((answer) => respond(request, response, answer, signal))
+      .handle(
+        new NodeApiRequest(request, departure, {
+          // No route begins with a dot segment, so that this is a 404 in the interface's own words.
+          path: inside ? path.slice(prefix.length) || '/' : `/..${path}`,
+          query: mark < 0 ? '' : url.slice(mark + 1),
+        }),
+      )
+      .then((answer) => respond(request, response, answer, departure))
       .catch((error: unknown) => {
         // What is half written can only be cut, so that nobody takes it for the whole.
-        if (next === undefined || response.headersSent || signal.aborted) response.destroy();
+        if (next === undefined || response.headersSent || departure.gone) response.destroy();
         else next(error);
       });
   };
+}
+
+/** A request as the core reads it. A class, since getters of an object made on the spot would cost more than they spare. */
+class NodeApiRequest implements ApiRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly body: ApiRequestBody;
+  readonly #request: NodeRequestLike;
+  readonly #departure: Departure;
+
+  constructor(request: NodeRequestLike, departure: Departure, { path, query }: { path: string; query: string }) {
+    this.method = request.method ?? 'GET';
+    this.path = path;
+    this.query = query;
+    this.body = bodyOf(request, departure);
+    this.#request = request;
+    this.#departure = departure;
+  }
+
+  // Taken off its request by some.
+  readonly header = (name: string): string | undefined => joined(this.#request.headers[name]);
+
+  get signal(): AbortSignal {
+    return this.#departure.signal;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#request.socket.remoteAddress;
+  }
 }
 
 /** Whether the host has mounted us below a path of its own, which it has taken off the URL, as Express does. */

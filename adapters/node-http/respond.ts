@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ApiResponse } from 'intentbook';
+import type { Departure } from './departure.ts';
 
 /** What is left of a refused body is read and thrown away up to here, so that its sender gets to see the refusal. */
 const LINGER_BYTES = 16 * 1024 * 1024;
@@ -12,14 +13,14 @@ export async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   { status, headers, body }: ApiResponse,
-  signal: AbortSignal,
+  departure: Departure,
 ): Promise<void> {
   const stream = typeof body === 'object' && Symbol.asyncIterator in body ? body[Symbol.asyncIterator]() : undefined;
   const whole = typeof body === 'object' && Symbol.asyncIterator in body ? undefined : (body ?? '');
   const bare = status === 204 || status === 304;
   const silent = bare || request.method === 'HEAD';
-  if (signal.aborted || response.headersSent || (stream !== undefined && silent)) await stream?.return?.();
-  if (signal.aborted || response.headersSent) return;
+  if (departure.gone || response.headersSent || (stream !== undefined && silent)) await stream?.return?.();
+  if (departure.gone || response.headersSent) return;
 
   const lingers = isLongUnread(request);
   // Where the host can see it: it may want to tell a stream, which has no end of its own, from an answer.
@@ -37,7 +38,7 @@ export async function respond(
     response.end();
   } else if (silent) response.end();
   else if (stream === undefined) response.end(whole);
-  else await pump(stream, response, signal);
+  else await pump(stream, response, departure.signal);
 }
 
 /** Writes a stream at the pace of its reader. */

@@ -1,4 +1,4 @@
-import type { Api, ApiRequest, ApiResponse } from 'intentbook';
+import type { Api, ApiRequest, ApiRequestBody, ApiResponse } from 'intentbook';
 import { OrderBookError } from 'intentbook';
 import { CORS_HEADERS, PREFLIGHT_HEADERS, refusal } from 'intentbook/adapter';
 
@@ -41,7 +41,7 @@ export function composeApis(mounted: readonly Mounted[], pages: Readonly<Record<
       const page = Object.hasOwn(pages, name) ? pages[name] : undefined;
       if (page !== undefined) return shared(request, await show(page, request));
       const found = find(request);
-      if (found !== undefined) return found.api.handle({ ...request, path: found.path });
+      if (found !== undefined) return found.api.handle(new Below(request, found.path));
       const data = { path: request.path, served };
       return shared(request, refusal(new OrderBookError('NotFound', 'nothing is served at this path', data)));
     },
@@ -59,4 +59,37 @@ async function show(page: Page, request: ApiRequest): Promise<ApiResponse> {
 function shared({ method }: ApiRequest, answer: ApiResponse): ApiResponse {
   if (method === 'OPTIONS') return { status: 204, headers: { ...CORS_HEADERS, ...PREFLIGHT_HEADERS } };
   return { ...answer, headers: { ...CORS_HEADERS, ...answer.headers } };
+}
+
+/** The same request for an interface that stands below a path: as it came, but for what it asks for there. */
+class Below implements ApiRequest {
+  readonly path: string;
+  readonly #request: ApiRequest;
+
+  constructor(request: ApiRequest, path: string) {
+    this.path = path;
+    this.#request = request;
+  }
+
+  get method(): string {
+    return this.#request.method;
+  }
+
+  get query(): string {
+    return this.#request.query;
+  }
+
+  get body(): ApiRequestBody {
+    return this.#request.body;
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#request.signal;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#request.remoteAddress;
+  }
+
+  readonly header = (name: string): string | undefined => this.#request.header(name);
 }

@@ -21,7 +21,11 @@ type EventRow = readonly [
   cause: string | null,
 ];
 
-export function eventsOf(session: Session): Events {
+/**
+ * @param isAlone whether nobody but this store can have written to the log, so that its end is where it was last seen or
+ * written. Asking the database instead takes longer than all else about a read from memory.
+ */
+export function eventsOf(session: Session, isAlone: () => boolean): Events {
   const { prefix: p, prepare, read } = session;
   const insert = prepare(`INSERT INTO ${p}events (type, uid, owner, at, cause) VALUES (?, ?, ?, ?, ?)`);
   const newest = prepare(`SELECT coalesce(max(id), 0) FROM ${p}events`).pluck();
@@ -29,8 +33,12 @@ export function eventsOf(session: Session): Events {
     `SELECT id, type, uid, owner, at, cause FROM ${p}events WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   ).raw();
   let held: number | undefined;
+  let end: number | undefined;
 
-  const newestId = () => newest.get() as number; // an integer, or coalesced to one
+  function newestId(): number {
+    if (end === undefined || !isAlone()) end = newest.get() as number; // an integer, or coalesced to one
+    return end;
+  }
 
   /** A handle reads what its own open transaction has written. That must not be shown before it is committed. */
   function ceiling(): number {
@@ -40,6 +48,7 @@ export function eventsOf(session: Session): Events {
 
   return {
     record({ type, uid, owner, at, cause }) {
+      end = undefined; // the transaction may yet be undone
       insert.run(type, toBytes(uid), toBytes(owner), at, cause === undefined ? null : JSON.stringify(cause));
     },
     hold() {
@@ -48,7 +57,9 @@ export function eventsOf(session: Session): Events {
     last: () => read('read events', ceiling),
     after: (id, limit) =>
       read('read events', () => {
-        const rows = select.all(id, ceiling(), limit) as EventRow[]; // the columns selected
+        const last = ceiling();
+        if (id >= last) return [];
+        const rows = select.all(id, last, limit) as EventRow[]; // the columns selected
         return rows.map(([id, type, uid, owner, at, cause]) => {
           const event = { id, type, uid: toHex(uid), owner: toHex(owner), at };
           return cause === null ? event : { ...event, cause: JSON.parse(cause) };

@@ -18,6 +18,8 @@ export interface Lease {
   assertHeld(): void;
   /** Throws when the last renewal has failed, as it does on a full disk. */
   assertRenewed(): void;
+  /** Whether nobody else can have become the writer yet: the lease, as it was last renewed, has not run out. */
+  isSure(): boolean;
   /** From now on the lease is renewed, until it is released. */
   keep(): void;
   release(): void;
@@ -53,6 +55,7 @@ export function takeLease({ database, prefix: p }: Connection, clock: Clock): Le
   ).run(token, hostname(), pid, started, clock.now() + LEASE_TTL);
   held.add(token);
 
+  let expires = clock.now() + LEASE_TTL;
   let lost = false;
   let failure: StoreError | undefined;
   let cancel: Cancel = () => {};
@@ -61,8 +64,10 @@ export function takeLease({ database, prefix: p }: Connection, clock: Clock): Le
     try {
       // While the host has a transaction open, ours has to wait; nobody else can write either.
       if (!database.inTransaction) {
-        const { changes } = transact(database, 'renew its lease', () => renewal.run(clock.now() + LEASE_TTL, token));
+        const next = clock.now() + LEASE_TTL;
+        const { changes } = transact(database, 'renew its lease', () => renewal.run(next, token));
         lost = changes === 0;
+        if (!lost) expires = next;
       }
       failure = undefined;
     } catch (error) {
@@ -85,6 +90,7 @@ export function takeLease({ database, prefix: p }: Connection, clock: Clock): Le
     assertRenewed() {
       if (failure !== undefined) throw failure;
     },
+    isSure: () => !lost && clock.now() < expires,
     keep,
     release() {
       cancel();

@@ -136,7 +136,8 @@ function assemble(connection: Connection, lease: Lease, clock: StoreContext['clo
   const session = openSession(connection, lease.assertHeld);
   const owners = ownersOf(session);
   const documents = documentsOf(session);
-  const events = eventsOf(session);
+  // A host may write, and take back, what it likes on its own handle.
+  const events = eventsOf(session, () => connection.own && lease.isSure());
   const rows = judgedRowsOf(session, owners);
   const chain = chainOf(session, rows, documents, events);
   const orders = ordersOf(session, owners, documents, events, rows, chain.fold);

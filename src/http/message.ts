@@ -1,5 +1,6 @@
 /**
- * A request as plain data, made by a mount. The core never sees a framework's own object.
+ * A request as data, made by a mount. The core never sees a framework's own object. Members may be read on demand, so
+ * whoever passes a request on makes one that refers to it instead of a copy.
  */
 export interface ApiRequest {
   /** Upper case. */
@@ -12,9 +13,9 @@ export interface ApiRequest {
   header(name: string): string | undefined;
   readonly body: ApiRequestBody;
   /** Aborted when the client has gone. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** The client's socket address, for limits. */
-  readonly remoteAddress?: string;
+  readonly remoteAddress?: string | undefined;
 }
 
 /**

@@ -13,10 +13,16 @@ export interface Router<R extends Endpoint> {
   find(method: string, path: string): Match<R>;
 }
 
+/** A route, and which segments of a path are its parameters. */
+interface Found<R> {
+  readonly route: R;
+  readonly parameters: readonly (readonly [name: string, place: number])[];
+}
+
 interface Node<R> {
   readonly literals: Map<string, Node<R>>;
   parameter: Node<R> | undefined;
-  readonly routes: Map<string, R>;
+  readonly routes: Map<string, Found<R>>;
 }
 
 /** Makes a router. Empty segments do not count, so a trailing slash is as good as none. */
@@ -24,7 +30,8 @@ export function createRouter<R extends Endpoint>(routes: readonly R[]): Router<R
   const root = node<R>();
   for (const route of routes) {
     let at = root;
-    for (const segment of segmentsOf(route.path)) {
+    const segments = segmentsOf(route.path);
+    for (const segment of segments) {
       if (segment.startsWith(':')) at = at.parameter ??= node<R>();
       else {
         const next = at.literals.get(segment) ?? node<R>();
@@ -32,7 +39,10 @@ export function createRouter<R extends Endpoint>(routes: readonly R[]): Router<R
         at = next;
       }
     }
-    at.routes.set(route.method, route);
+    const parameters = segments.flatMap((name, place) =>
+      name.startsWith(':') ? [[name.slice(1), place] as const] : [],
+    );
+    at.routes.set(route.method, { route, parameters });
   }
 
   return {
@@ -40,16 +50,14 @@ export function createRouter<R extends Endpoint>(routes: readonly R[]): Router<R
       const segments = segmentsOf(path);
       const end = walk(root, segments, 0);
       if (end === undefined) throw new OrderBookError('NotFound', 'there is no such route', { path });
-      const route = end.routes.get(method === 'HEAD' ? 'GET' : method);
-      if (route === undefined) {
+      const found = end.routes.get(method === 'HEAD' ? 'GET' : method);
+      if (found === undefined) {
         const allow = [...end.routes.keys()].flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));
         throw new OrderBookError('MethodNotAllowed', undefined, { method, allow });
       }
       const params: Record<string, string> = Object.create(null);
-      segmentsOf(route.path).forEach((name, i) => {
-        if (name.startsWith(':')) params[name.slice(1)] = segments[i] ?? '';
-      });
-      return { route, params };
+      for (const [name, place] of found.parameters) params[name] = segments[place] ?? '';
+      return { route: found.route, params };
     },
   };
 }

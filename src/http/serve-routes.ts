@@ -83,6 +83,7 @@ function firstSegment(path: string): string {
  * @throws OrderBookError `InvalidParameter` when it is not percent-encoded UTF-8.
  */
 export function decodeParam(name: string, text: string): string {
+  if (!text.includes('%')) return text;
   try {
     return decodeURIComponent(text);
   } catch {

@@ -4,7 +4,7 @@ import { isInRange, isIpv4, parseIpAddress, parseIpRange } from './ip-address.ts
 /** What is known of where a request came from. */
 export interface Origin {
   /** The address at the other end of the socket. */
-  readonly remoteAddress?: string;
+  readonly remoteAddress?: string | undefined;
   header(name: string): string | undefined;
 }
 
