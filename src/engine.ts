@@ -156,6 +156,9 @@ export interface OrderBook {
 /** At some 100 µs for a signature, what fits between two turns of the event loop without being felt. */
 const SUBMISSIONS_A_TURN = 16;
 
+/** At a millisecond for 128 orders, as much. */
+const LISTS_A_TURN = 2;
+
 /**
  * Creates a book. Nothing runs until `start`.
  *
@@ -183,6 +186,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const share = store.traits.writers === 'many' ? sharing() : alone;
   const documents = { maxAppDataSize: limits.maxAppDataSize, appDataHashForm: configuration.appDataHashForm };
   const pacer = createPacer(SUBMISSIONS_A_TURN);
+  const lists = createPacer(LISTS_A_TURN);
   const commits = groupCommits({ store, clock, more: () => pacer.waiting > 0 });
   const auctions = createAuctionPart(configuration, {
     ...{ onFault, started: () => void started() },
@@ -247,6 +251,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     },
     async getManyBytes(uids) {
       const parsed = uids.map(requireUid);
+      await lists.pass();
       return share(
         () => `getManyBytes ${parsed.join()}`,
         () => readElements(parsed, reading),
