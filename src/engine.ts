@@ -154,10 +154,10 @@ export interface OrderBook {
 }
 
 /** At some 100 µs for a signature, what fits between two turns of the event loop without being felt. */
-const SUBMISSIONS_A_TURN = 16;
+const SUBMISSIONS_A_TURN = 8;
 
-/** At a millisecond for 128 orders, as much. */
-const LISTS_A_TURN = 2;
+/** At a millisecond or more for 128 orders. */
+const LISTS_A_TURN = 1;
 
 /**
  * Creates a book. Nothing runs until `start`.

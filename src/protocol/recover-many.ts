@@ -24,7 +24,7 @@ export interface RecoveryMeans {
 const LARGEST_SLICE = 256;
 
 /** What one thread recovers between two turns of the event loop. */
-const SIGNATURES_A_TURN = 16;
+const SIGNATURES_A_TURN = 8;
 
 /**
  * Recovers the signers of many things, each read as a signed digest first. Those that cannot be read have their error
