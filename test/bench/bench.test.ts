@@ -27,7 +27,7 @@ describe('every trial works', () => {
     execFileSync('npx', ['tsup', '--silent', '--config', 'bench/tsup.config.ts'], { cwd: root });
   });
 
-  test('once, at a tiny size', () => {
+  test('once, at a tiny size', { timeout: 180_000 }, () => {
     const report = bench('--together');
     const files = readdirSync(join(root, 'bench/trials')).map((file) => file.replace(/\.ts$/, ''));
     expect(Object.keys(report)).toEqual(files.sort());
