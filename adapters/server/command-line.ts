@@ -70,6 +70,7 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
 
   const said: Said = {
     given,
+    switchedOff: env['CMS_ENABLED'] === 'false',
     source: (name) => {
       if (given.has(name)) return `--${name}`;
       return env[envName(name)] ? envName(name) : undefined;
@@ -96,6 +97,8 @@ interface Said {
   /** Who has said it, for messages; undefined when nobody has. */
   source(name: FlagName): string | undefined;
   readonly read: Reader;
+  /** Whether the environment switches notifications off, in the contract's words. */
+  readonly switchedOff: boolean;
 }
 
 function requireFlagsOf(command: (typeof COMMANDS)[number], given: ReadonlyMap<string, string>): void {
@@ -142,14 +145,17 @@ function serveCommand(said: Said): Command {
     trustedProxies: read('trusted-proxies', FLAGS['trusted-proxies']),
     explorer: read('explorer', FLAGS.explorer),
     operatorToken: read('operator-token', FLAGS['operator-token']),
+    accounts: read('accounts', FLAGS.accounts),
   };
+  // The contract's own word.
+  const off = said.switchedOff ? ({ notifications: 'off' } as const) : {};
   if (config !== undefined) {
     const beside = FLAG_NAMES.filter((name) => scopeOf(name) === undefined).find(said.source);
     if (beside !== undefined) {
       throw new UsageError(`${said.source(beside)} cannot stand beside a configuration file: say it there`);
     }
     const options = Object.entries(ofServer).filter(([key]) => said.source(flagOf(key)) !== undefined);
-    return { name: 'serve', config, options: Object.fromEntries(options) };
+    return { name: 'serve', config, options: { ...Object.fromEntries(options), ...off } };
   }
   const postgres = read('postgres', FLAGS.postgres);
   if (postgres !== undefined && given.has('db')) throw new UsageError('--db and --postgres: say one of them');
@@ -163,6 +169,7 @@ function serveCommand(said: Said): Command {
   };
   const options: ServeOptions & Address = {
     ...ofServer,
+    ...off,
     chain: read('chain', FLAGS.chain),
     environment: read('environment', FLAGS.environment),
     settlementContract: read('settlement-contract', FLAGS['settlement-contract']),

@@ -218,6 +218,16 @@ const OPERATOR_TOKEN: Flag<string | undefined> = {
   scope: 'server',
 };
 
+const ACCOUNTS: Flag<string | undefined> = {
+  value: '<place>',
+  help: 'where accounts are kept: a file, ":memory:", a PostgreSQL URL, or "off"; beside --db',
+  initial: undefined,
+  parse: (text) => text,
+  expected: 'a file name, ":memory:", a connection string or "off"',
+  secret: true,
+  scope: 'server',
+};
+
 const GAS_PRICE: Flag<string> = {
   value: '<wei>',
   help: 'price of one unit of gas in quotes',
@@ -267,6 +277,7 @@ export const FLAGS = {
   'trusted-proxies': TRUSTED_PROXIES,
   explorer: EXPLORER,
   'operator-token': OPERATOR_TOKEN,
+  accounts: ACCOUNTS,
   prices: PRICES,
   solvers: urls('engines to ask for quotes'),
   'gas-price': GAS_PRICE,

@@ -1,6 +1,7 @@
-import type { OrderBook, Store } from 'intentbook';
-import { createApi } from 'intentbook';
+import type { Accounts, OrderBook, Store } from 'intentbook';
+import { createAccountApi, createApi } from 'intentbook';
 import { json, VERSION } from 'intentbook/adapter';
+import { openAccounts } from './accounts.ts';
 import { composeApis } from './compose.ts';
 import type { Deployment } from './deployments.ts';
 import { openDeployment } from './deployments.ts';
@@ -51,6 +52,8 @@ export interface RunningServer {
   readonly deployments: readonly Deployment[];
   /** The first of them. */
   readonly book: OrderBook;
+  /** Their account interface, when it is not switched off. */
+  readonly accounts?: Accounts;
   /**
    * Ends event streams, takes no more connections, lets what else runs come to its end, 10 s at most, and closes the
    * books.
@@ -79,6 +82,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
   const deployments: Deployment[] = [];
   const servers: HardenedServer[] = [];
   let closing = false;
+  let accounts: Accounts | undefined;
 
   async function listen(server: HardenedServer, at: number, where: string): Promise<string> {
     const url = await server.listen(at, where);
@@ -88,10 +92,14 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
 
   try {
     for (const [i, book] of plan.books.entries()) deployments.push(await openDeployment(book, stores[i]));
+    const hosted = stores.some((store) => store !== undefined);
+    accounts = await openAccounts({ plan, deployments, hosted, folder });
+    const opened = accounts;
     const explorer = plan.settings.explorer ? (await import('intentbook/explorer')).createExplorer() : undefined;
     const document = describe(deployments);
     const composed = composeApis(
       [
+        ...(accounts === undefined ? [] : [{ path: '/', api: createAccountApi(accounts, gate), aside: true }]),
         ...deployments.map(({ path, book }) => ({ path, api: createApi(book, apiOptions) })),
         ...(explorer === undefined ? [] : [{ path: '/', api: explorer, aside: true }]),
       ],
@@ -119,11 +127,13 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       closing = true;
       api.closeStreams();
       await Promise.all(servers.map((server) => server.close(GRACE)));
+      await opened?.close();
       await closeAll(deployments);
     });
-    return { url, metricsUrl, deployments, book: firstOf(deployments).book, close };
+    return { url, metricsUrl, deployments, book: firstOf(deployments).book, ...(opened && { accounts: opened }), close };
   } catch (error) {
     await Promise.all(servers.map((server) => server.close(0)));
+    await accounts?.close();
     await closeAll(deployments);
     throw error;
   }

@@ -179,6 +179,14 @@ const SETTINGS = z.strictObject(
       .readonly()
       .describe('Proxies whose X-Forwarded-For is believed: addresses or ranges.')
       .default([]),
+    accounts: text()
+      .describe(
+        'Where accounts and their notifications are kept: a file, ":memory:", a connection string of PostgreSQL, or "off" for no account interface. Beside the file of the first book unless given; "off" where that is in PostgreSQL.',
+      )
+      .optional(),
+    notifications: oneOf(['on', 'off'])
+      .describe('Whether accounts are told what happens to their orders; else their endpoints answer 503.')
+      .default('on'),
     explorer: z
       .boolean({ error: 'must be true or false' })
       .describe('Whether browsers are shown a page to look at the orders with.')

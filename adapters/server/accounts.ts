@@ -1,0 +1,61 @@
+import { dirname, join, parse, resolve } from 'node:path';
+import type { AccountStore, Accounts } from 'intentbook';
+import { createAccounts } from 'intentbook';
+import type { Deployment } from './deployments.ts';
+import type { ServerPlan } from './plan.ts';
+
+/** What the account interface of a server is made with. */
+export interface AccountsContext {
+  readonly plan: ServerPlan;
+  readonly deployments: readonly Deployment[];
+  /** Whether a host brings the stores of its books. */
+  readonly hosted: boolean;
+  /** Where relative file names begin. */
+  readonly folder: string;
+}
+
+/** Opens the account interface of all books; `undefined` when it is switched off. */
+export async function openAccounts({
+  plan,
+  deployments,
+  hosted,
+  folder,
+}: AccountsContext): Promise<Accounts | undefined> {
+  const { accounts: said, notifications } = plan.settings;
+  const place = said ?? (hosted ? ':memory:' : naturalPlace(plan));
+  if (place === 'off') return undefined;
+  const accounts = createAccounts({
+    books: deployments.map(({ book, environment }) => ({ book, env: environment })),
+    store: await storeAt(place, plan, folder),
+    notifications,
+    onFault: (fault) => deployments[0]?.book.report(fault),
+  });
+  await accounts.start();
+  return accounts;
+}
+
+/**
+ * Beside the file of the first book; in memory when that is. Several processes share a database, whose schema somebody
+ * has to make: there it is off until it is said.
+ */
+function naturalPlace({ books: [first] }: ServerPlan): string {
+  switch (first?.place.kind) {
+    case 'file': {
+      const { path } = first.place;
+      return join(dirname(path), `${parse(path).name}-accounts.sqlite`);
+    }
+    case 'postgres':
+      return 'off';
+    default:
+      return ':memory:';
+  }
+}
+
+async function storeAt(place: string, { books }: ServerPlan, folder: string): Promise<AccountStore> {
+  if (place === ':memory:') return (await import('intentbook/memory')).memoryAccountStore();
+  if (/^postgres(ql)?:/.test(place)) {
+    const migrate = books.some((book) => book.place.kind === 'postgres' && book.place.migrate);
+    return (await import('intentbook/postgres')).postgresAccountStore({ url: place, migrate });
+  }
+  return (await import('intentbook/sqlite')).sqliteAccountStore({ path: resolve(folder, place) });
+}
