@@ -1,8 +1,10 @@
 import { dirname, join, parse, resolve } from 'node:path';
 import type { AccountStore, Accounts } from 'intentbook';
 import { createAccounts } from 'intentbook';
+import { mainnetChain } from './chain.ts';
 import type { Deployment } from './deployments.ts';
 import type { ServerPlan } from './plan.ts';
+import { usdPriceOptions } from './usd-prices.ts';
 
 /** What the account interface of a server is made with. */
 export interface AccountsContext {
@@ -24,14 +26,24 @@ export async function openAccounts({
   const { accounts: said, notifications } = plan.settings;
   const place = said ?? (hosted ? ':memory:' : naturalPlace(plan));
   if (place === 'off') return undefined;
+  const { affiliateDomain: domainName } = plan.settings;
+  const mainnet = await mainnetChain(plan.settings.affiliateRpc ?? rpcOfMainnet(plan));
   const accounts = createAccounts({
     books: deployments.map(({ book, environment }) => ({ book, env: environment })),
     store: await storeAt(place, plan, folder),
     notifications,
+    affiliates: domainName === undefined ? {} : { domainName },
+    usdPrices: await usdPriceOptions(plan, deployments),
+    ...(mainnet === undefined ? {} : { mainnet }),
     onFault: (fault) => deployments[0]?.book.report(fault),
   });
   await accounts.start();
   return accounts;
+}
+
+/** The nodes of the book of chain 1, if there is one, know its contract wallets. */
+function rpcOfMainnet({ books }: ServerPlan): readonly string[] | undefined {
+  return books.find(({ chainId, settings }) => chainId === 1 && settings.rpc !== undefined)?.settings.rpc;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { OrderBookOptions } from 'intentbook';
+import type { Chain, OrderBookOptions } from 'intentbook';
 
 /** How the server knows its chain, as its options say. */
 export interface NodeOptions {
@@ -9,6 +9,14 @@ export interface NodeOptions {
 
 /** Requests that travel together at most: what many providers allow. */
 const BATCH = 100;
+
+/** A chain to ask about signatures, through several nodes. Nothing without nodes. */
+export async function mainnetChain(rpc: readonly string[] = []): Promise<Chain | undefined> {
+  if (rpc.length === 0) return undefined;
+  const { createPublicClient, fallback, http } = await import('viem');
+  const { viemChain } = await import('intentbook/viem');
+  return viemChain(createPublicClient({ transport: fallback(rpc.map((url) => http(url, { retryCount: 0 }))) }));
+}
 
 /** Puts together whom the book asks about its chain, and whom it follows. Nothing without nodes. */
 export async function chainOptions({

@@ -146,6 +146,9 @@ function serveCommand(said: Said): Command {
     explorer: read('explorer', FLAGS.explorer),
     operatorToken: read('operator-token', FLAGS['operator-token']),
     accounts: read('accounts', FLAGS.accounts),
+    affiliateRpc: read('affiliate-rpc', FLAGS['affiliate-rpc']),
+    affiliateDomain: read('affiliate-domain', FLAGS['affiliate-domain']),
+    coinGecko: read('coin-gecko', FLAGS['coin-gecko']),
   };
   // The contract's own word.
   const off = said.switchedOff ? ({ notifications: 'off' } as const) : {};

@@ -198,6 +198,25 @@ const TRUSTED_PROXIES: Flag<readonly string[] | undefined> = {
   scope: 'server',
 };
 
+const AFFILIATE_DOMAIN: Flag<string | undefined> = {
+  value: '<name>',
+  help: 'domain name that affiliate codes are signed under, "Service Affiliate" unless',
+  initial: undefined,
+  parse: (text) => text,
+  expected: 'a name',
+  scope: 'server',
+};
+
+const COIN_GECKO: Flag<{ readonly apiKey: string } | undefined> = {
+  value: '<key>',
+  help: 'key of CoinGecko, which is asked for prices in US dollars only when it is',
+  initial: undefined,
+  parse: (apiKey) => ({ apiKey }),
+  expected: 'a key',
+  secret: true,
+  scope: 'server',
+};
+
 const EXPLORER: Flag<boolean> = {
   value: '<on|off>',
   help: 'whether browsers are shown a page to look at the orders with',
@@ -285,6 +304,9 @@ export const FLAGS = {
   'from-block': FROM_BLOCK,
   'older-than': OLDER_THAN,
   json: JSON_OUTPUT,
+  'affiliate-rpc': { ...urls('nodes of chain 1, asked about signatures of contract wallets'), scope: 'server' },
+  'affiliate-domain': AFFILIATE_DOMAIN,
+  'coin-gecko': COIN_GECKO,
 } as const satisfies Readonly<Record<string, Flag<unknown>>>;
 
 export type FlagName = keyof typeof FLAGS;

@@ -40,7 +40,7 @@ const SEPOLIA_PRICES: PriceTable = {
  */
 export async function quoteOptions({ chain, prices, solvers = [], gasPrice = DEFAULT_GAS_PRICE }: PriceOptions) {
   const { fixedPrices, solverHttp } = await import('intentbook/estimators');
-  const table = await tableOf(chain, prices);
+  const table = await priceTable(chain, prices);
   const estimators: Estimator[] = [
     ...(table === undefined ? [] : [fixedPrices(table)]),
     ...solvers.map((url) => solverHttp(url)),
@@ -53,7 +53,11 @@ export async function quoteOptions({ chain, prices, solvers = [], gasPrice = DEF
   return estimators.length === 0 ? undefined : options;
 }
 
-async function tableOf(chain: string, prices: string | PriceTable | undefined): Promise<PriceTable | undefined> {
+/** Reads fixed prices: given, in a file, or those of test tokens. */
+export async function priceTable(
+  chain: string,
+  prices: string | PriceTable | undefined,
+): Promise<PriceTable | undefined> {
   if (prices === 'off') return undefined;
   if (prices === undefined) return chain === 'sepolia' ? SEPOLIA_PRICES : undefined;
   if (typeof prices === 'object') return prices;

@@ -8,10 +8,12 @@ export const CHAIN_NAMES: readonly string[] = CHAINS.map(({ segment }) => segmen
 
 const ADDRESS = 'must be 0x and 40 hex digits';
 const HTTP_URL = 'must be an http or https URL';
+const POSITIVE = 'must be a number above 0';
 const CAP = 'must be a whole number from 1 up, or "off"';
 
 /** What the interfaces at the root answer: those of a book and of accounts, and the server's own pages. */
-const RESERVED = /^\/(?:api|restricted|accounts|affiliate|ready|live|docs|openapi\.json|explorer|\d+)(?:\/|$)/;
+const RESERVED =
+  /^\/(?:api|restricted|accounts|affiliate|ref-codes|ready|live|docs|openapi\.json|explorer|\d+)(?:\/|$)/;
 
 const text = () => z.string({ error: 'must be text' }).min(1, { error: 'must not be empty' });
 const address = () => z.string({ error: ADDRESS }).regex(/^0x[0-9a-fA-F]{40}$/, { error: ADDRESS });
@@ -149,6 +151,10 @@ const BOOK = z.strictObject(
       })
       .describe('Fixed prices to quote by, a JSON file with them, or "off". On Sepolia test tokens unless given.')
       .optional(),
+    usdToken: z
+      .strictObject({ token: address(), decimals: whole(0, 77) }, { error: 'must be { "token", "decimals" }' })
+      .describe('A token that is worth one US dollar: its price tells what others are worth in dollars.')
+      .optional(),
     ...COMMON,
   },
   { error: 'must be an object' },
@@ -195,6 +201,32 @@ const SETTINGS = z.strictObject(
       .string({ error: 'must be text' })
       .regex(/^[!-~]{16,}$/, { error: 'must be 16 or more letters, digits and signs, without blanks' })
       .describe('What operators show under /restricted, as Authorization: Bearer <text>. Nobody is one unless given.')
+      .optional(),
+    affiliateDomain: text()
+      .describe('The name of the domain that affiliate codes are signed under. "Service Affiliate" unless given.')
+      .optional(),
+    affiliateRpc: z
+      .array(httpUrl(), { error: 'must be a list of URLs' })
+      .min(1, { error: 'must have a node' })
+      .readonly()
+      .describe(
+        'Nodes of chain 1, which are asked whether a contract wallet has signed. Those of the mainnet book unless given.',
+      )
+      .optional(),
+    coinGecko: z
+      .strictObject(
+        { apiKey: text().optional(), plan: oneOf(['pro', 'demo']).optional(), url: httpUrl().optional() },
+        { error: 'must be { "apiKey", "plan", "url" }' },
+      )
+      .describe('Prices in US dollars of CoinGecko: the key, what it is for ("pro" unless given), another address.')
+      .optional(),
+    usdPrices: z
+      .record(
+        z.string().regex(/^[1-9]\d{0,14}$/, { error: 'must be a chain id' }),
+        z.record(address(), z.number({ error: POSITIVE }).positive({ error: POSITIVE })),
+        { error: 'must be prices by chain id and token' },
+      )
+      .describe('Prices in US dollars for whole tokens that nobody else knows, by chain id and token.')
       .optional(),
     defaults: z
       .strictObject(COMMON, { error: 'must be an object' })
