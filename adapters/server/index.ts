@@ -130,7 +130,14 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       await opened?.close();
       await closeAll(deployments);
     });
-    return { url, metricsUrl, deployments, book: firstOf(deployments).book, ...(opened && { accounts: opened }), close };
+    return {
+      url,
+      metricsUrl,
+      deployments,
+      book: firstOf(deployments).book,
+      ...(opened && { accounts: opened }),
+      close,
+    };
   } catch (error) {
     await Promise.all(servers.map((server) => server.close(0)));
     await accounts?.close();
