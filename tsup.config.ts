@@ -13,6 +13,7 @@ export default defineConfig({
     express: 'adapters/express/index.ts',
     fastify: 'adapters/fastify/index.ts',
     fetch: 'adapters/fetch/index.ts',
+    channels: 'adapters/channels/index.ts',
     estimators: 'adapters/estimators/index.ts',
     prices: 'adapters/prices/index.ts',
     native: 'adapters/native/index.ts',

@@ -1,4 +1,4 @@
-export type { Accounts, AccountsOptions, Notifications } from './accounts/accounts.ts';
+export type { Accounts, AccountsOptions, Deliveries, Notifications } from './accounts/accounts.ts';
 export { createAccounts } from './accounts/accounts.ts';
 export type {
   AffiliateRegistration,
@@ -11,11 +11,19 @@ export type {
 export type { BalanceEvent, BalanceUpdate } from './accounts/balance-watch.ts';
 export type { AccountBalances } from './accounts/balances.ts';
 export type { AccountBook } from './accounts/books.ts';
+export type { DispatchOptions } from './accounts/dispatch.ts';
 export type { AccountErrorStatus } from './accounts/errors.ts';
 export { AccountError } from './accounts/errors.ts';
 export type { Notification, NotificationPage, NotificationQuery, RenderedNotifications } from './accounts/list.ts';
 export type { KnownToken, TokenLookup } from './accounts/messages.ts';
 export type { NotificationStreamEvent } from './accounts/notification-stream.ts';
+export type {
+  CreatedSubscription,
+  ShownSubscription,
+  SubscriptionProof,
+  SubscriptionRequest,
+  Subscriptions,
+} from './accounts/subscriptions.ts';
 export type { UsdPrice, UsdPrices, UsdPricesOptions } from './accounts/usd-prices.ts';
 export { UsdPriceError } from './accounts/usd-prices.ts';
 export type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
@@ -61,6 +69,7 @@ export type * from './ports/auctions.ts';
 export type * from './ports/chain.ts';
 export type { BlockHeader, ChainSource, LogQuery } from './ports/chain-source.ts';
 export { ChainMismatch } from './ports/chain-source.ts';
+export type * from './ports/channel.ts';
 export type { Cancel, Clock } from './ports/clock.ts';
 export { systemClock } from './ports/clock.ts';
 export type * from './ports/estimator.ts';

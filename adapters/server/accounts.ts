@@ -1,5 +1,5 @@
 import { dirname, join, parse, resolve } from 'node:path';
-import type { AccountStore, Accounts } from 'intentbook';
+import type { AccountStore, Accounts, Channel } from 'intentbook';
 import { createAccounts } from 'intentbook';
 import { mainnetChain } from './chain.ts';
 import type { Deployment } from './deployments.ts';
@@ -35,6 +35,7 @@ export async function openAccounts({
     affiliates: domainName === undefined ? {} : { domainName },
     usdPrices: await usdPriceOptions(plan, deployments),
     ...(mainnet === undefined ? {} : { mainnet }),
+    channels: await channelsOf(plan),
     onFault: (fault) => deployments[0]?.book.report(fault),
   });
   await accounts.start();
@@ -61,6 +62,11 @@ function naturalPlace({ books: [first] }: ServerPlan): string {
     default:
       return ':memory:';
   }
+}
+
+async function channelsOf({ settings: { webhookAllow, telegram } }: ServerPlan): Promise<Channel[]> {
+  const { telegramChannel, webhookChannel } = await import('intentbook/channels');
+  return [webhookChannel({ allow: webhookAllow }), ...(telegram === undefined ? [] : [telegramChannel(telegram)])];
 }
 
 async function storeAt(place: string, { books }: ServerPlan, folder: string): Promise<AccountStore> {

@@ -149,6 +149,7 @@ function serveCommand(said: Said): Command {
     affiliateRpc: read('affiliate-rpc', FLAGS['affiliate-rpc']),
     affiliateDomain: read('affiliate-domain', FLAGS['affiliate-domain']),
     coinGecko: read('coin-gecko', FLAGS['coin-gecko']),
+    webhookAllow: read('webhook-allow', FLAGS['webhook-allow']),
   };
   // The contract's own word.
   const off = said.switchedOff ? ({ notifications: 'off' } as const) : {};

@@ -247,6 +247,11 @@ const ACCOUNTS: Flag<string | undefined> = {
   scope: 'server',
 };
 
+const WEBHOOK_ALLOW: Flag<readonly string[] | undefined> = {
+  ...TRUSTED_PROXIES,
+  help: 'private addresses that webhooks may be posted to, for testing, separated by commas',
+};
+
 const GAS_PRICE: Flag<string> = {
   value: '<wei>',
   help: 'price of one unit of gas in quotes',
@@ -297,6 +302,7 @@ export const FLAGS = {
   explorer: EXPLORER,
   'operator-token': OPERATOR_TOKEN,
   accounts: ACCOUNTS,
+  'webhook-allow': WEBHOOK_ALLOW,
   prices: PRICES,
   solvers: urls('engines to ask for quotes'),
   'gas-price': GAS_PRICE,

@@ -193,6 +193,17 @@ const SETTINGS = z.strictObject(
     notifications: oneOf(['on', 'off'])
       .describe('Whether accounts are told what happens to their orders; else their endpoints answer 503.')
       .default('on'),
+    webhookAllow: z
+      .array(text().refine(isIpRange, { error: 'must be an address or a range, as 127.0.0.1/32' }), {
+        error: 'must be a list of addresses',
+      })
+      .readonly()
+      .describe('Private addresses that webhooks may be posted to all the same, for testing.')
+      .default([]),
+    telegram: z
+      .strictObject({ token: text(), bot: text() }, { error: 'must be { "token", "bot" }' })
+      .describe('A Telegram bot that accounts can be told by: its token and its name.')
+      .optional(),
     explorer: z
       .boolean({ error: 'must be true or false' })
       .describe('Whether browsers are shown a page to look at the orders with.')

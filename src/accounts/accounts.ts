@@ -1,8 +1,9 @@
 import type { RecoveryChoice } from '../crypto/recovery.ts';
 import type { OrderBook, Readiness } from '../engine.ts';
 import { refuseUnknownOptions } from '../options.ts';
-import type { AccountStore } from '../ports/account-store.ts';
+import type { AccountStore, Delivery, DeliveryState } from '../ports/account-store.ts';
 import type { Chain } from '../ports/chain.ts';
+import type { Channel } from '../ports/channel.ts';
 import type { Clock } from '../ports/clock.ts';
 import { systemClock } from '../ports/clock.ts';
 import { StoreError } from '../ports/store.ts';
@@ -18,6 +19,8 @@ import type { AccountBalances } from './balances.ts';
 import { createAccountBalances } from './balances.ts';
 import type { AccountBook } from './books.ts';
 import { readBooks } from './books.ts';
+import type { DispatchOptions } from './dispatch.ts';
+import { createDispatcher } from './dispatch.ts';
 import { AccountError } from './errors.ts';
 import { createFollower } from './follow.ts';
 import type { Notification, NotificationPage, NotificationQuery, RenderedNotifications } from './list.ts';
@@ -25,6 +28,8 @@ import { listNotifications, requireAccount } from './list.ts';
 import type { TokenLookup } from './messages.ts';
 import type { NotificationStreamEvent } from './notification-stream.ts';
 import { notificationLog, notificationStreamEvent } from './notification-stream.ts';
+import type { Subscriptions } from './subscriptions.ts';
+import { createSubscriptions, hashOf } from './subscriptions.ts';
 import type { UsdPrices, UsdPricesOptions } from './usd-prices.ts';
 import { createUsdPrices } from './usd-prices.ts';
 import { createWalletVerifier } from './wallet-signature.ts';
@@ -40,6 +45,12 @@ export interface AccountsOptions {
   readonly tokens?: TokenLookup;
   /** What a stream of notifications may hold back. */
   readonly streams?: StreamLimits;
+  /** Ways to be told. Default: none, and nobody can subscribe. */
+  readonly channels?: readonly Channel[];
+  /** How often, and how soon, a delivery that fails is tried again. */
+  readonly deliveries?: DispatchOptions;
+  /** How many subscriptions an account may have. Default 20. */
+  readonly maxSubscriptions?: number;
   /** Affiliate codes: the domain they are signed under, what they promise, where statistics come from. */
   readonly affiliates?: AffiliatesOptions;
   /** Where prices in US dollars come from. Default: nowhere, and no token has one. */
@@ -67,6 +78,9 @@ const OPTIONS = [
   'notifications',
   'tokens',
   'streams',
+  'channels',
+  'deliveries',
+  'maxSubscriptions',
   'affiliates',
   'usdPrices',
   'mainnet',
@@ -93,9 +107,19 @@ export interface Notifications {
   };
 }
 
+/** For operators: what has become of what was to be delivered. */
+export interface Deliveries {
+  /** Reads deliveries in a state, oldest first, those above `after` only, 100 unless `limit` says otherwise. */
+  list(query: { readonly state: DeliveryState; readonly after?: number; readonly limit?: number }): Promise<Delivery[]>;
+  /** Has dead deliveries tried again, those named by their `seq` or all. @returns how many. */
+  replay(seqs?: readonly number[]): Promise<number>;
+}
+
 /** The account interface of one or more books (decision 5.9). */
 export interface Accounts {
   readonly notifications: Notifications;
+  readonly subscriptions: Subscriptions;
+  readonly deliveries: Deliveries;
   readonly affiliates: Affiliates;
   readonly usdPrices: UsdPrices;
   readonly balances: AccountBalances;
@@ -157,6 +181,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   /** There may be new entries in the account log. */
   function appended(): void {
     for (const hint of [...hints]) hint();
+    dispatcher.wake();
   }
 
   const followers = books.map((book) =>
@@ -176,6 +201,18 @@ export function createAccounts(options: AccountsOptions): Accounts {
   });
   const usdPrices = createUsdPrices(options.usdPrices ?? { sources: [] }, { clock, onFault: report });
   const balances = createAccountBalances({ books, clock, interval, started });
+
+  const channels = channelsOf(options.channels ?? []);
+  const subscriptions = createSubscriptions({
+    ...{ store, channels, verify, clock, deadline, started, onFault: report },
+    domainName: options.affiliates?.domainName,
+    cap: milliseconds('maxSubscriptions', options.maxSubscriptions ?? 20),
+    random: (size) => crypto.getRandomValues(new Uint8Array(size)),
+  });
+  const dispatcher = createDispatcher({
+    ...{ attempts: 12, firstRetry: 1_000, longestRetry: 3_600_000, ...options.deliveries },
+    ...{ store, channels, clock, onFault: report, jitter: Math.random, deadline: 3 * deadline },
+  });
 
   function requireNotifications(): void {
     if (notifying === 'off') throw new AccountError(503, 'Notifications are disabled');
@@ -198,6 +235,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
     running = false;
     hub.close();
     for (const follower of followers) await follower.stop();
+    await dispatcher.stop();
+    for (const channel of channels.values()) await channel.stop?.();
     balances.close();
     await store.close();
   }
@@ -214,6 +253,20 @@ export function createAccounts(options: AccountsOptions): Accounts {
       },
       rendered,
     },
+    subscriptions,
+    deliveries: {
+      async list({ limit = 100, ...query }) {
+        started();
+        return store.deliveries.list({ ...query, limit });
+      },
+      async replay(seqs) {
+        started();
+        const now = clock.now();
+        const replayed = await store.deliveries.replay(seqs === undefined ? { now } : { seqs, now });
+        dispatcher.wake();
+        return replayed;
+      },
+    },
     clock,
     affiliates,
     usdPrices,
@@ -222,7 +275,13 @@ export function createAccounts(options: AccountsOptions): Accounts {
       if (running) return;
       await store.open({ clock });
       running = true;
-      if (notifying === 'on') for (const follower of followers) follower.start();
+      if (notifying === 'off') return;
+      for (const follower of followers) follower.start();
+      if (channels.size === 0) return;
+      dispatcher.start();
+      const confirm = async (token: string, target: string) =>
+        (await store.subscriptions.confirm({ tokenHash: hashOf(token), now: clock.now(), target })) !== undefined;
+      for (const channel of channels.values()) channel.start?.({ confirm, report });
     },
     close,
     [Symbol.asyncDispose]: close,
@@ -245,7 +304,13 @@ const wrappedNative: TokenLookup = (chainId, token) => {
   return chain?.wrappedNative === token ? { decimals: 18, symbol: chain.wrappedSymbol } : undefined;
 };
 
+function channelsOf(channels: readonly Channel[]): ReadonlyMap<string, Channel> {
+  const byName = new Map(channels.map((channel) => [channel.name, channel]));
+  if (byName.size !== channels.length) throw new TypeError('createAccounts: two channels have one name');
+  return byName;
+}
+
 function milliseconds(name: string, value: number): number {
   if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new TypeError(`createAccounts: ${name} must be milliseconds`);
+  throw new TypeError(`createAccounts: ${name} must be a whole number from 1 up`);
 }

@@ -2,12 +2,14 @@ import { AFFILIATE_ROUTES } from './affiliates.ts';
 import { BALANCE_ROUTES } from './balances.ts';
 import { listNotifications, notificationStream } from './notifications.ts';
 import type { AccountRoute } from './route.ts';
+import { SUBSCRIPTION_ROUTES } from './subscriptions.ts';
 import { usdPrice } from './usd-price.ts';
 
 /** The endpoints of the account interface. */
 export const ACCOUNT_ROUTES: readonly AccountRoute[] = [
   listNotifications,
   notificationStream,
+  ...SUBSCRIPTION_ROUTES,
   ...AFFILIATE_ROUTES,
   usdPrice,
   ...BALANCE_ROUTES,

@@ -1,0 +1,71 @@
+import { AccountError } from '../../accounts/errors.ts';
+import type { SubscriptionProof, SubscriptionRequest } from '../../accounts/subscriptions.ts';
+import type { ApiRequest } from '../message.ts';
+import { json } from '../response.ts';
+import { BODY_LIMIT } from '../route.ts';
+import type { AccountRoute } from './route.ts';
+
+const PATH = '/accounts/:account/subscriptions';
+
+/** Subscribes an account to what it is told, by its signature (decision 5.8). */
+const createSubscription: AccountRoute = {
+  method: 'POST',
+  path: PATH,
+  bodyLimit: BODY_LIMIT,
+  async handle({ accounts, param, body }) {
+    const request = body as SubscriptionRequest; // whatever it is, `create` reads its shape
+    return json(201, await accounts.subscriptions.create(param('account'), request));
+  },
+};
+
+/** Lists an account's subscriptions, to the account only. */
+const listSubscriptions: AccountRoute = {
+  method: 'GET',
+  path: PATH,
+  async handle({ accounts, param, request }) {
+    return json(200, await accounts.subscriptions.list(param('account'), proofOf(request)));
+  },
+};
+
+/** Removes the subscription that `id` names. */
+const removeSubscription: AccountRoute = {
+  method: 'DELETE',
+  path: PATH,
+  async handle({ accounts, param, query, request }) {
+    await accounts.subscriptions.remove(param('account'), query.get('id') ?? '', proofOf(request));
+    return json(200, { removed: true });
+  },
+};
+
+/** Where the link of an invitation leads. */
+const confirmSubscription: AccountRoute = {
+  method: 'GET',
+  path: `${PATH}/confirm`,
+  kind: 'write',
+  async handle({ accounts, query }) {
+    return json(200, await accounts.subscriptions.confirm(query.get('token') ?? ''));
+  },
+};
+
+/** Reads `Authorization: Subscription nonce=1, deadline=1700000000, signature=0x…`. */
+function proofOf(request: ApiRequest): SubscriptionProof {
+  const [scheme, rest = ''] = (request.header('authorization') ?? '').split(/\s+(.*)/s);
+  const fields = new Map(rest.split(',').map((part) => part.trim().split('=', 2) as [string, string])); // two, or less
+  const [nonce, deadline, signature] = [fields.get('nonce'), fields.get('deadline'), fields.get('signature')];
+  if (
+    scheme?.toLowerCase() !== 'subscription' ||
+    nonce === undefined ||
+    deadline === undefined ||
+    signature === undefined
+  ) {
+    throw new AccountError(401, 'Authorization: must be "Subscription nonce=…, deadline=…, signature=0x…"');
+  }
+  return { nonce, deadline: /^\d{1,15}$/.test(deadline) ? Number(deadline) : Number.NaN, signature };
+}
+
+export const SUBSCRIPTION_ROUTES: readonly AccountRoute[] = [
+  createSubscription,
+  listSubscriptions,
+  removeSubscription,
+  confirmSubscription,
+];
