@@ -127,7 +127,6 @@ describe('the account interface of a server', () => {
   });
 
   test.each([
-    ['/api/v1/orders/stream', undefined],
     ['/api/v1/orders/stream?owner=x', undefined],
     [`/api/v1/orders/stream?owner=${ALICE.address}&uid=0x12`, undefined],
     ['/api/v1/orders/stream?uid=0x12', undefined],
