@@ -1,5 +1,5 @@
 import { unknownName } from 'intentbook/adapter';
-import type { z } from 'zod';
+import type * as z from 'zod';
 
 /** Settings that cannot be meant. Each problem is one line that names its key. */
 export class SettingsError extends TypeError {

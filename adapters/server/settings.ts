@@ -1,5 +1,5 @@
 import { CHAINS, ENVIRONMENTS, isIpRange, parseDecimal } from 'intentbook/adapter';
-import { z } from 'zod';
+import * as z from 'zod';
 import { DEFAULT_GAS_PRICE } from './prices.ts';
 import { DEFAULT_RATE_LIMIT } from './rate-limit.ts';
 

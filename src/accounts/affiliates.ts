@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { OrderBookError } from '../errors.ts';
 import { refuseUnknownOptions } from '../options.ts';
 import { within } from '../orders/remote.ts';

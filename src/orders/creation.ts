@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { OrderBookError } from '../errors.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Address, Hex } from './hex.ts';
 import { MAX_UINT32 } from './order.ts';
 import { firstMisfit, hex, hexOf } from './shape.ts';

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -58,6 +58,30 @@ describe('the packed package, in a host that has none of the optional peers', ()
       const refused = await book.orders.get('0x').catch((error) => error);
       console.log(fault instanceof StoreError, refused instanceof OrderBookError);`;
     expect(run('errors.mjs', code)).toBe('true true\n');
+  });
+
+  test('its command serves, and names the package that a page of it needs', async () => {
+    const cli = join(host, 'node_modules/intentbook/dist/cli.js');
+    const server = spawn(process.execPath, [cli, 'serve', '--port', '0', '--db', ':memory:'], { cwd: host });
+    try {
+      const url = await new Promise<string>((resolve, reject) => {
+        let said = '';
+        const listen = (chunk: Buffer) => {
+          said += chunk;
+          const found = /address +(http:\S+)/.exec(said)?.[1];
+          if (found !== undefined) resolve(found);
+        };
+        server.stdout.on('data', listen);
+        server.stderr.on('data', listen);
+        server.once('exit', () => reject(new Error(said)));
+      });
+      expect((await fetch(`${url}/ready`)).status).toBe(200);
+      expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
+      const missing = await fetch(`${url}/docs/swagger-ui.css`);
+      expect([missing.status, await missing.text()]).toEqual([404, expect.stringContaining('swagger-ui-dist')]);
+    } finally {
+      server.kill();
+    }
   });
 
   test('a host that forgets to close its book still exits', () => {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { affiliateRegistration } from '../../accounts/affiliates.ts';
 import type { ErrorCode } from '../../errors.ts';
 import { ERRORS } from '../../errors.ts';

@@ -1,0 +1,101 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { account, signOrder } from '../support/orders.ts';
+
+/** What is installed for real takes the registry, and minutes. */
+const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'intentbook-runtimes-'));
+const host = join(folder, 'host');
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const npm = (cwd: string, ...args: string[]) =>
+  execFileSync('npm', [...args, '--no-audit', '--no-fund', '--loglevel=error'], { cwd, encoding: 'utf8' });
+
+/** A program that trades through the fetch handler, whatever runs it. */
+const trade = (load: string, order: string) => `${load}
+const book = createOrderBook({ chainId: 11155111, store: memoryStore() });
+(async () => {
+  await book.start();
+  const handler = fetchHandler(book);
+  const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: ${JSON.stringify(order)} };
+  const posted = await handler(new Request('http://localhost/api/v1/orders', init));
+  const uid = await posted.json();
+  const read = await handler(new Request('http://localhost/api/v1/orders/' + uid));
+  console.log(posted.status, read.status, (await read.json()).status);
+  await book.close();
+})();
+`;
+const NAMES = [
+  ['createOrderBook', 'intentbook'],
+  ['memoryStore', 'intentbook/memory'],
+  ['fetchHandler', 'intentbook/fetch'],
+] as const;
+
+describe.skipIf(!LONG)('installed from its tarball into an empty folder (long run only)', () => {
+  beforeAll(async () => {
+    mkdirSync(host);
+    const packed = npm(root, 'pack', '--ignore-scripts', '--pack-destination', folder).trim().split('\n').at(-1) ?? '';
+    writeFileSync(join(host, 'package.json'), '{ "private": true }');
+    npm(host, 'install', join(folder, packed));
+    const order = JSON.stringify(await signOrder(account(1), { validTo: Math.floor(Date.now() / 1000) + 3600 }));
+    const imports = NAMES.map(([name, from]) => `import { ${name} } from '${from}';`).join('\n');
+    const requires = NAMES.map(([name, from]) => `const { ${name} } = require('${from}');`).join('\n');
+    writeFileSync(join(host, 'trade.mjs'), trade(imports, order));
+    writeFileSync(join(host, 'trade.cjs'), trade(requires, order));
+  }, 300_000);
+
+  /** Installs a runtime by its npm package, and returns its program. */
+  function runtime(name: string, version: string, program: string): string {
+    const at = join(folder, `${name}-${version}`);
+    mkdirSync(at);
+    writeFileSync(join(at, 'package.json'), '{ "private": true }');
+    npm(at, 'install', `${name}@${version}`);
+    return join(at, 'node_modules', program);
+  }
+
+  test.each(['20', '22', '24'])(
+    'it trades on Node %s, by import and by require',
+    (version) => {
+      const node = runtime('node', version, '.bin/node');
+      expect(execFileSync(node, ['--version'], { encoding: 'utf8' })).toMatch(new RegExp(`^v${version}\\.`));
+      for (const file of ['trade.mjs', 'trade.cjs']) {
+        expect(execFileSync(node, [file], { cwd: host, encoding: 'utf8' })).toBe('201 200 open\n');
+      }
+    },
+    300_000,
+  );
+
+  test('it trades on Bun', () => {
+    const bun = runtime('bun', '1', '.bin/bun');
+    expect(execFileSync(bun, ['trade.mjs'], { cwd: host, encoding: 'utf8' })).toBe('201 200 open\n');
+  }, 300_000);
+
+  test('it trades on Deno', () => {
+    const deno = runtime('deno', '2', '.bin/deno');
+    const args = ['run', '--allow-all', '--node-modules-dir=manual', 'trade.mjs'];
+    expect(execFileSync(deno, args, { cwd: host, encoding: 'utf8' })).toBe('201 200 open\n');
+  }, 300_000);
+
+  test('npx finds its command', () => {
+    const said = execFileSync('npx', ['--no-install', 'intentbook', '--version'], { cwd: host, encoding: 'utf8' });
+    expect(said).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+test('the program trades on the runtime of these tests', async () => {
+  const order = JSON.stringify(await signOrder(account(1), { validTo: Math.floor(Date.now() / 1000) + 3600 }));
+  // Within the package its own name is found, as a host would find it.
+  const file = join(root, 'test/package/.trade.mjs');
+  writeFileSync(file, trade(NAMES.map(([name, from]) => `import { ${name} } from '${from}';`).join('\n'), order));
+  try {
+    expect(execFileSync(process.execPath, [file], { encoding: 'utf8' })).toBe('201 200 open\n');
+  } finally {
+    rmSync(file);
+  }
+});
