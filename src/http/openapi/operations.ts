@@ -260,6 +260,20 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'server',
     success: { 200: { description: 'The books and their domains.', body: 'Overview' } },
   },
+  'GET /api/v1/orders/stream': {
+    summary: 'Streams what happens to orders',
+    tag: 'orders',
+    query: { owner: text('Only orders of this owner.'), uid: text('Only this order.') },
+    success: {
+      200: { description: 'Each event’s data is an Order, its id where Last-Event-ID resumes.', body: 'events' },
+    },
+    errors: ['InvalidParameter'],
+  },
+  'GET /accounts/:account/notifications/stream': {
+    summary: 'Streams what an account is told',
+    tag: 'accounts',
+    success: { 200: { description: 'Each event’s data is a Notification.', body: 'events' } },
+  },
   'GET /accounts/:account/notifications': {
     summary: 'Lists what an account was told',
     tag: 'accounts',
