@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { OrderBookError } from '../errors.ts';
 import { refuseUnknownOptions } from '../options.ts';
 import { within } from '../orders/remote.ts';
@@ -94,14 +94,12 @@ const OPTIONS = ['domainName', 'terms', 'statistics'] as const satisfies readonl
 const CODE = /^[A-Za-z0-9_-]{5,20}$/;
 
 /** The shape of the body. */
-export const affiliateRegistration = z.object({
+export const affiliateRegistration = /* @__PURE__ */ z.object({
   walletAddress: hexOf(20),
   code: z
     .string()
-    .transform((text) => text.trim())
-    .pipe(z.string().regex(CODE, { error: 'must be 5 to 20 letters, digits, "_" and "-"' }))
-    .transform((text) => text.toUpperCase()),
-  signedMessage: z.string().min(1, { error: 'must be hex text' }),
+    .check(z.trim(), z.regex(CODE, { error: 'must be 5 to 20 letters, digits, "_" and "-"' }), z.toUpperCase()),
+  signedMessage: z.string().check(z.minLength(1, { error: 'must be hex text' })),
 });
 
 /** @throws TypeError naming the option that is unknown or malformed. */

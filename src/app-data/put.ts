@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { OrderBookError } from '../errors.ts';
 import type { AppDataStore } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import type { ErrorCode } from '../errors.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -43,7 +43,10 @@ export interface CancelContext {
 }
 
 const authorisation = { signature: hex(), signingScheme: z.enum(ECDSA_SCHEMES) };
-export const cancellations = /* @__PURE__ */ z.object({ orderUids: z.array(hexOf(UID_SIZE)).min(1), ...authorisation });
+export const cancellations = /* @__PURE__ */ z.object({
+  orderUids: z.array(hexOf(UID_SIZE)).check(z.minLength(1, { error: 'must name an order' })),
+  ...authorisation,
+});
 export const cancellation = /* @__PURE__ */ z.object({ orderUid: hexOf(UID_SIZE), ...authorisation });
 
 /**

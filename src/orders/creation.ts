@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { OrderBookError } from '../errors.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
@@ -41,22 +41,22 @@ export interface OrderCreation {
 export const orderCreation = /* @__PURE__ */ z.object({
   sellToken: hexOf(20),
   buyToken: hexOf(20),
-  receiver: hexOf(20).nullish(),
+  receiver: z.nullish(hexOf(20)),
   sellAmount: amount(),
   buyAmount: amount(),
-  validTo: z.number().refine(isUint32, { error: 'must be whole seconds since 1970, as a uint32' }),
+  validTo: z.number().check(z.refine(isUint32, { error: 'must be whole seconds since 1970, as a uint32' })),
   feeAmount: amount(),
   kind: z.enum(ORDER_KINDS),
   partiallyFillable: z.boolean(),
-  sellTokenBalance: z.enum(SELL_TOKEN_SOURCES).default('erc20'),
-  buyTokenBalance: z.enum(BUY_TOKEN_DESTINATIONS).default('erc20'),
+  sellTokenBalance: z._default(z.enum(SELL_TOKEN_SOURCES), 'erc20'),
+  buyTokenBalance: z._default(z.enum(BUY_TOKEN_DESTINATIONS), 'erc20'),
   signingScheme: z.enum(SIGNING_SCHEMES),
   signature: hex(),
-  from: hexOf(20).nullish(),
-  quoteId: z.int().nullish(),
+  from: z.nullish(hexOf(20)),
+  quoteId: z.nullish(z.int()),
   appData: z.string(),
-  appDataHash: hexOf(32).nullish(),
-  fullBalanceCheck: z.boolean().default(false),
+  appDataHash: z.nullish(hexOf(32)),
+  fullBalanceCheck: z._default(z.boolean(), false),
 });
 
 function isUint32(value: number): boolean {

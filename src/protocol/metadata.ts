@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import type { Address, Hex } from './hex.ts';
 import { MAX_UINT32 } from './order.ts';
 import { firstMisfit, hex, hexOf } from './shape.ts';
@@ -72,17 +72,20 @@ const address = /* @__PURE__ */ hexOf(20);
 
 /** Decimal digits up to a bound; a number would have lost digits before it came here. */
 function decimal(bound: bigint, what: string) {
-  return z.string().transform((text, context) => {
+  const read = z.transform((text: string, context): bigint => {
     const value = parseUint256(text);
     if (typeof value === 'bigint' && value < bound) return value;
-    context.addIssue({ code: 'custom', message: `must be decimal digits of ${what}` });
+    context.issues.push({ code: 'custom', message: `must be decimal digits of ${what}`, input: text });
     return z.NEVER;
   });
+  return z.pipe(z.string(), read);
 }
 
 const basisPoints = /* @__PURE__ */ z
   .number()
-  .refine((value) => Number.isSafeInteger(value) && value >= 0, { error: 'must be a whole number of basis points' });
+  .check(
+    z.refine((value) => Number.isSafeInteger(value) && value >= 0, { error: 'must be a whole number of basis points' }),
+  );
 
 const hook = /* @__PURE__ */ z.object({ target: address, callData: hex(), gasLimit: decimal(1n << 64n, 'a uint64') });
 
@@ -99,45 +102,50 @@ const FEE_FORMS: Readonly<Record<string, (fee: FeeShape) => FeePolicy>> = {
 const FEE_KEYS = ['bps', 'volumeBps', 'surplusBps', 'priceImprovementBps', 'maxVolumeBps'] as const;
 type FeeShape = Readonly<Record<(typeof FEE_KEYS)[number], number>>;
 
-const partnerFee = /* @__PURE__ */ z
-  .object({
-    recipient: address,
-    bps: basisPoints.optional(),
-    volumeBps: basisPoints.optional(),
-    surplusBps: basisPoints.optional(),
-    priceImprovementBps: basisPoints.optional(),
-    maxVolumeBps: basisPoints.optional(),
-  })
-  .transform(({ recipient, ...fee }, context): PartnerFee => {
+const feeShape = /* @__PURE__ */ z.object({
+  recipient: address,
+  bps: z.optional(basisPoints),
+  volumeBps: z.optional(basisPoints),
+  surplusBps: z.optional(basisPoints),
+  priceImprovementBps: z.optional(basisPoints),
+  maxVolumeBps: z.optional(basisPoints),
+});
+
+const partnerFee = /* @__PURE__ */ z.pipe(
+  feeShape,
+  /* @__PURE__ */ z.transform(({ recipient, ...fee }: z.output<typeof feeShape>, context): PartnerFee => {
     const read = FEE_FORMS[FEE_KEYS.filter((key) => fee[key] !== undefined).join()];
     if (read !== undefined) return { recipient, ...read(fee as FeeShape) }; // the form's keys are there
-    context.addIssue({
+    context.issues.push({
       code: 'custom',
       message: 'must have volumeBps, or maxVolumeBps with either surplusBps or priceImprovementBps',
+      input: fee,
     });
     return z.NEVER;
-  });
+  }),
+);
 
 const metadata = /* @__PURE__ */ z.object({
-  hooks: z.object({ pre: z.array(hook).default([]), post: z.array(hook).default([]) }).optional(),
-  signer: address.nullish(),
-  replacedOrder: z.object({ uid: hexOf(UID_SIZE) }).nullish(),
-  partnerFee: z.array(partnerFee).optional(),
-  flashloan: z
-    .object({
+  hooks: z.optional(z.object({ pre: z._default(z.array(hook), []), post: z._default(z.array(hook), []) })),
+  signer: z.nullish(address),
+  replacedOrder: z.nullish(z.object({ uid: hexOf(UID_SIZE) })),
+  partnerFee: z.optional(z.array(partnerFee)),
+  flashloan: z.nullish(
+    z.object({
       ...{ liquidityProvider: address, protocolAdapter: address, receiver: address, token: address },
       amount: decimal(1n << 256n, 'a uint256'),
-    })
-    .nullish(),
-  wrappers: z
-    .array(z.object({ address, data: hex().default('0x'), isOmittable: z.boolean().default(false) }))
-    .optional(),
-  validFrom: z
-    .number()
-    .refine((value) => Number.isInteger(value) && value >= 0 && value <= MAX_UINT32, {
-      error: 'must be whole seconds since 1970, as a uint32',
-    })
-    .nullish(),
+    }),
+  ),
+  wrappers: z.optional(
+    z.array(z.object({ address, data: z._default(hex(), '0x'), isOmittable: z._default(z.boolean(), false) })),
+  ),
+  validFrom: z.nullish(
+    z.number().check(
+      z.refine((value) => Number.isInteger(value) && value >= 0 && value <= MAX_UINT32, {
+        error: 'must be whole seconds since 1970, as a uint32',
+      }),
+    ),
+  ),
 });
 
 /**

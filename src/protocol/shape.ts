@@ -1,32 +1,31 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { OrderBookError } from '../errors.ts';
 import type { Hex } from './hex.ts';
+
+/** The pattern before it has proven the shape. */
+const LOWER = /* @__PURE__ */ z.transform((text: string) => text.toLowerCase() as Hex);
 
 /** Hex text of a fixed size, read in either case, kept in lower case. */
 export function hexOf(size: number) {
   const pattern = new RegExp(`^0x[0-9a-fA-F]{${2 * size}}$`);
-  return z
-    .string()
-    .regex(pattern, { error: `must be 0x and ${2 * size} hex digits` })
-    .transform((text) => text.toLowerCase() as Hex); // the pattern has proven the shape
+  const text = z.string().check(z.regex(pattern, { error: `must be 0x and ${2 * size} hex digits` }));
+  return z.pipe(text, LOWER);
 }
 
 /** Hex text of any number of whole bytes. */
 export function hex() {
-  return z
-    .string()
-    .regex(/^0x(?:[0-9a-fA-F]{2})*$/, { error: 'must be 0x and pairs of hex digits' })
-    .transform((text) => text.toLowerCase() as Hex); // the pattern has proven the shape
+  const text = z.string().check(z.regex(/^0x(?:[0-9a-fA-F]{2})*$/, { error: 'must be 0x and pairs of hex digits' }));
+  return z.pipe(text, LOWER);
 }
 
 /** An amount as a string of decimal digits. Its size is judged apart, since that has codes of its own. */
 export function amount() {
-  return z.string().regex(/^[0-9]+$/, { error: 'must be decimal digits only' });
+  return z.string().check(z.regex(/^[0-9]+$/, { error: 'must be decimal digits only' }));
 }
 
 /** Fits a value into a schema, or says with `code` which field is the first that does not fit, and why. */
 export function parseShape<T>(
-  schema: z.ZodType<T>,
+  schema: z.ZodMiniType<T>,
   value: unknown,
   code: 'InvalidBody' | 'InvalidParameter' = 'InvalidBody',
 ): T | OrderBookError {
@@ -37,7 +36,10 @@ export function parseShape<T>(
 }
 
 /** The first field that does not fit, and why. The path of the whole value is empty. */
-export function firstMisfit(error: z.ZodError, value: unknown): { readonly path: string; readonly reason: string } {
+export function firstMisfit(
+  error: z.core.$ZodError,
+  value: unknown,
+): { readonly path: string; readonly reason: string } {
   const [issue] = error.issues;
   if (issue === undefined) return { path: '', reason: 'does not fit' };
   return { path: issue.path.map(String).join('.'), reason: reasonOf(issue, value) };

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { OrderBookError } from '../errors.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
@@ -56,42 +56,45 @@ export interface QuoteRequest {
   readonly timeout?: number | null | undefined;
 }
 
-const uint32 = () => z.number().refine((value) => Number.isInteger(value) && value >= 0 && value <= MAX_UINT32, UINT32);
 const UINT32 = { error: 'must be a whole number of 32 bits' };
+const isUint32 = (value: number) => Number.isInteger(value) && value >= 0 && value <= MAX_UINT32;
+const uint32 = () => z.number().check(z.refine(isUint32, UINT32));
 const gasLimit = () =>
-  z.number().refine((value) => Number.isSafeInteger(value) && value >= 0, {
-    error: `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`,
-  });
+  z.number().check(
+    z.refine((value) => Number.isSafeInteger(value) && value >= 0, {
+      error: `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`,
+    }),
+  );
 
 const common = {
   sellToken: hexOf(20),
   buyToken: hexOf(20),
   from: hexOf(20),
-  receiver: hexOf(20).nullish(),
-  validTo: uint32().nullish(),
-  validFor: uint32().nullish(),
-  appData: z.string().nullish(),
-  appDataHash: hexOf(32).nullish(),
-  sellTokenBalance: z.enum(SELL_TOKEN_SOURCES).default('erc20'),
-  buyTokenBalance: z.enum(BUY_TOKEN_DESTINATIONS).default('erc20'),
-  signingScheme: z.enum(SIGNING_SCHEMES).default('eip712'),
-  onchainOrder: z.boolean().default(false),
-  verificationGasLimit: gasLimit().nullish(),
-  priceQuality: z.enum(PRICE_QUALITIES).default('optimal'),
-  timeout: uint32().nullish(),
+  receiver: z.nullish(hexOf(20)),
+  validTo: z.nullish(uint32()),
+  validFor: z.nullish(uint32()),
+  appData: z.nullish(z.string()),
+  appDataHash: z.nullish(hexOf(32)),
+  sellTokenBalance: z._default(z.enum(SELL_TOKEN_SOURCES), 'erc20'),
+  buyTokenBalance: z._default(z.enum(BUY_TOKEN_DESTINATIONS), 'erc20'),
+  signingScheme: z._default(z.enum(SIGNING_SCHEMES), 'eip712'),
+  onchainOrder: z._default(z.boolean(), false),
+  verificationGasLimit: z.nullish(gasLimit()),
+  priceQuality: z._default(z.enum(PRICE_QUALITIES), 'optimal'),
+  timeout: z.nullish(uint32()),
 };
 
 const anyKind = /* @__PURE__ */ z.object({ kind: z.enum(ORDER_KINDS) });
 export const sale = /* @__PURE__ */ z.object({
   ...common,
   kind: z.literal('sell'),
-  sellAmountBeforeFee: z.string().nullish(),
-  sellAmountAfterFee: z.string().nullish(),
+  sellAmountBeforeFee: z.nullish(z.string()),
+  sellAmountAfterFee: z.nullish(z.string()),
 });
 export const purchase = /* @__PURE__ */ z.object({
   ...common,
   kind: z.literal('buy'),
-  buyAmountAfterFee: z.string().nullish(),
+  buyAmountAfterFee: z.nullish(z.string()),
 });
 
 /** How an order will be signed, and placed, as far as that bears on its gas and on how long its quote lives. */

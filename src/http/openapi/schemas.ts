@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { omit } from 'zod/mini';
 import { affiliateRegistration } from '../../accounts/affiliates.ts';
 import type { ErrorCode } from '../../errors.ts';
 import { ERRORS } from '../../errors.ts';
@@ -218,7 +219,7 @@ export function createSchemas() {
     OrderCreation: orderCreation,
     OrderCancellations: cancellations,
     Cancelled: z.literal('Cancelled'),
-    OrderCancellation: cancellation.omit({ orderUid: true }).describe('Over the UID in the path.'),
+    OrderCancellation: omit(cancellation, { orderUid: true }),
     UIDs: z.array(z.string().regex(/^0x[0-9a-fA-F]{112}$/)).max(MAX_UIDS),
     Order: order,
     OrderResult: z.union([z.object({ order }), z.object({ error: z.object({ uid, description: z.string() }) })]),
