@@ -64,7 +64,7 @@ export const AFFILIATE_ROUTES: readonly AccountRoute[] = [
   registerAffiliate,
   getAffiliate,
   getCode,
-  statistics('affiliate-stats', 'affiliate', 'Affiliate stats not found'),
-  statistics('trader-stats', 'trader', 'Trader stats not found'),
-  statistics('trader-activity', 'traderActivity', 'Trader activity not found'),
+  /* @__PURE__ */ statistics('affiliate-stats', 'affiliate', 'Affiliate stats not found'),
+  /* @__PURE__ */ statistics('trader-stats', 'trader', 'Trader stats not found'),
+  /* @__PURE__ */ statistics('trader-activity', 'traderActivity', 'Trader activity not found'),
 ];
