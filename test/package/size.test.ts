@@ -6,8 +6,8 @@ import { expect, test } from 'vitest';
 
 const dist = fileURLToPath(new URL('../../dist', import.meta.url));
 
-/** What a host is made to carry, in bytes, minified and compressed: 60 KiB. */
-const BUDGET = 60 * 1024;
+/** What a host is made to carry at most, in bytes, minified and compressed. It was 149 kB with all of zod in it. */
+const BUDGET = 68_000;
 
 test.skipIf(!existsSync(`${dist}/index.js`))(
   'the core, the memory store and the fetch handler stay within their budget, without the WebAssembly',
