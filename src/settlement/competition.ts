@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { OrderBookError } from '../errors.ts';
 import type { StoredCompetition } from '../ports/auctions.ts';
 import type { SettlementFact } from '../ports/facts.ts';
@@ -38,40 +38,43 @@ export interface CompetitionSolution {
   readonly referenceScore: string | null;
 }
 
-const whole = () => z.int().min(0, { error: 'must not be negative' });
+const whole = (least = 0, error = 'must not be negative') => z.int().check(z.minimum(least, { error }));
+const digits = () => z.string().check(z.regex(/^[0-9]{1,100}$/, { error: 'must be decimal digits only' }));
 /** Sums of solvers may be larger than 256 bits; zeros in front say nothing. */
 const amount = () =>
-  z
-    .string()
-    .regex(/^[0-9]{1,100}$/, { error: 'must be decimal digits only' })
-    .transform((digits) => digits.replace(/^0+(?=\d)/, ''));
-const amounts = () => z.record(hexOf(20), amount()).default({});
+  z.pipe(
+    digits(),
+    z.transform((text: string) => text.replace(/^0+(?=\d)/, '')),
+  );
+const amounts = () => z._default(z.record(hexOf(20), amount()), {});
+const uids = () => z._default(z.array(hexOf(56)), []);
 
 /** What is sent in. For the description of the HTTP interface. */
 export const competition = /* @__PURE__ */ z.object({
-  auctionId: whole().min(1, { error: 'must be a positive whole number' }),
+  auctionId: whole(1, 'must be a positive whole number'),
   auctionStartBlock: whole(),
   auctionDeadlineBlock: whole(),
-  transactionHashes: z.array(hexOf(32)).default([]),
+  transactionHashes: z._default(z.array(hexOf(32)), []),
   referenceScores: amounts(),
-  auction: z.object({ orders: z.array(hexOf(56)).default([]), prices: amounts() }).default({ orders: [], prices: {} }),
+  auction: z._default(z.object({ orders: uids(), prices: amounts() }), { orders: [], prices: {} }),
   solutions: z.array(
     z.object({
       solverAddress: hexOf(20),
       score: amount(),
-      ranking: whole().min(1, { error: 'must be 1 or more' }),
+      ranking: whole(1, 'must be 1 or more'),
       clearingPrices: amounts(),
-      orders: z
-        .array(
+      orders: z._default(
+        z.array(
           z.object({
             ...{ id: hexOf(56), sellAmount: amount(), buyAmount: amount(), buyToken: hexOf(20), sellToken: hexOf(20) },
           }),
-        )
-        .default([]),
+        ),
+        [],
+      ),
       isWinner: z.boolean(),
-      filteredOut: z.boolean().default(false),
-      txHash: hexOf(32).nullable().default(null),
-      referenceScore: amount().nullable().default(null),
+      filteredOut: z._default(z.boolean(), false),
+      txHash: z._default(z.nullable(hexOf(32)), null),
+      referenceScore: z._default(z.nullable(amount()), null),
     }),
   ),
 });
