@@ -9,7 +9,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/postgres-once.ts'],
     retry: 0,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // For what hangs only: a machine that is busy with other things may take its time.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 });

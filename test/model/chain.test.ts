@@ -63,7 +63,7 @@ test('a memory store that has lived through reorganisations equals one that know
 });
 
 test('and so does an SQLite store', async () => {
-  const numRuns = LONG ? 5000 : 200;
+  const numRuns = LONG ? 5000 : 100;
   const run = async (steps: readonly Step[]) => {
     using file = temporaryFile();
     await agrees(steps, sqliteStore({ path: file.path, synchronous: 'OFF' }));
