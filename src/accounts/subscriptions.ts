@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { keccak256Text } from '../crypto/keccak.ts';
 import { OrderBookError } from '../errors.ts';
 import { within } from '../orders/remote.ts';
@@ -77,17 +77,20 @@ export interface SubscriptionsContext {
   readonly onFault: (fault: unknown) => void;
 }
 
-const UINT256 = z.string().regex(/^\d{1,78}$/, { error: 'must be a decimal number' });
+const NONCE = /* @__PURE__ */ z.string().check(
+  z.regex(/^\d{1,78}$/, { error: 'must be a decimal number', abort: true }),
+  z.refine((text) => BigInt(text) < 2n ** 256n, { error: 'must fit in 256 bits' }),
+);
 const PROOF = {
-  nonce: UINT256.refine((text) => BigInt(text) < 2n ** 256n, { error: 'must fit in 256 bits' }),
-  deadline: z.int({ error: 'must be seconds since 1970' }).min(0),
-  signature: z.string().min(1),
+  nonce: NONCE,
+  deadline: /* @__PURE__ */ z.int({ error: 'must be seconds since 1970' }).check(z.minimum(0)),
+  signature: /* @__PURE__ */ z.string().check(z.minLength(1)),
 };
-const PROOF_SHAPE = z.object(PROOF);
-const REQUEST = z.object({
-  channel: z.string().max(32),
-  target: z.string().max(2048),
-  types: z.array(z.enum(NOTIFICATION_TYPES)).min(1).max(NOTIFICATION_TYPES.length),
+const PROOF_SHAPE = /* @__PURE__ */ z.object(PROOF);
+const REQUEST = /* @__PURE__ */ z.object({
+  channel: z.string().check(z.maxLength(32)),
+  target: z.string().check(z.maxLength(2048)),
+  types: z.array(z.enum(NOTIFICATION_TYPES)).check(z.minLength(1), z.maxLength(NOTIFICATION_TYPES.length)),
   ...PROOF,
 });
 
