@@ -1,7 +1,5 @@
 import { EventEmitter } from 'eventemitter3';
-import type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
 import { putDocument, requireHash } from './app-data/put.ts';
-import type { Balances } from './balances/balances.ts';
 import { createBalances } from './balances/balances.ts';
 import type { OrderBookOptions } from './configuration.ts';
 import { configure } from './configuration.ts';
@@ -9,149 +7,37 @@ import type { OrderBookEvents } from './events.ts';
 import { createFeed } from './feed.ts';
 import type { Observer } from './observed.ts';
 import { observedStore, observedVerifier, submissionOf } from './observed.ts';
+import type { Documents, OrderBook, Orders, Trades } from './order-book.ts';
 import type { AdmissionContext } from './orders/admission.ts';
 import { createOrderCache } from './orders/cache.ts';
-import type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
 import { cancel } from './orders/cancel.ts';
-import type { OrderCreation } from './orders/creation.ts';
 import { createExpirySweep } from './orders/expiry.ts';
 import { createFlights } from './orders/flights.ts';
 import { groupCommits } from './orders/group-commit.ts';
-import type { Limits } from './orders/limits.ts';
-import type { ListQuery, OrderPage, OrderResult } from './orders/listing.ts';
 import { parsedPage, parsedResults, parseListQuery, requireUid } from './orders/listing.ts';
 import type { ShownDomain } from './orders/owner.ts';
 import { createPacer } from './orders/pace.ts';
-import type { RenderedPage, RenderedResult } from './orders/read.ts';
 import { listOrders, readElements, readOrder, readOrders, readTransaction } from './orders/read.ts';
 import { createRemote } from './orders/remote.ts';
-import type { SubmitOptions, SubmitResult } from './orders/submit.ts';
 import { submit } from './orders/submit.ts';
-import type { Order, RenderedOrder } from './orders/wire.ts';
-import type { Clock } from './ports/clock.ts';
+import type { Order } from './orders/wire.ts';
 import { seconds } from './ports/clock.ts';
 import { StoreError } from './ports/store.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION } from './protocol/eip712.ts';
-import type { Address } from './protocol/hex.ts';
 import type { Verifier } from './protocol/verifier.ts';
 import { createVerifier } from './protocol/verifier.ts';
 import type { Quotes } from './quotes/quotes.ts';
 import { createQuotes, NO_SOURCES } from './quotes/quotes.ts';
-import type { AuctionVerbs } from './settlement/auction-verbs.ts';
 import { createAuctionPart } from './settlement/auction-verbs.ts';
-import type { ChainVerbs } from './settlement/chain.ts';
 import { createChain } from './settlement/chain.ts';
-import type { CompetitionStatus } from './settlement/competition-status.ts';
 import { competitionStatus } from './settlement/competition-status.ts';
 import { totalSurplus } from './settlement/surplus.ts';
-import type { OrderTrade, TradeListQuery } from './settlement/trades.ts';
 import { parseTradeQuery, requireAccount, requireTransactionHash, tradeOf } from './settlement/trades.ts';
-import type { Stream, StreamOptions } from './streams/hub.ts';
 import { createHub } from './streams/hub.ts';
 import { mapped } from './streams/mapped.ts';
-import type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream.ts';
 import { orderStreamEvent, orderStreamKey } from './streams/order-stream.ts';
 import type { BookLog } from './streams/orders.ts';
 import { orderLog } from './streams/orders.ts';
-
-/** Whether a book can serve, and what each of its parts says. */
-export interface Readiness {
-  readonly ready: boolean;
-  readonly checks: Readonly<Record<string, string>>;
-}
-
-/** The verbs on orders. Refusals are returned; only faults reject. */
-export interface Orders {
-  /** Checks a signed order and stores it. */
-  submit(order: OrderCreation, options?: SubmitOptions): Promise<SubmitResult>;
-  /**
-   * Submits many orders: each is judged by itself, those that pass are stored in one durable step. The results stand in
-   * the order of the list.
-   */
-  submitMany(orders: readonly OrderCreation[], options?: SubmitOptions): Promise<SubmitResult[]>;
-  /** Reads one order. Rejects with `InvalidParameter` when `uid` is none. */
-  get(uid: string): Promise<Order | undefined>;
-  /** Reads any number of orders: each once, unknown ones absent, a damaged row as an `error` element. */
-  getMany(uids: readonly string[]): Promise<OrderResult[]>;
-  /** Lists orders, newest first, a page at a time. Rejects with `InvalidParameter` for a bad filter. */
-  list(query?: ListQuery): Promise<OrderPage>;
-  /** Cancels orders by their owner's signature: all of them, or none. */
-  cancel(request: OrderCancellations | OrderCancellation): Promise<CancelResult>;
-  /**
-   * Tells what happens to an owner's orders, or to one order, from now on or from a place in the log on. Rejects with
-   * `InvalidParameter` for a bad filter. Leaving the iteration, or aborting, ends it; closing the book ends all.
-   */
-  stream(filter: OrderStreamFilter, options?: StreamOptions): Promise<AsyncIterable<OrderStreamEvent>>;
-  /** The same reads as JSON text, as the HTTP interface sends it: nothing is parsed, nothing rendered twice. */
-  readonly rendered: {
-    get(uid: string): Promise<RenderedOrder | undefined>;
-    getMany(uids: readonly string[]): Promise<RenderedResult[]>;
-    /** All of them as one JSON array of `{"order": …}` and `{"error": …}` in UTF-8, as by_uids answers. */
-    getManyBytes(uids: readonly string[]): Promise<Uint8Array>;
-    list(query?: ListQuery): Promise<RenderedPage>;
-    ofTransaction(hash: string): Promise<RenderedOrder[]>;
-    stream(filter: OrderStreamFilter, options?: StreamOptions): Promise<Stream>;
-  };
-  /**
-   * Lists the orders that a transaction has traded, each once, in the order of its trades. Rejects with
-   * `InvalidParameter` when `hash` is none.
-   */
-  ofTransaction(hash: string): Promise<Order[]>;
-  /**
-   * Says how an order fares in the solvers' competition. Rejects with `InvalidParameter` when `uid` is none, with
-   * `NotFound` when there is no such order.
-   */
-  competitionStatus(uid: string): Promise<CompetitionStatus>;
-}
-
-/** The verbs on trades: fills that the chain has told of, of orders that are not there too. */
-export interface Trades {
-  /** Lists trades of an order or an account, newest first. Rejects with `InvalidParameter` for a bad filter. */
-  list(query: TradeListQuery): Promise<OrderTrade[]>;
-  /** What an account's trades have brought beyond what its orders asked for, in wei. */
-  totalSurplus(account: string): Promise<bigint>;
-}
-
-/** The verbs on app-data documents. Refusals are returned; only faults reject. */
-export interface Documents {
-  /** Stores a document under its hash, the keccak-256 of its UTF-8 bytes. Rejects with `InvalidParameter` when `hash` is none. */
-  put(fullAppData: string, options?: PutDocumentOptions): Promise<PutDocumentResult>;
-  /** Reads a document, exactly as it was stored. Rejects with `InvalidParameter` when `hash` is none. */
-  get(hash: string): Promise<string | undefined>;
-}
-
-/** An order book of one settlement contract on one chain. */
-export interface OrderBook {
-  readonly chainId: number;
-  readonly settlementContract: Address;
-  /** What this book lets in. */
-  readonly limits: Limits;
-  readonly orders: Orders;
-  readonly quotes: Quotes;
-  readonly appData: Documents;
-  readonly chain: ChainVerbs;
-  readonly trades: Trades;
-  /** What has happened to orders, to be followed from any place. */
-  readonly log: BookLog;
-  readonly clock: Clock;
-  readonly balances: Balances;
-  readonly auctions: AuctionVerbs;
-
-  /** Opens the store. Every verb rejects until then. */
-  start(): Promise<void>;
-  /** Tells the events still untold and closes the store. A closed book can be started again. */
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-  /** Whether the book can serve. Never rejects. */
-  ready(): Promise<Readiness>;
-
-  /** Tells listeners of `fault` about something that no caller waits for. For mounts. */
-  report(fault: unknown): void;
-
-  /** Listens. A listener that throws disturbs nobody; what it threw is told as `fault`. */
-  on<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void;
-  off<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void;
-}
 
 /** At some 100 µs for a signature, what fits between two turns of the event loop without being felt. */
 const SUBMISSIONS_A_TURN = 8;

@@ -31,7 +31,6 @@ export type { BalanceCallOptions, Balances, TokenBalance } from './balances/bala
 export type { OrderBookOptions, OwnerLimitsOption } from './configuration.ts';
 export type { RecoveryPool } from './crypto/packed.ts';
 export type { RecoveryBackend, RecoveryChoice } from './crypto/recovery.ts';
-export type { Documents, OrderBook, Orders, Readiness, Trades } from './engine.ts';
 export { createOrderBook } from './engine.ts';
 export type { ErrorBody, ErrorCode, ErrorData, ErrorEntry } from './errors.ts';
 export { ERRORS, OrderBookError } from './errors.ts';
@@ -52,6 +51,7 @@ export type { Api, ApiRequest, ApiRequestBody, ApiResponse } from './http/messag
 export type { Rate, TokenBucketsOptions } from './limits/token-buckets.ts';
 export { tokenBuckets } from './limits/token-buckets.ts';
 export type { RecoveryObservation, StoreObservation, SubmissionObservation } from './observed.ts';
+export type { Documents, OrderBook, Orders, Readiness, Trades } from './order-book.ts';
 export type { HostCall, HostRules } from './orders/admission.ts';
 export type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
 export type { OrderCreation } from './orders/creation.ts';

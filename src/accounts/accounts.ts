@@ -1,6 +1,6 @@
 import type { RecoveryChoice } from '../crypto/recovery.ts';
-import type { OrderBook, Readiness } from '../engine.ts';
 import { refuseUnknownOptions } from '../options.ts';
+import type { OrderBook, Readiness } from '../order-book.ts';
 import type { AccountStore, Delivery, DeliveryState } from '../ports/account-store.ts';
 import type { Chain } from '../ports/chain.ts';
 import type { Channel } from '../ports/channel.ts';

@@ -1,4 +1,4 @@
-import type { OrderBook } from '../engine.ts';
+import type { OrderBook } from '../order-book.ts';
 import { chainById, deployment, ENVIRONMENTS } from '../protocol/chains.ts';
 
 /** A book with the name of its environment. */

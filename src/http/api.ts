@@ -1,6 +1,6 @@
-import type { OrderBook } from '../engine.ts';
 import { OrderBookError } from '../errors.ts';
 import { refuseUnknownOptions } from '../options.ts';
+import type { OrderBook } from '../order-book.ts';
 import { readJson } from './body.ts';
 import type { GateOptions } from './gate.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';

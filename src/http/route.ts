@@ -1,4 +1,4 @@
-import type { OrderBook } from '../engine.ts';
+import type { OrderBook } from '../order-book.ts';
 import type { Toll } from './gate.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
 

@@ -1,4 +1,4 @@
-import type { Readiness } from '../../engine.ts';
+import type { Readiness } from '../../order-book.ts';
 import type { ApiResponse } from '../message.ts';
 import { json } from '../response.ts';
 import type { Route } from '../route.ts';
