@@ -1,4 +1,5 @@
 import type { Hex } from 'viem';
+import { ORDER_TYPES } from '../test/support/orders.ts';
 import { DOMAIN, type Signed } from './orders.ts';
 
 /** An order as viem takes it, in viem's own types: so that no time goes to converting it. */
@@ -10,7 +11,7 @@ export function typedData({ hashed }: Signed) {
       chainId: DOMAIN.chainId,
       verifyingContract: DOMAIN.settlementContract,
     },
-    types: TYPES,
+    types: ORDER_TYPES,
     primaryType: 'Order',
     message: {
       ...hashed,
@@ -24,20 +25,3 @@ export function typedData({ hashed }: Signed) {
     },
   } as const;
 }
-
-const TYPES = {
-  Order: [
-    { name: 'sellToken', type: 'address' },
-    { name: 'buyToken', type: 'address' },
-    { name: 'receiver', type: 'address' },
-    { name: 'sellAmount', type: 'uint256' },
-    { name: 'buyAmount', type: 'uint256' },
-    { name: 'validTo', type: 'uint32' },
-    { name: 'appData', type: 'bytes32' },
-    { name: 'feeAmount', type: 'uint256' },
-    { name: 'kind', type: 'string' },
-    { name: 'partiallyFillable', type: 'bool' },
-    { name: 'sellTokenBalance', type: 'string' },
-    { name: 'buyTokenBalance', type: 'string' },
-  ],
-} as const;
