@@ -17,7 +17,7 @@ export type Page = (request: ApiRequest) => Promise<ApiResponse> | ApiResponse;
  * Makes one interface of several and of some pages. A page wins over an interface, a longer path over a shorter one; of
  * interfaces at the same place the first that owns the path answers.
  */
-export function composeApis(mounted: readonly Mounted[], pages: Readonly<Record<string, Page>>): Api {
+export function composeServer(mounted: readonly Mounted[], pages: Readonly<Record<string, Page>>): Api {
   const byLength = [...mounted].sort((a, b) => b.path.length - a.path.length);
   const served = byLength
     .filter(({ aside }) => aside !== true)

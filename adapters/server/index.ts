@@ -2,7 +2,7 @@ import type { Accounts, OrderBook, Store } from 'intentbook';
 import { createAccountApi, createApi } from 'intentbook';
 import { json, VERSION } from 'intentbook/adapter';
 import { openAccounts } from './accounts.ts';
-import { composeApis } from './compose.ts';
+import { composeServer } from './compose.ts';
 import type { Deployment } from './deployments.ts';
 import { openDeployment } from './deployments.ts';
 import type { Exchange } from './exchange.ts';
@@ -97,7 +97,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     const opened = accounts;
     const explorer = plan.settings.explorer ? (await import('intentbook/explorer')).createExplorer() : undefined;
     const document = describe(deployments);
-    const composed = composeApis(
+    const composed = composeServer(
       [
         ...(accounts === undefined ? [] : [{ path: '/', api: createAccountApi(accounts, gate), aside: true }]),
         ...deployments.map(({ path, book }) => ({ path, api: createApi(book, apiOptions) })),
