@@ -6,6 +6,8 @@ export { chooseRecovery } from './crypto/recovery.ts';
 export { CORS_HEADERS, PREFLIGHT_HEADERS } from './http/cors.ts';
 export { json, refusal } from './http/response.ts';
 export { leasesInMemory } from './leases.ts';
+export type { StoreLifetime } from './lifetime.ts';
+export { storeLifetime } from './lifetime.ts';
 export { isIpRange } from './limits/ip-address.ts';
 export { refuseUnknownOptions, unknownName } from './options.ts';
 export type { Cancellable, OrderStatus } from './orders/status.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Store, StoreContext } from 'intentbook';
-import { StoreError } from 'intentbook';
+import { storeLifetime } from 'intentbook/adapter';
 import { documentsOf } from './app-data.ts';
 import { auctionsOf } from './auctions.ts';
 import { chainOf } from './chain.ts';
@@ -33,44 +33,15 @@ export interface StoreSettings {
 
 /** Makes the store over a source. */
 export function storeOver(source: Source, settings: StoreSettings, migrations: readonly Migration[]): Store {
-  let opened: ReturnType<typeof assemble> | undefined;
-  let opening: Promise<void> | undefined;
-  const running = new Set<Promise<unknown>>();
-
-  /** Runs a verb, and keeps it in mind until it is done, so that closing can wait for it. */
-  async function run<T>(verb: (book: ReturnType<typeof assemble>) => Promise<T>): Promise<T> {
-    if (opened === undefined) throw closed();
-    const result = verb(opened);
-    running.add(result);
-    try {
-      return await result;
-    } finally {
-      running.delete(result);
-    }
-  }
+  const { parts, run, open, close } = storeLifetime<ReturnType<typeof assemble>>(
+    'PostgreSQL store',
+    'this PostgreSQL store is in use by another book; make one for each book',
+  );
 
   return {
     traits: { name: 'postgres', durable: settings.durable, writers: 'many', hostTransaction: true },
-    async open(context) {
-      if (opened !== undefined || opening !== undefined) {
-        throw new StoreError('WriterActive', 'this PostgreSQL store is in use by another book; make one for each book');
-      }
-      opening = start(source, settings, context, migrations).then((started) => {
-        opened = started;
-      });
-      try {
-        await opening;
-      } finally {
-        opening = undefined;
-      }
-    },
-    async close() {
-      await opening?.catch(() => {}); // told to whoever opens
-      const closing = opened;
-      opened = undefined;
-      await Promise.allSettled(running);
-      await closing?.close();
-    },
+    open: (context) => open(() => start(source, settings, context, migrations)),
+    close,
     check: () => run((book) => book.check()),
     orders: {
       insert: (inserts, options) => run((book) => book.orders.insert(inserts, options)),
@@ -94,8 +65,7 @@ export function storeOver(source: Source, settings: StoreSettings, migrations: r
       last: () => run((book) => book.events.last()),
       after: (id, limit) => run((book) => book.events.after(id, limit)),
       watch(hint) {
-        if (opened === undefined) throw closed();
-        return opened.watch.add(hint);
+        return parts().watch.add(hint);
       },
     },
     chain: {
@@ -121,8 +91,6 @@ export function storeOver(source: Source, settings: StoreSettings, migrations: r
     },
   };
 }
-
-const closed = () => new StoreError('Closed', 'the PostgreSQL store is not open');
 
 /** Looks at everything before it changes anything, but for a migration that was asked for. */
 async function start(

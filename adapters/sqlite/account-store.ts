@@ -1,6 +1,5 @@
 import type { AccountStore, Clock, Domain } from 'intentbook';
-import { StoreError } from 'intentbook';
-import { leasesInMemory } from 'intentbook/adapter';
+import { leasesInMemory, storeLifetime } from 'intentbook/adapter';
 import { ACCOUNT_MIGRATIONS } from './account-schema.ts';
 import { affiliatesOf } from './affiliates.ts';
 import type { Source } from './connection.ts';
@@ -19,13 +18,14 @@ const NO_DOMAIN: Domain = { chainId: 0, settlementContract: `0x${'00'.repeat(20)
 
 /** Makes the account store over a source. The verbs are synchronous inside: a call has happened when it returns. */
 export function accountStoreOver(source: Source): AccountStore {
-  let opened: Awaited<ReturnType<typeof start>> | undefined;
-  let opening: Promise<void> | undefined;
-
-  function store(): Awaited<ReturnType<typeof start>> {
-    if (opened === undefined) throw new StoreError('Closed', 'the SQLite account store is not open');
-    return opened;
-  }
+  const {
+    parts: store,
+    open,
+    close,
+  } = storeLifetime<Awaited<ReturnType<typeof start>>>(
+    'SQLite account store',
+    'this SQLite account store is in use already',
+  );
 
   return {
     traits: {
@@ -33,25 +33,8 @@ export function accountStoreOver(source: Source): AccountStore {
       durable: source.synchronous === 'FULL' || source.synchronous === 'EXTRA',
       writers: 'single',
     },
-    async open({ clock }) {
-      if (opened !== undefined || opening !== undefined) {
-        throw new StoreError('WriterActive', 'this SQLite account store is in use already');
-      }
-      opening = start(source, clock).then((started) => {
-        opened = started;
-      });
-      try {
-        await opening;
-      } finally {
-        opening = undefined;
-      }
-    },
-    async close() {
-      await opening?.catch(() => {}); // told to whoever opens
-      const closing = opened;
-      opened = undefined;
-      closing?.close();
-    },
+    open: ({ clock }) => open(() => start(source, clock)),
+    close,
     check: async () => store().check(),
     notifications: {
       cursor: async (feed) => store().notifications.cursor(feed),

@@ -1,6 +1,5 @@
 import type { Store, StoreContext } from 'intentbook';
-import { StoreError } from 'intentbook';
-import { leasesInMemory } from 'intentbook/adapter';
+import { leasesInMemory, storeLifetime } from 'intentbook/adapter';
 import { documentsOf } from './app-data.ts';
 import { auctionsOf } from './auctions.ts';
 import { chainOf } from './chain.ts';
@@ -23,13 +22,14 @@ import { openSession, transact } from './session.ts';
 
 /** Makes the store over a source. The verbs are synchronous inside: a call has happened when it returns. */
 export function storeOver(source: Source, migrations: readonly Migration[]): Store {
-  let opened: ReturnType<typeof assemble> | undefined;
-  let opening: Promise<void> | undefined;
-
-  function book(): ReturnType<typeof assemble> {
-    if (opened === undefined) throw new StoreError('Closed', 'the SQLite store is not open');
-    return opened;
-  }
+  const {
+    parts: book,
+    open,
+    close,
+  } = storeLifetime<ReturnType<typeof assemble>>(
+    'SQLite store',
+    'this SQLite store is in use by another book of this process',
+  );
 
   return {
     traits: {
@@ -38,25 +38,8 @@ export function storeOver(source: Source, migrations: readonly Migration[]): Sto
       writers: 'single',
       hostTransaction: source.kind === 'handle',
     },
-    async open(context) {
-      if (opened !== undefined || opening !== undefined) {
-        throw new StoreError('WriterActive', 'this SQLite store is in use by another book of this process');
-      }
-      opening = start(source, context, migrations).then((started) => {
-        opened = started;
-      });
-      try {
-        await opening;
-      } finally {
-        opening = undefined;
-      }
-    },
-    async close() {
-      await opening?.catch(() => {}); // told to whoever opens
-      const closing = opened;
-      opened = undefined;
-      closing?.close();
-    },
+    open: (context) => open(() => start(source, context, migrations)),
+    close,
     check: async () => book().check(),
     orders: {
       insert: async (inserts, options) => book().orders.insert(inserts, options),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AccountStore, Clock } from 'intentbook';
-import { StoreError } from 'intentbook';
+import { storeLifetime } from 'intentbook/adapter';
 import type { Connection, Source } from '../connection.ts';
 import { assertServer, connect } from '../connection.ts';
 import { fault } from '../driver.ts';
@@ -18,44 +18,15 @@ import { turnsOf } from './turns.ts';
 
 /** Makes the account store over a source. */
 export function accountStoreOver(source: Source, settings: StoreSettings): AccountStore {
-  let opened: ReturnType<typeof assemble> | undefined;
-  let opening: Promise<void> | undefined;
-  const running = new Set<Promise<unknown>>();
-
-  /** Runs a verb, and keeps it in mind until it is done, so that closing can wait for it. */
-  async function run<T>(verb: (parts: ReturnType<typeof assemble>) => Promise<T>): Promise<T> {
-    if (opened === undefined) throw closed();
-    const result = verb(opened);
-    running.add(result);
-    try {
-      return await result;
-    } finally {
-      running.delete(result);
-    }
-  }
+  const { parts, run, open, close } = storeLifetime<ReturnType<typeof assemble>>(
+    'PostgreSQL account store',
+    'this PostgreSQL account store is in use already; make one for each user',
+  );
 
   return {
     traits: { name: 'postgres', durable: settings.durable, writers: 'many' },
-    async open({ clock }) {
-      if (opened !== undefined || opening !== undefined) {
-        throw new StoreError('WriterActive', 'this PostgreSQL account store is in use already; make one for each user');
-      }
-      opening = start(source, settings, clock).then((started) => {
-        opened = started;
-      });
-      try {
-        await opening;
-      } finally {
-        opening = undefined;
-      }
-    },
-    async close() {
-      await opening?.catch(() => {}); // told to whoever opens
-      const closing = opened;
-      opened = undefined;
-      await Promise.allSettled(running);
-      await closing?.close();
-    },
+    open: ({ clock }) => open(() => start(source, settings, clock)),
+    close,
     check: () => run((parts) => parts.check()),
     notifications: {
       cursor: (feed) => run(({ notifications }) => notifications.cursor(feed)),
@@ -65,8 +36,7 @@ export function accountStoreOver(source: Source, settings: StoreSettings): Accou
       last: () => run(({ notifications }) => notifications.last()),
       after: (id, limit, account) => run(({ notifications }) => notifications.after(id, limit, account)),
       watch(hint) {
-        if (opened === undefined) throw closed();
-        return opened.watch.add(hint);
+        return parts().watch.add(hint);
       },
     },
     affiliates: {
@@ -92,8 +62,6 @@ export function accountStoreOver(source: Source, settings: StoreSettings): Accou
     },
   };
 }
-
-const closed = () => new StoreError('Closed', 'the PostgreSQL account store is not open');
 
 /** The command migrates books. */
 const REMEDY = "open it with `migrate`, or call migratePostgres({ url, schema, of: 'accounts' })";
