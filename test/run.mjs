@@ -1,5 +1,5 @@
 // `npm test`: everything that must hold before a change lands, one step after the other, with one sum at the end.
-// `npm run test:long` runs the same with every loop at its full length.
+// `npm test -- --long` runs the same with every loop at its full length; `npm run test:long` is in `long/run.mjs`.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,0 +1,15 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  root: fileURLToPath(new URL('../..', import.meta.url)),
+  resolve: { tsconfigPaths: true },
+  test: {
+    include: ['test/long/one.ts'],
+    globalSetup: ['test/support/postgres-once.ts'],
+    retry: 0,
+    // The runner ends a suite that does not end.
+    testTimeout: 0,
+    hookTimeout: 0,
+  },
+});

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import type { Store } from 'intentbook';
+import { systemClock } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import type { Step } from './chain-model.ts';
+import { begin, invariants, look, ORDERS, PICKS, play, tell } from './chain-model.ts';
+
+const DOMAIN = { chainId: 1, settlementContract: `0x${'90'.repeat(20)}` } as const;
+
+const order = fc.nat(ORDERS.length - 1);
+const picked = fc.record({ type: fc.constantFrom(...PICKS), order, amount: fc.integer({ min: 1, max: 7 }) });
+const block = fc.array(picked, { maxLength: 4 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ op: fc.constant('blocks' as const), blocks: fc.array(block, { maxLength: 3 }) }),
+  },
+  { weight: 3, arbitrary: fc.record({ op: fc.constant('rollback' as const), depth: fc.integer({ min: 1, max: 5 }) }) },
+  { weight: 1, arbitrary: fc.constant({ op: 'return' as const }) },
+  { weight: 1, arbitrary: fc.constant({ op: 'again' as const }) },
+  { weight: 3, arbitrary: fc.record({ op: fc.constant('insert' as const), order }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('cancel' as const), order }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ op: fc.constant('expire' as const), seconds: fc.constantFrom(0, 150, 250, 400, 3600) }),
+  },
+);
+export const sequence = fc.array(step, { maxLength: 20 });
+
+async function open(store: Store): Promise<Store> {
+  await store.open({ domain: DOMAIN, clock: systemClock });
+  await begin(store);
+  return store;
+}
+
+/** Plays a sequence on a store and on the oracle, then tells a third one the end of it only. */
+export async function agrees(steps: readonly Step[], subject: Store): Promise<void> {
+  const [lived, oracle, told] = [await open(subject), await open(memoryStore()), await open(memoryStore())];
+  try {
+    const history = await play(steps, [lived, oracle], invariants());
+    await tell(history, told);
+    const expected = await look(told);
+    assert.deepEqual(await look(oracle), expected);
+    assert.deepEqual(await look(lived), expected);
+  } finally {
+    await lived.close();
+  }
+}
