@@ -25,11 +25,8 @@ export async function respond(
   const lingers = isLongUnread(request);
   // Where the host can see it: it may want to tell a stream, which has no end of its own, from an answer.
   if (stream !== undefined) response.setHeader('content-type', headers['content-type'] ?? 'text/event-stream');
-  response.writeHead(status, {
-    ...(whole !== undefined && !bare && { 'content-length': Buffer.byteLength(whole) }),
-    ...(lingers && { connection: 'close' }),
-    ...headers,
-  });
+  const length = whole === undefined || bare ? undefined : { 'content-length': Buffer.byteLength(whole) };
+  response.writeHead(status, Object.assign({}, length, lingers ? { connection: 'close' } : undefined, headers));
   if (lingers) {
     // Node ends the connection as soon as the answer has ended, which would reset it under a client that still sends.
     if (whole && !silent) response.write(whole);

@@ -139,22 +139,18 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
   const bare = (mount: Mount) => async (): Promise<Subject> => {
     const { one, many, oneHeaders, manyHeaders } = await answers();
     const close = async () => {};
+    // All that can be known beforehand is.
+    const bareServer = () => {
+      const oneHead = { 'content-length': Buffer.byteLength(one), ...oneHeaders };
+      const manyHead = { 'content-length': many.length, ...manyHeaders };
+      return createServer((request, response) => {
+        if (request.method === 'GET') response.writeHead(200, oneHead).end(one);
+        else request.resume().once('end', () => response.writeHead(200, manyHead).end(many));
+      });
+    };
     switch (mount) {
       case 'node:http':
-        return overSockets(
-          createServer((request, response) => {
-            if (request.method === 'GET') {
-              response.writeHead(200, { 'content-length': Buffer.byteLength(one), ...oneHeaders });
-              response.end(one);
-              return;
-            }
-            request.resume().once('end', () => {
-              response.writeHead(200, { 'content-length': many.length, ...manyHeaders });
-              response.end(many);
-            });
-          }),
-          close,
-        );
+        return overSockets(bareServer(), close);
       case 'express': {
         const { default: express } = await import('express');
         const app = express();

@@ -46,13 +46,15 @@ export function composeApis(first: Api, ...others: readonly Api[]): Api {
 async function call(
   accounts: Accounts,
   request: ApiRequest,
-  { route, params }: Match<AccountRoute>,
+  { route, param }: Match<AccountRoute>,
 ): Promise<ApiResponse> {
   const body = route.bodyLimit === undefined ? undefined : await readJson(request, route.bodyLimit);
   return route.handle({
-    ...{ accounts, request, body },
+    accounts,
+    request,
+    body,
     query: new URLSearchParams(request.query),
-    param: (name) => decodeParam(name, params[name] ?? ''),
+    param: (name) => decodeParam(name, param(name)),
   });
 }
 

@@ -38,16 +38,19 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
 async function call(
   book: OrderBook,
   request: ApiRequest,
-  { route, params }: Match<Route>,
+  { route, param }: Match<Route>,
   operatorToken: string | undefined,
 ): Promise<ApiResponse> {
   route.before?.({ request, operatorToken });
   const limit = typeof route.bodyLimit === 'function' ? route.bodyLimit(book) : route.bodyLimit;
   const body = limit === undefined ? undefined : await readJson(request, limit);
   return route.handle({
-    ...{ book, request, body, operatorToken },
+    book,
+    request,
+    body,
+    operatorToken,
     query: request.query === '' ? NO_QUERY : new URLSearchParams(request.query),
-    param: (name) => decodeParam(name, params[name] ?? ''),
+    param: (name) => decodeParam(name, param(name)),
   });
 }
 

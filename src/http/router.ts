@@ -1,10 +1,11 @@
 import { OrderBookError } from '../errors.ts';
 import type { Endpoint } from './route.ts';
 
-/** A route that fits a path, with what its parameters matched, still percent-encoded. */
+/** A route that fits a path. */
 export interface Match<R extends Endpoint> {
   readonly route: R;
-  readonly params: Readonly<Record<string, string>>;
+  /** What a parameter of the route has matched, still percent-encoded. */
+  param(name: string): string;
 }
 
 /** Finds routes. */
@@ -13,10 +14,10 @@ export interface Router<R extends Endpoint> {
   find(method: string, path: string): Match<R>;
 }
 
-/** A route, and which segments of a path are its parameters. */
+/** A route, and which segment of a path is which of its parameters. */
 interface Found<R> {
   readonly route: R;
-  readonly parameters: readonly (readonly [name: string, place: number])[];
+  readonly places: ReadonlyMap<string, number>;
 }
 
 interface Node<R> {
@@ -39,10 +40,10 @@ export function createRouter<R extends Endpoint>(routes: readonly R[]): Router<R
         at = next;
       }
     }
-    const parameters = segments.flatMap((name, place) =>
-      name.startsWith(':') ? [[name.slice(1), place] as const] : [],
+    const places = new Map(
+      segments.flatMap((name, place) => (name.startsWith(':') ? [[name.slice(1), place] as const] : [])),
     );
-    at.routes.set(route.method, { route, parameters });
+    at.routes.set(route.method, { route, places });
   }
 
   return {
@@ -55,9 +56,8 @@ export function createRouter<R extends Endpoint>(routes: readonly R[]): Router<R
         const allow = [...end.routes.keys()].flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));
         throw new OrderBookError('MethodNotAllowed', undefined, { method, allow });
       }
-      const params: Record<string, string> = Object.create(null);
-      for (const [name, place] of found.parameters) params[name] = segments[place] ?? '';
-      return { route: found.route, params };
+      const { route, places } = found;
+      return { route, param: (name) => segments[places.get(name) ?? -1] ?? '' };
     },
   };
 }
@@ -75,5 +75,6 @@ function node<R>(): Node<R> {
 }
 
 function segmentsOf(path: string): string[] {
-  return path.split('/').filter((segment) => segment !== '');
+  const segments = (path.startsWith('/') ? path.slice(1) : path).split('/');
+  return segments.includes('') ? segments.filter((segment) => segment !== '') : segments;
 }

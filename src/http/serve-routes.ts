@@ -3,6 +3,7 @@ import { CORS_HEADERS, PREFLIGHT_HEADERS } from './cors.ts';
 import type { GateOptions } from './gate.ts';
 import { createGate } from './gate.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
+import { joinHeaders } from './response.ts';
 import type { Endpoint } from './route.ts';
 import { tollOf } from './route.ts';
 import type { Match, Router } from './router.ts';
@@ -54,8 +55,8 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
     },
     async handle(request) {
       const response = await answer(request);
-      const headers = { ...CORS_HEADERS, ...response.headers };
-      return request.method === 'HEAD' ? await bodiless({ ...response, headers }) : { ...response, headers };
+      const whole = request.method === 'HEAD' ? await bodiless(response) : response;
+      return { ...whole, headers: joinHeaders(CORS_HEADERS, whole.headers) };
     },
   };
 }
