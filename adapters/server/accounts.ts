@@ -23,7 +23,7 @@ export async function openAccounts({
   hosted,
   folder,
 }: AccountsContext): Promise<Accounts | undefined> {
-  const { accounts: said, notifications } = plan.settings;
+  const { accounts: said, notifications, fundingCheck } = plan.settings;
   const place = said ?? (hosted ? ':memory:' : naturalPlace(plan));
   if (place === 'off') return undefined;
   const { affiliateDomain: domainName } = plan.settings;
@@ -32,6 +32,7 @@ export async function openAccounts({
     books: deployments.map(({ book, environment }) => ({ book, env: environment })),
     store: await storeAt(place, plan, folder),
     notifications,
+    fundingInterval: fundingCheck === 'off' ? fundingCheck : fundingCheck * 1000,
     affiliates: domainName === undefined ? {} : { domainName },
     usdPrices: await usdPriceOptions(plan, deployments),
     ...(mainnet === undefined ? {} : { mainnet }),

@@ -150,6 +150,7 @@ function serveCommand(said: Said): Command {
     affiliateDomain: read('affiliate-domain', FLAGS['affiliate-domain']),
     coinGecko: read('coin-gecko', FLAGS['coin-gecko']),
     webhookAllow: read('webhook-allow', FLAGS['webhook-allow']),
+    fundingCheck: read('funding-check', FLAGS['funding-check']),
   };
   // The contract's own word.
   const off = said.switchedOff ? ({ notifications: 'off' } as const) : {};

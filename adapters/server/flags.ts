@@ -252,6 +252,15 @@ const WEBHOOK_ALLOW: Flag<readonly string[] | undefined> = {
   help: 'private addresses that webhooks may be posted to, for testing, separated by commas',
 };
 
+const FUNDING_CHECK: Flag<number | 'off' | undefined> = {
+  value: '<seconds>',
+  help: 'seconds between two looks at whether open orders can be paid for, with --rpc, or "off"; 60',
+  initial: undefined,
+  parse: (text) => (text === 'off' ? text : wholeNumber(text, 1, 86_400)),
+  expected: 'a whole number from 1 to 86400, or "off"',
+  scope: 'server',
+};
+
 const GAS_PRICE: Flag<string> = {
   value: '<wei>',
   help: 'price of one unit of gas in quotes',
@@ -303,6 +312,7 @@ export const FLAGS = {
   'operator-token': OPERATOR_TOKEN,
   accounts: ACCOUNTS,
   'webhook-allow': WEBHOOK_ALLOW,
+  'funding-check': FUNDING_CHECK,
   prices: PRICES,
   solvers: urls('engines to ask for quotes'),
   'gas-price': GAS_PRICE,

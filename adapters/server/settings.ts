@@ -193,6 +193,10 @@ const SETTINGS = z.strictObject(
     notifications: oneOf(['on', 'off'])
       .describe('Whether accounts are told what happens to their orders; else their endpoints answer 503.')
       .default('on'),
+    fundingCheck: z
+      .union([whole(1, 86_400), z.literal('off')], { error: 'must be a whole number from 1 to 86400, or "off"' })
+      .describe('Seconds between two looks at whether open orders can be paid for, where a book has nodes; or "off".')
+      .default(60),
     webhookAllow: z
       .array(text().refine(isIpRange, { error: 'must be an address or a range, as 127.0.0.1/32' }), {
         error: 'must be a list of addresses',

@@ -23,6 +23,7 @@ import type { DispatchOptions } from './dispatch.ts';
 import { createDispatcher } from './dispatch.ts';
 import { AccountError } from './errors.ts';
 import { createFollower } from './follow.ts';
+import { createFundingCheck } from './funding-check.ts';
 import type { Notification, NotificationPage, NotificationQuery, RenderedNotifications } from './list.ts';
 import { listNotifications, requireAccount } from './list.ts';
 import type { TokenLookup } from './messages.ts';
@@ -41,6 +42,11 @@ export interface AccountsOptions {
   readonly store: AccountStore;
   /** Whether notifications are made and served; without, their endpoint answers 503. Default `on`. */
   readonly notifications?: 'on' | 'off';
+  /**
+   * Milliseconds between two looks at whether the open orders of a book that has a chain can be paid for, or `off`. An account
+   * is told of an order that two looks on end found unpayable. Default 60000.
+   */
+  readonly fundingInterval?: number | 'off';
   /** Says what tokens are called, for messages. Default: the wrapped native currency of each chain, and nothing else. */
   readonly tokens?: TokenLookup;
   /** What a stream of notifications may hold back. */
@@ -76,6 +82,7 @@ const OPTIONS = [
   'books',
   'store',
   'notifications',
+  'fundingInterval',
   'tokens',
   'streams',
   'channels',
@@ -187,6 +194,18 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const followers = books.map((book) =>
     createFollower({ book, store, clock, tokens, onAppended: appended, onFault: report }),
   );
+  const { fundingInterval = 60_000 } = options;
+  const fundingChecks =
+    fundingInterval === 'off'
+      ? []
+      : books
+          .filter(({ book }) => book.balances.available)
+          .map((book) =>
+            createFundingCheck({
+              ...{ book, store, clock, tokens, onAppended: appended, onFault: report, holder: crypto.randomUUID() },
+              interval: milliseconds('fundingInterval', fundingInterval),
+            }),
+          );
   function started(): void {
     if (!running) throw new StoreError('Closed', 'the account interface is not started');
   }
@@ -234,7 +253,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     if (!running) return;
     running = false;
     hub.close();
-    for (const follower of followers) await follower.stop();
+    for (const each of [...followers, ...fundingChecks]) await each.stop();
     await dispatcher.stop();
     for (const channel of channels.values()) await channel.stop?.();
     balances.close();
@@ -276,7 +295,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       await store.open({ clock });
       running = true;
       if (notifying === 'off') return;
-      for (const follower of followers) follower.start();
+      for (const each of [...followers, ...fundingChecks]) each.start();
       if (channels.size === 0) return;
       dispatcher.start();
       const confirm = async (token: string, target: string) =>

@@ -1,11 +1,10 @@
-import type { Order } from '../orders/wire.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type { Cancel, Clock } from '../ports/clock.ts';
 import type { OrderEventType } from '../ports/store.ts';
-import type { Address } from '../protocol/hex.ts';
 import type { KnownBook } from './books.ts';
 import { deriveNotifications } from './derive.ts';
-import type { KnownToken, OrderTokens, TokenLookup } from './messages.ts';
+import type { TokenLookup } from './messages.ts';
+import { findTokens } from './messages.ts';
 
 /** How many entries are read at once. */
 const BATCH = 200;
@@ -66,7 +65,7 @@ export function createFollower({ book, store, clock, tokens, onAppended, onFault
     const { changes, marks: changed } = deriveNotifications(events, {
       book,
       orders: new Map(found.map((order) => [order.uid, order])),
-      tokensOf: await tokensOf(found),
+      tokensOf: await findTokens(found, (token) => tokens(book.book.chainId, token), onFault),
       marks: new Map(marks.flatMap(({ key, value }) => (value === null ? [] : [[key, value]]))),
     });
     const outcome = await store.notifications.append({
@@ -74,19 +73,6 @@ export function createFollower({ book, store, clock, tokens, onAppended, onFault
     });
     if (outcome.status === 'appended' && outcome.changed > 0) onAppended();
     return outcome.status === 'moved' || events.length === BATCH;
-  }
-
-  async function tokensOf(found: readonly Order[]): Promise<(order: Order) => OrderTokens> {
-    const known = new Map<Address, KnownToken | undefined>();
-    for (const token of new Set(found.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken]))) {
-      try {
-        known.set(token, await tokens(book.book.chainId, token));
-      } catch (fault) {
-        // A message in atoms is better than none.
-        onFault(fault);
-      }
-    }
-    return ({ sellToken, buyToken }) => ({ sell: known.get(sellToken), buy: known.get(buyToken) });
   }
 
   async function work(): Promise<void> {

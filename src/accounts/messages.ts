@@ -36,3 +36,21 @@ export function exchangeText(
 ): string {
   return `${amountText(amounts.sellAmount, sellToken, sell)} for ${amountText(amounts.buyAmount, buyToken, buy)}`;
 }
+
+/** Looks the tokens of orders up, each once. */
+export async function findTokens(
+  orders: readonly Pick<Order, 'sellToken' | 'buyToken'>[],
+  lookup: (token: Address) => ReturnType<TokenLookup>,
+  onFault: (fault: unknown) => void,
+): Promise<(order: Pick<Order, 'sellToken' | 'buyToken'>) => OrderTokens> {
+  const known = new Map<Address, KnownToken | undefined>();
+  for (const token of new Set(orders.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken]))) {
+    try {
+      known.set(token, await lookup(token));
+    } catch (fault) {
+      // A message in atoms is better than none.
+      onFault(fault);
+    }
+  }
+  return ({ sellToken, buyToken }) => ({ sell: known.get(sellToken), buy: known.get(buyToken) });
+}

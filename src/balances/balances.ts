@@ -1,6 +1,6 @@
 import { OrderBookError } from '../errors.ts';
 import { DeadlineError, within } from '../orders/remote.ts';
-import type { Chain, ChainCall, TokenInfo } from '../ports/chain.ts';
+import type { Chain, ChainCall, Funds, FundsQuery, TokenInfo } from '../ports/chain.ts';
 import type { Clock } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
@@ -30,9 +30,17 @@ export interface Balances {
    * answered for all of them.
    */
   get(account: string, tokens: readonly string[], options?: BalanceCallOptions): Promise<TokenBalance[]>;
+  /**
+   * What owners have and have allowed of tokens, for each pair in the order of the list, asked a hundred at a time. Rejects
+   * with `ChainUnavailable` when the chain has not answered for all of them.
+   */
+  funds(pairs: readonly FundsPair[], options?: BalanceCallOptions): Promise<Funds[]>;
   /** What a token says of itself; `undefined` when it is none, or when nobody can be asked. Rejects as `get`. */
   token(token: string, options?: BalanceCallOptions): Promise<TokenInfo | undefined>;
 }
+
+/** Whose funds, and of which token. */
+export type FundsPair = Omit<FundsQuery, 'spender'>;
 
 export interface BalancesContext {
   readonly chain: Chain | undefined;
@@ -45,6 +53,9 @@ export interface BalancesContext {
 
 /** Tokens that are remembered; the one that was learnt first is forgotten first. */
 const MAX_TOKENS = 10_000;
+
+/** Pairs that one question names: as many as a chain must be able to answer. */
+const PAIRS = 100;
 
 /** Native currency has 18 decimals on every chain of the protocol. */
 const NATIVE: TokenInfo = { decimals: 18 };
@@ -69,9 +80,18 @@ export function createBalances({ chain, vaultRelayer, clock, deadline, onFault }
     // Where nobody tells whether it is a token, it is asked for as one.
     if (info === undefined && chain?.tokenInfo !== undefined) return [];
     const funds = await chain?.balanceAndAllowance?.({ owner, token, spender: vaultRelayer }, call);
-    if (funds === undefined) throw unavailable('this book has no chain to ask for balances');
-    const { balance, allowance } = funds;
+    const { balance, allowance } = funds ?? unasked();
     return [{ balance: balance.toString(), allowance: allowance.toString(), token: { address: token, ...info } }];
+  }
+
+  async function fundsOf(queries: readonly FundsQuery[], call: ChainCall): Promise<readonly Funds[]> {
+    if (chain?.balancesAndAllowances !== undefined) return chain.balancesAndAllowances(queries, call);
+    const funds = await Promise.all(queries.map((query) => chain?.balanceAndAllowance?.(query, call)));
+    return funds.map((each) => each ?? unasked());
+  }
+
+  function unasked(): never {
+    throw unavailable('this book has no chain to ask for balances');
   }
 
   async function asked<T>(question: (call: ChainCall) => Promise<T>, options: BalanceCallOptions = {}): Promise<T> {
@@ -94,6 +114,16 @@ export function createBalances({ chain, vaultRelayer, clock, deadline, onFault }
       const distinct = [...new Set(tokens.map((token) => requireAddress('tokens', token)))];
       const each = await asked((call) => Promise.all(distinct.map((token) => balanceOf(owner, token, call))), options);
       return each.flat();
+    },
+    async funds(pairs, options) {
+      const found: Funds[] = [];
+      for (let i = 0; i < pairs.length; i += PAIRS) {
+        const queries = pairs.slice(i, i + PAIRS).map((pair) => ({ ...pair, spender: vaultRelayer }));
+        const funds = await asked((call) => fundsOf(queries, call), options);
+        if (funds.length !== queries.length) throw unavailable('the chain has not answered for all');
+        found.push(...funds);
+      }
+      return found;
     },
     async token(text, options) {
       const token = requireAddress('token', text);

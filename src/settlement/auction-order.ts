@@ -79,10 +79,15 @@ export function auctionCandidate(row: StoredOrder): AuctionCandidate | undefined
     ...{ appData: body.appData, signingScheme: body.signingScheme, signature: body.signature },
     quote: quoteOf(row.quote) ?? { sellAmount, buyAmount: '0', fee: feeAmount, solver: ZERO_ADDRESS },
   };
+  return { version: row.version, order, validFrom, needs: fundsNeeded(body) };
+}
+
+/** @returns atoms of the sell token that an open order's owner must have and have allowed; `undefined` where nobody can tell. */
+export function fundsNeeded(order: Omit<OrderBody, 'validFrom'>): bigint | undefined {
+  const { signingScheme, sellTokenBalance, interactions, partiallyFillable, sellAmount, feeAmount } = order;
   // Contracts may find the funds while they are asked for their signature, hooks while they run.
-  const isTold = body.signingScheme !== 'eip1271' && body.sellTokenBalance === 'erc20' && interactions.pre.length === 0;
-  const whole = BigInt(sellAmount) + BigInt(feeAmount);
-  return { version: row.version, order, validFrom, needs: isTold ? (body.partiallyFillable ? 1n : whole) : undefined };
+  if (signingScheme === 'eip1271' || sellTokenBalance !== 'erc20' || interactions.pre.length > 0) return undefined;
+  return partiallyFillable ? 1n : BigInt(sellAmount) + BigInt(feeAmount);
 }
 
 function quoteOf(quote: OrderQuote | null): AuctionQuote | undefined {

@@ -3,15 +3,19 @@ import { createAccountApi, createAccounts, createOrderBook } from 'intentbook';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { viemChain } from 'intentbook/viem';
 import type { Hex } from 'viem';
-import { encodeDeployData, parseAbi } from 'viem';
+import { encodeDeployData, encodeFunctionData, parseAbi } from 'viem';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { directWorld } from '../http/world.ts';
 import type { Evm } from '../support/evm.ts';
-import { deploy, deployProtocol, deployToken, RELAYER, SOLVER, startEvm } from '../support/evm.ts';
-import { account, SEPOLIA } from '../support/orders.ts';
+import { deploy, deployProtocol, deployToken, RELAYER, SOLVER, send, startEvm } from '../support/evm.ts';
+import { account, SEPOLIA, signOrder } from '../support/orders.ts';
 import { contract } from './contracts.ts';
 
-const ERC20 = parseAbi(['function mint(address,uint256)', 'function approve(address,uint256) returns (bool)']);
+const ERC20 = parseAbi([
+  'function mint(address,uint256)',
+  'function approve(address,uint256) returns (bool)',
+  'function burn(uint256)',
+]);
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
 const OWNER = account(8_001);
 const WORD = 2n ** 256n - 1n;
@@ -91,6 +95,46 @@ describe('the account interface over a real EVM', () => {
       { address: lying },
       { address: hanging, symbol: 'MKR' },
     ]);
+  });
+
+  test('tells an account, once, of an order that it cannot pay for any more', async () => {
+    const { client } = evm;
+    const sold = await deployToken(client, 'SOLD');
+    const write = async (functionName: 'mint' | 'approve' | 'burn', from: Hex, ...args: readonly unknown[]) => {
+      await send(client, { to: sold, from, data: encodeFunctionData({ abi: ERC20, functionName, args } as never) });
+    };
+    const owner = OWNER.address;
+    await client.impersonateAccount({ address: owner });
+    await client.setBalance({ address: owner, value: 10n ** 18n });
+    await write('mint', SOLVER, owner, 100n);
+    await write('approve', owner, RELAYER, WORD);
+    await using book = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), chain: viemChain(client) });
+    await book.start();
+    const store = memoryAccountStore();
+    await using accounts = createAccounts({
+      ...{ books: [book], store, fundingInterval: 20 },
+      onFault: (fault) => faults.push(fault),
+    });
+    await accounts.start();
+    const validTo = Math.floor(Date.now() / 1000) + 3600;
+    const order = { validTo, sellToken: sold, sellAmount: '100', receiver: owner };
+    const result = await book.orders.submit(await signOrder(OWNER, order));
+    if (result.status !== 'accepted') throw result.error;
+    const { uid } = result;
+    const marked = () => store.notifications.marks(`funding ${SEPOLIA} ${book.settlementContract}`, [uid]);
+    const told = async () => (await accounts.notifications.list(owner)).notifications;
+    const shortfalls: unknown[] = [];
+    for (const times of [1, 2]) {
+      await write('burn', owner, 40n);
+      while ((await told()).length < times) await new Promise((resolve) => setTimeout(resolve, 10));
+      shortfalls.unshift({
+        ...{ orderUid: uid, chainId: SEPOLIA, env: 'production', token: lower(sold) },
+        ...{ requiredAmount: '100', balance: '60', allowance: WORD.toString() },
+      });
+      expect((await told()).map(({ metadata }) => metadata)).toEqual(shortfalls);
+      await write('mint', SOLVER, owner, 40n);
+      while ((await marked()).length > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    }
   });
 
   describe('an affiliate', () => {

@@ -53,6 +53,8 @@ const FLAGS = [
   ],
   ['--affiliate-domain', 'INTENTBOOK_AFFILIATE_DOMAIN', 'Acme Affiliate', { affiliateDomain: 'Acme Affiliate' }],
   ['--coin-gecko', 'INTENTBOOK_COIN_GECKO', 'CG-1', { coinGecko: { apiKey: 'CG-1' } }],
+  ['--funding-check', 'INTENTBOOK_FUNDING_CHECK', '5', { fundingCheck: 5 }],
+  ['--funding-check', 'INTENTBOOK_FUNDING_CHECK', 'off', { fundingCheck: 'off' }],
   ['--prices', 'INTENTBOOK_PRICES', 'prices.json', { prices: 'prices.json' }],
   ['--solvers', 'INTENTBOOK_SOLVERS', 'http://a:1,https://b/x', { solvers: ['http://a:1', 'https://b/x'] }],
   ['--gas-price', 'INTENTBOOK_GAS_PRICE', '1.5e9', { gasPrice: '1.5e9' }],
