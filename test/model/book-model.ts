@@ -1,0 +1,254 @@
+import type { Hex } from 'intentbook';
+import { SAMPLES, SIGNERS, START } from './book-orders.ts';
+
+// What a book is, told again in as few words as will do: no store, no log, no text; sets and sums that are made anew from what
+// has happened. Nothing of the package is used.
+
+export const CAPS = { open: 3, pending: 1 } as const;
+const MIN_VALIDITY = 60;
+
+export interface Fact {
+  readonly type: 'trade' | 'invalidation' | 'signature';
+  readonly order: number;
+  /** Of a trade. */
+  readonly sold: bigint;
+  readonly bought: bigint;
+  /** Of a signature on chain. */
+  readonly signed: boolean;
+}
+
+/** What was accepted, by its place among the samples. */
+interface Placed {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly cancelled: boolean;
+  readonly swept: boolean;
+}
+
+export type State = 'open' | 'presignaturePending' | 'fulfilled' | 'cancelled';
+
+/** An order as the model has it. */
+export interface Standing {
+  readonly state: State;
+  readonly sold: bigint;
+  readonly bought: bigint;
+  readonly budget: 'open' | 'pending';
+  /** Whether its time has passed and that was noticed, told or not. */
+  readonly swept: boolean;
+  /** Whether the log says that it has expired. */
+  readonly told: boolean;
+}
+
+/** A state of the model. It never changes; verbs answer with the next one. */
+export class BookModel {
+  readonly placed: ReadonlyMap<number, Placed>;
+  readonly blocks: readonly (readonly Fact[])[];
+
+  constructor(placed: ReadonlyMap<number, Placed> = new Map(), blocks: readonly (readonly Fact[])[] = []) {
+    this.placed = placed;
+    this.blocks = blocks;
+  }
+
+  standing(n: number): Standing {
+    const { kind, sellAmount, buyAmount, scheme } = sample(n);
+    const { cancelled: byOwner = false, swept: wasSwept = false } = this.placed.get(n) ?? {};
+    let [sold, bought] = [0n, 0n];
+    let invalidated = byOwner;
+    let signed = false;
+    let everSigned = false;
+    for (const fact of this.blocks.flat()) {
+      if (fact.order !== n) continue;
+      if (fact.type === 'trade') [sold, bought] = [sold + fact.sold, bought + fact.bought];
+      else if (fact.type === 'invalidation') invalidated = true;
+      else {
+        signed = fact.signed;
+        everSigned ||= signed;
+      }
+    }
+    const filled = kind === 'sell' ? sold >= sellAmount : bought >= buyAmount;
+    const waits = scheme === 'presign' && !signed;
+    const swept = wasSwept && !filled && !invalidated;
+    return {
+      state: filled ? 'fulfilled' : invalidated ? 'cancelled' : waits ? 'presignaturePending' : 'open',
+      ...{ sold, bought, swept, told: swept && (scheme !== 'presign' || everSigned) },
+      budget: waits || scheme === 'eip1271' ? 'pending' : 'open',
+    };
+  }
+
+  isLive(n: number, now: number): boolean {
+    const { state, swept } = this.standing(n);
+    return !swept && sample(n).validTo >= now && (state === 'open' || state === 'presignaturePending');
+  }
+
+  count(signer: number, budget: 'open' | 'pending', now: number): number {
+    return [...this.placed.keys()].filter(
+      (n) => sample(n).signer === signer && this.isLive(n, now) && this.standing(n).budget === budget,
+    ).length;
+  }
+
+  /** Orders sent together. @returns a word for each: `accepted`, or the code of the refusal. */
+  submit(list: readonly number[], at: number): [string[], BookModel] {
+    const now = Math.floor(at / 1000);
+    const first = list.map((n) => this.#refuseAtOnce(n, list, now));
+    let next: BookModel = this;
+    const words = list.map((n, i) => {
+      const refusal = first[i] ?? next.#refuseInsert(n, now);
+      if (refusal !== undefined) return refusal;
+      const { replaces } = sample(n);
+      if (replaces !== undefined) next = next.#with(replaces, { cancelled: true });
+      next = next.#with(n, { at, cancelled: false, swept: false });
+      return 'accepted';
+    });
+    return [words, next.#settled()];
+  }
+
+  #refuseAtOnce(n: number, list: readonly number[], now: number): string | undefined {
+    const { validTo, replaces, scheme, signer } = sample(n);
+    if (this.placed.has(n)) return 'DuplicatedOrder';
+    if (validTo < now) return 'OrderExpired';
+    if (validTo < now + MIN_VALIDITY) return 'InsufficientValidTo';
+    if (replaces === undefined) return undefined;
+    if (scheme === 'presign' || scheme === 'eip1271') return 'InvalidSignature';
+    if (sample(replaces).signer !== signer) return 'WrongOwner';
+    return list.includes(replaces) ? undefined : this.#refuseCancelling(replaces, now);
+  }
+
+  #refuseInsert(n: number, now: number): string | undefined {
+    const { replaces, signer, scheme } = sample(n);
+    if (this.placed.has(n)) return 'DuplicatedOrder';
+    const refusal = replaces === undefined ? undefined : this.#refuseCancelling(replaces, now);
+    if (refusal !== undefined) return refusal;
+    const budget = scheme === 'presign' || scheme === 'eip1271' ? 'pending' : 'open';
+    const freed = replaces !== undefined && this.standing(replaces).budget === budget ? 1 : 0;
+    return this.count(signer, budget, now) - freed >= CAPS[budget] ? 'TooManyLimitOrders' : undefined;
+  }
+
+  #refuseCancelling(n: number, now: number): string | undefined {
+    if (!this.placed.has(n)) return 'OrderNotFound';
+    const { state, swept } = this.standing(n);
+    if (state === 'fulfilled') return 'OrderFullyExecuted';
+    if (state === 'cancelled') return 'AlreadyCancelled';
+    if (swept || sample(n).validTo < now) return 'OrderExpired';
+    const { scheme } = sample(n);
+    return scheme === 'presign' || scheme === 'eip1271' ? 'OnChainOrder' : undefined;
+  }
+
+  /** A cancellation of several orders, signed by one key: all or none. */
+  cancel(list: readonly number[], signer: number, at: number): [string, BookModel] {
+    const now = Math.floor(at / 1000);
+    if (list.some((n) => sample(n).signer !== signer)) return ['WrongOwner', this];
+    if (list.some((n) => !this.placed.has(n))) return ['OrderNotFound', this];
+    const refusal = list.map((n) => this.#refuseCancelling(n, now)).find((each) => each !== undefined);
+    if (refusal !== undefined) return [refusal, this];
+    let next: BookModel = this;
+    for (const n of list) next = next.#with(n, { cancelled: true });
+    return ['cancelled', next.#settled()];
+  }
+
+  /** What is left to trade of an order, on its fixed side. */
+  left(n: number, more: readonly Fact[]): bigint {
+    const facts = [...this.blocks.flat(), ...more].filter(({ order }) => order === n);
+    const { kind, sellAmount, buyAmount } = sample(n);
+    const done = facts.reduce((sum, { sold, bought }) => sum + (kind === 'sell' ? sold : bought), 0n);
+    return (kind === 'sell' ? sellAmount : buyAmount) - done;
+  }
+
+  mine(block: readonly Fact[]): BookModel {
+    return new BookModel(this.placed, [...this.blocks, block]).#settled();
+  }
+
+  rollback(depth: number): BookModel {
+    return new BookModel(this.placed, this.blocks.slice(0, Math.max(0, this.blocks.length - depth))).#settled();
+  }
+
+  /** @returns how many were swept. */
+  sweep(at: number): [number, BookModel] {
+    const now = Math.floor(at / 1000);
+    const due = [...this.placed.keys()].filter((n) => {
+      const { state, swept } = this.standing(n);
+      return !swept && sample(n).validTo < now && (state === 'open' || state === 'presignaturePending');
+    });
+    let next: BookModel = this;
+    for (const n of due) next = next.#with(n, { swept: true });
+    return [due.length, next];
+  }
+
+  #with(n: number, change: Partial<Placed>): BookModel {
+    const before = this.placed.get(n) ?? { at: START * 1000, cancelled: false, swept: false };
+    return new BookModel(new Map(this.placed).set(n, { ...before, ...change }), this.blocks);
+  }
+
+  /** What has ended otherwise was not swept; if that is taken back it is swept anew. */
+  #settled(): BookModel {
+    const placed = new Map([...this.placed].map(([n, order]) => [n, { ...order, swept: this.standing(n).swept }]));
+    return new BookModel(placed, this.blocks);
+  }
+
+  /** Everything about the book that can be seen at a time. */
+  shows(at: number): Shown {
+    const now = Math.floor(at / 1000);
+    const listed = [...this.placed].sort(([a, { at: x }], [b, { at: y }]) =>
+      x === y ? (sample(a).uid < sample(b).uid ? 1 : -1) : y - x,
+    );
+    const orders = [...this.placed].map(([n, { at: creationDate }]): ShownOrder => {
+      const { state, sold, bought } = this.standing(n);
+      const { uid, validTo } = sample(n);
+      const ended = state === 'fulfilled' || state === 'cancelled';
+      const status = !ended && validTo < now ? 'expired' : state;
+      return { uid, status, creationDate, sold: String(sold), bought: String(bought) };
+    });
+    return {
+      orders: orders.sort((a, b) => (a.uid < b.uid ? -1 : 1)),
+      lists: SIGNERS.map((_, i) => listed.filter(([n]) => sample(n).signer === i).map(([n]) => sample(n).uid)),
+      counts: SIGNERS.map((_, i) => ({ open: this.count(i, 'open', now), pending: this.count(i, 'pending', now) })),
+      log: [...this.placed.keys()].map((n) => this.#logOf(n)).sort((a, b) => (a.uid < b.uid ? -1 : 1)),
+    };
+  }
+
+  #logOf(n: number): ShownLog {
+    const { state, sold, bought, told } = this.standing(n);
+    const facts = this.blocks.flat().filter(({ order }) => order === n);
+    const invalidated = this.placed.get(n)?.cancelled === true || facts.some(({ type }) => type === 'invalidation');
+    const signed = sample(n).scheme === 'presign' && facts.findLast(({ type }) => type === 'signature')?.signed === true;
+    const filled = state === 'fulfilled';
+    const trades = facts.filter(({ type }) => type === 'trade').length;
+    return {
+      uid: sample(n).uid,
+      ...{ cancelled: invalidated, signed, filled, trades, sold: String(sold), bought: String(bought), expired: told },
+    };
+  }
+}
+
+export interface ShownOrder {
+  readonly uid: Hex;
+  readonly status: State | 'expired';
+  readonly creationDate: number;
+  readonly sold: string;
+  readonly bought: string;
+}
+
+/** What the log comes to, of one order. */
+export interface ShownLog {
+  readonly uid: Hex;
+  readonly cancelled: boolean;
+  readonly signed: boolean;
+  readonly filled: boolean;
+  readonly trades: number;
+  readonly sold: string;
+  readonly bought: string;
+  readonly expired: boolean;
+}
+
+export interface Shown {
+  readonly orders: readonly ShownOrder[];
+  /** Per owner, newest first. */
+  readonly lists: readonly (readonly Hex[])[];
+  readonly counts: readonly { readonly open: number; readonly pending: number }[];
+  readonly log: readonly ShownLog[];
+}
+
+export function sample(n: number): (typeof SAMPLES)[number] {
+  const found = SAMPLES[n];
+  if (found === undefined) throw new Error(`there is no order ${n}`);
+  return found;
+}

@@ -1,0 +1,104 @@
+import type { Address, Hex, OrderCreation } from 'intentbook';
+import type { LocalAccount } from 'viem';
+import { concatHex, hashTypedData, keccak256, numberToHex, toHex } from 'viem';
+import type { OrderChoice, WireOrder } from '../support/orders.ts';
+import { account, ORDER_TYPES, SEPOLIA_DOMAIN, signOrder } from '../support/orders.ts';
+
+// The orders that lives of books are made of: signed once, few enough to meet again and again.
+
+/** Seconds since 1970 at which every life begins. */
+export const START = 1_700_000_000;
+
+/** An order, and what the model has to know about it. */
+export interface Sample {
+  readonly uid: Hex;
+  readonly owner: Address;
+  /** Its owner's number among `SIGNERS`. */
+  readonly signer: number;
+  readonly creation: OrderCreation;
+  readonly kind: 'sell' | 'buy';
+  readonly sellAmount: bigint;
+  readonly buyAmount: bigint;
+  readonly validTo: number;
+  readonly scheme: WireOrder['signingScheme'];
+  /** The order that it replaces, by its place in `SAMPLES`. */
+  readonly replaces: number | undefined;
+}
+
+export const SIGNERS: readonly LocalAccount[] = [account(1), account(2)];
+
+interface Plan extends OrderChoice {
+  readonly signer?: number;
+  readonly life: number;
+  readonly scheme?: WireOrder['signingScheme'];
+  readonly replaces?: number;
+}
+
+const PLANS: readonly Plan[] = [
+  { life: 3600, sellAmount: '10', buyAmount: '7' },
+  { life: 3600, sellAmount: '9', buyAmount: '12', kind: 'buy', scheme: 'ethsign' },
+  { life: 200, sellAmount: '5' },
+  { life: 400, sellAmount: '4', signer: 1 },
+  { life: 3600, sellAmount: '5', scheme: 'presign' },
+  { life: 300, sellAmount: '6', scheme: 'presign', signer: 1 },
+  { life: 3600, sellAmount: '11', replaces: 0 },
+  { life: 900, sellAmount: '12', replaces: 2 },
+  { life: 4000, sellAmount: '13', replaces: 6 },
+  { life: 4000, sellAmount: '14', replaces: 0, signer: 1 },
+  { life: 2000, sellAmount: '15' },
+  { life: 1000, sellAmount: '16', buyAmount: '3', kind: 'buy', signer: 1 },
+  { life: 70, sellAmount: '17' },
+  { life: 2000, sellAmount: '18', scheme: 'eip1271' },
+  { life: 5000, sellAmount: '19', replaces: 4 },
+  { life: 5000, sellAmount: '20', scheme: 'presign' },
+];
+
+/** @returns the orders in the order of their plans; one that replaces another stands after it. */
+async function makeSamples(): Promise<readonly Sample[]> {
+  const samples: Sample[] = [];
+  for (const { signer: number = 0, life, scheme = 'eip712', replaces, ...choice } of PLANS) {
+    const signer = SIGNERS[number] as LocalAccount; // there are two
+    const replaced = replaces === undefined ? undefined : samples[replaces]?.uid;
+    const appData = replaced === undefined ? '{}' : JSON.stringify({ metadata: { replacedOrder: { uid: replaced } } });
+    const validTo = START + life;
+    const terms = { buyAmount: '7', partiallyFillable: true, ...choice, appData, validTo };
+    const signed = await signOrder(signer, terms, { scheme: scheme === 'ethsign' ? 'ethsign' : 'eip712' });
+    const owner = signer.address.toLowerCase() as Address; // an address
+    const unsigned = { presign: { signature: '0x' }, eip1271: { signature: '0x1234' } } as const;
+    const creation = {
+      ...signed,
+      ...(scheme === 'presign' || scheme === 'eip1271' ? { signingScheme: scheme, ...unsigned[scheme] } : {}),
+    };
+    samples.push({
+      ...{ uid: uidOf(signed, owner), owner, signer: number, validTo, scheme, replaces },
+      creation: creation as OrderCreation, // what a wallet sends
+      kind: signed.kind,
+      ...{ sellAmount: BigInt(signed.sellAmount), buyAmount: BigInt(signed.buyAmount) },
+    });
+  }
+  return samples;
+}
+
+/** Digest, owner and validity, computed without this package. */
+function uidOf(order: WireOrder, owner: Hex): Hex {
+  const digest = hashTypedData({
+    domain: {
+      name: 'Gnosis Protocol',
+      version: 'v2',
+      chainId: SEPOLIA_DOMAIN.chainId,
+      verifyingContract: SEPOLIA_DOMAIN.settlementContract,
+    },
+    types: ORDER_TYPES,
+    primaryType: 'Order',
+    message: {
+      ...order,
+      receiver: order.receiver as Hex, // its owner
+      ...{ sellToken: order.sellToken as Hex, buyToken: order.buyToken as Hex }, // addresses
+      ...{ sellAmount: BigInt(order.sellAmount), buyAmount: BigInt(order.buyAmount), feeAmount: 0n },
+      appData: keccak256(toHex(order.appData)),
+    },
+  });
+  return concatHex([digest, owner, numberToHex(order.validTo, { size: 4 })]);
+}
+
+export const SAMPLES: readonly Sample[] = await makeSamples();

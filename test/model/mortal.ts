@@ -1,0 +1,69 @@
+import type { Store } from 'intentbook';
+
+/** A store whose process can be made to die at its next write. */
+export interface MortalStore {
+  readonly store: Store;
+  /** Dies at the next write: before it is done, or after it and before anybody hears of it. */
+  dieAtNextWrite(when: 'before' | 'after'): void;
+  /** Dies at once. Whoever asks anything from now on never hears back. */
+  die(): void;
+  /** Resolves when it has died. */
+  readonly died: Promise<void>;
+  readonly isDead: boolean;
+}
+
+const WRITES = new Set(['insert', 'cancel', 'expire', 'prune', 'put', 'apply', 'rollback', 'record']);
+const NOUNS = ['orders', 'appData', 'quotes', 'events', 'leases', 'chain', 'auctions'] as const;
+
+type Verb = (...args: unknown[]) => unknown;
+
+export function mortal(inner: Store): MortalStore {
+  let fate: 'before' | 'after' | undefined;
+  let dead = false;
+  let tell = () => {};
+  const died = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  const die = () => {
+    dead = true;
+    tell();
+  };
+  const silence = () => new Promise<never>(() => {});
+
+  function alive(name: string, verb: Verb): Verb {
+    if (name === 'watch') return (...args) => (dead ? () => {} : verb(...args));
+    return async (...args) => {
+      if (dead) return silence();
+      const doomed = WRITES.has(name) ? fate : undefined;
+      if (doomed === 'before') {
+        die();
+        return silence();
+      }
+      if (doomed === 'after') fate = undefined;
+      const answer = await verb(...args);
+      if (doomed === 'after') die();
+      return dead ? silence() : answer;
+    };
+  }
+
+  const wrapped = NOUNS.map((noun) => {
+    const verbs = Object.entries(inner[noun]) as [string, Verb][]; // nouns have nothing but verbs
+    return [noun, Object.fromEntries(verbs.map(([name, verb]) => [name, alive(name, verb)]))];
+  });
+  const store = {
+    traits: inner.traits,
+    open: (context: Parameters<Store['open']>[0]) => inner.open(context),
+    close: () => inner.close(),
+    check: () => inner.check(),
+    ...Object.fromEntries(wrapped),
+  } as Store; // the same nouns, with the same verbs
+  return {
+    ...{ store, died, die },
+    dieAtNextWrite(when) {
+      fate = when;
+    },
+    get isDead() {
+      return dead;
+    },
+  };
+}
