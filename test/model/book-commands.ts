@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { BookModel, Fact, Shown } from './book-model.ts';
-import { CAPS, sample, BookModel as Start } from './book-model.ts';
+import { CAPS, BookModel as Start, sample } from './book-model.ts';
 import { SAMPLES, SIGNERS } from './book-orders.ts';
 import type { BookWorld, Medium } from './book-world.ts';
 import { BookWorld as World } from './book-world.ts';
@@ -23,12 +23,15 @@ interface Deed {
   readonly by: number;
   real(world: BookWorld): Promise<string>;
   model(state: BookModel, at: number): [string, BookModel];
+  /** What it consists of, where others may come in between: then its words are theirs, with commas between. */
+  readonly parts?: readonly Deed['model'][];
 }
 
 /** A deed whose details hang on what there is. */
 type Plan = (state: BookModel) => Deed;
 
-const anyOrder = fc.nat(SAMPLES.length - 1);
+/** Some more often than others, so that things happen to them one upon the other. */
+const anyOrder = fc.oneof({ weight: 2, arbitrary: fc.nat(3) }, { weight: 3, arbitrary: fc.nat(SAMPLES.length - 1) });
 const orders = fc.uniqueArray(anyOrder, { minLength: 1, maxLength: 3 });
 const by = fc.nat(1);
 
@@ -37,14 +40,20 @@ const submitting =
   () => ({
     ...{ says: `submit ${list.join('+')}`, by },
     real: (world) => world.submit(list, by),
-    model(state, at) {
-      const [words, next] = state.submit(list, at);
-      return [words.join(), next];
-    },
+    model: submitted(list),
+    // Orders sent together are judged each by itself.
+    parts: list.map((n) => submitted([n])),
   });
+const submitted =
+  (list: readonly number[]): Deed['model'] =>
+  (state, at) => {
+    const [words, next] = state.submit(list, at);
+    return [words.join(), next];
+  };
 const submit = fc.record({ list: orders, by }).map(({ list, by }) => submitting(list, by));
-/** Orders sent together are judged each by itself, so that of a race only one that comes alone is one deed. */
-const submitOne = fc.record({ order: anyOrder, by }).map(({ order, by }) => submitting([order], by));
+const submitFew = fc
+  .record({ list: fc.uniqueArray(anyOrder, { minLength: 1, maxLength: 2 }), by })
+  .map(({ list, by }) => submitting(list, by));
 
 /** Mostly by the right key. */
 const cancel: fc.Arbitrary<Plan> = fc
@@ -62,35 +71,36 @@ const cancel: fc.Arbitrary<Plan> = fc
 const picked = fc.record({
   type: fc.constantFrom('trade', 'trade', 'trade', 'invalidation', 'signature', 'signature'),
   order: anyOrder,
-  amount: fc.integer({ min: 1, max: 9 }),
+  amount: fc.oneof(fc.integer({ min: 1, max: 9 }), fc.constant(20)),
 });
 
-const mine: fc.Arbitrary<Plan> = fc.record({ picks: fc.array(picked, { maxLength: 3 }), by }).map(({ picks, by }) => (
-  planned,
-) => {
-  const facts: Fact[] = [];
-  for (const { type, order, amount } of picks) {
-    const { kind, sellAmount, buyAmount } = sample(order);
-    const fact = { type, order, sold: 0n, bought: 0n, signed: amount % 3 !== 0 } as const;
-    if (type !== 'trade') {
-      facts.push({ ...fact, type: type === 'signature' ? 'signature' : 'invalidation' });
-      continue;
+const mine: fc.Arbitrary<Plan> = fc
+  .record({ picks: fc.array(picked, { maxLength: 3 }), by })
+  .map(({ picks, by }) => (planned) => {
+    const facts: Fact[] = [];
+    for (const { type, order, amount } of picks) {
+      const { kind, sellAmount, buyAmount } = sample(order);
+      const fact = { type, order, sold: 0n, bought: 0n, signed: amount % 3 !== 0 } as const;
+      if (type !== 'trade') {
+        facts.push({ ...fact, type: type === 'signature' ? 'signature' : 'invalidation' });
+        continue;
+      }
+      // The contract fills no order further than it goes.
+      const left = planned.left(order, facts);
+      const fixed = left < BigInt(amount) ? left : BigInt(amount);
+      if (fixed === 0n) continue;
+      const other =
+        kind === 'sell' ? (fixed * buyAmount + sellAmount - 1n) / sellAmount : (fixed * sellAmount) / buyAmount;
+      facts.push({ ...fact, type, sold: kind === 'sell' ? fixed : other, bought: kind === 'sell' ? other : fixed });
     }
-    // The contract fills no order further than it goes.
-    const left = planned.left(order, facts);
-    const fixed = left < BigInt(amount) ? left : BigInt(amount);
-    if (fixed === 0n) continue;
-    const other = kind === 'sell' ? (fixed * buyAmount + sellAmount - 1n) / sellAmount : (fixed * sellAmount) / buyAmount;
-    facts.push({ ...fact, type, sold: kind === 'sell' ? fixed : other, bought: kind === 'sell' ? other : fixed });
-  }
-  const height = planned.blocks.length + 1;
-  const words = facts.map(({ type, order, sold, bought, signed }) => `${type} ${order} ${sold}/${bought} ${signed}`);
-  return {
-    ...{ says: `block ${height} (${words.join(', ')})`, by },
-    real: (world) => world.mine(height, facts, by),
-    model: (state) => [`applied ${facts.length}`, state.mine(facts)],
-  };
-});
+    const height = planned.blocks.length + 1;
+    const words = facts.map(({ type, order, sold, bought, signed }) => `${type} ${order} ${sold}/${bought} ${signed}`);
+    return {
+      ...{ says: `block ${height} (${words.join(', ')})`, by },
+      real: (world) => world.mine(height, facts, by),
+      model: (state) => [`applied ${facts.length}`, state.mine(facts)],
+    };
+  });
 
 const rollback: fc.Arbitrary<Plan> = fc
   .record({ depth: fc.integer({ min: 1, max: 4 }), by })
@@ -116,7 +126,7 @@ const sweep: fc.Arbitrary<Plan> = by.map((by) => () => ({
 }));
 
 /** Of a race, at most one has to do with the chain: the rest of it follows from what it was when the race began. */
-const offChain = fc.oneof({ weight: 3, arbitrary: submitOne }, { weight: 2, arbitrary: cancel });
+const offChain = fc.oneof({ weight: 3, arbitrary: submitFew }, { weight: 2, arbitrary: cancel });
 /** The same order, sent by whoever did not wait for an answer. */
 const impatient = anyOrder.map((order) => [submitting([order], 0), submitting([order], 1), submitting([order], 0)]);
 const onChain = fc.oneof({ weight: 3, arbitrary: mine }, { weight: 1, arbitrary: rollback });
@@ -159,11 +169,15 @@ function race(plans: readonly Plan[]): BookCommand {
       const deeds = plans.map((plan) => plan(held.state));
       says = `at once: ${deeds.map(({ says: each }) => each).join(' | ')}`;
       const words = await Promise.all(deeds.map(({ real }) => real(world)));
-      const possible = permutations(deeds.map((_, i) => i)).flatMap((order) => {
+      const steps = deeds.flatMap(({ parts, model }, i) => {
+        const said = parts === undefined ? [words[i]] : words[i]?.split(',');
+        return (parts ?? [model]).map((step, part) => ({ step, word: said?.[part] }));
+      });
+      const possible = permutations(steps).flatMap((order) => {
         let state = held.state;
-        for (const i of order) {
-          const [word, next] = deeds[i]?.model(state, world.now) ?? ['', state];
-          if (word !== words[i]) return [];
+        for (const { step, word } of order) {
+          const [expected, next] = step(state, world.now);
+          if (expected !== word) return [];
           state = next;
         }
         return [state];
@@ -232,7 +246,10 @@ function hold(before: BookModel, after: BookModel, shown: Shown, says: string): 
     if (state === 'cancelled') assert.ok(status === 'cancelled' || status === 'fulfilled', `${says}: reopened`);
   }
   for (const n of before.placed.keys()) {
-    assert.ok(shown.orders.some(({ uid }) => uid === sample(n).uid), `${says}: order ${n} is lost`);
+    assert.ok(
+      shown.orders.some(({ uid }) => uid === sample(n).uid),
+      `${says}: order ${n} is lost`,
+    );
   }
   for (const { open } of shown.counts) {
     // A signature on chain counts, whatever the cap is.
@@ -241,7 +258,7 @@ function hold(before: BookModel, after: BookModel, shown: Shown, says: string): 
   }
 }
 
-function permutations(list: readonly number[]): number[][] {
+function permutations<T>(list: readonly T[]): T[][] {
   if (list.length < 2) return [[...list]];
   return list.flatMap((first) => permutations(list.filter((each) => each !== first)).map((rest) => [first, ...rest]));
 }

@@ -209,7 +209,8 @@ export class BookModel {
     const { state, sold, bought, told } = this.standing(n);
     const facts = this.blocks.flat().filter(({ order }) => order === n);
     const invalidated = this.placed.get(n)?.cancelled === true || facts.some(({ type }) => type === 'invalidation');
-    const signed = sample(n).scheme === 'presign' && facts.findLast(({ type }) => type === 'signature')?.signed === true;
+    const signed =
+      sample(n).scheme === 'presign' && facts.findLast(({ type }) => type === 'signature')?.signed === true;
     const filled = state === 'fulfilled';
     const trades = facts.filter(({ type }) => type === 'trade').length;
     return {

@@ -198,7 +198,9 @@ export class BookWorld {
     this.#replay.read(await store.events.after(this.#replay.last, 10_000));
     return {
       orders: orders.sort((a, b) => (a.uid < b.uid ? -1 : 1)),
-      lists: await Promise.all(owners.map(async (owner) => (await book.orders.list({ owner })).orders.map(({ uid }) => uid))),
+      lists: await Promise.all(
+        owners.map(async (owner) => (await book.orders.list({ owner })).orders.map(({ uid }) => uid)),
+      ),
       counts: await Promise.all(owners.map((owner) => store.orders.count(owner, seconds))),
       log: this.#replay.shows(),
     };
