@@ -13,7 +13,7 @@ import type { Deployment } from './protocol/chains.ts';
 import { chainById, deployment, ENVIRONMENTS, HOOKS_TRAMPOLINE } from './protocol/chains.ts';
 import type { Address } from './protocol/hex.ts';
 import { parseHex } from './protocol/hex.ts';
-import type { QuoteOptions } from './quotes/quotes.ts';
+import type { QuoteOptions } from './quotes/options.ts';
 import type { FollowOptions, ReadFollowOptions } from './settlement/follow-options.ts';
 import { readFollowOptions } from './settlement/follow-options.ts';
 import type { StreamLimits } from './streams/limits.ts';

@@ -21,16 +21,14 @@ import { listOrders, readElements, readOrder, readOrders, readTransaction } from
 import { createRemote } from './orders/remote.ts';
 import { submit } from './orders/submit.ts';
 import type { Order } from './orders/wire.ts';
-import { seconds } from './ports/clock.ts';
 import { StoreError } from './ports/store.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION } from './protocol/eip712.ts';
 import type { Verifier } from './protocol/verifier.ts';
 import { createVerifier } from './protocol/verifier.ts';
 import type { Quotes } from './quotes/quotes.ts';
-import { createQuotes, NO_SOURCES } from './quotes/quotes.ts';
+import { createQuotes } from './quotes/quotes.ts';
 import { createAuctionPart } from './settlement/auction-verbs.ts';
 import { createChain } from './settlement/chain.ts';
-import { competitionStatus } from './settlement/competition-status.ts';
 import { totalSurplus } from './settlement/surplus.ts';
 import { parseTradeQuery, requireAccount, requireTransactionHash, tradeOf } from './settlement/trades.ts';
 import { createHub } from './streams/hub.ts';
@@ -86,7 +84,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     ...{ domain, documents, onFault, quoting: configuration.quotes !== undefined },
     remote: createRemote(clock, configuration.checkDeadline),
   };
-  const quoting = createQuotes(configuration.quotes ?? NO_SOURCES, {
+  const quoting = createQuotes(configuration.quotes, {
     ...admission,
     observe: (observation) => void emitter.emit('sourceAsked', observation),
   });
@@ -211,7 +209,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
       return (await rendered.ofTransaction(hash)).map(({ json }) => JSON.parse(json) as Order); // rendered from one
     },
     async competitionStatus(uid) {
-      return competitionStatus(requireUid(uid), { store, now: seconds(clock), listed: auctions.listed });
+      return auctions.status(requireUid(uid));
     },
     rendered,
   };
@@ -254,7 +252,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   async function open(): Promise<void> {
     if (verifier !== undefined) return;
     const ready = await createVerifier({ chainId, settlementContract, ...configuration.recovery });
-    await chain.verify();
+    await Promise.all([chain.prepare(), quoting.prepare()]);
     await store.open({ domain: { chainId, settlementContract }, clock });
     try {
       await feed.start();

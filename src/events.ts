@@ -2,7 +2,7 @@ import type { RecoveryObservation, StoreObservation, SubmissionObservation } fro
 import type { BlockRef, ChainCause } from './ports/facts.ts';
 import type { Address, Hex } from './protocol/hex.ts';
 import type { SourceObservation } from './quotes/sources.ts';
-import type { FollowObservation } from './settlement/follow.ts';
+import type { FollowObservation } from './settlement/follow-options.ts';
 
 /** Something that happened to an order, told after it is stored. */
 export interface OrderEvent {

@@ -94,13 +94,14 @@ const OPTIONS = ['domainName', 'terms', 'statistics'] as const satisfies readonl
 const CODE = /^[A-Za-z0-9_-]{5,20}$/;
 
 /** The shape of the body. */
-export const affiliateRegistration = /* @__PURE__ */ z.object({
-  walletAddress: hexOf(20),
-  code: z
-    .string()
-    .check(z.trim(), z.regex(CODE, { error: 'must be 5 to 20 letters, digits, "_" and "-"' }), z.toUpperCase()),
-  signedMessage: z.string().check(z.minLength(1, { error: 'must be hex text' })),
-});
+export const affiliateRegistration = /* @__PURE__ */ (() =>
+  z.object({
+    walletAddress: hexOf(20),
+    code: z
+      .string()
+      .check(z.trim(), z.regex(CODE, { error: 'must be 5 to 20 letters, digits, "_" and "-"' }), z.toUpperCase()),
+    signedMessage: z.string().check(z.minLength(1, { error: 'must be hex text' })),
+  }))();
 
 /** @throws TypeError naming the option that is unknown or malformed. */
 export function createAffiliates(options: AffiliatesOptions, context: AffiliatesContext): Affiliates {

@@ -77,22 +77,23 @@ export interface SubscriptionsContext {
   readonly onFault: (fault: unknown) => void;
 }
 
-const NONCE = /* @__PURE__ */ z.string().check(
-  z.regex(/^\d{1,78}$/, { error: 'must be a decimal number', abort: true }),
-  z.refine((text) => BigInt(text) < 2n ** 256n, { error: 'must fit in 256 bits' }),
-);
-const PROOF = {
-  nonce: NONCE,
-  deadline: /* @__PURE__ */ z.int({ error: 'must be seconds since 1970' }).check(z.minimum(0)),
-  signature: /* @__PURE__ */ z.string().check(z.minLength(1)),
-};
-const PROOF_SHAPE = /* @__PURE__ */ z.object(PROOF);
-const REQUEST = /* @__PURE__ */ z.object({
-  channel: z.string().check(z.maxLength(32)),
-  target: z.string().check(z.maxLength(2048)),
-  types: z.array(z.enum(NOTIFICATION_TYPES)).check(z.minLength(1), z.maxLength(NOTIFICATION_TYPES.length)),
-  ...PROOF,
-});
+/** Made inside functions that bundlers know to be free of effects. */
+const PROOF = /* @__PURE__ */ (() =>
+  z.object({
+    nonce: z.string().check(
+      z.regex(/^\d{1,78}$/, { error: 'must be a decimal number', abort: true }),
+      z.refine((text) => BigInt(text) < 2n ** 256n, { error: 'must fit in 256 bits' }),
+    ),
+    deadline: z.int({ error: 'must be seconds since 1970' }).check(z.minimum(0)),
+    signature: z.string().check(z.minLength(1)),
+  }))();
+const REQUEST = /* @__PURE__ */ (() =>
+  z.object({
+    channel: z.string().check(z.maxLength(32)),
+    target: z.string().check(z.maxLength(2048)),
+    types: z.array(z.enum(NOTIFICATION_TYPES)).check(z.minLength(1), z.maxLength(NOTIFICATION_TYPES.length)),
+    ...PROOF.shape,
+  }))();
 
 /** Seconds that a signature may be good for. */
 const LONGEST_PROOF = 86_400;
@@ -106,7 +107,7 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
   async function authorise(
     account: Address,
     signed: { readonly channel: string; readonly target: string; readonly types: readonly string[] },
-    proof: z.output<typeof PROOF_SHAPE>,
+    proof: z.output<typeof PROOF>,
   ): Promise<void> {
     const now = Math.floor(clock.now() / 1000);
     if (proof.deadline < now) throw new AccountError(401, 'The signature is past its deadline');
@@ -119,7 +120,7 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
     if (verdict.status === 'unverifiable') throw new AccountError(503, 'Contract signatures cannot be verified now', 5);
   }
 
-  const nonceOf = (account: Address, { nonce, deadline }: z.output<typeof PROOF_SHAPE>) => ({
+  const nonceOf = (account: Address, { nonce, deadline }: z.output<typeof PROOF>) => ({
     ...{ account, nonce: String(BigInt(nonce)) },
     expiresAt: (deadline + 1) * 1000,
   });
@@ -216,13 +217,13 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
   };
 }
 
-const USED = new AccountError(409, 'The nonce was used before');
+const USED = /* @__PURE__ */ new AccountError(409, 'The nonce was used before');
 
 /** Tokens are stored as hashes: who reads the store cannot confirm. */
 export const hashOf = (token: string): Hex => bytesToHex(keccak256Text(token));
 
-function shapedProof(proof: SubscriptionProof): z.output<typeof PROOF_SHAPE> {
-  const shaped = parseShape(PROOF_SHAPE, proof, 'InvalidParameter');
+function shapedProof(proof: SubscriptionProof): z.output<typeof PROOF> {
+  const shaped = parseShape(PROOF, proof, 'InvalidParameter');
   if (shaped instanceof OrderBookError) throw shaped;
   return shaped;
 }

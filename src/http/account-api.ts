@@ -2,7 +2,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import { AccountError } from '../accounts/errors.ts';
 import { OrderBookError } from '../errors.ts';
 import { refuseUnknownOptions } from '../options.ts';
-import { ACCOUNT_ROUTES } from './account-routes/index.ts';
+import { accountRoutes } from './account-routes/index.ts';
 import type { AccountRoute } from './account-routes/route.ts';
 import { readJson } from './body.ts';
 import type { GateOptions } from './gate.ts';
@@ -22,7 +22,7 @@ import { allowHeader, decodeParam, serveRoutes } from './serve-routes.ts';
 export function createAccountApi(accounts: Accounts, options: GateOptions = {}): Api {
   refuseUnknownOptions('createAccountApi', options, ['limiter', 'trustedProxies']);
   return serveRoutes({
-    routes: ACCOUNT_ROUTES,
+    routes: accountRoutes(),
     gate: options,
     call: (match, request) => call(accounts, request, match),
     refuse,

@@ -37,6 +37,11 @@ export function formatDecimal({ digits, scale }: Decimal): string {
   return fraction === '' ? text.slice(0, point) : `${text.slice(0, point)}.${fraction}`;
 }
 
+/** A price in native atoms for 10^18 atoms of the token, rounded down. */
+export function priceOfEther({ digits, scale }: Decimal): string {
+  return ((digits * 10n ** 18n) / 10n ** BigInt(scale)).toString();
+}
+
 /** Divides, keeping `significant` digits, the last one rounded half up. `divisor` is positive. */
 export function quotient(dividend: bigint, divisor: bigint, significant: number): Decimal {
   if (dividend === 0n) return { digits: 0n, scale: 0 };

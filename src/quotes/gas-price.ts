@@ -1,9 +1,8 @@
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { DecimalInput, GasPrice } from '../ports/estimator.ts';
 import type { Decimal } from '../protocol/decimal.ts';
-import { parseDecimal } from '../protocol/decimal.ts';
-import { MAX_UINT256 } from '../protocol/uint256.ts';
+import type { ReadGasPriceOption } from './options.ts';
+import { readPrice } from './options.ts';
 
 /**
  * Finds out the price of gas, in wei for one unit, within `timeout` milliseconds.
@@ -31,19 +30,12 @@ interface Asked {
   goodFor: number;
 }
 
-/**
- * Reads the price of gas that the host gives or finds out. Quotes that ask at about the same time share one answer.
- *
- * @throws TypeError when a fixed price is no decimal number below 2^256.
- */
-export function createGasPrice(given: GasPrice, { clock, timeout, lifetime, onFault }: GasPriceOptions): ReadGasPrice {
-  if (typeof given !== 'function') {
-    const fixed = readPrice(given);
-    if (fixed === undefined) {
-      throw new TypeError('createOrderBook: quotes.gasPrice must be a decimal number of wei below 2^256');
-    }
-    return async () => fixed;
-  }
+/** Reads the price of gas that the host gives or finds out. Quotes that ask at about the same time share one answer. */
+export function createGasPrice(
+  given: ReadGasPriceOption,
+  { clock, timeout, lifetime, onFault }: GasPriceOptions,
+): ReadGasPrice {
+  if (typeof given !== 'function') return async () => given;
   const askHost = async (): Promise<Decimal | undefined> => {
     try {
       const price = readPrice(await given());
@@ -76,11 +68,6 @@ export function createGasPrice(given: GasPrice, { clock, timeout, lifetime, onFa
       ? new OrderBookError('ChainUnavailable', 'the gas price is unknown')
       : price;
   };
-}
-
-function readPrice(value: DecimalInput): Decimal | undefined {
-  const price = parseDecimal(value);
-  return price !== undefined && price.digits / 10n ** BigInt(price.scale) <= MAX_UINT256 ? price : undefined;
 }
 
 function inTime<T>(promise: Promise<T>, patience: number, clock: Clock, signal?: AbortSignal): Promise<T | 'late'> {

@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import type { EstimateContext, EstimateFunction, Estimator, Trade } from '../ports/estimator.ts';
+import type { EstimateContext, Estimator, Trade } from '../ports/estimator.ts';
 import type { Decimal } from '../protocol/decimal.ts';
 import { compareDecimals, quotient } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
@@ -128,27 +128,3 @@ async function askToBuy(
 const NEVER: Record<SourceOutcome, number> = {
   ...{ answered: 0, none: 0, invalid: 0, refused: 0, failed: 0, late: 0, abandoned: 0 },
 };
-
-/**
- * Gives every source a name of its own, so that observations tell them apart.
- *
- * @throws TypeError when one is not a source.
- */
-export function nameEstimators(estimators: readonly (Estimator | EstimateFunction)[]): Estimator[] {
-  const taken = new Set<string>();
-  return estimators.map((given, i) => {
-    const estimator = typeof given === 'function' ? { name: given.name, estimate: given } : given;
-    if (typeof estimator?.estimate !== 'function') {
-      throw new TypeError(`createOrderBook: quotes.estimators[${i}] must be a function or have an estimate function`);
-    }
-    const wished = estimator.name || `estimator ${i + 1}`;
-    let name = wished;
-    for (let n = 2; taken.has(name); n++) name = `${wished} ${n}`;
-    taken.add(name);
-    if (name === estimator.name) return estimator;
-    const { nativePrice } = estimator as Estimator; // a bare function has none
-    const estimate: EstimateFunction = (trade, context) => estimator.estimate(trade, context);
-    if (nativePrice === undefined) return { name, estimate };
-    return { name, estimate, nativePrice: (token, context) => nativePrice.call(estimator, token, context) };
-  });
-}

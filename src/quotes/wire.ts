@@ -1,5 +1,4 @@
 import { isoDate } from '../orders/wire.ts';
-import type { Decimal } from '../protocol/decimal.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
@@ -104,9 +103,4 @@ function echoOfAppData({ request, appDataHash }: ResponseParts): Pick<QuotedOrde
   const isDocument =
     appData !== undefined && (request.appDataHash !== undefined || appData.toLowerCase() !== appDataHash);
   return isDocument ? { appData, appDataHash } : { appData: appDataHash };
-}
-
-/** A price in native atoms for 10^18 atoms of the token, rounded down. */
-export function priceOfEther({ digits, scale }: Decimal): string {
-  return ((digits * 10n ** 18n) / 10n ** BigInt(scale)).toString();
 }

@@ -1,9 +1,8 @@
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import { parseDecimal } from '../protocol/decimal.ts';
+import { parseDecimal, priceOfEther } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { NativePriceResult } from '../quotes/quotes.ts';
-import { priceOfEther } from '../quotes/wire.ts';
 
 /** Wei for 10^18 atoms, decimal, by token. A token that nobody has a price for is not there. */
 export type AuctionPrices = Readonly<Record<Address, string>>;

@@ -1,23 +1,11 @@
 import type { Configuration } from '../configuration.ts';
-import { OrderBookError } from '../errors.ts';
-import { createRemote } from '../orders/remote.ts';
-import type { Address, Hex } from '../protocol/hex.ts';
+import type { OrderBookError } from '../errors.ts';
+import { lazy } from '../lazy.ts';
+import type { Address } from '../protocol/hex.ts';
 import type { NativePriceResult } from '../quotes/quotes.ts';
 import type { Auction } from './auction.ts';
-import { createAuctions } from './auction.ts';
-import type { AuctionPrices } from './auction-prices.ts';
-import { createAuctionPricing } from './auction-prices.ts';
+import type { Auctioning } from './auctioning.ts';
 import type { Competition } from './competition.ts';
-import {
-  competitionOfTransaction,
-  hasOrder,
-  latestCompetition,
-  parseCompetition,
-  readCompetition,
-  recordCompetition,
-} from './competition.ts';
-import { createFunding } from './funding.ts';
-import { requireTransactionHash } from './trades.ts';
 
 /** What became of a competition that was told. */
 export type RecordResult =
@@ -41,67 +29,40 @@ export interface AuctionVerbs {
   competitionOfTransaction(hash: string): Promise<Competition | undefined>;
 }
 
-export interface AuctionPart {
+export interface AuctionPart extends Pick<Auctioning, 'status' | 'pricesOf' | 'isBidOn'> {
   readonly verbs: AuctionVerbs;
-  /** The UIDs in the auction that was made last. */
-  readonly listed: ReadonlySet<Hex>;
-  /** What tokens were worth in an auction, as far as anybody remembers. */
-  pricesOf(auctionId: number): Promise<AuctionPrices | undefined>;
-  /** Whether some solver bids on an order in one of the last auctions. */
-  isBidOn(uid: Hex): Promise<boolean>;
 }
 
-/** Competitions that are looked at for bids on an order: later ones have given up on it. */
-const RECENT = 5;
+export interface AuctionContext {
+  readonly started: () => void;
+  readonly onFault: (fault: unknown) => void;
+  readonly nativePrice: (token: Address, signal: AbortSignal) => Promise<NativePriceResult>;
+}
 
-export function createAuctionPart(
-  configuration: Configuration,
-  context: {
-    readonly started: () => void;
-    readonly onFault: (fault: unknown) => void;
-    readonly nativePrice: (token: Address, signal: AbortSignal) => Promise<NativePriceResult>;
-  },
-): AuctionPart {
-  const { store, clock, chain, vaultRelayer, settlementContract, tokens, checkDeadline, quotes } = configuration;
-  const { started, onFault, nativePrice } = context;
-  const asksFunds = chain?.balancesAndAllowances !== undefined || chain?.balanceAndAllowance !== undefined;
-  const remote = createRemote(clock, checkDeadline);
-  const auctions = createAuctions({
-    ...{ store, clock, vaultRelayer, onFault, deniedTokens: tokens.deniedTokens },
-    funding: chain !== undefined && asksFunds ? createFunding(chain, remote, settlementContract, onFault) : undefined,
-    pricing: createAuctionPricing({
-      ...{ clock, onFault, wrappedNative: tokens.wrappedNative },
-      nativePrice: quotes === undefined ? undefined : nativePrice,
-    }),
+/** What holds auctions is loaded by the first who asks for one. */
+export function createAuctionPart(configuration: Configuration, context: AuctionContext): AuctionPart {
+  const { started } = context;
+  const auctioning = lazy(async () => {
+    const { createAuctioning } = await import('./auctioning.ts');
+    return createAuctioning(configuration, context);
   });
 
   return {
     verbs: {
       async current() {
         started();
-        return auctions.current();
+        return auctioning.use(({ verbs }) => verbs.current());
       },
-      async record(input) {
+      async record(competition) {
         started();
-        const competition = parseCompetition(input);
-        if (competition instanceof OrderBookError) return { status: 'rejected', error: competition };
-        return { status: await recordCompetition(competition, store) };
+        return auctioning.use(({ verbs }) => verbs.record(competition));
       },
-      competition: async (auctionId) => readCompetition(auctionId, store),
-      latestCompetition: async () => latestCompetition(store),
-      competitionOfTransaction: async (hash) => competitionOfTransaction(requireTransactionHash(hash), store),
+      competition: (auctionId) => auctioning.use(({ verbs }) => verbs.competition(auctionId)),
+      latestCompetition: () => auctioning.use(({ verbs }) => verbs.latestCompetition()),
+      competitionOfTransaction: (hash) => auctioning.use(({ verbs }) => verbs.competitionOfTransaction(hash)),
     },
-    get listed() {
-      return auctions.listed;
-    },
-    async pricesOf(auctionId) {
-      const auction = await store.auctions.get(auctionId);
-      if (auction !== undefined) return JSON.parse(auction.prices) as AuctionPrices; // as it was rendered
-      return (await readCompetition(auctionId, store))?.auction.prices;
-    },
-    async isBidOn(uid) {
-      const recent = await store.auctions.competitions(RECENT);
-      return recent.some(({ body }) => hasOrder(JSON.parse(body) as Competition, uid)); // as it was recorded
-    },
+    status: (uid) => auctioning.use(({ status }) => status(uid)),
+    pricesOf: (auctionId) => auctioning.use(({ pricesOf }) => pricesOf(auctionId)),
+    isBidOn: (uid) => auctioning.use(({ isBidOn }) => isBidOn(uid)),
   };
 }

@@ -1,5 +1,6 @@
 import type { Configuration } from '../configuration.ts';
 import type { OrderBookEvents } from '../events.ts';
+import { lazy } from '../lazy.ts';
 import { createRemote } from '../orders/remote.ts';
 import { ChainMismatch } from '../ports/chain-source.ts';
 import { seconds } from '../ports/clock.ts';
@@ -11,9 +12,7 @@ import { createOrderHasher } from '../protocol/order.ts';
 import type { QuoteResult } from '../quotes/quote.ts';
 import type { QuoteRequest } from '../quotes/request.ts';
 import type { BatchContext, ChainBatch } from './batch.ts';
-import { readBatch } from './batch.ts';
-import type { Follower, FollowState } from './follow.ts';
-import { createFollower } from './follow.ts';
+import type { FollowState } from './follow-options.ts';
 import type { PlacementQuote } from './placement.ts';
 
 export interface RollbackOptions {
@@ -40,8 +39,11 @@ export interface Chain {
   readonly state: FollowState | undefined;
   /** What readiness shows. */
   checks(): Readonly<Record<string, string>>;
-  /** Rejects with a `ChainMismatch` when a node serves another chain. One that cannot be reached is no reason not to start. */
-  verify(): Promise<void>;
+  /**
+   * Loads what follows the chain, and asks the nodes which one they serve. Rejects with a `ChainMismatch` when that is another
+   * one. A node that cannot be reached is no reason not to start.
+   */
+  prepare(): Promise<void>;
   start(): void;
   stop(): Promise<void>;
 }
@@ -59,11 +61,14 @@ export interface ChainContext {
   readonly requestQuote: (request: QuoteRequest) => Promise<QuoteResult>;
 }
 
+/** Reading the chain is a tenth of the engine: it is loaded by books to which a chain tells something. */
 export function createChain(context: ChainContext): Chain {
   const { configuration, started, wake, onFault } = context;
   const { store, clock, settlementContract, chainId } = configuration;
   const domain = { chainId, settlementContract };
   const hasher: OrderHasher = createOrderHasher(domain);
+
+  const reading = lazy(() => import('./batch.ts'));
 
   const verbs: ChainVerbs = {
     async progress() {
@@ -72,7 +77,8 @@ export function createChain(context: ChainContext): Chain {
     },
     async apply(chainBatch) {
       started();
-      const { batch, unattributed, ignored } = await readBatch(chainBatch, batchContext());
+      const read = await reading.use(({ readBatch }) => readBatch(chainBatch, batchContext()));
+      const { batch, unattributed, ignored } = read;
       const outcome = await store.chain.apply(batch);
       if (outcome.status !== 'applied') return outcome;
       if (outcome.applied > 0) wake();
@@ -126,28 +132,33 @@ export function createChain(context: ChainContext): Chain {
   }
 
   const follow = configuration.follow;
-  const follower: Follower | undefined =
+  const follower =
     follow &&
-    createFollower(follow, {
-      ...{ domain, clock, leases: store.leases, onFault },
-      remote: createRemote(clock, follow.deadline),
-      progress: () => store.chain.progress(),
-      apply: verbs.apply,
-      rollback: (to, after) => verbs.rollback(to, { after }),
-      observe: context.onFollowed,
+    lazy(async () => {
+      const { createFollower } = await import('./follow.ts');
+      return createFollower(follow, {
+        ...{ domain, clock, leases: store.leases, onFault },
+        remote: createRemote(clock, follow.deadline),
+        progress: () => store.chain.progress(),
+        apply: verbs.apply,
+        rollback: (to, after) => verbs.rollback(to, { after }),
+        observe: context.onFollowed,
+      });
     });
+  const state = (): FollowState | undefined => follower && (follower.loaded?.state ?? 'starting');
 
   return {
     verbs,
     get state() {
-      return follower?.state;
+      return state();
     },
     checks: () => ({
-      chain: follower?.state ?? 'off',
+      chain: state() ?? 'off',
       funds: configuration.chain?.balanceAndAllowance === undefined ? 'off' : 'on',
       contractSignatures: configuration.chain?.isValidSignature === undefined ? 'off' : 'on',
     }),
-    async verify() {
+    async prepare() {
+      if (follower !== undefined) await Promise.all([follower.load(), reading.load()]);
       const nodes = [configuration.chain, ...(follow?.sources ?? [])];
       const remote = createRemote(clock, configuration.checkDeadline);
       await Promise.all(
@@ -161,9 +172,9 @@ export function createChain(context: ChainContext): Chain {
         }),
       );
     },
-    start: () => follower?.start(),
+    start: () => follower?.loaded?.start(),
     async stop() {
-      await follower?.stop();
+      await follower?.loaded?.stop();
     },
   };
 }

@@ -139,20 +139,6 @@ function txOf({ solverAddress, isWinner }: CompetitionSolution, settlements: rea
   return isWinner && own.length === 1 ? (own[0]?.transactionHash ?? null) : null;
 }
 
-/**
- * The id of an auction, from a path.
- *
- * @returns `undefined` for a number that no auction can have.
- * @throws OrderBookError `InvalidParameter` when it is no number.
- */
-export function parseAuctionId(text: string): number | undefined {
-  if (!/^\d{1,20}$/.test(text)) {
-    const reason = { parameter: 'auction_id' };
-    throw new OrderBookError('InvalidParameter', 'auction_id: must be a whole number', reason);
-  }
-  return Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
-}
-
 /** Whether some solution of a competition has an order. */
 export function hasOrder({ solutions }: Competition, uid: Hex): boolean {
   return solutions.some(({ orders }) => orders.some(({ id }) => id === uid));

@@ -1,5 +1,6 @@
 import { refuseUnknownOptions } from '../options.ts';
 import type { ChainSource } from '../ports/chain-source.ts';
+import type { BlockRef } from '../ports/facts.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 
@@ -19,6 +20,23 @@ export interface FollowOptions {
   readonly largestRange?: number;
   /** Milliseconds that a node has to answer a question. Default 15000. */
   readonly deadline?: number;
+}
+
+/** How following goes, as readiness shows it. */
+export type FollowState = 'starting' | 'following' | 'catching up' | 'standing by' | 'unavailable' | 'stopped';
+
+/** What a book that follows its chain tells of it. */
+export type FollowObservation =
+  /** `head` is the newest block that the node knows. */
+  | { readonly type: 'progress'; readonly block: number; readonly head: number }
+  | { readonly type: 'reorganised'; readonly from: BlockRef; readonly to: number }
+  /** A second look has found events that the first had not shown. */
+  | { readonly type: 'missed'; readonly events: number; readonly block: number }
+  | { readonly type: 'fault'; readonly source: string; readonly fault: unknown };
+
+/** The chain has changed further back than is looked. Somebody has to say where to go on. */
+export class ReorganisationTooDeep extends Error {
+  override readonly name = 'ReorganisationTooDeep';
 }
 
 const DEFAULTS = { pollInterval: 2000, reorgLimit: 64, largestRange: 10_000, deadline: 15_000 } as const;

@@ -12,11 +12,9 @@ import { decodeLog, EVENT_TOPICS } from '../protocol/chain-events.ts';
 import type { Domain } from '../protocol/eip712.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { ChainBatch } from './batch.ts';
-import type { ReadFollowOptions } from './follow-options.ts';
+import type { FollowObservation, FollowState, ReadFollowOptions } from './follow-options.ts';
+import { ReorganisationTooDeep } from './follow-options.ts';
 import { createRange } from './range.ts';
-
-/** How following goes, as readiness shows it. */
-export type FollowState = 'starting' | 'following' | 'catching up' | 'standing by' | 'unavailable' | 'stopped';
 
 /** What following takes of the book. */
 export interface FollowContext {
@@ -29,19 +27,6 @@ export interface FollowContext {
   readonly rollback: (to: number, after: BlockRef) => Promise<RollbackOutcome>;
   readonly observe: (observation: FollowObservation) => void;
   readonly onFault: (fault: unknown) => void;
-}
-
-export type FollowObservation =
-  /** `head` is the newest block that the node knows. */
-  | { readonly type: 'progress'; readonly block: number; readonly head: number }
-  | { readonly type: 'reorganised'; readonly from: BlockRef; readonly to: number }
-  /** A second look has found events that the first had not shown. */
-  | { readonly type: 'missed'; readonly events: number; readonly block: number }
-  | { readonly type: 'fault'; readonly source: string; readonly fault: unknown };
-
-/** The chain has changed further back than is looked. Somebody has to say where to go on. */
-export class ReorganisationTooDeep extends Error {
-  override readonly name = 'ReorganisationTooDeep';
 }
 
 /** A node has contradicted itself, or what it had said a moment before. It is asked again. */

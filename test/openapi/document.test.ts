@@ -7,7 +7,7 @@ import { ERRORS } from 'intentbook';
 import { openApiDocument } from 'intentbook/openapi';
 import { serve } from 'intentbook/server';
 import { afterAll, describe, expect, test } from 'vitest';
-import { ACCOUNT_ROUTES } from '../../src/http/account-routes/index.ts';
+import { accountRoutes } from '../../src/http/account-routes/index.ts';
 import { ORDER_BOOK_ROUTES, PROBE_ROUTES } from '../../src/http/routes/index.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -25,7 +25,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 
 describe('the OpenAPI document', () => {
   test('has every route, with every parameter of its path', () => {
-    const routes = [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES, ...ACCOUNT_ROUTES];
+    const routes = [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES, ...accountRoutes()];
     const wanted = routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
     expect(operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`).sort()).toEqual(wanted.sort());
     for (const { path, parameters = [] } of operations) {

@@ -5,8 +5,8 @@ import type { AccountRoute } from './route.ts';
 import { SUBSCRIPTION_ROUTES } from './subscriptions.ts';
 import { usdPrice } from './usd-price.ts';
 
-/** The endpoints of the account interface. */
-export const ACCOUNT_ROUTES: readonly AccountRoute[] = [
+/** The endpoints of the account interface. A function, so that bundlers see that nothing is done by loading it. */
+export const accountRoutes = (): readonly AccountRoute[] => [
   listNotifications,
   notificationStream,
   ...SUBSCRIPTION_ROUTES,

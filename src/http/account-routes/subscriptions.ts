@@ -40,7 +40,7 @@ const removeSubscription: AccountRoute = {
 /** Where the link of an invitation leads. */
 const confirmSubscription: AccountRoute = {
   method: 'GET',
-  path: `${PATH}/confirm`,
+  path: '/accounts/:account/subscriptions/confirm',
   kind: 'write',
   async handle({ accounts, query }) {
     return json(200, await accounts.subscriptions.confirm(query.get('token') ?? ''));

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../errors.ts';
 import { ERRORS } from '../../errors.ts';
-import { ACCOUNT_ROUTES } from '../account-routes/index.ts';
+import { accountRoutes } from '../account-routes/index.ts';
 import type { Endpoint } from '../route.ts';
 import { ORDER_BOOK_ROUTES, PROBE_ROUTES } from '../routes/index.ts';
 import type { Operation, Success } from './operations.ts';
@@ -48,7 +48,7 @@ export function openApiDocument({
   if (standalone) {
     const root = { servers: [{ url: '/' }] };
     for (const route of PROBE_ROUTES) add(route, root, codedRefusals);
-    for (const route of ACCOUNT_ROUTES) add(route, root, messageRefusals);
+    for (const route of accountRoutes()) add(route, root, messageRefusals);
   }
   return {
     openapi: '3.1.0',

@@ -1,6 +1,5 @@
 import { OrderBookError } from '../../errors.ts';
 import type { Competition } from '../../settlement/competition.ts';
-import { parseAuctionId } from '../../settlement/competition.ts';
 import type { ApiResponse } from '../message.ts';
 import { requireOperator } from '../operator.ts';
 import { json, refusal } from '../response.ts';
@@ -54,6 +53,20 @@ export const recordCompetition: Route = {
 async function byId({ book, param }: Call): Promise<ApiResponse> {
   const id = parseAuctionId(param('auction_id'));
   return found(id === undefined ? undefined : await book.auctions.competition(id));
+}
+
+/**
+ * The id of an auction, from a path.
+ *
+ * @returns `undefined` for a number that no auction can have.
+ * @throws OrderBookError `InvalidParameter` when it is no number.
+ */
+function parseAuctionId(text: string): number | undefined {
+  if (!/^\d{1,20}$/.test(text)) {
+    const reason = { parameter: 'auction_id' };
+    throw new OrderBookError('InvalidParameter', 'auction_id: must be a whole number', reason);
+  }
+  return Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
 }
 
 function found(competition: Competition | undefined): ApiResponse {

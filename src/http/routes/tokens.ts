@@ -1,5 +1,4 @@
-import { parseDecimal } from '../../protocol/decimal.ts';
-import { priceOfEther } from '../../quotes/wire.ts';
+import { parseDecimal, priceOfEther } from '../../protocol/decimal.ts';
 import { json, refusal } from '../response.ts';
 import type { Route } from '../route.ts';
 

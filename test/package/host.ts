@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** As much of the package's manifest as its tests are about. */
+export const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly version: string;
+  readonly exports: Readonly<Record<string, unknown>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+};
+
+/** What can be imported: `intentbook`, `intentbook/memory` and so on. */
+export const ENTRIES = Object.keys(manifest.exports)
+  .filter((entry) => !entry.endsWith('.json'))
+  .map((entry) => `intentbook${entry.slice(1)}`);
+
+/** A folder of somebody who has installed the package. */
+export interface Host {
+  readonly folder: string;
+  /** Writes a program and runs it. @returns what it prints. */
+  run(file: string, code: string): string;
+  [Symbol.dispose](): void;
+}
+
+/**
+ * Unpacks what would be published into a folder of its own, beside the dependencies that it names and those packages that are
+ * named here; there is nothing else.
+ */
+export function unpackHost(packages: readonly string[] = []): Host {
+  const folder = mkdtempSync(join(tmpdir(), 'intentbook-host-'));
+  const packed = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
+    cwd: root,
+  });
+  const report: unknown = JSON.parse(packed.toString());
+  const [first] = Array.isArray(report) ? report : Object.values(report as object); // npm 11 and 12 differ
+  const target = join(folder, 'node_modules', 'intentbook');
+  mkdirSync(target, { recursive: true });
+  execFileSync('tar', ['-xzf', join(folder, first.filename), '-C', target, '--strip-components=1']);
+  for (const name of [...Object.keys(manifest.dependencies), ...packages]) {
+    const link = join(folder, 'node_modules', name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(root, 'node_modules', name), link);
+  }
+  writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }');
+  return {
+    folder,
+    run(file, code) {
+      writeFileSync(join(folder, file), code);
+      return execFileSync(process.execPath, [file], {
+        cwd: folder,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+    },
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
+  };
+}

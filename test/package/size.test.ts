@@ -1,0 +1,94 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import type { Metafile, OutputFile } from 'esbuild';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Host } from './host.ts';
+import { ENTRIES, manifest, unpackHost } from './host.ts';
+
+let host: Host;
+beforeAll(() => {
+  host = unpackHost();
+});
+afterAll(() => host[Symbol.dispose]());
+
+type Bundled = { readonly outputFiles: readonly OutputFile[]; readonly metafile: Metafile };
+
+/** Bundles a host's program as it would itself. What comes in WebAssembly is left out. */
+async function bundle(code: string, external: readonly string[] = ['hash-wasm', '@bitauth/libauth']): Promise<Bundled> {
+  const file = join(host.folder, 'program.js');
+  writeFileSync(file, code);
+  return build({
+    ...{ entryPoints: [file], absWorkingDir: host.folder, outdir: 'bundled', write: false, metafile: true },
+    ...{ bundle: true, splitting: true, minify: true, treeShaking: true, format: 'esm', target: 'es2022' },
+    ...{ platform: 'node', external: [...external], logLevel: 'silent' },
+  });
+}
+
+/** The files that are loaded with the program: those that it imports when it is asked to come later. */
+function loadedAtOnce({ outputFiles, metafile }: Bundled): OutputFile[] {
+  const seen = new Set<string>();
+  const visit = (path: string) => {
+    if (seen.has(path)) return;
+    seen.add(path);
+    for (const { path: next, kind, external } of metafile.outputs[path]?.imports ?? []) {
+      if (kind === 'import-statement' && external !== true) visit(next);
+    }
+  };
+  visit('bundled/program.js');
+  return outputFiles.filter(({ path }) => [...seen].some((name) => path.endsWith(`/${name}`)));
+}
+
+/** Bytes, each file compressed by itself as it would be sent. */
+const gzipped = (files: readonly OutputFile[]) =>
+  files.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
+
+describe('what a host carries, bundled, minified and compressed', () => {
+  test('is less than 60 kB for a book in memory behind fetch, WebAssembly apart', async () => {
+    const bundled = await bundle(`
+      import { createOrderBook } from 'intentbook';
+      import { fetchHandler } from 'intentbook/fetch';
+      import { memoryStore } from 'intentbook/memory';
+      const book = createOrderBook({ chainId: 1, store: memoryStore() });
+      await book.start();
+      export default { fetch: fetchHandler(book) };`);
+    const files = loadedAtOnce(bundled);
+    expect(gzipped(files)).toBeLessThan(60_000);
+    expect(gzipped(files)).toBeGreaterThan(40_000); // or it is not the engine that was measured
+    // Quotes, auctions and following the chain come when they are asked for.
+    expect(gzipped([...bundled.outputFiles])).toBeGreaterThan(gzipped(files));
+  });
+
+  test('is next to nothing for what needs no book', async () => {
+    const { outputFiles } = await bundle(`export { fixedPrices } from 'intentbook/estimators';`);
+    expect(gzipped([...outputFiles])).toBeLessThan(5_000);
+  });
+});
+
+/** The peers that each entry imports, at once or later. Those that are not here import none. */
+const PEERS: Readonly<Record<string, readonly string[]>> = {
+  'intentbook/sqlite': ['better-sqlite3'],
+  'intentbook/postgres': ['pg'],
+  'intentbook/native': ['secp256k1'],
+  'intentbook/workers': ['piscina'],
+  // The standalone server is made of all that is here, each loaded when it is asked for; pino and swagger-ui-dist by name.
+  'intentbook/server': ['better-sqlite3', 'pg', 'prom-client', 'viem'],
+};
+
+describe('an entry asks for no peer but its own', () => {
+  const known = [...Object.keys(manifest.peerDependencies), 'express', 'fastify'];
+
+  test.each(ENTRIES)('%s', async (entry) => {
+    const outside = [...known, ...Object.keys(manifest.dependencies)];
+    const { metafile } = await bundle(`export * from '${entry}';`, outside);
+    const imported = Object.values(metafile.outputs).flatMap(({ imports }) => imports);
+    const packages = imported.filter(({ external }) => external).map(({ path }) => path.split('/')[0] ?? '');
+    const peers = [...new Set(packages)].filter((name) => known.includes(name)).sort();
+    expect(peers).toEqual(PEERS[entry] ?? []);
+    // What is loaded with the entry itself is none of them, so a host without it hears of it by name.
+    const program = metafile.outputs['bundled/program.js'];
+    const atOnce = program?.imports.filter(({ kind, path }) => kind === 'import-statement' && known.includes(path));
+    expect(atOnce).toEqual([]);
+  });
+});
