@@ -65,9 +65,22 @@ function naturalPlace({ books: [first] }: ServerPlan): string {
   }
 }
 
-async function channelsOf({ settings: { webhookAllow, telegram } }: ServerPlan): Promise<Channel[]> {
-  const { telegramChannel, webhookChannel } = await import('intentbook/channels');
-  return [webhookChannel({ allow: webhookAllow }), ...(telegram === undefined ? [] : [telegramChannel(telegram)])];
+async function channelsOf({ settings }: ServerPlan): Promise<Channel[]> {
+  const { webhookAllow: allow, telegram, smtp, mailFrom: from, publicUrl } = settings;
+  const { vapidSubject: subject, vapidPublicKey: publicKey, vapidPrivateKey: privateKey } = settings;
+  const { emailChannel, telegramChannel, webhookChannel, webPushChannel } = await import('intentbook/channels');
+  const channels = [webhookChannel({ allow })];
+  if (telegram !== undefined) channels.push(telegramChannel(telegram));
+  // Each of these is there with the others, or is not.
+  if (smtp !== undefined && from !== undefined && publicUrl !== undefined) {
+    await import('nodemailer'); // a server that cannot tell anybody does not start
+    channels.push(emailChannel({ smtp, from, publicUrl }));
+  }
+  if (subject !== undefined && publicKey !== undefined && privateKey !== undefined) {
+    await import('web-push');
+    channels.push(webPushChannel({ subject, publicKey, privateKey, allow }));
+  }
+  return channels;
 }
 
 async function storeAt(place: string, { books }: ServerPlan, folder: string): Promise<AccountStore> {

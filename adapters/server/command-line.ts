@@ -151,6 +151,12 @@ function serveCommand(said: Said): Command {
     coinGecko: read('coin-gecko', FLAGS['coin-gecko']),
     webhookAllow: read('webhook-allow', FLAGS['webhook-allow']),
     fundingCheck: read('funding-check', FLAGS['funding-check']),
+    smtp: read('smtp', FLAGS.smtp),
+    mailFrom: read('mail-from', FLAGS['mail-from']),
+    publicUrl: read('public-url', FLAGS['public-url']),
+    vapidSubject: read('vapid-subject', FLAGS['vapid-subject']),
+    vapidPublicKey: read('vapid-public-key', FLAGS['vapid-public-key']),
+    vapidPrivateKey: read('vapid-private-key', FLAGS['vapid-private-key']),
   };
   // The contract's own word.
   const off = said.switchedOff ? ({ notifications: 'off' } as const) : {};

@@ -252,6 +252,11 @@ const WEBHOOK_ALLOW: Flag<readonly string[] | undefined> = {
   help: 'private addresses that webhooks may be posted to, for testing, separated by commas',
 };
 
+const said = (value: string, help: string, expected: string, more: { readonly secret?: boolean } = {}) =>
+  ({ value, help, initial: undefined, parse: (text) => text, expected, scope: 'server', ...more }) satisfies Flag<
+    string | undefined
+  >;
+
 const FUNDING_CHECK: Flag<number | 'off' | undefined> = {
   value: '<seconds>',
   help: 'seconds between two looks at whether open orders can be paid for, with --rpc, or "off"; 60',
@@ -313,6 +318,12 @@ export const FLAGS = {
   accounts: ACCOUNTS,
   'webhook-allow': WEBHOOK_ALLOW,
   'funding-check': FUNDING_CHECK,
+  smtp: said('<url>', 'mail server that accounts are told by: smtps://user:password@host', 'a URL', { secret: true }),
+  'mail-from': said('<address>', 'who its mails are from', 'an address'),
+  'public-url': said('<url>', 'where this server is reached from outside, for links in mails', 'a URL'),
+  'vapid-subject': said('<url>', 'whom push services can turn to: mailto: or https:', 'a URL'),
+  'vapid-public-key': said('<key>', 'key that browsers subscribe to pushes under, in base64url', 'a key'),
+  'vapid-private-key': said('<key>', 'its other half', 'a key', { secret: true }),
   prices: PRICES,
   solvers: urls('engines to ask for quotes'),
   'gas-price': GAS_PRICE,

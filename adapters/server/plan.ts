@@ -48,7 +48,11 @@ export interface ServerPlan {
 export function planServer(value: unknown, folder: string): ServerPlan {
   const { data: settings, error } = fitSettings(value);
   if (error !== undefined) throw new SettingsError(problemsOf(error, value, settingsSchema()));
-  const problems = settings.books.flatMap(contradictions);
+  const problems = [
+    ...halves(settings, ['smtp', 'mailFrom', 'publicUrl']),
+    ...halves(settings, ['vapidSubject', 'vapidPublicKey', 'vapidPrivateKey']),
+    ...settings.books.flatMap(contradictions),
+  ];
   if (problems.length > 0) throw new SettingsError(problems);
   const share = Math.max(2, Math.min(10, Math.floor(CONNECTIONS / settings.books.length)));
   const books = settings.books.map((book) => planBook({ ...settings.defaults, ...book }, book, { folder, share }));
@@ -58,6 +62,13 @@ export function planServer(value: unknown, folder: string): ServerPlan {
   ];
   if (clashes.length > 0) throw new SettingsError(clashes);
   return { settings, books };
+}
+
+/** Names what is missing where settings mean something together only. `publicUrl` alone is no harm. */
+function halves(settings: ReadSettings, keys: readonly (keyof ReadSettings)[]): string[] {
+  const given = keys.filter((key) => settings[key] !== undefined);
+  if (given.every((key) => key === 'publicUrl') || given.length === keys.length) return [];
+  return keys.filter((key) => !given.includes(key)).map((key) => `"${key}" is missing: "${given[0]}" needs it`);
 }
 
 function contradictions(book: ReadBook, i: number): string[] {

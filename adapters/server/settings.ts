@@ -9,6 +9,8 @@ export const CHAIN_NAMES: readonly string[] = CHAINS.map(({ segment }) => segmen
 const ADDRESS = 'must be 0x and 40 hex digits';
 const HTTP_URL = 'must be an http or https URL';
 const POSITIVE = 'must be a number above 0';
+const SMTP_URL = 'must be a URL: smtps://user:password@host';
+const VAPID_SUBJECT = 'must be a URL of https, or mailto: and an address';
 const CAP = 'must be a whole number from 1 up, or "off"';
 
 /** What the interfaces at the root answer: those of a book and of accounts, and the server's own pages. */
@@ -208,6 +210,21 @@ const SETTINGS = z.strictObject(
       .strictObject({ token: text(), bot: text() }, { error: 'must be { "token", "bot" }' })
       .describe('A Telegram bot that accounts can be told by: its token and its name.')
       .optional(),
+    smtp: z
+      .string({ error: SMTP_URL })
+      .regex(/^smtps?:\/\/[^/]/, { error: SMTP_URL })
+      .refine((url) => URL.canParse(url), { error: SMTP_URL })
+      .describe('A mail server that accounts can be told by, with "mailFrom" and "publicUrl". Needs nodemailer.')
+      .optional(),
+    mailFrom: z.email({ error: 'must be an address' }).describe('Who the mails are from.').optional(),
+    publicUrl: httpUrl().describe('Where this server is reached from outside, for the links in mails.').optional(),
+    vapidSubject: z
+      .string({ error: VAPID_SUBJECT })
+      .regex(/^(mailto:[^@\s]+@[^@\s]+|https:\/\/[^/\s]+.*)$/, { error: VAPID_SUBJECT })
+      .describe('Whom push services can turn to. With the two keys, accounts can be told by web push. Needs web-push.')
+      .optional(),
+    vapidPublicKey: text().describe('The key that browsers subscribe to pushes under, in base64url.').optional(),
+    vapidPrivateKey: text().describe('The other half of that key, in base64url.').optional(),
     explorer: z
       .boolean({ error: 'must be true or false' })
       .describe('Whether browsers are shown a page to look at the orders with.')

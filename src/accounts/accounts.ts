@@ -229,8 +229,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
     random: (size) => crypto.getRandomValues(new Uint8Array(size)),
   });
   const dispatcher = createDispatcher({
-    ...{ attempts: 12, firstRetry: 1_000, longestRetry: 3_600_000, ...options.deliveries },
-    ...{ store, channels, clock, onFault: report, jitter: Math.random, deadline: 3 * deadline },
+    ...{ attempts: 12, firstRetry: 1_000, longestRetry: 3_600_000, deadline: 3 * deadline, ...options.deliveries },
+    ...{ store, channels, clock, onFault: report, jitter: Math.random },
   });
 
   function requireNotifications(): void {

@@ -11,14 +11,14 @@ export interface DispatchOptions {
   readonly firstRetry?: number;
   /** Milliseconds that a try waits at most. Default one hour. */
   readonly longestRetry?: number;
+  /** Milliseconds that a try may take. Default three times the `deadline` of the account interface. */
+  readonly deadline?: number;
 }
 
 export interface DispatchContext extends Required<DispatchOptions> {
   readonly store: AccountStore;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly clock: Clock;
-  /** Milliseconds that a delivery may take. */
-  readonly deadline: number;
   /** From 0 up to 1, by which tries are spread. */
   readonly jitter: () => number;
   readonly onFault: (fault: unknown) => void;

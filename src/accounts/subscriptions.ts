@@ -127,7 +127,8 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
 
   /** Asks the target, or sends the token out. @returns what the subscriber is shown. */
   async function approach(channel: Channel, subscription: Subscription, token: string): Promise<string | undefined> {
-    const ask = <T>(work: (signal: AbortSignal) => Promise<T>) => within(clock, context.deadline, work);
+    const ask = <T>(work: (signal: AbortSignal) => Promise<T>, deadline = context.deadline) =>
+      within(clock, deadline, work);
     if (channel.confirmation === 'echo') {
       const echoed = await ask(async (signal) => channel.challenge?.(subscription.target, token, { signal })).catch(
         () => false, // whatever is wrong with it is the target's own
@@ -137,7 +138,11 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
     if (channel.confirmation !== 'token') return undefined;
     const path = `/accounts/${subscription.account}/subscriptions/confirm?token=${token}`;
     try {
-      return await ask(async (signal) => channel.invite?.({ subscription, token, path }, { signal }));
+      // As long as a delivery: mail servers take their time.
+      return await ask(
+        async (signal) => channel.invite?.({ subscription, token, path }, { signal }),
+        3 * context.deadline,
+      );
     } catch (fault) {
       context.onFault(fault);
       throw new AccountError(503, 'The confirmation could not be sent', 30);

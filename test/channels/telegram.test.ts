@@ -57,8 +57,9 @@ describe('a Telegram bot', () => {
     api.update('/start nonsense');
     api.update(`/start ${token}`);
     await until(() => world.accounts.deliveries.list({ state: 'pending' }).then(() => api.server.received.length >= 2));
+    let tries = 0;
     await until(async () => {
-      await world.notify(`try ${api.sent.length}`);
+      await world.notify(`try ${tries++}`);
       return api.sent.length > 0;
     });
     assert.equal(api.sent[0]?.chat_id, '4711');

@@ -52,12 +52,24 @@ export interface ChannelWorld extends AsyncDisposable {
   notify(...ids: string[]): Promise<void>;
 }
 
-export async function channelWorld(...channels: Channel[]): Promise<ChannelWorld> {
+export function channelWorld(...channels: Channel[]): Promise<ChannelWorld> {
+  return worldOf({ attempts: 8, deadline: 200 }, channels);
+}
+
+/** The same, which does not give up. */
+export function stubbornWorld(...channels: Channel[]): Promise<ChannelWorld> {
+  return worldOf({ attempts: 10_000, deadline: 5_000 }, channels);
+}
+
+async function worldOf(
+  { attempts, deadline }: { attempts: number; deadline: number },
+  channels: readonly Channel[],
+): Promise<ChannelWorld> {
   const store = memoryAccountStore();
   const faults: unknown[] = [];
   const accounts = createAccounts({
-    ...{ books: [], store, channels, onFault: (fault) => void faults.push(fault), deadline: 200 },
-    deliveries: { attempts: 8, firstRetry: 5, longestRetry: 40 },
+    ...{ books: [], store, channels, onFault: (fault) => void faults.push(fault), deadline },
+    deliveries: { attempts, deadline: 600, firstRetry: 5, longestRetry: 40 },
   });
   await accounts.start();
   const http = directWorld(createAccountApi(accounts), () => Math.floor(Date.now() / 1000));

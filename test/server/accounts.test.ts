@@ -4,7 +4,10 @@ import type { Hex } from 'intentbook';
 import type { RunningServer, ServeOptions } from 'intentbook/server';
 import { serve } from 'intentbook/server';
 import { describe, test } from 'vitest';
+import webPush from 'web-push';
 import { parseCommand } from '../../adapters/server/command-line.ts';
+import { confirmationOf, mailRecipient } from '../channels/receivers.ts';
+import { proof, until } from '../channels/world.ts';
 import { temporaryFile } from '../stores/temporary.ts';
 import { account, signCancellation, signOrder } from '../support/orders.ts';
 
@@ -138,4 +141,30 @@ describe('the account interface of a server', () => {
     assert.equal((await fetch(server.url + path, { headers })).status, 400);
     await server.close();
   });
+});
+
+test('a server that knows a mail server and the keys of web push tells accounts by them', async () => {
+  await using mail = await mailRecipient();
+  const { publicKey: vapidPublicKey, privateKey: vapidPrivateKey } = webPush.generateVAPIDKeys();
+  const { port } = mail as unknown as { port: number }; // of its door
+  const server = await serve({
+    ...{ port: 0, db: ':memory:', smtp: `smtp://127.0.0.1:${port}`, mailFrom: 'books@example.org' },
+    ...{ publicUrl: 'https://api.example.org', vapidSubject: 'mailto:us@example.org', vapidPublicKey, vapidPrivateKey },
+  });
+  const post = async (channel: string, target: string) => {
+    const body = JSON.stringify(await proof(channel, target, ['order_cancelled']));
+    const headers = { 'content-type': 'application/json' };
+    return fetch(`${server.url}/accounts/${ALICE.address}/subscriptions`, { method: 'POST', headers, body });
+  };
+  assert.equal((await post('email', 'alice@example.net')).status, 201);
+  assert.equal((await fetch(server.url + confirmationOf(mail.mails[0] ?? ''))).status, 200);
+  await cancel(server, await place(server, '1'));
+  await until(() => mail.mails.length === 2);
+  assert.match(mail.mails[1] ?? '', /^Subject: Order cancelled\r$/m);
+  const refused = await post('webpush', '{}');
+  assert.deepEqual(
+    [refused.status, await refused.json()],
+    [400, { message: 'target: is none of the channel webpush' }],
+  );
+  await server.close();
 });

@@ -90,6 +90,9 @@ describe('what is wrong is named by its key', () => {
     [oneBook({ prices: { '0x12': '1' } }), 'books[0].prices'],
     [oneBook({ prices: 7 }), 'books[0].prices must be prices by token, the name of a file with them, or "off"'],
     [oneBook({ db: 'x', postgres: URL_OF_POSTGRES }), 'books[0]: "db" and "postgres" exclude each other'],
+    [{ ...oneBook({}), smtp: 'http://a' }, 'smtp must be a URL: smtps://user:password@host'],
+    [{ ...oneBook({}), smtp: 'smtp://a', mailFrom: 'b@c.org' }, '"publicUrl" is missing: "smtp" needs it'],
+    [{ ...oneBook({}), vapidPublicKey: 'BA' }, '"vapidSubject" is missing: "vapidPublicKey" needs it'],
     [{ books: [{ chain: 'base' }, { chain: 'base' }] }, 'books[1] has the same path as books[0]: /base'],
     [
       { books: [{ chain: 'base' }, { chain: 'ink', db: './base.sqlite' }] },
