@@ -30,7 +30,7 @@ export async function openAccounts({
   const mainnet = await mainnetChain(plan.settings.affiliateRpc ?? rpcOfMainnet(plan));
   const accounts = createAccounts({
     books: deployments.map(({ book, environment }) => ({ book, env: environment })),
-    store: await storeAt(place, plan, folder),
+    store: await accountStoreAt(place, { folder, migrate: migrates(plan) }),
     notifications,
     fundingInterval: fundingCheck === 'off' ? fundingCheck : fundingCheck * 1000,
     affiliates: domainName === undefined ? {} : { domainName },
@@ -83,11 +83,20 @@ async function channelsOf({ settings }: ServerPlan): Promise<Channel[]> {
   return channels;
 }
 
-async function storeAt(place: string, { books }: ServerPlan, folder: string): Promise<AccountStore> {
+/** Whether the schemas of the books are brought up to date, and with them that of their accounts. */
+const migrates = ({ books }: ServerPlan) => books.some(({ place }) => place.kind === 'postgres' && place.migrate);
+
+/** Makes the store that a setting names, not yet opened. One in a file brings its schema up to date by itself. */
+export async function accountStoreAt(
+  place: string,
+  { folder = '.', migrate }: { readonly folder?: string; readonly migrate: boolean },
+): Promise<AccountStore> {
   if (place === ':memory:') return (await import('intentbook/memory')).memoryAccountStore();
-  if (/^postgres(ql)?:/.test(place)) {
-    const migrate = books.some((book) => book.place.kind === 'postgres' && book.place.migrate);
+  if (isDatabase(place)) {
     return (await import('intentbook/postgres')).postgresAccountStore({ url: place, migrate });
   }
   return (await import('intentbook/sqlite')).sqliteAccountStore({ path: resolve(folder, place) });
 }
+
+/** Whether accounts are kept in PostgreSQL: a connection string, with its secrets. */
+export const isDatabase = (place: string) => /^postgres(ql)?:/.test(place);

@@ -6,6 +6,7 @@ import { failureText, reasonOf } from './failure.ts';
 import { helpText } from './help.ts';
 import { type ServeOptions, SettingsError, serve } from './index.ts';
 import { createLog } from './log.ts';
+import { migrateAll } from './migrate.ts';
 import { onSignals } from './signals.ts';
 import { textLog } from './text-log.ts';
 import { type UpkeepOptions, upkeep } from './upkeep/index.ts';
@@ -24,14 +25,8 @@ async function run(): Promise<void> {
   else await runServer(command.options);
 }
 
-async function runMigration({ postgres: url, schema }: MigrateOptions): Promise<void> {
-  const { migratePostgres } = await import('intentbook/postgres');
-  const applied = await migratePostgres({ url, schema }).catch((error: unknown) => fail(1, reasonOf(error)));
-  console.log(
-    applied.length === 0
-      ? `the schema ${schema} was up to date`
-      : `the schema ${schema} was brought to version ${applied.at(-1)}`,
-  );
+async function runMigration(options: MigrateOptions): Promise<void> {
+  for (const line of await migrateAll(options).catch((error: unknown) => fail(1, reasonOf(error)))) console.log(line);
 }
 
 async function runUpkeep(options: UpkeepOptions): Promise<void> {

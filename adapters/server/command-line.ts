@@ -8,10 +8,12 @@ import type { UpkeepName, UpkeepOptions } from './upkeep/index.ts';
 import { TAKES_FILE, UPKEEP } from './upkeep/names.ts';
 import { UsageError } from './usage-error.ts';
 
-/** What there is to know of a database. */
+/** Whose schemas are to be brought up to date: those of a book, of the account interface, or of both. */
 export interface MigrateOptions {
-  readonly postgres: string;
+  readonly postgres?: string;
   readonly schema: string;
+  /** Where accounts are kept. */
+  readonly accounts?: string;
 }
 
 /** Where a server listens. */
@@ -42,7 +44,7 @@ const UPKEEP_FLAGS: Readonly<Record<UpkeepName, readonly FlagName[]>> = {
   backup: ['db', 'json'],
 };
 
-const MIGRATE_FLAGS: readonly FlagName[] = ['postgres', 'schema'];
+const MIGRATE_FLAGS: readonly FlagName[] = ['postgres', 'schema', 'accounts'];
 const SERVE_FLAGS = FLAG_NAMES.filter((name) => scopeOf(name) !== 'upkeep');
 const COMMANDS = ['serve', 'migrate', ...UPKEEP, 'help', 'version'] as const;
 
@@ -127,10 +129,20 @@ function upkeepCommand(command: UpkeepName, file: string | undefined, { given, r
   return { name: 'upkeep', options: { command, book, file: file ?? '', days, json: read('json', FLAGS.json) } };
 }
 
-function migrateCommand({ read }: Said): Command {
+function migrateCommand({ given, read }: Said): Command {
   const postgres = read('postgres', FLAGS.postgres);
-  if (postgres === undefined) throw new UsageError('say which database to migrate: --postgres <url>');
-  return { name: 'migrate', options: { postgres, schema: read('schema', FLAGS.schema) } };
+  const place = read('accounts', FLAGS.accounts);
+  const accounts = place === 'off' || place === ':memory:' ? undefined : place;
+  if (postgres === undefined && accounts === undefined) {
+    throw new UsageError('say which database to migrate: --postgres <url>, --accounts <place>, or both');
+  }
+  if (postgres === undefined && given.has('schema')) throw new UsageError('--schema needs --postgres <url>');
+  const options = {
+    ...(postgres && { postgres }),
+    schema: read('schema', FLAGS.schema),
+    ...(accounts && { accounts }),
+  };
+  return { name: 'migrate', options };
 }
 
 function serveCommand(said: Said): Command {

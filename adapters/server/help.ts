@@ -19,7 +19,7 @@ Usage
   intentbook serve [flags]     serve one chain's order book over HTTP, kept in a file or in PostgreSQL
   intentbook serve --config <file> [--port <number>] [--host <address>]
                                serve many of them, each at a path of its own, as the file says
-  intentbook migrate --postgres <url> [--schema <name>]
+  intentbook migrate --postgres <url> [--schema <name>] [--accounts <url>]
                                make the tables in PostgreSQL, or bring them up to date
   intentbook export <file>     write a book's orders to a file, as NDJSON
   intentbook import <file>     store the orders of such a file, and compare them

@@ -114,6 +114,14 @@ describe('flags', () => {
       name: 'migrate',
       options: { ...options, schema: 'a' },
     });
+    expect(parseCommand(['migrate', '--postgres', URL, '--accounts', URL], {})).toEqual({
+      name: 'migrate',
+      options: { ...options, accounts: URL },
+    });
+    expect(parseCommand(['migrate', '--accounts', 'a.sqlite'], {})).toEqual({
+      name: 'migrate',
+      options: { schema: 'intentbook', accounts: 'a.sqlite' },
+    });
   });
 
   test('a configuration file leaves the address to the flags', () => {
@@ -186,7 +194,7 @@ describe('flags', () => {
       {},
       '--trusted-proxies must be addresses or ranges, separated by commas, as in 127.0.0.1,10.0.0.0/8, not "10.0.0.0/33"',
     ],
-    [['migrate'], {}, 'say which database to migrate: --postgres <url>'],
+    [['migrate'], {}, 'say which database to migrate: --postgres <url>, --accounts <place>, or both'],
     [['migrate', '--postgres', URL, '--port', '1'], {}, '--port is no flag of "intentbook migrate"'],
     [['serve', '--postgres', URL, '--db', 'x'], {}, '--db and --postgres: say one of them'],
     [['serve', '--schema', 'x'], {}, '--schema needs --postgres <url>'],

@@ -63,8 +63,7 @@ export function accountStoreOver(source: Source, settings: StoreSettings): Accou
   };
 }
 
-/** The command migrates books. */
-const REMEDY = "open it with `migrate`, or call migratePostgres({ url, schema, of: 'accounts' })";
+const REMEDY = 'run "intentbook migrate --accounts <url>", or open it with `migrate`';
 
 async function start(source: Source, settings: StoreSettings, clock: Clock) {
   const connection = await connect(source);
