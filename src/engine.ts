@@ -57,7 +57,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     tell: (observation) => tell(event, observation),
   });
   const store = observedStore(configuration.store, clock, observer('storeAsked'));
-  const feed = createFeed(store, emitter);
+  const feed = createFeed(store, clock, emitter);
   const domain: ShownDomain = {
     ...{ name: DOMAIN_NAME, version: DOMAIN_VERSION },
     ...{ chainId, verifyingContract: settlementContract },

@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'eventemitter3';
 import type { OrderBookEvents } from './events.ts';
+import type { Cancel, Clock } from './ports/clock.ts';
 import type { OrderEventType, Store } from './ports/store.ts';
 
 const EVENT_NAMES = {
@@ -17,6 +18,9 @@ const EVENT_NAMES = {
 
 const BATCH = 500;
 
+/** Milliseconds after which a log that could not be read is read again, though nobody writes. */
+const RETRY = 1000;
+
 /** Tells listeners what the store's log says. */
 export interface Feed {
   /** Begins after the newest event there is. */
@@ -33,11 +37,13 @@ export interface Feed {
  * Reads the store's log after each write and tells its entries in order, each once. The log, not the verb that wrote,
  * is what listeners hear: with several processes on one store, everybody hears everything, in the same order.
  */
-export function createFeed(store: Store, emitter: EventEmitter<OrderBookEvents>): Feed {
+export function createFeed(store: Store, clock: Clock, emitter: EventEmitter<OrderBookEvents>): Feed {
   let told = 0;
   let running: Promise<void> | undefined;
   let again = false;
   let unwatch = () => {};
+  let cancelRetry: Cancel = () => {};
+  let stopped = false;
   const hints = new Set<() => void>();
 
   function tell(name: keyof OrderBookEvents, argument: never): void {
@@ -68,6 +74,7 @@ export function createFeed(store: Store, emitter: EventEmitter<OrderBookEvents>)
       } while (again);
     } catch (fault) {
       report(fault);
+      if (!stopped) cancelRetry = clock.after(RETRY, wake);
     } finally {
       running = undefined;
     }
@@ -75,11 +82,13 @@ export function createFeed(store: Store, emitter: EventEmitter<OrderBookEvents>)
 
   function wake(): void {
     again = true;
+    cancelRetry();
     running ??= drain();
   }
 
   return {
     async start() {
+      stopped = false;
       told = await store.events.last();
       unwatch = store.events.watch(wake);
     },
@@ -90,6 +99,7 @@ export function createFeed(store: Store, emitter: EventEmitter<OrderBookEvents>)
     },
     async stop() {
       unwatch();
+      stopped = true;
       wake();
       await running;
     },

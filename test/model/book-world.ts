@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Hex, OrderBook, OrderEvent, Store, StoredEvent } from 'intentbook';
-import { createOrderBook } from 'intentbook';
-import { memoryStore } from 'intentbook/memory';
-import { postgresStore } from 'intentbook/postgres';
-import { sqliteStore } from 'intentbook/sqlite';
+import { createOrderBook, StoreError } from 'intentbook';
 import type { Happening } from '../settlement/happenings.ts';
 import { blockOf, eventsIn } from '../settlement/happenings.ts';
-import { temporaryFile } from '../stores/temporary.ts';
 import type { ManualClock } from '../support/clock.ts';
 import { manualClock } from '../support/clock.ts';
 import { SEPOLIA, signCancellation, WETH } from '../support/orders.ts';
-import type { TemporarySchema } from '../support/postgres.ts';
-import { emptySchema } from '../support/postgres.ts';
 import type { Fact, Shown, ShownLog, ShownOrder } from './book-model.ts';
 import { CAPS, sample } from './book-model.ts';
 import { SAMPLES, SIGNERS, START } from './book-orders.ts';
@@ -25,23 +19,6 @@ export interface Medium {
   /** A store over it, not open yet. */
   connect(): Store;
   dispose(): Promise<void>;
-}
-
-export function memoryMedium(): Medium {
-  const store = memoryStore();
-  return { writers: 1, connect: () => store, dispose: async () => {} };
-}
-
-export function sqliteMedium(): Medium {
-  const file = temporaryFile();
-  const connect = () => sqliteStore({ path: file.path, synchronous: 'OFF' });
-  return { writers: 1, connect, dispose: async () => file[Symbol.dispose]() };
-}
-
-export function postgresMedium(place: TemporarySchema): Medium {
-  const { url, schema } = place;
-  const connect = () => postgresStore({ url, schema, migrate: true, connections: 2, listen: false });
-  return { writers: 2, connect, dispose: () => emptySchema(place) };
 }
 
 /** A process on the medium. */
@@ -156,6 +133,26 @@ export class BookWorld {
     await this.#heardIsWhole(writer);
     this.#writers[this.#writers.indexOf(writer)] = await this.#start();
     return answer ?? undefined;
+  }
+
+  /** The store fails at one of the calls that this takes. @returns what it has answered, if it did not come to fail. */
+  async failIn(doing: () => Promise<string>, by: number, calls: number): Promise<string | undefined> {
+    const { life } = this.#writer(by);
+    life.failAfter(calls);
+    try {
+      return await doing();
+    } catch (fault) {
+      assert.ok(
+        fault instanceof StoreError && fault.code === 'Unavailable' && fault.cause instanceof Error,
+        String(fault),
+      );
+      return undefined;
+    } finally {
+      life.failAfter(-1);
+      // Listeners may have to do without what was to be read for them, until it is read again.
+      this.clock.advance(1000);
+      this.faults.splice(0);
+    }
   }
 
   async reopen(by: number): Promise<void> {

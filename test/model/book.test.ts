@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { afterAll, test } from 'vitest';
 import { temporarySchema } from '../support/postgres.ts';
 import { live, lives } from './book-commands.ts';
+import { memoryMedium, postgresMedium, sqliteMedium } from './book-media.ts';
 import type { Medium } from './book-world.ts';
-import { memoryMedium, postgresMedium, sqliteMedium } from './book-world.ts';
 
 const FACTOR = Number(process.env['INTENTBOOK_MODEL_FACTOR'] ?? (process.env['INTENTBOOK_TEST_LONG'] ? 20 : 1));
 

@@ -1,8 +1,11 @@
 import type { Store } from 'intentbook';
+import { StoreError } from 'intentbook';
 
-/** A store whose process can be made to die at its next write. */
+/** A store that can be made to fail at any call, and whose process can be made to die at its next write. */
 export interface MortalStore {
   readonly store: Store;
+  /** Fails the call after so many others, once, as a disk or a network does. Negative: none. */
+  failAfter(calls: number): void;
   /** Dies at the next write: before it is done, or after it and before anybody hears of it. */
   dieAtNextWrite(when: 'before' | 'after'): void;
   /** Dies at once. Whoever asks anything from now on never hears back. */
@@ -24,6 +27,7 @@ export function mortal(inner: Store): MortalStore {
   const died = new Promise<void>((resolve) => {
     tell = resolve;
   });
+  let failing = -1;
   const die = () => {
     dead = true;
     tell();
@@ -34,6 +38,7 @@ export function mortal(inner: Store): MortalStore {
     if (name === 'watch') return (...args) => (dead ? () => {} : verb(...args));
     return async (...args) => {
       if (dead) return silence();
+      if (failing-- === 0) throw new StoreError('Unavailable', 'the disk failed', { cause: new Error('injected') });
       const doomed = WRITES.has(name) ? fate : undefined;
       if (doomed === 'before') {
         die();
@@ -59,6 +64,9 @@ export function mortal(inner: Store): MortalStore {
   } as Store; // the same nouns, with the same verbs
   return {
     ...{ store, died, die },
+    failAfter(calls) {
+      failing = calls;
+    },
     dieAtNextWrite(when) {
       fate = when;
     },

@@ -1,5 +1,5 @@
 import { live, lives } from '../../model/book-commands.ts';
-import { memoryMedium } from '../../model/book-world.ts';
+import { memoryMedium } from '../../model/book-media.ts';
 import { playFor } from '../sequences.ts';
 import type { LongSuite } from '../suite.ts';
 

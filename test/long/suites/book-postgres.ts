@@ -1,5 +1,5 @@
 import { live, lives } from '../../model/book-commands.ts';
-import { postgresMedium } from '../../model/book-world.ts';
+import { postgresMedium } from '../../model/book-media.ts';
 import { temporarySchema } from '../../support/postgres.ts';
 import { playFor } from '../sequences.ts';
 import type { LongSuite } from '../suite.ts';

@@ -1,5 +1,5 @@
 import { live, lives } from '../../model/book-commands.ts';
-import { sqliteMedium } from '../../model/book-world.ts';
+import { sqliteMedium } from '../../model/book-media.ts';
 import { playFor } from '../sequences.ts';
 import type { LongSuite } from '../suite.ts';
 

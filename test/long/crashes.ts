@@ -1,0 +1,26 @@
+import type { Grave, Victim } from '../faults/crash-points.ts';
+import { countStatements, dieAt } from '../faults/crash-points.ts';
+import type { LongShare } from './suite.ts';
+
+/** How many points of one script are tried before the next. */
+const POINTS = 12;
+
+/** Kills processes at points spread over scripts, until the time is over, and counts the points. */
+export async function crashFor(
+  { milliseconds, seed, count }: LongShare,
+  victim: Victim,
+  dig: () => Promise<Grave>,
+): Promise<void> {
+  const end = performance.now() + milliseconds;
+  for (let script = seed; performance.now() < end; script++) {
+    const statements = await countStatements(victim, script, await dig());
+    count('scripts');
+    for (let i = 0; i < POINTS && performance.now() < end; i++) {
+      const grave = await dig();
+      const when = grave.whens[i % grave.whens.length] ?? 'after';
+      // Another place in each script, so that scripts of one kind do not always die alike.
+      const statement = Math.floor((i + ((script * 0.618) % 1)) * (statements / POINTS));
+      if (await dieAt(victim, grave, { seed: script, statement, when })) count('crash points');
+    }
+  }
+}
