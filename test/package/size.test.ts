@@ -72,7 +72,7 @@ const PEERS: Readonly<Record<string, readonly string[]>> = {
   'intentbook/postgres': ['pg'],
   'intentbook/native': ['secp256k1'],
   'intentbook/workers': ['piscina'],
-  // The standalone server is made of all that is here, each loaded when it is asked for; pino and swagger-ui-dist by name.
+  // The standalone server is made of all that is here, each loaded when it is asked for; pino is its command's.
   'intentbook/server': ['better-sqlite3', 'pg', 'prom-client', 'viem'],
 };
 
