@@ -18,7 +18,7 @@ export interface GroupCommitOptions {
 }
 
 /** Orders that one step inserts at most, which bounds how long a synchronous store holds up the process. */
-export const LARGEST_GROUP = 128;
+export const LARGEST_GROUP = 64;
 
 /** Milliseconds that an order waits for company, or for a group before it that does not come back. */
 export const PATIENCE = 10;
