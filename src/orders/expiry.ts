@@ -1,9 +1,10 @@
 import type { Cancel, Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
+import { nextTurn } from '../turn.ts';
 
-/** How many orders are swept up in one step. */
-const BATCH = 500;
+/** How many orders are swept up in one step, which bounds how long a synchronous store holds up the process. */
+const BATCH = 128;
 
 const LEASE = 'expiry';
 
@@ -45,6 +46,7 @@ export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
         while (!stopped && swept === BATCH) {
           swept = await store.orders.expire(seconds(clock), BATCH);
           if (swept > 0) wake();
+          await nextTurn(); // a synchronous store would sweep up all of them before anybody else has a turn
         }
       }
     } catch (fault) {
