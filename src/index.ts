@@ -1,4 +1,4 @@
-export type { Accounts, AccountsOptions, Deliveries, Notifications } from './accounts/accounts.ts';
+export type { AccountBacklog, Accounts, AccountsOptions, Deliveries, Notifications } from './accounts/accounts.ts';
 export { createAccounts } from './accounts/accounts.ts';
 export type {
   AffiliateRegistration,

@@ -255,6 +255,10 @@ export function memoryAccountStore(): AccountStore {
         context();
         return deliveries.list(query);
       },
+      async count() {
+        context();
+        return deliveries.count();
+      },
       async replay(request) {
         context();
         return deliveries.replay(request);

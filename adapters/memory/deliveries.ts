@@ -1,4 +1,4 @@
-import type { ClaimedDelivery, Delivery, DeliveryState, DeliveryStore, Subscription } from 'intentbook';
+import type { ClaimedDelivery, Delivery, DeliveryCounts, DeliveryState, DeliveryStore, Subscription } from 'intentbook';
 
 interface Row {
   readonly seq: number;
@@ -95,6 +95,11 @@ export function memoryDeliveries(around: Surroundings) {
         .filter((row) => row.state === state && row.seq > after)
         .slice(0, limit)
         .map(({ due: _due, claims: _claims, ...row }) => row);
+    },
+
+    count(): DeliveryCounts {
+      const inState = (state: DeliveryState) => rows.filter((row) => row.state === state).length;
+      return { pending: inState('pending'), dead: inState('dead') };
     },
 
     replay({ seqs, now }: Argument<'replay'>): number {

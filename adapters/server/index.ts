@@ -111,7 +111,8 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       },
     );
     const api = closableStreams(composed);
-    const metrics = metricsPort === undefined ? undefined : await createMetrics(deployments, () => api.openStreams);
+    const metrics =
+      metricsPort === undefined ? undefined : await createMetrics(deployments, () => api.openStreams, accounts);
     const nameOf = createRouteNames(
       document,
       deployments.map(({ path }) => path),

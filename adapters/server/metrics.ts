@@ -1,4 +1,4 @@
-import type { OrderBook } from 'intentbook';
+import type { AccountBacklog, Accounts, OrderBook } from 'intentbook';
 import { OrderBookError } from 'intentbook';
 import { refusal } from 'intentbook/adapter';
 import type { Registry } from 'prom-client';
@@ -21,8 +21,13 @@ export interface Metrics {
  * Counts what books and their interfaces do. Needs the package prom-client.
  *
  * @param streams how many event streams are open.
+ * @param accounts whose backlog is shown, if there are any.
  */
-export async function createMetrics(deployments: readonly Deployment[], streams: () => number): Promise<Metrics> {
+export async function createMetrics(
+  deployments: readonly Deployment[],
+  streams: () => number,
+  accounts: Accounts | undefined,
+): Promise<Metrics> {
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('prom-client');
   const registers: Registry[] = [new Registry()];
   const [register] = registers as [Registry]; // the one above
@@ -137,6 +142,33 @@ export async function createMetrics(deployments: readonly Deployment[], streams:
     book.on('fault', () => faults.inc(label));
   }
 
+  if (accounts !== undefined) {
+    const look = shared(accounts);
+    new Gauge({
+      name: 'intentbook_deliveries',
+      help: 'Deliveries to accounts by state: pending, or dead.',
+      labelNames: ['state'],
+      registers,
+      async collect() {
+        const { pending, dead } = (await look())?.deliveries ?? {};
+        if (pending !== undefined) this.set({ state: 'pending' }, pending);
+        if (dead !== undefined) this.set({ state: 'dead' }, dead);
+      },
+    });
+    new Gauge({
+      name: 'intentbook_notification_lag_entries',
+      help: 'Entries of the log of a book that accounts have not been told of yet.',
+      labelNames: ['book'],
+      registers,
+      async collect() {
+        for (const { book, entries } of (await look())?.books ?? []) {
+          const path = deployments.find((each) => each.book === book)?.path;
+          if (path !== undefined) this.set({ book: path }, entries);
+        }
+      },
+    });
+  }
+
   for (const { path, book } of deployments) follow(path, book);
   return {
     exchanged({ method, status, errorType, ms }, route) {
@@ -145,6 +177,25 @@ export async function createMetrics(deployments: readonly Deployment[], streams:
       if (errorType !== undefined) refusals.inc({ code: errorType });
     },
     render: () => register.metrics(),
+  };
+}
+
+/** One look for all who ask at once. Where it fails there is nothing: the rest of the metrics is wanted most then. */
+function shared(accounts: Accounts): () => Promise<AccountBacklog | undefined> {
+  let looking: Promise<AccountBacklog | undefined> | undefined;
+  const look = async () => {
+    try {
+      return await accounts.backlog();
+    } catch (fault) {
+      accounts.report(fault);
+      return undefined;
+    } finally {
+      looking = undefined;
+    }
+  };
+  return () => {
+    looking ??= look();
+    return looking;
   };
 }
 

@@ -60,6 +60,7 @@ export function accountStoreOver(source: Source): AccountStore {
       claim: async (request) => store().deliveries.claim(request),
       settle: async (request) => store().deliveries.settle(request),
       list: async (query) => store().deliveries.list(query),
+      count: async () => store().deliveries.count(),
       replay: async (request) => store().deliveries.replay(request),
     },
     leases: {

@@ -35,6 +35,8 @@ export function deliveriesOf({ prefix: p, prepare, read, write }: Session) {
       `JOIN ${p}subscriptions s ON s.n = d.subscription JOIN ${p}notifications n ON n.seq = d.notification ` +
       'WHERE d.state = ? AND d.seq > ? ORDER BY d.seq LIMIT ?',
   ).raw();
+  const inState = prepare(`SELECT count(*) FROM ${p}deliveries WHERE state = ?`).pluck();
+  const countOf = (state: Delivery['state']) => inState.get(DELIVERY_STATES.indexOf(state)) as number; // a count
   const dead = prepare(`SELECT seq FROM ${p}deliveries WHERE state = 2 ORDER BY seq`).pluck();
   const replay = prepare(
     `UPDATE ${p}deliveries SET attempts = 0, error = NULL, due = ?, state = ` +
@@ -70,6 +72,8 @@ export function deliveriesOf({ prefix: p, prepare, read, write }: Session) {
         'read deliveries',
         () => (list.all(DELIVERY_STATES.indexOf(state), after, limit) as ListedRow[]).map(deliveryOf), // as selected
       ),
+
+    count: () => read('count deliveries', () => ({ pending: countOf('pending'), dead: countOf('dead') })),
 
     replay: ({ seqs, now }: Argument<'replay'>) =>
       write(

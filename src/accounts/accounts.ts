@@ -1,7 +1,7 @@
 import type { RecoveryChoice } from '../crypto/recovery.ts';
 import { refuseUnknownOptions } from '../options.ts';
 import type { OrderBook, Readiness } from '../order-book.ts';
-import type { AccountStore, Delivery, DeliveryState } from '../ports/account-store.ts';
+import type { AccountStore, Delivery, DeliveryCounts, DeliveryState } from '../ports/account-store.ts';
 import type { Chain } from '../ports/chain.ts';
 import type { Channel } from '../ports/channel.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -17,7 +17,7 @@ import type { Affiliates, AffiliatesOptions } from './affiliates.ts';
 import { createAffiliates } from './affiliates.ts';
 import type { AccountBalances } from './balances.ts';
 import { createAccountBalances } from './balances.ts';
-import type { AccountBook } from './books.ts';
+import type { AccountBook, KnownBook } from './books.ts';
 import { readBooks } from './books.ts';
 import type { DispatchOptions } from './dispatch.ts';
 import { createDispatcher } from './dispatch.ts';
@@ -122,6 +122,14 @@ export interface Deliveries {
   replay(seqs?: readonly number[]): Promise<number>;
 }
 
+/** How far telling accounts is behind, for whoever watches over it. */
+export interface AccountBacklog {
+  /** What waits to be delivered, and what was given up. */
+  readonly deliveries: DeliveryCounts;
+  /** For each book, in their order, entries of its log that have not been made notifications of yet. */
+  readonly books: readonly { readonly book: OrderBook; readonly entries: number }[];
+}
+
 /** The account interface of one or more books (decision 5.9). */
 export interface Accounts {
   readonly notifications: Notifications;
@@ -141,6 +149,8 @@ export interface Accounts {
   [Symbol.asyncDispose](): Promise<void>;
   /** Whether it can serve. Never rejects. */
   ready(): Promise<Readiness>;
+  /** Looks how far telling accounts is behind. */
+  backlog(): Promise<AccountBacklog>;
   /** Tells `onFault` about something that no caller waits for. For mounts. */
   report(fault: unknown): void;
 }
@@ -312,6 +322,15 @@ export function createAccounts(options: AccountsOptions): Accounts {
       } catch (fault) {
         return { ready: false, checks: { accounts: fault instanceof StoreError ? fault.code : 'unavailable' } };
       }
+    },
+    async backlog() {
+      started();
+      const entries = async ({ book, feed }: KnownBook) => {
+        const [cursor, last] = await Promise.all([store.notifications.cursor(feed), book.log.last()]);
+        return { book, entries: Math.max(0, last - (cursor ?? 0)) };
+      };
+      const behind = notifying === 'off' ? [] : await Promise.all(books.map(entries));
+      return { deliveries: await store.deliveries.count(), books: behind };
     },
     report,
   };

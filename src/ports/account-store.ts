@@ -320,6 +320,12 @@ export interface ClaimedDelivery {
   readonly claim: number;
 }
 
+/** How many deliveries are in a state that somebody has to do something about. */
+export interface DeliveryCounts {
+  readonly pending: number;
+  readonly dead: number;
+}
+
 export interface DeliveryStore {
   /**
    * Takes deliveries to make: of each active subscription the first that is pending, if it is due by `now` and nobody has
@@ -349,6 +355,9 @@ export interface DeliveryStore {
 
   /** Reads deliveries in a state, oldest first, those above `after` only. */
   list(query: { readonly state: DeliveryState; readonly after?: number; readonly limit: number }): Promise<Delivery[]>;
+
+  /** Counts what waits to be delivered and what was given up. The time it takes MUST NOT grow with what was delivered. */
+  count(): Promise<DeliveryCounts>;
 
   /**
    * Makes dead deliveries pending again, due by `now`, as if never tried: those listed, or all. They keep their places.

@@ -1,7 +1,8 @@
 import { memoryStore } from 'intentbook/memory';
 import { serve } from 'intentbook/server';
 import { afterEach, describe, expect, test } from 'vitest';
-import { account, signOrder } from '../support/orders.ts';
+import { proof, receiver, until } from '../channels/world.ts';
+import { account, signCancellation, signOrder } from '../support/orders.ts';
 import { addressOf, cleanUp, intentbook } from './process.ts';
 
 afterEach(cleanUp);
@@ -64,6 +65,29 @@ describe('metrics', () => {
     await server.close();
     await expect(fetch(`${server.metricsUrl}/metrics`)).rejects.toThrow();
   });
+});
+
+test('metrics show what accounts have not been told of yet', async () => {
+  await using target = await receiver();
+  const book = { db: ':memory:', port: 0, metricsPort: 0, webhookAllow: ['127.0.0.1/32'] };
+  const server = await serve(book);
+  const metrics = async () => (await fetch(`${server.metricsUrl}/metrics`)).text();
+  const counts = async () => {
+    const text = await metrics();
+    return ['pending', 'dead'].map((state) => metricValue(text, 'intentbook_deliveries', { state }));
+  };
+  expect(await counts()).toEqual([0, 0]);
+  expect(metricValue(await metrics(), 'intentbook_notification_lag_entries', { book: '/' })).toBe(0);
+  const body = JSON.stringify(await proof('webhook', target.url, ['order_cancelled']));
+  const headers = { 'content-type': 'application/json' };
+  const path = `${server.url}/accounts/${account(1).address}/subscriptions`;
+  expect((await fetch(path, { method: 'POST', headers, body })).status).toBe(201);
+  target.behave('hang');
+  const { uid } = (await server.book.orders.submit(await signed(1))) as { uid: string };
+  await server.book.orders.cancel({ orderUids: [uid], ...(await signCancellation(account(1), { orderUids: [uid] })) });
+  await until(async () => (await counts())[0] === 1);
+  target.behave('echo');
+  await server.close();
 });
 
 describe('requests have an id', () => {

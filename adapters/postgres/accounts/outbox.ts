@@ -107,6 +107,10 @@ export function deliveriesOf({ schema: s, prepare, read, write }: Session, takeT
     `SELECT d.seq, d.subscription, d.notification, w.account, w.channel, d.attempts, d.error FROM ${s}.deliveries d ` +
       `JOIN ${s}.subscriptions w ON w.id = d.subscription WHERE d.state = $1 AND d.seq > $2 ORDER BY d.seq LIMIT $3`,
   );
+  const count = prepare<readonly [pending: number, dead: number]>(
+    `SELECT (SELECT count(*) FROM ${s}.deliveries WHERE state = ${PENDING}), ` +
+      `(SELECT count(*) FROM ${s}.deliveries WHERE state = ${DEAD})`,
+  );
   const replay = prepare<readonly [number]>(
     `WITH replayed AS (UPDATE ${s}.deliveries d SET state = CASE WHEN n.visible THEN ${PENDING} ELSE ${DROPPED} END, ` +
       'attempts = CASE WHEN n.visible THEN 0 ELSE d.attempts END, due = CASE WHEN n.visible THEN $2 ELSE d.due END, ' +
@@ -143,6 +147,12 @@ export function deliveriesOf({ schema: s, prepare, read, write }: Session, takeT
             ...{ seq, subscription, notification, account, channel, state, attempts, error },
           }),
         );
+      }),
+
+    count: () =>
+      read('count deliveries', async (run) => {
+        const [pending = 0, given = 0] = (await run(count))[0] ?? [];
+        return { pending, dead: given };
       }),
 
     replay: ({ seqs, now }) =>

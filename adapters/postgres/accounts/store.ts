@@ -54,6 +54,7 @@ export function accountStoreOver(source: Source, settings: StoreSettings): Accou
       claim: (request) => run(({ deliveries }) => deliveries.claim(request)),
       settle: (request) => run(({ deliveries }) => deliveries.settle(request)),
       list: (query) => run(({ deliveries }) => deliveries.list(query)),
+      count: () => run(({ deliveries }) => deliveries.count()),
       replay: (request) => run(({ deliveries }) => deliveries.replay(request)),
     },
     leases: {

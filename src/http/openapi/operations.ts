@@ -280,6 +280,29 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     query: PAGE,
     success: { 200: { description: 'Newest first.', body: ['Notification'], headers: ['Link'] } },
   },
+  'POST /accounts/:account/subscriptions': {
+    summary: 'Subscribes an account to a channel, by its signature',
+    tag: 'accounts',
+    body: 'SubscriptionRequest',
+    success: { 201: { description: 'Active, or pending until it is confirmed.', body: 'Subscription' } },
+  },
+  'GET /accounts/:account/subscriptions': {
+    summary: 'Lists the subscriptions of an account, by its signature: Authorization: Subscription nonce=…',
+    tag: 'accounts',
+    success: { 200: { description: 'Oldest first.', body: ['Subscription'] } },
+  },
+  'DELETE /accounts/:account/subscriptions': {
+    summary: 'Removes a subscription of an account, by its signature: Authorization: Subscription nonce=…',
+    tag: 'accounts',
+    query: { id: text('Which one.') },
+    success: { 200: { description: 'It is gone.', body: 'RemovedSubscription' } },
+  },
+  'GET /accounts/:account/subscriptions/confirm': {
+    summary: 'Confirms a subscription: where the link of an e-mail leads',
+    tag: 'accounts',
+    query: { token: text('Good once, for a day.') },
+    success: { 200: { description: 'It is active.', body: 'Subscription' } },
+  },
   'POST /affiliate/:address': {
     summary: 'Binds a code to the wallet that has signed it',
     tag: 'accounts',

@@ -6,6 +6,7 @@ import { ERRORS } from '../../errors.ts';
 import { cancellation, cancellations, MAX_UIDS } from '../../orders/cancel.ts';
 import { orderCreation } from '../../orders/creation.ts';
 import { ORDER_STATUSES } from '../../orders/status.ts';
+import { NOTIFICATION_TYPES } from '../../ports/account-store.ts';
 import { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../../protocol/order.ts';
 import { SIGNING_SCHEMES } from '../../protocol/signature.ts';
 import { purchase, sale } from '../../quotes/request.ts';
@@ -251,6 +252,26 @@ export function createSchemas() {
       timestamp: moment('When its cause happened.'),
       metadata: z.record(z.string(), z.unknown()),
     }),
+    SubscriptionRequest: z.object({
+      channel: z.string().describe('`webhook`, `telegram`, `email` or `webpush`, as far as they are served.'),
+      target: z.string().describe('A URL, nothing, an address, or what a browser’s PushSubscription says as JSON.'),
+      types: z.array(z.enum(NOTIFICATION_TYPES)).min(1),
+      nonce: z.string().describe('Decimal, any number that the account has not used before.'),
+      deadline: z.int().describe('Seconds since 1970; a day ahead at most.'),
+      signature: z.string().describe('Over `Subscription`, in the affiliate domain.'),
+    }),
+    Subscription: z.object({
+      id: z.string(),
+      account: address(),
+      channel: z.string(),
+      target: z.string(),
+      types: z.array(z.enum(NOTIFICATION_TYPES)),
+      state: z.enum(['pending', 'active']),
+      createdAt: moment('When it was made.'),
+      secret: z.string().optional().describe('What webhooks are signed with; shown when it is made, and never again.'),
+      confirm: z.string().optional().describe('Where to go to confirm it; shown when it is made.'),
+    }),
+    RemovedSubscription: z.object({ removed: z.literal(true) }),
     AffiliateRegistration: affiliateRegistration,
     AffiliateCode: z.object({ code: z.string(), createdAt: moment('When it was bound.') }),
     AffiliateTerms: z.looseObject({ code: z.string() }).describe('With what the host promises, where it says so.'),

@@ -147,8 +147,10 @@ export const DELIVERIES: readonly AccountRule[] = [
     async run({ store }) {
       await subscribe(store, subscription(1));
       await step(store, notify(notification(1), notification(2), notification(3)));
+      assert.deepEqual(await store.deliveries.count(), { pending: 3, dead: 0 });
       assert.equal(await dead(store, await claimOne(store)), 'settled');
       assert.equal(await dead(store, await claimOne(store)), 'settled');
+      assert.deepEqual(await store.deliveries.count(), { pending: 1, dead: 2 });
       const listed = await store.deliveries.list({ state: 'dead', limit: 10 });
       assert.deepEqual(
         listed.map(({ notification, attempts, error, channel }) => [notification, attempts, error, channel]),
