@@ -54,9 +54,8 @@ export function ordersOf(
     const known = isRoomy(inserts, kept) ? undefined : await look(run, inserts, kept);
     const { outcomes, changes } = judgeInserts(inserts, known);
     const inserted = await apply(run, changes);
-    for (const { order } of inserts) {
-      if (inserted.get(order.uid)?.hasFacts) await fold(run, [order.uid], order.creationDate);
-    }
+    const waited = new Map(inserts.map(({ order: { uid, creationDate } }) => [uid, creationDate])); // each UID once
+    for (const [uid, at] of waited) if (inserted.get(uid)?.hasFacts) await fold(run, [uid], at);
     return outcomes.map((outcome, i) => {
       const uid = inserts[i]?.order.uid;
       if (outcome.status !== 'inserted' || (uid !== undefined && inserted.has(uid))) return outcome;

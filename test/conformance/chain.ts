@@ -386,6 +386,20 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
+    name: 'facts that wait for an order count once, though it comes twice in one batch',
+    async run({ store }) {
+      await apply(store, 10, trade(SELL, 10));
+      const outcomes = await store.orders.insert([{ order: SELL }, { order: SELL }]);
+      assert.deepEqual(outcomes, [{ status: 'inserted' }, { status: 'duplicate' }]);
+      const events = await store.events.after(0, 10);
+      assert.deepEqual(
+        events.map(({ type }) => type),
+        ['created', 'traded'],
+      );
+      assert.equal((await read(store, SELL)).executedSellAmount, '40');
+    },
+  },
+  {
     name: 'an order that is placed on chain is there, with who placed it, until its block is taken back',
     async run({ store }) {
       await apply(store, 10, placement(10));
