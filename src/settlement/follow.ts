@@ -1,17 +1,15 @@
 import type { Remote } from '../orders/remote.ts';
 import type { ChainCall } from '../ports/chain.ts';
-import type { BlockHeader, ChainSource, LogQuery } from '../ports/chain-source.ts';
+import type { BlockHeader, ChainSource } from '../ports/chain-source.ts';
 import { ChainMismatch } from '../ports/chain-source.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ApplyOutcome, BlockRef, ChainProgress, RollbackOutcome } from '../ports/facts.ts';
 import type { LeaseStore } from '../ports/store.ts';
 import { StoreError } from '../ports/store.ts';
-import { mayContain } from '../protocol/bloom.ts';
-import type { ChainLog, ProtocolEvent } from '../protocol/chain-events.ts';
-import { decodeLog, EVENT_TOPICS } from '../protocol/chain-events.ts';
+import type { ChainLog } from '../protocol/chain-events.ts';
 import type { Domain } from '../protocol/eip712.ts';
-import type { Hex } from '../protocol/hex.ts';
 import type { ChainBatch } from './batch.ts';
+import { createChainReader, Inconsistent } from './chain-reader.ts';
 import type { FollowObservation, FollowState, ReadFollowOptions } from './follow-options.ts';
 import { ReorganisationTooDeep } from './follow-options.ts';
 import { createRange } from './range.ts';
@@ -27,11 +25,6 @@ export interface FollowContext {
   readonly rollback: (to: number, after: BlockRef) => Promise<RollbackOutcome>;
   readonly observe: (observation: FollowObservation) => void;
   readonly onFault: (fault: unknown) => void;
-}
-
-/** A node has contradicted itself, or what it had said a moment before. It is asked again. */
-class Inconsistent extends Error {
-  override readonly name = 'Inconsistent';
 }
 
 export interface Follower {
@@ -54,19 +47,6 @@ const STALE = 60_000;
 const SECOND_LOOK = 8;
 const REST = 4;
 
-/** Transactions whose calls are asked for at once, so that each question fits its deadline. */
-const TRANSACTIONS = 100;
-
-/** How often the calls of some transactions are asked for before their fees are given up: what has happened must not wait for what it cost. */
-const CALL_ATTEMPTS = 5;
-
-const SETTLEMENT_TOPICS: readonly Hex[] = [
-  ...[EVENT_TOPICS.Trade, EVENT_TOPICS.Settlement, EVENT_TOPICS.OrderInvalidated, EVENT_TOPICS.PreSignature],
-];
-const ONCHAIN_ORDER_TOPICS: readonly Hex[] = [
-  ...[EVENT_TOPICS.OrderPlacement, EVENT_TOPICS.OrderInvalidation, EVENT_TOPICS.OrderRefund],
-];
-
 /**
  * Follows the chain: from where the store says that it stands, in ranges while that is long ago, block by block near the
  * head, where blocks are taken back. Every step asks one node only, is applied upon the mark it has read, and so can fail
@@ -75,15 +55,12 @@ const ONCHAIN_ORDER_TOPICS: readonly Hex[] = [
 export function createFollower(options: ReadFollowOptions, context: FollowContext): Follower {
   const { sources, pollInterval, reorgLimit, largestRange, fromBlock, holder } = options;
   const { clock, remote, leases, domain, observe, onFault } = context;
-  const addresses = [domain.settlementContract, ...options.onchainOrderContracts];
-  const topics = [...SETTLEMENT_TOPICS, ...ONCHAIN_ORDER_TOPICS];
   const verified = new Set<ChainSource>();
   const range = createRange(largestRange);
   let usable = sources;
   let state: FollowState = 'starting';
   let turn = 0;
   let failures = 0;
-  let callFailures = 0;
   let firstBlock = fromBlock;
   /** Up to which block a second look was taken. */
   let seenTwice: number | undefined;
@@ -93,6 +70,11 @@ export function createFollower(options: ReadFollowOptions, context: FollowContex
 
   const ask = <T>(question: (call: ChainCall) => Promise<T>): Promise<T> =>
     remote.ask(domain.settlementContract, (signal) => question({ signal }), stopping?.signal);
+
+  const reader = createChainReader(options.onchainOrderContracts, {
+    ...{ domain, ask, observe },
+    isStopping: () => stopping?.signal.aborted === true,
+  });
 
   async function holdsLease(): Promise<boolean> {
     const outcome = await leases.acquire({ name: LEASE, holder, ttl: LEASE_TTL });
@@ -190,8 +172,7 @@ export function createFollower(options: ReadFollowOptions, context: FollowContex
     if (logs.some(({ blockNumber, blockHash }) => blockNumber === to && blockHash !== through.hash)) {
       throw new Inconsistent(`block ${to} has two hashes`);
     }
-    const events = await dated(node, eventsOf(logs));
-    await apply({ ...(await withCalls(node, events)), through: refOf(through), after: mark }, head);
+    await apply({ ...(await reader.read(node, logs)), through: refOf(through), after: mark }, head);
     range.answered(logs.length);
     movedAt = clock.now();
     seenTwice = to;
@@ -199,19 +180,15 @@ export function createFollower(options: ReadFollowOptions, context: FollowContex
 
   /** @returns `undefined` when it was too much for the node, which is up otherwise: then it is asked for less. */
   async function logsBetween(node: ChainSource, from: number, to: number): Promise<readonly ChainLog[] | undefined> {
-    let logs: readonly ChainLog[];
     try {
-      logs = await ask((call) => node.logs(logQuery({ from, to }), call));
+      return await reader.logsBetween(node, from, to);
     } catch (fault) {
-      if (to === from) throw fault;
+      if (to === from || fault instanceof Inconsistent) throw fault;
       await ask((call) => node.head(call));
       observe({ type: 'fault', source: node.name, fault });
       range.refused(to - from + 1);
       return undefined;
     }
-    const stray = logs.find(({ blockNumber }) => blockNumber < from || blockNumber > to);
-    if (stray !== undefined) throw new Inconsistent(`block ${stray.blockNumber} was not asked for`);
-    return logs;
   }
 
   /**
@@ -228,9 +205,9 @@ export function createFollower(options: ReadFollowOptions, context: FollowContex
       const to = Math.min(newest, from + range.size - 1);
       const logs = await logsBetween(node, from, to);
       if (logs === undefined) return;
-      const events = await dated(node, eventsOf(logs));
-      if (events.length > 0) {
-        const outcome = await context.apply({ ...(await withCalls(node, events)), through: mark, after: mark });
+      const missed = await reader.read(node, logs);
+      if (missed.events.length > 0) {
+        const outcome = await context.apply({ ...missed, through: mark, after: mark });
         if (outcome.status === 'moved') return;
         if (outcome.status === 'applied' && outcome.applied > 0) {
           observe({ type: 'missed', events: outcome.applied, block: to });
@@ -251,81 +228,11 @@ export function createFollower(options: ReadFollowOptions, context: FollowContex
       const next = number === head.number ? head : await ask((call) => node.block(number, call));
       if (next === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${number}`);
       if (next.parentHash !== on.hash) break; // taken back just now: the next look finds how far
-      const logs = await logsOf(node, next);
-      const events = eventsOf(logs).map((event) => ({ ...event, timestamp: next.timestamp }));
-      if (!(await apply({ ...(await withCalls(node, events)), through: refOf(next), after: on }, head))) break;
+      const read = await reader.read(node, await reader.logsOf(node, next), next.timestamp);
+      if (!(await apply({ ...read, through: refOf(next), after: on }, head))) break;
       on = refOf(next);
     }
     return on;
-  }
-
-  async function logsOf(node: ChainSource, block: BlockHeader): Promise<readonly ChainLog[]> {
-    const query = logQuery({ blockHash: block.hash });
-    const logs = await ask((call) => node.logs(query, call));
-    if (logs.some(({ blockHash }) => blockHash !== block.hash)) throw new Inconsistent('logs of another block came');
-    const { logsBloom } = block;
-    if (logs.length > 0 || logsBloom === undefined) return logs;
-    // A node that has only just heard of a block may have none of its logs yet. The block itself says whether there are any.
-    const expected =
-      addresses.some((address) => mayContain(logsBloom, address)) &&
-      topics.some((topic) => mayContain(logsBloom, topic));
-    return expected ? ask((call) => node.logs(query, call)) : logs;
-  }
-
-  const logQuery = (of: LogQuery['of']): LogQuery => ({ addresses, topics, of });
-
-  function eventsOf(logs: readonly ChainLog[]): ProtocolEvent[] {
-    return logs.flatMap((log) => {
-      const ours = log.address === domain.settlementContract ? SETTLEMENT_TOPICS : ONCHAIN_ORDER_TOPICS;
-      const [topic] = log.topics;
-      if (!addresses.includes(log.address) || topic === undefined || !ours.includes(topic)) return [];
-      return decodeLog(log) ?? [];
-    });
-  }
-
-  /** Orders that are placed on chain are as old as their block, whose time not every node tells with the log. */
-  async function dated(node: ChainSource, events: readonly ProtocolEvent[]): Promise<ProtocolEvent[]> {
-    const times = new Map<number, number>();
-    for (const { event, timestamp, blockNumber } of events) {
-      if (event !== 'OrderPlacement' || timestamp != null || times.has(blockNumber)) continue;
-      const block = await ask((call) => node.block(blockNumber, call));
-      if (block === undefined) throw new Inconsistent(`it has logs of block ${blockNumber}, but not the block`);
-      times.set(blockNumber, block.timestamp);
-    }
-    return events.map((event) => ({ ...event, timestamp: event.timestamp ?? times.get(event.blockNumber) ?? null }));
-  }
-
-  async function withCalls(node: ChainSource, events: readonly ProtocolEvent[]) {
-    const settlements = events.filter(({ event }) => event === 'Settlement');
-    const hashes = [...new Set(settlements.map(({ transactionHash }) => transactionHash))];
-    const settleCalls = new Map<Hex, readonly Hex[]>();
-    for (let i = 0; i < hashes.length; i += TRANSACTIONS) {
-      for (const [hash, calls] of await callsOf(node, hashes.slice(i, i + TRANSACTIONS))) settleCalls.set(hash, calls);
-    }
-    return { events, settleCalls };
-  }
-
-  async function callsOf(node: ChainSource, hashes: readonly Hex[]): Promise<ReadonlyMap<Hex, readonly Hex[]>> {
-    const askFor = (some: readonly Hex[]) => ask((call) => node.settleCalls(domain.settlementContract, some, call));
-    try {
-      const calls = await askFor(hashes);
-      callFailures = 0;
-      return calls;
-    } catch (fault) {
-      if (++callFailures < CALL_ATTEMPTS || stopping?.signal.aborted) throw fault;
-    }
-    // One of them may be all that the node cannot find.
-    const found = new Map<Hex, readonly Hex[]>();
-    for (const hash of hashes) {
-      try {
-        for (const [key, calls] of await askFor([hash])) found.set(key, calls);
-      } catch (fault) {
-        if (stopping?.signal.aborted) throw fault;
-        observe({ type: 'fault', source: node.name, fault });
-      }
-    }
-    callFailures = 0;
-    return found;
   }
 
   /** @returns whether it was upon the mark that is there. If not, somebody was faster, and the next look starts from there. */
