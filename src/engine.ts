@@ -30,7 +30,7 @@ import { createQuotes } from './quotes/quotes.ts';
 import { createAuctionPart } from './settlement/auction-verbs.ts';
 import { createChain } from './settlement/chain.ts';
 import { totalSurplus } from './settlement/surplus.ts';
-import { parseTradeQuery, requireAccount, requireTransactionHash, tradeOf } from './settlement/trades.ts';
+import { parseTradeQuery, requireAccount, requireToken, requireTransactionHash, tradeOf } from './settlement/trades.ts';
 import { createHub } from './streams/hub.ts';
 import { mapped } from './streams/mapped.ts';
 import { orderStreamEvent, orderStreamKey } from './streams/order-stream.ts';
@@ -220,6 +220,9 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     },
     async totalSurplus(account) {
       return totalSurplus(requireAccount(account), store);
+    },
+    async firstBlock(token) {
+      return store.chain.firstTrade(requireToken(token));
     },
   };
 

@@ -75,6 +75,8 @@ export interface Trades {
   list(query: TradeListQuery): Promise<OrderTrade[]>;
   /** What an account's trades have brought beyond what its orders asked for, in wei. */
   totalSurplus(account: string): Promise<bigint>;
+  /** The first block in which a token was sold or bought. Rejects with `InvalidParameter` when `token` is no address. */
+  firstBlock(token: string): Promise<number | undefined>;
 }
 
 /** The verbs on app-data documents. Refusals are returned; only faults reject. */

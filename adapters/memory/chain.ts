@@ -14,7 +14,7 @@ import type {
   TradeQuery,
 } from 'intentbook';
 import type { KnownOrder, RowChange } from 'intentbook/adapter';
-import { inChainOrder, isOrderFact, judgeFacts } from 'intentbook/adapter';
+import { firstTradeBlocks, inChainOrder, isOrderFact, judgeFacts } from 'intentbook/adapter';
 import { SortedList } from './sorted.ts';
 
 /** The rows that facts change. */
@@ -36,6 +36,7 @@ export interface MemoryChain {
   /** What the chain has said of an order, in its order. */
   factsOf(uid: string): OrderFact[];
   settlementsOfAuction(auctionId: number): SettlementFact[];
+  firstTrade(token: string): number | undefined;
   /** Folds the facts of an order that has just been inserted into its row. */
   fold(uid: string, at: number): void;
 }
@@ -44,6 +45,7 @@ export function memoryChain(target: FactTarget): MemoryChain {
   const facts = new SortedList<Fact>(inChainOrder);
   const byUid = new Map<string, SortedList<OrderFact>>();
   const hashes = new Map<number, Hex>();
+  const firstTrades = new Map<string, number>();
   let mark: BlockRef | null = null;
 
   const factsOf = (uid: string): OrderFact[] => [...(byUid.get(uid)?.from(0) ?? [])];
@@ -100,6 +102,9 @@ export function memoryChain(target: FactTarget): MemoryChain {
         batch.at,
         () => fresh.forEach(add),
       );
+      for (const [token, first] of firstTradeBlocks(fresh)) {
+        firstTrades.set(token, Math.min(first, firstTrades.get(token) ?? first));
+      }
       for (const { number, hash } of named) hashes.set(number, hash);
       for (const number of hashes.keys()) if (number < batch.forgetBelow) hashes.delete(number);
       if (mark === null || mark.number < batch.through.number) mark = batch.through;
@@ -122,6 +127,7 @@ export function memoryChain(target: FactTarget): MemoryChain {
           }
         },
       );
+      for (const [token, first] of firstTrades) if (first > to) firstTrades.delete(token);
       for (const number of hashes.keys()) if (number > to) hashes.delete(number);
       if (mark !== null && mark.number > to) {
         const number = Math.max(...hashes.keys());
@@ -147,6 +153,8 @@ export function memoryChain(target: FactTarget): MemoryChain {
     },
 
     factsOf,
+
+    firstTrade: (token) => firstTrades.get(token),
 
     settlements: (transactionHash) =>
       [...facts.from(0)].filter(

@@ -346,6 +346,10 @@ export function memoryStore(): Store {
         context();
         return chain.trades(query);
       },
+      async firstTrade(token) {
+        context();
+        return chain.firstTrade(token);
+      },
       async settlements(transactionHash) {
         context();
         return chain.settlements(transactionHash);

@@ -29,8 +29,8 @@ export function eventsOf(session: Session, onNumbered: () => Promise<void>): Eve
   // the order of the queue: what happens to one owner's orders does so under a lock, so it stands in its order there.
   const numbering = [
     `SELECT 1 FROM ${s}.event_ids FOR UPDATE`,
-    `WITH moved AS (DELETE FROM ${s}.event_queue WHERE place IN ` +
-      `(SELECT place FROM ${s}.event_queue ORDER BY place LIMIT ${LARGEST_MOVE}) RETURNING place, at, type, uid, owner, cause) ` +
+    `WITH moved AS (DELETE FROM ${s}.event_queue WHERE place = ANY(ARRAY` +
+      `(SELECT place FROM ${s}.event_queue ORDER BY place LIMIT ${LARGEST_MOVE})) RETURNING place, at, type, uid, owner, cause) ` +
       `INSERT INTO ${s}.events (id, at, type, uid, owner, cause) SELECT c.last + row_number() OVER (ORDER BY m.place), ` +
       `m.at, m.type, m.uid, m.owner, m.cause FROM moved m CROSS JOIN ${s}.event_ids c`,
     `UPDATE ${s}.event_ids SET last = greatest(last, (SELECT max(id) FROM ${s}.events))`,

@@ -1,5 +1,5 @@
 import type { Address, Fact, Hex, OrderFact, SettlementFact, TradeFact, TradeQuery } from 'intentbook';
-import { isOrderFact } from 'intentbook/adapter';
+import { firstTradeBlocks, isOrderFact } from 'intentbook/adapter';
 import { toBytes } from './rows.ts';
 import type { Run } from './running.ts';
 import type { Session } from './session.ts';
@@ -15,6 +15,7 @@ export interface Facts {
   trades(run: Run, query: TradeQuery): Promise<TradeFact[]>;
   settlements(run: Run, transactionHash: Hex): Promise<SettlementFact[]>;
   settlementsOfAuction(run: Run, auctionId: number): Promise<SettlementFact[]>;
+  firstTrade(run: Run, token: Address): Promise<number | undefined>;
 }
 
 type FactRow = readonly [
@@ -69,6 +70,12 @@ export function factsOf({ schema: s, prepare }: Session): Facts {
   const ofAuction = prepare<FactRow>(
     `SELECT ${columns} FROM ${s}.facts f WHERE f.auction = $1 ORDER BY f.block, f.log`,
   );
+  const traded = prepare(
+    `INSERT INTO ${s}.first_trades AS t (token, block) SELECT * FROM unnest($1::bytea[], $2::bigint[]) ` +
+      'ON CONFLICT (token) DO UPDATE SET block = excluded.block WHERE excluded.block < t.block',
+  );
+  const untraded = prepare(`DELETE FROM ${s}.first_trades WHERE block > $1`);
+  const firstTrade = prepare<readonly [number]>(`SELECT block FROM ${s}.first_trades WHERE token = $1`);
 
   return {
     async add(run, facts) {
@@ -86,7 +93,16 @@ export function factsOf({ schema: s, prepare }: Session): Facts {
         facts.map(detailOf),
         facts.map((fact) => (fact.type === 'settlement' ? fact.auctionId : null)),
       );
-      return new Set(rows.map(([block, log]) => `${block} ${log}`));
+      const fresh = new Set(rows.map(([block, log]) => `${block} ${log}`));
+      const first = [...firstTradeBlocks(facts.filter((fact) => fresh.has(placeOf(fact))))];
+      if (first.length > 0) {
+        await run(
+          traded,
+          first.map(([token]) => toBytes(token)),
+          first.map(([, block]) => block),
+        );
+      }
+      return fresh;
     },
 
     async ofOrders(run, uids) {
@@ -101,7 +117,12 @@ export function factsOf({ schema: s, prepare }: Session): Facts {
       return new Map(rows.filter(([, hash]) => hash !== null));
     },
 
-    removeAbove: async (run, block) => (await run(removeAbove, block)).map(readFact),
+    async removeAbove(run, block) {
+      await run(untraded, block);
+      return (await run(removeAbove, block)).map(readFact);
+    },
+
+    firstTrade: async (run, token) => (await run(firstTrade, toBytes(token)))[0]?.[0],
 
     async trades(run, { filter, limit, offset = 0 }) {
       let rows: readonly FactRow[];

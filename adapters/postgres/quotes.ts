@@ -16,9 +16,10 @@ export function quotesOf({ schema: s, prepare, read, write }: Session): QuoteSto
       'WHERE sell_token = $1 AND buy_token = $2 AND kind = $3 AND amount = $4 AND quote_kind = $5 AND expires_at >= $6 ' +
       'ORDER BY rank DESC, id DESC LIMIT 1)) found ORDER BY place LIMIT 1',
   );
+  // Put into an array, they are chosen once: a join may choose again for each row, and find others unlocked each time.
   const prune = prepare<readonly [number]>(
-    `WITH gone AS (DELETE FROM ${s}.quotes WHERE id IN ` +
-      `(SELECT id FROM ${s}.quotes WHERE expires_at < $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED) ` +
+    `WITH gone AS (DELETE FROM ${s}.quotes WHERE id = ANY(ARRAY` +
+      `(SELECT id FROM ${s}.quotes WHERE expires_at < $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)) ` +
       'RETURNING 1) SELECT count(*) FROM gone',
   );
 

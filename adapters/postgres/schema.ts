@@ -259,5 +259,36 @@ CREATE TABLE ${s}.competitions (
 `,
 };
 
+/**
+ * The first trade of each token, sold or bought: the index is for taking back the newest blocks. A release that does not
+ * know the table leaves out tokens that are first traded while it reads the chain, and nothing else.
+ */
+const keepFirstTrades: Migration = {
+  version: 6,
+  name: 'first trades',
+  breaking: false,
+  sql: (s) => `
+CREATE TABLE ${s}.first_trades (
+  block bigint NOT NULL,
+  token bytea PRIMARY KEY CHECK (octet_length(token) = 20)
+);
+
+INSERT INTO ${s}.first_trades (token, block)
+  SELECT decode(substr(token, 3), 'hex'), min(block) FROM (
+    SELECT detail::json ->> 'sellToken' AS token, block FROM ${s}.facts WHERE type = 0
+    UNION ALL SELECT detail::json ->> 'buyToken', block FROM ${s}.facts WHERE type = 0
+  ) traded GROUP BY token;
+
+CREATE INDEX first_trades_block ON ${s}.first_trades (block);
+`,
+};
+
 /** The schema's steps. What has been released is never changed, only added to. */
-export const MIGRATIONS: readonly Migration[] = [createBook, createQuotes, followChain, sweepExpired, holdAuctions];
+export const MIGRATIONS: readonly Migration[] = [
+  createBook,
+  createQuotes,
+  followChain,
+  sweepExpired,
+  holdAuctions,
+  keepFirstTrades,
+];

@@ -73,6 +73,10 @@ export function storeOver(source: Source, settings: StoreSettings, migrations: r
       apply: (batch) => run((book) => book.chain.apply(batch)),
       rollback: (request) => run((book) => book.chain.rollback(request)),
       trades: (query) => run((book) => book.readers.read('read trades', (run_) => book.facts.trades(run_, query))),
+      firstTrade: (token) =>
+        run((book) =>
+          book.readers.read('read the first trade of a token', (run_) => book.facts.firstTrade(run_, token)),
+        ),
       settlements: (hash) =>
         run((book) => book.session.read('read trades', (run_) => book.facts.settlements(run_, hash))),
       settlementsOfAuction: (auctionId) =>

@@ -1,4 +1,5 @@
 import type {
+  Address,
   ApplyOutcome,
   BlockRef,
   ChainProgress,
@@ -13,7 +14,7 @@ import type {
   TradeQuery,
 } from 'intentbook';
 import type { FactJudgement } from 'intentbook/adapter';
-import { isOrderFact, judgeFacts, versionWhenPlaced } from 'intentbook/adapter';
+import { firstTradeBlocks, isOrderFact, judgeFacts, versionWhenPlaced } from 'intentbook/adapter';
 import type { Documents } from './app-data.ts';
 import type { Events } from './events.ts';
 import { factsOf } from './facts.ts';
@@ -29,6 +30,7 @@ export interface Chain {
   settlements(transactionHash: Hex): SettlementFact[];
   factsOf(uid: Buffer): readonly OrderFact[];
   settlementsOfAuction(auctionId: number): SettlementFact[];
+  firstTrade(token: Address): number | undefined;
   /** Within a transaction: folds what the chain has said before into a row that has just been inserted. */
   fold(uid: Buffer, at: number): void;
 }
@@ -50,6 +52,13 @@ export function chainOf(session: Session, rows: JudgedRows, documents: Documents
   const forgetBelow = prepare(`DELETE FROM ${p}blocks WHERE number < ?`);
   const forgetAbove = prepare(`DELETE FROM ${p}blocks WHERE number > ?`);
   const top = prepare(`SELECT number, hash FROM ${p}blocks ORDER BY number DESC LIMIT 1`).raw();
+
+  const traded = prepare(
+    `INSERT INTO ${p}first_trades (token, block) VALUES (?, ?) ` +
+      'ON CONFLICT (token) DO UPDATE SET block = excluded.block WHERE excluded.block < block',
+  );
+  const untraded = prepare(`DELETE FROM ${p}first_trades WHERE block > ?`);
+  const firstTrade = prepare(`SELECT block FROM ${p}first_trades WHERE token = ?`).pluck();
 
   const markNow = () => refOf(newest.get() as BlockRow | undefined); // the columns selected
   const hasMoved = (mark: BlockRef | null, after: BlockRef | null | undefined) =>
@@ -100,16 +109,17 @@ export function chainOf(session: Session, rows: JudgedRows, documents: Documents
             return { status: 'conflict', block: number, stored, mark: mark ?? batch.through };
           }
         }
-        let applied = 0;
+        const fresh: Fact[] = [];
         judged(batch.facts, batch.at, () => {
-          for (const fact of batch.facts) if (facts.add(fact)) applied++;
+          for (const fact of batch.facts) if (facts.add(fact)) fresh.push(fact);
         });
+        for (const [token, block] of firstTradeBlocks(fresh)) traded.run(toBytes(token), block);
         for (const [number, hash] of named) if (number >= batch.forgetBelow) remember.run(number, toBytes(hash));
         forgetBelow.run(batch.forgetBelow);
         const { through } = batch;
         const moved = mark === null || mark.number < through.number ? through : mark;
         if (moved !== mark) setMark.run(moved.number, toBytes(moved.hash));
-        return { status: 'applied', applied, known: batch.facts.length - applied, mark: moved };
+        return { status: 'applied', applied: fresh.length, known: batch.facts.length - fresh.length, mark: moved };
       }),
 
     rollback: ({ to, after, at }) =>
@@ -119,6 +129,7 @@ export function chainOf(session: Session, rows: JudgedRows, documents: Documents
         const gone = facts.above(to);
         judged(gone, at, () => facts.removeAbove(to));
         forgetAbove.run(to);
+        untraded.run(to);
         if (mark === null || mark.number <= to) return { status: 'rolledBack', removed: gone.length, mark };
         const back = refOf(top.get() as BlockRow | undefined) ?? null; // the columns selected
         if (back === null) clearMark.run();
@@ -127,6 +138,9 @@ export function chainOf(session: Session, rows: JudgedRows, documents: Documents
       }),
 
     trades: (query) => read('read trades', () => facts.trades(query)),
+    firstTrade: (token) =>
+      // An INTEGER column.
+      read('read the first trade of a token', () => firstTrade.get(toBytes(token)) as number | undefined),
     settlements: (hash) => read('read settlements', () => facts.settlements(hash)),
     settlementsOfAuction: (auctionId) => read('read settlements', () => facts.settlementsOfAuction(auctionId)),
 

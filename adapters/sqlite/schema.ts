@@ -196,5 +196,28 @@ const holdAuctions: Migration = (p) => `
   ) STRICT;
 `;
 
+/** The first trade of each token, sold or bought: the index is for taking back the newest blocks. */
+const keepFirstTrades: Migration = (p) => `
+  CREATE TABLE ${p}first_trades (
+    token BLOB PRIMARY KEY CHECK (length(token) = 20),
+    block INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  INSERT INTO ${p}first_trades (token, block)
+    SELECT unhex(substr(token, 3)), min(block) FROM (
+      SELECT detail ->> '$.sellToken' AS token, block FROM ${p}facts WHERE type = 0
+      UNION ALL SELECT detail ->> '$.buyToken', block FROM ${p}facts WHERE type = 0
+    ) GROUP BY token;
+
+  CREATE INDEX ${p}first_trades_block ON ${p}first_trades (block);
+`;
+
 /** The schema's versions, the first being 1. What has been released is never changed, only added to. */
-export const MIGRATIONS: readonly Migration[] = [createBook, createQuotes, followChain, sweepExpired, holdAuctions];
+export const MIGRATIONS: readonly Migration[] = [
+  createBook,
+  createQuotes,
+  followChain,
+  sweepExpired,
+  holdAuctions,
+  keepFirstTrades,
+];

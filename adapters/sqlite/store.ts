@@ -73,6 +73,7 @@ export function storeOver(source: Source, migrations: readonly Migration[]): Sto
       apply: async (batch) => book().chain.apply(batch),
       rollback: async (request) => book().chain.rollback(request),
       trades: async (query) => book().chain.trades(query),
+      firstTrade: async (token) => book().chain.firstTrade(token),
       settlements: async (transactionHash) => book().chain.settlements(transactionHash),
       settlementsOfAuction: async (auctionId) => book().chain.settlementsOfAuction(auctionId),
     },

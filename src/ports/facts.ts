@@ -198,6 +198,12 @@ export interface ChainStore {
   /** Reads trades, newest first: by block, then by log index, both descending. */
   trades(query: TradeQuery): Promise<TradeFact[]>;
 
+  /**
+   * The first block in which a token was sold or bought, by any order; undefined when it never was. The time it takes MUST
+   * NOT grow with the number of trades. See `firstTradeBlocks` of `intentbook/adapter`.
+   */
+  firstTrade(token: Address): Promise<number | undefined>;
+
   /** Reads the settlements of a transaction, in their order. */
   settlements(transactionHash: Hex): Promise<SettlementFact[]>;
 

@@ -60,10 +60,15 @@ function parseFilter(owner: string | undefined, orderUid: string | undefined): T
 }
 
 /** An address in lower case. @throws OrderBookError `InvalidParameter` when it is none. */
-export function requireAccount(text: string): Address {
-  const account = parseHex(text, 20);
-  if (account === undefined) throw invalid('user', 'must be 0x and 40 hex digits');
-  return account;
+export const requireAccount = (text: string): Address => requireAddress('user', text);
+
+/** A token's address in lower case. @throws OrderBookError `InvalidParameter` when it is none. */
+export const requireToken = (text: string): Address => requireAddress('token', text);
+
+function requireAddress(name: string, text: string): Address {
+  const address = parseHex(text, 20);
+  if (address === undefined) throw invalid(name, 'must be 0x and 40 hex digits');
+  return address;
 }
 
 /** A transaction's hash in lower case. @throws OrderBookError `InvalidParameter` when it is none. */

@@ -499,6 +499,26 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
+    name: 'the first trade of a token is that of the lowest block, whatever came first, and goes with its block',
+    async run({ store }) {
+      const first = () => Promise.all([WETH, USDC, BOB].map((token) => store.chain.firstTrade(token)));
+      assert.deepEqual(await first(), [undefined, undefined, undefined]);
+      await apply(store, 12, trade(SELL, 12), trade(BUY, 12, { ...at(12, 1), sellToken: BOB }));
+      assert.deepEqual(await first(), [12, 12, 12]);
+      // Older blocks may be told of later; what is known is told of again.
+      await apply(store, 14, trade(SELL, 10, { buyToken: BOB }), trade(SELL, 12), trade(SELL, 14));
+      assert.deepEqual(await first(), [10, 12, 10]);
+      await store.chain.rollback({ to: 13, at: PLACED_AT });
+      assert.deepEqual(await first(), [10, 12, 10]);
+      await store.chain.rollback({ to: 11, at: PLACED_AT });
+      assert.deepEqual(await first(), [10, undefined, 10]);
+      await store.chain.rollback({ to: 9, at: PLACED_AT });
+      assert.deepEqual(await first(), [undefined, undefined, undefined]);
+      await apply(store, 11, trade(SELL, 11));
+      assert.deepEqual(await first(), [11, 11, undefined]);
+    },
+  },
+  {
     name: 'the settlements of a transaction are read in their order',
     async run({ store }) {
       const settlement = (logIndex: number, auctionId: number | null) =>

@@ -3,7 +3,7 @@ import type { Domain, Store } from 'intentbook';
 import { StoreError } from 'intentbook';
 import type { Rule } from './harness.ts';
 import { DOMAIN } from './harness.ts';
-import { ALICE, document, NOW, order, PLACED_AT, place, range, word } from './orders.ts';
+import { ALICE, document, NOW, order, PLACED_AT, place, range, WETH, word } from './orders.ts';
 
 const OTHER_CHAIN: Domain = { ...DOMAIN, chainId: 1 };
 const OTHER_CONTRACT: Domain = { ...DOMAIN, settlementContract: `0x${'11'.repeat(20)}` };
@@ -25,6 +25,7 @@ const CALLS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'chain.rollback': (store) => store.chain.rollback({ to: 0, at: PLACED_AT }),
   'chain.trades': (store) => store.chain.trades({ filter: { uid: order(1).uid }, limit: 1 }),
   'chain.settlements': (store) => store.chain.settlements(word(1)),
+  'chain.firstTrade': (store) => store.chain.firstTrade(WETH),
   'chain.settlementsOfAuction': (store) => store.chain.settlementsOfAuction(1),
   'auctions.insert': (store) => store.auctions.insert({ block: 1, prices: '{}' }, 1),
   'auctions.get': (store) => store.auctions.get(1),

@@ -63,6 +63,24 @@ test('a trade is served with every member that clients read', async () => {
   expect(await get(`/api/v1/trades?owner=${ALICE.address}`)).toEqual([]);
 });
 
+test('a token has a first trade once it was sold or bought, and until its block is taken back', async () => {
+  const order = await orderOf();
+  const first = async (token: string) => {
+    const { firstTradeBlock } = (await get(`/api/v1/token/${token}/metadata`)) as { firstTradeBlock: number | null };
+    expect(await book.trades.firstBlock(token)).toBe(firstTradeBlock ?? undefined);
+    return firstTradeBlock;
+  };
+  expect(await first(order.sellToken)).toBe(null);
+  await tell(5, [tradeOf(order, 1n, 1n)]);
+  await tell(6, [tradeOf(order, 1n, 1n)]);
+  expect(await first(order.sellToken)).toBe(5);
+  expect(await first(order.buyToken.toUpperCase().replace('X', 'x'))).toBe(5);
+  expect(await first(order.owner)).toBe(null);
+  await book.chain.rollback(4);
+  expect(await first(order.buyToken)).toBe(null);
+  await expect(book.trades.firstBlock('COW')).rejects.toMatchObject({ code: 'InvalidParameter' });
+});
+
 test('trades come newest first: all of them in the first version, a page at a time in the second', async () => {
   const order = await orderOf({ partiallyFillable: true });
   for (let block = 1; block <= 6; block++) await tell(block, [tradeOf(order, 1n, 1n), tradeOf(order, 2n, 1n)]);

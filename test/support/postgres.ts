@@ -40,6 +40,7 @@ export async function emptySchema({ schema, query }: TemporarySchema): Promise<v
     'quotes',
     'order_quotes',
     'facts',
+    'first_trades',
     'blocks',
     'auctions',
     'competitions',

@@ -22,6 +22,7 @@ export const tokenMetadata: Route = {
     const result = await book.quotes.nativePrice(param('token'), signal === undefined ? {} : { signal });
     if (result.status === 'rejected' && result.error.code === 'InvalidParameter') return refusal(result.error);
     const price = result.status === 'priced' ? parseDecimal(result.price) : undefined;
-    return json(200, { firstTradeBlock: null, nativePrice: price === undefined ? null : priceOfEther(price) });
+    const firstTradeBlock = (await book.trades.firstBlock(param('token'))) ?? null;
+    return json(200, { firstTradeBlock, nativePrice: price === undefined ? null : priceOfEther(price) });
   },
 };
