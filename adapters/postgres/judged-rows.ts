@@ -1,7 +1,7 @@
 import type { Address, Budget, Hex, NewOrder } from 'intentbook';
 import type { FactJudgement, KnownOrder, OrderProgress } from 'intentbook/adapter';
 import { versionWhenPlaced } from 'intentbook/adapter';
-import { BUDGETS, isSwept, SCHEMES, STATES, toBytes } from './rows.ts';
+import { BUDGETS, isSwept, NO_QUOTE, SCHEMES, STATES, toBytes } from './rows.ts';
 import type { Run } from './running.ts';
 import type { Session } from './session.ts';
 
@@ -36,11 +36,11 @@ export function judgedRowsOf({ schema: s, prepare }: Session): JudgedRows {
   );
   const insert = prepare(
     `INSERT INTO ${s}.orders (uid, owner, sell_token, buy_token, created, valid_to, signing_scheme, state, budget, ` +
-      'live, app_data, body, placed_on_chain, version) ' +
-      'SELECT uid, owner, sell_token, buy_token, created, valid_to, scheme, state, budget, true, app_data, body, true, $12 ' +
+      'live, app_data, body, quote, quote_metadata, placed_on_chain, version) ' +
+      'SELECT uid, owner, sell_token, buy_token, created, valid_to, scheme, state, budget, true, app_data, body, quote, metadata, true, $12 ' +
       'FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bigint[], $7::smallint[], ' +
-      '$8::smallint[], $9::smallint[], $10::bytea[], $11::text[]) ' +
-      'n (uid, owner, sell_token, buy_token, created, valid_to, scheme, state, budget, app_data, body)',
+      '$8::smallint[], $9::smallint[], $10::bytea[], $11::text[], $13::text[], $14::text[]) ' +
+      'n (uid, owner, sell_token, buy_token, created, valid_to, scheme, state, budget, app_data, body, quote, metadata)',
   );
   const refer = prepare(`UPDATE ${s}.documents SET referenced = true WHERE NOT referenced AND hash = ANY($1::bytea[])`);
   const update = prepare(
@@ -53,9 +53,7 @@ export function judgedRowsOf({ schema: s, prepare }: Session): JudgedRows {
       'c (uid, versions, state, live, invalidated, budget, valid_to, sold, bought, signed_fee, fee, fee_token, placement, ' +
       'onchain_user) WHERE o.uid = c.uid',
   );
-  const insertQuotes = prepare(
-    `INSERT INTO ${s}.order_quotes (uid, body, metadata) SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[])`,
-  );
+  // Where older releases have put them.
   const removeQuotes = prepare(`DELETE FROM ${s}.order_quotes WHERE uid = ANY($1::bytea[])`);
   const remove = prepare(`DELETE FROM ${s}.orders WHERE uid = ANY($1::bytea[])`);
   const count = prepare(
@@ -84,18 +82,12 @@ export function judgedRowsOf({ schema: s, prepare }: Session): JudgedRows {
       orders.map(({ appData }) => toBytes(appData)),
       orders.map(({ body }) => body),
       version,
+      orders.map(({ quote }) => quote?.body ?? NO_QUOTE),
+      orders.map(({ quote }) => quote?.metadata ?? null),
     );
     await run(
       refer,
       orders.map(({ appData }) => toBytes(appData)),
-    );
-    const quotes = orders.flatMap(({ uid, quote }) => (quote === undefined ? [] : [{ uid: toBytes(uid), ...quote }]));
-    if (quotes.length === 0) return;
-    await run(
-      insertQuotes,
-      quotes.map(({ uid }) => uid),
-      quotes.map(({ body }) => body),
-      quotes.map(({ metadata }) => metadata),
     );
   }
 

@@ -32,8 +32,7 @@ export function ordersOf(
 ): Orders {
   const { schema: s, prepare, read, write, join } = session;
   const select = prepare<OrderRow>(
-    `SELECT ${orderColumns(s)}, ${quoteColumns} FROM ${s}.orders o LEFT JOIN ${s}.order_quotes q ON q.uid = o.uid ` +
-      'WHERE o.uid = ANY($1::bytea[])',
+    `SELECT ${orderColumns(s)}, ${quoteColumns(s)} FROM ${s}.orders o WHERE o.uid = ANY($1::bytea[])`,
   );
   const find = prepare<FoundRow>(
     `SELECT uid, owner, state, valid_to, signing_scheme, budget, ${isSwept} FROM ${s}.orders WHERE uid = ANY($1::bytea[])`,

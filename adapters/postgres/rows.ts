@@ -1,53 +1,61 @@
 import type { Address, Budget, Hex, OrderState, StoredOrder } from 'intentbook';
 
-/** The columns of an order as a read takes them, in the order of {@link OrderRow}. `o` is the table of orders. */
+/**
+ * The columns of an order as a read takes them, in the order of {@link OrderRow}. `o` is the table of orders. What is
+ * short comes as one text: a value costs the server and the driver a microsecond each, and a page has thousands.
+ */
 export const orderColumns = (schema: string) =>
-  'o.uid, o.body, o.version, o.created, o.valid_to, o.state, o.invalidated, o.executed_sell_amount, ' +
-  'o.executed_buy_amount, o.executed_fee_amount, o.executed_fee, o.executed_fee_token, ' +
-  'o.placement, ' +
+  "o.uid, o.body, concat_ws(' ', o.version, o.created, o.valid_to, o.state, o.invalidated, o.executed_sell_amount, " +
+  // Last, as it leaves no place when there is none.
+  'o.executed_buy_amount, o.executed_fee_amount, o.executed_fee, o.executed_fee_token), o.placement, ' +
   // Not a join: whatever the planner believes of the tables, it is one look at an index for each row of the page.
   `(SELECT d.document FROM ${schema}.documents d WHERE d.hash = o.app_data)`;
+
+/**
+ * What a read of single orders takes at the end. Listings do without. The quote stands on the order's own row, so that it
+ * takes no second look; only rows of older releases have it elsewhere.
+ */
+export const quoteColumns = (schema: string) =>
+  ['quote', 'quote_metadata']
+    .map((column, i) => {
+      const there = `SELECT q.${['body', 'metadata'][i]} FROM ${schema}.order_quotes q WHERE q.uid = o.uid`;
+      return `CASE WHEN o.quote IS NULL THEN (${there}) ELSE o.${column} END`;
+    })
+    .join(', ');
+
+/** Says on a row that its order has no quote, where NULL says that an older release has written it. */
+export const NO_QUOTE = '';
 
 export type OrderRow = readonly [
   uid: Hex,
   body: string,
-  version: number,
-  created: number,
-  validTo: number,
-  state: number,
-  invalidated: boolean,
-  executedSellAmount: string,
-  executedBuyAmount: string,
-  executedFeeAmount: string,
-  executedFee: string,
-  executedFeeToken: Hex | null,
+  short: string,
   placement: string | null,
   document: string | null,
   quote?: string | null,
   quoteMetadata?: string | null,
 ];
 
-/** What a read of single orders takes at the end, `q` being the table of their quotes. Listings do without. */
-export const quoteColumns = 'q.body, q.metadata';
-
 /** Makes an order of its row. Nothing is parsed: whoever renders it will see whether somebody has spoilt it. */
-export function readOrder(row: OrderRow): StoredOrder {
+export function readOrder([uid, body, short, placement, document, quote, quoteMetadata]: OrderRow): StoredOrder {
+  const [version, created, validTo, state, invalidated, sold, bought, signedFee, fee, feeToken] = short.split(' ');
+  // Without spreading, which would make of each of its members a step of its own.
   return {
-    uid: row[0],
-    body: row[1],
-    version: row[2],
-    creationDate: row[3],
-    validTo: row[4],
-    state: STATES[row[5]] as OrderState, // the table checks the range
-    invalidated: row[6],
-    executedSellAmount: row[7],
-    executedBuyAmount: row[8],
-    executedFeeAmount: row[9],
-    executedFee: row[10],
-    executedFeeToken: row[11],
-    placement: row[12],
-    fullAppData: row[13],
-    quote: typeof row[14] === 'string' ? { body: row[14], metadata: row[15] ?? '{}' } : null,
+    uid,
+    body,
+    version: Number(version),
+    creationDate: Number(created),
+    validTo: Number(validTo),
+    state: STATES[Number(state)] as OrderState, // the table checks the range
+    invalidated: invalidated === 't',
+    executedSellAmount: sold ?? '',
+    executedBuyAmount: bought ?? '',
+    executedFeeAmount: signedFee ?? '',
+    executedFee: fee ?? '',
+    executedFeeToken: feeToken === undefined ? null : `0x${feeToken.slice(2)}`,
+    placement,
+    fullAppData: document,
+    quote: quote ? { body: quote, metadata: quoteMetadata ?? '{}' } : null,
   };
 }
 

@@ -135,8 +135,7 @@ CREATE TABLE ${s}.leases (
 };
 
 /**
- * Quotes come and go by the minute; what an order keeps of its own stands apart, so that listings do not read over it.
- * Codes of kinds are in rows.ts. `rank` sorts byte by byte, whatever the database's own order of texts is.
+ * Quotes come and go by the minute; an order keeps a copy of its own. Codes of kinds are in rows.ts. `rank` sorts byte by byte, whatever the database's own order of texts is.
  */
 const createQuotes: Migration = {
   version: 2,
@@ -283,6 +282,23 @@ CREATE INDEX first_trades_block ON ${s}.first_trades (block);
 `,
 };
 
+/**
+ * Quotes on their orders' own rows: a read of many orders looked as long for the quotes as for the orders. Rows that are
+ * there keep theirs where it is, so that no row is touched; on those written from now on, the empty text says that there is
+ * none. A release that does not know the columns would show orders without their quotes, so the step is breaking.
+ */
+const keepQuotes: Migration = {
+  version: 7,
+  name: 'quotes of orders',
+  breaking: true,
+  sql: (s) => `
+ALTER TABLE ${s}.orders ADD COLUMN quote text, ADD COLUMN quote_metadata text;
+ALTER TABLE ${s}.orders
+  ADD CONSTRAINT orders_quote CHECK (CASE WHEN quote IS NULL OR quote = '' THEN quote_metadata IS NULL
+    ELSE quote::json IS NOT NULL AND quote_metadata::json IS NOT NULL END) NOT VALID;
+`,
+};
+
 /** The schema's steps. What has been released is never changed, only added to. */
 export const MIGRATIONS: readonly Migration[] = [
   createBook,
@@ -291,4 +307,5 @@ export const MIGRATIONS: readonly Migration[] = [
   sweepExpired,
   holdAuctions,
   keepFirstTrades,
+  keepQuotes,
 ];

@@ -1,6 +1,6 @@
 import type { Hex } from 'intentbook';
 import type { Changes } from './judge.ts';
-import { BUDGETS, SCHEMES, STATES, toBytes } from './rows.ts';
+import { BUDGETS, NO_QUOTE, SCHEMES, STATES, toBytes } from './rows.ts';
 import type { Run } from './running.ts';
 import type { Session } from './session.ts';
 
@@ -18,12 +18,12 @@ export function changesOf({
   const statement = prepare<readonly [uid: Hex, hasFacts: boolean]>(`
     WITH inserted AS (
       INSERT INTO ${s}.orders (created, valid_to, version, signing_scheme, state, budget, live, invalidated,
-        cancelled_off_chain, uid, owner, sell_token, buy_token, app_data, body)
+        cancelled_off_chain, uid, owner, sell_token, buy_token, app_data, body, quote, quote_metadata)
       SELECT created, valid_to, CASE WHEN gone THEN 2 ELSE 1 END, scheme, CASE WHEN gone THEN ${cancelled} ELSE state END,
-        budget, NOT gone, gone, gone, uid, owner, sell_token, buy_token, app_data, body
+        budget, NOT gone, gone, gone, uid, owner, sell_token, buy_token, app_data, body, quote, metadata
       FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::smallint[], $5::smallint[], $6::boolean[], $7::bytea[],
-        $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $12::text[]) WITH ORDINALITY
-        o (created, valid_to, scheme, state, budget, gone, uid, owner, sell_token, buy_token, app_data, body, place)
+        $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $12::text[], $21::text[], $22::text[]) WITH ORDINALITY
+        o (created, valid_to, scheme, state, budget, gone, uid, owner, sell_token, buy_token, app_data, body, quote, metadata, place)
       ORDER BY place
       ON CONFLICT (uid) DO NOTHING
       RETURNING uid, owner, budget, live, app_data
@@ -38,10 +38,6 @@ export function changesOf({
     ), referred AS (
       UPDATE ${s}.documents SET referenced = true
       WHERE NOT referenced AND hash IN (SELECT app_data FROM inserted) AND hash <> ALL ($13::bytea[])
-    ), quoted AS (
-      INSERT INTO ${s}.order_quotes (uid, body, metadata)
-      SELECT q.uid, q.body, q.metadata
-      FROM unnest($21::bytea[], $22::text[], $23::text[]) q (uid, body, metadata) JOIN inserted USING (uid)
     ), ended AS (
       UPDATE ${s}.orders SET state = ${cancelled}, live = false, invalidated = true, cancelled_off_chain = true,
         version = version + 1
@@ -65,7 +61,6 @@ export function changesOf({
 
   return async (run, { insert, documents, cancel, events }) => {
     const orders = insert.map(({ order }) => order);
-    const quoted = orders.flatMap(({ uid, quote }) => (quote === undefined ? [] : [{ uid, quote }]));
     const rows = await run(
       statement,
       orders.map(({ creationDate }) => creationDate),
@@ -88,9 +83,8 @@ export function changesOf({
       events.map(({ uid }) => toBytes(uid)),
       events.map(({ owner }) => toBytes(owner)),
       events.map(({ at }) => at),
-      quoted.map(({ uid }) => toBytes(uid)),
-      quoted.map(({ quote }) => quote.body),
-      quoted.map(({ quote }) => quote.metadata),
+      orders.map(({ quote }) => quote?.body ?? NO_QUOTE),
+      orders.map(({ quote }) => quote?.metadata ?? null),
     );
     return new Map(rows.map(([uid, hasFacts]) => [uid, { hasFacts }]));
   };

@@ -94,10 +94,10 @@ async function filledStore(server: BenchServer, count: number) {
   await client.query(`SET synchronous_commit = off; SET max_parallel_workers_per_gather = 0; SET work_mem = '256MB'`);
   await client.query(
     `INSERT INTO ${OURS}.orders (created, valid_to, version, signing_scheme, state, budget, live, uid, owner, sell_token,
-       buy_token, app_data, executed_sell_amount, executed_buy_amount, executed_fee, body)
+       buy_token, app_data, executed_sell_amount, executed_buy_amount, executed_fee, quote, quote_metadata, body)
      SELECT ${createdAt(0)} + n * 20, ${VALID_TO}, 1 + n % 2, 0, CASE n % 2 WHEN 1 THEN 3 ELSE 0 END, 0, n % 2 = 0, uid, owner,
        sell_token, decode($1, 'hex'), decode($2, 'hex'), CASE n % 2 WHEN 1 THEN ${SOLD} ELSE 0 END,
-       CASE n % 2 WHEN 1 THEN ${BOUGHT} ELSE 0 END, CASE n % 2 WHEN 1 THEN 12345678901 ELSE 0 END,
+       CASE n % 2 WHEN 1 THEN ${BOUGHT} ELSE 0 END, CASE n % 2 WHEN 1 THEN 12345678901 ELSE 0 END, $8, $9,
        replace(replace(replace(replace($3, $4, ${hex('uid')}), $5, ${hex('sell_token')}), $6, ${hex('owner')}), $7, '${VALID_TO}')
      FROM (${from}) o`,
     [
@@ -108,20 +108,18 @@ async function filledStore(server: BenchServer, count: number) {
       order.sellToken,
       order.owner,
       String(order.validTo),
+      QUOTE,
+      METADATA,
     ],
   );
-  await client.query(`INSERT INTO ${OURS}.order_quotes (uid, body, metadata) SELECT uid, $1, $2 FROM (${from}) o`, [
-    QUOTE,
-    METADATA,
-  ]);
   await client.query(
     `INSERT INTO ${OURS}.facts (block, log, type, "timestamp", block_hash, transaction_hash, uid, owner, detail)
      SELECT n, 0, 0, 1700000000, sha256(n::text::bytea), sha256(n::text::bytea), uid, owner, $1 FROM (${from}) o WHERE n % 2 = 1`,
     [
-      `{"sellAmount":"${SOLD}","buyAmount":"${BOUGHT}","feeAmount":"0","executedFee":"12345678901","prices":null,"protocolFees":[]}`,
+      `{"sellToken":"${order.sellToken}","buyToken":"${order.buyToken}","sellAmount":"${SOLD}","buyAmount":"${BOUGHT}","feeAmount":"0","executedFee":"12345678901","prices":null,"protocolFees":[]}`,
     ],
   );
-  await client.query(`VACUUM ANALYZE ${OURS}.orders, ${OURS}.order_quotes, ${OURS}.documents`);
+  await client.query(`VACUUM ANALYZE ${OURS}.orders, ${OURS}.documents`);
   await store.close();
   return store;
 }

@@ -49,6 +49,8 @@ const next = (changes: Partial<Migration> = {}): Migration => ({
   ...changes,
 });
 
+const bytes = (hex: string) => Buffer.from(hex.slice(2), 'hex');
+
 /** Every table, column and index. */
 async function shape(): Promise<unknown> {
   const columns = await here.query(
@@ -131,6 +133,38 @@ describe('a schema of another release', () => {
       `the schema "${here.schema}" has version ${newest + 2}; this release knows up to version ${newest}, ` +
         `and version ${newest + 2} changed what it builds on; use a newer release`,
     );
+  });
+
+  test('that was older keeps the quotes of its orders, and its first trades', async () => {
+    await release(...MIGRATIONS.slice(0, 5));
+    const s = `"${here.schema}"`;
+    const old = order(1);
+    const quote = { body: '{"gasAmount":"1"}', metadata: '{"version":"1.0"}' };
+    const values = [old.uid, old.owner, old.sellToken, old.buyToken, old.appData].map((hex) => bytes(hex));
+    await here.query(
+      `INSERT INTO ${s}.orders (created, valid_to, signing_scheme, state, budget, live, uid, owner, sell_token, buy_token,
+        app_data, body) VALUES (1, ${old.validTo}, 0, 0, 0, true, $1, $2, $3, $4, $5, $6)`,
+      [...values, old.body],
+    );
+    await here.query(`INSERT INTO ${s}.owners VALUES ($1, 1, 0)`, [bytes(old.owner)]);
+    await here.query(`INSERT INTO ${s}.order_quotes VALUES ($1, $2, $3)`, [bytes(old.uid), quote.body, quote.metadata]);
+    const { sellToken, buyToken } = old;
+    const traded = `INSERT INTO ${s}.facts (block, log, type, block_hash, transaction_hash, detail) VALUES ($1, 0, 0, $2, $2, $3)`;
+    for (const block of [7, 5, 6]) {
+      const detail = JSON.stringify({ sellToken, buyToken: block === 5 ? sellToken : buyToken });
+      await here.query(traded, [block, bytes(old.appData), detail]);
+    }
+
+    expect(await migrated()).toEqual([6, 7]);
+    const store = storeOn();
+    await store.open(context);
+    expect(await store.orders.get([old.uid])).toMatchObject([{ uid: old.uid, quote }]);
+    expect([await store.chain.firstTrade(sellToken), await store.chain.firstTrade(buyToken)]).toEqual([5, 6]);
+    // It goes with its order, as those do that are there now.
+    await here.query(`UPDATE ${s}.orders SET live = false, state = 2`);
+    expect(await store.orders.prune(old.validTo + 1, 10)).toBe(1);
+    expect(await here.query(`SELECT 1 FROM ${s}.order_quotes`)).toEqual([]);
+    await store.close();
   });
 
   test('that is older is refused', async () => {
