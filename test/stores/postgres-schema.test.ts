@@ -179,7 +179,7 @@ test('an account store has a schema of its own, and takes no other for it', asyn
   const clock = systemClock;
   const tooOld = await refusal(accounts.open({ clock }));
   expect(tooOld.code).toBe('SchemaTooOld');
-  expect(tooOld.message).toContain("migratePostgres({ url, schema, of: 'accounts' })");
+  expect(tooOld.message).toContain('intentbook migrate --accounts <url>');
   await migrated();
   for (const store of [accounts, postgresAccountStore({ url, schema, migrate: true })]) {
     expect(await refusal(store.open({ clock }))).toMatchObject({
