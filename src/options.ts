@@ -10,8 +10,12 @@ export function refuseUnknownOptions(where: string, options: object, known: read
   }
 }
 
+/** Letters of the longest name that is looked at: nobody misspells at length, and comparing takes the product of the lengths. */
+const LONGEST_NAME = 64;
+
 /** Says that a name is not known, and which one is nearest to it. */
 export function unknownName(what: string, name: string, known: readonly string[]): string {
+  if (name.length > LONGEST_NAME) return `unknown ${what} "${name.slice(0, LONGEST_NAME)}…"`;
   const nearest = known
     .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance)[0];

@@ -1,0 +1,150 @@
+// A test runner for Stryker that loads the tests once (see vitest-in-process.mjs) and calls those that reach a mutant.
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { configureGlobal } from 'fast-check';
+import { createViteServer } from 'vitest/node';
+
+/** A law that fails, fails soon: hundreds of cases for each mutant would only cost time. The same ones each time. */
+const MOST_RUNS = 20;
+configureGlobal({ numRuns: MOST_RUNS, seed: 1 });
+
+/** What takes longer than everything else together and watches over speed, or needs more runs, or loads the native addon. */
+const LEFT_OUT = [
+  ...[
+    'a thousand of many owners come back',
+    'reads megabytes',
+    'any text is either digits alone',
+    'any number of orders is read',
+  ],
+  ...[
+    'many long ones fit',
+    'every form of a protocol key',
+    'equals the computation in doubles',
+    'takes the compiled library',
+  ],
+];
+const LEAVE_OUT = new RegExp(`\\btest\\(('(?:${LEFT_OUT.join('|')}))`, 'g');
+
+/** Of the tests those that are quick: pure functions, and a book on the memory store. */
+const FOLDERS = ['unit', 'unit/protocol', 'unit/orders', 'unit/quotes', 'admission'].map((name) => `test/${name}`);
+const FILES = FOLDERS.flatMap((folder) =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => `${folder}/${name}`),
+);
+
+/** Milliseconds after which a test that waits for something is taken for one that waits for ever. */
+const PATIENCE = 15_000;
+
+/** Where instrumented code looks which mutant is alive, and tells what it has reached. */
+const NAMESPACE = '__stryker__';
+
+class InProcessRunner {
+  constructor() {
+    globalThis[NAMESPACE] ??= {};
+    this.stryker = globalThis[NAMESPACE];
+  }
+
+  capabilities() {
+    return { reloadEnvironment: false };
+  }
+
+  async init() {
+    const standIn = fileURLToPath(new URL('vitest-in-process.mjs', import.meta.url));
+    this.server = await createViteServer({
+      ...{ root: process.cwd(), configFile: false, logLevel: 'error', appType: 'custom' },
+      server: { middlewareMode: true, watch: null, hmr: false, ws: false },
+      optimizeDeps: { noDiscovery: true },
+      // Disposal by `using` is no part of Node 20.
+      oxc: { target: 'node20' },
+      resolve: { tsconfigPaths: true, alias: { vitest: standIn } },
+      ssr: { external: true, noExternal: ['vitest'] },
+      plugins: [
+        {
+          name: 'fewer-runs',
+          enforce: 'pre',
+          transform: (code, id) =>
+            id.endsWith('.test.ts')
+              ? code
+                  .replace(/numRuns: ([\w.]+)/g, `numRuns: Math.min($1, ${MOST_RUNS})`)
+                  .replace(LEAVE_OUT, 'test.skip($1')
+              : undefined,
+        },
+      ],
+    });
+    this.harness = await this.server.ssrLoadModule(standIn);
+    this.tests = [];
+    for (const file of FILES) {
+      this.tests.push(...(await this.harness.collect(file, (path) => this.server.ssrLoadModule(`/${path}`))));
+    }
+  }
+
+  async dispose() {
+    await this.server?.close();
+  }
+
+  async dryRun() {
+    const { stryker } = this;
+    stryker.activeMutant = undefined;
+    const results = [];
+    for (const test of this.tests) {
+      stryker.currentTestId = test.id;
+      results.push(await this.#run(test));
+      stryker.currentTestId = undefined;
+    }
+    this.took = new Map(results.map(({ id, timeSpentMs }) => [id, timeSpentMs]));
+    return { status: 'complete', tests: results, mutantCoverage: stryker.mutantCoverage };
+  }
+
+  async mutantRun({ activeMutant, testFilter, hitLimit, disableBail }) {
+    const { stryker } = this;
+    const chosen = this.tests.filter(({ id }) => testFilter?.includes(id) ?? true);
+    // A worker that has taken the place of one that hung has not timed them.
+    const took = (id) => this.took?.get(id) ?? 0;
+    chosen.sort((a, b) => took(a.id) - took(b.id));
+    Object.assign(stryker, { activeMutant: activeMutant.id, hitCount: 0, hitLimit });
+    const killedBy = [];
+    let failureMessage = '';
+    let nrOfTests = 0;
+    try {
+      for (const test of chosen) {
+        nrOfTests++;
+        const result = await this.#run(test);
+        if (hitLimit !== undefined && stryker.hitCount > hitLimit)
+          return { status: 'timeout', reason: 'too many hits' };
+        if (result.status !== 1) continue;
+        if (result.late) return { status: 'timeout', reason: result.failureMessage };
+        killedBy.push(test.id);
+        failureMessage ||= result.failureMessage;
+        if (!disableBail) break;
+      }
+    } finally {
+      Object.assign(stryker, { activeMutant: undefined, hitLimit: undefined });
+    }
+    if (killedBy.length === 0) return { status: 'survived', nrOfTests };
+    return { status: 'killed', killedBy, failureMessage, nrOfTests };
+  }
+
+  async #run(test) {
+    const { id, name } = test;
+    const since = performance.now();
+    const told = { id, name, fileName: test.file };
+    let timer;
+    const late = Symbol('late');
+    try {
+      const patience = new Promise((_, reject) => {
+        timer = setTimeout(reject, PATIENCE, late);
+      });
+      await Promise.race([this.harness.run(test), patience]);
+      return { ...told, status: 0, timeSpentMs: performance.now() - since };
+    } catch (error) {
+      const isLate = error === late;
+      const failureMessage = isLate ? 'it does not end' : String(error?.stack ?? error);
+      return { ...told, status: 1, failureMessage, late: isLate, timeSpentMs: performance.now() - since };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+export const strykerPlugins = [{ kind: 'TestRunner', name: 'in-process', injectableClass: InProcessRunner }];

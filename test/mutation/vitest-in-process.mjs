@@ -1,0 +1,99 @@
+// Stands in for vitest where mutants are tested: tests are collected once and called as functions, since starting a runner
+// for each of three thousand mutants takes a hundred times as long as the tests that watch over it.
+import { chai, GLOBAL_EXPECT, JestAsymmetricMatchers, JestChaiExpect, JestExtend } from '@vitest/expect';
+
+chai.use(JestExtend);
+chai.use(JestChaiExpect);
+chai.use(JestAsymmetricMatchers);
+
+export const expect = Object.assign((value, message) => chai.expect(value, message), chai.expect);
+globalThis[GLOBAL_EXPECT] = expect;
+
+const newSuite = (parent, name) => ({
+  parent,
+  name,
+  beforeEach: [],
+  afterEach: [],
+  beforeAll: [],
+  afterAll: [],
+  begun: false,
+});
+let suite = newSuite(undefined, '');
+/** Every test that was collected. */
+const tests = [];
+const SKIPPED = Symbol('skipped');
+
+/** Loads a file by `load` and gives its tests. */
+export async function collect(file, load) {
+  suite = newSuite(undefined, '');
+  const before = tests.length;
+  await load(file);
+  return tests.slice(before).map((each, i) => ({ ...each, id: `${file}#${i}`, name: `${file} ${nameOf(each)}`, file }));
+}
+
+const nameOf = ({ suite: of, title }) => (of === undefined || of.name === '' ? title : `${of.name} ${title}`);
+
+/** Runs one: what it needs before and after too. Throws when it fails. */
+export async function run({ suite: of, body }) {
+  const chain = [];
+  for (let each = of; each !== undefined; each = each.parent) chain.unshift(each);
+  for (const each of chain) {
+    if (each.begun) continue;
+    each.begun = true;
+    for (const hook of each.beforeAll) await hook();
+  }
+  for (const each of chain) for (const hook of each.beforeEach) await hook();
+  const finished = [];
+  try {
+    await body({
+      skip: () => {
+        throw SKIPPED;
+      },
+      onTestFinished: (hook) => finished.push(hook),
+    });
+  } catch (error) {
+    if (error !== SKIPPED) throw error;
+  } finally {
+    for (const hook of finished) await hook();
+    for (const each of chain.toReversed()) for (const hook of each.afterEach) await hook();
+  }
+}
+
+const hook = (kind) => (body) => void suite[kind].push(body);
+export const beforeEach = hook('beforeEach');
+export const afterEach = hook('afterEach');
+export const beforeAll = hook('beforeAll');
+// The process ends some day.
+export const afterAll = hook('afterAll');
+
+const bodyOf = (rest) => rest.find((each) => typeof each === 'function');
+
+export function test(title, ...rest) {
+  tests.push({ suite, title: String(title), body: bodyOf(rest) });
+}
+export function describe(title, ...rest) {
+  const outer = suite;
+  suite = newSuite(outer, outer.name === '' ? String(title) : `${outer.name} ${title}`);
+  bodyOf(rest)();
+  suite = outer;
+}
+
+/** A row that is a list is spread, as vitest does. */
+const each =
+  (define) =>
+  (table) =>
+  (title, ...rest) => {
+    for (const [i, row] of [...table].entries()) {
+      const values = Array.isArray(row) ? row : [row];
+      define(`${title} [${i}]`, () => bodyOf(rest)(...values));
+    }
+  };
+const none = () => {};
+for (const define of [test, describe]) {
+  Object.assign(define, {
+    each: each(define),
+    skip: Object.assign(none, { each: () => none }),
+    skipIf: (skipped) => (skipped ? none : define),
+    runIf: (runs) => (runs ? define : none),
+  });
+}
