@@ -4,7 +4,16 @@ import type { Duplex } from 'node:stream';
 import { OrderBookError } from 'intentbook';
 
 /** How long a client may take, in milliseconds. */
-const PATIENCE = {
+interface Patience {
+  readonly headersTimeout: number;
+  readonly requestTimeout: number;
+  readonly keepAliveTimeout: number;
+  readonly connectionsCheckingInterval: number;
+  /** After how long a connection is cut on which nothing moves, though an answer is under way. */
+  readonly stalled: number;
+}
+
+const PATIENCE: Patience = {
   /** For the head of a request. */
   headersTimeout: 10_000,
   /** For a whole request; the largest body is one megabyte. */
@@ -13,10 +22,8 @@ const PATIENCE = {
   keepAliveTimeout: 65_000,
   /** How often these are looked after. */
   connectionsCheckingInterval: 5_000,
-} as const;
-
-/** After how long a connection is cut on which nothing moves, though an answer is under way. */
-const STALLED = 120_000;
+  stalled: 120_000,
+};
 
 /** An HTTP server that trusts no client and can be closed without losing an answer. */
 export interface HardenedServer {
@@ -28,6 +35,7 @@ export interface HardenedServer {
 
 export function createHardenedServer(
   handler: (request: IncomingMessage, response: ServerResponse) => void,
+  { stalled, ...patience }: Patience = PATIENCE,
 ): HardenedServer {
   // The answers that are under way, for each connection that is open.
   const connections = new Map<Duplex, Set<ServerResponse>>();
@@ -49,8 +57,8 @@ export function createHardenedServer(
   }
 
   // Node's own answer to a missing Host header has no body.
-  const server = createServer({ ...PATIENCE, requireHostHeader: false }, listener);
-  server.setTimeout(STALLED);
+  const server = createServer({ ...patience, requireHostHeader: false }, listener);
+  server.setTimeout(stalled);
   // An expectation that is not understood may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', listener);
   server.on('connection', (socket: Socket) => {

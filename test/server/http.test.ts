@@ -9,8 +9,11 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close(0);
 });
 
-async function listening(handler: (request: IncomingMessage, response: ServerResponse) => void) {
-  const server = createHardenedServer(handler);
+async function listening(
+  handler: (request: IncomingMessage, response: ServerResponse) => void,
+  patience?: Parameters<typeof createHardenedServer>[1],
+) {
+  const server = createHardenedServer(handler, patience);
   servers.push(server);
   return { server, url: await server.listen(0, '127.0.0.1') };
 }
@@ -94,6 +97,61 @@ describe('what is not HTTP gets a refusal in JSON and no further chance', () => 
   test('noise behind a request that is being served cuts the connection without a second answer', async () => {
     const { url } = await listening((_, response) => void response.write('half'));
     expect(await exchange(url, 'GET / HTTP/1.1\r\nhost: x\r\n\r\ngarbage\r\n\r\n')).not.toContain('400');
+  });
+});
+
+describe('a client that is too slow loses its connection', () => {
+  const HASTE = {
+    ...{
+      headersTimeout: 100,
+      requestTimeout: 200,
+      keepAliveTimeout: 100,
+      connectionsCheckingInterval: 20,
+      stalled: 400,
+    },
+  };
+  const LATE = 'the request did not arrive in time';
+
+  test.each([
+    ['in the middle of its headers', 'GET / HTTP/1.1\r\nhost: x\r\nx-slow', LATE],
+    ['in the middle of its body', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{', LATE],
+    ['in the middle of a chunk', 'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{', LATE],
+    ['before it has said anything', '', undefined],
+  ])('%s', async (_, bytes, description) => {
+    const { url } = await listening(pongAfterBody, HASTE);
+    const received = await exchange(url, bytes);
+    if (description === undefined) expect(received).toBe('');
+    else expect(JSON.parse(received.split('\r\n\r\n')[1] ?? '')).toMatchObject({ description });
+  });
+
+  test('however often it says a little', async () => {
+    const { url } = await listening(pongAfterBody, HASTE);
+    const { socket } = await open(url);
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n');
+    const drip = setInterval(() => socket.write('x: y\r\n'), 10);
+    socket.on('error', () => {});
+    await once(socket, 'close');
+    clearInterval(drip);
+  });
+
+  test('between two requests, and when it does not take its answer', async () => {
+    const { url } = await listening(pong, HASTE);
+    expect(await exchange(url, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n')).toMatch(/pong$/);
+    const size = 100_000_000;
+    let gone: () => void = () => {};
+    const cut = new Promise<void>((resolve) => {
+      gone = resolve;
+    });
+    const patient = await listening((_, response) => {
+      response.once('close', gone);
+      response.end(Buffer.alloc(size));
+    }, HASTE);
+    const connection = await open(patient.url);
+    connection.socket.pause().write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    await cut;
+    connection.socket.on('error', () => {});
+    await once(connection.socket.resume(), 'close');
+    expect(connection.received.length).toBeLessThan(size);
   });
 });
 

@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { besiege } from './server-under-attack.ts';
+
+/** Connections that our own health checks may keep. */
+const KEPT = 4;
+
+test('nobody crashes the server, makes it fail, or has it hold on to what they have let go', async () => {
+  const { files, memory } = await besiege(6000, 1);
+  if (files === undefined || memory === undefined) return;
+  expect(files[1]).toBeLessThanOrEqual(files[0] + KEPT);
+  expect(memory[1]).toBeLessThan(memory[0] + 200);
+});
