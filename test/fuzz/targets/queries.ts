@@ -5,7 +5,6 @@ import { listingQuery } from '../../../src/http/paging.ts';
 import { decodeParam } from '../../../src/http/serve-routes.ts';
 import { createClientOf } from '../../../src/limits/client.ts';
 import { formatCursor, parseListQuery } from '../../../src/orders/listing.ts';
-import { parseAuctionId } from '../../../src/settlement/competition.ts';
 import type { Target } from '../target.ts';
 import { isRefusal, refusing, textOf } from '../target.ts';
 
@@ -117,9 +116,7 @@ const parameter: Target = {
     if (isRefusal(text)) return text;
     // Half of a surrogate pair cannot be encoded, and cannot be decoded into.
     assert.equal(decodeURIComponent(encodeURIComponent(text)), text);
-    const id = refusing(OrderBookError, () => parseAuctionId(text));
-    assert(id === undefined || isRefusal(id) || (Number.isSafeInteger(id) && id >= 0));
-    return [text, id];
+    return text;
   },
 };
 
