@@ -19,6 +19,9 @@ import { readFollowOptions } from './settlement/follow-options.ts';
 import type { StreamLimits } from './streams/limits.ts';
 import { readStreamLimits } from './streams/limits.ts';
 
+/**
+ * What a book is made of: `chainId` and `store` at least. An option that is unknown or malformed is refused by name.
+ */
 export interface OrderBookOptions extends HostRules {
   /** The chain whose orders this book holds. */
   readonly chainId: number;

@@ -42,6 +42,7 @@ export interface ChainApplied {
   readonly unattributed: number;
 }
 
+/** Blocks were taken back, and with them what they had said. */
 export interface ChainRolledBack {
   readonly to: number;
   readonly mark: BlockRef | null;

@@ -3,6 +3,7 @@ import { domainToASCII } from 'node:url';
 import type { Channel, ChannelCall, DeliveryResult, Notification } from 'intentbook';
 import { refuseUnknownOptions } from 'intentbook/adapter';
 
+/** How mail is sent, and in whose name. */
 export interface EmailOptions {
   /** The mail server: `smtps://user:password@mail.example.org`, or `smtp://…`, which turns to TLS where the server offers it. */
   readonly smtp: string;

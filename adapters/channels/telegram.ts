@@ -1,6 +1,7 @@
 import type { Channel, ChannelHost, Notification } from 'intentbook';
 import { refuseUnknownOptions } from 'intentbook/adapter';
 
+/** The bot that sends messages. */
 export interface TelegramOptions {
   /** The bot's token. */
   readonly token: string;

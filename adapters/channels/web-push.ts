@@ -5,6 +5,7 @@ import { addressGuard } from './guard.ts';
 import type { Posted } from './post.ts';
 import { post } from './post.ts';
 
+/** The keys of the host, which browsers know its messages by (VAPID). */
 export interface WebPushOptions {
   /** Whom push services can turn to: a URL of https, or `mailto:somebody@example.org` (RFC 8292). */
   readonly subject: string;

@@ -5,6 +5,7 @@ import { addressGuard } from './guard.ts';
 import type { Posted } from './post.ts';
 import { post } from './post.ts';
 
+/** Which addresses may be called, and for how long. */
 export interface WebhookOptions {
   /**
    * Ranges of private addresses that are posted to all the same, for testing: `127.0.0.1/32`. 169.254.0.0/16 stays

@@ -19,6 +19,7 @@ export interface RoutingOptions {
   readonly name?: string;
 }
 
+/** How far is looked for a way through pools. */
 export interface ConstantProductOptions extends RoutingOptions {}
 
 export const ROUTING_OPTIONS = ['bases', 'maxHops', 'gasBase', 'gasPerHop', 'name'];

@@ -8,6 +8,7 @@ import { formatDecimal, parseDecimal, parseHex, refuseUnknownOptions } from 'int
  */
 export type FixedPrice = DecimalInput | { readonly price: DecimalInput; readonly decimals: number };
 
+/** What a table of prices does not say. */
 export interface FixedPricesOptions {
   /** Units of gas that every trade is said to take. Default 150000. */
   readonly gas?: number;

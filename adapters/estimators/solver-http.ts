@@ -1,6 +1,7 @@
 import type { Estimator, EstimatorAnswer, Trade } from 'intentbook';
 import { readResponseText, refuseUnknownOptions } from 'intentbook/adapter';
 
+/** How an engine of somebody else is asked. */
 export interface SolverHttpOptions {
   /** Headers to send besides, such as an authorisation. */
   readonly headers?: Readonly<Record<string, string>>;

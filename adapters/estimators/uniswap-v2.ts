@@ -24,6 +24,7 @@ export interface CallClient {
   getBlockNumber?(options: { readonly cacheTime: number }): Promise<bigint>;
 }
 
+/** The factory whose pairs are asked, and over which tokens. */
 export interface UniswapV2Options extends RoutingOptions {
   /** The factory whose pairs are traded through. */
   readonly factory: string;

@@ -4,6 +4,7 @@ import { createApi } from 'intentbook';
 import { refuseUnknownOptions } from 'intentbook/adapter';
 import { nodeHandler } from 'intentbook/node-http';
 
+/** What is mounted, and where. */
 export interface FastifyPluginOptions {
   /** The book to serve, or any `Api`. */
   readonly book: OrderBook | Api;
@@ -28,10 +29,12 @@ export interface FastifyLike {
   }): unknown;
 }
 
+/** What of a Fastify request this plugin needs. */
 export interface FastifyRequestLike {
   readonly raw: IncomingMessage;
 }
 
+/** What of a Fastify reply this plugin needs. */
 export interface FastifyReplyLike {
   readonly raw: ServerResponse;
   hijack(): unknown;

@@ -4,6 +4,7 @@ import { refuseUnknownOptions } from 'intentbook/adapter';
 /** A handler for hosts of the web's own types: Hono, Bun, Deno, Next. Never rejects while the `Api` keeps its word. */
 export type FetchHandler = (request: Request, host?: unknown) => Promise<Response>;
 
+/** Where a book is mounted, and how its clients are known. */
 export interface FetchHandlerOptions {
   /** Where the interface is mounted, `/sepolia` for `/sepolia/api/v1/orders`. Default: at the root. */
   readonly prefix?: string;

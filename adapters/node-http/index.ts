@@ -14,6 +14,7 @@ export type NodeHandler = (
   next?: (error?: unknown) => void,
 ) => void;
 
+/** Where a book is mounted. */
 export interface NodeHandlerOptions {
   /** Where the interface is mounted, `/sepolia` for `/sepolia/api/v1/orders`. Default: at the root. */
   readonly prefix?: string;

@@ -1,6 +1,7 @@
 import type { UsdPriceSource } from 'intentbook';
 import { CHAINS, NATIVE_MARKER, readResponseText, refuseUnknownOptions } from 'intentbook/adapter';
 
+/** How prices are asked for. */
 export interface CoinGeckoOptions {
   /** A key of the paid interface, or of the free one with `plan: 'demo'`. Default: none, and the free interface. */
   readonly apiKey?: string;

@@ -10,6 +10,7 @@ export interface DollarToken {
   readonly decimals: number;
 }
 
+/** Whose native prices are used, and who says what native currency is worth. */
 export interface ThroughNativeOptions {
   /** Who says what tokens are worth in native currency: of one chain id, the first. */
   readonly books: readonly Pick<OrderBook, 'chainId' | 'quotes' | 'balances'>[];

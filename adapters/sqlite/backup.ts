@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { StoreError } from 'intentbook';
 import { fault } from './driver.ts';
 
+/** How a file is copied while it is served. */
 export interface SqliteBackupOptions {
   /** The file of a book, which a server may be writing to. */
   readonly from: string;

@@ -4,6 +4,7 @@ import { fault, openDatabase } from './driver.ts';
 
 /** How hard a commit is pressed to the disk, in SQLite's words. Only `FULL` and `EXTRA` survive a loss of power. */
 export const SYNCHRONOUS = ['OFF', 'NORMAL', 'FULL', 'EXTRA'] as const;
+/** How much an SQLite store waits for the disk: `FULL` for each commit, which is durable, or less. */
 export type Synchronous = (typeof SYNCHRONOUS)[number];
 
 /** Where the tables are. */

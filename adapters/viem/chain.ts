@@ -20,6 +20,7 @@ import type { SimulatedAnswer, SimulatedCall } from './simulation.ts';
 import { interactionCalls, simulateCalls } from './simulation.ts';
 import { readTokenInfo } from './token-info.ts';
 
+/** How nodes are asked about funds and contract signatures. */
 export interface ViemChainOptions {
   /** The contract that makes an order's interactions. Default: the production one, the same on every known chain. */
   readonly settlementContract?: Address;

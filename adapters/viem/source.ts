@@ -4,6 +4,7 @@ import { verifyDomain } from './chain.ts';
 import type { RpcClient } from './rpc.ts';
 import { ask, hex, list, NodeFault, quantity, record, toQuantity } from './rpc.ts';
 
+/** How a node is followed. */
 export interface ViemSourceOptions {
   /** What logs call this node. Default `node`. Addresses of nodes often carry keys, so none is taken from there. */
   readonly name?: string;

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { RecoveryBackend, RecoveryPool } from 'intentbook';
 import { refuseUnknownOptions } from 'intentbook/adapter';
 
+/** How many threads recover signers, and by what. */
 export interface RecoveryPoolOptions {
   /** How many threads recover. Default: one for each processor. */
   readonly threads?: number;

@@ -35,6 +35,7 @@ import type { UsdPrices, UsdPricesOptions } from './usd-prices.ts';
 import { createUsdPrices } from './usd-prices.ts';
 import { createWalletVerifier } from './wallet-signature.ts';
 
+/** What an account interface is made of. */
 export interface AccountsOptions {
   /** The books whose orders accounts are told of, each with its environment where the settlement contract does not tell. */
   readonly books: readonly (OrderBook | AccountBook)[];

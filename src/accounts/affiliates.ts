@@ -31,6 +31,7 @@ export interface RegisteredAffiliate {
   readonly createdAt: string;
 }
 
+/** What became of binding a code. Refusals are returned, with the status and message of decision 5.3. */
 export type RegistrationResult =
   | { readonly status: 'registered'; readonly affiliate: RegisteredAffiliate }
   | { readonly status: 'rejected'; readonly error: AccountError | OrderBookError };
@@ -50,6 +51,7 @@ export interface AffiliateTerms {
   readonly revenueSplitDaoPct: number;
 }
 
+/** How affiliate codes are bound, and what they promise. */
 export interface AffiliatesOptions {
   /** The `name` of the domain that is signed under. Default `Service Affiliate`. */
   readonly domainName?: string;

@@ -4,6 +4,7 @@ import type { Channel, DeliveryResult } from '../ports/channel.ts';
 import type { Cancel, Clock } from '../ports/clock.ts';
 import { hashedId } from './derive.ts';
 
+/** How deliveries are tried again, and when they are given up. */
 export interface DispatchOptions {
   /** How often a delivery is tried before it is dead. Default 12. */
   readonly attempts?: number;

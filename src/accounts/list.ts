@@ -15,6 +15,7 @@ export interface Notification {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
+/** Which page of notifications. */
 export interface NotificationQuery {
   /** Where the page begins: `next` of the page before. */
   readonly cursor?: string;
@@ -22,6 +23,7 @@ export interface NotificationQuery {
   readonly limit?: number;
 }
 
+/** A page of what an account was told, newest first; `next` is the cursor of the following one. */
 export interface NotificationPage {
   readonly notifications: Notification[];
   /** The `cursor` of the next page; absent when this was the last one. */

@@ -44,6 +44,7 @@ export interface ShownSubscription {
   readonly createdAt: string;
 }
 
+/** A subscription as its account sees it once: with the secret of a webhook, which is not shown again. */
 export interface CreatedSubscription extends ShownSubscription {
   /** What deliveries are signed with. Shown here and never again. */
   readonly secret?: string;

@@ -6,6 +6,7 @@ import type { UsdPriceQuery, UsdPriceSource } from '../ports/prices.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 
+/** Whom to ask for prices in US dollars, and for how long to remember them. */
 export interface UsdPricesOptions {
   /** Asked one after the other until one has a price. */
   readonly sources: readonly UsdPriceSource[];

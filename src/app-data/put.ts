@@ -6,6 +6,7 @@ import { parseHex } from '../protocol/hex.ts';
 import { parseShape } from '../protocol/shape.ts';
 import { readDocument } from './documents.ts';
 
+/** What an uploaded document is held against. */
 export interface PutDocumentOptions {
   /** The hash that the document must have, 32 bytes. Absent: whatever it has. */
   readonly hash?: string | undefined;

@@ -15,6 +15,7 @@ export interface TokenBalance {
   readonly token: { readonly address: Address } & TokenInfo;
 }
 
+/** A signal that ends the asking when nobody waits for the answer any more. */
 export interface BalanceCallOptions {
   /** Aborted when nobody waits for the answer any more. The call rejects with its reason. */
   readonly signal?: AbortSignal;

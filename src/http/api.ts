@@ -10,6 +10,7 @@ import type { Match } from './router.ts';
 import { ORDER_BOOK_ROUTES, PROBE_ROUTES } from './routes/index.ts';
 import { allowHeader, decodeParam, serveRoutes } from './serve-routes.ts';
 
+/** How the HTTP interface of a book is served. */
 export interface ApiOptions extends GateOptions {
   /** Whether `/ready` and `/live` are answered too, for a server that is nobody's guest. Default false. */
   readonly probes?: boolean;

@@ -10,6 +10,7 @@ export interface Rate {
   readonly burst?: number;
 }
 
+/** What one client may ask for. What is absent has the server's own defaults. */
 export interface TokenBucketsOptions {
   /** Requests that read, of one client. Default 50 a second, 250 at once. */
   readonly reads?: Rate;

@@ -4,6 +4,7 @@ import { isEcdsa } from '../protocol/signature.ts';
 
 /** The status of an order on the wire. */
 export const ORDER_STATUSES = ['presignaturePending', 'open', 'fulfilled', 'cancelled', 'expired'] as const;
+/** How an order stands at a moment, derived from what is known and the time (decision 2.22): the first that holds. */
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 /**

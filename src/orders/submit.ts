@@ -14,6 +14,7 @@ import { authenticate, readClaim } from './owner.ts';
 import { findQuote } from './quote-link.ts';
 import { replacedOrderCanGo } from './replacement.ts';
 
+/** How an order is submitted: within the host's transaction, or content with the order that is there already. */
 export interface SubmitOptions {
   /** A transaction of the host to join, in the store's own terms; the host commits it. */
   readonly transaction?: unknown;

@@ -39,6 +39,7 @@ export interface AccountStore {
   readonly leases: LeaseStore;
 }
 
+/** What an account store says of itself. */
 export interface AccountStoreTraits {
   /** For people and logs: `memory`, `sqlite`, `postgres`. */
   readonly name: string;
@@ -57,6 +58,7 @@ export const NOTIFICATION_TYPES = [
   'insufficient_balance',
   'price_improvement',
 ] as const;
+/** What an account can be told of. */
 export type NotificationType = (typeof NOTIFICATION_TYPES)[number];
 
 /** A notification to store. It never changes; it may be withdrawn, and come back. */
@@ -100,6 +102,7 @@ export interface NotificationBatch {
   readonly marks?: readonly Mark[];
 }
 
+/** What became of a step of the log. */
 export type AppendOutcome =
   /** How many of the changes changed something. */
   | { readonly status: 'appended'; readonly changed: number }
@@ -133,6 +136,7 @@ export interface AccountLogEntry {
   readonly body: string;
 }
 
+/** What accounts were told, and the log of it that streams read. */
 export interface NotificationStore {
   /** How far a feed has been worked off; null when nothing of it has. */
   cursor(feed: string): Promise<number | null>;
@@ -187,6 +191,7 @@ export interface NewAffiliate {
   readonly signedMessage: Hex;
 }
 
+/** A code and the wallet that has signed it. `createdAt` is milliseconds since 1970. */
 export interface Affiliate {
   readonly walletAddress: Address;
   readonly code: string;
@@ -203,6 +208,7 @@ export type RegisterOutcome =
   /** The code is somebody else's. */
   | { readonly status: 'taken' };
 
+/** Codes, the wallets that they are bound to, and the signatures that were used for it. */
 export interface AffiliateStore {
   /**
    * Binds a code to a wallet and records digest and signature as used, in one step. Of several that want one code, one
@@ -240,6 +246,7 @@ export interface UsedNonce {
   readonly expiresAt: number;
 }
 
+/** A subscription before it is stored. */
 export interface NewSubscription {
   readonly subscription: Subscription;
   /** How a pending one is confirmed: a hash of the token that was sent out, and until when it is good. */
@@ -251,12 +258,14 @@ export interface NewSubscription {
   readonly now: number;
 }
 
+/** What became of a subscription. */
 export type SubscribeOutcome =
   | { readonly status: 'created' }
   /** The nonce was used before. */
   | { readonly status: 'used' }
   | { readonly status: 'capped'; readonly limit: number };
 
+/** Who is told by which channel. */
 export interface SubscriptionStore {
   /**
    * Stores a subscription and uses up its nonce, in one step. Pending subscriptions whose confirmation is over, and nonces
@@ -294,6 +303,7 @@ export interface SubscriptionStore {
 /** What has become of a notification on its way to a subscription. */
 export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'dropped';
 
+/** One notification on its way to one subscription. */
 export interface Delivery {
   /** Its place: those of a subscription are delivered in this order. */
   readonly seq: number;
@@ -326,6 +336,7 @@ export interface DeliveryCounts {
   readonly dead: number;
 }
 
+/** What is to be delivered, in order by subscription, and what was given up. */
 export interface DeliveryStore {
   /**
    * Takes deliveries to make: of each active subscription the first that is pending, if it is due by `now` and nobody has

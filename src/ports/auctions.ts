@@ -6,6 +6,7 @@ export interface NewAuction {
   readonly prices: string;
 }
 
+/** An auction as it is remembered. */
 export interface StoredAuction extends NewAuction {
   readonly id: number;
 }

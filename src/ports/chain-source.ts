@@ -38,6 +38,7 @@ export interface ChainSource {
   ): Promise<ReadonlyMap<Hex, readonly Hex[]>>;
 }
 
+/** As much of a block as following takes. */
 export interface BlockHeader extends BlockRef {
   readonly parentHash: Hex;
   /** Seconds since 1970. */
@@ -46,6 +47,7 @@ export interface BlockHeader extends BlockRef {
   readonly logsBloom?: Hex;
 }
 
+/** Which logs are asked for. */
 export interface LogQuery {
   readonly addresses: readonly Address[];
   readonly topics: readonly Hex[];

@@ -56,6 +56,7 @@ export interface ChainCall {
   readonly signal: AbortSignal;
 }
 
+/** Whose balance of which token, and who may move it. */
 export interface FundsQuery {
   readonly owner: Address;
   readonly token: Address;
@@ -77,6 +78,7 @@ export interface TokenInfo {
   readonly name?: string;
 }
 
+/** A signature that a contract is asked about (EIP-1271). */
 export interface ContractSignatureQuery {
   /** The contract that is asked. */
   readonly owner: Address;
@@ -88,6 +90,7 @@ export interface ContractSignatureQuery {
   readonly flashloan: Flashloan | undefined;
 }
 
+/** What the contract has said. */
 export type ContractSignatureAnswer =
   | { readonly valid: true }
   /**
@@ -96,6 +99,7 @@ export type ContractSignatureAnswer =
    */
   | { readonly valid: false; readonly reason?: string };
 
+/** A transfer to be tried after the hooks of its order. */
 export interface SimulationQuery extends FundsQuery {
   /** Atoms that are to be moved. */
   readonly amount: bigint;

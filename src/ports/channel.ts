@@ -40,6 +40,7 @@ export interface Channel {
   stop?(): Promise<void>;
 }
 
+/** What a channel is told beside a message. The signal is aborted at its deadline. */
 export interface ChannelCall {
   readonly signal: AbortSignal;
 }
@@ -52,6 +53,7 @@ export interface Invitation {
   readonly path: string;
 }
 
+/** What a channel brings to a target. */
 export interface ChannelDelivery {
   /** The same for every try, so that a receiver can tell a second one. */
   readonly id: string;
@@ -62,6 +64,7 @@ export interface ChannelDelivery {
   readonly now: number;
 }
 
+/** How a delivery went: well, failed for now, or for good. */
 export type DeliveryResult =
   | { readonly status: 'delivered' }
   /** It is tried again, not before `retryAfter` seconds when it is given. */
@@ -69,6 +72,7 @@ export type DeliveryResult =
   /** There is nobody any more at the target: the subscription is removed. */
   | { readonly status: 'gone'; readonly error: string };
 
+/** What a channel may ask of the account interface. */
 export interface ChannelHost {
   /** Uses a token up. @returns whether it was good. */
   confirm(token: string, target: string): Promise<boolean>;

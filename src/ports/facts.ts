@@ -135,6 +135,7 @@ export interface FactBatch {
   readonly at: number;
 }
 
+/** What became of a batch of facts. */
 export type ApplyOutcome =
   /** `applied` facts are new, the others were there. */
   | { readonly status: 'applied'; readonly applied: number; readonly known: number; readonly mark: BlockRef }
@@ -143,6 +144,7 @@ export type ApplyOutcome =
   /** The mark is not the one that the caller has seen. */
   | { readonly status: 'moved'; readonly mark: BlockRef | null };
 
+/** Down to which block facts are taken back, and when (`at`, milliseconds since 1970). */
 export interface RollbackRequest {
   /** The last block whose facts stay. */
   readonly to: number;
@@ -151,6 +153,7 @@ export interface RollbackRequest {
   readonly at: number;
 }
 
+/** What became of taking blocks back; `moved` when the mark is not the one that the caller has seen. */
 export type RollbackOutcome =
   | { readonly status: 'rolledBack'; readonly removed: number; readonly mark: BlockRef | null }
   | { readonly status: 'moved'; readonly mark: BlockRef | null };
@@ -170,6 +173,7 @@ export type TradeFilter =
   | { readonly account: Address }
   | { readonly transactionHash: Hex };
 
+/** Which trades, a page of them. */
 export interface TradeQuery {
   readonly filter: TradeFilter;
   readonly offset?: number;

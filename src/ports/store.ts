@@ -53,6 +53,7 @@ export interface StoreTraits {
   readonly hostTransaction: boolean;
 }
 
+/** The domain that a store belongs to, and the clock that it goes by. */
 export interface StoreContext {
   /** The one domain whose orders this store holds; recorded when the store is created. */
   readonly domain: Domain;
@@ -131,6 +132,7 @@ export interface NewDocument {
   readonly document: string;
 }
 
+/** An order to be stored, with what is written in the same step. */
 export interface OrderInsert {
   readonly order: NewOrder;
   readonly document?: NewDocument;
@@ -152,6 +154,7 @@ export type InsertOutcome =
 /** Why an order cannot be cancelled off chain, judged in this order. */
 export type CancelRefusal = 'missing' | 'fulfilled' | 'cancelled' | 'expired' | 'on-chain';
 
+/** Which orders are cancelled, and when. */
 export interface CancelRequest {
   readonly uids: readonly Hex[];
   /** Seconds since 1970, by which expiry is judged. */
@@ -192,11 +195,13 @@ export interface OrderCounts {
   readonly pending: number;
 }
 
+/** How orders are stored. */
 export interface InsertOptions {
   /** A transaction of the host to join, in the store's own terms. The host commits it. */
   readonly transaction?: unknown;
 }
 
+/** Orders, their totals and their owners' budgets. */
 export interface OrderStore {
   /**
    * Inserts orders in one durable step, each judged by itself, in the order of the list: one that is a duplicate, over
@@ -253,6 +258,7 @@ export interface OrderStore {
   prune(before: number, limit: number): Promise<number>;
 }
 
+/** Documents by their hash: the first that is written stays. */
 export interface AppDataStore {
   /**
    * Stores a document under its hash. The first write wins; `hash` has been verified by the caller.
@@ -277,6 +283,7 @@ export interface OrderQuote {
 
 /** How the order of a quote will be placed: by a signature sent in, or on chain. */
 export const QUOTE_KINDS = ['standard', 'onchainPresign', 'onchainEip1271'] as const;
+/** What a quote is for; each kind has an expiry of its own (decision 3.5). */
 export type QuoteKind = (typeof QUOTE_KINDS)[number];
 
 /** What an order must have in common with its quote: nothing else is compared, the app data least of all (decision 3.3). */
@@ -298,6 +305,7 @@ export interface NewQuote extends QuoteTerms {
   readonly quote: OrderQuote;
 }
 
+/** What an order is matched to a quote by. */
 export interface QuoteQuery extends QuoteTerms {
   /** The quote that the order names. */
   readonly id?: number;
@@ -306,6 +314,7 @@ export interface QuoteQuery extends QuoteTerms {
   readonly now: number;
 }
 
+/** Quotes, until they expire or are linked to an order. */
 export interface QuoteStore {
   /** Stores a quote. @returns its id: a positive integer that a double holds, never given out twice. */
   insert(quote: NewQuote): Promise<number>;
@@ -338,6 +347,7 @@ export const ORDER_EVENTS = [
   /** A block was taken back, and with it what `cause.reverted` names. */
   'reverted',
 ] as const;
+/** What an entry of the log says. */
 export type OrderEventType = (typeof ORDER_EVENTS)[number];
 
 /** An entry for the log, before it has its place there. */
@@ -357,6 +367,7 @@ export interface StoredEvent extends NewEvent {
   readonly id: number;
 }
 
+/** The log: what has happened, in the order of commits. */
 export interface EventStore {
   /** The id of the newest event, 0 when there is none. */
   last(): Promise<number>;
@@ -384,6 +395,7 @@ export interface LeaseRequest {
   readonly ttl: number;
 }
 
+/** Whether the lease is held by who has asked, until `expiresAt` (milliseconds since 1970). */
 export type LeaseOutcome =
   /**
    * `term` counts the holders: it is the same for as long as nobody else has held the lease, so one that has gone up

@@ -10,7 +10,9 @@ export interface Deployment {
   readonly ethFlow: Address;
 }
 
+/** The environments that have contracts of their own. */
 export const ENVIRONMENTS = ['production', 'staging'] as const;
+/** Whose contracts: those of production or of staging. */
 export type Environment = (typeof ENVIRONMENTS)[number];
 
 /** A chain that the protocol is deployed on. */

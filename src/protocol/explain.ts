@@ -23,6 +23,7 @@ export interface ExplainedOrder extends Omit<SignedOrder, 'signature' | 'signing
   readonly appDataHash?: string | null | undefined;
 }
 
+/** What is known of where an order was meant for. */
 export interface ExplainOptions {
   /** Where the order was sent. Absent: any known chain may be the right one. */
   readonly chainId?: number;

@@ -7,6 +7,7 @@ import { writeUint256 } from './uint256.ts';
 
 /** Whether the sell amount (`sell`) or the buy amount (`buy`) is the fixed one. */
 export const ORDER_KINDS = ['buy', 'sell'] as const;
+/** Whether the sell amount is fixed or the buy amount. */
 export type OrderKind = (typeof ORDER_KINDS)[number];
 
 /** Where the sell token comes from: an ERC-20 allowance, or a Vault balance. */

@@ -39,6 +39,7 @@ export type Recovered =
   | { readonly signer: Address; readonly error?: undefined }
   | { readonly signer?: undefined; readonly error: OrderBookError };
 
+/** The domain that signatures are made in, and what recovers their signers. */
 export interface VerifierOptions extends Domain {
   /**
    * Where public keys are recovered. Default: `native`, libsecp256k1 compiled for the machine, where the host has

@@ -12,6 +12,7 @@ import type { SourceCounters, SourceObservation } from './sources.ts';
 import type { QuoteStreamResult } from './stream.ts';
 import { createSweep } from './sweep.ts';
 
+/** A signal that ends the asking when nobody waits for the answer any more. */
 export interface QuoteCallOptions {
   /** Aborted when nobody waits for the answer any more. The call rejects with its reason. */
   readonly signal?: AbortSignal;

@@ -14,6 +14,7 @@ import type { QuoteSide } from './fee.ts';
  * for every source until the deadline.
  */
 export const PRICE_QUALITIES = ['fast', 'optimal', 'verified'] as const;
+/** How good a price has to be: `fast` takes what comes first, `optimal` and `verified` wait for all sources. */
 export type PriceQuality = (typeof PRICE_QUALITIES)[number];
 
 /**

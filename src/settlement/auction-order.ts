@@ -37,6 +37,7 @@ export interface AuctionOrder {
   readonly quote: AuctionQuote;
 }
 
+/** What an order was quoted, in atoms, as an auction lists it. */
 export interface AuctionQuote {
   readonly sellAmount: string;
   readonly buyAmount: string;

@@ -15,6 +15,7 @@ import type { BatchContext, ChainBatch } from './batch.ts';
 import type { FollowState } from './follow-options.ts';
 import type { PlacementQuote } from './placement.ts';
 
+/** On which condition blocks are taken back. */
 export interface RollbackOptions {
   /** The mark that the caller has seen. Absent: whatever it is. */
   readonly after?: BlockRef | null;

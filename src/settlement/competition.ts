@@ -19,6 +19,7 @@ export interface Competition {
   readonly solutions: readonly CompetitionSolution[];
 }
 
+/** What one solver made of an auction. */
 export interface CompetitionSolution {
   readonly solverAddress: Address;
   readonly score: string;

@@ -48,6 +48,7 @@ export interface HubOptions {
   readonly onFault: (fault: unknown) => void;
 }
 
+/** Where a stream begins, and what ends it. */
 export interface StreamOptions {
   /** The last place that the reader has seen. Absent: it wants to hear of what happens from now on. */
   readonly after?: number;

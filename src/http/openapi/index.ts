@@ -22,6 +22,7 @@ export interface ServerObject {
   readonly description?: string;
 }
 
+/** Which interface is described. */
 export interface OpenApiOptions {
   /** Where books are served, `[{ url: '/mainnet' }]`. Default: at the root. */
   readonly servers?: readonly ServerObject[];
