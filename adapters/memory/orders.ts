@@ -1,0 +1,280 @@
+import type {
+  CancelOutcome,
+  CancelRefusal,
+  CancelRequest,
+  InsertOutcome,
+  NewEvent,
+  NewOrder,
+  OrderCounts,
+  OrderCursor,
+  OrderFact,
+  OrderInsert,
+  OrderQuery,
+  StoredOrder,
+} from 'intentbook';
+import type { OrderProgress, RowChange } from 'intentbook/adapter';
+import { expiryOf, judgeCancellation, orderStatus, tellsExpiry } from 'intentbook/adapter';
+import type { MemoryDocuments } from './documents.ts';
+import { SortedList } from './sorted.ts';
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** A row: what was inserted, and what has become of it. */
+type Row = Omit<NewOrder, 'state' | 'budget' | 'validTo' | 'quote'> &
+  Mutable<Omit<StoredOrder, 'fullAppData'> & OrderProgress> & {
+    cancelledOffChain: boolean;
+    readonly placedOnChain: boolean;
+  };
+
+/** What orders take of the rest of the store. */
+export interface OrderSurroundings {
+  readonly documents: MemoryDocuments;
+  record(event: NewEvent): void;
+  /** Folds what the chain has said of an order that has just been inserted. */
+  fold(uid: string, at: number): void;
+  /** What the chain has said of an order. */
+  factsOf(uid: string): readonly OrderFact[];
+  /** The version of an order that the chain has placed. */
+  versionWhenPlaced(): number;
+}
+
+/** Orders, by everything they are looked for by. Nothing here awaits, so every verb is one step. */
+export interface MemoryOrders {
+  insert(inserts: readonly OrderInsert[]): InsertOutcome[];
+  get(uids: readonly string[]): StoredOrder[];
+  list(query: OrderQuery): StoredOrder[];
+  cancel(request: CancelRequest): CancelOutcome;
+  count(owner: string, now: number): OrderCounts;
+  expire(now: number, limit: number): number;
+  prune(before: number, limit: number): number;
+  find(uid: string): Row | undefined;
+  /** The UIDs of the orders that an account owns or has placed on chain. */
+  ofAccount(account: string): string[];
+  /** Does to a row what facts make of it. */
+  change(change: RowChange): void;
+}
+
+export function memoryOrders(surroundings: OrderSurroundings): MemoryOrders {
+  const { documents, record, fold, factsOf, versionWhenPlaced } = surroundings;
+  const rows = new Map<string, Row>();
+  const byAge = new SortedList<Row>(newestFirst);
+  const byAccount = new Map<string, SortedList<Row>>();
+  // Orders that are neither cancelled nor filled, by owner and budget, the first to expire first.
+  const living = new Map<string, SortedList<Row>>();
+  const expiring = new SortedList<Row>(soonestFirst);
+
+  const livingOf = (row: { owner: string; budget: string }) =>
+    entry(living, `${row.owner} ${row.budget}`, () => new SortedList<Row>(soonestFirst));
+
+  function count(owner: string, budget: string, now: number): number {
+    const list = livingOf({ owner, budget });
+    return list.length - list.firstWhere((row) => row.validTo >= now);
+  }
+
+  function addLiving(row: Row): void {
+    if (!isLiving(row)) return;
+    livingOf(row).add(row);
+    expiring.add(row);
+  }
+
+  function removeLiving(row: Row): void {
+    livingOf(row).remove(row);
+    expiring.remove(row);
+  }
+
+  function cancelRow(row: Row, at: number): void {
+    removeLiving(row);
+    row.state = 'cancelled';
+    row.invalidated = true;
+    row.cancelledOffChain = true;
+    row.version++;
+    record({ type: 'cancelled', uid: row.uid, owner: row.owner, at });
+  }
+
+  function insertOne({ order, document, cap, replaces }: OrderInsert): InsertOutcome {
+    const now = Math.floor(order.creationDate / 1000);
+    if (rows.has(order.uid)) return { status: 'duplicate' };
+    const replaced = replaces === undefined ? undefined : rows.get(replaces);
+    if (replaces !== undefined) {
+      const reason = judgeCancellation(replaced, now);
+      if (reason !== undefined) return { status: 'irreplaceable', reason };
+    }
+    if (cap !== undefined) {
+      const freed = replaced?.budget === order.budget ? 1 : 0;
+      const used = count(order.owner, order.budget, now) - freed;
+      if (used >= cap) return { status: 'capped', limit: cap, count: used };
+    }
+
+    if (replaced !== undefined) cancelRow(replaced, order.creationDate);
+    addRow({ ...order, ...UNTOUCHED, quote: order.quote ?? null });
+    documents.refer(order.appData, document);
+    record({ type: 'created', uid: order.uid, owner: order.owner, at: order.creationDate });
+    fold(order.uid, order.creationDate);
+    return { status: 'inserted' };
+  }
+
+  function addRow(row: Row): void {
+    rows.set(row.uid, row);
+    byAge.add(row);
+    for (const account of accountsOf(row)) entry(byAccount, account, () => new SortedList<Row>(newestFirst)).add(row);
+    addLiving(row);
+  }
+
+  function removeRow(row: Row): void {
+    rows.delete(row.uid);
+    byAge.remove(row);
+    for (const account of accountsOf(row)) byAccount.get(account)?.remove(row);
+    removeLiving(row);
+  }
+
+  function change(change: RowChange): void {
+    if (change.type === 'insert') {
+      const { order, progress } = change;
+      const version = versionWhenPlaced();
+      addRow({ ...order, ...UNTOUCHED, ...progress, quote: order.quote ?? null, placedOnChain: true, version });
+      documents.refer(order.appData);
+      return;
+    }
+    const row = rows.get(change.uid);
+    if (row === undefined) throw new Error('a fact changes an order that is not there');
+    // Its places in the lists depend on what changes.
+    removeRow(row);
+    if (change.type === 'delete') return;
+    Object.assign(row, change.progress);
+    row.version++;
+    addRow(row);
+  }
+
+  function cancel({ uids, now, cancelledAt }: CancelRequest): CancelOutcome {
+    const unique = [...new Set(uids)];
+    const found = unique.map((uid) => rows.get(uid));
+    const refuse = (wanted: (reason: CancelRefusal) => boolean): CancelOutcome | undefined => {
+      for (const [i, uid] of unique.entries()) {
+        const reason = judgeCancellation(found[i], now);
+        if (reason !== undefined && wanted(reason)) return { status: 'refused', uid, reason };
+      }
+      return undefined;
+    };
+    const refused = refuse((reason) => reason === 'missing') ?? refuse(() => true);
+    if (refused !== undefined) return refused;
+    for (const row of found) if (row !== undefined) cancelRow(row, cancelledAt);
+    return { status: 'cancelled' };
+  }
+
+  function expire(now: number, limit: number): number {
+    const due = [...expiring.from(0)].slice(
+      0,
+      Math.min(
+        limit,
+        expiring.firstWhere(({ validTo }) => validTo >= now),
+      ),
+    );
+    for (const row of due) {
+      removeLiving(row);
+      row.swept = true;
+      if (tellsExpiry(row, factsOf(row.uid))) record(expiryOf(row.uid, row.validTo));
+    }
+    return due.length;
+  }
+
+  function prune(before: number, limit: number): number {
+    const old = [...byAge.from(0)]
+      .filter((row) => row.creationDate < before * 1000 && row.validTo < before && !isLiving(row))
+      .slice(-limit);
+    for (const row of old) removeRow(row);
+    return old.length;
+  }
+
+  function list(query: OrderQuery): StoredOrder[] {
+    const source = query.owner === undefined ? byAge : byAccount.get(query.owner);
+    const page: StoredOrder[] = [];
+    if (source === undefined) return page;
+    const { after } = query;
+    let skip = query.offset ?? 0;
+    const start = after === undefined ? 0 : source.firstWhere((row) => newestFirst(row, after) > 0);
+    for (const row of source.from(start)) {
+      if (page.length === query.limit) break;
+      if (!matches(row, query)) continue;
+      if (skip > 0) skip--;
+      else page.push({ ...stored(row), quote: null });
+    }
+    return page;
+  }
+
+  function stored(row: Row): StoredOrder {
+    const { uid, body, version, creationDate, validTo, state, invalidated, executedSellAmount, executedBuyAmount } =
+      row;
+    const { executedFeeAmount, executedFee, executedFeeToken, placement, quote } = row;
+    const fullAppData = documents.get(row.appData) ?? null;
+    return {
+      ...{ uid, body, version, creationDate, validTo, state, invalidated, executedSellAmount, executedBuyAmount },
+      ...{ executedFeeAmount, executedFee, executedFeeToken, fullAppData, placement, quote },
+    };
+  }
+
+  return {
+    insert: (inserts) => inserts.map(insertOne),
+    get: (uids) =>
+      [...new Set(uids)].flatMap((uid) => {
+        const row = rows.get(uid);
+        return row === undefined ? [] : [stored(row)];
+      }),
+    list,
+    cancel,
+    count: (owner, now) => ({ open: count(owner, 'open', now), pending: count(owner, 'pending', now) }),
+    expire,
+    prune,
+    find: (uid) => rows.get(uid),
+    ofAccount: (account) => [...(byAccount.get(account)?.from(0) ?? [])].map(({ uid }) => uid),
+    change,
+  };
+}
+
+/** What an order has been through when it is inserted. */
+const UNTOUCHED = {
+  version: 1,
+  invalidated: false,
+  executedSellAmount: '0',
+  executedBuyAmount: '0',
+  executedFeeAmount: '0',
+  executedFee: '0',
+  executedFeeToken: null,
+  placement: null,
+  onchainUser: null,
+  swept: false,
+  cancelledOffChain: false,
+  placedOnChain: false,
+} as const;
+
+/** Whose listings an order is in: its owner's, and that of whoever placed it on chain. */
+function accountsOf({ owner, onchainUser }: Row): string[] {
+  return onchainUser === null || onchainUser === owner ? [owner] : [owner, onchainUser];
+}
+
+const isLiving = ({ state, swept }: Row) => !swept && (state === 'open' || state === 'presignaturePending');
+
+function newestFirst(a: OrderCursor, b: OrderCursor): number {
+  return b.creationDate - a.creationDate || (a.uid < b.uid ? 1 : a.uid > b.uid ? -1 : 0);
+}
+
+function soonestFirst(a: Row, b: Row): number {
+  return a.validTo - b.validTo || (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
+}
+
+function matches(row: Row, query: OrderQuery): boolean {
+  return (
+    (query.owner === undefined || accountsOf(row).includes(query.owner)) &&
+    (query.sellToken === undefined || row.sellToken === query.sellToken) &&
+    (query.buyToken === undefined || row.buyToken === query.buyToken) &&
+    (query.status === undefined || (row.swept ? 'expired' : orderStatus(row, query.status.now)) === query.status.is)
+  );
+}
+
+function entry<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+}
