@@ -1,0 +1,34 @@
+import { Agent, request } from 'node:http';
+
+/** An answer, or that none came: then nobody knows whether what was asked for has happened. */
+export type Answer = { readonly status: number; readonly body: unknown } | 'broken';
+
+/** Asks a server over connections that stay open. */
+export interface Client {
+  ask(method: string, path: string, body?: unknown): Promise<Answer>;
+  close(): void;
+}
+
+export function createClient(url: string): Client {
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  return {
+    ask: (method, path, body) =>
+      new Promise((resolve) => {
+        const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
+        const headers =
+          text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
+        const sent = request(`${url}${path}`, { method, agent, headers }, (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.on('error', () => resolve('broken'));
+          response.on('end', () => {
+            const received = Buffer.concat(chunks).toString();
+            resolve({ status: response.statusCode ?? 0, body: received === '' ? undefined : JSON.parse(received) });
+          });
+        });
+        sent.on('error', () => resolve('broken'));
+        sent.end(text);
+      }),
+    close: () => agent.destroy(),
+  };
+}
