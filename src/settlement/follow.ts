@@ -167,8 +167,7 @@ export function createFollower(options: ReadFollowOptions, context: FollowContex
     const to = Math.min(mark.number + range.size, settled);
     const logs = await logsBetween(node, from, to);
     if (logs === undefined) return; // less of it, next
-    const through = await ask((call) => node.block(to, call));
-    if (through === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${to}`);
+    const through = await blockBelow(node, to, head);
     if (logs.some(({ blockNumber, blockHash }) => blockNumber === to && blockHash !== through.hash)) {
       throw new Inconsistent(`block ${to} has two hashes`);
     }
@@ -176,6 +175,19 @@ export function createFollower(options: ReadFollowOptions, context: FollowContex
     range.answered(logs.length);
     movedAt = clock.now();
     seenTwice = to;
+  }
+
+  /**
+   * A block that stands, as its successor names it too. One wrong hash that was believed could not be told from a
+   * reorganisation too deep to go back, after which nothing goes on by itself.
+   */
+  async function blockBelow(node: ChainSource, number: number, head: BlockHeader): Promise<BlockHeader> {
+    const [block, next] = await Promise.all([number, number + 1].map((each) => ask((call) => node.block(each, call))));
+    if (block === undefined || next === undefined) {
+      throw new Inconsistent(`it has block ${head.number}, but not block ${block === undefined ? number : number + 1}`);
+    }
+    if (next.parentHash !== block.hash) throw new Inconsistent(`block ${number} has two hashes`);
+    return block;
   }
 
   /** @returns `undefined` when it was too much for the node, which is up otherwise: then it is asked for less. */
