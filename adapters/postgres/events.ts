@@ -1,4 +1,5 @@
 import type { Address, Hex, OrderEventType, StoredEvent } from 'intentbook';
+import type { Run } from './running.ts';
 import type { Session } from './session.ts';
 
 /** The log of what happened to orders. */
@@ -17,8 +18,13 @@ type EventRow = readonly [id: number, type: OrderEventType, uid: Hex, owner: Add
  * comes after all that its transaction could have seen.
  *
  * @param onNumbered told when events have been numbered.
+ * @param onTold told when events have been read, before they are handed out.
  */
-export function eventsOf(session: Session, onNumbered: () => Promise<void>): Events {
+export function eventsOf(
+  session: Session,
+  onNumbered: () => Promise<void>,
+  onTold: (run: Run) => Promise<void> = async () => {},
+): Events {
   const { schema: s, prepare, read } = session;
   const queued = prepare(`SELECT 1 FROM ${s}.event_queue LIMIT 1`);
   const newest = prepare<readonly [number]>(`SELECT last FROM ${s}.event_ids`);
@@ -67,7 +73,11 @@ export function eventsOf(session: Session, onNumbered: () => Promise<void>): Eve
     },
     async after(id, limit) {
       await number();
-      const rows = await read('read events', (run) => run(select, id, limit));
+      const rows = await read('read events', async (run) => {
+        const page = await run(select, id, limit);
+        if (page.length > 0) await onTold(run);
+        return page;
+      });
       return rows.map(([id, type, uid, owner, at, cause]) => {
         const event = { id, type, uid, owner, at };
         return cause === null ? event : { ...event, cause: JSON.parse(cause) };

@@ -13,26 +13,36 @@ export interface Replica {
   readonly pool: PgPool;
   /** Commits, and notes how far a copy must have come to show it. */
   readonly commit: Commit;
-  /** Whether a copy shows all that this process has written. */
+  /** Notes, on a connection to the database that is written to, that a copy must show all that is there now. */
+  catchUp(run: Run): Promise<void>;
+  /** Whether a copy shows all that this process has written, or has been told of. */
   shows(client: PgClient): Promise<boolean>;
 }
 
 /**
  * Copies lag. One answers a read only when it has replayed everything that this process has committed, so that whoever
- * writes through a process and reads through it sees what was written. How far a copy has come is known by connection,
+ * writes through a process and reads through it sees what was written; and everything that the log has told it, so that
+ * whoever hears of an order reads it as it was then, or later. How far a copy has come is known by connection,
  * since a pool may lead to several, and is asked again only when something was written since.
  */
 export function replicaOver(pool: PgPool): Replica {
   let written = 0n;
   const reached = new WeakMap<PgClient, bigint>();
 
+  function note(place: bigint | undefined): void {
+    if (place !== undefined && place > written) written = place;
+  }
+
   return {
     pool,
+    async catchUp(run) {
+      const [row] = await run<readonly [string]>({ text: `SELECT ${FLUSHED}` });
+      note(placeOf(row?.[0]));
+    },
     async commit(client) {
-      const text = 'COMMIT; SELECT pg_current_wal_flush_lsn()::text AS place';
+      const text = `COMMIT; SELECT ${FLUSHED} AS place`;
       const [, flushed] = resultsOf(await client.query({ text }));
-      const place = placeOf((flushed?.rows[0] as { readonly place: string } | undefined)?.place); // the column selected
-      if (place !== undefined && place > written) written = place;
+      note(placeOf((flushed?.rows[0] as { readonly place: string } | undefined)?.place)); // the column selected
     },
     async shows(client) {
       const wanted = written;
@@ -45,6 +55,8 @@ export function replicaOver(pool: PgPool): Replica {
     },
   };
 }
+
+const FLUSHED = 'pg_current_wal_flush_lsn()::text';
 
 /** Reads from a copy where one has caught up; otherwise, and when it fails, from the database that is written to. */
 export function readersOf(session: Session, replica: Replica | undefined): Readers {

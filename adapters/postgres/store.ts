@@ -133,8 +133,10 @@ function assemble(connection: Connection, settings: StoreSettings, clock: StoreC
   const chain = chainOf(session, facts, owners);
   const watch = watchOf(pool, clock, { ...hint, listen: settings.listen, every: settings.pollEvery });
   // In no transaction that writes: the server makes those that do wait for each other until they are on the disk.
-  const events = eventsOf(session, () =>
-    session.read('tell of events', async (run) => void (await run(notify, hint.channel, hint.signature))),
+  const events = eventsOf(
+    session,
+    () => session.read('tell of events', async (run) => void (await run(notify, hint.channel, hint.signature))),
+    replica?.catchUp,
   );
   // A lock on a row is the cheapest thing that a server takes only when it can be written to.
   const touch = session.prepare(`SELECT 1 FROM ${schema}.domain FOR UPDATE`);

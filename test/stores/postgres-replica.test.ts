@@ -66,6 +66,8 @@ test('whoever writes through a store reads what was written through it, however 
     expect(await other.orders.get([order(2).uid])).toEqual([]);
     // But neither counts, nor the log, nor a document that an order builds on.
     expect((await other.events.after(0, 99)).map(({ uid }) => uid)).toContain(order(2).uid);
+    // And whoever was told of an order reads it as it was then.
+    expect(await other.orders.get([order(2).uid])).toMatchObject([{ state: 'cancelled' }]);
     await store.appData.put(document(9, '{"late":true}'));
     expect(await other.appData.get(document(9, '').hash)).toBe('{"late":true}');
   } finally {
