@@ -22,6 +22,7 @@ export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
 export { SETTLE_SELECTOR } from './protocol/settle-calldata.ts';
 export { readResponseText } from './response-text.ts';
+export { blockHashes, hasMoved, ordersTouched } from './settlement/fact-batch.ts';
 export { firstTradeBlocks } from './settlement/first-trades.ts';
 export type { AffectedOrder, FactJudgement, KnownOrder, OrderProgress, RowChange } from './settlement/judge.ts';
 export {

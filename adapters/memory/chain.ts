@@ -14,7 +14,15 @@ import type {
   TradeQuery,
 } from 'intentbook';
 import type { KnownOrder, RowChange } from 'intentbook/adapter';
-import { firstTradeBlocks, inChainOrder, isOrderFact, judgeFacts } from 'intentbook/adapter';
+import {
+  blockHashes,
+  firstTradeBlocks,
+  hasMoved,
+  inChainOrder,
+  isOrderFact,
+  judgeFacts,
+  ordersTouched,
+} from 'intentbook/adapter';
 import { SortedList } from './sorted.ts';
 
 /** The rows that facts change. */
@@ -49,8 +57,6 @@ export function memoryChain(target: FactTarget): MemoryChain {
   let mark: BlockRef | null = null;
 
   const factsOf = (uid: string): OrderFact[] => [...(byUid.get(uid)?.from(0) ?? [])];
-  const hasMoved = (after: BlockRef | null | undefined) =>
-    after !== undefined && (after?.number !== mark?.number || after?.hash !== mark?.hash);
 
   function knownHash(block: number): Hex | undefined {
     const at = facts.firstWhere((fact) => fact.blockNumber >= block);
@@ -72,8 +78,8 @@ export function memoryChain(target: FactTarget): MemoryChain {
   }
 
   /** Runs a change of the facts, then brings the orders it touches in line. */
-  function judged(touched: Iterable<string>, at: number, change: () => void): void {
-    const before = [...new Set(touched)].map((uid) => ({ uid: uid as Hex, before: factsOf(uid) })); // of facts
+  function judged(touched: readonly Fact[], at: number, change: () => void): void {
+    const before = ordersTouched(touched).map((uid) => ({ uid, before: factsOf(uid) }));
     change();
     const affected = before.map((each) => ({ ...each, order: target.find(each.uid), after: factsOf(each.uid) }));
     const { rows, events } = judgeFacts(affected, at);
@@ -88,45 +94,37 @@ export function memoryChain(target: FactTarget): MemoryChain {
     }),
 
     apply(batch) {
-      if (hasMoved(batch.after)) return { status: 'moved', mark };
-      const named = [...batch.blocks, batch.through, ...batch.facts.map(blockOf)];
-      for (const { number, hash } of named) {
+      if (hasMoved(mark, batch.after)) return { status: 'moved', mark };
+      const named = blockHashes(batch);
+      for (const [number, hash] of named) {
         const stored = knownHash(number);
         if (stored !== undefined && stored !== hash) {
           return { status: 'conflict', block: number, stored, mark: mark ?? batch.through };
         }
       }
       const fresh = batch.facts.filter((fact) => !isStored(fact));
-      judged(
-        fresh.filter(isOrderFact).map(({ uid }) => uid),
-        batch.at,
-        () => fresh.forEach(add),
-      );
+      judged(fresh, batch.at, () => fresh.forEach(add));
       for (const [token, first] of firstTradeBlocks(fresh)) {
         firstTrades.set(token, Math.min(first, firstTrades.get(token) ?? first));
       }
-      for (const { number, hash } of named) hashes.set(number, hash);
+      for (const [number, hash] of named) hashes.set(number, hash);
       for (const number of hashes.keys()) if (number < batch.forgetBelow) hashes.delete(number);
       if (mark === null || mark.number < batch.through.number) mark = batch.through;
       return { status: 'applied', applied: fresh.length, known: batch.facts.length - fresh.length, mark };
     },
 
     rollback({ to, after, at }) {
-      if (hasMoved(after)) return { status: 'moved', mark };
+      if (hasMoved(mark, after)) return { status: 'moved', mark };
       const gone = [...facts.from(facts.firstWhere((fact) => fact.blockNumber > to))];
-      judged(
-        gone.filter(isOrderFact).map(({ uid }) => uid),
-        at,
-        () => {
-          for (const fact of gone) {
-            facts.remove(fact);
-            if (!isOrderFact(fact)) continue;
-            const list = byUid.get(fact.uid);
-            list?.remove(fact);
-            if (list?.length === 0) byUid.delete(fact.uid);
-          }
-        },
-      );
+      judged(gone, at, () => {
+        for (const fact of gone) {
+          facts.remove(fact);
+          if (!isOrderFact(fact)) continue;
+          const list = byUid.get(fact.uid);
+          list?.remove(fact);
+          if (list?.length === 0) byUid.delete(fact.uid);
+        }
+      });
       for (const [token, first] of firstTrades) if (first > to) firstTrades.delete(token);
       for (const number of hashes.keys()) if (number > to) hashes.delete(number);
       if (mark !== null && mark.number > to) {
@@ -175,5 +173,3 @@ export function memoryChain(target: FactTarget): MemoryChain {
     },
   };
 }
-
-const blockOf = ({ blockNumber, blockHash }: Fact): BlockRef => ({ number: blockNumber, hash: blockHash });

@@ -8,7 +8,7 @@ import type {
   RollbackOutcome,
   RollbackRequest,
 } from 'intentbook';
-import { isOrderFact, judgeFacts } from 'intentbook/adapter';
+import { blockHashes, hasMoved, isOrderFact, judgeFacts, ordersTouched } from 'intentbook/adapter';
 import type { Facts } from './facts.ts';
 import { placeOf } from './facts.ts';
 import { judgedRowsOf } from './judged-rows.ts';
@@ -41,12 +41,9 @@ export function chainOf(session: Session, facts: Facts, owners: Owners): Chain {
   const forget = prepare(`DELETE FROM ${s}.blocks WHERE number < $1 OR number > $2`);
   const top = prepare<BlockRow>(`SELECT number, hash FROM ${s}.blocks ORDER BY number DESC LIMIT 1`);
 
-  const hasMoved = (mark: BlockRef | null, after: BlockRef | null | undefined) =>
-    after !== undefined && (after?.number !== mark?.number || after?.hash !== mark?.hash);
-
   /** Whoever changes the facts of an order holds its owner, as does whoever inserts it: neither misses the other. */
   async function hold(run: Run, touched: readonly Fact[]): Promise<readonly Hex[]> {
-    const uids = [...new Set(touched.filter(isOrderFact).map(({ uid }) => uid))];
+    const uids = ordersTouched(touched);
     await owners.lock(run, uids.map(ownerOf));
     return uids;
   }
@@ -62,8 +59,7 @@ export function chainOf(session: Session, facts: Facts, owners: Owners): Chain {
       write('apply facts of the chain', async (run): Promise<ApplyOutcome> => {
         const mark = refOf((await run(lock))[0]);
         if (hasMoved(mark, batch.after)) return { status: 'moved', mark };
-        const named = new Map(batch.facts.map((fact) => [fact.blockNumber, fact.blockHash]));
-        for (const { number, hash } of [...batch.blocks, batch.through]) named.set(number, hash);
+        const named = blockHashes(batch);
         if (mark !== null) {
           // Nothing is known above the mark.
           const known = await facts.hashes(

@@ -14,7 +14,14 @@ import type {
   TradeQuery,
 } from 'intentbook';
 import type { FactJudgement } from 'intentbook/adapter';
-import { firstTradeBlocks, isOrderFact, judgeFacts, versionWhenPlaced } from 'intentbook/adapter';
+import {
+  blockHashes,
+  firstTradeBlocks,
+  hasMoved,
+  judgeFacts,
+  ordersTouched,
+  versionWhenPlaced,
+} from 'intentbook/adapter';
 import type { Documents } from './app-data.ts';
 import type { Events } from './events.ts';
 import { factsOf } from './facts.ts';
@@ -61,9 +68,6 @@ export function chainOf(session: Session, rows: JudgedRows, documents: Documents
   const firstTrade = prepare(`SELECT block FROM ${p}first_trades WHERE token = ?`).pluck();
 
   const markNow = () => refOf(newest.get() as BlockRow | undefined); // the columns selected
-  const hasMoved = (mark: BlockRef | null, after: BlockRef | null | undefined) =>
-    after !== undefined && (after?.number !== mark?.number || after?.hash !== mark?.hash);
-
   function knownHash(block: number): Hex | undefined {
     const hash = hashOf.get(block) as Buffer | undefined; // a NOT NULL column
     return hash === undefined ? facts.blockHash(block) : toHex(hash);
@@ -79,8 +83,7 @@ export function chainOf(session: Session, rows: JudgedRows, documents: Documents
 
   /** Runs a change of the facts, then brings the orders it touches in line. */
   function judged(touched: readonly Fact[], at: number, change: () => void): void {
-    const uids = [...new Set(touched.filter(isOrderFact).map(({ uid }) => uid))];
-    const before = uids.map((uid) => ({ uid, before: facts.ofOrder(toBytes(uid)) }));
+    const before = ordersTouched(touched).map((uid) => ({ uid, before: facts.ofOrder(toBytes(uid)) }));
     change();
     const affected = before.map((each) => {
       const bytes = toBytes(each.uid);
@@ -100,8 +103,7 @@ export function chainOf(session: Session, rows: JudgedRows, documents: Documents
       session.write('apply facts of the chain', () => {
         const mark = markNow() ?? null;
         if (hasMoved(mark, batch.after)) return { status: 'moved', mark };
-        const named = new Map(batch.facts.map((fact) => [fact.blockNumber, fact.blockHash]));
-        for (const { number, hash } of [...batch.blocks, batch.through]) named.set(number, hash);
+        const named = blockHashes(batch);
         for (const [number, hash] of named) {
           // Nothing is known above the mark.
           const stored = mark === null || number > mark.number ? undefined : knownHash(number);
