@@ -1,8 +1,9 @@
 import { systemClock } from 'intentbook';
-import { migratePostgres, postgresStore } from 'intentbook/postgres';
+import { migratePostgres, postgresAccountStore, postgresStore } from 'intentbook/postgres';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DOMAIN } from '../conformance/harness.ts';
+import type { WireOrder } from '../support/orders.ts';
 import { account, signCancellation, signOrder } from '../support/orders.ts';
 import type { PostgresServer } from '../support/postgres-server.ts';
 import { startPostgres } from '../support/postgres-server.ts';
@@ -19,16 +20,19 @@ const CAP = 25;
 const CALAMITIES = LONG
   ? Array.from({ length: 40 }, (_, i) => (i % 8 === 5 ? 'restart the database' : 'kill a server'))
   : ['kill a server', 'restart the database', 'kill a server'];
-const BETWEEN = LONG ? 400 : 40;
+/** Few enough that they come every few seconds. */
+const BETWEEN = LONG ? 60 : 40;
 
 let database: PostgresServer;
 let servers: SpawnedServer[] = [];
-const start = () => spawnServer(['--postgres', database.url, '--max-open-orders', String(CAP)]);
+const start = () =>
+  spawnServer(['--postgres', database.url, '--accounts', database.url, '--max-open-orders', String(CAP)]);
 
 beforeAll(async () => {
   // Its own: it is restarted.
   database = await startPostgres();
   await migratePostgres({ url: database.url });
+  await migratePostgres({ url: database.url, of: 'accounts' });
   servers = await Promise.all(Array.from({ length: SERVERS }, start));
 });
 afterAll(async () => {
@@ -40,7 +44,6 @@ afterAll(async () => {
 interface Witnessed {
   readonly placed: string[];
   readonly cancelled: string[];
-  readonly capped: string[];
   readonly strange: string[];
   readonly statuses: Map<number | 'broken', number>;
 }
@@ -67,80 +70,113 @@ async function ask(witnessed: Witnessed, method: string, path: string, body?: un
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** One client: places orders, cancels some, reads what it has been told is there, until it is told to stop. */
-async function live(client: number, witnessed: Witnessed, stopped: () => boolean): Promise<void> {
-  const mine: { uid: string; owner: number }[] = [];
-  for (let n = 0; !stopped(); n++) {
-    const owner = (client * 7 + n) % OWNERS;
-    const validTo = Math.floor(Date.now() / 1000) + 3600;
-    const order = await signOrder(account(owner), {
-      validTo,
-      sellAmount: `${client + 1}${String(n).padStart(9, '0')}`,
-    });
-    // Two servers at once now and then: one of them inserts it.
-    const twice = n % 5 === 0 ? 2 : 1;
-    const answers = await Promise.all(
-      Array.from({ length: twice }, () => ask(witnessed, 'POST', '/api/v1/orders', order)),
-    );
-    const created = answers.filter(({ status }) => status === 201);
-    if (created.length > 1) witnessed.strange.push(`one order was placed ${created.length} times`);
-    for (const { status, answer, sure } of answers) {
-      if (status === 201) mine.push({ uid: answer as string, owner });
-      else if (answer?.errorType === 'TooManyLimitOrders') witnessed.capped.push(`owner ${owner}`);
-      else if (sure && !(answer.errorType === 'DuplicatedOrder' && twice > 1)) {
-        witnessed.strange.push(`placing: ${status} ${JSON.stringify(answer)}`);
-      }
-    }
-    for (const { answer } of created) witnessed.placed.push(answer as unknown as string);
+interface Asking {
+  readonly witnessed: Witnessed;
+  readonly stopped: () => boolean;
+}
 
-    const last = mine.at(-1);
-    if (last !== undefined) {
-      const read = await ask(witnessed, 'GET', `/api/v1/orders/${last.uid}`);
-      if (read.sure && read.status !== 200)
-        witnessed.strange.push(`reading: ${read.status} ${JSON.stringify(read.answer)}`);
-    }
-    if (n % 3 === 2) {
-      const first = mine.shift();
-      if (first === undefined) continue;
-      const orderUids = [first.uid];
-      const body = { orderUids, ...(await signCancellation(account(first.owner), { orderUids })) };
-      const { status, answer, sure } = await ask(witnessed, 'DELETE', '/api/v1/orders', body);
-      if (status === 200) witnessed.cancelled.push(first.uid);
-      else if (sure) witnessed.strange.push(`cancelling: ${status} ${JSON.stringify(answer)}`);
-    }
+/** Asks until the answer is certain. Who gave up would leave orders that nobody cancels, until they fill every cap. */
+async function insist({ witnessed, stopped }: Asking, method: string, path: string, body?: unknown) {
+  for (let again = false; ; again = true) {
+    const answer = await ask(witnessed, method, path, body);
+    if (answer.sure || stopped()) return { ...answer, again };
   }
 }
 
-/** Follows the log as a feed does, through every calamity, and keeps what it was shown. */
-async function follow(stopped: () => boolean): Promise<{ ids: number[]; last: number }> {
-  const store = postgresStore({ url: database.url, connections: 2 });
-  await store.open({ domain: DOMAIN, clock: systemClock });
-  const ids: number[] = [];
-  let last = 0;
-  for (let done = false; !done; ) {
+/** Places an order, by two servers at once if need be. @returns its UID, when it is there for certain. */
+async function place(asking: Asking, owner: number, order: WireOrder, twice: boolean): Promise<string | undefined> {
+  const { witnessed } = asking;
+  const answers = await Promise.all(
+    Array.from({ length: twice ? 2 : 1 }, () => insist(asking, 'POST', '/api/v1/orders', order)),
+  );
+  const created = answers.filter(({ status }) => status === 201);
+  if (created.length > 1) witnessed.strange.push(`one order was placed ${created.length} times`);
+  let search = false;
+  for (const { status, answer, sure, again } of answers) {
+    const capped = answer?.errorType === 'TooManyLimitOrders';
+    const duplicate = answer?.errorType === 'DuplicatedOrder' && (twice || again);
+    search ||= duplicate || (capped && again);
+    if (sure && status !== 201 && !capped && !duplicate) {
+      witnessed.strange.push(`placing: ${status} ${JSON.stringify(answer)}`);
+    }
+  }
+  let uid = created[0]?.answer as string | undefined;
+  if (uid === undefined && search) {
+    const path = `/api/v1/account/${account(owner).address}/orders?limit=100`;
+    const listed = await insist(asking, 'GET', path);
+    const orders = listed.status === 200 ? (listed.answer as unknown as { uid: string; signature: string }[]) : [];
+    uid = orders.find(({ signature }) => signature === order.signature)?.uid;
+  }
+  if (uid !== undefined) witnessed.placed.push(uid);
+  return uid;
+}
+
+async function cancel(asking: Asking, { uid, owner }: { uid: string; owner: number }): Promise<void> {
+  const { witnessed } = asking;
+  const orderUids = [uid];
+  const body = { orderUids, ...(await signCancellation(account(owner), { orderUids })) };
+  const { status, answer, sure, again } = await insist(asking, 'DELETE', '/api/v1/orders', body);
+  if (status === 200 || (again && answer?.errorType === 'AlreadyCancelled')) witnessed.cancelled.push(uid);
+  else if (sure) witnessed.strange.push(`cancelling: ${status} ${JSON.stringify(answer)}`);
+}
+
+/** One client: places orders, cancels some, reads what it has been told is there, until it is told to stop. */
+async function live(client: number, asking: Asking): Promise<void> {
+  const mine: { uid: string; owner: number }[] = [];
+  for (let n = 0; !asking.stopped(); n++) {
+    const owner = (client * 7 + n) % OWNERS;
+    const validTo = Math.floor(Date.now() / 1000) + 3600;
+    const sellAmount = `${client + 1}${String(n).padStart(9, '0')}`;
+    const uid = await place(asking, owner, await signOrder(account(owner), { validTo, sellAmount }), n % 5 === 0);
+    if (uid !== undefined) mine.push({ uid, owner });
+
+    const last = mine.at(-1);
+    if (last !== undefined) {
+      const { sure, status, answer } = await ask(asking.witnessed, 'GET', `/api/v1/orders/${last.uid}`);
+      if (sure && status !== 200) asking.witnessed.strange.push(`reading: ${status} ${JSON.stringify(answer)}`);
+    }
+    // Where nothing was placed the owner may have all that the cap allows.
+    if (n % 3 !== 2 && uid !== undefined) continue;
+    const first = mine.shift();
+    if (first !== undefined) await cancel(asking, first);
+  }
+}
+
+interface Log<Entry> {
+  after(id: number, limit: number): Promise<readonly Entry[]>;
+  last(): Promise<number>;
+}
+
+/** Follows a log as a feed does, through every calamity, and keeps what it was shown until it has seen the end. */
+async function follow<Entry extends { readonly id: number }>(log: Log<Entry>, stopped: () => boolean) {
+  const seen: Entry[] = [];
+  for (;;) {
     const ending = stopped();
     try {
-      const page = await store.events.after(ids.at(-1) ?? 0, 100);
-      ids.push(...page.map(({ id }) => id));
-      last = await store.events.last();
-      done = ending && ids.at(-1) === last;
+      const page = await log.after(seen.at(-1)?.id ?? 0, 100);
+      seen.push(...page);
+      if (ending && seen.at(-1)?.id === (await log.last())) return seen;
+      if (page.length === 0) await pause(20);
     } catch {
       await pause(20); // while the database is away
     }
   }
-  await store.close();
-  return { ids, last };
 }
 
 test(
   `${SERVERS} servers on one database, ${CALAMITIES.length} calamities: nothing acknowledged is lost`,
   async () => {
-    const witnessed: Witnessed = { placed: [], cancelled: [], capped: [], strange: [], statuses: new Map() };
+    const witnessed: Witnessed = { placed: [], cancelled: [], strange: [], statuses: new Map() };
     let over = false;
     const stopped = () => over;
-    let silent = false;
-    const following = follow(() => silent);
-    const clients = Array.from({ length: CLIENTS }, (_, i) => live(i, witnessed, stopped));
+    let [silent, told] = [false, false];
+    const store = postgresStore({ url: database.url, connections: 2 });
+    await store.open({ domain: DOMAIN, clock: systemClock });
+    const accounts = postgresAccountStore({ url: database.url, connections: 2 });
+    await accounts.open({ clock: systemClock });
+    const following = follow(store.events, () => silent);
+    const listening = follow(accounts.notifications, () => told);
+    const clients = Array.from({ length: CLIENTS }, (_, i) => live(i, { witnessed, stopped }));
 
     try {
       for (const [i, calamity] of [...CALAMITIES, 'nothing'].entries()) {
@@ -165,7 +201,14 @@ test(
     expect(witnessed.strange).toEqual([]);
     // All of them came back, the killed and those that only lost their database.
     for (const { url } of servers) expect((await fetch(`${url}/ready`)).status).toBe(200);
-    const { ids, last } = await following;
+    const events = await following;
+    // Whoever of them turns the log into notifications has come as far as the log goes.
+    const feed = `log ${DOMAIN.chainId} ${DOMAIN.settlementContract}`;
+    while ((await accounts.notifications.cursor(feed)) !== events.at(-1)?.id) await pause(20);
+    told = true;
+    const notifications = await listening;
+    await store.close();
+    await accounts.close();
 
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
@@ -177,7 +220,12 @@ test(
       expect(witnessed.cancelled.filter((uid) => states.get(uid) !== true)).toEqual([]);
 
       // No id was skipped, none was shown before a smaller one, none was shown twice.
-      expect(ids).toEqual(Array.from({ length: last }, (_, i) => i + 1));
+      expect(events.map(({ id }) => id)).toEqual(events.map((_, i) => i + 1));
+      // Every cancelled order was told of once, in a log of which the same is true.
+      expect(notifications.map(({ id }) => id)).toEqual(notifications.map((_, i) => i + 1));
+      const toldOf = notifications.map(({ type, body }) => `${type} ${JSON.parse(body).metadata.orderUid}`);
+      const cancelled = stored.filter(([, state]) => state).map(([uid]) => `notification ${uid}`);
+      expect(toldOf.sort()).toEqual(cancelled.sort());
       // Each order has one beginning in the log and at most one end, the end being the later.
       const odd = await rows(`
       SELECT o.uid FROM intentbook.orders o LEFT JOIN intentbook.events e USING (uid) GROUP BY o.uid, o.state
@@ -199,7 +247,10 @@ test(
     // If no request had ever been cut short, nothing would have been shown.
     expect(witnessed.statuses.get('broken')).toBeGreaterThan(0);
     expect(witnessed.statuses.get(500)).toBeGreaterThan(0);
-    if (LONG) process.stdout.write(`${JSON.stringify([...witnessed.statuses])} ${last} events\n`);
+    if (LONG)
+      process.stdout.write(
+        `${JSON.stringify([...witnessed.statuses])} ${events.length} events, ${notifications.length} notifications\n`,
+      );
   },
   LONG ? 900_000 : 120_000,
 );
