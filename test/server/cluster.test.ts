@@ -18,10 +18,10 @@ const CAP = 25;
 
 /** What befalls the cluster, each time some more orders have been acknowledged. */
 const CALAMITIES = LONG
-  ? Array.from({ length: 40 }, (_, i) => (i % 8 === 5 ? 'restart the database' : 'kill a server'))
+  ? Array.from({ length: 24 }, (_, i) => (i % 8 === 5 ? 'restart the database' : 'kill a server'))
   : ['kill a server', 'restart the database', 'kill a server'];
 /** Few enough that they come every few seconds. */
-const BETWEEN = LONG ? 60 : 40;
+const BETWEEN = LONG ? 50 : 40;
 
 let database: PostgresServer;
 let servers: SpawnedServer[] = [];
