@@ -88,3 +88,70 @@ test('a log that is cut off anywhere is no event', () => {
     }
   }
 });
+
+// Each word of a log alone may be what its type does not allow. The others stay as they were.
+describe('a word that cannot be what it stands for makes a log malformed', () => {
+  const ORDER = {
+    ...{ sellToken: CONTRACT, buyToken: CONTRACT, receiver: CONTRACT, sellAmount: 1n, buyAmount: 2n, validTo: 3 },
+    ...{ appData: `0x${'0a'.repeat(32)}`, feeAmount: 4n, kind: `0x${'0b'.repeat(32)}`, partiallyFillable: true },
+    ...{ sellTokenBalance: `0x${'0c'.repeat(32)}`, buyTokenBalance: `0x${'0d'.repeat(32)}` },
+  };
+  const UID = `0x${'0e'.repeat(56)}`;
+  const LOGS = {
+    Trade: logOf('Trade', {
+      ...{
+        owner: CONTRACT,
+        sellToken: CONTRACT,
+        buyToken: CONTRACT,
+        sellAmount: 1n,
+        buyAmount: 2n,
+        feeAmount: 3n,
+        orderUid: UID,
+      },
+    }),
+    OrderPlacement: logOf('OrderPlacement', {
+      ...{ sender: CONTRACT, order: ORDER, signature: { scheme: 1, data: '0x01' }, data: '0x02' },
+    }),
+  };
+  const FULL = 'f'.repeat(64);
+
+  function withWord({ data, ...log }: ChainLog, place: number, word: string): ChainLog {
+    const at = 2 + 64 * place;
+    return { ...log, data: `${data.slice(0, at)}${word}${data.slice(at + 64)}` as Hex };
+  }
+
+  test.each([
+    ['Trade', 'sellToken', 0],
+    ['Trade', 'buyToken', 1],
+    ['Trade', 'the offset of orderUid', 5],
+    ['Trade', 'the length of orderUid', 6],
+    ['OrderPlacement', 'sellToken', 0],
+    ['OrderPlacement', 'buyToken', 1],
+    ['OrderPlacement', 'receiver', 2],
+    ['OrderPlacement', 'validTo', 5],
+    ['OrderPlacement', 'the offset of the signature', 12],
+    ['OrderPlacement', 'the offset of the data', 13],
+    ['OrderPlacement', 'the scheme', 14],
+    ['OrderPlacement', 'the offset of the signature’s bytes', 15],
+  ] as const)('%s: %s', (name, _, place) => {
+    expect(decodeLog(LOGS[name])).toBeDefined();
+    expect(decodeLog(withWord(LOGS[name], place, FULL))).toBeUndefined();
+  });
+
+  test.each(['Trade', 'OrderPlacement'] as const)('%s: who is indexed', (name) => {
+    const [topic = '0x'] = LOGS[name].topics;
+    expect(decodeLog({ ...LOGS[name], topics: [topic, `0x${FULL}`] })).toBeUndefined();
+    expect(decodeLog({ ...LOGS[name], topics: [topic] })).toBeUndefined();
+  });
+
+  test.each([55, 57])('a UID of %i bytes is none', (size) => {
+    const length = size.toString(16).padStart(64, '0');
+    expect(decodeLog(withWord(LOGS.Trade, 6, length))).toBeUndefined();
+  });
+
+  test('an offset may be as far away as twelve digits tell, and lead nowhere', () => {
+    for (const far of [2 ** 32, 2 ** 47]) {
+      expect(decodeLog(withWord(LOGS.Trade, 5, far.toString(16).padStart(64, '0')))).toBeUndefined();
+    }
+  });
+});

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compareDecimals, formatDecimal, parseDecimal, quotient } from '../../../src/protocol/decimal.ts';
+import { compareDecimals, formatDecimal, parseDecimal, priceOfEther, quotient } from '../../../src/protocol/decimal.ts';
 
 describe('reading', () => {
   test.each([
@@ -97,5 +97,38 @@ describe('dividing', () => {
         expect((error < 0n ? -error : error) * 10n ** BigInt(significant) <= bound).toBe(true);
       }),
     );
+  });
+});
+
+describe('edges', () => {
+  test('nothing is a number too, as a bigint and divided', () => {
+    expect(parseDecimal(0n)).toEqual({ digits: 0n, scale: 0 });
+    expect(parseDecimal(-1n)).toBeUndefined();
+    expect(quotient(0n, 7n, 5)).toEqual({ digits: 0n, scale: 0 });
+  });
+
+  test('exponents and lengths end where it is said', () => {
+    expect(formatDecimal(parseDecimal('1e400') ?? { digits: 0n, scale: 0 })).toBe(`1${'0'.repeat(400)}`);
+    expect(parseDecimal('1e-400')).toEqual({ digits: 1n, scale: 400 });
+    for (const text of ['1e401', '1e-401']) expect(parseDecimal(text)).toBeUndefined();
+    expect(parseDecimal('1'.repeat(1100))).toBeDefined();
+    expect(parseDecimal('1'.repeat(1101))).toBeUndefined();
+    for (const other of [undefined, null, true, {}, [], ['1']]) expect(parseDecimal(other)).toBeUndefined();
+  });
+
+  test('numbers are ordered whatever they are written with', () => {
+    const [half, alsoHalf, more] = [
+      { digits: 5n, scale: 1 },
+      { digits: 500n, scale: 3 },
+      { digits: 6n, scale: 1 },
+    ];
+    expect([compareDecimals(half, alsoHalf), compareDecimals(half, more), compareDecimals(more, half)]).toEqual([
+      0, -1, 1,
+    ]);
+  });
+
+  test('a price is scaled to a whole ether, and what is below a wei is dropped', () => {
+    expect(priceOfEther({ digits: 15n, scale: 1 })).toBe('1500000000000000000');
+    expect(priceOfEther({ digits: 19n, scale: 19 })).toBe('1');
   });
 });

@@ -1,0 +1,25 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const PAGE = fileURLToPath(new URL('../../adapters/explorer/page', import.meta.url));
+const files = readdirSync(PAGE, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(js|html)$/.test(name));
+
+test('there is a page', () => expect(files.length).toBeGreaterThan(5));
+
+// What it shows was written by strangers: documents, symbols, addresses.
+test.each(files)('%s makes neither HTML nor code of what it is given', (name) => {
+  const source = readFileSync(`${PAGE}/${name}`, 'utf8');
+  const ways =
+    /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc|javascript:|DOMParser|setHTMLUnsafe|\son\w+=/;
+  expect(ways.exec(source)?.[0]).toBeUndefined();
+  // Neither a script nor a style may stand in the page itself.
+  expect(source).not.toMatch(/<script(?![^>]*\ssrc=)|<style/);
+});
+
+test('and it is served under a policy that would stop both', () => {
+  const adapter = readFileSync(fileURLToPath(new URL('../../adapters/explorer/index.ts', import.meta.url)), 'utf8');
+  expect(adapter).toMatch(/'content-security-policy': POLICY/);
+  expect(adapter).toMatch(/default-src 'none'/);
+  expect(adapter).not.toMatch(/unsafe-(?:inline|eval)/);
+});

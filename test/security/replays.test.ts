@@ -1,0 +1,51 @@
+import type { OrderCreation } from 'intentbook';
+import { expect, test } from 'vitest';
+import { ALICE, accepted, admissionWorld, BOB, orderOf, outcome } from '../admission/world.ts';
+import { signCancellation } from '../support/orders.ts';
+
+// The signed type has no nonce and no time (OrderCancellations): whoever has seen a cancellation may send it for ever.
+test('a cancellation that is sent again cancels nothing more, and nothing opens its order again', async () => {
+  await using world = await admissionWorld();
+  const { book } = world;
+  const order = await orderOf();
+  const uid = await accepted(book, order);
+  const request = { orderUids: [uid], ...(await signCancellation(ALICE, { orderUids: [uid] })) };
+  expect(await book.orders.cancel(request)).toMatchObject({ status: 'cancelled' });
+  const cancelled = await book.orders.get(uid);
+  expect(await book.orders.cancel(request)).toMatchObject({ status: 'rejected', error: { code: 'AlreadyCancelled' } });
+  expect(await outcome(book, order)).toBe('DuplicatedOrder');
+  expect(await book.orders.get(uid)).toEqual(cancelled);
+});
+
+test('it cancels these orders in this order of the list and no others, of its signer only, in this domain only', async () => {
+  await using world = await admissionWorld();
+  const { book } = world;
+  const [mine, other] = [await accepted(book, await orderOf()), await accepted(book, await orderOf())];
+  const bobs = await accepted(book, await orderOf({}, BOB));
+  const domain = { chainId: 1, settlementContract: '0x9008d19f58aabd9ed0d60971565aa8510560ab41' as const };
+  const signed = async (orderUids: string[], signer = ALICE, options = {}) =>
+    signCancellation(signer, { orderUids }, options);
+  const attempts: [orderUids: string[], signature: Awaited<ReturnType<typeof signed>>][] = [
+    [[other], await signed([mine])],
+    [[mine, other], await signed([mine])],
+    [[other, mine], await signed([mine, other])],
+    [[bobs], await signed([bobs])],
+    [[mine, bobs], await signed([mine, bobs])],
+    [[mine], await signed([mine], ALICE, { domain })],
+    [[mine], await signCancellation(BOB, { orderUids: [mine] })],
+  ];
+  for (const [orderUids, signature] of attempts) {
+    const request = { orderUids, ...signature };
+    expect(await book.orders.cancel(request)).toMatchObject({ status: 'rejected', error: { code: 'WrongOwner' } });
+  }
+  const states = await Promise.all([mine, other, bobs].map(async (uid) => (await book.orders.get(uid))?.status));
+  expect(states).toEqual(['open', 'open', 'open']);
+});
+
+// Contracts of one owner may share a signature, since the order has no owner in it.
+test('who has signed for a contract is never guessed', async () => {
+  await using world = await admissionWorld({ eip1271: 'accept-unverified' });
+  const { from: _, ...order } = await orderOf();
+  const byNobody = { ...order, signingScheme: 'eip1271', signature: '0x1234' } as OrderCreation;
+  expect(await world.book.orders.submit(byNobody)).toMatchObject({ error: { code: 'MissingFrom' } });
+});
