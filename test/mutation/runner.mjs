@@ -27,13 +27,14 @@ const LEAVE_OUT = new RegExp(`\\btest\\(('(?:${LEFT_OUT.join('|')}))`, 'g');
 
 /** Of the tests those that are quick: pure functions, and a book on the memory store. */
 const FOLDERS = ['unit', 'unit/protocol', 'unit/orders', 'unit/quotes', 'admission'].map((name) => `test/${name}`);
-const FILES = FOLDERS.flatMap(
-  (folder) =>
-    readdirSync(folder)
-      .filter((name) => name.endsWith('.test.ts'))
-      .map((name) => `${folder}/${name}`),
-  // What takes globals away would take them from everybody.
-).filter((file) => !/import \{.*\bvi\b.*\} from 'vitest'/.test(readFileSync(file, 'utf8')));
+const filesOf = () =>
+  FOLDERS.flatMap(
+    (folder) =>
+      readdirSync(folder)
+        .filter((name) => name.endsWith('.test.ts'))
+        .map((name) => `${folder}/${name}`),
+    // What takes globals away would take them from everybody.
+  ).filter((file) => !/import \{.*\bvi\b.*\} from 'vitest'/.test(readFileSync(file, 'utf8')));
 
 /**
  * Microseconds of processor time that the tests have to kill a mutant; one that lives longer has survived, whatever the slower tests
@@ -85,7 +86,7 @@ class InProcessRunner {
     });
     this.harness = await this.server.ssrLoadModule(standIn);
     this.tests = [];
-    for (const file of FILES) {
+    for (const file of filesOf()) {
       this.tests.push(...(await this.harness.collect(file, (path) => this.server.ssrLoadModule(`/${path}`))));
     }
   }
