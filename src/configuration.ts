@@ -76,6 +76,12 @@ export interface OrderBookOptions extends HostRules {
    * expiry is announced at most this much later, and what the look takes. Default 1000.
    */
   readonly expiryInterval?: number | 'off';
+  /**
+   * Days that orders are kept for after they are over, and at least as long after they came: then they are removed, in
+   * bounded steps, with the quotes that they were linked to. What the chain has said of them stays. Needs `expiryInterval`. Default: for
+   * ever.
+   */
+  readonly retention?: number;
   /** What a stream of orders may hold back. */
   readonly streams?: StreamLimits;
   /** Where time comes from. Default: the machine's clock. */
@@ -107,6 +113,7 @@ const OPTIONS = [
   'recoveryPool',
   'cacheBytes',
   'expiryInterval',
+  'retention',
   'streams',
   'clock',
 ] as const satisfies readonly (keyof OrderBookOptions)[];
@@ -132,6 +139,8 @@ export interface Configuration {
   /** 0 where nothing may be kept. */
   readonly cacheBytes: number;
   readonly expiryInterval: number | undefined;
+  /** Seconds. */
+  readonly retention: number | undefined;
   readonly streams: Required<StreamLimits>;
   readonly clock: Clock;
 }
@@ -164,6 +173,7 @@ export function configure(options: OrderBookOptions): Configuration {
     },
     cacheBytes: cacheBytes(options),
     expiryInterval: expiryInterval(options),
+    retention: retention(options),
     streams: readStreamLimits('createOrderBook', options.streams ?? {}),
     clock: options.clock ?? systemClock,
   };
@@ -173,6 +183,13 @@ function expiryInterval({ expiryInterval: interval = 1000 }: OrderBookOptions): 
   if (interval === 'off') return undefined;
   if (Number.isSafeInteger(interval) && interval > 0) return interval;
   throw invalid('expiryInterval must be milliseconds, or "off"');
+}
+
+function retention({ retention: days, expiryInterval: interval }: OrderBookOptions): number | undefined {
+  if (days === undefined) return undefined;
+  if (!Number.isFinite(days) || days <= 0) throw invalid('retention must be days, more than none');
+  if (interval === 'off') throw invalid('retention needs an expiryInterval: what is over is swept up first');
+  return Math.ceil(days * 86_400);
 }
 
 /** Another process may change an order unseen, and a host may take back what its transaction has shown. */

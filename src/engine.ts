@@ -106,12 +106,14 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     requestQuote: (request) => quoting.verbs.request(request),
   });
 
-  const { expiryInterval } = configuration;
+  const { expiryInterval, retention } = configuration;
   const expiry =
     expiryInterval === undefined
       ? undefined
       : createExpirySweep({
-          ...{ store, clock, onFault, wake: feed.wake, interval: expiryInterval },
+          ...{ store, clock, onFault, wake: feed.wake, interval: expiryInterval, retention },
+          // The log does not tell of what is removed.
+          onPruned: () => cache?.clear(),
           holder: crypto.randomUUID(),
           isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
         });

@@ -199,6 +199,7 @@ function serveCommand(said: Said): Command {
     ...(postgres === undefined ? { db: read('db', FLAGS.db) } : place),
     maxOpenOrders: read('max-open-orders', FLAGS['max-open-orders']),
     maxPendingPresign: read('max-pending-presign', FLAGS['max-pending-presign']),
+    retention: read('retention', FLAGS.retention),
     prices: read('prices', FLAGS.prices),
     solvers: read('solvers', FLAGS.solvers),
     gasPrice: read('gas-price', FLAGS['gas-price']),

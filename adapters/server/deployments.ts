@@ -22,6 +22,7 @@ export async function openDeployment(plan: BookPlan, store?: Store): Promise<Dep
   const { maxOpenOrders = 1000, maxPendingPresign = 100 } = settings;
   const { minValidity, maxValidity, maxAppDataSize, maxUnreferencedDocuments } = settings;
   const { vaultRelayer, hooksTrampoline, wrappedNative, deniedTokens, eip1271, appDataHash } = settings;
+  const { retention } = settings;
   const quotes = await quoteOptions({ ...settings, chain });
   const book = createOrderBook({
     chainId,
@@ -33,7 +34,7 @@ export async function openDeployment(plan: BookPlan, store?: Store): Promise<Dep
       maxPendingOrders: maxPendingPresign === 'off' ? undefined : maxPendingPresign,
     },
     ...(await chainOptions(settings)),
-    ...defined({ vaultRelayer, hooksTrampoline, wrappedNative, deniedTokens, eip1271, appDataHash, quotes }),
+    ...defined({ vaultRelayer, hooksTrampoline, wrappedNative, deniedTokens, eip1271, appDataHash, quotes, retention }),
   });
   await book.start();
   return { book, chain, environment, path, database: store === undefined ? nameOf(place) : undefined };

@@ -144,6 +144,14 @@ const FROM_BLOCK: Flag<number | undefined> = {
   expected: 'a whole number from 1 up',
 };
 
+const RETENTION: Flag<number | undefined> = {
+  value: '<days>',
+  help: 'days that orders are kept for after they are over, for ever unless',
+  initial: undefined,
+  parse: (text) => wholeNumber(text, 1, 36_500),
+  expected: 'a whole number of days from 1 to 36500',
+};
+
 const METRICS_PORT: Flag<number | undefined> = {
   value: '<number>',
   help: 'port of its own for Prometheus, which reads /metrics there',
@@ -308,6 +316,7 @@ export const FLAGS = {
   migrate: SWITCH,
   'max-open-orders': cap(1000, 'live orders that one owner may have'),
   'max-pending-presign': cap(100, 'orders of one owner that wait for their signature on chain'),
+  retention: RETENTION,
   'metrics-port': METRICS_PORT,
   'metrics-host': METRICS_HOST,
   log: LOG,

@@ -13,7 +13,7 @@ import { createMetrics, metricsServer } from './metrics.ts';
 import { frontPage, overview, readiness } from './overview.ts';
 import { planServer } from './plan.ts';
 import { gateOptions } from './rate-limit.ts';
-import { describe, referencePages } from './reference.ts';
+import { describe, isReferenceServed, referencePages } from './reference.ts';
 import { createRouteNames } from './route-names.ts';
 import type { BookSettings, ServerSettings } from './settings.ts';
 import { BOOK_KEYS } from './settings.ts';
@@ -97,6 +97,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     const opened = accounts;
     const explorer = plan.settings.explorer ? (await import('intentbook/explorer')).createExplorer() : undefined;
     const document = describe(deployments);
+    const docs = isReferenceServed();
     const composed = composeServer(
       [
         ...(accounts === undefined ? [] : [{ path: '/', api: createAccountApi(accounts, gate), aside: true }]),
@@ -104,7 +105,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
         ...(explorer === undefined ? [] : [{ path: '/', api: explorer, aside: true }]),
       ],
       {
-        '/': (request) => frontPage(request, explorer, overview(VERSION, deployments)),
+        '/': (request) => frontPage(request, explorer, overview(VERSION, deployments, docs)),
         '/ready': () => readiness(deployments, closing),
         '/live': () => json(200, { live: true }),
         ...referencePages(document),

@@ -3,8 +3,8 @@ import { json } from 'intentbook/adapter';
 import type { Explorer } from 'intentbook/explorer';
 import type { Deployment } from './deployments.ts';
 
-/** Says what is deployed: every book with its domain and the path of its interface (decision 2.29). */
-export function overview(version: string, deployments: readonly Deployment[]): ApiResponse {
+/** Says what is deployed: every book with its domain and the path of its interface (decision 2.29), and where the reference is. */
+export function overview(version: string, deployments: readonly Deployment[], docs: boolean): ApiResponse {
   const books = deployments.map(({ path, chain, environment, book: { chainId, settlementContract } }) => ({
     ...{ path, chain, environment, chainId, settlementContract },
     api: `${path === '/' ? '' : path}/api/v1`,
@@ -14,6 +14,7 @@ export function overview(version: string, deployments: readonly Deployment[]): A
     ...{ name: 'intentbook', version },
     // As the book itself would answer, for whoever asks a server of one book.
     ...(atRoot && { chainId: atRoot.chainId, settlementContract: atRoot.settlementContract, api: atRoot.api }),
+    ...(docs && { docs: '/docs' }),
     books,
   });
 }

@@ -58,6 +58,16 @@ function content(type: string, body: string | Uint8Array): ApiResponse {
   return { status: 200, headers, body };
 }
 
+/** Whether the library of the page is installed. */
+export function isReferenceServed(): boolean {
+  try {
+    createRequire(import.meta.url).resolve('swagger-ui-dist/swagger-ui-bundle.js');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** A file of the optional peer swagger-ui-dist. */
 async function ofLibrary(file: string, type: string): Promise<ApiResponse> {
   try {

@@ -81,6 +81,9 @@ const COMMON = {
   maxUnreferencedDocuments: whole(1)
     .describe('Uploaded documents that are kept while no order refers to them. 10000 unless given.')
     .optional(),
+  retention: whole(1, 36_500)
+    .describe('Days that orders are kept for after they are over, before they are removed. For ever unless given.')
+    .optional(),
   appDataHash: oneOf(['accept', 'refuse'])
     .describe('Whether an order may give the hash of a known document. "accept" unless given.')
     .optional(),

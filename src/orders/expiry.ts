@@ -8,6 +8,9 @@ const BATCH = 128;
 
 const LEASE = 'expiry';
 
+/** Milliseconds between two looks for what has been over for long enough to be removed. */
+const PRUNING = 3_600_000;
+
 export interface ExpirySweepContext {
   readonly store: Pick<Store, 'orders' | 'leases' | 'traits'>;
   readonly clock: Clock;
@@ -17,12 +20,16 @@ export interface ExpirySweepContext {
   readonly holder: string;
   /** Whether what the chain says is being read up: what looks expired may have been filled long ago. */
   readonly isCatchingUp: () => boolean;
+  /** Seconds that orders are kept for after they are over; `undefined`: for ever. */
+  readonly retention: number | undefined;
+  /** Orders were removed. */
+  readonly onPruned: () => void;
   /** There are new entries in the log. */
   readonly wake: () => void;
   readonly onFault: (fault: unknown) => void;
 }
 
-/** Announces orders whose time has passed, for as long as the book runs. */
+/** Announces orders whose time has passed, and removes those that are over for long, for as long as the book runs. */
 export interface ExpirySweep {
   start(): void;
   /** Waits for a step that is running. */
@@ -34,10 +41,11 @@ export interface ExpirySweep {
  * restarts. Of several processes on one store one sweeps; that two should is harmless.
  */
 export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
-  const { store, clock, interval, holder, wake, onFault } = context;
+  const { store, clock, interval, holder, retention, wake, onFault } = context;
   let cancel: Cancel = () => {};
   let running: Promise<void> | undefined;
   let stopped = true;
+  let prunedAt: number | undefined;
 
   async function sweep(): Promise<void> {
     try {
@@ -48,12 +56,26 @@ export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
           if (swept > 0) wake();
           await nextTurn(); // a synchronous store would sweep up all of them before anybody else has a turn
         }
+        await prune();
       }
     } catch (fault) {
       onFault(fault);
     }
     running = undefined;
     if (!stopped) schedule();
+  }
+
+  /** Now and then; a clock that was set back must not keep it waiting. */
+  async function prune(): Promise<void> {
+    const age = prunedAt === undefined ? PRUNING : Math.abs(clock.now() - prunedAt);
+    if (retention === undefined || age < PRUNING) return;
+    let removed = BATCH;
+    while (!stopped && removed === BATCH) {
+      removed = await store.orders.prune(seconds(clock) - retention, BATCH);
+      if (removed > 0) context.onPruned();
+      await nextTurn();
+    }
+    prunedAt = clock.now();
   }
 
   async function isOurs(): Promise<boolean> {

@@ -110,6 +110,7 @@ test('a server serves it, and a page that needs no other host', async () => {
   const server = await serve({ port: 0, books: [{ chain: 'base', db: ':memory:' }] });
   const served = (await (await fetch(`${server.url}/openapi.json`)).json()) as typeof document;
   expect(served).toEqual({ ...document, servers: [{ url: '/base', description: 'base, production' }] });
+  expect(await (await fetch(server.url)).json()).toMatchObject({ docs: '/docs' });
   const page = await fetch(`${server.url}/docs/`);
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self';");
   const html = await page.text();

@@ -48,6 +48,7 @@ describe('the packed package, in a host that has none of the optional peers', ()
       });
       expect((await fetch(`${url}/ready`)).status).toBe(200);
       expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
+      expect(await (await fetch(url)).json()).not.toHaveProperty('docs'); // it is not installed, so nobody is sent there
       const missing = await fetch(`${url}/docs/swagger-ui.css`);
       expect([missing.status, await missing.text()]).toEqual([404, expect.stringContaining('swagger-ui-dist')]);
     } finally {

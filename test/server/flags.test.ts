@@ -37,6 +37,7 @@ const FLAGS = [
   ['--max-open-orders', 'INTENTBOOK_MAX_OPEN_ORDERS', '7', { maxOpenOrders: 7 }],
   ['--max-open-orders', 'INTENTBOOK_MAX_OPEN_ORDERS', 'off', { maxOpenOrders: 'off' }],
   ['--max-pending-presign', 'INTENTBOOK_MAX_PENDING_PRESIGN', '9', { maxPendingPresign: 9 }],
+  ['--retention', 'INTENTBOOK_RETENTION', '90', { retention: 90 }],
   ['--metrics-port', 'INTENTBOOK_METRICS_PORT', '9464', { metricsPort: 9464 }],
   ['--metrics-host', 'INTENTBOOK_METRICS_HOST', '::1', { metricsHost: '::1' }],
   ['--log', 'INTENTBOOK_LOG', 'json', { log: 'json' }],

@@ -105,6 +105,7 @@ try {
   const deployed = await deployments();
   books = deployed.books;
   document.getElementById('deployed').textContent = `intentbook ${deployed.version}`;
+  document.getElementById('docs').hidden = deployed.docs === undefined; // where the page's library is not installed
   choice.append(
     ...books.map(({ path, chain, environment }) =>
       element('option', { value: path }, environment === 'staging' ? `${chain}, staging` : chain),

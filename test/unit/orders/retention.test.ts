@@ -1,0 +1,67 @@
+import { createOrderBook } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import { describe, expect, test } from 'vitest';
+import { manualClock } from '../../support/clock.ts';
+import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+describe('retention', () => {
+  async function lived(retention: number | undefined) {
+    const clock = manualClock();
+    const options = { chainId: SEPOLIA, clock, expiryInterval: HOUR };
+    const book = createOrderBook({
+      ...options,
+      store: memoryStore(),
+      ...(retention === undefined ? {} : { retention }),
+    });
+    await book.start();
+    const now = clock.now() / 1000;
+    const place = async (seed: number, validTo: number) => {
+      const result = await book.orders.submit(await signOrder(account(seed), { validTo }));
+      if (result.status === 'rejected') throw result.error;
+      return result.uid;
+    };
+    const short = await place(1, now + 600);
+    const long = await place(2, now + 200 * 24 * 3600);
+    /** Moves on hour by hour, as the sweep does, and lets it come to its end. */
+    const wait = async (ms: number) => {
+      for (let passed = 0; passed < ms; passed += HOUR) {
+        clock.advance(HOUR);
+        await settled();
+      }
+    };
+    return { book, short, long, wait };
+  }
+
+  /** What was begun on a store of this process comes to its end within some turns of the loop. */
+  async function settled(): Promise<void> {
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  test('an order that is over is kept so many days, then removed; a live one stays', async () => {
+    const { book, short, long, wait } = await lived(2);
+    await wait(DAY);
+    expect((await book.orders.get(short))?.status).toBe('expired');
+    await wait(DAY + 3 * HOUR);
+    expect(await book.orders.get(short)).toBeUndefined();
+    expect((await book.orders.get(long))?.status).toBe('open');
+    await book.close();
+  });
+
+  test('without it, orders are kept', async () => {
+    const { book, short, wait } = await lived(undefined);
+    await wait(4 * DAY);
+    expect((await book.orders.get(short))?.status).toBe('expired');
+    await book.close();
+  });
+});
+
+test.each([
+  [{ retention: 0 }, /retention must be days/],
+  [{ retention: Number.NaN }, /retention must be days/],
+  [{ retention: 1, expiryInterval: 'off' as const }, /retention needs an expiryInterval/],
+])('%o is refused', (options, message) => {
+  expect(() => createOrderBook({ chainId: SEPOLIA, store: memoryStore(), ...options })).toThrow(message);
+});
