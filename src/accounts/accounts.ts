@@ -185,7 +185,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
   }
 
   const hub = createHub({
-    ...{ ...readStreamLimits('createAccounts', options.streams ?? {}), onFault: report },
+    // What an account has missed is found by the account, whatever the others were told.
+    ...readStreamLimits('createAccounts', options.streams ?? {}, Number.MAX_SAFE_INTEGER),
+    onFault: report,
     log: notificationLog(store, (hint) => {
       hints.add(hint);
       const unwatch = store.notifications.watch(hint);

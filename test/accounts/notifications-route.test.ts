@@ -146,6 +146,21 @@ describe('GET /accounts/{account}/notifications', () => {
   });
 });
 
+describe('GET /accounts/{account}/notifications/stream', () => {
+  test('a client that was away for long misses nothing, whatever others were told meanwhile', async () => {
+    const { accounts, close } = await world(25_000);
+    const stream = await accounts.notifications.stream(ACCOUNT, { after: 1 });
+    let seen = 1;
+    for await (const event of stream) {
+      assert.ok(event.type !== 'gap');
+      assert.deepEqual([event.type, event.id], ['notification', seen + 1]);
+      seen = event.id;
+      if (seen === 25_000) break;
+    }
+    await close();
+  });
+});
+
 describe('composeApis', () => {
   test('each path goes to the interface that owns it, and to the last when none does', async () => {
     const { accounts, book, close } = await world(1);
