@@ -65,6 +65,7 @@ export type { Order, OrderClass, RenderedOrder, StoredOrderQuote } from './order
 export type * from './ports/account-store.ts';
 export { NOTIFICATION_TYPES } from './ports/account-store.ts';
 export type * from './ports/affiliates.ts';
+export type * from './ports/announcements.ts';
 export type * from './ports/auctions.ts';
 export type * from './ports/chain.ts';
 export type { BlockHeader, ChainSource, LogQuery } from './ports/chain-source.ts';

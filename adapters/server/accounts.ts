@@ -2,6 +2,7 @@ import { dirname, join, parse, resolve } from 'node:path';
 import type { AccountStore, Accounts, Channel } from 'intentbook';
 import { createAccounts } from 'intentbook';
 import { mainnetChain } from './chain.ts';
+import { cmsAnnouncements } from './cms.ts';
 import type { Deployment } from './deployments.ts';
 import type { ServerPlan } from './plan.ts';
 import { usdPriceOptions } from './usd-prices.ts';
@@ -37,6 +38,7 @@ export async function openAccounts({
     usdPrices: await usdPriceOptions(plan, deployments),
     ...(mainnet === undefined ? {} : { mainnet }),
     channels: await channelsOf(plan),
+    ...(plan.settings.cms === undefined ? {} : { announcements: cmsAnnouncements(plan.settings.cms) }),
     onFault: (fault) => deployments[0]?.book.report(fault),
   });
   await accounts.start();

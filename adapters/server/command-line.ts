@@ -72,7 +72,7 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
 
   const said: Said = {
     given,
-    switchedOff: env['CMS_ENABLED'] === 'false',
+    contract: contractWords(env),
     source: (name) => {
       if (given.has(name)) return `--${name}`;
       return env[envName(name)] ? envName(name) : undefined;
@@ -99,8 +99,19 @@ interface Said {
   /** Who has said it, for messages; undefined when nobody has. */
   source(name: FlagName): string | undefined;
   readonly read: Reader;
-  /** Whether the environment switches notifications off, in the contract's words. */
-  readonly switchedOff: boolean;
+  /** What the environment says of notifications, in the contract's words. */
+  readonly contract: Pick<ServeOptions, 'notifications' | 'cms'>;
+}
+
+/** @throws UsageError when a content system is named without its key. */
+function contractWords(env: Readonly<Record<string, string | undefined>>): Said['contract'] {
+  const { CMS_ENABLED: enabled, CMS_BASE_URL: url, CMS_API_KEY: apiKey } = env;
+  if (enabled === 'false') return { notifications: 'off' };
+  if (!url) return {};
+  if (!apiKey) throw new UsageError('CMS_BASE_URL needs CMS_API_KEY');
+  if (!/^https?:\/\/[^/]/.test(url) || !URL.canParse(url))
+    throw new UsageError('CMS_BASE_URL must be an http or https URL');
+  return { cms: { url, apiKey } };
 }
 
 function requireFlagsOf(command: (typeof COMMANDS)[number], given: ReadonlyMap<string, string>): void {
@@ -170,15 +181,13 @@ function serveCommand(said: Said): Command {
     vapidPublicKey: read('vapid-public-key', FLAGS['vapid-public-key']),
     vapidPrivateKey: read('vapid-private-key', FLAGS['vapid-private-key']),
   };
-  // The contract's own word.
-  const off = said.switchedOff ? ({ notifications: 'off' } as const) : {};
   if (config !== undefined) {
     const beside = FLAG_NAMES.filter((name) => scopeOf(name) === undefined).find(said.source);
     if (beside !== undefined) {
       throw new UsageError(`${said.source(beside)} cannot stand beside a configuration file: say it there`);
     }
     const options = Object.entries(ofServer).filter(([key]) => said.source(flagOf(key)) !== undefined);
-    return { name: 'serve', config, options: { ...Object.fromEntries(options), ...off } };
+    return { name: 'serve', config, options: { ...Object.fromEntries(options), ...said.contract } };
   }
   const postgres = read('postgres', FLAGS.postgres);
   if (postgres !== undefined && given.has('db')) throw new UsageError('--db and --postgres: say one of them');
@@ -192,7 +201,7 @@ function serveCommand(said: Said): Command {
   };
   const options: ServeOptions & Address = {
     ...ofServer,
-    ...off,
+    ...said.contract,
     chain: read('chain', FLAGS.chain),
     environment: read('environment', FLAGS.environment),
     settlementContract: read('settlement-contract', FLAGS['settlement-contract']),

@@ -198,6 +198,10 @@ const SETTINGS = z.strictObject(
     notifications: oneOf(['on', 'off'])
       .describe('Whether accounts are told what happens to their orders; else their endpoints answer 503.')
       .default('on'),
+    cms: z
+      .strictObject({ url: httpUrl(), apiKey: text() }, { error: 'must be { "url", "apiKey" }' })
+      .describe('A content system whose notifications accounts see beside their own (CMS_BASE_URL, CMS_API_KEY).')
+      .optional(),
     fundingCheck: z
       .union([whole(1, 86_400), z.literal('off')], { error: 'must be a whole number from 1 to 86400, or "off"' })
       .describe('Seconds between two looks at whether open orders can be paid for, where a book has nodes; or "off".')

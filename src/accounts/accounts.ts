@@ -1,13 +1,16 @@
 import type { RecoveryChoice } from '../crypto/recovery.ts';
 import { refuseUnknownOptions } from '../options.ts';
 import type { OrderBook, Readiness } from '../order-book.ts';
+import { within } from '../orders/remote.ts';
 import type { AccountStore, Delivery, DeliveryCounts, DeliveryState } from '../ports/account-store.ts';
+import type { AnnouncementSource } from '../ports/announcements.ts';
 import type { Chain } from '../ports/chain.ts';
 import type { Channel } from '../ports/channel.ts';
 import type { Clock } from '../ports/clock.ts';
 import { systemClock } from '../ports/clock.ts';
 import { StoreError } from '../ports/store.ts';
 import { chainById } from '../protocol/chains.ts';
+import type { Address } from '../protocol/hex.ts';
 import type { Stream, StreamOptions } from '../streams/hub.ts';
 import { createHub } from '../streams/hub.ts';
 import type { StreamLimits } from '../streams/limits.ts';
@@ -48,6 +51,8 @@ export interface AccountsOptions {
    * is told of an order that two looks on end found unpayable. Default 60000.
    */
   readonly fundingInterval?: number | 'off';
+  /** What accounts see in their lists besides, from a content system. Default: nothing. */
+  readonly announcements?: AnnouncementSource;
   /** Says what tokens are called, for messages. Default: the wrapped native currency of each chain, and nothing else. */
   readonly tokens?: TokenLookup;
   /** What a stream of notifications may hold back. */
@@ -84,6 +89,7 @@ const OPTIONS = [
   'store',
   'notifications',
   'fundingInterval',
+  'announcements',
   'tokens',
   'streams',
   'channels',
@@ -251,10 +257,14 @@ export function createAccounts(options: AccountsOptions): Accounts {
     started();
   }
 
+  const { announcements } = options;
+  const announce = async (account: Address) =>
+    announcements === undefined ? [] : within(clock, deadline, (signal) => announcements(account, { signal }));
+
   const rendered: Notifications['rendered'] = {
     async list(account, query = {}) {
       requireNotifications();
-      return listNotifications(store, account, query);
+      return listNotifications(store, account, query, announce);
     },
     async stream(account, streamOptions) {
       requireNotifications();

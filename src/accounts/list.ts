@@ -1,13 +1,17 @@
 import { OrderBookError } from '../errors.ts';
-import type { AccountStore, NotificationCursor, NotificationType } from '../ports/account-store.ts';
+import type { AccountStore, NotificationType } from '../ports/account-store.ts';
+import type { Announcement } from '../ports/announcements.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
+import type { ListCursor } from './announcements.ts';
+import { entriesOf, merged } from './announcements.ts';
 
 /** Something that an account is told of (contract, "Notification"). */
 export interface Notification {
   readonly id: string;
   readonly account: Address;
-  readonly type: NotificationType;
+  /** Where it comes from: an order, or a content system (`cms`). */
+  readonly type: NotificationType | 'cms';
   /** For people. */
   readonly message: string;
   /** When its cause happened, ISO 8601 in UTC with milliseconds. */
@@ -41,12 +45,14 @@ export const LARGEST_NOTIFICATION_PAGE = 1000;
 /**
  * Lists an account's notifications, newest first.
  *
+ * @param announce what the account is to see besides.
  * @throws OrderBookError `InvalidParameter` for what is no account, no cursor or no limit.
  */
 export async function listNotifications(
   store: AccountStore,
   account: string,
   { cursor, limit = LARGEST_NOTIFICATION_PAGE }: NotificationQuery,
+  announce: (account: Address) => Promise<readonly Announcement[]>,
 ): Promise<RenderedNotifications> {
   const owner = requireAccount(account);
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > LARGEST_NOTIFICATION_PAGE) {
@@ -55,12 +61,17 @@ export async function listNotifications(
   const after = cursor === undefined ? undefined : parseCursor(cursor);
   // One more than asked for tells whether there is another page.
   const query = { account: owner, limit: limit + 1 };
-  const found = await store.notifications.list(after === undefined ? query : { ...query, after });
+  const [own, announcements] = await Promise.all([
+    store.notifications.list(after === undefined ? query : { ...query, after: { at: after.at, seq: after.seq } }),
+    announce(owner),
+  ]);
+  const found = merged(own, entriesOf(announcements, owner, after), limit + 1);
   const page = found.slice(0, limit);
   const last = page.at(-1);
   const notifications = page.map(({ body }) => body);
   if (last === undefined || found.length === page.length) return { notifications };
-  return { notifications, next: `${last.at}-${last.seq}` };
+  const { at, seq, number } = last;
+  return { notifications, next: number === undefined ? `${at}-${seq}` : `${at}-${seq}-${number}` };
 }
 
 /** @throws OrderBookError `InvalidParameter` when the text is no address. */
@@ -70,10 +81,11 @@ export function requireAccount(text: string): Address {
   return account;
 }
 
-function parseCursor(text: string): NotificationCursor {
-  const [, at, seq] = /^(\d{1,15})-(\d{1,15})$/.exec(text) ?? [];
+function parseCursor(text: string): ListCursor {
+  const [, at, seq, number] = /^(\d{1,15})-(\d{1,15})(?:-(\d{1,15}))?$/.exec(text) ?? [];
   if (at === undefined || seq === undefined) throw invalid('cursor', 'must be what an earlier page has given');
-  return { at: Number(at), seq: Number(seq) };
+  const place = { at: Number(at), seq: Number(seq) };
+  return number === undefined ? place : { ...place, number: Number(number) };
 }
 
 function invalid(parameter: string, reason: string): OrderBookError {

@@ -1,0 +1,52 @@
+import type { Announcement, AnnouncementSource } from 'intentbook';
+import { readResponseText } from 'intentbook/adapter';
+import * as z from 'zod';
+
+/** Bytes of an answer that are read. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** As much of an item as is shown; times as ISO 8601 says. */
+const ITEMS = z.array(
+  z.object({
+    id: z.int().min(0),
+    title: z.string().nullish(),
+    description: z.string(),
+    createdAt: z.string().refine((text) => !Number.isNaN(Date.parse(text))),
+    url: z.string().nullish(),
+    thumbnail: z.string().nullish(),
+  }),
+);
+
+/** Reads what a content system has for an account: `GET <url>/notification-list/<account>`, as production does. */
+export function cmsAnnouncements({
+  url,
+  apiKey,
+}: {
+  readonly url: string;
+  readonly apiKey: string;
+}): AnnouncementSource {
+  const base = url.replace(/\/+$/, '');
+  const headers = { accept: 'application/json', authorization: `Bearer ${apiKey}` };
+  return async (account, { signal }) => {
+    const response = await fetch(`${base}/notification-list/${account}`, { headers, redirect: 'error', signal });
+    if (response.status !== 200) {
+      await response.body?.cancel();
+      throw new Error(`the content system has answered with status ${response.status}`);
+    }
+    const { data: items } = ITEMS.safeParse(JSON.parse(await readResponseText(response, MAX_BYTES)));
+    if (items === undefined) throw new Error('the content system has answered what is no list of notifications');
+    return items.map(announcementOf);
+  };
+}
+
+function announcementOf({
+  id,
+  title,
+  description,
+  createdAt,
+  url,
+  thumbnail,
+}: z.output<typeof ITEMS>[number]): Announcement {
+  const metadata = Object.fromEntries(Object.entries({ title, url, thumbnail }).filter(([, value]) => value != null));
+  return { id, at: Date.parse(createdAt), message: description, metadata };
+}
