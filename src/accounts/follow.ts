@@ -92,7 +92,10 @@ export function createFollower({ book, store, clock, tokens, onAppended, onFault
     cancel();
     running = work().finally(() => {
       running = undefined;
-      if (!stopped) cancel = clock.after(INTERVAL, wake);
+      if (stopped) return;
+      // Who has said so after the last look is not to wait for the next one.
+      if (again) wake();
+      else cancel = clock.after(INTERVAL, wake);
     });
   }
 
