@@ -20,6 +20,8 @@ interface Known {
 
 const OWNERS = 64;
 const LISTED = 50;
+/** When there are so many orders, few come in addition: what caches hold is there by then, and memory ought to be flat. */
+const PLENTY = 3000;
 /** Orders signed at once: little enough not to hold up what is waiting for answers. */
 const BATCH = 50;
 
@@ -58,7 +60,7 @@ export class Witness {
   async ask(client: Client): Promise<string> {
     const dice = this.#random();
     const known = this.#pick();
-    if (known === undefined || dice < 0.12) return this.#place(client);
+    if (known === undefined || dice < (this.#all.length < PLENTY ? 0.12 : 0.01)) return this.#place(client);
     if (dice < 0.55) return this.#get(client, known);
     if (dice < 0.75) return this.#getMany(client);
     if (dice < 0.87) return this.#list(client, known);
