@@ -70,10 +70,11 @@ describe('what a host carries, bundled, minified and compressed', () => {
 const PEERS: Readonly<Record<string, readonly string[]>> = {
   'intentbook/sqlite': ['better-sqlite3'],
   'intentbook/postgres': ['pg'],
+  'intentbook/channels': ['nodemailer', 'web-push'],
   'intentbook/native': ['secp256k1'],
   'intentbook/workers': ['piscina'],
   // The standalone server is made of all that is here, each loaded when it is asked for; pino is its command's.
-  'intentbook/server': ['better-sqlite3', 'pg', 'prom-client', 'viem'],
+  'intentbook/server': ['better-sqlite3', 'nodemailer', 'pg', 'prom-client', 'viem', 'web-push'],
 };
 
 describe('an entry asks for no peer but its own', () => {
