@@ -75,6 +75,7 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
       },
       {
         title: 'the same, whose rows are not rendered ÷ by_uids, to the bytes of its response',
+        bar: { atLeast: 3 },
         of: (round) => told('PostgreSQL', 'summing query')(round) / told('PostgreSQL', 'by_uids')(round),
       },
     ],
