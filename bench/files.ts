@@ -1,4 +1,4 @@
-import { constants, copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { constants, copyFileSync, createReadStream, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Address, Hex, OrderInsert } from 'intentbook';
@@ -33,12 +33,18 @@ export async function orderFile(count: number, lane?: string): Promise<string> {
   mkdirSync(FOLDER, { recursive: true });
   const first = join(FOLDER, `orders-${count}-${EDITION}.sqlite`);
   if (!existsSync(first)) await write(first, count);
-  if (lane === undefined) return first;
+  if (lane === undefined) return inMemory(first);
   const path = join(FOLDER, `orders-${count}-${EDITION}-${lane}.sqlite`);
   if (!existsSync(path)) {
     copyFileSync(first, `${path}.part`, constants.COPYFILE_FICLONE);
     renameSync(`${path}.part`, path);
   }
+  return inMemory(path);
+}
+
+/** Reads a file once, so that the system has it in memory, and no subject waits for a disk that another does not wait for. */
+async function inMemory(path: string): Promise<string> {
+  for await (const _ of createReadStream(path, { highWaterMark: 1 << 20 }));
   return path;
 }
 

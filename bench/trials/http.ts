@@ -24,7 +24,7 @@ type Mount = (typeof MOUNTS)[number];
 /** Orders over HTTP, through every mount, against the bare host sending the same bytes. */
 export const trial: MakeTrial = ({ tiny, orders }) => {
   const count = orders[0] ?? 0;
-  const gets = tiny ? 20 : 2000;
+  const gets = tiny ? 20 : 10_000;
   const lists = tiny ? 2 : 100;
 
   async function openBook(lane: string): Promise<OrderBook> {
