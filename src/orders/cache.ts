@@ -9,12 +9,17 @@ export interface OrderCache {
    *
    * @returns a moment in the log.
    */
-  follow(): Promise<number>;
+  follow(): Promise<Moment>;
   get(uid: string): PreparedOrder | undefined;
   /** Keeps an order that was read from the store after `moment`, unless the log has moved on since. */
-  put(order: PreparedOrder, moment: number): void;
+  put(order: PreparedOrder, moment: Moment): void;
   /** Forgets everything, for when the store is closed. */
   clear(): void;
+}
+
+/** A place in the log, between two times that everything was forgotten: the same place is another moment after that. */
+export interface Moment {
+  readonly id: number;
 }
 
 interface Entry {
@@ -36,7 +41,7 @@ const OVERHEAD = 400;
  */
 export function createOrderCache(events: Pick<EventStore, 'after' | 'last'>, bytes: number): OrderCache {
   const entries = new Map<string, Entry>(); // in the order of their arrival, or of their second chance
-  let moment = -1;
+  let moment: Moment = { id: -1 };
   let size = 0;
 
   function drop(uid: string): void {
@@ -49,23 +54,23 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last'>, byt
   function clear(): void {
     entries.clear();
     size = 0;
-    moment = -1;
+    moment = { id: -1 };
   }
 
   return {
     async follow() {
-      const changes = moment < 0 ? undefined : await events.after(moment, FARTHEST);
+      const changes = moment.id < 0 ? undefined : await events.after(moment.id, FARTHEST);
       if (changes === undefined || changes.length === FARTHEST) {
         const last = await events.last();
-        if (last > moment) {
+        if (last > moment.id) {
           clear();
-          moment = last;
+          moment = { id: last };
         }
         return moment;
       }
       for (const { id, uid } of changes) {
         drop(uid);
-        if (id > moment) moment = id; // others may have followed meanwhile
+        if (id > moment.id) moment = { id }; // others may have followed meanwhile
       }
       return moment;
     },

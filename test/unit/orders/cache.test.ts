@@ -232,3 +232,23 @@ test('far behind the log, it starts over', async () => {
   expect(JSON.parse((await readOrder(uidOf(0), cached))?.json ?? '').status).toBe('cancelled');
   expect(asked).toHaveLength(2);
 });
+
+test('what was read before everything was forgotten is not kept, though the log has not moved since', async () => {
+  const { store, cache, plain } = await world(1_000_000);
+  await store.appData.put(document(1, '"1"'));
+  await store.orders.insert([{ order: nth(1) }]);
+  const read = () => readOrder(uidOf(1), { ...plain, cache });
+  await read();
+  expect(cache.get(uidOf(1))).toBeDefined();
+
+  cache.clear();
+  const forgetful: Store['orders']['get'] = async (uids) => {
+    const rows = await store.orders.get(uids);
+    cache.clear(); // as after pruning
+    await cache.follow(); // somebody else
+    return rows;
+  };
+  const pruned = { ...store, orders: { ...store.orders, get: forgetful } };
+  await readOrder(uidOf(1), { ...plain, store: pruned, cache });
+  expect(cache.get(uidOf(1))).toBeUndefined();
+});
