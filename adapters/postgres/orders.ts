@@ -10,6 +10,7 @@ import type {
   StoredOrder,
 } from 'intentbook';
 import { judgeCancellation } from 'intentbook/adapter';
+import type { Known } from './judge.ts';
 import { judgeInserts } from './judge.ts';
 import type { Kept, Owners } from './owners.ts';
 import type { Found, FoundRow, OrderRow } from './rows.ts';
@@ -37,6 +38,7 @@ export function ordersOf(
   const find = prepare<FoundRow>(
     `SELECT uid, owner, state, valid_to, signing_scheme, budget, ${isSwept} FROM ${s}.orders WHERE uid = ANY($1::bytea[])`,
   );
+  const waited = prepare<readonly [uid: Hex]>(`SELECT DISTINCT uid FROM ${s}.facts WHERE uid = ANY($1::bytea[])`);
   const apply = changesOf(session);
 
   async function findAll(run: Run, uids: Iterable<Hex>): Promise<Map<Hex, Found>> {
@@ -50,11 +52,34 @@ export function ordersOf(
       inserts.map(({ order }) => order.owner),
     );
     // What needs no look is left to the insert itself, which tells the duplicates.
-    const known = isRoomy(inserts, kept) ? undefined : await look(run, inserts, kept);
+    if (isRoomy(inserts, kept)) return insertStep(run, inserts, undefined);
+    const outcomes: InsertOutcome[] = [];
+    for (const step of await stepsOf(run, inserts)) {
+      outcomes.push(...(await insertStep(run, step, await look(run, step))));
+    }
+    return outcomes;
+  }
+
+  /** Cuts a batch after each order that facts wait for: what they make of it, those after it are judged by. */
+  async function stepsOf(run: Run, inserts: readonly OrderInsert[]): Promise<OrderInsert[][]> {
+    const rows = await run(
+      waited,
+      inserts.map(({ order }) => toBytes(order.uid)),
+    );
+    const cuts = new Set(rows.map(([uid]) => uid));
+    const steps: OrderInsert[][] = [[]];
+    for (const insert of inserts) {
+      steps.at(-1)?.push(insert);
+      if (cuts.delete(insert.order.uid)) steps.push([]);
+    }
+    return steps.filter((step) => step.length > 0);
+  }
+
+  async function insertStep(run: Run, inserts: readonly OrderInsert[], known?: Known): Promise<InsertOutcome[]> {
     const { outcomes, changes } = judgeInserts(inserts, known);
     const inserted = await apply(run, changes);
-    const waited = new Map(inserts.map(({ order: { uid, creationDate } }) => [uid, creationDate])); // each UID once
-    for (const [uid, at] of waited) if (inserted.get(uid)?.hasFacts) await fold(run, [uid], at);
+    const each = new Map(inserts.map(({ order: { uid, creationDate } }) => [uid, creationDate])); // each UID once
+    for (const [uid, at] of each) if (inserted.get(uid)?.hasFacts) await fold(run, [uid], at);
     return outcomes.map((outcome, i) => {
       const uid = inserts[i]?.order.uid;
       if (outcome.status !== 'inserted' || (uid !== undefined && inserted.has(uid))) return outcome;
@@ -64,7 +89,7 @@ export function ordersOf(
     });
   }
 
-  async function look(run: Run, inserts: readonly OrderInsert[], kept: ReadonlyMap<Address, Kept>) {
+  async function look(run: Run, inserts: readonly OrderInsert[]): Promise<Known> {
     const uids = new Set(inserts.flatMap(({ order, replaces = order.uid }) => [order.uid, replaces]));
     const orders = await findAll(run, uids);
     // Expiry is judged at each order's own time.
@@ -72,7 +97,7 @@ export function ordersOf(
       cap === undefined ? [] : [{ owner, budget, now: Math.floor(creationDate / 1000) }],
     );
     const counts = await owners.count(run, questions);
-    return { orders, counts: questions.map((question, i) => ({ ...question, count: counts[i] ?? 0 })), kept };
+    return { orders, counts: questions.map((question, i) => ({ ...question, count: counts[i] ?? 0 })) };
   }
 
   return {

@@ -400,6 +400,30 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
+    name: 'those that come after it in a batch are judged by what waited for an order',
+    async run({ store }) {
+      const [filled, next, over, instead] = [SELL, order(5), order(6), order(7)];
+      await apply(store, 10, invalidation(filled, 10));
+      const outcomes = await store.orders.insert([
+        { order: filled, cap: 1 },
+        { order: instead, replaces: filled.uid, cap: 1 },
+        { order: next, cap: 1 },
+        { order: over, cap: 1 },
+      ]);
+      assert.deepEqual(outcomes, [
+        { status: 'inserted' },
+        { status: 'irreplaceable', reason: 'cancelled' },
+        { status: 'inserted' },
+        { status: 'capped', limit: 1, count: 1 },
+      ]);
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 1, pending: 0 });
+      assert.deepEqual(
+        (await log(store)).map(([type]) => type),
+        ['created', 'cancelled', 'created'],
+      );
+    },
+  },
+  {
     name: 'an order that is placed on chain is there, with who placed it, until its block is taken back',
     async run({ store }) {
       await apply(store, 10, placement(10));
