@@ -99,7 +99,7 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last'>, byt
 }
 
 /** In bytes. All of it is kept twice, as text and encoded; what follows the body may hold any letters, of two bytes each. */
-function sizeOf({ uid, head, tail, quote }: PreparedOrder): number {
+function sizeOf({ uid, head, middle, tail, quote }: PreparedOrder): number {
   const quoted = quote === null ? 0 : quote.body.length + quote.metadata.length;
-  return uid.length + 2 * head.length + 3 * tail.length + 2 * quoted + OVERHEAD;
+  return uid.length + 2 * (head.length + middle.length) + 3 * tail.length + 2 * quoted + OVERHEAD;
 }

@@ -21,8 +21,7 @@ export interface Gathered {
 
 const encoder = /* @__PURE__ */ new TextEncoder();
 const [BEGIN, COMMA, END] = [0x5b, 0x2c, 0x5d]; // [ , ]
-const BEFORE_ORDER = '{"order":';
-const BEFORE_ORDER_BYTES = /* @__PURE__ */ encoder.encode(BEFORE_ORDER);
+const BEFORE_ORDER_BYTES = /* @__PURE__ */ encoder.encode('{"order":');
 const CLOSE_BOTH = /* @__PURE__ */ encoder.encode('}}');
 const STATUS_BYTES = /* @__PURE__ */ new Map(ORDER_STATUSES.map((status) => [status, encoder.encode(status)]));
 
@@ -47,8 +46,9 @@ export function renderElements({ kept, fresh, damaged, now }: Gathered): Uint8Ar
   for (const order of fresh) {
     const status = orderStatus(order, now);
     page.separate();
-    page.text(BEFORE_ORDER + order.head);
-    page.text(`${status}${order.tail}${renderEnd(order, status)}}`);
+    page.bytes(BEFORE_ORDER_BYTES);
+    page.text(order.head); // by itself: joined with anything it would be copied first
+    page.text(`${order.middle}${status}${order.tail}${renderEnd(order, status)}}`);
   }
   for (const error of damaged) {
     page.separate();
@@ -58,7 +58,7 @@ export function renderElements({ kept, fresh, damaged, now }: Gathered): Uint8Ar
 }
 
 function bytesOf(order: PreparedOrder) {
-  order.bytes ??= { head: encoder.encode(order.head), tail: encoder.encode(order.tail) };
+  order.bytes ??= { head: encoder.encode(order.head + order.middle), tail: encoder.encode(order.tail) };
   return order.bytes;
 }
 

@@ -181,14 +181,16 @@ export interface PreparedOrder {
   readonly state: OrderState;
   readonly validTo: number;
   readonly version: number;
-  /** Everything before the status. */
+  /** The stored body but for its closing brace: a part of the row's own text, never a copy. */
   readonly head: string;
+  /** From there to the status. */
+  readonly middle: string;
   /** Everything between the status and the quote. */
   readonly tail: string;
   readonly quote: OrderQuote | null;
   /** Whether its document is not known. */
   readonly bare: boolean;
-  /** The same in UTF-8, once somebody has wanted it. */
+  /** All of it in UTF-8, once somebody has wanted it: up to the status, and from there to the quote. */
   bytes: { readonly head: Uint8Array; readonly tail: Uint8Array } | undefined;
 }
 
@@ -212,8 +214,19 @@ export function prepareOrder(order: StoredOrder): PreparedOrder {
     `,"executedBuyAmount":"${order.executedBuyAmount}","executedFeeAmount":"${signedFee}"` +
     `,"executedFee":"${order.executedFee}","executedFeeToken":"${feeToken}"` +
     `,"fullAppData":${order.fullAppData === null ? 'null' : JSON.stringify(order.fullAppData)}`;
-  const head = `${body.slice(0, -1)}${placed},"status":"`;
-  return { uid, state, validTo, version, head, tail, quote, bare: order.fullAppData === null, bytes: undefined };
+  const [head, middle] = [body.slice(0, -1), `${placed},"status":"`];
+  return {
+    uid,
+    state,
+    validTo,
+    version,
+    head,
+    middle,
+    tail,
+    quote,
+    bare: order.fullAppData === null,
+    bytes: undefined,
+  };
 }
 
 /**
@@ -222,9 +235,9 @@ export function prepareOrder(order: StoredOrder): PreparedOrder {
  * @param now seconds since 1970, by which the status is derived.
  */
 export function renderPrepared(order: PreparedOrder, now: number): RenderedOrder {
-  const { uid, head, tail, version, bare } = order;
+  const { uid, head, middle, tail, version, bare } = order;
   const status = orderStatus(order, now);
-  const json = `${head}${status}${tail}${renderEnd(order, status)}`;
+  const json = `${head}${middle}${status}${tail}${renderEnd(order, status)}`;
   // A document may become known later without touching the row.
   return { uid, json, etag: `"${version}-${status}${bare ? '-bare' : ''}"` };
 }

@@ -9,7 +9,7 @@ function prepared(n: number, document: string, quoted: boolean): PreparedOrder {
   const { uid } = order(n);
   return {
     ...{ uid, state: 'open', validTo: NOW + 10, version: 1, bare: false, bytes: undefined },
-    ...{ head: `{"uid":"${uid}","status":"`, tail: `","fullAppData":${JSON.stringify(document)}` },
+    ...{ head: `{"uid":"${uid}"`, middle: ',"status":"', tail: `","fullAppData":${JSON.stringify(document)}` },
     quote: quoted ? { body: '{"solver":"é"}', metadata: '{}' } : null,
   };
 }
