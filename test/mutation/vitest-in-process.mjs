@@ -6,8 +6,31 @@ chai.use(JestExtend);
 chai.use(JestChaiExpect);
 chai.use(JestAsymmetricMatchers);
 
-export const expect = Object.assign((value, message) => chai.expect(value, message), chai.expect);
+export const expect = Object.assign((value, message) => chai.expect(value, message), chai.expect, { poll });
 globalThis[GLOBAL_EXPECT] = expect;
+
+/** Milliseconds that what is polled for may take to come about, and between two looks at it. */
+const POLLING = { timeout: 1000, interval: 5 };
+
+/** What a matcher says of a value again and again until it holds. */
+function poll(read) {
+  const retried =
+    (isNegated, matcher) =>
+    async (...expected) => {
+      for (const end = performance.now() + POLLING.timeout; ; ) {
+        try {
+          const wanted = expect(await read());
+          return (isNegated ? wanted.not : wanted)[matcher](...expected);
+        } catch (error) {
+          if (performance.now() > end) throw error;
+          await new Promise((resolve) => setTimeout(resolve, POLLING.interval));
+        }
+      }
+    };
+  const matchers = (isNegated) =>
+    new Proxy({}, { get: (_, name) => (name === 'not' ? matchers(!isNegated) : retried(isNegated, name)) });
+  return matchers(false);
+}
 
 const newSuite = (parent, name) => ({
   parent,
@@ -19,6 +42,9 @@ const newSuite = (parent, name) => ({
   begun: false,
 });
 let suite = newSuite(undefined, '');
+/** What is to be done when the test that is running ends. */
+let finished = [];
+export const onTestFinished = (hook) => void finished.push(hook);
 /** Every test that was collected. */
 const tests = [];
 const SKIPPED = Symbol('skipped');
@@ -43,13 +69,14 @@ export async function run({ suite: of, body }) {
     for (const hook of each.beforeAll) await hook();
   }
   for (const each of chain) for (const hook of each.beforeEach) await hook();
-  const finished = [];
+  finished = [];
   try {
     await body({
       skip: () => {
         throw SKIPPED;
       },
-      onTestFinished: (hook) => finished.push(hook),
+      task: { meta: {} },
+      onTestFinished,
     });
   } catch (error) {
     if (error !== SKIPPED) throw error;
