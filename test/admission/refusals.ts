@@ -26,6 +26,8 @@ export interface Refusal {
   readonly deed: (world: AdmissionWorld) => Promise<Deed> | Deed;
   /** What `data` must be, exactly; `undefined` for none. */
   readonly data: unknown;
+  /** What its description must say of this very case; where nothing is, it is what the code means. */
+  readonly says?: readonly string[];
   /** Where only the answer over HTTP exists, why. */
   readonly onlyHttp?: string;
 }
@@ -84,14 +86,26 @@ const request = (sellAmountBeforeFee: string): QuoteRequest => ({
 export const REFUSALS: readonly Refusal[] = [
   {
     code: 'InvalidJson',
+    says: ['nested deeper than 64'],
     deed: () => ({ http: ['POST', '/api/v1/orders', { body: '['.repeat(65) }] }),
     data: { maxDepth: 64 },
     onlyHttp: 'in process nothing is parsed',
   },
-  { code: 'InvalidBody', deed: () => submit(orderOf(), { kind: 'Sell' }), data: { path: 'kind' } },
-  { code: 'InvalidParameter', deed: () => ({ get: '0x12' }), data: { parameter: 'uid' } },
+  {
+    code: 'InvalidBody',
+    says: ['kind', 'one of buy, sell'],
+    deed: () => submit(orderOf(), { kind: 'Sell' }),
+    data: { path: 'kind' },
+  },
+  {
+    code: 'InvalidParameter',
+    says: ['uid', '0x', '112 hex digits'],
+    deed: () => ({ get: '0x12' }),
+    data: { parameter: 'uid' },
+  },
   {
     code: 'PayloadTooLarge',
+    says: ['65536 bytes'],
     deed: () => ({ http: ['POST', '/api/v1/orders', { body: ' '.repeat(65_537) }] }),
     data: { limit: 65_536 },
     onlyHttp: 'in process nothing is parsed',
@@ -104,6 +118,7 @@ export const REFUSALS: readonly Refusal[] = [
   },
   {
     code: 'NotFound',
+    says: ['order', 'UID'],
     deed: () => ({ http: ['GET', `/api/v1/orders/${MISSING}`] }),
     data: { uid: MISSING },
     onlyHttp: 'in process it is undefined',
@@ -116,6 +131,7 @@ export const REFUSALS: readonly Refusal[] = [
   },
   {
     code: 'TooManyOrderUids',
+    says: ['129', 'at most 128'],
     deed: () => ({ cancel: { orderUids: Array(129).fill(MISSING), signature: '0x', signingScheme: 'eip712' } }),
     data: { limit: 128, count: 129 },
   },
@@ -131,12 +147,14 @@ export const REFUSALS: readonly Refusal[] = [
   },
   {
     code: 'ChainUnavailable',
+    says: ['could not be asked', 'nothing was stored'],
     options: () => ({ chain: scriptedChain({ balanceAndAllowance: new Error('down') }) }),
     deed: () => submit(orderOf()),
     data: { check: 'balanceAndAllowance', reason: 'fault' },
   },
   {
     code: 'Forbidden',
+    says: ['receiver', 'deny-listed'],
     options: () => ({ isDenied: (address) => address === bob }),
     deed: () => submit(orderOf({ receiver: BOB.address })),
     data: { field: 'receiver', address: bob },
@@ -144,16 +162,19 @@ export const REFUSALS: readonly Refusal[] = [
 
   {
     code: 'InvalidSignature',
+    says: [`by ${alice}`, `not by ${bob}`],
     deed: () => submit(orderOf(), { from: BOB.address }),
     data: { recovered: alice, expected: bob, scheme: 'eip712', digest, domain: DOMAIN },
   },
   {
     code: 'MissingFrom',
+    says: ['presign', '`from`'],
     deed: async () => submit(orderOf(), { signingScheme: 'presign', signature: '0x', from: null }),
     data: { scheme: 'presign' },
   },
   {
     code: 'AppdataFromMismatch',
+    says: [`from is ${alice}`, `metadata.signer is ${bob}`],
     deed: () => submit(orderOf({ appData: documentOf({ signer: BOB.address }) })),
     data: { from: alice, signer: bob },
   },
@@ -172,7 +193,12 @@ export const REFUSALS: readonly Refusal[] = [
     data: { uid },
   },
   { code: 'NonZeroFee', deed: () => submit(orderOf(), { feeAmount: '1' }), data: { field: 'feeAmount', allowed: '0' } },
-  { code: 'ZeroAmount', deed: () => submit(orderOf({ sellAmount: '0' })), data: { field: 'sellAmount' } },
+  {
+    code: 'ZeroAmount',
+    says: ['sellAmount is 0'],
+    deed: () => submit(orderOf({ sellAmount: '0' })),
+    data: { field: 'sellAmount' },
+  },
   {
     code: 'SellAmountOverflow',
     deed: () => submit(orderOf(), { sellAmount: (2n ** 256n).toString() }),
@@ -185,21 +211,25 @@ export const REFUSALS: readonly Refusal[] = [
   },
   {
     code: 'OrderExpired',
+    says: [`validTo is ${NOW - 1}`, `${NOW + 60} to ${NOW + 31_536_000}`, `now is ${NOW}`],
     deed: () => submit(orderOf({ validTo: NOW - 1 })),
     data: { validTo: NOW - 1, now: NOW, earliest: NOW + 60, latest: NOW + 31_536_000 },
   },
   {
     code: 'InsufficientValidTo',
+    says: [`validTo is ${NOW + 59}`, `${NOW + 60} to ${NOW + 31_536_000}`],
     deed: () => submit(orderOf({ validTo: NOW + 59 })),
     data: { validTo: NOW + 59, now: NOW, earliest: NOW + 60, latest: NOW + 31_536_000 },
   },
   {
     code: 'ExcessiveValidTo',
+    says: [`validTo is ${NOW + 31_536_001}`, `${NOW + 60} to ${NOW + 31_536_000}`],
     deed: () => submit(orderOf({ validTo: NOW + 31_536_001 })),
     data: { validTo: NOW + 31_536_001, now: NOW, earliest: NOW + 60, latest: NOW + 31_536_000 },
   },
   {
     code: 'InvalidValidFrom',
+    says: [`validFrom is ${NOW + 540}`, `${NOW + 539} at the latest`],
     deed: () => submit(orderOf({ appData: documentOf({ validFrom: NOW + 540 }) })),
     data: { validFrom: NOW + 540, validTo: NOW + 600, latest: NOW + 539 },
   },
@@ -210,33 +240,39 @@ export const REFUSALS: readonly Refusal[] = [
   },
   {
     code: 'InvalidNativeSellToken',
+    says: ['wrapped native token'],
     deed: () => submit(orderOf({ sellToken: NATIVE })),
     data: { wrappedNative: weth },
   },
   {
     code: 'UnsupportedToken',
+    says: [cow, 'deny-listed'],
     options: () => ({ deniedTokens: [COW] }),
     deed: () => submit(orderOf()),
     data: { token: cow },
   },
   {
     code: 'InvalidAppData',
+    says: ['1001 bytes', 'at most 1000'],
     deed: () => submit(orderOf({ appData: `"${'x'.repeat(999)}"` })),
     data: { size: 1001, limit: 1000 },
   },
   {
     code: 'AppDataHashMismatch',
+    says: ['0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d', `not ${HASH}`],
     deed: () => ({ put: '{}', hash: HASH }),
     data: { actual: '0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d', expected: HASH },
   },
   {
     code: 'InsufficientBalance',
+    says: ['has 6', '7 are required'],
     options: owns(6n, 0n),
     deed: () => submit(orderOf({ sellAmount: '7' })),
     data: { token: weth, owner: alice, required: '7', available: '6' },
   },
   {
     code: 'InsufficientAllowance',
+    says: ['0xc92e8bdf79f0507f65a392b0ab4667716bfe0110', 'to move 6', '7 are required'],
     options: owns(7n, 6n),
     deed: () => submit(orderOf({ sellAmount: '7' })),
     data: {
@@ -252,6 +288,7 @@ export const REFUSALS: readonly Refusal[] = [
   },
   {
     code: 'TooManyLimitOrders',
+    says: ['0 open orders', '0 are allowed'],
     options: () => ({ limits: { maxOpenOrders: 0 } }),
     deed: () => submit(orderOf()),
     data: { limit: 0, count: 0, budget: 'open', owner: alice },
@@ -269,6 +306,7 @@ export const REFUSALS: readonly Refusal[] = [
   { code: 'OrderNotFound', deed: () => cancel(MISSING), data: { uid: MISSING } },
   {
     code: 'WrongOwner',
+    says: [`by ${bob}`, MISSING, `belongs to ${alice}`],
     deed: () => cancel(MISSING, BOB),
     data: { recovered: bob, expected: alice, uid: MISSING, scheme: 'eip712', digest, domain: DOMAIN },
   },
@@ -293,9 +331,10 @@ export const REFUSALS: readonly Refusal[] = [
     data: { uid },
   },
 
-  { code: 'NoLiquidity', deed: () => ({ quote: request('1000') }), data: { token: cow } },
+  { code: 'NoLiquidity', says: ['price', cow], deed: () => ({ quote: request('1000') }), data: { token: cow } },
   {
     code: 'SellAmountDoesNotCoverFee',
+    says: ['100000000000000'],
     options: quoting(5n),
     deed: () => ({ quote: request('1000') }),
     data: { fee_amount: '100000000000000' },
