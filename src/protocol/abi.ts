@@ -53,7 +53,7 @@ export function readAbi(data: string, start = 2): AbiReader {
     },
     at(place) {
       const offset = reader.small(place);
-      return offset === undefined || start + 2 * offset > data.length ? undefined : readAbi(data, start + 2 * offset);
+      return offset === undefined ? undefined : readAbi(data, start + 2 * offset); // past the end there is nothing to read
     },
     from: (place) => readAbi(data, start + place * WORD),
   };

@@ -15,7 +15,7 @@ export function parseUint256(text: unknown): bigint | 'malformed' | 'overflow' {
   if (typeof text !== 'string' || !DECIMAL.test(text)) return 'malformed';
   const digits = text.length > MAX_DIGITS ? text.replace(/^0+/, '') : text;
   if (digits.length > MAX_DIGITS) return 'overflow';
-  const value = BigInt(digits === '' ? 0 : digits);
+  const value = BigInt(digits); // of nothing but zeros, nothing is left: 0n
   return value > MAX_UINT256 ? 'overflow' : value;
 }
 

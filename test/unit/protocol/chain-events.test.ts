@@ -138,6 +138,17 @@ describe('a word that cannot be what it stands for makes a log malformed', () =>
     expect(decodeLog(withWord(LOGS[name], place, FULL))).toBeUndefined();
   });
 
+  test.each([
+    ['Trade', 6, 56, 64],
+    ['OrderPlacement', 16, 1, 96],
+    ['OrderPlacement', 18, 1, 32],
+  ] as const)('%s: bytes that are longer than what is left, by the length at %i', (name, place, size, left) => {
+    const lengthOf = (bytes: number) => bytes.toString(16).padStart(64, '0');
+    expect(decodeLog(withWord(LOGS[name], place, lengthOf(size)))).toEqual(decodeLog(LOGS[name]));
+    expect(decodeLog(withWord(LOGS[name], place, lengthOf(left + 1)))).toBeUndefined();
+    if (name === 'OrderPlacement') expect(decodeLog(withWord(LOGS[name], place, lengthOf(left)))).toBeDefined();
+  });
+
   test.each(['Trade', 'OrderPlacement'] as const)('%s: who is indexed', (name) => {
     const [topic = '0x'] = LOGS[name].topics;
     expect(decodeLog({ ...LOGS[name], topics: [topic, `0x${FULL}`] })).toBeUndefined();

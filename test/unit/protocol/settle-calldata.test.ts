@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { concatHex, encodeFunctionData, numberToHex, toFunctionSelector } from 'viem';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Hex } from '../../../src/protocol/hex.ts';
 import { decodeSettle, SETTLE_SELECTOR } from '../../../src/protocol/settle-calldata.ts';
 import { SETTLE_ABI } from '../../support/settlement.ts';
@@ -77,4 +77,79 @@ test('calldata that is cut off or damaged is nothing, or something, but no fault
   );
   expect(decodeSettle('0x')).toBeUndefined();
   expect(decodeSettle('0x12345678')).toBeUndefined();
+});
+
+describe('calldata that is no settlement', () => {
+  const token: Hex = `0x${'a1'.repeat(20)}`;
+  const trade = {
+    sell: 0,
+    buy: 1,
+    flags: 0,
+    sellAmount: 1n,
+    buyAmount: 2n,
+    executedAmount: 3n,
+    signature: '0x' as Hex,
+  };
+  const GOOD = encode({
+    ...{ priced: [[token, 5n] as [Hex, bigint], [`0x${'b2'.repeat(20)}`, 7n] as [Hex, bigint]], auctionId: null },
+    trades: [trade],
+  });
+  const HEAD = 10;
+  const word = (value: number) => value.toString(16).padStart(64, '0');
+  const wordAt = (data: Hex, place: number) =>
+    Number.parseInt(data.slice(HEAD + 64 * place, HEAD + 64 * (place + 1)), 16);
+  const withWord = (place: number, text: string, data = GOOD): Hex =>
+    `0x${data.slice(2, HEAD + 64 * place)}${text}${data.slice(HEAD + 64 * (place + 1))}`;
+  // Where the lists begin, in words: their lengths stand first. The trades' offsets count from behind the length.
+  const [tokens = 0, prices = 0, trades = 0] = [0, 1, 2].map((place) => wordAt(GOOD, place) / 32);
+  const first = trades + 1 + wordAt(GOOD, trades + 1) / 32;
+  const FULL = 'f'.repeat(64);
+
+  test.each([
+    ['no list of tokens', 0, FULL],
+    ['a list of tokens behind the end', 0, word(1_000_000)],
+    ['no list of prices', 1, FULL],
+    ['no list of trades', 2, FULL],
+    ['a token that is no address', tokens + 1, FULL],
+    ['fewer tokens than prices', tokens, word(1)],
+    ['fewer prices than tokens', prices, word(1)],
+    ['more tokens than there is data', tokens, word(9_000)],
+    ['no offset of a trade', trades + 1, FULL],
+    ['a trade behind the end', trades + 1, word(1_000_000)],
+    ['no index of the sell token', first, FULL],
+    ['a sell token that is not there', first, word(2)],
+    ['no index of the buy token', first + 1, FULL],
+    ['a buy token that is not there', first + 1, word(2)],
+    ['no flags', first + 8, FULL],
+  ])('has %s', (_, place, text) => {
+    expect(decodeSettle(GOOD)?.trades).toHaveLength(1);
+    expect(decodeSettle(withWord(place, text))).toBeUndefined();
+  });
+
+  test('is cut off before the last word of a trade that is read', () => {
+    const end = HEAD + 64 * (first + 10);
+    expect(decodeSettle(GOOD.slice(0, end))).toBeDefined();
+    expect(decodeSettle(GOOD.slice(0, end - 64))).toBeUndefined();
+  });
+
+  test('has more of anything than settlements have: ten thousand are read, one more is not', () => {
+    const many = (count: number) => {
+      const list = `${word(count)}${word(1).repeat(count)}`;
+      return `${SETTLE_SELECTOR}${word(96)}${word(96)}${word(96 + list.length / 2)}${list}${word(0)}`;
+    };
+    expect(decodeSettle(many(10_000))).toEqual({ trades: [], auctionId: null });
+    expect(decodeSettle(many(10_001))).toBeUndefined();
+  });
+
+  test('is another call, though all else is alike', () => {
+    expect(decodeSettle(`0x13d79a0c${GOOD.slice(HEAD)}`)).toBeUndefined();
+  });
+});
+
+test('the auction is what stands in the eight bytes behind the arguments, when a number can hold it', () => {
+  const data = encode({ priced: [[`0x${'a1'.repeat(20)}`, 1n]], trades: [], auctionId: null });
+  const auctionOf = (tail: string) => decodeSettle(`${data}${tail}`)?.auctionId;
+  expect(auctionOf((12345).toString(16).padStart(16, '0'))).toBe(12345);
+  expect(auctionOf(Number.MAX_SAFE_INTEGER.toString(16).padStart(16, '0'))).toBe(Number.MAX_SAFE_INTEGER);
+  for (const none of ['', '00', 'f'.repeat(16), '0'.repeat(14), '0'.repeat(18)]) expect(auctionOf(none)).toBeNull();
 });

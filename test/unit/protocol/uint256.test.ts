@@ -22,6 +22,7 @@ describe('parseUint256', () => {
     ['one more than fits, after zeros', `000${MAX_UINT256 + 1n}`],
     ['as many digits as the maximum, all nines', '9'.repeat(78)],
     ['one digit more than the maximum', '1'.repeat(79)],
+    ['a one and as many zeros', `1${'0'.repeat(78)}`],
     ['ten million digits', '9'.repeat(10_000_000)],
   ])('overflows on %s', (_, text) => {
     expect(parseUint256(text)).toBe('overflow');

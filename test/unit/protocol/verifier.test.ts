@@ -318,13 +318,28 @@ describe('the fields', () => {
     signature: [...badHex(65), Object.create(null)],
   };
 
-  test.each(Object.entries(table))('a malformed %s is an invalid signature', (field, values) => {
+  test.each(Object.entries(table))('a malformed %s is an invalid signature, and named', (field, values) => {
     for (const value of values) {
       const refusal = refusalOf(() => verifier.recover(malformed(field, value)));
       expect(refusal, typeof value === 'string' ? value.slice(0, 80) : typeof value).toMatchObject({
         code: 'InvalidSignature',
+        message: expect.stringContaining(field),
       });
     }
+  });
+
+  test.each([
+    ['kind', 'Sell', 'kind is not one of buy, sell'],
+    ['signingScheme', 'none', 'signingScheme is not one of eip712, ethsign, presign, eip1271'],
+    ['sellTokenBalance', 'x', 'sellTokenBalance is not one of erc20, internal, external'],
+    ['validTo', -1, 'validTo is not a uint32'],
+    ['sellToken', '0x12', 'sellToken is not 20 bytes of hex text'],
+    ['appData', '{}', 'appData is not 32 bytes of hex text'],
+    ['buyAmount', '1.0', 'buyAmount is not a decimal uint256'],
+    ['signature', 'x', 'the signature is not hex text'],
+    ['signingScheme', 'presign', 'a presign signature does not name its signer'],
+  ])('%s of %j: what it may be is said', (field, value, message) => {
+    expect(refusalOf(() => verifier.recover(malformed(field, value)))).toMatchObject({ message });
   });
 
   test.each([undefined, null, 0, '', 'order', [], {}, () => GOOD])('%o is no order', (value) => {

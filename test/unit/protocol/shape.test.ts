@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod/mini';
+import { OrderBookError } from '../../../src/errors.ts';
+import { amount, hex, hexOf, parseShape } from '../../../src/protocol/shape.ts';
+
+function misfit(schema: z.ZodMiniType, value: unknown): OrderBookError {
+  const result = parseShape(schema, value);
+  if (!(result instanceof OrderBookError)) throw new Error('it fits');
+  return result;
+}
+
+describe('hex text is read in either case and kept in lower case', () => {
+  test.each([
+    [hexOf(2), '0xABcd', '0xabcd'],
+    [hexOf(20), `0x${'Ef'.repeat(20)}`, `0x${'ef'.repeat(20)}`],
+    [hex(), '0xABcdEF', '0xabcdef'],
+    [hex(), '0x', '0x'],
+  ])('%#', (schema, text, kept) => expect(parseShape(schema, text)).toBe(kept));
+
+  test.each([
+    [hexOf(2), 'abcd', '0x and 4 hex digits'],
+    [hexOf(2), '0xabc', '0x and 4 hex digits'],
+    [hexOf(2), '0xabcdef', '0x and 4 hex digits'],
+    [hexOf(2), ' 0xabcd', '0x and 4 hex digits'],
+    [hexOf(2), '0xabcd\n', '0x and 4 hex digits'],
+    [hexOf(2), '0Xabcd', '0x and 4 hex digits'],
+    [hexOf(2), '0xabcg', '0x and 4 hex digits'],
+    [hexOf(20), '0xabcd', '0x and 40 hex digits'],
+    [hex(), 'ab', 'pairs of hex digits'],
+    [hex(), '0xabc', 'pairs of hex digits'],
+    [hex(), 'x0xab', 'pairs of hex digits'],
+    [hex(), '0xabzz', 'pairs of hex digits'],
+  ])('and nothing else: %#, %j', (schema, text, words) => expect(misfit(schema, text).message).toContain(words));
+});
+
+test('an amount is decimal digits, however many', () => {
+  const digits = '9'.repeat(1000);
+  expect(parseShape(amount(), digits)).toBe(digits);
+  for (const text of ['', '-1', '1.5', '1e3', '0x1', ' 1', '1 ']) {
+    expect(misfit(amount(), text).message).toContain('decimal digits only');
+  }
+});
+
+describe('what does not fit is told by its place and its reason', () => {
+  const order = z.object({
+    kind: z.enum(['buy', 'sell']),
+    legs: z.array(z.object({ token: hexOf(20) })),
+    full: z.boolean(),
+  });
+  const good = { kind: 'buy', legs: [], full: true };
+
+  test.each([
+    [7, '', 'the body must be of type object'],
+    [null, '', 'the body must be of type object'],
+    [undefined, '', 'the body is missing'],
+    [{ ...good, kind: 'Buy' }, 'kind', 'kind must be one of buy, sell'],
+    [{ ...good, kind: undefined }, 'kind', 'kind is missing'],
+    [{ ...good, full: 'yes' }, 'full', 'full must be of type boolean'],
+    [{ kind: 'buy', full: true }, 'legs', 'legs is missing'],
+    [{ ...good, legs: {} }, 'legs', 'legs must be of type array'],
+    [{ ...good, legs: [{}] }, 'legs.0.token', 'legs.0.token is missing'],
+    [{ ...good, legs: [{ token: '0x12' }] }, 'legs.0.token', 'legs.0.token must be 0x and 40 hex digits'],
+    [{ kind: 'x', legs: 7, full: 7 }, 'kind', 'kind must be one of buy, sell'],
+  ])('%j', (value, path, message) => {
+    const refusal = misfit(order, value);
+    expect([refusal.code, refusal.message, refusal.data]).toEqual(['InvalidBody', message, { path }]);
+  });
+
+  test('under the code that the route has for it', () => {
+    expect(parseShape(order, {}, 'InvalidParameter')).toMatchObject({
+      code: 'InvalidParameter',
+      data: { path: 'kind' },
+    });
+  });
+});
