@@ -296,8 +296,15 @@ export function fitSettings(value: unknown): z.ZodSafeParseResult<ReadSettings> 
   return SETTINGS.safeParse(value);
 }
 
+let known: object | undefined;
+
 /** The JSON schema of a configuration file (draft 2020-12), as it is shipped. */
 export function settingsSchema(): object {
+  known ??= makeSchema();
+  return known;
+}
+
+function makeSchema(): object {
   const { $schema, ...schema } = z.toJSONSchema(SETTINGS, { io: 'input' });
   return { $schema, title: 'The configuration of intentbook serve', ...schema };
 }
