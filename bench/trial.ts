@@ -1,3 +1,5 @@
+import { collectGarbage } from './garbage.ts';
+
 /** How large a run is. */
 export interface Scale {
   /** Everything once, at a size that shows no more than that it works. */
@@ -85,6 +87,7 @@ export async function timed<T = void>(
 ): Promise<Sample> {
   const prepared = Array.from({ length: pieces }, () => prepare?.() as T); // without `prepare` there is nothing to make
   const figures: number[] = [];
+  collectGarbage();
   for (const each of prepared) {
     const start = performance.now();
     const result = work(each);

@@ -1,5 +1,5 @@
-import type { NewEvent, OrderEventType, StoredEvent } from 'intentbook';
-import { toBytes, toHex } from './rows.ts';
+import type { Address, Hex, NewEvent, OrderEventType, StoredEvent } from 'intentbook';
+import { hexOf, toBytes } from './rows.ts';
 import type { Session } from './session.ts';
 
 /** The log of what happened to orders. */
@@ -12,14 +12,7 @@ export interface Events {
   after(id: number, limit: number): StoredEvent[];
 }
 
-type EventRow = readonly [
-  id: number,
-  type: OrderEventType,
-  uid: Buffer,
-  owner: Buffer,
-  at: number,
-  cause: string | null,
-];
+type EventRow = readonly [id: number, type: OrderEventType, uid: Hex, owner: Address, at: number, cause: string | null];
 
 /**
  * @param isAlone whether nobody but this store can have written to the log, so that its end is where it was last seen or
@@ -30,7 +23,7 @@ export function eventsOf(session: Session, isAlone: () => boolean): Events {
   const insert = prepare(`INSERT INTO ${p}events (type, uid, owner, at, cause) VALUES (?, ?, ?, ?, ?)`);
   const newest = prepare(`SELECT coalesce(max(id), 0) FROM ${p}events`).pluck();
   const select = prepare(
-    `SELECT id, type, uid, owner, at, cause FROM ${p}events WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
+    `SELECT id, type, ${hexOf('uid')}, ${hexOf('owner')}, at, cause FROM ${p}events WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   ).raw();
   let held: number | undefined;
   let end: number | undefined;
@@ -61,7 +54,7 @@ export function eventsOf(session: Session, isAlone: () => boolean): Events {
         if (id >= last) return [];
         const rows = select.all(id, last, limit) as EventRow[]; // the columns selected
         return rows.map(([id, type, uid, owner, at, cause]) => {
-          const event = { id, type, uid: toHex(uid), owner: toHex(owner), at };
+          const event = { id, type, uid, owner, at };
           return cause === null ? event : { ...event, cause: JSON.parse(cause) };
         });
       }),

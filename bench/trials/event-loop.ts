@@ -3,6 +3,7 @@ import Database from 'better-sqlite3';
 import { createOrderBook, createVerifier } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import { scratchFile } from '../files.ts';
+import { collectGarbage } from '../garbage.ts';
 import { CHAIN_ID, DOMAIN, signOrders } from '../orders.ts';
 import { answerOf, byUidsRequest, openApi, uidPicker } from '../reading.ts';
 import type { MakeTrial, Measure, Sample, Subject } from '../trial.ts';
@@ -100,6 +101,7 @@ function processorTime(): number {
 
 /** Runs a load, and looks at the clock at each turn of the loop meanwhile. */
 async function watched(operations: number, work: () => Promise<unknown>): Promise<Sample> {
+  collectGarbage();
   const delay = monitorEventLoopDelay({ resolution: 1 });
   let running = true;
   let stretch = 0;
