@@ -23,6 +23,9 @@ export const LARGEST_GROUP = 64;
 /** Milliseconds that an order waits for company, or for a group before it that does not come back. */
 export const PATIENCE = 10;
 
+/** How many are told of their orders between two turns: each of them may have the next one at hand. */
+const TOLD_A_TURN = 16;
+
 interface Member {
   readonly inserts: readonly OrderInsert[];
   readonly settle: (outcomes: InsertOutcome[]) => void;
@@ -81,7 +84,8 @@ export function groupCommits({ store, clock, more, turn = nextTurn }: GroupCommi
     try {
       const outcomes = await store.orders.insert(group.flatMap(({ inserts }) => inserts));
       let start = 0;
-      for (const { inserts, settle } of group) {
+      for (const [i, { inserts, settle }] of group.entries()) {
+        if (group.length > TOLD_A_TURN && i % TOLD_A_TURN === 0) await turn();
         settle(outcomes.slice(start, start + inserts.length));
         start += inserts.length;
       }
