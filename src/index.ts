@@ -77,6 +77,7 @@ export type * from './ports/estimator.ts';
 export type * from './ports/facts.ts';
 export type * from './ports/limiter.ts';
 export type * from './ports/prices.ts';
+export type * from './ports/quotes.ts';
 export type * from './ports/store.ts';
 export { StoreError } from './ports/store.ts';
 export type {

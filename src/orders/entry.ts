@@ -1,5 +1,6 @@
 import { OrderBookError } from '../errors.ts';
-import type { InsertOutcome, OrderInsert, OrderQuote } from '../ports/store.ts';
+import type { OrderQuote } from '../ports/quotes.ts';
+import type { InsertOutcome, OrderInsert } from '../ports/store.ts';
 import { ZERO_APP_DATA } from '../protocol/app-data.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 import type { AdmissionContext } from './admission.ts';

@@ -1,5 +1,6 @@
 import type { PlacementError } from '../ports/facts.ts';
-import type { OrderQuote, OrderState, StoredOrder } from '../ports/store.ts';
+import type { OrderQuote } from '../ports/quotes.ts';
+import type { OrderState, StoredOrder } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderData, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';

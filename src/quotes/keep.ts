@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import type { QuoteStore } from '../ports/store.ts';
+import type { QuoteStore } from '../ports/quotes.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { SoundEstimate } from './answer.ts';
 import type { GasCost } from './fee.ts';

@@ -1,5 +1,5 @@
 import type { StoredOrderQuote } from '../orders/wire.ts';
-import type { NewQuote, QuoteKind } from '../ports/store.ts';
+import type { NewQuote, QuoteKind } from '../ports/quotes.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { GasCost, QuoteSide } from './fee.ts';
 import { fixedAmount, networkFee } from './fee.ts';

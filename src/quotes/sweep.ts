@@ -1,5 +1,5 @@
 import type { Cancel, Clock } from '../ports/clock.ts';
-import type { QuoteStore } from '../ports/store.ts';
+import type { QuoteStore } from '../ports/quotes.ts';
 import { nextTurn } from '../turn.ts';
 
 /** Milliseconds between two sweeps, and how many quotes are removed in one step of it. */

@@ -1,5 +1,6 @@
 import type { Order, OrderBody, OrderClass, StoredOrderQuote } from '../orders/wire.ts';
-import type { OrderQuote, StoredOrder } from '../ports/store.ts';
+import type { OrderQuote } from '../ports/quotes.ts';
+import type { StoredOrder } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';

@@ -5,7 +5,7 @@ import { createRemote } from '../orders/remote.ts';
 import { ChainMismatch } from '../ports/chain-source.ts';
 import { seconds } from '../ports/clock.ts';
 import type { ApplyOutcome, BlockRef, ChainProgress, RollbackOutcome } from '../ports/facts.ts';
-import type { OrderQuote, QuoteQuery } from '../ports/store.ts';
+import type { OrderQuote, QuoteQuery } from '../ports/quotes.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { OrderHasher } from '../protocol/order.ts';
 import { createOrderHasher } from '../protocol/order.ts';
