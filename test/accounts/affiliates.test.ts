@@ -5,23 +5,12 @@ import { memoryAccountStore } from 'intentbook/memory';
 import type { LocalAccount } from 'viem';
 import { hashTypedData, keccak256, toHex } from 'viem';
 import { describe, test } from 'vitest';
+import { affiliateTypedData } from '../support/affiliates.ts';
 import { scriptedChain } from '../support/chain.ts';
 import { account } from '../support/orders.ts';
 import { accountWorld } from './interface-world.ts';
 
-const TYPES = {
-  AffiliateCode: [
-    { name: 'walletAddress', type: 'address' },
-    { name: 'code', type: 'string' },
-    { name: 'chainId', type: 'uint256' },
-  ],
-} as const;
 const DOMAIN = { name: 'Service Affiliate', version: '1' };
-const typed = (walletAddress: Address, code: string, domain = DOMAIN, chainId = 1n) => ({
-  ...{ domain, types: TYPES, primaryType: 'AffiliateCode' as const },
-  message: { walletAddress, code, chainId },
-});
-
 const ALICE = account(7_001);
 const BOB = account(7_002);
 
@@ -30,7 +19,7 @@ async function signed(wallet: LocalAccount, code: string) {
   return {
     walletAddress: wallet.address,
     code,
-    signedMessage: await wallet.signTypedData(typed(wallet.address, code)),
+    signedMessage: await wallet.signTypedData(affiliateTypedData(wallet.address, code)),
   };
 }
 
@@ -58,7 +47,7 @@ describe('POST /affiliate/{wallet_address}', () => {
   test('a signature of ethers is as good as one of viem', async () => {
     const world = await accountWorld();
     const wallet = new Wallet(keccak256(toHex('an affiliate')));
-    const { domain, types, message } = typed(wallet.address as Address, 'ETHERS_5');
+    const { domain, types, message } = affiliateTypedData(wallet.address as Address, 'ETHERS_5');
     const signedMessage = await wallet._signTypedData(domain, { AffiliateCode: [...types.AffiliateCode] }, message);
     const body = { walletAddress: wallet.address, code: 'ETHERS_5', signedMessage };
     assert.equal((await post(world, at(wallet), body))[0], 201);
@@ -110,16 +99,22 @@ describe('POST /affiliate/{wallet_address}', () => {
     const body = await signed(ALICE, 'ALICE-1');
     const wallet = ALICE.address;
     for (const [what, signedMessage] of [
-      ['another wallet’s', await BOB.signTypedData(typed(wallet, 'ALICE-1'))],
-      ['over another code', await ALICE.signTypedData(typed(wallet, 'ALICE-2'))],
-      ['over the code in lower case', await ALICE.signTypedData(typed(wallet, 'alice-1'))],
-      ['over another chain', await ALICE.signTypedData(typed(wallet, 'ALICE-1', DOMAIN, 100n))],
+      ['another wallet’s', await BOB.signTypedData(affiliateTypedData(wallet, 'ALICE-1'))],
+      ['over another code', await ALICE.signTypedData(affiliateTypedData(wallet, 'ALICE-2'))],
+      ['over the code in lower case', await ALICE.signTypedData(affiliateTypedData(wallet, 'alice-1'))],
+      ['over another chain', await ALICE.signTypedData(affiliateTypedData(wallet, 'ALICE-1', DOMAIN, 100n))],
       [
         'in another domain',
-        await ALICE.signTypedData(typed(wallet, 'ALICE-1', { ...DOMAIN, name: 'Other Affiliate' })),
+        await ALICE.signTypedData(affiliateTypedData(wallet, 'ALICE-1', { ...DOMAIN, name: 'Other Affiliate' })),
       ],
-      ['of another version', await ALICE.signTypedData(typed(wallet, 'ALICE-1', { ...DOMAIN, version: '2' }))],
-      ['as a personal message', await ALICE.signMessage({ message: { raw: hashTypedData(typed(wallet, 'ALICE-1')) } })],
+      [
+        'of another version',
+        await ALICE.signTypedData(affiliateTypedData(wallet, 'ALICE-1', { ...DOMAIN, version: '2' })),
+      ],
+      [
+        'as a personal message',
+        await ALICE.signMessage({ message: { raw: hashTypedData(affiliateTypedData(wallet, 'ALICE-1')) } }),
+      ],
       ['zeros', `0x${'00'.repeat(65)}`],
       ['with a v of 29', `${body.signedMessage.slice(0, -2)}1d`],
       ['no hex', 'signed, Alice'],
@@ -133,7 +128,7 @@ describe('POST /affiliate/{wallet_address}', () => {
 
   test('the domain’s name is an option', async () => {
     const world = await accountWorld({ affiliates: { domainName: 'Acme Affiliate' } });
-    const own = typed(ALICE.address, 'ALICE-1', { name: 'Acme Affiliate', version: '1' });
+    const own = affiliateTypedData(ALICE.address, 'ALICE-1', { name: 'Acme Affiliate', version: '1' });
     const body = { walletAddress: ALICE.address, code: 'ALICE-1', signedMessage: await ALICE.signTypedData(own) };
     assert.equal((await post(world, at(ALICE), await signed(ALICE, 'ALICE-1')))[0], 401);
     assert.equal((await post(world, at(ALICE), body))[0], 201);
@@ -173,7 +168,7 @@ describe('POST /affiliate/{wallet_address}', () => {
     const twin = `${body.signedMessage.slice(0, 66)}${s}${v}`;
     assert.equal((await post(world, at(ALICE), { ...body, signedMessage: twin }))[0], 201);
     const walletAddress = ALICE.address.toLowerCase();
-    const digest = hashTypedData(typed(ALICE.address, 'ALICE-1'));
+    const digest = hashTypedData(affiliateTypedData(ALICE.address, 'ALICE-1'));
     const { signedMessage } = body;
     assert.deepEqual(kept, [{ walletAddress, code: 'ALICE-1', createdAt: world.clock.now(), digest, signedMessage }]);
   });
@@ -201,7 +196,7 @@ describe('POST /affiliate/{wallet_address}', () => {
 describe('a contract wallet', () => {
   const SAFE = '0x00000000000000000000000000000000005afe00';
   const body = (signedMessage: string) => ({ walletAddress: SAFE, code: 'SAFE-1', signedMessage });
-  const digest = hashTypedData(typed(SAFE, 'SAFE-1'));
+  const digest = hashTypedData(affiliateTypedData(SAFE, 'SAFE-1'));
   const path = `/affiliate/${SAFE}`;
 
   test('is asked on chain 1 whether it has signed (ERC-1271)', async () => {
@@ -219,7 +214,7 @@ describe('a contract wallet', () => {
   test('is asked about 65 bytes too, which may be its owner’s', async () => {
     const mainnet = scriptedChain({ isValidSignature: { valid: true } });
     const world = await accountWorld({ mainnet });
-    const signedMessage = await ALICE.signTypedData(typed(SAFE, 'SAFE-1'));
+    const signedMessage = await ALICE.signTypedData(affiliateTypedData(SAFE, 'SAFE-1'));
     assert.equal((await post(world, path, body(signedMessage)))[0], 201);
   });
 

@@ -6,6 +6,7 @@ import type { Hex } from 'viem';
 import { encodeDeployData, encodeFunctionData, parseAbi } from 'viem';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { directWorld } from '../http/world.ts';
+import { affiliateTypedData } from '../support/affiliates.ts';
 import type { Evm } from '../support/evm.ts';
 import { deploy, deployProtocol, deployToken, RELAYER, SOLVER, send, startEvm } from '../support/evm.ts';
 import { account, SEPOLIA, signOrder } from '../support/orders.ts';
@@ -140,18 +141,7 @@ describe('the account interface over a real EVM', () => {
   describe('an affiliate', () => {
     const body = async (wallet: Hex, code: string, signer = OWNER) => ({
       ...{ walletAddress: wallet, code },
-      signedMessage: await signer.signTypedData({
-        domain: { name: 'Service Affiliate', version: '1' },
-        types: {
-          AffiliateCode: [
-            { name: 'walletAddress', type: 'address' },
-            { name: 'code', type: 'string' },
-            { name: 'chainId', type: 'uint256' },
-          ],
-        },
-        primaryType: 'AffiliateCode',
-        message: { walletAddress: wallet, code, chainId: 1n },
-      }),
+      signedMessage: await signer.signTypedData(affiliateTypedData(wallet, code)),
     });
     const register = async (of: { walletAddress: Hex }) => (await ask('POST', `/affiliate/${of.walletAddress}`, of))[0];
 

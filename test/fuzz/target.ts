@@ -18,6 +18,9 @@ export interface Target {
   readonly slow?: boolean;
 }
 
+/** What JSON is made of. */
+export const JSON_MARKS = ['{', '}', '[', ']', ':', ',', '"', 'null'] as const;
+
 /** Strangers' bytes as text: of UTF-8 what is, and a sign of replacement for what is not. */
 export function textOf(bytes: Uint8Array): string {
   return decoder.decode(bytes);

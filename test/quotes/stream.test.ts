@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { QuoteStreamEvent } from 'intentbook';
+import type { Api, QuoteStreamEvent } from 'intentbook';
 import { createApi } from 'intentbook';
 import { nodeHandler } from 'intentbook/node-http';
 import { describe, expect, test } from 'vitest';
@@ -19,6 +19,13 @@ async function opened(world: Awaited<ReturnType<typeof quotingWorld>>, request =
     state.ended = true;
   })();
   return { state, reading, iterable: result.quotes };
+}
+
+/** Asks an interface without a network. */
+async function get(api: Api, path: string) {
+  const request = { method: 'GET', path, query: '', header: () => undefined, body: { type: 'none' } } as const;
+  const response = await api.handle(request);
+  return [response.status, JSON.parse(String(response.body))] as const;
 }
 
 const bought = (events: readonly QuoteStreamEvent[]) =>
@@ -294,38 +301,21 @@ describe('tokens', () => {
   test('native_price is a JSON number, metadata a scaled integer; what is unknown is refused by one and null in the other', async () => {
     const world = await quotingWorld({ estimators: [answering('good', GOOD)] });
     const api = createApi(world.book);
-    const get = async (path: string) => {
-      const response = await api.handle({
-        method: 'GET',
-        path,
-        query: '',
-        header: () => undefined,
-        body: { type: 'none' },
-      });
-      return [response.status, JSON.parse(String(response.body))] as const;
-    };
     const token = SELL.sellToken;
-    expect(await get(`/api/v1/token/${token}/native_price`)).toEqual([200, { price: 0.0003 }]);
-    expect(await get(`/api/v1/token/${token}/metadata`)).toEqual([
+    expect(await get(api, `/api/v1/token/${token}/native_price`)).toEqual([200, { price: 0.0003 }]);
+    expect(await get(api, `/api/v1/token/${token}/metadata`)).toEqual([
       200,
       { firstTradeBlock: null, nativePrice: '300000000000000' },
     ]);
     const none = await quotingWorld({ estimators: [] });
     const other = createApi(none.book);
-    const ask = async (path: string) => {
-      const response = await other.handle({
-        method: 'GET',
-        path,
-        query: '',
-        header: () => undefined,
-        body: { type: 'none' },
-      });
-      return [response.status, JSON.parse(String(response.body))] as const;
-    };
-    expect(await ask(`/api/v1/token/${token}/native_price`)).toMatchObject([400, { errorType: 'NoLiquidity' }]);
-    expect(await ask(`/api/v1/token/${token}/metadata`)).toEqual([200, { firstTradeBlock: null, nativePrice: null }]);
+    expect(await get(other, `/api/v1/token/${token}/native_price`)).toMatchObject([400, { errorType: 'NoLiquidity' }]);
+    expect(await get(other, `/api/v1/token/${token}/metadata`)).toEqual([
+      200,
+      { firstTradeBlock: null, nativePrice: null },
+    ]);
     for (const path of ['native_price', 'metadata']) {
-      expect(await ask(`/api/v1/token/COW/${path}`)).toMatchObject([400, { errorType: 'InvalidParameter' }]);
+      expect(await get(other, `/api/v1/token/COW/${path}`)).toMatchObject([400, { errorType: 'InvalidParameter' }]);
     }
   });
 });

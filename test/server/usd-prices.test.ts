@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { ServeOptions } from 'intentbook/server';
 import { serve } from 'intentbook/server';
 import { expect, onTestFinished, test } from 'vitest';
+import { affiliateTypedData } from '../support/affiliates.ts';
 import { account, COW, WETH } from '../support/orders.ts';
 
 const TOKEN = '0x00000000000000000000000000000000000000aa';
@@ -71,19 +72,8 @@ test('affiliates sign under the name that the server is given, and contract wall
     return { jsonrpc: '2.0', id, error: { code: -32000, message: 'out of order' } };
   });
   const ask = await asking({ db: ':memory:', affiliateDomain: 'Acme Affiliate', affiliateRpc: [node.url] });
-  const message = { walletAddress: owner.address, code: 'SERVER', chainId: 1n };
-  const signedMessage = await owner.signTypedData({
-    domain: { name: 'Acme Affiliate', version: '1' },
-    types: {
-      AffiliateCode: [
-        { name: 'walletAddress', type: 'address' },
-        { name: 'code', type: 'string' },
-        { name: 'chainId', type: 'uint256' },
-      ],
-    },
-    primaryType: 'AffiliateCode',
-    message,
-  });
+  const domain = { name: 'Acme Affiliate', version: '1' };
+  const signedMessage = await owner.signTypedData(affiliateTypedData(owner.address, 'SERVER', domain));
   const body = { walletAddress: owner.address, code: 'SERVER', signedMessage };
   expect(await ask(`/affiliate/${owner.address}`, body)).toMatchObject([201, { code: 'SERVER' }]);
   expect(await ask('/ref-codes/SERVER')).toEqual([200, { code: 'SERVER' }]);

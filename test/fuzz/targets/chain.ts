@@ -5,7 +5,7 @@ import { parseHex } from '../../../src/protocol/hex.ts';
 import { decodeSettle, SETTLE_SELECTOR } from '../../../src/protocol/settle-calldata.ts';
 import { parseCompetition } from '../../../src/settlement/competition.ts';
 import type { Target } from '../target.ts';
-import { isRefusal, textOf } from '../target.ts';
+import { isRefusal, JSON_MARKS, textOf } from '../target.ts';
 
 const word = (value: bigint | number) => BigInt(value).toString(16).padStart(64, '0');
 
@@ -90,23 +90,7 @@ function isLog(value: unknown): value is ChainLog {
 
 const competition: Target = {
   name: 'competition',
-  words: [
-    '{',
-    '}',
-    '[',
-    ']',
-    '"',
-    ':',
-    ',',
-    'null',
-    '"1"',
-    '1',
-    '-1',
-    '1e99',
-    '"__proto__"',
-    `"0x${'ab'.repeat(56)}"`,
-    `"0x${'ab'.repeat(20)}"`,
-  ],
+  words: [...JSON_MARKS, '"1"', '1', '-1', '1e99', '"__proto__"', `"0x${'ab'.repeat(56)}"`, `"0x${'ab'.repeat(20)}"`],
   seeds: [
     JSON.stringify({
       ...{ auctionId: 7, auctionStartBlock: 5, auctionDeadlineBlock: 9, transactionHashes: [`0x${'ab'.repeat(32)}`] },

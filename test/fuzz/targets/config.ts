@@ -5,7 +5,7 @@ import { SettingsError } from '../../../adapters/server/misfits.ts';
 import { planServer } from '../../../adapters/server/plan.ts';
 import { UsageError } from '../../../adapters/server/usage-error.ts';
 import type { Target } from '../target.ts';
-import { isRefusal, refusing, textOf } from '../target.ts';
+import { isRefusal, JSON_MARKS, refusing, textOf } from '../target.ts';
 
 const SETTINGS = {
   ...{
@@ -38,24 +38,7 @@ const SECRET = 'hunter2';
 const settings: Target = {
   name: 'settings',
   words: [
-    ...[
-      '{',
-      '}',
-      '[',
-      ']',
-      '"',
-      ':',
-      ',',
-      'null',
-      '"off"',
-      '-1',
-      '1e99',
-      '1.5',
-      '"__proto__"',
-      '"constructor"',
-      '"/"',
-      '"/api"',
-    ],
+    ...[...JSON_MARKS, '"off"', '-1', '1e99', '1.5', '"__proto__"', '"constructor"', '"/"', '"/api"'],
     ...[
       '"books"',
       '"chain"',

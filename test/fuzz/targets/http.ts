@@ -6,7 +6,7 @@ import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { manualClock } from '../../support/clock.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 import type { Target } from '../target.ts';
-import { textOf } from '../target.ts';
+import { JSON_MARKS, textOf } from '../target.ts';
 
 const clock = manualClock();
 const faults: unknown[] = [];
@@ -111,24 +111,7 @@ const WORDS = [
     'authorization: Subscription nonce=1, deadline=2, signature=0x',
     'content-length: 9',
   ],
-  ...[
-    'owner=',
-    'orderUid=',
-    'limit=',
-    'offset=',
-    'cursor=',
-    'status=',
-    'token=',
-    UID,
-    OWNER,
-    '{',
-    '}',
-    '[',
-    ']',
-    '"',
-    ',',
-    'null',
-  ],
+  ...['owner=', 'orderUid=', 'limit=', 'offset=', 'cursor=', 'status=', 'token=', UID, OWNER, ...JSON_MARKS],
   ...[
     '"__proto__"',
     '"orderUids"',
@@ -212,7 +195,6 @@ async function textOfBody({ body = '' }: ApiResponse): Promise<string> {
 const byUids: Target = {
   name: 'by-uids',
   words: [
-    '[',
     ']',
     ',',
     '"',

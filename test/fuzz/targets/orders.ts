@@ -8,7 +8,7 @@ import { appDataHash, parseAppData } from '../../../src/protocol/app-data.ts';
 import type { ParsedQuoteRequest } from '../../../src/quotes/request.ts';
 import { parseQuoteRequest } from '../../../src/quotes/request.ts';
 import type { Target } from '../target.ts';
-import { isRefusal, textOf } from '../target.ts';
+import { isRefusal, JSON_MARKS, textOf } from '../target.ts';
 
 const ADDRESS = '0xfFf9976782d46CC05630D1f6eBAb18b2324d6B14';
 const OTHER = '0x0625aFB445C3B6B7B929342a04A22599fd5dBB59';
@@ -21,25 +21,7 @@ const ORDER = {
   ...{ appDataHash: null, fullBalanceCheck: true },
 };
 const JSON_WORDS = [
-  ...[
-    '{',
-    '}',
-    '[',
-    ']',
-    ':',
-    ',',
-    '"',
-    'null',
-    'true',
-    'false',
-    '1e9',
-    '-0',
-    '0.1',
-    '1e400',
-    '\\u0000',
-    '\\ud800',
-    '\ufeff',
-  ],
+  ...[...JSON_MARKS, 'true', 'false', '1e9', '-0', '0.1', '1e400', '\\u0000', '\\ud800', '\ufeff'],
   ...[
     '"__proto__"',
     '"constructor"',
