@@ -58,9 +58,12 @@ const filesOf = () =>
 
 /**
  * Microseconds of processor time that the tests have to kill a mutant; one that lives longer has survived, whatever the slower tests
- * would have said. The tests of its own file come first, then the quickest.
+ * would have said.
  */
 const BUDGET = 1_000_000;
+
+/** Milliseconds that a test is put back for each of its own file that comes before it. */
+const CROWDED = 10;
 
 /** Where the worker that timed the tests tells the others. */
 const DURATIONS = 'test-durations.json';
@@ -75,10 +78,17 @@ class InProcessRunner {
   constructor() {
     globalThis[NAMESPACE] ??= {};
     this.stryker = globalThis[NAMESPACE];
+    /** How often a test has killed mutants of a file. */
+    this.kills = new Map();
   }
 
+  /**
+   * What runs while modules are loaded is not run again for a mutant: those that only this would reach are left out
+   * (`ignoreStatic`), those that are called later too are judged by that alone. A process of its own for each takes ten
+   * seconds.
+   */
   capabilities() {
-    return { reloadEnvironment: false };
+    return { reloadEnvironment: true };
   }
 
   async init() {
@@ -142,16 +152,14 @@ class InProcessRunner {
     const { stryker } = this;
     const chosen = this.tests.filter(({ id }) => testFilter?.includes(id) ?? true);
     this.took ??= new Map(existsSync(DURATIONS) ? JSON.parse(readFileSync(DURATIONS, 'utf8')) : []);
-    const own = /src\/(.*)\.ts$/.exec(activeMutant.fileName)?.[1];
-    const rank = ({ id, file }) => (file === `test/unit/${own}.test.ts` ? 0 : 1e6) + (this.took.get(id) ?? 0);
-    chosen.sort((a, b) => rank(a) - rank(b));
+    const order = this.#order(chosen, activeMutant.fileName);
     const since = process.cpuUsage();
     Object.assign(stryker, { activeMutant: activeMutant.id, hitCount: 0, hitLimit });
     const killedBy = [];
     let failureMessage = '';
     let nrOfTests = 0;
     try {
-      for (const test of chosen) {
+      for (const test of order) {
         const { user, system } = process.cpuUsage(since);
         if (user + system > BUDGET) break;
         nrOfTests++;
@@ -161,6 +169,7 @@ class InProcessRunner {
         if (result.status !== 1) continue;
         if (result.late) return { status: 'timeout', reason: result.failureMessage };
         killedBy.push(test.id);
+        this.#credit(activeMutant.fileName, test.id);
         failureMessage ||= result.failureMessage;
         if (!disableBail) break;
       }
@@ -169,6 +178,29 @@ class InProcessRunner {
     }
     if (killedBy.length === 0) return { status: 'survived', nrOfTests };
     return { status: 'killed', killedBy, failureMessage, nrOfTests };
+  }
+
+  /**
+   * The tests of the mutant's own file first, then those that are quick, that come from many files, and that have killed
+   * mutants of this file before: hundreds that are much alike would use up the time.
+   */
+  #order(tests, fileName) {
+    const own = `test/unit/${/src\/(.*)\.ts$/.exec(fileName)?.[1]}.test.ts`;
+    const kills = this.kills.get(fileName);
+    const byTime = tests.map((test) => ({ test, took: this.took.get(test.id) ?? 0 })).sort((a, b) => a.took - b.took);
+    const seen = new Map();
+    const ranked = byTime.map(({ test, took }) => {
+      const place = seen.get(test.file) ?? 0;
+      seen.set(test.file, place + 1);
+      const rank = (took + CROWDED * place) / (1 + 4 * (kills?.get(test.id) ?? 0));
+      return { test, rank: test.file === own ? rank - 1e6 : rank };
+    });
+    return ranked.sort((a, b) => a.rank - b.rank).map(({ test }) => test);
+  }
+
+  #credit(fileName, id) {
+    const kills = this.kills.get(fileName) ?? new Map();
+    this.kills.set(fileName, kills.set(id, (kills.get(id) ?? 0) + 1));
   }
 
   async #run(test) {

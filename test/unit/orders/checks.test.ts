@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import type { Candidate } from '../../../src/orders/candidate.ts';
+import type { OrderCheckContext } from '../../../src/orders/checks.ts';
+import { LOCAL_CHECKS } from '../../../src/orders/checks.ts';
+import { DEFAULT_LIMITS } from '../../../src/orders/limits.ts';
+import type { Address } from '../../../src/protocol/hex.ts';
+
+const NOW = 1_700_000_000;
+const YEAR = 31_536_000;
+const NATIVE: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
+const WETH: Address = `0x${'e1'.repeat(20)}`;
+const COW: Address = `0x${'c0'.repeat(20)}`;
+
+interface Change {
+  readonly data?: object;
+  readonly scheme?: string;
+  readonly validFrom?: number;
+  readonly wrappedNative?: undefined;
+  readonly eip1271?: OrderCheckContext['eip1271'];
+}
+
+/** The first refusal of an order that is good but for a change, as code, words and data. */
+function refusalOf({ data = {}, scheme = 'eip712', validFrom, eip1271 = 'refused', ...policy }: Change) {
+  const candidate = {
+    data: { sellToken: WETH, buyToken: COW, sellAmount: 1n, buyAmount: 1n, validTo: NOW + 600, ...data },
+    creation: { signingScheme: scheme },
+    document: { content: { validFrom } },
+  } as unknown as Candidate; // all that these checks look at
+  const tokens = { wrappedNative: WETH, deniedTokens: new Set<Address>([`0x${'bad0'.repeat(10)}`]), ...policy };
+  const context = { limits: DEFAULT_LIMITS, tokens, now: NOW, eip1271 };
+  for (const check of LOCAL_CHECKS) {
+    const refusal = check(candidate, context);
+    if (refusal !== undefined) return [refusal.code, refusal.message, refusal.data];
+  }
+  return undefined;
+}
+
+describe('validTo lies between a minute and a year ahead, both included; for a presignature it has no end', () => {
+  const window = { now: NOW, earliest: NOW + 60 };
+  const upTo = { ...window, latest: NOW + YEAR };
+  const words = (validTo: number, may: string) => `validTo is ${validTo}, it may be ${may}; now is ${NOW}`;
+  const between = `${NOW + 60} to ${NOW + YEAR}`;
+  const from = `${NOW + 60} or later`;
+
+  test.each<[string, number, unknown]>([
+    ['eip712', NOW + 60, undefined],
+    ['eip712', NOW + YEAR, undefined],
+    ['presign', NOW + 60, undefined],
+    ['presign', 2 ** 32 - 1, undefined],
+    ['eip712', NOW - 1, ['OrderExpired', words(NOW - 1, between), { validTo: NOW - 1, ...upTo }]],
+    ['eip712', NOW, ['InsufficientValidTo', words(NOW, between), { validTo: NOW, ...upTo }]],
+    ['eip712', NOW + 59, ['InsufficientValidTo', words(NOW + 59, between), { validTo: NOW + 59, ...upTo }]],
+    [
+      'ethsign',
+      NOW + YEAR + 1,
+      ['ExcessiveValidTo', words(NOW + YEAR + 1, between), { validTo: NOW + YEAR + 1, ...upTo }],
+    ],
+    ['presign', NOW - 1, ['OrderExpired', words(NOW - 1, from), { validTo: NOW - 1, ...window }]],
+    ['presign', NOW + 59, ['InsufficientValidTo', words(NOW + 59, from), { validTo: NOW + 59, ...window }]],
+  ])('%s until %i', (scheme, validTo, refusal) => {
+    const found = refusalOf({ scheme, data: { validTo } });
+    expect(found).toEqual(refusal);
+    if (found !== undefined) expect(Object.keys(found[2] as object)).toHaveLength(scheme === 'presign' ? 3 : 4);
+  });
+});
+
+describe('what else is wrong is named', () => {
+  test.each<[string, Change, unknown]>([
+    ['nothing sold', { data: { sellAmount: 0n } }, ['ZeroAmount', 'sellAmount is 0', { field: 'sellAmount' }]],
+    ['nothing bought', { data: { buyAmount: 0n } }, ['ZeroAmount', 'buyAmount is 0', { field: 'buyAmount' }]],
+    [
+      'neither',
+      { data: { sellAmount: 0n, buyAmount: 0n } },
+      ['ZeroAmount', 'sellAmount is 0', { field: 'sellAmount' }],
+    ],
+    [
+      'one token',
+      { data: { buyToken: WETH } },
+      ['SameBuyAndSellToken', expect.any(String), { sellToken: WETH, buyToken: WETH }],
+    ],
+    [
+      'unwrapping',
+      { data: { buyToken: NATIVE } },
+      ['SameBuyAndSellToken', expect.any(String), { sellToken: WETH, buyToken: NATIVE }],
+    ],
+    ['buying native', { data: { sellToken: COW, buyToken: NATIVE } }, undefined],
+    ['buying native where nothing wraps it', { data: { buyToken: NATIVE }, wrappedNative: undefined }, undefined],
+    [
+      'selling native',
+      { data: { sellToken: NATIVE } },
+      ['InvalidNativeSellToken', 'sell the wrapped native token instead', { wrappedNative: WETH }],
+    ],
+    [
+      'selling native where nothing wraps it',
+      { data: { sellToken: NATIVE }, wrappedNative: undefined },
+      ['InvalidNativeSellToken', 'sell the wrapped native token instead', {}],
+    ],
+    [
+      'a token that is denied',
+      { data: { sellToken: `0x${'bad0'.repeat(10)}` } },
+      ['UnsupportedToken', `token 0x${'bad0'.repeat(10)} is deny-listed`, { token: `0x${'bad0'.repeat(10)}` }],
+    ],
+    [
+      'a contract’s signature',
+      { scheme: 'eip1271' },
+      ['UnsupportedSigningScheme', expect.any(String), { scheme: 'eip1271' }],
+    ],
+    ['a contract’s signature, let in', { scheme: 'eip1271', eip1271: 'unverified' }, undefined],
+    ['validFrom in time', { validFrom: NOW + 539 }, undefined],
+    [
+      'validFrom too late',
+      { validFrom: NOW + 540 },
+      [
+        'InvalidValidFrom',
+        `validFrom is ${NOW + 540}, it may be ${NOW + 539} at the latest`,
+        { validFrom: NOW + 540, validTo: NOW + 600, latest: NOW + 539 },
+      ],
+    ],
+  ])('%s', (_, change, refusal) => expect(refusalOf(change)).toStrictEqual(refusal));
+});

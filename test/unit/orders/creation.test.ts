@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { OrderBookError } from '../../../src/errors.ts';
+import type { ParsedCreation } from '../../../src/orders/creation.ts';
+import { parseOrderCreation } from '../../../src/orders/creation.ts';
+
+const TOKEN = `0x${'AB'.repeat(20)}`;
+const token = TOKEN.toLowerCase();
+const HASH = `0x${'CD'.repeat(32)}`;
+
+const GOOD = {
+  ...{ sellToken: TOKEN, buyToken: TOKEN, sellAmount: '0012', buyAmount: '7', validTo: 1, feeAmount: '0' },
+  ...{ kind: 'sell', partiallyFillable: false, signingScheme: 'eip712', signature: '0xAB', appData: '{}' },
+};
+
+function read(change: object): ParsedCreation {
+  const parsed = parseOrderCreation({ ...GOOD, ...change });
+  if (parsed instanceof OrderBookError) throw parsed;
+  return parsed;
+}
+
+describe('what may be left out, or be null, has its meaning', () => {
+  const LEFT_OUT = {
+    ...{ receiver: null, from: undefined, quoteId: undefined, appDataHash: undefined, fullBalanceCheck: false },
+    ...{ sellTokenBalance: 'erc20', buyTokenBalance: 'erc20' },
+  };
+  test('left out', () => expect(read({})).toMatchObject(LEFT_OUT));
+  test('null', () => {
+    expect(read({ receiver: null, from: null, quoteId: null, appDataHash: null })).toMatchObject(LEFT_OUT);
+  });
+  test('given, in lower case and as it is meant', () => {
+    const given = { receiver: TOKEN, from: TOKEN, quoteId: 7, appDataHash: HASH, fullBalanceCheck: true };
+    const balances = { sellTokenBalance: 'external', buyTokenBalance: 'internal' };
+    expect(read({ ...given, ...balances })).toMatchObject({
+      ...{ receiver: token, from: token, quoteId: 7, appDataHash: HASH.toLowerCase(), fullBalanceCheck: true },
+      ...balances,
+      ...{ sellToken: token, buyToken: token, sellAmount: 12n, buyAmount: 7n, signature: '0xab' },
+    });
+  });
+});
+
+describe('validTo is a uint32', () => {
+  test.each([0, 1, 2 ** 32 - 1])('%d is one', (validTo) => expect(read({ validTo }).validTo).toBe(validTo));
+  test.each([-1, 1.5, 2 ** 32, 2 ** 53, -0.5])('%d is none', (validTo) => {
+    expect(parseOrderCreation({ ...GOOD, validTo })).toMatchObject({
+      code: 'InvalidBody',
+      message: 'validTo must be whole seconds since 1970, as a uint32',
+      data: { path: 'validTo' },
+    });
+  });
+});
+
+test.each([
+  ['0', true],
+  ['000', true],
+  ['1', false],
+  [(2n ** 256n).toString(), false],
+])('a fee of %s is zero: %s', (feeAmount, isZero) => expect(read({ feeAmount }).feeIsZero).toBe(isZero));
+
+test.each([
+  ['sellAmount', 'SellAmountOverflow'],
+  ['buyAmount', 'BuyAmountOverflow'],
+])('%s of more than 256 bits is %s, with the most that fits', (field, code) => {
+  const max = (2n ** 256n - 1n).toString();
+  expect(read({ [field]: max })).toMatchObject({ [field]: 2n ** 256n - 1n });
+  expect(parseOrderCreation({ ...GOOD, [field]: (2n ** 256n).toString() })).toMatchObject({
+    code,
+    data: { field, max },
+  });
+});

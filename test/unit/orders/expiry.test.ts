@@ -1,0 +1,224 @@
+import type { Store } from 'intentbook';
+import { describe, expect, test } from 'vitest';
+import { createExpirySweep } from '../../../src/orders/expiry.ts';
+import { manualClock } from '../../support/clock.ts';
+
+const START = Date.UTC(2026, 0, 1);
+const NOW = START / 1000;
+const INTERVAL = 2000;
+const HOUR = 3_600_000;
+const STEP = 128;
+
+/** A sweep over a store that has so many orders to sweep up and to remove, with all that it does. */
+function world({ many = false, catchingUp = false, retention = undefined as number | undefined } = {}) {
+  const clock = manualClock(START);
+  const state = { expired: 0, old: 0, held: true, catchingUp, fault: undefined as Error | undefined };
+  const done: string[] = [];
+  const faults: unknown[] = [];
+  const take = (kind: 'expired' | 'old', most: number) => {
+    const taken = Math.min(state[kind], most);
+    state[kind] -= taken;
+    return taken;
+  };
+  const fail = () => {
+    if (state.fault !== undefined) throw state.fault;
+  };
+  const leases: Store['leases'] = {
+    async acquire({ name, holder, ttl }) {
+      done.push(`acquire ${name} for ${holder}, ${ttl} ms`);
+      return state.held
+        ? { status: 'held', term: 1, expiresAt: START + ttl }
+        : { status: 'taken', holder: 'another', expiresAt: START };
+    },
+    async release({ name, holder }) {
+      done.push(`release ${name} of ${holder}`);
+      fail();
+    },
+  };
+  const orders: Pick<Store['orders'], 'expire' | 'prune'> = {
+    async expire(now, most) {
+      fail();
+      const taken = take('expired', most);
+      done.push(`expire ${taken} at ${now - NOW}`);
+      return taken;
+    },
+    async prune(before, most) {
+      const taken = take('old', most);
+      done.push(`prune ${taken} before ${before - NOW}`);
+      return taken;
+    },
+  };
+  const sweep = createExpirySweep({
+    store: { orders, leases, traits: { writers: many ? 'many' : 'single' } } as Store, // all that it uses
+    ...{ clock, interval: INTERVAL, holder: 'me', retention },
+    isCatchingUp: () => state.catchingUp,
+    onPruned: () => done.push('pruned'),
+    wake: () => done.push('wake'),
+    onFault: (fault) => faults.push(fault),
+  });
+  return {
+    ...{ clock, state, faults, sweep },
+    /** What was done since the last time it was asked. */
+    async done() {
+      for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+      return done.splice(0);
+    },
+  };
+}
+
+const ACQUIRE = 'acquire expiry for me, 4000 ms';
+
+describe('sweeping', () => {
+  test('begins at once, and goes on at each interval, by the clock', async () => {
+    const { sweep, clock, done } = world();
+    expect(await done()).toEqual([]);
+    sweep.start();
+    expect(await done()).toEqual(['expire 0 at 0']);
+    clock.advance(INTERVAL - 1);
+    expect(await done()).toEqual([]);
+    clock.advance(1);
+    expect(await done()).toEqual(['expire 0 at 2']);
+    clock.advance(INTERVAL);
+    expect(await done()).toEqual(['expire 0 at 4']);
+  });
+
+  test('takes as many steps as there are orders, and tells of each that found some', async () => {
+    const { sweep, state, done } = world();
+    state.expired = 2 * STEP + 1;
+    sweep.start();
+    expect(await done()).toEqual(['expire 128 at 0', 'wake', 'expire 128 at 0', 'wake', 'expire 1 at 0', 'wake']);
+  });
+
+  test('looks once more after a full step, since there may be more', async () => {
+    const { sweep, state, done } = world();
+    state.expired = STEP;
+    sweep.start();
+    expect(await done()).toEqual(['expire 128 at 0', 'wake', 'expire 0 at 0']);
+  });
+
+  test('waits while the chain is read up, and looks again', async () => {
+    const { sweep, state, clock, done } = world({ catchingUp: true, many: true, retention: 0 });
+    sweep.start();
+    expect(await done()).toEqual([]);
+    state.catchingUp = false;
+    clock.advance(INTERVAL);
+    expect(await done()).toEqual([ACQUIRE, 'expire 0 at 2', 'prune 0 before 2']);
+  });
+
+  test('goes on after a fault, of which the host is told', async () => {
+    const { sweep, state, clock, faults, done } = world();
+    state.fault = new Error('the disk is full');
+    sweep.start();
+    expect(await done()).toEqual([]);
+    expect(faults).toEqual([state.fault]);
+    state.fault = undefined;
+    clock.advance(INTERVAL);
+    expect(await done()).toEqual(['expire 0 at 2']);
+    expect(faults).toHaveLength(1);
+  });
+});
+
+describe('stopping', () => {
+  test('ends it: nothing is looked for any more, and nothing waits on the clock', async () => {
+    const { sweep, clock, done } = world();
+    sweep.start();
+    await done();
+    expect(clock.pending).toBe(1);
+    await sweep.stop();
+    expect(clock.pending).toBe(0);
+    clock.advance(10 * INTERVAL);
+    expect(await done()).toEqual([]);
+  });
+
+  test('waits for the step that is running, and leaves the rest for the next start', async () => {
+    const { sweep, state, clock, done } = world({ retention: 0 });
+    state.expired = 5 * STEP;
+    sweep.start();
+    await new Promise((resolve) => setImmediate(resolve));
+    await sweep.stop();
+    expect(state.expired).toBe(4 * STEP);
+    expect(clock.pending).toBe(0);
+    expect(await done()).toEqual(['expire 128 at 0', 'wake']);
+    sweep.start();
+    await done();
+    expect(state.expired).toBe(0);
+  });
+});
+
+describe('among several writers', () => {
+  test('one sweeps: whoever holds the lease, for two intervals, and gives it back when it stops', async () => {
+    const { sweep, state, clock, done } = world({ many: true });
+    state.held = false;
+    sweep.start();
+    expect(await done()).toEqual([ACQUIRE]);
+    state.held = true;
+    clock.advance(INTERVAL);
+    expect(await done()).toEqual([ACQUIRE, 'expire 0 at 2']);
+    await sweep.stop();
+    expect(await done()).toEqual(['release expiry of me']);
+  });
+
+  test('a lease that cannot be given back is told as a fault, and stops nobody', async () => {
+    const { sweep, state, faults, done } = world({ many: true });
+    sweep.start();
+    await done();
+    state.fault = new Error('gone');
+    await sweep.stop();
+    expect(faults).toEqual([state.fault]);
+  });
+
+  test('a single writer asks nobody', async () => {
+    const { sweep, done } = world();
+    sweep.start();
+    expect(await done()).toEqual(['expire 0 at 0']);
+    await sweep.stop();
+    expect(await done()).toEqual([]);
+  });
+});
+
+describe('what has been over for long', () => {
+  test('is removed each hour, a step at a time, and told where some was', async () => {
+    const { sweep, state, clock, done } = world({ retention: 100 });
+    state.old = STEP + 1;
+    sweep.start();
+    expect(await done()).toEqual(['expire 0 at 0', 'prune 128 before -100', 'pruned', 'prune 1 before -100', 'pruned']);
+    clock.advance(INTERVAL);
+    expect(await done()).toEqual(['expire 0 at 2']);
+    clock.advance(HOUR - INTERVAL);
+    await done();
+    state.old = 0;
+    clock.advance(HOUR);
+    expect((await done()).filter((what) => what.startsWith('prune'))).toEqual(['prune 0 before 7100']);
+  });
+
+  test.each([
+    ['is left alone within the hour', HOUR - 1, false],
+    ['is removed an hour after the last time', HOUR, true],
+    ['is removed though the clock was set back', -HOUR, true],
+  ])('%s', async (_, passed, removed) => {
+    const { sweep, clock, done } = world({ retention: 0 });
+    sweep.start();
+    await done();
+    clock.advance(INTERVAL);
+    clock.set(START + passed); // as the sweep reads it, in its own time
+    expect((await done()).some((what) => what.startsWith('prune'))).toBe(removed);
+  });
+
+  test('is kept for ever where nobody has said for how long', async () => {
+    const { sweep, state, done } = world();
+    state.old = 7;
+    sweep.start();
+    expect(await done()).toEqual(['expire 0 at 0']);
+  });
+
+  test('is left for the next time when the sweep stops', async () => {
+    const { sweep, state, done } = world({ retention: 0 });
+    state.old = 5 * STEP;
+    sweep.start();
+    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setImmediate(resolve));
+    await sweep.stop();
+    await done();
+    expect(state.old).toBe(4 * STEP);
+  });
+});
