@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import type { Hex, NewOrder, Store, TradeFact } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createOrderCache } from '../../../src/orders/cache.ts';
 import type { ReadContext } from '../../../src/orders/read.ts';
 import { readElements, readOrder, readOrders } from '../../../src/orders/read.ts';
+import type { PreparedOrder } from '../../../src/orders/wire.ts';
 import { nextTurn } from '../../../src/turn.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { document, NOW, order, PLACED_AT, range, USDC, WETH, word } from '../../conformance/orders.ts';
@@ -251,4 +252,161 @@ test('what was read before everything was forgotten is not kept, though the log 
   const pruned = { ...store, orders: { ...store.orders, get: forgetful } };
   await readOrder(uidOf(1), { ...plain, store: pruned, cache });
   expect(cache.get(uidOf(1))).toBeUndefined();
+});
+
+describe('what makes room', () => {
+  /** Of 1000 bytes by the cache's count, were it not for a quote: 400 of its own, 114 for the UID, and its text. */
+  const sized = (n: number, quote: PreparedOrder['quote'] = null): PreparedOrder => ({
+    ...{ uid: uidOf(n), state: 'open', validTo: NOW, version: 1, bare: false, bytes: undefined, quote },
+    ...{ head: 'h'.repeat(100), middle: 'm'.repeat(50), tail: 't'.repeat(62) },
+  });
+
+  async function cacheOf(bytes: number) {
+    const cache = createOrderCache({ after: async () => [], last: async () => 7 }, bytes);
+    const moment = await cache.follow();
+    return {
+      ...cache,
+      put: (...orders: readonly PreparedOrder[]) => {
+        for (const order of orders) cache.put(order, moment);
+      },
+      /** Which are there, without using them: what is not in the cache is not used by being looked for. */
+      has: (...ns: readonly number[]) => ns.filter((i) => cache.get(uidOf(i)) !== undefined),
+    };
+  }
+
+  test('as much is kept as was allowed, to the byte', async () => {
+    const enough = await cacheOf(3000);
+    enough.put(sized(0), sized(1), sized(2));
+    expect(enough.has(0, 1, 2)).toEqual([0, 1, 2]);
+    const short = await cacheOf(2999);
+    short.put(sized(0), sized(1), sized(2));
+    expect(short.has(0, 1, 2)).toEqual([1, 2]);
+  });
+
+  test('a quote counts too, in letters of two bytes', async () => {
+    const quote = { body: 'b'.repeat(30), metadata: 'm'.repeat(20) };
+    const enough = await cacheOf(1100);
+    enough.put(sized(0, quote));
+    expect(enough.has(0)).toEqual([0]);
+    const short = await cacheOf(1099);
+    short.put(sized(0, quote));
+    expect(short.has(0)).toEqual([]);
+  });
+
+  test('what came first goes first, but what was read since is spared, once', async () => {
+    const cache = await cacheOf(3000);
+    cache.put(sized(0), sized(1), sized(2));
+    cache.get(uidOf(0));
+    cache.put(sized(3)); // 0 is spared and stands last, 1 goes
+    cache.put(sized(4)); // 2 goes
+    cache.put(sized(5)); // 3 goes, as 0 stands behind it
+    expect(cache.has(0, 1, 2, 3, 4, 5)).toEqual([0, 4, 5]);
+  });
+
+  test('what was spared and not read again goes in its turn', async () => {
+    const cache = await cacheOf(2000);
+    cache.put(sized(0), sized(1));
+    cache.get(uidOf(0));
+    cache.put(sized(2)); // 0 is spared, 1 goes
+    cache.put(sized(3)); // 2 goes after 0 or before it, 0 has no second chance left
+    cache.put(sized(4));
+    expect(cache.has(0, 1, 2)).toEqual([]);
+    expect(cache.has(3, 4)).toEqual([3, 4]);
+  });
+
+  test('one that comes again counts once', async () => {
+    const cache = await cacheOf(2000);
+    cache.put(sized(0), sized(1), sized(1), sized(1));
+    expect(cache.has(0, 1)).toEqual([0, 1]);
+  });
+});
+
+describe('following', () => {
+  const row: PreparedOrder = {
+    ...{ uid: uidOf(1), state: 'open', validTo: NOW, version: 1, bare: false, bytes: undefined },
+    ...{ head: '', middle: '', tail: '', quote: null },
+  };
+  type Change = { readonly id: number; readonly uid: Hex };
+
+  /** A log that is read when the test says so. */
+  function log(last: number) {
+    const changes: Change[] = [];
+    const asked: number[] = [];
+    let gate = Promise.resolve();
+    const events = {
+      after: async (id: number, limit: number) => {
+        asked.push(id);
+        const found = changes.filter((each) => each.id > id).slice(0, limit);
+        await gate;
+        return found as never; // all of it that is looked at
+      },
+      last: async () => Math.max(last, ...changes.map(({ id }) => id)),
+    };
+    return {
+      ...{ changes, asked, cache: createOrderCache(events, 1e6) },
+      hold() {
+        let open = () => {};
+        gate = new Promise((resolve) => {
+          open = resolve;
+        });
+        return open;
+      },
+    };
+  }
+
+  test.each([0, 1, 7])('from a log of %i entries on, only what is new is asked for', async (last) => {
+    const { cache, changes, asked } = log(last);
+    await cache.follow();
+    expect(asked).toEqual([]);
+    await cache.follow();
+    changes.push({ id: last + 1, uid: uidOf(2) }, { id: last + 4, uid: uidOf(3) });
+    await cache.follow();
+    await cache.follow();
+    expect(asked).toEqual([last, last, last + 4]);
+  });
+
+  test('what has changed is dropped, what has not stays', async () => {
+    const { cache, changes } = log(7);
+    cache.put(row, await cache.follow());
+    changes.push({ id: 8, uid: uidOf(2) });
+    await cache.follow();
+    expect(cache.get(row.uid)).toBe(row);
+    changes.push({ id: 9, uid: row.uid });
+    await cache.follow();
+    expect(cache.get(row.uid)).toBeUndefined();
+  });
+
+  test('who has asked first and hears last takes nobody back', async () => {
+    const { cache, changes, asked, hold } = log(7);
+    await cache.follow();
+    changes.push({ id: 8, uid: uidOf(2) });
+    const open = hold();
+    const slow = cache.follow();
+    changes.push({ id: 9, uid: uidOf(3) });
+    const quick = cache.follow();
+    open();
+    await quick;
+    await slow;
+    await cache.follow();
+    expect(asked).toEqual([7, 7, 9]);
+  });
+
+  test('an order that was read before the log moved on is not kept', async () => {
+    const { cache, changes } = log(7);
+    const before = await cache.follow();
+    changes.push({ id: 8, uid: uidOf(2) });
+    const after = await cache.follow();
+    cache.put(row, before);
+    expect(cache.get(row.uid)).toBeUndefined();
+    cache.put(row, after);
+    expect(cache.get(row.uid)).toBe(row);
+    cache.clear();
+    expect(cache.get(row.uid)).toBeUndefined();
+  });
+
+  test('an order whose document is not known is not kept', async () => {
+    const { cache } = log(7);
+    cache.put({ ...row, bare: true }, await cache.follow());
+    expect(cache.get(row.uid)).toBeUndefined();
+  });
 });

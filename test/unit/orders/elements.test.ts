@@ -40,6 +40,15 @@ test('many long ones fit, and what comes after them does too', () => {
   expect(JSON.parse(text(large))).toHaveLength(256); // nobody has written over it
 });
 
+test('what is written upon grows with what is written, from the beginning again after a very long one', () => {
+  for (const length of [450_000, 10, 24_000, 450_000, 9_000, 140_000, 10]) {
+    const order = prepared(1, '€'.repeat(length), false);
+    const wanted = `[{"order":${renderPrepared(order, NOW).json}}]`;
+    expect(text(renderElements({ kept: [], fresh: [order], damaged: [], now: NOW })) === wanted).toBe(true);
+    expect(text(renderElements({ kept: [order], fresh: [], damaged: [], now: NOW })) === wanted).toBe(true);
+  }
+});
+
 test('damaged ones are named', () => {
   const [uid, other] = [order(1).uid, order(2).uid];
   const damaged = [uid, other].map((each) => ({ uid: each, description: 'cannot be read' }));

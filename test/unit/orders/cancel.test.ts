@@ -1,0 +1,151 @@
+import type { OrderBookError } from 'intentbook';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { CancelContext } from '../../../src/orders/cancel.ts';
+import { cancel } from '../../../src/orders/cancel.ts';
+import { cancellationDigest, cancellationsDigest } from '../../../src/protocol/cancellation.ts';
+import type { Hex } from '../../../src/protocol/hex.ts';
+import { bytesToHex } from '../../../src/protocol/hex.ts';
+import { createVerifier } from '../../../src/protocol/verifier.ts';
+import { manualClock } from '../../support/clock.ts';
+import { account, SEPOLIA, SEPOLIA_DOMAIN, signCancellation } from '../../support/orders.ts';
+
+const ALICE = account(1);
+const BOB = account(2);
+const alice = ALICE.address.toLowerCase();
+const bob = BOB.address.toLowerCase();
+const START = 1_700_000_000_999;
+const uidOf = (n: number, owner = alice): Hex => `0x${n.toString(16).padStart(64, '0')}${owner.slice(2)}ffffffff`;
+const DOMAIN = {
+  name: 'Gnosis Protocol',
+  version: 'v2',
+  chainId: SEPOLIA,
+  verifyingContract: SEPOLIA_DOMAIN.settlementContract,
+};
+
+let verifier: CancelContext['verifier'];
+const asked: object[] = [];
+let context: CancelContext;
+
+beforeAll(async () => {
+  verifier = await createVerifier(SEPOLIA_DOMAIN);
+  const orders = {
+    async cancel(request: object) {
+      asked.push(request);
+      return { status: 'cancelled' };
+    },
+  };
+  context = {
+    store: { orders } as unknown as CancelContext['store'],
+    clock: manualClock(START),
+    verifier,
+    domain: DOMAIN,
+  };
+});
+
+async function refusal(input: unknown): Promise<OrderBookError> {
+  asked.length = 0;
+  const result = await cancel(input, context);
+  expect(asked).toEqual([]); // the store is not asked about what is not proven
+  if (result.status !== 'rejected') throw new Error('it was cancelled');
+  return result.error;
+}
+
+const NOBODY = `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`; // 5 is no x of the curve
+
+describe('who has signed for all of it cancels it, at the time of the clock', () => {
+  test('a list, as long as 128', async () => {
+    for (const count of [1, 2, 128]) {
+      const orderUids = Array.from({ length: count }, (_, n) => uidOf(n));
+      asked.length = 0;
+      const signed = { orderUids, ...(await signCancellation(ALICE, { orderUids })) };
+      expect(await cancel(signed, context)).toEqual({ status: 'cancelled', uids: orderUids });
+      expect(asked).toEqual([{ uids: orderUids, now: 1_700_000_000, cancelledAt: START }]);
+    }
+  });
+
+  test('one, by the type for one and by the type for a list', async () => {
+    const orderUid = uidOf(7);
+    for (const what of [{ orderUid }, { orderUids: [orderUid] }]) {
+      for (const scheme of ['eip712', 'ethsign'] as const) {
+        const signed = { orderUid, ...(await signCancellation(ALICE, what, { scheme })) };
+        expect(await cancel(signed, context)).toEqual({ status: 'cancelled', uids: [orderUid] });
+      }
+    }
+  });
+
+  test('a list of one is not what the type for one has signed', async () => {
+    const orderUid = uidOf(7);
+    const signed = { orderUids: [orderUid], ...(await signCancellation(ALICE, { orderUid })) };
+    expect((await refusal(signed)).code).toBe('WrongOwner');
+  });
+});
+
+describe('who has not is told what was signed by whom', () => {
+  test('the order of somebody else is named, wherever it stands', async () => {
+    for (const orderUids of [
+      [uidOf(1), uidOf(2, bob), uidOf(3)],
+      [uidOf(1), uidOf(2), uidOf(3, bob)],
+    ]) {
+      const signed = await signCancellation(ALICE, { orderUids });
+      const foreign = orderUids.find((uid) => uid.includes(bob.slice(2)));
+      const error = await refusal({ orderUids, ...signed });
+      expect(error).toMatchObject({ code: 'WrongOwner' });
+      for (const words of [`by ${alice}`, `order ${foreign}`, `belongs to ${bob}`])
+        expect(error.message).toContain(words);
+      const digest = bytesToHex(cancellationsDigest(verifier.hasher.separator, orderUids));
+      expect(error.data).toEqual({
+        recovered: alice,
+        expected: bob,
+        uid: foreign,
+        scheme: 'eip712',
+        digest,
+        domain: DOMAIN,
+      });
+    }
+  });
+
+  test('for one order the digest is that of the type for one', async () => {
+    const orderUid = uidOf(1);
+    const error = await refusal({ orderUid, ...(await signCancellation(BOB, { orderUid })) });
+    const digest = bytesToHex(cancellationDigest(verifier.hasher.separator, orderUid));
+    expect(error.data).toMatchObject({ recovered: bob, expected: alice, digest });
+  });
+
+  test.each([
+    ['that no key fits', NOBODY, 'no key fits'],
+    ['that is too short', '0x12', '65 bytes'],
+  ])('a signature %s', async (_, signature, words) => {
+    for (const what of [{ orderUid: uidOf(1) }, { orderUids: [uidOf(1)] }]) {
+      const error = await refusal({ ...what, signature, signingScheme: 'eip712' });
+      expect(error).toMatchObject({ code: 'InvalidSignature', message: expect.stringContaining(words) });
+      expect(error.data).toMatchObject({ scheme: 'eip712', domain: DOMAIN });
+    }
+  });
+});
+
+describe('what is no cancellation', () => {
+  const rest = { signature: NOBODY, signingScheme: 'eip712' };
+  test.each<[unknown, string, string]>([
+    [undefined, 'InvalidBody', 'the body is missing'],
+    [null, 'InvalidBody', 'must be of type object'],
+    [7, 'InvalidBody', 'must be of type object'],
+    ['orderUids', 'InvalidBody', 'must be of type object'],
+    [rest, 'InvalidBody', 'orderUids is missing'],
+    [{ ...rest, orderUids: [] }, 'InvalidBody', 'must name an order'],
+    [{ ...rest, orderUids: 'x'.repeat(200) }, 'InvalidBody', 'orderUids must be of type array'],
+    [{ ...rest, orderUids: [uidOf(1), '0x12'] }, 'InvalidBody', 'orderUids.1 must be 0x and 112 hex digits'],
+    [{ ...rest, orderUid: '0x12' }, 'InvalidBody', 'orderUid must be 0x and 112 hex digits'],
+    [
+      { ...rest, orderUid: uidOf(1), signingScheme: 'presign' },
+      'InvalidBody',
+      'signingScheme must be one of eip712, ethsign',
+    ],
+    [
+      { ...rest, orderUids: Array(129).fill('counted before it is read') },
+      'TooManyOrderUids',
+      '129 order UIDs, at most 128',
+    ],
+  ])('%j', async (input, code, words) => {
+    expect(await refusal(input)).toMatchObject({ code, message: expect.stringContaining(words) });
+  });
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import type { ListQuery } from '../../../src/orders/listing.ts';
+import { formatCursor, parsedPage, parseListQuery, requireUid } from '../../../src/orders/listing.ts';
+
+const ADDRESS = `0x${'Ab'.repeat(20)}`;
+const UID = `0x${'Cd'.repeat(56)}`;
+const uid = UID.toLowerCase() as `0x${string}`;
+
+describe('what is left out has its default, what is given is read in either case', () => {
+  test('nothing given', () => expect(parseListQuery({})).toStrictEqual({ offset: 0, limit: 10 }));
+
+  test('everything given', () => {
+    const filters = { owner: ADDRESS, sellToken: ADDRESS, buyToken: ADDRESS };
+    const query: ListQuery = { ...filters, status: 'open', cursor: `17-${UID}`, offset: 1_000_000, limit: 1000 };
+    const address = ADDRESS.toLowerCase();
+    expect(parseListQuery(query)).toStrictEqual({
+      ...{ owner: address, sellToken: address, buyToken: address, status: 'open' },
+      ...{ after: { creationDate: 17, uid }, offset: 1_000_000, limit: 1000 },
+    });
+  });
+});
+
+describe('what cannot be is refused by its name, with what it may be', () => {
+  const WHOLE = (from: number, to: number) => `must be a whole number from ${from} to ${to}`;
+  test.each<[keyof ListQuery, unknown, string]>([
+    ['owner', '0x12', 'must be 0x and 40 hex digits'],
+    ['sellToken', ADDRESS.slice(2), 'must be 0x and 40 hex digits'],
+    ['buyToken', UID, 'must be 0x and 40 hex digits'],
+    ['status', 'opne', 'unknown status "opne", did you mean "open"?'],
+    ['limit', 0, WHOLE(1, 1000)],
+    ['limit', 1001, WHOLE(1, 1000)],
+    ['limit', 1.5, WHOLE(1, 1000)],
+    ['offset', -1, WHOLE(0, 1_000_000)],
+    ['offset', 1_000_001, WHOLE(0, 1_000_000)],
+    ...[
+      ...['', '17', `-${UID}`, `17-${UID.slice(0, -1)}`, `17-${UID}0`, `x17-${UID}`, ` 17-${UID}`, `17-${UID} `],
+      ...[`1.7-${UID}`, `17-${UID.slice(2)}`, `17 ${UID}`, `${'1'.repeat(16)}-${UID}`, `-17-${UID}`],
+    ].map((cursor): ['cursor', string, string] => ['cursor', cursor, 'must be one that a page has answered with']),
+  ])('%s of %j', (name, value, reason) => {
+    let refusal: unknown;
+    try {
+      parseListQuery({ [name]: value });
+    } catch (error) {
+      refusal = error;
+    }
+    expect(refusal).toMatchObject({
+      code: 'InvalidParameter',
+      message: expect.stringContaining(reason),
+      data: { parameter: name },
+    });
+    expect(String((refusal as Error).message).startsWith(`${name}: `)).toBe(true);
+  });
+
+  test('a UID', () => {
+    expect(requireUid(UID)).toBe(uid);
+    expect(() => requireUid('0x12')).toThrow('uid: must be 0x and 112 hex digits');
+  });
+});
+
+test('the cursor of a page is what the next one begins with, and the last page has none', () => {
+  const last = { creationDate: 1_700_000_000_007, uid };
+  const page = parsedPage({ orders: [{ uid, json: '{"uid":"x"}', etag: '"1"' }], next: last });
+  expect(page).toStrictEqual({ orders: [{ uid: 'x' }], next: `1700000000007-${uid}` });
+  expect(parseListQuery({ cursor: formatCursor(last) }).after).toEqual(last);
+  expect(parsedPage({ orders: [] })).toStrictEqual({ orders: [] });
+});
