@@ -35,13 +35,15 @@ export async function readJson(request: ApiRequest, limit: number): Promise<unkn
   }
 }
 
+const decoder = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true });
+
 type UnreadBody = Exclude<ApiRequest['body'], { type: 'none' | 'parsed' }>;
 
 async function readText(body: UnreadBody, limit: number): Promise<string> {
   const bytes = body.type === 'bytes' ? asBytes(body.bytes) : await gather(body.chunks, limit);
   if (bytes.length > limit) throw tooLarge(limit);
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return decoder.decode(bytes);
   } catch {
     throw new OrderBookError('InvalidJson', 'the body is not UTF-8');
   }
