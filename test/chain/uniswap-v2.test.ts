@@ -105,7 +105,7 @@ describe('the maths of one pool, against the router on a real EVM', () => {
   const random = randomNumbers(1);
   const cases = LONG ? 20_000 : 2_000;
 
-  test(`getAmountOut, ${cases} times, to the atom`, { timeout: 300_000 }, async () => {
+  test(`getAmountOut, ${cases} times, to the atom`, { timeout: 3_600_000 }, async () => {
     let answered = 0;
     for (let done = 0; done < cases; done += 200) {
       const batch = Array.from({ length: 200 }, () => [random(112), random(112), random(112)] as const);
@@ -119,7 +119,7 @@ describe('the maths of one pool, against the router on a real EVM', () => {
   });
 
   test(`getAmountIn, ${cases} times, to the atom, and not at all where the pool has not as much`, {
-    timeout: 300_000,
+    timeout: 3_600_000,
   }, async () => {
     let answered = 0;
     for (let done = 0; done < cases; done += 200) {
@@ -193,7 +193,7 @@ describe('real pairs', () => {
   });
 
   test('of every way the best, to the atom as the router has it, over random reserves', {
-    timeout: 300_000,
+    timeout: 3_600_000,
   }, async () => {
     const random = randomNumbers(2);
     const pairs = await Promise.all(
