@@ -88,6 +88,13 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     ...admission,
     observe: (observation) => void emitter.emit('sourceAsked', observation),
   });
+  // Made once: spreading as much for each order takes longer than most checks.
+  const admitting: AdmissionContext = {
+    ...admission,
+    get verifier() {
+      return started();
+    },
+  };
   let verifier: Verifier | undefined;
   let starting: Promise<void> | undefined;
 
@@ -186,7 +193,8 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     },
     async submitMany(many, submitOptions) {
       const since = clock.now();
-      const results = await submit(many, { ...admission, verifier: started() }, submitOptions);
+      started();
+      const results = await submit(many, admitting, submitOptions);
       const { listens, tell: told } = observer('ordersSubmitted');
       if (listens()) told(submissionOf(results, clock.now() - since));
       if (results.some(({ status }) => status === 'accepted')) feed.wake();

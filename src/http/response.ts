@@ -4,8 +4,8 @@ import type { ApiResponse } from './message.ts';
 type Headers = Readonly<Record<string, string>>;
 
 /** Joins headers, the later over the earlier. V8 takes ten times as long to spread objects into one whose keys it cannot foresee. */
-export function joinHeaders(...each: readonly Headers[]): Headers {
-  return Object.assign({}, ...each);
+export function joinHeaders(first: Headers, second: Headers): Headers {
+  return Object.assign({}, first, second);
 }
 
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' } as const;

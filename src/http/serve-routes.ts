@@ -35,10 +35,9 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
     try {
       const match = find(router, request);
       // What is not found costs too.
-      return await gate(request, tollOf(match instanceof OrderBookError ? undefined : match.route), async () => {
-        if (match instanceof OrderBookError) throw match;
-        return host.call(match, request);
-      });
+      return await gate(request, tollOf(match instanceof OrderBookError ? undefined : match.route), () =>
+        match instanceof OrderBookError ? Promise.reject(match) : host.call(match, request),
+      );
     } catch (error) {
       const refused = host.refuse(error);
       if (refused !== undefined) return refused;

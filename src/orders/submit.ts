@@ -103,9 +103,10 @@ async function check(candidates: readonly Candidate[], context: AdmissionContext
 }
 
 function checkLocally(candidate: Candidate, context: AdmissionContext): OrderBookError | undefined {
-  const now = Math.floor(context.clock.now() / 1000);
+  const { limits, tokens, eip1271, clock } = context;
+  const now = Math.floor(clock.now() / 1000);
   for (const check of LOCAL_CHECKS) {
-    const refusal = check(candidate, { ...context, now });
+    const refusal = check(candidate, { limits, tokens, eip1271, now });
     if (refusal !== undefined) return refusal;
   }
   return undefined;
