@@ -1,6 +1,6 @@
 import type { Fact, Hex, OrderFact, SettlementFact, TradeFact, TradeQuery } from 'intentbook';
 import { isOrderFact } from 'intentbook/adapter';
-import { toBytes, toHex } from './rows.ts';
+import { hexOf, hexOrNull, toBytes, toHex } from './rows.ts';
 import type { Session } from './session.ts';
 
 /** What the chain has said, as rows. Everything here runs within a transaction or a read of the caller. */
@@ -20,12 +20,12 @@ export interface Facts {
 type FactRow = readonly [
   block: number,
   log: number,
-  blockHash: Buffer,
-  transactionHash: Buffer,
+  blockHash: Hex,
+  transactionHash: Hex,
   timestamp: number | null,
   type: number,
-  uid: Buffer | null,
-  owner: Buffer | null,
+  uid: Hex | null,
+  owner: Hex | null,
   detail: string,
 ];
 
@@ -35,7 +35,9 @@ const TRADE = TYPES.indexOf('trade');
 const SETTLEMENT = TYPES.indexOf('settlement');
 
 export function factsOf({ prefix: p, prepare }: Session): Facts {
-  const columns = 'f.block, f.log, f.block_hash, f.transaction_hash, f.timestamp, f.type, f.uid, f.owner, f.detail';
+  const columns =
+    `f.block, f.log, ${hexOf('f.block_hash')}, ${hexOf('f.transaction_hash')}, f.timestamp, f.type, ` +
+    `${hexOrNull('f.uid')}, ${hexOrNull('f.owner')}, f.detail`;
   const insert = prepare(
     `INSERT INTO ${p}facts (block, log, block_hash, transaction_hash, timestamp, type, uid, owner, auction, detail) ` +
       'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (block, log) DO NOTHING',
@@ -129,9 +131,9 @@ function readFact(row: FactRow): Fact {
   const [blockNumber, logIndex, blockHash, transactionHash, timestamp, type, uid, owner, detail] = row;
   return {
     type: TYPES[type],
-    ...{ blockNumber, logIndex, blockHash: toHex(blockHash), transactionHash: toHex(transactionHash), timestamp },
-    ...(uid === null ? {} : { uid: toHex(uid) }),
-    ...(owner === null ? {} : { owner: toHex(owner) }),
+    ...{ blockNumber, logIndex, blockHash, transactionHash, timestamp },
+    ...(uid === null ? {} : { uid }),
+    ...(owner === null ? {} : { owner }),
     ...JSON.parse(detail),
   } as Fact; // as `add` has taken it apart
 }

@@ -5,12 +5,14 @@ import type { Hex, OrderState, StoredOrder } from 'intentbook';
  * of garbage has a callback to call, and those of a hundred batches would hold up the process for 15 ms.
  */
 export const hexOf = (column: string) => `'0x' || lower(hex(${column}))`;
+/** The same of a column that may be null. */
+export const hexOrNull = (column: string) => `CASE WHEN ${column} IS NOT NULL THEN ${hexOf(column)} END`;
 
 /** The columns of an order as a read takes them, in the order of {@link OrderRow}. `o` is the table of orders. */
 export const orderColumns = (prefix: string) =>
   `${hexOf('o.uid')}, o.body, o.version, o.created, o.valid_to, o.state, o.invalidated, o.executed_sell_amount, ` +
   'o.executed_buy_amount, o.executed_fee_amount, o.executed_fee, ' +
-  `CASE WHEN o.executed_fee_token IS NOT NULL THEN ${hexOf('o.executed_fee_token')} END, ` +
+  `${hexOrNull('o.executed_fee_token')}, ` +
   'o.placement, ' +
   // Not a join: a listing asks for the documents of the page only, not of what its offset skips.
   `(SELECT d.document FROM ${prefix}documents d WHERE d.hash = o.app_data)`;
