@@ -105,13 +105,15 @@ export function describe(title, ...rest) {
   suite = outer;
 }
 
-/** A row that is a list is spread, as vitest does. */
+/** Rows are spread where all of them are lists, as vitest does. */
 const each =
   (define) =>
   (table) =>
   (title, ...rest) => {
-    for (const [i, row] of [...table].entries()) {
-      const values = Array.isArray(row) ? row : [row];
+    const rows = [...table];
+    const spread = rows.every(Array.isArray);
+    for (const [i, row] of rows.entries()) {
+      const values = spread ? row : [row];
       define(`${title} [${i}]`, () => bodyOf(rest)(...values));
     }
   };
