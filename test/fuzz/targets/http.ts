@@ -155,12 +155,13 @@ const request: Target = {
 async function answer(to: Api, bytes: Uint8Array): Promise<{ status: number; text: string }> {
   const split = indexOfEmptyLine(bytes);
   const [line = '', ...lines] = textOf(bytes.subarray(0, split)).split('\n');
-  const [method = '', target = ''] = line.split(/ (.*)/s);
+  const [word = '', target = ''] = line.split(/ (.*)/s);
+  const method = word.toUpperCase();
   const [path = '', query = ''] = target.split(/\?(.*)/s);
   const headers = new Map(lines.map((each) => each.split(/: ?(.*)/s, 2) as [string, string])); // two, or one
   const body = bytes.subarray(split + 2);
   const response = await to.handle({
-    ...{ method: method.toUpperCase(), path, query },
+    ...{ method, path, query },
     header: (name) => headers.get(name),
     body: body.length === 0 ? { type: 'none' } : { type: 'bytes', bytes: body },
   });
