@@ -38,7 +38,11 @@ export function ordersOf(
   const find = prepare<FoundRow>(
     `SELECT uid, owner, state, valid_to, signing_scheme, budget, ${isSwept} FROM ${s}.orders WHERE uid = ANY($1::bytea[])`,
   );
-  const waited = prepare<readonly [uid: Hex]>(`SELECT DISTINCT uid FROM ${s}.facts WHERE uid = ANY($1::bytea[])`);
+  // Of an order that is there, they have been taken in.
+  const waited = prepare<readonly [uid: Hex]>(
+    `SELECT DISTINCT f.uid FROM ${s}.facts f WHERE f.uid = ANY($1::bytea[]) ` +
+      `AND NOT EXISTS (SELECT FROM ${s}.orders o WHERE o.uid = f.uid)`,
+  );
   const apply = changesOf(session);
 
   async function findAll(run: Run, uids: Iterable<Hex>): Promise<Map<Hex, Found>> {
@@ -70,7 +74,7 @@ export function ordersOf(
     const steps: OrderInsert[][] = [[]];
     for (const insert of inserts) {
       steps.at(-1)?.push(insert);
-      if (cuts.delete(insert.order.uid)) steps.push([]);
+      if (cuts.has(insert.order.uid)) steps.push([]); // twice, if it is there twice: the first may be refused
     }
     return steps.filter((step) => step.length > 0);
   }
@@ -141,16 +145,22 @@ export function ordersOf(
   };
 }
 
-/** Whether no cap can be reached, if all are inserted, even with what has expired counted; and nothing is replaced. */
+/**
+ * Whether no cap can be reached, if all are inserted, even with what has expired counted; and nothing is replaced. A
+ * presignature may be waiting for what is pending, and make it open in between.
+ */
 function isRoomy(inserts: readonly OrderInsert[], kept: ReadonlyMap<Address, Kept>): boolean {
   const coming = new Map<string, number>();
+  const keyOf = (owner: Address, budget: keyof Kept) => `${owner} ${budget}`;
   for (const { order } of inserts) {
-    const key = `${order.owner} ${order.budget}`;
-    coming.set(key, (coming.get(key) ?? kept.get(order.owner)?.[order.budget] ?? 0) + 1);
+    for (const budget of new Set(['open', order.budget] as const)) {
+      const key = keyOf(order.owner, budget);
+      coming.set(key, (coming.get(key) ?? kept.get(order.owner)?.[budget] ?? 0) + 1);
+    }
   }
   return inserts.every(
     ({ order, cap = Number.POSITIVE_INFINITY, replaces }) =>
-      replaces === undefined && (coming.get(`${order.owner} ${order.budget}`) ?? 0) <= cap,
+      replaces === undefined && (coming.get(keyOf(order.owner, order.budget)) ?? 0) <= cap,
   );
 }
 

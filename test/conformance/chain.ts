@@ -424,6 +424,38 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
+    name: 'a presignature that waited takes a place of those that come after it in a batch',
+    async run({ store }) {
+      const signed = presignOrder(5);
+      await apply(store, 10, presignature(signed, 10, true));
+      assert.deepEqual(
+        await store.orders.insert([
+          { order: signed, cap: 10 },
+          { order: order(6), cap: 1 },
+        ]),
+        [{ status: 'inserted' }, { status: 'capped', limit: 1, count: 1 }],
+      );
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 1, pending: 0 });
+    },
+  },
+  {
+    name: 'what waited for an order counts, though a first copy of it in the batch was refused',
+    async run({ store }) {
+      const gone = order(5);
+      await apply(store, 10, invalidation(gone, 10));
+      await place(store, order(6));
+      assert.deepEqual(
+        await store.orders.insert([
+          { order: gone, cap: 1 },
+          { order: gone, cap: 2 },
+          { order: order(7), cap: 2 },
+        ]),
+        [{ status: 'capped', limit: 1, count: 1 }, { status: 'inserted' }, { status: 'inserted' }],
+      );
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 2, pending: 0 });
+    },
+  },
+  {
     name: 'an order that is placed on chain is there, with who placed it, until its block is taken back',
     async run({ store }) {
       await apply(store, 10, placement(10));

@@ -1,14 +1,17 @@
 import fc from 'fast-check';
-import type { CancelRequest, NewOrder, OrderInsert, OrderQuery, Store } from 'intentbook';
+import type { CancelRequest, InsertOutcome, NewOrder, OrderInsert, OrderQuery, Store } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { postgresStore } from 'intentbook/postgres';
 import { sqliteStore } from 'intentbook/sqlite';
 import { afterAll, expect, test } from 'vitest';
+import { apply, invalidation, presignature, trade } from '../conformance/chain.ts';
 import { DOMAIN } from '../conformance/harness.ts';
-import { address, document, order } from '../conformance/orders.ts';
+import { ALICE, address, document, NOW, order, presignOrder } from '../conformance/orders.ts';
 import { manualClock } from '../support/clock.ts';
 import { emptySchema, temporarySchema } from '../support/postgres.ts';
 import { temporaryFile } from './temporary.ts';
+
+const LONG = process.env['INTENTBOOK_TEST_LONG'] === '1';
 
 /** Small worlds, in which random choices meet: few orders, owners, tokens and seconds. */
 const number = fc.integer({ min: 0, max: 25 });
@@ -165,22 +168,76 @@ const SUBJECTS: readonly Subject[] = [
   },
 ];
 
+/** Does the same to a store and to one in memory. */
+async function beside(subject: Subject, compare: (store: Store, oracle: Store) => Promise<void>): Promise<void> {
+  const oracle = memoryStore();
+  const { store, dispose } = await subject.create();
+  const context = { domain: DOMAIN, clock: manualClock() };
+  await oracle.open(context);
+  await store.open(context);
+  try {
+    await compare(store, oracle);
+  } finally {
+    await store.close();
+    await dispose();
+  }
+}
+
 test.each(SUBJECTS)('whatever is done to them, the $name store answers as the memory store does', async (subject) => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
-      const oracle = memoryStore();
-      const { store, dispose } = await subject.create();
-      const context = { domain: DOMAIN, clock: manualClock() };
-      await oracle.open(context);
-      await store.open(context);
-      try {
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) =>
+      beside(subject, async (store, oracle) => {
         for (const { says, run } of steps) expect(await run(store), says).toEqual(await run(oracle));
         expect(await everything(store)).toEqual(await everything(oracle));
-      } finally {
-        await store.close();
-        await dispose();
-      }
-    }),
+      }),
+    ),
     { numRuns: subject.runs },
+  );
+});
+
+/** Few enough to meet: orders that the chain has told of before they come, together with those of whom it has not. */
+const ORDERS = Array.from({ length: 8 }, (_, n) => {
+  const body = JSON.stringify({ kind: 'sell', sellAmount: '40', buyAmount: '20' });
+  return n % 3 === 2 ? presignOrder(n, { body }) : order(n, { body });
+});
+const known = fc.constantFrom(...ORDERS);
+const told = fc.oneof(
+  known.map((of) => (block: number) => invalidation(of, block)),
+  known.map((of) => (block: number) => trade(of, block)),
+  fc.tuple(known, fc.boolean()).map(
+    ([of, signed]) =>
+      (block: number) =>
+        presignature(of, block, signed),
+  ),
+);
+const coming = fc.record(
+  { order: known, cap: fc.integer({ min: 1, max: 3 }), replaces: known.map(({ uid }) => uid) },
+  { requiredKeys: ['order'] },
+);
+
+test.each(SUBJECTS)('orders that the chain has told of are judged together by $name as in memory', async (subject) => {
+  const scenes = fc.record({
+    facts: fc.array(told, { maxLength: 5 }),
+    batches: fc.array(fc.array(coming, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 2 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(scenes, ({ facts, batches }) =>
+      beside(subject, async (store, oracle) => {
+        const blocks = facts.map((fact, i) => fact(10 + i));
+        const seen = await Promise.all(
+          [store, oracle].map(async (each) => {
+            if (blocks.length > 0) await apply(each, 30, ...blocks);
+            const outcomes: InsertOutcome[][] = [];
+            for (const batch of batches) outcomes.push(await each.orders.insert(batch));
+            const { events, ...rest } = await everything(each);
+            const count = await each.orders.count(ALICE, NOW);
+            // Entries of one step may stand in another order.
+            return { outcomes, count, events: events.map(({ type, uid }) => `${type} ${uid}`).sort(), ...rest };
+          }),
+        );
+        expect(seen[0]).toEqual(seen[1]);
+      }),
+    ),
+    { numRuns: LONG ? 100 * subject.runs : 2 * subject.runs },
   );
 });
