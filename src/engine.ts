@@ -23,7 +23,6 @@ import { submit } from './orders/submit.ts';
 import type { Order } from './orders/wire.ts';
 import { StoreError } from './ports/store.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION } from './protocol/eip712.ts';
-import type { Verifier } from './protocol/verifier.ts';
 import { createVerifier } from './protocol/verifier.ts';
 import type { Quotes } from './quotes/quotes.ts';
 import { createQuotes } from './quotes/quotes.ts';
@@ -88,19 +87,13 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     ...admission,
     observe: (observation) => void emitter.emit('sourceAsked', observation),
   });
-  // Made once: spreading as much for each order takes longer than most checks.
-  const admitting: AdmissionContext = {
-    ...admission,
-    get verifier() {
-      return started();
-    },
-  };
-  let verifier: Verifier | undefined;
+  /** By what orders are admitted, from start to close. Made once: spreading as much for each takes longer than most checks. */
+  let running: AdmissionContext | undefined;
   let starting: Promise<void> | undefined;
 
-  function started(): Verifier {
-    if (verifier === undefined) throw new StoreError('Closed', 'the book is not started');
-    return verifier;
+  function started(): AdmissionContext {
+    if (running === undefined) throw new StoreError('Closed', 'the book is not started');
+    return running;
   }
 
   const chain = createChain({
@@ -193,8 +186,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     },
     async submitMany(many, submitOptions) {
       const since = clock.now();
-      started();
-      const results = await submit(many, admitting, submitOptions);
+      const results = await submit(many, started(), submitOptions);
       const { listens, tell: told } = observer('ordersSubmitted');
       if (listens()) told(submissionOf(results, clock.now() - since));
       if (results.some(({ status }) => status === 'accepted')) feed.wake();
@@ -211,7 +203,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
       return parsedPage(await rendered.list(query));
     },
     async cancel(request) {
-      const result = await cancel(request, { store, clock, domain, verifier: started() });
+      const result = await cancel(request, { store, clock, domain, verifier: started().verifier });
       if (result.status === 'cancelled') feed.wake();
       return result;
     },
@@ -263,7 +255,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   };
 
   async function open(): Promise<void> {
-    if (verifier !== undefined) return;
+    if (running !== undefined) return;
     const ready = await createVerifier({ chainId, settlementContract, ...configuration.recovery });
     await Promise.all([chain.prepare(), quoting.prepare()]);
     await store.open({ domain: { chainId, settlementContract }, clock });
@@ -274,16 +266,16 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
       throw fault;
     }
     quoting.start();
-    verifier = observedVerifier(ready, clock, observer('signersRecovered'));
+    running = { ...admission, verifier: observedVerifier(ready, clock, observer('signersRecovered')) };
     chain.start();
     expiry?.start();
   }
 
   async function close(): Promise<void> {
     await starting?.catch(() => {}); // told to whoever starts
-    if (verifier === undefined) return;
+    if (running === undefined) return;
     await chain.stop();
-    verifier = undefined;
+    running = undefined;
     await expiry?.stop();
     hub.close();
     await commits.drained();

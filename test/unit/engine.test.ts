@@ -93,6 +93,20 @@ describe('life', () => {
     await fresh.close();
   });
 
+  test('closing lets submissions that are under way come to their end, however many', async () => {
+    const orders = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => signed({ validTo: START_SECONDS + 600 + i })),
+    );
+    const single = orders.slice(1).map((order) => book.orders.submit(order));
+    const many = book.orders.submitMany(orders.slice(0, 1));
+    await book.close();
+    const results = [...(await Promise.all(single)), ...(await many)];
+    expect(results.map(({ status }) => status)).toEqual(orders.map(() => 'accepted'));
+    await book.start();
+    const { orders: kept } = await book.orders.list({ owner: owner.address, limit: 100 });
+    expect(kept).toHaveLength(orders.length);
+  });
+
   test('starting twice at once is starting once; closing waits for a start under way', async () => {
     const fresh = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), clock });
     await Promise.all([fresh.start(), fresh.start()]);
