@@ -81,16 +81,17 @@ export function groupCommits({ store, clock, more, turn = nextTurn }: GroupCommi
   }
 
   async function commit(group: readonly Member[]): Promise<void> {
+    let outcomes: InsertOutcome[];
     try {
-      const outcomes = await store.orders.insert(group.flatMap(({ inserts }) => inserts));
-      let start = 0;
-      for (const [i, { inserts, settle }] of group.entries()) {
-        if (group.length > TOLD_A_TURN && i % TOLD_A_TURN === 0) await turn();
-        settle(outcomes.slice(start, start + inserts.length));
-        start += inserts.length;
-      }
+      outcomes = await store.orders.insert(group.flatMap(({ inserts }) => inserts));
     } catch (fault) {
-      await commitEach(group, fault);
+      return commitEach(group, fault);
+    }
+    let start = 0;
+    for (const [i, { inserts, settle }] of group.entries()) {
+      if (group.length > TOLD_A_TURN && i % TOLD_A_TURN === 0) await turn();
+      settle(outcomes.slice(start, start + inserts.length));
+      start += inserts.length;
     }
   }
 
