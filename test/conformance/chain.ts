@@ -60,7 +60,7 @@ export const invalidation = (of: NewOrder, number: number): InvalidationFact => 
 export const presignature = (of: NewOrder, number: number, signed: boolean): PresignatureFact => ({
   ...{ type: 'presignature', ...at(number), uid: of.uid, signed },
 });
-const refund = (of: NewOrder, number: number): RefundFact => ({ type: 'refund', ...at(number), uid: of.uid });
+export const refund = (of: NewOrder, number: number): RefundFact => ({ type: 'refund', ...at(number), uid: of.uid });
 export const placement = (number: number, changes: Partial<PlacementFact> = {}): PlacementFact => ({
   ...{ type: 'placement', ...at(number), uid: PLACED.uid, order: PLACED, sender: BOB },
   ...{ userValidTo: PLACED.validTo, placementError: null, ...changes },

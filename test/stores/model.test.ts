@@ -1,17 +1,8 @@
 import fc from 'fast-check';
-import type { CancelRequest, InsertOutcome, NewOrder, OrderInsert, OrderQuery, Store } from 'intentbook';
-import { memoryStore } from 'intentbook/memory';
-import { postgresStore } from 'intentbook/postgres';
-import { sqliteStore } from 'intentbook/sqlite';
-import { afterAll, expect, test } from 'vitest';
-import { apply, invalidation, presignature, trade } from '../conformance/chain.ts';
-import { DOMAIN } from '../conformance/harness.ts';
-import { ALICE, address, document, NOW, order, presignOrder } from '../conformance/orders.ts';
-import { manualClock } from '../support/clock.ts';
-import { emptySchema, temporarySchema } from '../support/postgres.ts';
-import { temporaryFile } from './temporary.ts';
-
-const LONG = process.env['INTENTBOOK_TEST_LONG'] === '1';
+import type { CancelRequest, NewOrder, OrderInsert, OrderQuery, Store } from 'intentbook';
+import { expect, test } from 'vitest';
+import { address, document, order } from '../conformance/orders.ts';
+import { beside, SUBJECTS } from './beside.ts';
 
 /** Small worlds, in which random choices meet: few orders, owners, tokens and seconds. */
 const number = fc.integer({ min: 0, max: 25 });
@@ -138,51 +129,6 @@ async function everything(store: Store) {
   };
 }
 
-const place = await temporarySchema();
-afterAll(async () => await place[Symbol.asyncDispose]());
-
-/** A store over an empty storage of its own. */
-interface Subject {
-  readonly name: string;
-  readonly runs: number;
-  create(): Promise<{ readonly store: Store; dispose(): Promise<void> }>;
-}
-
-const SUBJECTS: readonly Subject[] = [
-  {
-    name: 'SQLite',
-    runs: 75,
-    async create() {
-      const file = temporaryFile();
-      const store = sqliteStore({ path: file.path, synchronous: 'OFF' });
-      return { store, dispose: async () => file[Symbol.dispose]() };
-    },
-  },
-  {
-    name: 'PostgreSQL',
-    runs: 50,
-    async create() {
-      const store = postgresStore({ url: place.url, schema: place.schema, migrate: true });
-      return { store, dispose: () => emptySchema(place) };
-    },
-  },
-];
-
-/** Does the same to a store and to one in memory. */
-async function beside(subject: Subject, compare: (store: Store, oracle: Store) => Promise<void>): Promise<void> {
-  const oracle = memoryStore();
-  const { store, dispose } = await subject.create();
-  const context = { domain: DOMAIN, clock: manualClock() };
-  await oracle.open(context);
-  await store.open(context);
-  try {
-    await compare(store, oracle);
-  } finally {
-    await store.close();
-    await dispose();
-  }
-}
-
 test.each(SUBJECTS)('whatever is done to them, the $name store answers as the memory store does', async (subject) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) =>
@@ -192,52 +138,5 @@ test.each(SUBJECTS)('whatever is done to them, the $name store answers as the me
       }),
     ),
     { numRuns: subject.runs },
-  );
-});
-
-/** Few enough to meet: orders that the chain has told of before they come, together with those of whom it has not. */
-const ORDERS = Array.from({ length: 8 }, (_, n) => {
-  const body = JSON.stringify({ kind: 'sell', sellAmount: '40', buyAmount: '20' });
-  return n % 3 === 2 ? presignOrder(n, { body }) : order(n, { body });
-});
-const known = fc.constantFrom(...ORDERS);
-const told = fc.oneof(
-  known.map((of) => (block: number) => invalidation(of, block)),
-  known.map((of) => (block: number) => trade(of, block)),
-  fc.tuple(known, fc.boolean()).map(
-    ([of, signed]) =>
-      (block: number) =>
-        presignature(of, block, signed),
-  ),
-);
-const coming = fc.record(
-  { order: known, cap: fc.integer({ min: 1, max: 3 }), replaces: known.map(({ uid }) => uid) },
-  { requiredKeys: ['order'] },
-);
-
-test.each(SUBJECTS)('orders that the chain has told of are judged together by $name as in memory', async (subject) => {
-  const scenes = fc.record({
-    facts: fc.array(told, { maxLength: 5 }),
-    batches: fc.array(fc.array(coming, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 2 }),
-  });
-  await fc.assert(
-    fc.asyncProperty(scenes, ({ facts, batches }) =>
-      beside(subject, async (store, oracle) => {
-        const blocks = facts.map((fact, i) => fact(10 + i));
-        const seen = await Promise.all(
-          [store, oracle].map(async (each) => {
-            if (blocks.length > 0) await apply(each, 30, ...blocks);
-            const outcomes: InsertOutcome[][] = [];
-            for (const batch of batches) outcomes.push(await each.orders.insert(batch));
-            const { events, ...rest } = await everything(each);
-            const count = await each.orders.count(ALICE, NOW);
-            // Entries of one step may stand in another order.
-            return { outcomes, count, events: events.map(({ type, uid }) => `${type} ${uid}`).sort(), ...rest };
-          }),
-        );
-        expect(seen[0]).toEqual(seen[1]);
-      }),
-    ),
-    { numRuns: LONG ? 100 * subject.runs : 2 * subject.runs },
   );
 });
