@@ -123,8 +123,8 @@ const commandLine: Target = {
     `serve\n--solvers=http://u:${SECRET}@h,ftp://\nINTENTBOOK_OPERATOR_TOKEN=${SECRET}`,
   ],
   run(bytes) {
-    // An operator's own words: long ones are nobody's attack.
-    const lines = textOf(bytes.subarray(0, 4096)).split('\n');
+    // An operator's own words: long ones are nobody's attack, and Node looks for each letter behind a dash among all flags.
+    const lines = textOf(bytes.subarray(0, 512)).split('\n');
     const isVariable = (line: string) => /^[^-=][^=]*=/.test(line);
     const env = Object.fromEntries(
       lines.filter(isVariable).map((line) => line.split(/=(.*)/s, 2) as [name: string, value: string]),
