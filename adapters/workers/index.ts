@@ -40,17 +40,18 @@ export async function recoveryPool(options: RecoveryPoolOptions = {}): Promise<C
   });
   const pool = new Piscina<Uint8Array, Uint8Array>({
     filename: new URL('./recovery-worker.js', import.meta.url).href,
+    name: 'recover',
     workerData: { backend },
     minThreads: threads,
     maxThreads: threads,
   });
   const close = () => pool.destroy();
-  try {
-    // Each thread answers to nothing, so that one that cannot start says so now.
-    await Promise.all(Array.from({ length: threads }, () => pool.run(new Uint8Array(0))));
-  } catch (cause) {
+  // Each thread answers to nothing, so that one that cannot start says so now. None is ended while others still load.
+  const starts = await Promise.allSettled(Array.from({ length: threads }, () => pool.run(new Uint8Array(0))));
+  const failed = starts.find((start) => start.status === 'rejected');
+  if (failed !== undefined) {
     await close();
-    throw new Error('recoveryPool: the threads cannot be started', { cause });
+    throw new Error('recoveryPool: the threads cannot be started', { cause: failed.reason });
   }
   return {
     threads,

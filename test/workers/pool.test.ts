@@ -101,6 +101,12 @@ describe('a pool', () => {
     expect(await verifier.recoverMany(orders)).toEqual(orders.map(() => ({ signer: SIGNER.address.toLowerCase() })));
   });
 
+  test('that cannot be started, again and again, ends no process with it', async () => {
+    for (let i = 0; i < 8; i++) {
+      await expect(recoveryPool({ threads: 2, backend: 'natvie' as 'native' })).rejects.toThrow('cannot be started');
+    }
+  });
+
   test('that cannot be started says so at once', async () => {
     await expect(recoveryPool({ backend: 'natvie' as 'native' })).rejects.toThrow('cannot be started');
     await expect(recoveryPool({ threads: 0 })).rejects.toThrow(TypeError);
