@@ -1,5 +1,6 @@
 import { resolveDocument } from '../app-data/documents.ts';
 import { OrderBookError } from '../errors.ts';
+import { seconds } from '../ports/clock.ts';
 import type { InsertOutcome } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { AdmissionContext, Batch, RemoteCheck } from './admission.ts';
@@ -104,9 +105,9 @@ async function check(candidates: readonly Candidate[], context: AdmissionContext
 
 function checkLocally(candidate: Candidate, context: AdmissionContext): OrderBookError | undefined {
   const { limits, tokens, eip1271, clock } = context;
-  const now = Math.floor(clock.now() / 1000);
+  const rules = { limits, tokens, eip1271, now: seconds(clock) };
   for (const check of LOCAL_CHECKS) {
-    const refusal = check(candidate, { limits, tokens, eip1271, now });
+    const refusal = check(candidate, rules);
     if (refusal !== undefined) return refusal;
   }
   return undefined;

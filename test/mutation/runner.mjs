@@ -118,7 +118,7 @@ class InProcessRunner {
             id.endsWith('.test.ts')
               ? code
                   .replace(/numRuns: ([\w.]+)/g, `numRuns: Math.min($1, ${MOST_RUNS})`)
-                  .replace(LEAVE_OUT, 'test.skip($1')
+                  .replace(LEAVE_OUT, 'test.skip($1') // in mutants only, for the reasons given with LEFT_OUT
               : undefined,
         },
       ],
