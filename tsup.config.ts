@@ -4,7 +4,7 @@ import { defineConfig } from 'tsup';
 export default defineConfig({
   entry: {
     index: 'src/index.ts',
-    adapter: 'src/adapter.ts',
+    adapter: 'src/internal.ts',
     openapi: 'src/http/openapi/index.ts',
     memory: 'adapters/memory/index.ts',
     sqlite: 'adapters/sqlite/index.ts',
@@ -21,7 +21,7 @@ export default defineConfig({
     'recovery-worker': 'adapters/workers/recovery-worker.ts',
     viem: 'adapters/viem/index.ts',
     server: 'adapters/server/index.ts',
-    cli: 'adapters/server/cli.ts',
+    cli: 'adapters/server/cli/main.ts',
     'explorer/index': 'adapters/explorer/index.ts',
     testing: 'test/conformance/index.ts',
   },
@@ -33,7 +33,7 @@ export default defineConfig({
   sourcemap: true,
   clean: true,
   async onSuccess() {
-    await copyFile('adapters/server/config.schema.json', 'dist/config.schema.json');
+    await copyFile('adapters/server/config/config.schema.json', 'dist/config.schema.json');
     await cp('adapters/explorer/page', 'dist/explorer/page', { recursive: true });
   },
   // Adapters reach the core by its public name, so that one copy of it exists in a process.

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import type { Measure, Round, Trial } from './benchmark.ts';
+import { quantile } from './benchmark.ts';
 import { chart } from './chart.ts';
-import type { Outcome } from './race.ts';
-import type { Measure, Round, Trial } from './trial.ts';
-import { quantile } from './trial.ts';
+import type { Outcome } from './runner.ts';
 
 /** A figure over all rounds: half of the rounds lie between `low` and `high`. */
 export interface Figure {

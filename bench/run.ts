@@ -2,13 +2,13 @@
 // into bench/results.json, the README and its chart.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import type { Scale } from './benchmark.ts';
+import { loadTrial, trialNames } from './benchmarks.ts';
 import { machine } from './machine.ts';
 import { progress } from './progress.ts';
-import { race } from './race.ts';
 import type { Report } from './report.ts';
 import { consoleTable, resultOf, withResult, writeReport } from './report.ts';
-import type { Scale } from './trial.ts';
-import { loadTrial, trialNames } from './trials.ts';
+import { race } from './runner.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

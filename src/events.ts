@@ -1,8 +1,8 @@
-import type { RecoveryObservation, StoreObservation, SubmissionObservation } from './observed.ts';
-import type { BlockRef, ChainCause } from './ports/facts.ts';
+import type { FollowObservation } from './chain/indexer-options.ts';
+import type { RecoveryObservation, StoreObservation, SubmissionObservation } from './instrumentation.ts';
+import type { BlockRef, ChainCause } from './ports/chain-store.ts';
 import type { Address, Hex } from './protocol/hex.ts';
-import type { SourceObservation } from './quotes/sources.ts';
-import type { FollowObservation } from './settlement/follow-options.ts';
+import type { SourceObservation } from './quotes/estimators.ts';
 
 /** Something that happened to an order, told after it is stored. */
 export interface OrderEvent {

@@ -1,23 +1,23 @@
 import type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
+import type { AuctionVerbs } from './auctions/auctions.ts';
+import type { CompetitionStatus } from './auctions/competition-status.ts';
 import type { Balances } from './balances/balances.ts';
+import type { ChainVerbs } from './chain/chain-indexing.ts';
+import type { OrderTrade, TradeListQuery } from './chain/trades.ts';
 import type { OrderBookEvents } from './events.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
 import type { OrderCreation } from './orders/creation.ts';
 import type { Limits } from './orders/limits.ts';
 import type { ListQuery, OrderPage, OrderResult } from './orders/listing.ts';
+import type { Order, RenderedOrder } from './orders/order-json.ts';
 import type { RenderedPage, RenderedResult } from './orders/read.ts';
 import type { SubmitOptions, SubmitResult } from './orders/submit.ts';
-import type { Order, RenderedOrder } from './orders/wire.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Address } from './protocol/hex.ts';
-import type { Quotes } from './quotes/quotes.ts';
-import type { AuctionVerbs } from './settlement/auction-verbs.ts';
-import type { ChainVerbs } from './settlement/chain.ts';
-import type { CompetitionStatus } from './settlement/competition-status.ts';
-import type { OrderTrade, TradeListQuery } from './settlement/trades.ts';
-import type { Stream, StreamOptions } from './streams/hub.ts';
+import type { Quotes } from './quotes/index.ts';
+import type { Stream, StreamOptions } from './streams/broadcaster.ts';
+import type { BookLog } from './streams/order-log.ts';
 import type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream.ts';
-import type { BookLog } from './streams/orders.ts';
 
 /** Whether a book can serve, and what each of its parts says. */
 export interface Readiness {

@@ -1,9 +1,9 @@
 import { createPublicKey } from 'node:crypto';
 import type { Channel, ChannelDelivery, DeliveryResult, Notification } from 'intentbook';
 import { refuseUnknownOptions } from 'intentbook/adapter';
-import { addressGuard } from './guard.ts';
-import type { Posted } from './post.ts';
-import { post } from './post.ts';
+import { addressGuard } from './address-guard.ts';
+import type { Posted } from './http-post.ts';
+import { post } from './http-post.ts';
 
 /** The keys of the host, which browsers know its messages by (VAPID). */
 export interface WebPushOptions {

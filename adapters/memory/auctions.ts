@@ -1,5 +1,5 @@
 import type { NewAuction, StoredAuction, StoredCompetition } from 'intentbook';
-import { SortedList } from './sorted.ts';
+import { SortedList } from './sorted-list.ts';
 
 export interface MemoryAuctions {
   insert(auction: NewAuction, keep: number): number;

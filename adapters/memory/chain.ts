@@ -23,7 +23,7 @@ import {
   judgeFacts,
   ordersTouched,
 } from 'intentbook/adapter';
-import { SortedList } from './sorted.ts';
+import { SortedList } from './sorted-list.ts';
 
 /** The rows that facts change. */
 export interface FactTarget {

@@ -1,13 +1,13 @@
 import type { Domain, NewEvent, Store, StoreContext, StoredEvent } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { assertSameDomain, leasesInMemory, versionWhenPlaced } from 'intentbook/adapter';
+import { memoryDocuments } from './app-data.ts';
 import { memoryAuctions } from './auctions.ts';
 import { memoryChain } from './chain.ts';
-import { memoryDocuments } from './documents.ts';
 import { memoryOrders } from './orders.ts';
 import { memoryQuotes } from './quotes.ts';
 
-export { memoryAccountStore } from './accounts.ts';
+export { memoryAccountStore } from './account-store.ts';
 
 /**
  * A store that keeps everything in memory and forgets it with the process. For tests, for trying things out, and as

@@ -14,8 +14,8 @@ import type {
 } from 'intentbook';
 import type { OrderProgress, RowChange } from 'intentbook/adapter';
 import { expiryOf, judgeCancellation, orderStatus, tellsExpiry } from 'intentbook/adapter';
-import type { MemoryDocuments } from './documents.ts';
-import { SortedList } from './sorted.ts';
+import type { MemoryDocuments } from './app-data.ts';
+import { SortedList } from './sorted-list.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 

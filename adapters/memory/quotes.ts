@@ -1,5 +1,5 @@
 import type { NewQuote, OrderQuote, QuoteQuery, QuoteTerms } from 'intentbook';
-import { SortedList } from './sorted.ts';
+import { SortedList } from './sorted-list.ts';
 
 interface Row extends NewQuote {
   readonly id: number;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { ApiRequestBody } from 'intentbook';
-import type { Departure } from './departure.ts';
+import type { Departure } from './client-connection.ts';
 
 /** What node:http hands out, and what hosts such as Express make of it: the body may have been read and parsed. */
 export interface NodeRequestLike extends IncomingMessage {

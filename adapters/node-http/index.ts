@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { type Api, type ApiRequest, type ApiRequestBody, createApi, type OrderBook } from 'intentbook';
 import { refuseUnknownOptions } from 'intentbook/adapter';
 import { bodyOf, type NodeRequestLike } from './body.ts';
-import { Departure } from './departure.ts';
+import { Departure } from './client-connection.ts';
 import { respond } from './respond.ts';
 
 export type { NodeRequestLike } from './body.ts';

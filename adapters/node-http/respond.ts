@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ApiResponse } from 'intentbook';
-import type { Departure } from './departure.ts';
+import type { Departure } from './client-connection.ts';
 
 /** What is left of a refused body is read and thrown away up to here, so that its sender gets to see the refusal. */
 const LINGER_BYTES = 16 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import type { Hex, NewDocument } from 'intentbook';
+import type { Run } from './query.ts';
 import { toBytes } from './rows.ts';
-import type { Run } from './running.ts';
 import type { Session } from './session.ts';
 
 /** The documents behind the hashes of app data. An insert of orders keeps its own, see orders.ts. */

@@ -9,12 +9,12 @@ import type {
   RollbackRequest,
 } from 'intentbook';
 import { blockHashes, hasMoved, isOrderFact, judgeFacts, ordersTouched } from 'intentbook/adapter';
-import type { Facts } from './facts.ts';
-import { placeOf } from './facts.ts';
-import { judgedRowsOf } from './judged-rows.ts';
-import type { Owners } from './owners.ts';
+import type { Facts } from './chain-events.ts';
+import { placeOf } from './chain-events.ts';
+import { judgedRowsOf } from './order-projection.ts';
+import type { Owners } from './owner-counts.ts';
+import type { Run } from './query.ts';
 import { toBytes } from './rows.ts';
-import type { Run } from './running.ts';
 import type { Session } from './session.ts';
 
 export interface Chain {

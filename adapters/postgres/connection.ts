@@ -1,7 +1,7 @@
 import { StoreError } from 'intentbook';
 import type { OwnPool, PgPool } from './driver.ts';
 import { createPool } from './driver.ts';
-import type { Run } from './running.ts';
+import type { Run } from './query.ts';
 
 /** Where the tables are, and who opens connections. */
 export type Source =

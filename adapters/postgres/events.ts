@@ -1,5 +1,5 @@
 import type { Address, Hex, OrderEventType, StoredEvent } from 'intentbook';
-import type { Run } from './running.ts';
+import type { Run } from './query.ts';
 import type { Session } from './session.ts';
 
 /** The log of what happened to orders. */

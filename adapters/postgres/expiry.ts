@@ -1,6 +1,6 @@
 import type { Hex } from 'intentbook';
 import { expiryOf, tellsExpiry } from 'intentbook/adapter';
-import type { Facts } from './facts.ts';
+import type { Facts } from './chain-events.ts';
 import { BUDGETS, SCHEMES, toBytes } from './rows.ts';
 import type { Session } from './session.ts';
 

@@ -1,7 +1,7 @@
 import type { OrderQuery, OrderState, StoredOrder } from 'intentbook';
+import type { Run } from './query.ts';
 import type { OrderRow } from './rows.ts';
 import { orderColumns, readOrder, STATES, toBytes } from './rows.ts';
-import type { Run } from './running.ts';
 import type { Session } from './session.ts';
 
 /** A paged query: its text, and what is bound to it. */

@@ -10,15 +10,15 @@ import type {
   StoredOrder,
 } from 'intentbook';
 import { judgeCancellation } from 'intentbook/adapter';
-import type { Known } from './judge.ts';
-import { judgeInserts } from './judge.ts';
-import type { Kept, Owners } from './owners.ts';
+import type { Kept, Owners } from './owner-counts.ts';
+import type { Known } from './plan-inserts.ts';
+import { judgeInserts } from './plan-inserts.ts';
+import type { Run } from './query.ts';
+import { Collision } from './query.ts';
 import type { Found, FoundRow, OrderRow } from './rows.ts';
 import { isSwept, orderColumns, quoteColumns, readFound, readOrder, toBytes } from './rows.ts';
-import type { Run } from './running.ts';
-import { Collision } from './running.ts';
 import type { Session } from './session.ts';
-import { changesOf } from './writing.ts';
+import { changesOf } from './write-batch.ts';
 
 export interface Orders {
   insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]>;

@@ -1,6 +1,6 @@
 import type { PgClient, PgPool } from './driver.ts';
-import type { Run } from './running.ts';
-import { lend, resultsOf, runOn } from './running.ts';
+import type { Run } from './query.ts';
+import { lend, resultsOf, runOn } from './query.ts';
 import type { Commit, Session } from './session.ts';
 
 /** Reads that a copy of the database may answer. */

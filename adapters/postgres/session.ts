@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { StoreError } from 'intentbook';
+import type { Begun, Fate } from './commit-outcome.ts';
+import { BEGIN, fateOver } from './commit-outcome.ts';
 import type { PgClient, PgPool } from './driver.ts';
 import { codeOf, fault } from './driver.ts';
-import type { Begun, Fate } from './fate.ts';
-import { BEGIN, fateOver } from './fate.ts';
-import type { Run, Statement } from './running.ts';
-import { Collision, isAnswer, lend, resultsOf, runOn } from './running.ts';
+import type { Run, Statement } from './query.ts';
+import { Collision, isAnswer, lend, resultsOf, runOn } from './query.ts';
 
 /** How the nouns of the store reach the database. */
 export interface Session {

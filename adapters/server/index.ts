@@ -1,28 +1,28 @@
 import type { Accounts, OrderBook, Store } from 'intentbook';
 import { createAccountApi, createApi } from 'intentbook';
 import { json, VERSION } from 'intentbook/adapter';
-import { openAccounts } from './accounts.ts';
-import { composeServer } from './compose.ts';
-import type { Deployment } from './deployments.ts';
-import { openDeployment } from './deployments.ts';
-import type { Exchange } from './exchange.ts';
-import { observedApi } from './exchange.ts';
-import type { HardenedServer } from './http.ts';
-import { createHardenedServer } from './http.ts';
+import { planServer } from './config/plan.ts';
+import type { BookSettings, ServerSettings } from './config/schema.ts';
+import { BOOK_KEYS } from './config/schema.ts';
+import { closableStreams } from './http/closable-streams.ts';
+import { composeServer } from './http/compose.ts';
+import type { Exchange } from './http/exchange.ts';
+import { observedApi } from './http/exchange.ts';
+import type { HardenedServer } from './http/hardened-server.ts';
+import { createHardenedServer } from './http/hardened-server.ts';
+import { describe, isReferenceServed, referencePages } from './http/openapi-pages.ts';
+import { frontPage, overview, readiness } from './http/overview.ts';
+import { createRouteNames } from './http/route-names.ts';
 import { createMetrics, metricsServer } from './metrics.ts';
-import { frontPage, overview, readiness } from './overview.ts';
-import { planServer } from './plan.ts';
+import { openAccounts } from './open-accounts.ts';
+import type { Deployment } from './open-books.ts';
+import { openDeployment } from './open-books.ts';
 import { gateOptions } from './rate-limit.ts';
-import { describe, isReferenceServed, referencePages } from './reference.ts';
-import { createRouteNames } from './route-names.ts';
-import type { BookSettings, ServerSettings } from './settings.ts';
-import { BOOK_KEYS } from './settings.ts';
-import { closableStreams } from './streams.ts';
 
-export type { Deployment } from './deployments.ts';
-export type { Exchange } from './exchange.ts';
-export { SettingsError } from './misfits.ts';
-export type { BookSettings, ServerSettings } from './settings.ts';
+export { SettingsError } from './config/config-errors.ts';
+export type { BookSettings, ServerSettings } from './config/schema.ts';
+export type { Exchange } from './http/exchange.ts';
+export type { Deployment } from './open-books.ts';
 
 /** How long requests that run may still take when a server is closed, in milliseconds. */
 const GRACE = 10_000;
@@ -72,7 +72,7 @@ const SINGLE = { path: '/', db: 'intentbook.sqlite', schema: 'intentbook' } as c
  * node's own error when the address cannot be listened on.
  */
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
-  const { folder = '.', onExchange, ...said } = options;
+  const { folder = './', onExchange, ...said } = options;
   const { settings, stores } = separate(said);
   const plan = planServer(settings, folder);
   const { port, host, rateLimit, trustedProxies, operatorToken, metricsPort, metricsHost = host } = plan.settings;

@@ -2,9 +2,9 @@ import type { AccountBacklog, Accounts, OrderBook } from 'intentbook';
 import { OrderBookError } from 'intentbook';
 import { refusal } from 'intentbook/adapter';
 import type { Registry } from 'prom-client';
-import type { Deployment } from './deployments.ts';
-import type { Exchange } from './exchange.ts';
-import { createHardenedServer, type HardenedServer } from './http.ts';
+import type { Exchange } from './http/exchange.ts';
+import { createHardenedServer, type HardenedServer } from './http/hardened-server.ts';
+import type { Deployment } from './open-books.ts';
 
 /** Seconds, from a cached read to an answer that somebody has waited for. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

@@ -23,9 +23,9 @@ import {
   versionWhenPlaced,
 } from 'intentbook/adapter';
 import type { Documents } from './app-data.ts';
+import { factsOf } from './chain-events.ts';
 import type { Events } from './events.ts';
-import { factsOf } from './facts.ts';
-import type { JudgedRows } from './judged-rows.ts';
+import type { JudgedRows } from './order-projection.ts';
 import { toBytes, toHex } from './rows.ts';
 import type { Session } from './session.ts';
 

@@ -1,7 +1,7 @@
 import type { OrderFact } from 'intentbook';
 import { expiryOf, tellsExpiry } from 'intentbook/adapter';
 import type { Events } from './events.ts';
-import type { Owners } from './owners.ts';
+import type { Owners } from './owner-counts.ts';
 import { BUDGETS, SCHEMES, toHex } from './rows.ts';
 import type { Session } from './session.ts';
 

@@ -1,6 +1,6 @@
 import type { AccountStore, Store } from 'intentbook';
 import { refuseUnknownOptions } from 'intentbook/adapter';
-import { accountStoreOver } from './account-store.ts';
+import { accountStoreOver } from './accounts/store.ts';
 import type { Source, Synchronous } from './connection.ts';
 import { SYNCHRONOUS } from './connection.ts';
 import type { SqliteDatabase } from './driver.ts';

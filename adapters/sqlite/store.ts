@@ -8,17 +8,17 @@ import { connect } from './connection.ts';
 import { fault } from './driver.ts';
 import { eventsOf } from './events.ts';
 import { expiryOver } from './expiry.ts';
-import { judgedRowsOf } from './judged-rows.ts';
-import type { Lease } from './lease.ts';
-import { takeLease } from './lease.ts';
 import { listingOf } from './listing.ts';
 import { assertOurs, migrate } from './migrate.ts';
+import { judgedRowsOf } from './order-projection.ts';
 import { ordersOf } from './orders.ts';
-import { ownersOf } from './owners.ts';
+import { ownersOf } from './owner-counts.ts';
 import { pruningOver } from './pruning.ts';
 import { quotesOf } from './quotes.ts';
 import type { Migration } from './schema.ts';
 import { openSession, transact } from './session.ts';
+import type { Lease } from './writer-lease.ts';
+import { takeLease } from './writer-lease.ts';
 
 /** Makes the store over a source. The verbs are synchronous inside: a call has happened when it returns. */
 export function storeOver(source: Source, migrations: readonly Migration[]): Store {

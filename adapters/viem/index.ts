@@ -1,5 +1,5 @@
-export type { ViemChainOptions } from './chain.ts';
-export { viemChain } from './chain.ts';
+export type { ViemChainOptions } from './chain-client.ts';
+export { viemChain } from './chain-client.ts';
+export type { ViemSourceOptions } from './chain-source.ts';
+export { viemSource } from './chain-source.ts';
 export type { RpcClient } from './rpc.ts';
-export type { ViemSourceOptions } from './source.ts';
-export { viemSource } from './source.ts';

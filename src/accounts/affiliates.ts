@@ -1,8 +1,7 @@
 import * as z from 'zod/mini';
+import { within } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
-import { refuseUnknownOptions } from '../options.ts';
-import { within } from '../orders/remote.ts';
-import { isoDate } from '../orders/wire.ts';
+import { isoDate } from '../orders/order-json.ts';
 import type { Affiliate, AffiliateStore } from '../ports/account-store.ts';
 import type { AffiliateStatistics, StatisticsAnswer } from '../ports/affiliates.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -10,8 +9,9 @@ import { affiliateDigest, affiliateDomainSeparator } from '../protocol/affiliate
 import type { Address } from '../protocol/hex.ts';
 import { bytesToHex, parseHex } from '../protocol/hex.ts';
 import { hexOf, parseShape } from '../protocol/shape.ts';
-import { AccountError } from './errors.ts';
-import { requireAccount } from './list.ts';
+import { refuseUnknownOptions } from '../validation/options.ts';
+import { AccountError } from './account-error.ts';
+import { requireAccount } from './notification-list.ts';
 import type { WalletVerifier } from './wallet-signature.ts';
 
 /** The body of `POST /affiliate/{wallet_address}`. */

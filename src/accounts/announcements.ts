@@ -1,8 +1,8 @@
-import { isoDate } from '../orders/wire.ts';
+import { isoDate } from '../orders/order-json.ts';
 import type { NotificationCursor, StoredNotification } from '../ports/account-store.ts';
 import type { Announcement } from '../ports/announcements.ts';
 import type { Address } from '../protocol/hex.ts';
-import type { Notification } from './list.ts';
+import type { Notification } from './notification-list.ts';
 
 /** A place in the list: `number` is that of an announcement, which stand behind what else is of their moment. */
 export interface ListCursor extends NotificationCursor {

@@ -1,15 +1,15 @@
-import type { Order } from '../orders/wire.ts';
+import { fundsNeeded } from '../auctions/auction-order.ts';
+import { nextTurn } from '../concurrency/yield.ts';
+import type { Order } from '../orders/order-json.ts';
 import type { AccountStore, Mark, NotificationChange } from '../ports/account-store.ts';
-import type { Funds } from '../ports/chain.ts';
+import type { Funds } from '../ports/chain-client.ts';
 import type { Cancel, Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { Hex } from '../protocol/hex.ts';
-import { fundsNeeded } from '../settlement/auction-order.ts';
-import { nextTurn } from '../turn.ts';
-import type { KnownBook } from './books.ts';
-import { hashedId, notificationOf } from './derive.ts';
-import type { OrderTokens, TokenLookup } from './messages.ts';
-import { amountText, exchangeText, findTokens } from './messages.ts';
+import type { KnownBook } from './account-books.ts';
+import type { OrderTokens, TokenLookup } from './notification-messages.ts';
+import { amountText, exchangeText, findTokens } from './notification-messages.ts';
+import { hashedId, notificationOf } from './notification-rules.ts';
 
 /** Orders that are looked at in one step. */
 const PAGE = 500;

@@ -1,7 +1,7 @@
 import type { AccountLogEntry, AccountStore } from '../ports/account-store.ts';
 import type { Address } from '../protocol/hex.ts';
-import type { StreamEvent, StreamItem, StreamLog } from '../streams/hub.ts';
-import type { Notification } from './list.ts';
+import type { StreamEvent, StreamItem, StreamLog } from '../streams/broadcaster.ts';
+import type { Notification } from './notification-list.ts';
 
 /** What a stream of notifications says. `id` is a place in the account log, to come back to. */
 export type NotificationStreamEvent =

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
+import { within } from '../concurrency/deadline.ts';
 import { keccak256Text } from '../crypto/keccak.ts';
 import { OrderBookError } from '../errors.ts';
-import { within } from '../orders/remote.ts';
-import { isoDate } from '../orders/wire.ts';
+import { isoDate } from '../orders/order-json.ts';
 import type { AccountStore, NotificationType, Subscription } from '../ports/account-store.ts';
 import { NOTIFICATION_TYPES } from '../ports/account-store.ts';
 import type { Channel } from '../ports/channel.ts';
@@ -12,8 +12,8 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import { bytesToHex } from '../protocol/hex.ts';
 import { parseShape } from '../protocol/shape.ts';
 import { subscriptionDigest } from '../protocol/subscription.ts';
-import { AccountError } from './errors.ts';
-import { requireAccount } from './list.ts';
+import { AccountError } from './account-error.ts';
+import { requireAccount } from './notification-list.ts';
 import type { WalletVerifier } from './wallet-signature.ts';
 
 /** What proves that an account wants something: `Subscription` as typed data, signed by it (decision 5.8). */

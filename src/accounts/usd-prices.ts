@@ -1,10 +1,10 @@
+import { within } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
-import { refuseUnknownOptions } from '../options.ts';
-import { within } from '../orders/remote.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { UsdPriceQuery, UsdPriceSource } from '../ports/prices.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
+import { refuseUnknownOptions } from '../validation/options.ts';
 
 /** Whom to ask for prices in US dollars, and for how long to remember them. */
 export interface UsdPricesOptions {

@@ -1,8 +1,8 @@
+import { within } from '../concurrency/deadline.ts';
 import { addressOf } from '../crypto/packed.ts';
 import type { RecoveryChoice } from '../crypto/recovery.ts';
 import { chooseRecovery } from '../crypto/recovery.ts';
-import { within } from '../orders/remote.ts';
-import type { Chain } from '../ports/chain.ts';
+import type { Chain } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { bytesToHex, hexSize, parseHex } from '../protocol/hex.ts';

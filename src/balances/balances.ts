@@ -1,6 +1,6 @@
+import { DeadlineError, within } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
-import { DeadlineError, within } from '../orders/remote.ts';
-import type { Chain, ChainCall, Funds, FundsQuery, TokenInfo } from '../ports/chain.ts';
+import type { Chain, ChainCall, Funds, FundsQuery, TokenInfo } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';

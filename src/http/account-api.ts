@@ -1,15 +1,15 @@
+import { AccountError } from '../accounts/account-error.ts';
 import type { Accounts } from '../accounts/accounts.ts';
-import { AccountError } from '../accounts/errors.ts';
 import { OrderBookError } from '../errors.ts';
-import { refuseUnknownOptions } from '../options.ts';
+import { refuseUnknownOptions } from '../validation/options.ts';
 import { accountRoutes } from './account-routes/index.ts';
 import type { AccountRoute } from './account-routes/route.ts';
 import { readJson } from './body.ts';
-import type { GateOptions } from './gate.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
+import type { GateOptions } from './rate-limit.ts';
 import { json } from './response.ts';
 import type { Match } from './router.ts';
-import { allowHeader, decodeParam, serveRoutes } from './serve-routes.ts';
+import { allowHeader, decodeParam, serveRoutes } from './serve.ts';
 
 /**
  * The HTTP interface of accounts (contract, "{bff_url}"), which stands at the root of a server, beside the books' own.

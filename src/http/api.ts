@@ -1,14 +1,14 @@
 import { OrderBookError } from '../errors.ts';
-import { refuseUnknownOptions } from '../options.ts';
 import type { OrderBook } from '../order-book.ts';
+import { refuseUnknownOptions } from '../validation/options.ts';
 import { readJson } from './body.ts';
-import type { GateOptions } from './gate.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
+import type { GateOptions } from './rate-limit.ts';
 import { FAULT, refusal } from './response.ts';
 import type { Route } from './route.ts';
 import type { Match } from './router.ts';
 import { ORDER_BOOK_ROUTES, PROBE_ROUTES } from './routes/index.ts';
-import { allowHeader, decodeParam, serveRoutes } from './serve-routes.ts';
+import { allowHeader, decodeParam, serveRoutes } from './serve.ts';
 
 /** How the HTTP interface of a book is served. */
 export interface ApiOptions extends GateOptions {

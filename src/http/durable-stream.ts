@@ -1,6 +1,6 @@
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Stream, StreamEvent, StreamItem } from '../streams/hub.ts';
+import type { Stream, StreamEvent, StreamItem } from '../streams/broadcaster.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
 import { EVENT_STREAM_HEADERS } from './sse.ts';
 

@@ -1,6 +1,6 @@
 import type { OrderBook } from '../order-book.ts';
-import type { Toll } from './gate.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
+import type { Toll } from './rate-limit.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 

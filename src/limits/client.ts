@@ -61,7 +61,7 @@ function withoutPort(text: string): string {
 }
 
 function nameOf(address: IpAddress): string {
-  if (isIpv4(address)) return address.subarray(12).join('.');
+  if (isIpv4(address)) return address.subarray(12).join('./');
   const network = Array.from({ length: NETWORK_BYTES / 2 }, (_, i) => groupAt(address, 2 * i).toString(16));
   return `${network.join(':')}::/64`;
 }

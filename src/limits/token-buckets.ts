@@ -1,7 +1,7 @@
-import { refuseUnknownOptions } from '../options.ts';
 import type { Clock } from '../ports/clock.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { Limiter, RequestKind } from '../ports/limiter.ts';
+import { refuseUnknownOptions } from '../validation/options.ts';
 
 /** A token bucket: it holds `burst` requests, and `perSecond` of them come back each second. */
 export interface Rate {

@@ -1,14 +1,14 @@
 import type { DocumentPolicy } from '../app-data/documents.ts';
+import type { Remote } from '../concurrency/deadline.ts';
 import type { OrderBookError } from '../errors.ts';
-import type { Chain } from '../ports/chain.ts';
+import type { Chain } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { OrderStore, Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import type { Candidate } from './candidate.ts';
+import type { AuthenticationContext } from './authenticate.ts';
 import type { ContractSignatures } from './checks.ts';
 import type { Limits, OwnerLimitsTable, TokenPolicy } from './limits.ts';
-import type { AuthenticationContext } from './owner.ts';
-import type { Remote } from './remote.ts';
+import type { Candidate } from './verified-order.ts';
 
 /** What the host decides about an order, besides its options. */
 export interface HostRules {

@@ -1,5 +1,5 @@
 import type { EventStore } from '../ports/store.ts';
-import type { PreparedOrder } from './wire.ts';
+import type { PreparedOrder } from './order-json.ts';
 
 /** Orders in memory, prepared for being rendered. What is in it is what the store has, always. */
 export interface OrderCache {

@@ -11,7 +11,7 @@ import type { EcdsaScheme } from '../protocol/signature.ts';
 import { ECDSA_SCHEMES, parseEcdsaSignature } from '../protocol/signature.ts';
 import { UID_SIZE, unpackUid } from '../protocol/uid.ts';
 import type { Verifier } from '../protocol/verifier.ts';
-import type { ShownDomain } from './owner.ts';
+import type { ShownDomain } from './authenticate.ts';
 
 /** How many UIDs one request may name. */
 export const MAX_UIDS = 128;

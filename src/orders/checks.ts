@@ -3,8 +3,8 @@ import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { OrderData } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
-import type { Candidate } from './candidate.ts';
 import type { Limits, TokenPolicy } from './limits.ts';
+import type { Candidate } from './verified-order.ts';
 
 /** What a check may look at besides the order. */
 export interface CheckContext {

@@ -1,7 +1,7 @@
+import { nextTurn } from '../concurrency/yield.ts';
 import type { Cancel, Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
-import { nextTurn } from '../turn.ts';
 
 /** How many orders are swept up in one step, which bounds how long a synchronous store holds up the process. */
 const BATCH = 128;

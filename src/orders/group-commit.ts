@@ -1,6 +1,6 @@
+import { nextTurn } from '../concurrency/yield.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { InsertOptions, InsertOutcome, OrderInsert, Store } from '../ports/store.ts';
-import { nextTurn } from '../turn.ts';
 
 /** How orders reach the store: alike to `OrderStore.insert`, but together with others. */
 export interface GroupCommit {

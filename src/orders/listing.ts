@@ -1,14 +1,14 @@
 import { OrderBookError } from '../errors.ts';
-import { unknownName } from '../options.ts';
 import type { OrderCursor, OrderQuery } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { parseUid } from '../protocol/uid.ts';
-import type { UnreadableOrder } from './elements.ts';
+import { unknownName } from '../validation/options.ts';
+import type { Order } from './order-json.ts';
 import type { RenderedPage, RenderedResult } from './read.ts';
+import type { UnreadableOrder } from './render-by-uids.ts';
 import type { OrderStatus } from './status.ts';
 import { ORDER_STATUSES } from './status.ts';
-import type { Order } from './wire.ts';
 
 /** Which orders to list. Filters are combined by "and"; absent ones let everything through. */
 export interface ListQuery {

@@ -1,7 +1,7 @@
 import type { OrderQuote, QuoteTerms } from '../ports/quotes.ts';
 import type { OrderData } from '../protocol/order.ts';
 import type { AdmissionContext } from './admission.ts';
-import type { Candidate } from './candidate.ts';
+import type { Candidate } from './verified-order.ts';
 
 /**
  * Finds the quote that an order was placed upon: the one it names, or else the best that fits. A quote that does not

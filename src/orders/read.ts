@@ -3,10 +3,10 @@ import { seconds } from '../ports/clock.ts';
 import type { OrderCursor, OrderQuery, Store, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { OrderCache } from './cache.ts';
-import type { Gathered, UnreadableOrder } from './elements.ts';
-import { renderElements } from './elements.ts';
-import type { PreparedOrder, RenderedOrder } from './wire.ts';
-import { prepareOrder, renderPrepared } from './wire.ts';
+import type { PreparedOrder, RenderedOrder } from './order-json.ts';
+import { prepareOrder, renderPrepared } from './order-json.ts';
+import type { Gathered, UnreadableOrder } from './render-by-uids.ts';
+import { renderElements } from './render-by-uids.ts';
 
 /** One of many orders that were asked for. */
 export type RenderedResult =

@@ -5,9 +5,9 @@ import { isEcdsa } from '../protocol/signature.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import type { RemoteCheck } from './admission.ts';
 import { CANCEL_ERRORS } from './cancel.ts';
-import { askHost } from './host.ts';
+import type { OrderBody } from './order-json.ts';
+import { askHost } from './policy.ts';
 import { judgeCancellation } from './status.ts';
-import type { OrderBody } from './wire.ts';
 
 /**
  * The order that `metadata.replacedOrder` names belongs to the same owner, can be cancelled off chain, and is not

@@ -4,16 +4,16 @@ import { seconds } from '../ports/clock.ts';
 import type { InsertOutcome } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { AdmissionContext, Batch, RemoteCheck } from './admission.ts';
-import type { Candidate } from './candidate.ts';
+import type { Claim } from './authenticate.ts';
+import { authenticate, readClaim } from './authenticate.ts';
 import { LOCAL_CHECKS } from './checks.ts';
 import { parseOrderCreation } from './creation.ts';
-import { entryOf, refusalOf } from './entry.ts';
-import { nobodyIsDenied } from './host.ts';
-import { chainAgrees } from './on-chain.ts';
-import type { Claim } from './owner.ts';
-import { authenticate, readClaim } from './owner.ts';
+import { entryOf, refusalOf } from './insert.ts';
+import { chainAgrees } from './on-chain-checks.ts';
+import { nobodyIsDenied } from './policy.ts';
 import { findQuote } from './quote-link.ts';
 import { replacedOrderCanGo } from './replacement.ts';
+import type { Candidate } from './verified-order.ts';
 
 /** How an order is submitted: within the host's transaction, or content with the order that is there already. */
 export interface SubmitOptions {

@@ -1,8 +1,8 @@
-import type { ChainLog } from '../protocol/chain-events.ts';
 import type { Domain } from '../protocol/eip712.ts';
+import type { ChainLog } from '../protocol/event-decoder.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import type { ChainCall } from './chain.ts';
-import type { BlockRef } from './facts.ts';
+import type { ChainCall } from './chain-client.ts';
+import type { BlockRef } from './chain-store.ts';
 
 /**
  * A node that a book follows the chain by. It may be out of reach, lag behind, or be on another fork than it was a

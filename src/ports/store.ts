@@ -2,8 +2,8 @@ import type { Domain } from '../protocol/eip712.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { AuctionStore } from './auctions.ts';
+import type { ChainCause, ChainStore } from './chain-store.ts';
 import type { Clock } from './clock.ts';
-import type { ChainCause, ChainStore } from './facts.ts';
 import type { OrderQuote, QuoteStore } from './quotes.ts';
 
 /**

@@ -1,7 +1,7 @@
+import { nextTurn } from '../concurrency/yield.ts';
 import type { RecoveryPool } from '../crypto/packed.ts';
 import { PACKED_SIGNATURE, PACKED_SIGNER, packSignature } from '../crypto/packed.ts';
 import { OrderBookError } from '../errors.ts';
-import { nextTurn } from '../turn.ts';
 import { personalDigest } from './eip712.ts';
 import type { Address } from './hex.ts';
 import { bytesToHex } from './hex.ts';

@@ -42,7 +42,7 @@ export function firstMisfit(
 ): { readonly path: string; readonly reason: string } {
   const [issue] = error.issues;
   if (issue === undefined) return { path: '', reason: 'does not fit' };
-  return { path: issue.path.map(String).join('.'), reason: reasonOf(issue, value) };
+  return { path: issue.path.map(String).join('./'), reason: reasonOf(issue, value) };
 }
 
 function reasonOf(issue: z.core.$ZodIssue, value: unknown): string {

@@ -1,8 +1,8 @@
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Decimal } from '../protocol/decimal.ts';
-import type { ReadGasPriceOption } from './options.ts';
-import { readPrice } from './options.ts';
+import type { ReadGasPriceOption } from './quote-options.ts';
+import { readPrice } from './quote-options.ts';
 
 /**
  * Finds out the price of gas, in wei for one unit, within `timeout` milliseconds.

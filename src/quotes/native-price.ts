@@ -3,10 +3,10 @@ import type { Clock } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Decimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
-import { median } from './answer.ts';
-import type { Seat } from './race.ts';
-import { bookCloses } from './refusal.ts';
-import type { Sources } from './sources.ts';
+import { median } from './estimate-validation.ts';
+import type { Seat } from './estimator-race.ts';
+import type { Sources } from './estimators.ts';
+import { bookCloses } from './rejection.ts';
 
 /** What tokens are worth in native currency, remembered for a while. */
 export interface NativePrices {

@@ -1,17 +1,17 @@
 import { OrderBookError } from '../errors.ts';
-import type { SoundEstimate } from './answer.ts';
+import type { SoundEstimate } from './estimate-validation.ts';
+import type { Sources } from './estimators.ts';
 import type { GasCost } from './fee.ts';
 import type { ReadGasPrice } from './gas-price.ts';
-import type { Keeper, KeptQuote } from './keep.ts';
 import type { NativePrices } from './native-price.ts';
-import type { Offer } from './offer.ts';
-import { isBetter, makeOffer } from './offer.ts';
 import type { PrepareContext, Prepared } from './prepare.ts';
 import { prepare } from './prepare.ts';
-import { bookCloses, noQuote } from './refusal.ts';
-import type { Sources } from './sources.ts';
-import type { QuoteResponse } from './wire.ts';
-import { quoteResponse } from './wire.ts';
+import type { Keeper, KeptQuote } from './quote-cache.ts';
+import type { Offer } from './quote-candidate.ts';
+import { isBetter, makeOffer } from './quote-candidate.ts';
+import { bookCloses, noQuote } from './rejection.ts';
+import type { QuoteResponse } from './response.ts';
+import { quoteResponse } from './response.ts';
 
 /** What quoting works with. */
 export interface QuoteContext extends PrepareContext {

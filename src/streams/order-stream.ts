@@ -1,10 +1,10 @@
 import { OrderBookError } from '../errors.ts';
 import { requireUid } from '../orders/listing.ts';
-import type { Order } from '../orders/wire.ts';
+import type { Order } from '../orders/order-json.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
-import type { StreamEvent } from './hub.ts';
-import { OF_ALL, ofOwner, ofUid } from './orders.ts';
+import type { StreamEvent } from './broadcaster.ts';
+import { OF_ALL, ofOwner, ofUid } from './order-log.ts';
 
 /** Which orders to hear of: an account's or a single one, and without either all of the book. */
 export interface OrderStreamFilter {

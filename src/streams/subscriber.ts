@@ -1,4 +1,4 @@
-import type { Stream, StreamEvent, StreamItem, Stretch } from './hub.ts';
+import type { Stream, StreamEvent, StreamItem, Stretch } from './broadcaster.ts';
 
 export interface SubscriberOptions {
   readonly key: string;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { SpawnedServer } from '../server/spawn.ts';
-import { spawnServer } from '../server/spawn.ts';
+import type { SpawnedServer } from '../integration/server/spawn.ts';
+import { spawnServer } from '../integration/server/spawn.ts';
 import { ATTACKS, carryOut, complaintOf } from './attacks.ts';
 import { randomNumbers } from './mutate.ts';
 

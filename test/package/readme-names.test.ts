@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The sources of all that can be imported. */
 const ENTRIES = [
-  ...['src/index.ts', 'src/adapter.ts', 'src/http/openapi/index.ts', 'test/conformance/index.ts'],
+  ...['src/index.ts', 'src/internal.ts', 'src/http/openapi/index.ts', 'test/conformance/index.ts'],
   ...readdirSync(`${root}adapters`).map((name) => `adapters/${name}/index.ts`),
 ].map((file) => root + file);
 

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { openApiDocument } from 'intentbook/openapi';
 import { expect, test } from 'vitest';
-import { FLAG_NAMES } from '../../adapters/server/flags.ts';
-import { settingsSchema } from '../../adapters/server/settings.ts';
+import { FLAG_NAMES } from '../../adapters/server/cli/flags.ts';
+import { settingsSchema } from '../../adapters/server/config/schema.ts';
 
 /** As much of a JSON schema as its table shows. */
 interface Setting {

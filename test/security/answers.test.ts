@@ -1,8 +1,8 @@
 import type { ApiRequest } from 'intentbook';
 import { createApi } from 'intentbook';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { AdmissionWorld } from '../admission/world.ts';
-import { accepted, admissionWorld, alice, orderOf } from '../admission/world.ts';
+import type { AdmissionWorld } from '../unit/orders/admission-fixture.ts';
+import { accepted, admissionWorld, alice, orderOf } from '../unit/orders/admission-fixture.ts';
 
 let world: AdmissionWorld;
 let uid: string;

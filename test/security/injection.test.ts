@@ -3,9 +3,9 @@ import { memoryStore } from 'intentbook/memory';
 import { postgresStore } from 'intentbook/postgres';
 import { sqliteStore } from 'intentbook/sqlite';
 import { expect, test } from 'vitest';
-import { accepted, admissionWorld, orderOf } from '../admission/world.ts';
-import { temporaryFile } from '../stores/temporary.ts';
+import { temporaryFile } from '../integration/stores/temporary.ts';
 import { temporarySchema } from '../support/postgres.ts';
+import { accepted, admissionWorld, orderOf } from '../unit/orders/admission-fixture.ts';
 
 /** What breaks out of a text, an identifier, a placeholder, a pattern, a comment or a notification. */
 const HOSTILE = [

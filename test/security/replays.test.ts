@@ -1,7 +1,7 @@
 import type { OrderCreation } from 'intentbook';
 import { expect, test } from 'vitest';
-import { ALICE, accepted, admissionWorld, BOB, orderOf, outcome } from '../admission/world.ts';
 import { signCancellation } from '../support/orders.ts';
+import { ALICE, accepted, admissionWorld, BOB, orderOf, outcome } from '../unit/orders/admission-fixture.ts';
 
 // The signed type has no nonce and no time (OrderCancellations): whoever has seen a cancellation may send it for ever.
 test('a cancellation that is sent again cancels nothing more, and nothing opens its order again', async () => {

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { cleanUp, intentbook } from '../server/process.ts';
+import { cleanUp, intentbook } from '../integration/server/process.ts';
 import { account } from '../support/orders.ts';
 
 afterEach(cleanUp);

@@ -1,7 +1,7 @@
 import type { Address, Affiliate, AffiliateStore } from 'intentbook';
 import { toBytes } from '../rows.ts';
 import type { Session } from '../session.ts';
-import type { TakeTurn } from './turns.ts';
+import type { TakeTurn } from './serial-lock.ts';
 
 type AffiliateRow = readonly [wallet: Address, code: string, created: number];
 

@@ -7,11 +7,11 @@ import type {
   NotificationChange,
   NotificationStore,
 } from 'intentbook';
+import type { Run } from '../query.ts';
 import { toBytes } from '../rows.ts';
-import type { Run } from '../running.ts';
 import type { Session } from '../session.ts';
-import type { AddedDelivery, Outbox } from './outbox.ts';
-import type { TakeTurn } from './turns.ts';
+import type { AddedDelivery, Outbox } from './deliveries.ts';
+import type { TakeTurn } from './serial-lock.ts';
 
 type NotificationRow = readonly [id: string, visible: boolean, account: Address, type: string, at: number];
 type LogRow = readonly [id: number, withdrawn: boolean, account: Address, notification: string, body: string];

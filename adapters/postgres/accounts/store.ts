@@ -10,11 +10,11 @@ import { openSession } from '../session.ts';
 import type { StoreSettings } from '../store.ts';
 import { watchOf } from '../watch.ts';
 import { affiliatesOf } from './affiliates.ts';
+import { deliveriesOf, outboxOf } from './deliveries.ts';
 import { notificationsOf } from './notifications.ts';
-import { deliveriesOf, outboxOf } from './outbox.ts';
 import { ACCOUNT_MIGRATIONS } from './schema.ts';
+import { turnsOf } from './serial-lock.ts';
 import { subscriptionsOf } from './subscriptions.ts';
-import { turnsOf } from './turns.ts';
 
 /** Makes the account store over a source. */
 export function accountStoreOver(source: Source, settings: StoreSettings): AccountStore {

@@ -1,8 +1,8 @@
 import type { Address, Subscription, SubscriptionStore, UsedNonce } from 'intentbook';
+import type { Run } from '../query.ts';
 import { toBytes } from '../rows.ts';
-import type { Run } from '../running.ts';
 import type { Session } from '../session.ts';
-import type { TakeTurn } from './turns.ts';
+import type { TakeTurn } from './serial-lock.ts';
 
 /** The columns of a subscription, `w` being its table. */
 export const subscriptionColumns =

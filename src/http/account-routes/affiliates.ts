@@ -1,5 +1,5 @@
+import { AccountError } from '../../accounts/account-error.ts';
 import type { AffiliateRegistration, Affiliates } from '../../accounts/affiliates.ts';
-import { AccountError } from '../../accounts/errors.ts';
 import { json } from '../response.ts';
 import { BODY_LIMIT } from '../route.ts';
 import type { AccountRoute } from './route.ts';

@@ -1,4 +1,4 @@
-import type { NotificationQuery } from '../../accounts/list.ts';
+import type { NotificationQuery } from '../../accounts/notification-list.ts';
 import { OrderBookError } from '../../errors.ts';
 import { durableEventStream, lastEventId } from '../durable-stream.ts';
 import { jsonText } from '../response.ts';

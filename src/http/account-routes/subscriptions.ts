@@ -1,4 +1,4 @@
-import { AccountError } from '../../accounts/errors.ts';
+import { AccountError } from '../../accounts/account-error.ts';
 import type { SubscriptionProof, SubscriptionRequest } from '../../accounts/subscriptions.ts';
 import type { ApiRequest } from '../message.ts';
 import { json } from '../response.ts';

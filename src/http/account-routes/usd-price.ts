@@ -1,4 +1,4 @@
-import { AccountError } from '../../accounts/errors.ts';
+import { AccountError } from '../../accounts/account-error.ts';
 import { json } from '../response.ts';
 import { chainIdOf } from './chain-id.ts';
 import type { AccountRoute } from './route.ts';

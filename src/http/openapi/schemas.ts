@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { omit } from 'zod/mini';
 import { affiliateRegistration } from '../../accounts/affiliates.ts';
+import { competition } from '../../auctions/competition.ts';
 import type { ErrorCode } from '../../errors.ts';
 import { ERRORS } from '../../errors.ts';
 import { cancellation, cancellations, MAX_UIDS } from '../../orders/cancel.ts';
@@ -10,7 +11,6 @@ import { NOTIFICATION_TYPES } from '../../ports/account-store.ts';
 import { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../../protocol/order.ts';
 import { SIGNING_SCHEMES } from '../../protocol/signature.ts';
 import { purchase, sale } from '../../quotes/request.ts';
-import { competition } from '../../settlement/competition.ts';
 
 const bytes = (size: number, what: string) =>
   z

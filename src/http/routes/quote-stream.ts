@@ -1,5 +1,5 @@
+import type { QuoteStreamEvent } from '../../quotes/quote-stream.ts';
 import type { QuoteRequest } from '../../quotes/request.ts';
-import type { QuoteStreamEvent } from '../../quotes/stream.ts';
 import { refusal } from '../response.ts';
 import type { Route } from '../route.ts';
 import { BODY_LIMIT } from '../route.ts';

@@ -1,7 +1,7 @@
+import type { Competition } from '../../auctions/competition.ts';
 import { OrderBookError } from '../../errors.ts';
-import type { Competition } from '../../settlement/competition.ts';
+import { requireOperator } from '../auth.ts';
 import type { ApiResponse } from '../message.ts';
-import { requireOperator } from '../operator.ts';
 import { json, refusal } from '../response.ts';
 import type { Call, Route } from '../route.ts';
 import { LIST_BODY_LIMIT } from '../route.ts';

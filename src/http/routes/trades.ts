@@ -1,5 +1,5 @@
+import type { OrderTrade, TradeListQuery } from '../../chain/trades.ts';
 import { OrderBookError } from '../../errors.ts';
-import type { OrderTrade, TradeListQuery } from '../../settlement/trades.ts';
 import { json } from '../response.ts';
 import type { Route } from '../route.ts';
 

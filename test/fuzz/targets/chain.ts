@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { ChainLog } from '../../../src/protocol/chain-events.ts';
-import { decodeLog } from '../../../src/protocol/chain-events.ts';
+import { parseCompetition } from '../../../src/auctions/competition.ts';
+import type { ChainLog } from '../../../src/protocol/event-decoder.ts';
+import { decodeLog } from '../../../src/protocol/event-decoder.ts';
 import { parseHex } from '../../../src/protocol/hex.ts';
 import { decodeSettle, SETTLE_SELECTOR } from '../../../src/protocol/settle-calldata.ts';
-import { parseCompetition } from '../../../src/settlement/competition.ts';
 import type { Target } from '../target.ts';
 import { isRefusal, JSON_MARKS, textOf } from '../target.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { parseCommand } from '../../../adapters/server/command-line.ts';
-import { FLAG_NAMES } from '../../../adapters/server/flags.ts';
-import { SettingsError } from '../../../adapters/server/misfits.ts';
-import { planServer } from '../../../adapters/server/plan.ts';
-import { UsageError } from '../../../adapters/server/usage-error.ts';
+import { FLAG_NAMES } from '../../../adapters/server/cli/flags.ts';
+import { parseCommand } from '../../../adapters/server/cli/parse.ts';
+import { UsageError } from '../../../adapters/server/cli/usage-error.ts';
+import { SettingsError } from '../../../adapters/server/config/config-errors.ts';
+import { planServer } from '../../../adapters/server/config/plan.ts';
 import type { Target } from '../target.ts';
 import { isRefusal, JSON_MARKS, refusing, textOf } from '../target.ts';
 

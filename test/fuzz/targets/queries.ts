@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { OrderBookError } from '../../../src/errors.ts';
 import { lastEventId } from '../../../src/http/durable-stream.ts';
 import { listingQuery } from '../../../src/http/paging.ts';
-import { decodeParam } from '../../../src/http/serve-routes.ts';
+import { decodeParam } from '../../../src/http/serve.ts';
 import { createClientOf } from '../../../src/limits/client.ts';
 import { formatCursor, parseListQuery } from '../../../src/orders/listing.ts';
 import type { Target } from '../target.ts';
@@ -136,7 +136,7 @@ const forwarded: Target = {
       '::ffff:10.0.0.1',
       '[2001:db8::1]:443',
     ],
-    ...[',', ', ', ':', '::', '.', '%eth0', '/8', '\n', '256', '0x7f', 'unknown', ' ', 'ffff:', ']', '['],
+    ...[',', ', ', ':', '::', './', '%eth0', '/8', '\n', '256', '0x7f', 'unknown', ' ', 'ffff:', ']', '['],
   ],
   seeds: ['127.0.0.1\n203.0.113.9, 10.0.0.1', 'fd00::1\n[2001:db8::1]:5678', '::ffff:127.0.0.1\n1.2.3.4:80'],
   run(bytes) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import { webhookChannel } from 'intentbook/channels';
-import { addressGuard } from '../../../adapters/channels/guard.ts';
+import { addressGuard } from '../../../adapters/channels/address-guard.ts';
 import type { Target } from '../target.ts';
 import { textOf } from '../target.ts';
 
@@ -56,7 +56,7 @@ function isPublic(address: string): boolean {
   return high !== 0x2002 && !(high === 0x3fff && (groups[1] ?? 0) < 0x1000);
 }
 
-const numberOf = (address: string) => address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+const numberOf = (address: string) => address.split('./').reduce((sum, part) => sum * 256 + Number(part), 0);
 
 const CLOSED: readonly (readonly [first: string, last: string])[] = [
   ...([
@@ -146,7 +146,7 @@ const address: Target = {
     ...HOSTS.map((host) => host.replace(/[[\]]/g, '')),
     '%eth0',
     '%',
-    '.',
+    './',
     ':',
     '::',
     'ffff',

@@ -5,7 +5,7 @@ import { keccak256 as viemKeccak256 } from 'viem';
 import { describe, expect, test } from 'vitest';
 import { accelerateKeccak, keccak256, keccak256Text, wasmKeccak } from '../../../src/crypto/keccak.ts';
 import { bytesToHex } from '../../../src/protocol/hex.ts';
-import { vectors } from '../../vectors/vectors.ts';
+import { vectors } from '../../support/vectors/vectors.ts';
 
 test('the empty text has the hash that Ethereum knows, not the one of SHA-3', () => {
   expect(bytesToHex(keccak256Text(''))).toBe('0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470');

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Candidate } from '../../../src/orders/candidate.ts';
 import type { OrderCheckContext } from '../../../src/orders/checks.ts';
 import { LOCAL_CHECKS } from '../../../src/orders/checks.ts';
 import { DEFAULT_LIMITS } from '../../../src/orders/limits.ts';
+import type { Candidate } from '../../../src/orders/verified-order.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
 
 const NOW = 1_700_000_000;

@@ -1,10 +1,10 @@
 import type { InsertOutcome, NewOrder, OrderInsert, Store } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { nextTurn } from '../../../src/concurrency/yield.ts';
 import type { GroupCommit } from '../../../src/orders/group-commit.ts';
 import { groupCommits, LARGEST_GROUP, PATIENCE } from '../../../src/orders/group-commit.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
-import { nextTurn } from '../../../src/turn.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { manualClock } from '../../support/clock.ts';
 

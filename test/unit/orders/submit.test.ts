@@ -1,8 +1,8 @@
 import type { OrderCreation } from 'intentbook';
 import { describe, expect, test } from 'vitest';
-import type { AdmissionWorld } from '../../admission/world.ts';
-import { accepted, admissionWorld, documentOf, NOW, orderOf, outcomeOf } from '../../admission/world.ts';
 import { RICH, scriptedChain } from '../../support/chain.ts';
+import type { AdmissionWorld } from './admission-fixture.ts';
+import { accepted, admissionWorld, documentOf, NOW, orderOf, outcomeOf } from './admission-fixture.ts';
 
 const replacing = (uid: string) => documentOf({ replacedOrder: { uid } });
 

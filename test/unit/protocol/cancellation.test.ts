@@ -13,7 +13,7 @@ import type { Domain } from '../../../src/protocol/eip712.ts';
 import { domainSeparator, typedDataDigest } from '../../../src/protocol/eip712.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
 import { bytesToHex, hexToBytes } from '../../../src/protocol/hex.ts';
-import { hex, vectors } from '../../vectors/vectors.ts';
+import { hex, vectors } from '../../support/vectors/vectors.ts';
 import { domain, ethersDomain, typedDomain, uid } from './arbitraries.ts';
 
 const one = (of: Domain, orderUid: Hex) => bytesToHex(cancellationDigest(domainSeparator(of), orderUid));

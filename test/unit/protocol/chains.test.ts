@@ -9,7 +9,7 @@ import {
   NATIVE_MARKER,
 } from '../../../src/protocol/chains.ts';
 import { parseHex } from '../../../src/protocol/hex.ts';
-import { chains } from '../../vectors/vectors.ts';
+import { chains } from '../../support/vectors/vectors.ts';
 
 test('the table is the one of the contract, chain by chain', () => {
   expect(CHAINS).toEqual(chains.chains);

@@ -10,7 +10,7 @@ import {
   typedDataDigest,
 } from '../../../src/protocol/eip712.ts';
 import { bytesToHex, hexToBytes } from '../../../src/protocol/hex.ts';
-import { chains, hex, vectors } from '../../vectors/vectors.ts';
+import { chains, hex, vectors } from '../../support/vectors/vectors.ts';
 import { bytes, domain, typedDomain } from './arbitraries.ts';
 
 test('the domain has the name and version of the chain table', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { toHex, hexToBytes as viemHexToBytes } from 'viem';
 import { describe, expect, test } from 'vitest';
 import { bytesToHex, hexSize, hexToBytes, parseHex, writeHex } from '../../../src/protocol/hex.ts';
-import { chains, hex, vectors } from '../../vectors/vectors.ts';
+import { chains, hex, vectors } from '../../support/vectors/vectors.ts';
 
 const DIGITS = '0123456789abcdefABCDEF';
 

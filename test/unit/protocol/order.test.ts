@@ -22,7 +22,7 @@ import {
   SELL_TOKEN_SOURCES,
 } from '../../../src/protocol/order.ts';
 import { packUid } from '../../../src/protocol/uid.ts';
-import { hex, orderData, vectors } from '../../vectors/vectors.ts';
+import { hex, orderData, vectors } from '../../support/vectors/vectors.ts';
 import { domain, EXTREME_AMOUNTS, ethersDomain, order, orderTypedData } from './arbitraries.ts';
 
 const digestOf = (of: Domain, data: OrderData) => bytesToHex(createOrderHasher(of).digest(data));

@@ -10,7 +10,7 @@ import {
   SECP256K1_N,
   SIGNING_SCHEMES,
 } from '../../../src/protocol/signature.ts';
-import { hex, scheme, signedOrder, vectors } from '../../vectors/vectors.ts';
+import { hex, scheme, signedOrder, vectors } from '../../support/vectors/vectors.ts';
 import { bytes, join, word } from './arbitraries.ts';
 
 const HALF = SECP256K1_N / 2n;

@@ -6,7 +6,7 @@ import {
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { packUid, parseUid, UID_SIZE, unpackUid } from '../../../src/protocol/uid.ts';
-import { hex, vectors } from '../../vectors/vectors.ts';
+import { hex, vectors } from '../../support/vectors/vectors.ts';
 import { address, bytes, uid, validTo } from './arbitraries.ts';
 
 test.each(vectors.uids)('$uid packs and unpacks as in the vectors', (vector) => {

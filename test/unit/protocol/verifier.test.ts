@@ -15,7 +15,7 @@ import type { EcdsaScheme } from '../../../src/protocol/signature.ts';
 import { ECDSA_SCHEMES, parseEcdsaSignature, SECP256K1_N } from '../../../src/protocol/signature.ts';
 import type { SignedOrder, Verifier } from '../../../src/protocol/verifier.ts';
 import { createVerifier } from '../../../src/protocol/verifier.ts';
-import { hex, orderData, signedOrder, vectors } from '../../vectors/vectors.ts';
+import { hex, orderData, signedOrder, vectors } from '../../support/vectors/vectors.ts';
 import { bytes, domain, join, order, orderTypedData, privateKey } from './arbitraries.ts';
 
 const DOMAIN: Domain = { chainId: 11155111, settlementContract: hex(vectors.domains[0]?.verifyingContract ?? '') };

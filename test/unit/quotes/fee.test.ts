@@ -35,7 +35,7 @@ class Rational {
 
   static of(text: string): Rational {
     const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
-    const [whole = '', fraction = ''] = mantissa.split('.');
+    const [whole = '', fraction = ''] = mantissa.split('./');
     const value = new Rational(BigInt(whole + fraction), 10n ** BigInt(fraction.length));
     const power = 10n ** BigInt(exponent.replace(/^[+-]/, ''));
     return exponent.startsWith('-') ? value.times(new Rational(1n, power)) : value.times(new Rational(power));

@@ -1,0 +1,288 @@
+import type {
+  AccountLogEntry,
+  AccountStore,
+  Affiliate,
+  AppendOutcome,
+  Delivery,
+  DeliveryState,
+  Hex,
+  NewAffiliate,
+  NewNotification,
+  NewSubscription,
+  NotificationBatch,
+  NotificationChange,
+  NotificationCursor,
+  RegisterOutcome,
+  SubscribeOutcome,
+  Subscription,
+  UsedNonce,
+} from 'intentbook';
+import { StoreError } from 'intentbook';
+import { leasesInMemory } from 'intentbook/adapter';
+import { memoryDeliveries } from './deliveries.ts';
+import { SortedList } from './sorted-list.ts';
+
+/** A notification, and whether it is shown. */
+interface Row extends NewNotification {
+  readonly seq: number;
+  visible: boolean;
+}
+
+interface Pending {
+  readonly tokenHash: Hex;
+  readonly expiresAt: number;
+}
+
+/**
+ * An account store that keeps everything in memory and forgets it with the process. For tests, for trying things out,
+ * and as the oracle that other stores are compared with.
+ */
+export function memoryAccountStore(): AccountStore {
+  const cursors = new Map<string, number>();
+  const marks = new Map<string, Map<string, string>>();
+  const rows = new Map<string, Row>();
+  const lists = new Map<string, SortedList<Row>>();
+  const log: AccountLogEntry[] = [];
+  const logs = new Map<string, AccountLogEntry[]>();
+  const wallets = new Map<string, Affiliate>();
+  const codes = new Map<string, Affiliate>();
+  const used = new Set<string>();
+  const nonces = new Map<string, UsedNonce>();
+  const subscriptions = new Map<string, Subscription>();
+  const confirmations = new Map<string, Pending>();
+  const deliveries = memoryDeliveries({
+    subscription: (id) => subscriptions.get(id),
+    body: (id) => rows.get(id)?.body ?? '{}',
+    isVisible: (id) => rows.get(id)?.visible === true,
+  });
+  let now: (() => number) | undefined;
+  const leases = leasesInMemory(() => context()());
+
+  function context(): () => number {
+    if (now === undefined) throw new StoreError('Closed', 'the memory account store is not open');
+    return now;
+  }
+
+  function record(type: AccountLogEntry['type'], { account, id, body }: NewNotification): void {
+    const entry = { id: log.length + 1, account, type, notification: id, body };
+    log.push(entry);
+    entries(logs, account, () => []).push(entry);
+  }
+
+  function apply(change: NotificationChange): boolean {
+    if (change.type === 'withdraw') {
+      const row = rows.get(change.id);
+      if (row === undefined || !row.visible) return false;
+      row.visible = false;
+      lists.get(row.account)?.remove(row);
+      record('withdrawn', row);
+      deliveries.drop(row.id);
+      return true;
+    }
+    const { id, account, type, at, body } = change.notification;
+    const row = rows.get(id) ?? { id, account, type, at, body, seq: log.length + 1, visible: false };
+    if (row.visible) return false;
+    row.visible = true;
+    rows.set(id, row);
+    entries(lists, row.account, () => new SortedList<Row>(newestFirst)).add(row);
+    record('notification', row);
+    for (const subscription of subscriptions.values()) {
+      const wanted = subscription.account === row.account && subscription.types.includes(row.type);
+      if (wanted && subscription.state === 'active') deliveries.add(subscription, id, row.at);
+    }
+    return true;
+  }
+
+  function append({ feed, after, through, changes, marks: given = [] }: NotificationBatch): AppendOutcome {
+    const cursor = cursors.get(feed) ?? null;
+    if (cursor !== after) return { status: 'moved', cursor };
+    let changed = 0;
+    for (const change of changes) if (apply(change)) changed++;
+    const kept = entries(marks, feed, () => new Map<string, string>());
+    for (const { key, value } of given) {
+      if (value === null) kept.delete(key);
+      else kept.set(key, value);
+    }
+    cursors.set(feed, through);
+    return { status: 'appended', changed };
+  }
+
+  function register({ walletAddress, code, createdAt, digest, signedMessage }: NewAffiliate): RegisterOutcome {
+    if (wallets.has(walletAddress)) return { status: 'bound' };
+    if (used.has(digest) || used.has(signedMessage)) return { status: 'used' };
+    if (codes.has(code)) return { status: 'taken' };
+    const affiliate = { walletAddress, code, createdAt };
+    wallets.set(walletAddress, affiliate);
+    codes.set(code, affiliate);
+    used.add(digest).add(signedMessage);
+    return { status: 'registered' };
+  }
+
+  const keyOf = ({ account, nonce }: UsedNonce) => `${account} ${nonce}`;
+
+  /** Whether a nonce was used, once those that are over have been forgotten. */
+  function isUsed(nonce: UsedNonce, at: number): boolean {
+    for (const [key, { expiresAt }] of nonces) if (expiresAt < at) nonces.delete(key);
+    return nonces.has(keyOf(nonce));
+  }
+
+  function create({ subscription, confirmation, nonce, cap, now: at }: NewSubscription): SubscribeOutcome {
+    for (const [id, { expiresAt }] of confirmations) if (expiresAt < at) removeSubscription(id);
+    if (isUsed(nonce, at)) return { status: 'used' };
+    if (listOf(subscription.account).length >= cap) return { status: 'capped', limit: cap };
+    nonces.set(keyOf(nonce), nonce);
+    subscriptions.set(subscription.id, subscription);
+    if (confirmation !== undefined) confirmations.set(subscription.id, confirmation);
+    return { status: 'created' };
+  }
+
+  function removeSubscription(id: string): void {
+    subscriptions.delete(id);
+    confirmations.delete(id);
+    deliveries.remove(id);
+  }
+
+  const listOf = (account: string) => [...subscriptions.values()].filter((each) => each.account === account);
+
+  return {
+    traits: { name: 'memory', durable: false, writers: 'single' },
+    async open({ clock }) {
+      if (now !== undefined) throw new StoreError('WriterActive', 'this memory account store is in use already');
+      now = () => clock.now();
+    },
+    async close() {
+      now = undefined;
+    },
+    async check() {
+      context();
+    },
+    notifications: {
+      async cursor(feed) {
+        context();
+        return cursors.get(feed) ?? null;
+      },
+      async append(batch) {
+        context();
+        return append(batch);
+      },
+      async list({ account, after, limit }) {
+        context();
+        const list = lists.get(account);
+        if (list === undefined) return [];
+        const start = after === undefined ? 0 : list.firstWhere((row) => newestFirst(row, after) > 0);
+        const page = [];
+        for (const { id, seq, at, body } of list.from(start)) {
+          if (page.length === limit) break;
+          page.push({ id, seq, at, body });
+        }
+        return page;
+      },
+      async marks(feed, keys) {
+        context();
+        const kept = marks.get(feed);
+        return [...new Set(keys)].flatMap((key) => {
+          const value = kept?.get(key);
+          return value === undefined ? [] : [{ key, value }];
+        });
+      },
+      async last() {
+        context();
+        return log.length;
+      },
+      async after(id, limit, account) {
+        context();
+        if (account === undefined) return log.slice(id, id + limit);
+        const own = logs.get(account) ?? [];
+        let start = own.length;
+        while (start > 0 && (own[start - 1]?.id ?? 0) > id) start--;
+        return own.slice(start, start + limit);
+      },
+      watch: () => () => {},
+    },
+    affiliates: {
+      async register(affiliate) {
+        context();
+        return register(affiliate);
+      },
+      async byWallet(walletAddress) {
+        context();
+        return wallets.get(walletAddress);
+      },
+      async byCode(code) {
+        context();
+        return codes.get(code);
+      },
+    },
+    subscriptions: {
+      async create(request) {
+        context();
+        return create(request);
+      },
+      async confirm({ tokenHash, now: at, target }) {
+        context();
+        const [id, pending] = [...confirmations].find(([, each]) => each.tokenHash === tokenHash) ?? [];
+        const found = id === undefined ? undefined : subscriptions.get(id);
+        if (id === undefined || found === undefined || pending === undefined || pending.expiresAt < at)
+          return undefined;
+        const confirmed: Subscription = { ...found, state: 'active', target: target ?? found.target };
+        subscriptions.set(id, confirmed);
+        confirmations.delete(id);
+        return confirmed;
+      },
+      async list(account) {
+        context();
+        return listOf(account);
+      },
+      async remove({ id, account, nonce, now: at }) {
+        context();
+        if (nonce !== undefined && isUsed(nonce, at)) return 'used';
+        if (nonce !== undefined) nonces.set(keyOf(nonce), nonce);
+        if (subscriptions.get(id)?.account !== account) return 'missing';
+        removeSubscription(id);
+        return 'removed';
+      },
+    },
+    deliveries: {
+      async claim(request) {
+        context();
+        return deliveries.claim(request);
+      },
+      async settle(request) {
+        context();
+        return deliveries.settle(request);
+      },
+      async list(query: { state: DeliveryState; after?: number; limit: number }): Promise<Delivery[]> {
+        context();
+        return deliveries.list(query);
+      },
+      async count() {
+        context();
+        return deliveries.count();
+      },
+      async replay(request) {
+        context();
+        return deliveries.replay(request);
+      },
+    },
+    leases: {
+      acquire: (request) => leases.acquire(request),
+      async release(lease) {
+        context();
+        await leases.release(lease);
+      },
+    },
+  };
+}
+
+function newestFirst(a: NotificationCursor, b: NotificationCursor): number {
+  return b.at - a.at || b.seq - a.seq;
+}
+
+function entries<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+}

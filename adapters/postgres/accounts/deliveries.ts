@@ -1,0 +1,165 @@
+import type { Address, Delivery, DeliveryStore } from 'intentbook';
+import type { Run } from '../query.ts';
+import { toBytes } from '../rows.ts';
+import type { Session } from '../session.ts';
+import type { TakeTurn } from './serial-lock.ts';
+import type { SubscriptionRow } from './subscriptions.ts';
+import { readSubscription, subscriptionColumns } from './subscriptions.ts';
+
+/** A notification that is to be delivered to whoever has asked for it. */
+export interface AddedDelivery {
+  readonly notification: string;
+  readonly account: Address;
+  readonly type: string;
+  readonly due: number;
+}
+
+/** What notifications do to deliveries, within the transaction that has the turn of the log. */
+export interface Outbox {
+  add(run: Run, shown: readonly AddedDelivery[]): Promise<void>;
+  drop(run: Run, notifications: readonly string[]): Promise<void>;
+}
+
+/** Codes are places in this list. They are in databases: add at the end only. */
+const STATES = ['pending', 'delivered', 'dead', 'dropped'] as const;
+const [PENDING, DELIVERED, DEAD, DROPPED] = [0, 1, 2, 3];
+
+type ClaimedRow = readonly [
+  seq: number,
+  notification: string,
+  body: string,
+  attempts: number,
+  claims: number,
+  ...subscription: SubscriptionRow,
+];
+
+type DeliveryRow = readonly [
+  seq: number,
+  subscription: string,
+  notification: string,
+  account: Address,
+  channel: string,
+  attempts: number,
+  error: string | null,
+];
+
+export function outboxOf({ schema: s, prepare }: Session): Outbox {
+  // A subscription that is being removed is waited for, and left out.
+  const add = prepare(
+    `WITH wanted AS (SELECT n.place AS turn, w.place, w.id, n.notification, n.due ` +
+      `FROM unnest($1::text[], $2::bytea[], $3::text[], $4::bigint[]) WITH ORDINALITY n (notification, account, type, due, place) ` +
+      `JOIN ${s}.subscriptions w ON w.account = n.account AND w.active AND n.type = ANY(w.types) FOR KEY SHARE OF w) ` +
+      `INSERT INTO ${s}.deliveries AS d (subscription, notification, due) ` +
+      'SELECT id, notification, due FROM wanted ORDER BY turn, place ' +
+      `ON CONFLICT (notification, subscription) DO UPDATE SET state = ${PENDING} WHERE d.state = ${DROPPED}`,
+  );
+  const drop = prepare(
+    `UPDATE ${s}.deliveries SET state = ${DROPPED} WHERE notification = ANY($1::text[]) AND state = ${PENDING}`,
+  );
+  return {
+    async add(run, shown) {
+      if (shown.length === 0) return;
+      await run(
+        add,
+        shown.map(({ notification }) => notification),
+        shown.map(({ account }) => toBytes(account)),
+        shown.map(({ type }) => type),
+        shown.map(({ due }) => due),
+      );
+    },
+    async drop(run, notifications) {
+      if (notifications.length > 0) await run(drop, notifications);
+    },
+  };
+}
+
+/** Deliveries for any number of processes: what one has locked the others pass over. */
+export function deliveriesOf({ schema: s, prepare, read, write }: Session, takeTurn: TakeTurn): DeliveryStore {
+  // From one subscription that has something pending to the next, however much each has: a look at the index for each.
+  const first = `SELECT d.subscription, d.seq, d.due FROM ${s}.deliveries d WHERE d.state = ${PENDING}`;
+  const heads =
+    `WITH RECURSIVE heads AS ((${first} ORDER BY d.subscription, d.seq LIMIT 1) UNION ALL ` +
+    `SELECT n.* FROM heads h CROSS JOIN LATERAL (${first} AND d.subscription > h.subscription ` +
+    'ORDER BY d.subscription, d.seq LIMIT 1) n)';
+  const due = prepare<readonly [number]>(
+    `${heads} SELECT d.seq FROM heads h JOIN ${s}.deliveries d ON d.seq = h.seq ` +
+      `WHERE d.state = ${PENDING} AND d.due <= $1 ORDER BY h.due, h.seq LIMIT $2 FOR UPDATE OF d SKIP LOCKED`,
+  );
+  const take = prepare<ClaimedRow>(
+    `WITH taken AS (UPDATE ${s}.deliveries SET attempts = attempts + 1, claims = claims + 1, due = $2 ` +
+      'WHERE seq = ANY($1::bigint[]) RETURNING seq, subscription, notification, attempts, claims) ' +
+      `SELECT t.seq, t.notification, n.body, t.attempts, t.claims, ${subscriptionColumns} FROM taken t ` +
+      `JOIN ${s}.notifications n ON n.id = t.notification JOIN ${s}.subscriptions w ON w.id = t.subscription ` +
+      'ORDER BY array_position($1::bigint[], t.seq)',
+  );
+  const next = prepare<readonly [number | null]>(`${heads} SELECT min(due) FROM heads`);
+  const mine = `UPDATE ${s}.deliveries SET`;
+  const delivered = prepare<readonly [number]>(
+    `${mine} state = ${DELIVERED}, error = NULL WHERE seq = $1 AND claims = $2 AND state IN (${PENDING}, ${DROPPED}) RETURNING 1`,
+  );
+  const retry = prepare<readonly [number]>(
+    `${mine} due = $3, error = $4 WHERE seq = $1 AND claims = $2 AND state = ${PENDING} RETURNING 1`,
+  );
+  const dead = prepare<readonly [number]>(
+    `${mine} state = ${DEAD}, error = $3 WHERE seq = $1 AND claims = $2 AND state = ${PENDING} RETURNING 1`,
+  );
+  const list = prepare<DeliveryRow>(
+    `SELECT d.seq, d.subscription, d.notification, w.account, w.channel, d.attempts, d.error FROM ${s}.deliveries d ` +
+      `JOIN ${s}.subscriptions w ON w.id = d.subscription WHERE d.state = $1 AND d.seq > $2 ORDER BY d.seq LIMIT $3`,
+  );
+  const count = prepare<readonly [pending: number, dead: number]>(
+    `SELECT (SELECT count(*) FROM ${s}.deliveries WHERE state = ${PENDING}), ` +
+      `(SELECT count(*) FROM ${s}.deliveries WHERE state = ${DEAD})`,
+  );
+  const replay = prepare<readonly [number]>(
+    `WITH replayed AS (UPDATE ${s}.deliveries d SET state = CASE WHEN n.visible THEN ${PENDING} ELSE ${DROPPED} END, ` +
+      'attempts = CASE WHEN n.visible THEN 0 ELSE d.attempts END, due = CASE WHEN n.visible THEN $2 ELSE d.due END, ' +
+      `error = CASE WHEN n.visible THEN NULL ELSE d.error END FROM ${s}.notifications n WHERE n.id = d.notification ` +
+      `AND d.state = ${DEAD} AND ($1::bigint[] IS NULL OR d.seq = ANY($1::bigint[])) RETURNING n.visible) ` +
+      'SELECT count(*) FILTER (WHERE visible) FROM replayed',
+  );
+
+  return {
+    claim: ({ now, until, limit }) =>
+      write('claim deliveries', async (run) => {
+        const seqs = (await run(due, now, limit)).map(([seq]) => seq);
+        const rows = seqs.length === 0 ? [] : await run(take, seqs, until);
+        const claimed = rows.map(([seq, notification, body, attempt, claim, ...subscription]) => ({
+          ...{ seq, subscription: readSubscription(subscription), notification, body, attempt, claim },
+        }));
+        return { claimed, next: (await run(next))[0]?.[0] ?? null };
+      }),
+
+    settle: ({ seq, claim, outcome }) =>
+      write('settle a delivery', async (run) => {
+        let rows: readonly unknown[];
+        if (outcome.status === 'delivered') rows = await run(delivered, seq, claim);
+        else if (outcome.status === 'retry') rows = await run(retry, seq, claim, outcome.at, outcome.error);
+        else rows = await run(dead, seq, claim, outcome.error);
+        return rows.length > 0 ? 'settled' : 'lost';
+      }),
+
+    list: ({ state, after = 0, limit }) =>
+      read('list deliveries', async (run) => {
+        const rows = await run(list, STATES.indexOf(state), after, limit);
+        return rows.map(
+          ([seq, subscription, notification, account, channel, attempts, error]): Delivery => ({
+            ...{ seq, subscription, notification, account, channel, state, attempts, error },
+          }),
+        );
+      }),
+
+    count: () =>
+      read('count deliveries', async (run) => {
+        const [pending = 0, given = 0] = (await run(count))[0] ?? [];
+        return { pending, dead: given };
+      }),
+
+    replay: ({ seqs, now }) =>
+      write('replay deliveries', async (run) => {
+        // Whether a notification is withdrawn must not change meanwhile.
+        await takeTurn(run, 'log');
+        return (await run(replay, seqs ?? null, now))[0]?.[0] ?? 0;
+      }),
+  };
+}

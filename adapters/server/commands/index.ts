@@ -1,0 +1,111 @@
+import { resolve } from 'node:path';
+import type { Domain, Store } from 'intentbook';
+import { systemClock } from 'intentbook';
+import { chainById, deployment } from 'intentbook/adapter';
+import { type BookPlan, planServer } from '../config/plan.ts';
+import type { BookSettings } from '../config/schema.ts';
+import { storeOf } from '../open-books.ts';
+import { exportBook } from './export.ts';
+import { importBook } from './import.ts';
+import type { UpkeepName } from './names.ts';
+import { type Progress, progressBar } from './progress.ts';
+import { pruneBook } from './prune.ts';
+import { verifyBook } from './verify.ts';
+
+export type { UpkeepName } from './names.ts';
+
+/** What is to be done, and with which book. */
+export interface UpkeepOptions {
+  readonly command: UpkeepName;
+  readonly book: BookSettings;
+  /** The file to write or to read, where the command has one. */
+  readonly file: string;
+  /** For `prune`. */
+  readonly days: number;
+  /** Whether the outcome is for machines. */
+  readonly json: boolean;
+}
+
+/** What came of it: in words, and as data. */
+export interface Outcome {
+  readonly ok: boolean;
+  readonly words: string;
+  readonly data: object;
+}
+
+/** Does one thing with a book, and shows on `out` how far it has come. */
+export async function upkeep(options: UpkeepOptions, out: Parameters<typeof progressBar>[1]): Promise<Outcome> {
+  const progress = progressBar(options.command, out);
+  try {
+    return await (options.command === 'backup' ? backUp(options, progress) : withStore(options, progress));
+  } finally {
+    progress.end();
+  }
+}
+
+async function backUp({ book, file }: UpkeepOptions, progress: Progress): Promise<Outcome> {
+  const { backupSqlite } = await import('intentbook/sqlite');
+  const [from, to] = [resolve(book.db ?? ''), resolve(file)];
+  let pages = 0;
+  await backupSqlite({
+    ...{ from, to },
+    onProgress(copied, total) {
+      pages = total;
+      progress.at(copied, total);
+    },
+  });
+  return { ok: true, words: `${from} was copied to ${to}`, data: { from, to, pages } };
+}
+
+async function withStore(options: UpkeepOptions, progress: Progress): Promise<Outcome> {
+  const [plan] = planServer({ books: [{ path: '/', ...defined(options.book) }] }, './').books;
+  if (plan === undefined) throw new Error('there is no book');
+  const store = await storeOf(plan.place);
+  const domain = domainOf(plan);
+  await store.open({ domain, clock: systemClock });
+  try {
+    return await doWith(store, domain, options, progress);
+  } finally {
+    await store.close();
+  }
+}
+
+async function doWith(store: Store, domain: Domain, options: UpkeepOptions, progress: Progress): Promise<Outcome> {
+  const file = resolve(options.file);
+  switch (options.command) {
+    case 'export': {
+      const data = await exportBook(store, domain, file, progress);
+      const words = `${data.orders} orders are in ${file}, ${data.resumed} of them from before, digest ${data.sha256}`;
+      return { ok: true, words, data: { file, ...data } };
+    }
+    case 'import': {
+      const data = await importBook(store, domain, file, progress);
+      const words = `${data.orders} orders of ${file} are here, ${data.inserted} of them new, digest ${data.sha256}`;
+      return { ok: true, words, data: { file, ...data } };
+    }
+    case 'verify': {
+      const data = await verifyBook(store, domain, progress);
+      const sum = `${data.orders} orders, ${data.signatures} signatures recovered, ${data.onChain} for the chain to tell`;
+      const found = data.problems.map(({ uid, reason }) => `\n  ${uid}: ${reason}`).join('');
+      const words = `${sum}, ${data.problems.length} problems${found}`;
+      return { ok: data.problems.length === 0, words, data };
+    }
+    case 'prune': {
+      const data = await pruneBook(store, options.days, systemClock.now(), progress);
+      const words = `${data.orders} orders and ${data.quotes} quotes were removed, all over before ${data.before}`;
+      return { ok: true, words, data };
+    }
+    case 'backup':
+      throw new Error('a backup opens no store');
+  }
+}
+
+function domainOf({ settings, environment, chainId }: BookPlan): Domain {
+  const known = deployment(environment, chainById(chainId)).settlement;
+  const settlementContract = (settings.settlementContract ?? known).toLowerCase() as Domain['settlementContract']; // judged by the settings
+  return { chainId, settlementContract };
+}
+
+function defined<T extends object>(value: T): object {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
+}

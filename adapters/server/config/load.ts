@@ -1,0 +1,38 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { ServeOptions } from '../index.ts';
+import { SettingsError } from './config-errors.ts';
+import { planServer } from './plan.ts';
+
+/**
+ * Reads a configuration file. File names in it are relative to the folder it stands in.
+ *
+ * @throws SettingsError when it cannot be read, or naming every key that is wrong.
+ */
+export async function readConfigFile(name: string): Promise<ServeOptions> {
+  const path = resolve(name);
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new SettingsError([reasonFor(cause)]);
+  });
+  const value = parse(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new SettingsError(['it must be a JSON object: { "books": [{ "chain": "sepolia" }] }']);
+  }
+  if (!('books' in value)) throw new SettingsError(['books is missing: { "books": [{ "chain": "sepolia" }] }']);
+  const folder = dirname(path);
+  planServer(value, folder);
+  return { ...value, folder } as ServeOptions; // it fits, as was just seen
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new SettingsError([`it is not JSON: ${error instanceof Error ? error.message : String(error)}`]);
+  }
+}
+
+function reasonFor(cause: unknown): string {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  return code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${String(code)})`;
+}

@@ -1,0 +1,33 @@
+import type { Exchange, RunningServer } from '../index.ts';
+
+/** What a server has to say while it runs. */
+export interface Log {
+  started(server: RunningServer): void;
+  exchanged(exchange: Exchange): void;
+  fault(path: string, fault: unknown): void;
+  stopping(signal: string): void;
+}
+
+/** A log for machines: one JSON object a line, to the standard output. Needs the package pino. */
+export async function createLog(version: string): Promise<Log> {
+  const { pino } = await import('pino');
+  const log = pino({
+    base: { name: 'intentbook', version, pid: process.pid },
+    timestamp: pino.stdTimeFunctions.isoTime,
+  });
+  return {
+    started({ url, metricsUrl, deployments }) {
+      const books = deployments.map(({ path, chain, environment, book }) => ({
+        ...{ path, chain, environment },
+        ...{ chainId: book.chainId, settlementContract: book.settlementContract },
+      }));
+      log.info({ url, metricsUrl, books }, 'ready');
+    },
+    exchanged({ id, ms, status, ...exchange }) {
+      const line = { requestId: id, ...exchange, status, ms: Math.round(ms * 1000) / 1000 };
+      log[status >= 500 ? 'error' : 'info'](line, 'request');
+    },
+    fault: (path, fault) => log.error({ book: path, err: fault }, 'fault'),
+    stopping: (signal) => log.info({ signal }, 'stopping'),
+  };
+}

@@ -1,0 +1,39 @@
+import type { RunningServer } from '../index.ts';
+import type { Deployment } from '../open-books.ts';
+import type { Log } from './log.ts';
+
+/** Says what a person at a terminal wants to know, which is not every request. */
+export function textLog(version: string): Log {
+  return {
+    started: (server) => console.log(greeting(version, server)),
+    exchanged() {},
+    fault: (_path, fault) => console.error('intentbook:', fault),
+    stopping: (signal) => console.log(`${signal}: finishing the requests that run; a second signal ends them`),
+  };
+}
+
+/** What a server says once it is ready. */
+function greeting(version: string, { url, metricsUrl, deployments }: RunningServer): string {
+  const [only, ...others] = deployments;
+  const books =
+    only !== undefined && only.path === '/' && others.length === 0
+      ? [`database   ${databaseOf(only)}`, `chain      ${domainOf(only)}`]
+      : deployments.flatMap((each) => [`book       ${url}${each.path === '/' ? '' : each.path}`, ...detailsOf(each)]);
+  const metrics = metricsUrl === undefined ? [] : [`metrics    ${metricsUrl}/metrics`];
+  return [`intentbook ${version} is ready; stop it with Ctrl-C`, `address    ${url}`, ...books, ...metrics].join(
+    '\n  ',
+  );
+}
+
+function detailsOf(deployment: Deployment): string[] {
+  return [`             ${domainOf(deployment)}`, `             database ${databaseOf(deployment)}`];
+}
+
+function databaseOf({ database }: Deployment): string {
+  return database ?? 'none, all is forgotten at the end';
+}
+
+function domainOf({ chain, environment, book }: Deployment): string {
+  const staging = environment === 'staging' ? ', staging' : '';
+  return `${chain} (${book.chainId})${staging}, settlement contract ${book.settlementContract}`;
+}

@@ -1,0 +1,67 @@
+import { createOrderBook, type OrderBook, type Store } from 'intentbook';
+import { chainById, deployment, type Environment } from 'intentbook/adapter';
+import { chainOptions } from './chain-options.ts';
+import { addressOf, type BookPlan, type Place } from './config/plan.ts';
+import { quoteOptions } from './quote-options.ts';
+
+/** A book that is served. */
+export interface Deployment {
+  readonly book: OrderBook;
+  /** The path segment of its chain, or the id of one that has none. */
+  readonly chain: string;
+  readonly environment: Environment;
+  /** Where it is served: `/`, or a path such as `/staging/mainnet`. */
+  readonly path: string;
+  /** Where its orders are kept: the absolute path of the file, or the database's address without its secrets. */
+  readonly database: string | undefined;
+}
+
+/** Opens a planned book, in a store of the host if it brings one. */
+export async function openDeployment(plan: BookPlan, store?: Store): Promise<Deployment> {
+  const { settings, chain, chainId, environment, path, place } = plan;
+  const { maxOpenOrders = 1000, maxPendingPresign = 100 } = settings;
+  const { minValidity, maxValidity, maxAppDataSize, maxUnreferencedDocuments } = settings;
+  const { vaultRelayer, hooksTrampoline, wrappedNative, deniedTokens, eip1271, appDataHash } = settings;
+  const { retention } = settings;
+  const quotes = await quoteOptions({ ...settings, chain });
+  const book = createOrderBook({
+    chainId,
+    settlementContract: settings.settlementContract ?? deployment(environment, chainById(chainId)).settlement,
+    store: store ?? (await storeOf(place)),
+    limits: {
+      ...defined({ minValidity, maxValidity, maxAppDataSize, maxUnreferencedDocuments }),
+      maxOpenOrders: maxOpenOrders === 'off' ? undefined : maxOpenOrders,
+      maxPendingOrders: maxPendingPresign === 'off' ? undefined : maxPendingPresign,
+    },
+    ...(await chainOptions(settings)),
+    ...defined({ vaultRelayer, hooksTrampoline, wrappedNative, deniedTokens, eip1271, appDataHash, quotes, retention }),
+  });
+  await book.start();
+  return { book, chain, environment, path, database: store === undefined ? nameOf(place) : undefined };
+}
+
+/** Makes the store of a place, not yet opened. */
+export async function storeOf(place: Place): Promise<Store> {
+  switch (place.kind) {
+    case 'memory':
+      return (await import('intentbook/memory')).memoryStore();
+    case 'file':
+      return (await import('intentbook/sqlite')).sqliteStore({ path: place.path });
+    case 'postgres': {
+      const { url, readUrl, schema, migrate, connections } = place;
+      const { postgresStore } = await import('intentbook/postgres');
+      return postgresStore({ url, schema, migrate, connections, ...defined({ readUrl }) });
+    }
+  }
+}
+
+function nameOf(place: Place): string | undefined {
+  if (place.kind === 'memory') return undefined;
+  return place.kind === 'file' ? place.path : `${addressOf(place.url)}, schema ${place.schema}`;
+}
+
+/** Without the members that are undefined. */
+function defined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const given = Object.entries(value).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(given) as { [K in keyof T]: Exclude<T[K], undefined> }; // fewer members, or all
+}

@@ -1,0 +1,53 @@
+import type { UsdPriceSource, UsdPricesOptions } from 'intentbook';
+import { CHAINS } from 'intentbook/adapter';
+import type { DollarToken } from 'intentbook/prices';
+import type { ServerPlan } from './config/plan.ts';
+import type { Deployment } from './open-books.ts';
+import { priceTable } from './quote-options.ts';
+
+/** The test token that stands for a dollar on Sepolia, where it has 18 decimals. */
+const SEPOLIA_DOLLAR: DollarToken = { token: '0xbe72e441bf55620febc26715db68d3494213d8cb', decimals: 18 };
+const SEPOLIA = CHAINS.find(({ segment }) => segment === 'sepolia')?.chainId;
+
+/**
+ * Puts together where prices in dollars come from, in this order: CoinGecko, when it is named; what a book quotes in
+ * native currency; the fixed table.
+ *
+ * @throws TypeError saying what is wrong with a table.
+ */
+export async function usdPriceOptions(
+  { settings, books }: ServerPlan,
+  deployments: readonly Deployment[],
+): Promise<UsdPricesOptions> {
+  const { coinGecko, fixedUsdPrices, throughNative } = await import('intentbook/prices');
+  const { apiKey, plan, url: baseUrl } = settings.coinGecko ?? {};
+  const named = {
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(plan === undefined ? {} : { plan }),
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+  };
+  const dollars: Record<number, DollarToken> = SEPOLIA === undefined ? {} : { [SEPOLIA]: SEPOLIA_DOLLAR };
+  for (const { chainId, settings: book } of books) if (book.usdToken !== undefined) dollars[chainId] = book.usdToken;
+  const production = deployments.filter(({ environment }) => environment === 'production');
+  const served = [...production, ...deployments].map(({ book }) => book);
+  const sources: UsdPriceSource[] = [
+    ...(settings.coinGecko === undefined ? [] : [coinGecko(named)]),
+    throughNative({ books: served, nativeUsd: dollars, decimals: await decimalsFrom(books, served) }),
+    ...(settings.usdPrices === undefined ? [] : [fixedUsdPrices(settings.usdPrices)]),
+  ];
+  return { sources };
+}
+
+/** What a chain says of a token, or, where there is none to ask, the table of fixed prices. */
+async function decimalsFrom(plans: ServerPlan['books'], books: readonly Deployment['book'][]) {
+  const known = new Map<string, number>();
+  for (const { chain, chainId, settings } of plans) {
+    for (const [token, price] of Object.entries((await priceTable(chain, settings.prices)) ?? {})) {
+      if (typeof price === 'object') known.set(`${chainId} ${token.toLowerCase()}`, price.decimals);
+    }
+  }
+  return async ({ chainId, token }: { chainId: number; token: string }, { signal }: { signal: AbortSignal }) => {
+    const book = books.find((each) => each.chainId === chainId);
+    return (await book?.balances.token(token, { signal }))?.decimals ?? known.get(`${chainId} ${token}`);
+  };
+}

@@ -1,0 +1,105 @@
+import type { ClaimedDelivery, Delivery, DeliveryStore } from 'intentbook';
+import { toHex } from '../rows.ts';
+import type { Session } from '../session.ts';
+import type { SubscriptionRow } from './subscriptions.ts';
+import { readSubscription, subscriptionColumns } from './subscriptions.ts';
+
+/** Codes are places in this list. They are in files: add at the end only. */
+const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'dropped'] as const;
+
+type Argument<Verb extends keyof DeliveryStore> = Parameters<DeliveryStore[Verb]>[0];
+
+export function deliveriesOf({ prefix: p, prepare, read, write }: Session) {
+  // From one subscription that has something pending to the next, however much each has.
+  const pending = `FROM ${p}deliveries WHERE state = 0`;
+  const heads =
+    `WITH RECURSIVE heads (subscription) AS (SELECT min(subscription) ${pending} UNION ALL ` +
+    `SELECT (SELECT min(subscription) ${pending} AND subscription > heads.subscription) FROM heads ` +
+    'WHERE heads.subscription IS NOT NULL) ' +
+    `SELECT d.seq, d.due FROM heads JOIN ${p}deliveries d ON d.seq = ` +
+    `(SELECT min(seq) ${pending} AND subscription = heads.subscription)`;
+  const dueHeads = prepare(`SELECT seq FROM (${heads}) WHERE due <= ? ORDER BY due, seq LIMIT ?`).pluck();
+  const nextDue = prepare(`SELECT min(due) FROM (${heads})`).pluck();
+  const take = prepare(`UPDATE ${p}deliveries SET attempts = attempts + 1, claims = claims + 1, due = ? WHERE seq = ?`);
+  const claimed = prepare(
+    `SELECT d.seq, n.id, n.body, d.attempts, d.claims, ${subscriptionColumns} FROM ${p}deliveries d ` +
+      `JOIN ${p}subscriptions s ON s.n = d.subscription JOIN ${p}notifications n ON n.seq = d.notification WHERE d.seq = ?`,
+  ).raw();
+  const deliver = prepare(
+    `UPDATE ${p}deliveries SET state = 1, error = NULL WHERE seq = ? AND claims = ? AND state IN (0, 3)`,
+  );
+  const retry = prepare(`UPDATE ${p}deliveries SET due = ?, error = ? WHERE seq = ? AND claims = ? AND state = 0`);
+  const bury = prepare(`UPDATE ${p}deliveries SET state = 2, error = ? WHERE seq = ? AND claims = ? AND state = 0`);
+  const list = prepare(
+    `SELECT d.seq, s.id, n.id, s.account, s.channel, d.state, d.attempts, d.error FROM ${p}deliveries d ` +
+      `JOIN ${p}subscriptions s ON s.n = d.subscription JOIN ${p}notifications n ON n.seq = d.notification ` +
+      'WHERE d.state = ? AND d.seq > ? ORDER BY d.seq LIMIT ?',
+  ).raw();
+  const inState = prepare(`SELECT count(*) FROM ${p}deliveries WHERE state = ?`).pluck();
+  const countOf = (state: Delivery['state']) => inState.get(DELIVERY_STATES.indexOf(state)) as number; // a count
+  const dead = prepare(`SELECT seq FROM ${p}deliveries WHERE state = 2 ORDER BY seq`).pluck();
+  const replay = prepare(
+    `UPDATE ${p}deliveries SET attempts = 0, error = NULL, due = ?, state = ` +
+      `CASE (SELECT visible FROM ${p}notifications n WHERE n.seq = notification) WHEN 1 THEN 0 ELSE 3 END ` +
+      'WHERE seq = ? AND state = 2 RETURNING state',
+  ).pluck();
+
+  return {
+    claim: ({ now, until, limit }: Argument<'claim'>) =>
+      write('claim deliveries', () => {
+        const seqs = dueHeads.all(now, limit) as number[]; // an integer column
+        const deliveries = seqs.map((seq): ClaimedDelivery => {
+          take.run(until, seq);
+          const [, notification, body, attempt, claim, ...subscription] = claimed.get(seq) as ClaimedRow; // as selected
+          return { seq, subscription: readSubscription(subscription), notification, body, attempt, claim };
+        });
+        return { claimed: deliveries, next: nextDue.get() as number | null }; // an integer, or nothing to take one of
+      }),
+
+    settle: ({ seq, claim, outcome }: Argument<'settle'>) =>
+      write('settle a delivery', (): 'settled' | 'lost' => {
+        const { changes } =
+          outcome.status === 'delivered'
+            ? deliver.run(seq, claim)
+            : outcome.status === 'dead'
+              ? bury.run(outcome.error, seq, claim)
+              : retry.run(outcome.at, outcome.error, seq, claim);
+        return changes > 0 ? 'settled' : 'lost';
+      }),
+
+    list: ({ state, after = 0, limit }: Argument<'list'>) =>
+      read(
+        'read deliveries',
+        () => (list.all(DELIVERY_STATES.indexOf(state), after, limit) as ListedRow[]).map(deliveryOf), // as selected
+      ),
+
+    count: () => read('count deliveries', () => ({ pending: countOf('pending'), dead: countOf('dead') })),
+
+    replay: ({ seqs, now }: Argument<'replay'>) =>
+      write(
+        'replay deliveries',
+        () =>
+          (seqs ?? (dead.all() as number[])) // an integer column
+            .map((seq) => replay.get(now, seq))
+            .filter((state) => state === 0).length,
+      ),
+  };
+}
+
+type ClaimedRow = readonly [
+  seq: number,
+  notification: string,
+  body: string,
+  attempts: number,
+  claims: number,
+  ...subscription: SubscriptionRow,
+];
+type ListedRow = readonly [number, string, string, Buffer, string, number, number, string | null];
+
+function deliveryOf(row: ListedRow): Delivery {
+  const [seq, subscription, notification, account, channel, state, attempts, error] = row;
+  return {
+    ...{ seq, subscription, notification, account: toHex(account), channel, attempts, error },
+    state: DELIVERY_STATES[state] as Delivery['state'], // the table checks the range
+  };
+}

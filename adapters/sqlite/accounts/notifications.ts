@@ -1,0 +1,114 @@
+import type {
+  AccountLogEntry,
+  AppendOutcome,
+  Mark,
+  NewNotification,
+  NotificationBatch,
+  NotificationChange,
+  NotificationStore,
+  StoredNotification,
+} from 'intentbook';
+import { toBytes, toHex } from '../rows.ts';
+import type { Session } from '../session.ts';
+
+/** The verbs on notifications, as they are inside: a call has happened when it returns. */
+export function notificationsOf({ prefix: p, prepare, read, write }: Session) {
+  const cursorOf = prepare(`SELECT cursor FROM ${p}feeds WHERE feed = ?`).pluck();
+  const setCursor = prepare(`INSERT OR REPLACE INTO ${p}feeds (feed, cursor) VALUES (?, ?)`);
+  const setMark = prepare(`INSERT OR REPLACE INTO ${p}marks (feed, key, value) VALUES (?, ?, ?)`);
+  const dropMark = prepare(`DELETE FROM ${p}marks WHERE feed = ? AND key = ?`);
+  const markOf = prepare(`SELECT value FROM ${p}marks WHERE feed = ? AND key = ?`).pluck();
+  const find = prepare(`SELECT seq, account, type, at, visible FROM ${p}notifications WHERE id = ?`).raw();
+  const insert = prepare(
+    `INSERT INTO ${p}notifications (seq, id, account, type, at, body, visible) VALUES (?, ?, ?, ?, ?, ?, 1)`,
+  );
+  const show = prepare(`UPDATE ${p}notifications SET visible = ? WHERE seq = ?`);
+  const record = prepare(`INSERT INTO ${p}account_log (account, withdrawn, notification) VALUES (?, ?, ?)`);
+  const newest = prepare(`SELECT coalesce(max(id), 0) FROM ${p}account_log`).pluck();
+  const drop = prepare(`UPDATE ${p}deliveries SET state = 3 WHERE notification = ? AND state = 0`);
+  const revive = prepare(`UPDATE ${p}deliveries SET state = 0 WHERE notification = ? AND state = 3`);
+  const deliver = prepare(
+    `INSERT INTO ${p}deliveries (subscription, notification, state, due) ` +
+      `SELECT n, ?, 0, ? FROM ${p}subscriptions WHERE account = ? AND active = 1 ` +
+      'AND EXISTS (SELECT 1 FROM json_each(types) WHERE value = ?) ORDER BY n ON CONFLICT DO NOTHING',
+  );
+  const list = prepare(
+    `SELECT id, seq, at, body FROM ${p}notifications WHERE account = ? AND visible = 1 AND (at, seq) < (?, ?) ` +
+      'ORDER BY at DESC, seq DESC LIMIT ?',
+  ).raw();
+  const columns = 'l.id, l.account, l.withdrawn, n.id, n.body';
+  const join = `${p}account_log l JOIN ${p}notifications n ON n.seq = l.notification`;
+  const after = prepare(`SELECT ${columns} FROM ${join} WHERE l.id > ? ORDER BY l.id LIMIT ?`).raw();
+  const afterOf = prepare(
+    `SELECT ${columns} FROM ${join} WHERE l.account = ? AND l.id > ? ORDER BY l.id LIMIT ?`,
+  ).raw();
+
+  function notify({ id, account, type, at, body }: NewNotification): boolean {
+    const row = find.get(id) as FoundRow | undefined; // the columns selected
+    if (row?.[4] === 1) return false;
+    const owner = row === undefined ? toBytes(account) : row[1];
+    const seq = row === undefined ? (newest.get() as number) + 1 : row[0]; // an integer, or coalesced to one
+    if (row === undefined) insert.run(seq, id, owner, type, at, body);
+    else show.run(1, seq);
+    record.run(owner, 0, seq);
+    revive.run(seq);
+    deliver.run(seq, row?.[3] ?? at, owner, row?.[2] ?? type);
+    return true;
+  }
+
+  function withdraw(id: string): boolean {
+    const row = find.get(id) as FoundRow | undefined; // the columns selected
+    if (row === undefined || row[4] === 0) return false;
+    show.run(0, row[0]);
+    record.run(row[1], 1, row[0]);
+    drop.run(row[0]);
+    return true;
+  }
+
+  const apply = (change: NotificationChange) =>
+    change.type === 'notify' ? notify(change.notification) : withdraw(change.id);
+
+  function append({ feed, after: seen, through, changes, marks = [] }: NotificationBatch): AppendOutcome {
+    const cursor = (cursorOf.get(feed) as number | undefined) ?? null; // an integer column
+    if (cursor !== seen) return { status: 'moved', cursor };
+    let changed = 0;
+    for (const change of changes) if (apply(change)) changed++;
+    for (const { key, value } of marks) {
+      if (value === null) dropMark.run(feed, key);
+      else setMark.run(feed, key, value);
+    }
+    setCursor.run(feed, through);
+    return { status: 'appended', changed };
+  }
+
+  return {
+    cursor: (feed: string) => read('read a cursor', () => (cursorOf.get(feed) as number | undefined) ?? null), // an integer column
+    append: (batch: NotificationBatch) => write('write notifications', () => append(batch)),
+    list: ({ account, after: place, limit }: Parameters<NotificationStore['list']>[0]) =>
+      read('read notifications', () => {
+        const { at, seq } = place ?? { at: Number.MAX_SAFE_INTEGER, seq: Number.MAX_SAFE_INTEGER };
+        const rows = list.all(toBytes(account), at, seq, limit) as [string, number, number, string][]; // as selected
+        return rows.map(([id, seq, at, body]): StoredNotification => ({ id, seq, at, body }));
+      }),
+    marks: (feed: string, keys: readonly string[]) =>
+      read('read marks', () =>
+        [...new Set(keys)].flatMap((key): Mark[] => {
+          const value = markOf.get(feed, key) as string | undefined; // a text column
+          return value === undefined ? [] : [{ key, value }];
+        }),
+      ),
+    last: () => read('read the account log', () => newest.get() as number), // an integer, or coalesced to one
+    after: (id: number, limit: number, account?: `0x${string}`) =>
+      read('read the account log', () => {
+        const rows = account === undefined ? after.all(id, limit) : afterOf.all(toBytes(account), id, limit);
+        return (rows as LogRow[]).map(entryOf); // the columns selected
+      }),
+  };
+}
+
+type FoundRow = readonly [seq: number, account: Buffer, type: string, at: number, visible: number];
+type LogRow = readonly [id: number, account: Buffer, withdrawn: number, notification: string, body: string];
+
+function entryOf([id, account, withdrawn, notification, body]: LogRow): AccountLogEntry {
+  return { id, account: toHex(account), type: withdrawn === 1 ? 'withdrawn' : 'notification', notification, body };
+}

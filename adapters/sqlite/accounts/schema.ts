@@ -1,0 +1,92 @@
+import type { Migration } from '../schema.ts';
+
+/**
+ * What the account interface keeps. A notification's `seq` is the place in the log at which it first came; entries of the
+ * log name it, so that a body is stored once. Codes of types and states are in account-rows.ts.
+ *
+ * Only an active subscription gets deliveries, and none becomes inactive again, so what is pending can be delivered.
+ */
+const createAccounts: Migration = (p) => `
+  CREATE TABLE ${p}feeds (feed TEXT PRIMARY KEY, cursor INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE ${p}marks (
+    feed TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (feed, key)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE ${p}notifications (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    account BLOB NOT NULL CHECK (length(account) = 20),
+    type TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    body TEXT NOT NULL CHECK (json_valid(body)),
+    visible INTEGER NOT NULL CHECK (visible BETWEEN 0 AND 1)
+  ) STRICT;
+
+  CREATE INDEX ${p}notifications_list ON ${p}notifications (account, at, seq) WHERE visible = 1;
+
+  CREATE TABLE ${p}account_log (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account BLOB NOT NULL CHECK (length(account) = 20),
+    withdrawn INTEGER NOT NULL CHECK (withdrawn BETWEEN 0 AND 1),
+    notification INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE INDEX ${p}account_log_account ON ${p}account_log (account, id);
+
+  CREATE TABLE ${p}affiliates (
+    wallet BLOB PRIMARY KEY CHECK (length(wallet) = 20),
+    code TEXT NOT NULL UNIQUE,
+    created_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE ${p}used_signatures (proof BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE ${p}subscriptions (
+    n INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    account BLOB NOT NULL CHECK (length(account) = 20),
+    channel TEXT NOT NULL,
+    target TEXT NOT NULL,
+    types TEXT NOT NULL CHECK (json_valid(types)),
+    active INTEGER NOT NULL CHECK (active BETWEEN 0 AND 1),
+    secret TEXT,
+    created_at INTEGER NOT NULL,
+    token_hash BLOB UNIQUE,
+    expires_at INTEGER
+  ) STRICT;
+
+  CREATE INDEX ${p}subscriptions_account ON ${p}subscriptions (account, n);
+  CREATE INDEX ${p}subscriptions_expiry ON ${p}subscriptions (expires_at) WHERE active = 0;
+
+  CREATE TABLE ${p}nonces (
+    account BLOB NOT NULL,
+    nonce TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (account, nonce)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE INDEX ${p}nonces_expiry ON ${p}nonces (expires_at);
+
+  CREATE TABLE ${p}deliveries (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    subscription INTEGER NOT NULL,
+    notification INTEGER NOT NULL,
+    state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 3),
+    attempts INTEGER NOT NULL DEFAULT 0,
+    claims INTEGER NOT NULL DEFAULT 0,
+    due INTEGER NOT NULL,
+    error TEXT,
+    UNIQUE (notification, subscription)
+  ) STRICT;
+
+  CREATE INDEX ${p}deliveries_pending ON ${p}deliveries (subscription, seq) WHERE state = 0;
+  CREATE INDEX ${p}deliveries_state ON ${p}deliveries (state, seq);
+  CREATE INDEX ${p}deliveries_subscription ON ${p}deliveries (subscription);
+`;
+
+/** The versions of an account store's schema, the first being 1. What has been released is never changed, only added to. */
+export const ACCOUNT_MIGRATIONS: readonly Migration[] = [createAccounts];

@@ -1,0 +1,112 @@
+import type { AccountStore, Clock, Domain } from 'intentbook';
+import { leasesInMemory, storeLifetime } from 'intentbook/adapter';
+import type { Source } from '../connection.ts';
+import { connect } from '../connection.ts';
+import { fault } from '../driver.ts';
+import { assertOurs, migrate } from '../migrate.ts';
+import { openSession, transact } from '../session.ts';
+import type { Lease } from '../writer-lease.ts';
+import { takeLease } from '../writer-lease.ts';
+import { affiliatesOf } from './affiliates.ts';
+import { deliveriesOf } from './deliveries.ts';
+import { notificationsOf } from './notifications.ts';
+import { ACCOUNT_MIGRATIONS } from './schema.ts';
+import { subscriptionsOf } from './subscriptions.ts';
+
+/** Recorded in the place of a book's domain, so that neither takes the other's file for its own. */
+const NO_DOMAIN: Domain = { chainId: 0, settlementContract: `0x${'00'.repeat(20)}` };
+
+/** Makes the account store over a source. The verbs are synchronous inside: a call has happened when it returns. */
+export function accountStoreOver(source: Source): AccountStore {
+  const {
+    parts: store,
+    open,
+    close,
+  } = storeLifetime<Awaited<ReturnType<typeof start>>>(
+    'SQLite account store',
+    'this SQLite account store is in use already',
+  );
+
+  return {
+    traits: {
+      name: 'sqlite',
+      durable: source.synchronous === 'FULL' || source.synchronous === 'EXTRA',
+      writers: 'single',
+    },
+    open: ({ clock }) => open(() => start(source, clock)),
+    close,
+    check: async () => store().check(),
+    notifications: {
+      cursor: async (feed) => store().notifications.cursor(feed),
+      append: async (batch) => store().notifications.append(batch),
+      list: async (query) => store().notifications.list(query),
+      marks: async (feed, keys) => store().notifications.marks(feed, keys),
+      last: async () => store().notifications.last(),
+      after: async (id, limit, account) => store().notifications.after(id, limit, account),
+      watch: () => () => {},
+    },
+    affiliates: {
+      register: async (affiliate) => store().affiliates.register(affiliate),
+      byWallet: async (wallet) => store().affiliates.byWallet(wallet),
+      byCode: async (code) => store().affiliates.byCode(code),
+    },
+    subscriptions: {
+      create: async (request) => store().subscriptions.create(request),
+      confirm: async (request) => store().subscriptions.confirm(request),
+      list: async (account) => store().subscriptions.list(account),
+      remove: async (request) => store().subscriptions.remove(request),
+    },
+    deliveries: {
+      claim: async (request) => store().deliveries.claim(request),
+      settle: async (request) => store().deliveries.settle(request),
+      list: async (query) => store().deliveries.list(query),
+      count: async () => store().deliveries.count(),
+      replay: async (request) => store().deliveries.replay(request),
+    },
+    leases: {
+      acquire: async (request) => store().leases.acquire(request),
+      release: async (lease) => store().leases.release(lease),
+    },
+  };
+}
+
+async function start(source: Source, clock: Clock) {
+  const connection = await connect(source);
+  let lease: Lease | undefined;
+  try {
+    lease = transact(connection.database, 'open', () => {
+      assertOurs(connection, NO_DOMAIN, ACCOUNT_MIGRATIONS.length);
+      return takeLease(connection, clock);
+    });
+    migrate(connection, ACCOUNT_MIGRATIONS, lease.assertHeld);
+  } catch (cause) {
+    try {
+      lease?.release();
+    } catch {
+      // It runs out by itself; what has failed matters more.
+    }
+    connection.disconnect();
+    throw fault('open', cause);
+  }
+  const held = lease;
+  const session = openSession(connection, held.assertHeld);
+  held.keep();
+  return {
+    notifications: notificationsOf(session),
+    affiliates: affiliatesOf(session),
+    subscriptions: subscriptionsOf(session),
+    deliveries: deliveriesOf(session),
+    leases: leasesInMemory(() => clock.now()),
+    check(): void {
+      held.assertRenewed();
+      session.write('be written to', () => {});
+    },
+    close(): void {
+      try {
+        held.release();
+      } finally {
+        connection.disconnect();
+      }
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import type {
+  Address,
+  NewSubscription,
+  SubscribeOutcome,
+  Subscription,
+  SubscriptionStore,
+  UsedNonce,
+} from 'intentbook';
+import { toBytes, toHex } from '../rows.ts';
+import type { Session } from '../session.ts';
+
+/** The columns of a subscription, in the order of {@link SubscriptionRow}; `s` is their table. */
+export const subscriptionColumns = 's.id, s.account, s.channel, s.target, s.types, s.active, s.secret, s.created_at';
+
+export type SubscriptionRow = readonly [
+  id: string,
+  account: Buffer,
+  channel: string,
+  target: string,
+  types: string,
+  active: number,
+  secret: string | null,
+  createdAt: number,
+];
+
+export function readSubscription(row: SubscriptionRow): Subscription {
+  const [id, account, channel, target, types, active, secret, createdAt] = row;
+  return {
+    ...{ id, account: toHex(account), channel, target, types: JSON.parse(types) },
+    ...{ state: active === 1 ? 'active' : 'pending', secret, createdAt },
+  };
+}
+
+export function subscriptionsOf({ prefix: p, prepare, read, write }: Session) {
+  const columns = `${subscriptionColumns} FROM ${p}subscriptions s`;
+  const insert = prepare(
+    `INSERT INTO ${p}subscriptions (id, account, channel, target, types, active, secret, created_at, token_hash, ` +
+      'expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  );
+  const select = prepare(`SELECT ${columns} WHERE s.account = ? ORDER BY s.n`).raw();
+  const count = prepare(`SELECT count(*) FROM ${p}subscriptions WHERE account = ?`).pluck();
+  const sweep = prepare(`DELETE FROM ${p}subscriptions WHERE active = 0 AND expires_at < ?`);
+  const forget = prepare(`DELETE FROM ${p}nonces WHERE expires_at < ?`);
+  const used = prepare(`SELECT 1 FROM ${p}nonces WHERE account = ? AND nonce = ?`).pluck();
+  const use = prepare(`INSERT INTO ${p}nonces (account, nonce, expires_at) VALUES (?, ?, ?)`);
+  const confirm = prepare(
+    `UPDATE ${p}subscriptions SET active = 1, target = coalesce(?, target), token_hash = NULL, expires_at = NULL ` +
+      'WHERE token_hash = ? AND expires_at >= ? RETURNING id, account, channel, target, types, active, secret, created_at',
+  ).raw();
+  const find = prepare(`SELECT n FROM ${p}subscriptions WHERE id = ? AND account = ?`).pluck();
+  const remove = prepare(`DELETE FROM ${p}subscriptions WHERE n = ?`);
+  const removeDeliveries = prepare(`DELETE FROM ${p}deliveries WHERE subscription = ?`);
+
+  /** Uses a nonce up, once those that are over have been forgotten. */
+  function isUsed({ account, nonce }: UsedNonce, now: number): boolean {
+    forget.run(now);
+    return used.get(toBytes(account), nonce) !== undefined;
+  }
+
+  function useUp({ account, nonce, expiresAt }: UsedNonce): void {
+    use.run(toBytes(account), nonce, expiresAt);
+  }
+
+  return {
+    create: ({ subscription, confirmation, nonce, cap, now }: NewSubscription) =>
+      write('store a subscription', (): SubscribeOutcome => {
+        sweep.run(now);
+        if (isUsed(nonce, now)) return { status: 'used' };
+        const { id, account, channel, target, types, state, secret, createdAt } = subscription;
+        if (Number(count.get(toBytes(account))) >= cap) return { status: 'capped', limit: cap };
+        useUp(nonce);
+        const { tokenHash, expiresAt } = confirmation ?? {};
+        insert.run(
+          ...[id, toBytes(account), channel, target, JSON.stringify(types), state === 'active' ? 1 : 0, secret],
+          ...[createdAt, tokenHash === undefined ? null : toBytes(tokenHash), expiresAt ?? null],
+        );
+        return { status: 'created' };
+      }),
+
+    confirm: ({ tokenHash, now, target }: Parameters<SubscriptionStore['confirm']>[0]) =>
+      write('confirm a subscription', () => {
+        const row = confirm.get(target ?? null, toBytes(tokenHash), now) as SubscriptionRow | undefined; // as returned
+        return row && readSubscription(row);
+      }),
+
+    list: (account: Address) =>
+      read('read subscriptions', () => (select.all(toBytes(account)) as SubscriptionRow[]).map(readSubscription)), // as selected
+
+    remove: ({ id, account, nonce, now }: Parameters<SubscriptionStore['remove']>[0]) =>
+      write('remove a subscription', (): 'removed' | 'missing' | 'used' => {
+        if (nonce !== undefined && isUsed(nonce, now)) return 'used';
+        if (nonce !== undefined) useUp(nonce);
+        const n = find.get(id, toBytes(account));
+        if (n === undefined) return 'missing';
+        removeDeliveries.run(n);
+        remove.run(n);
+        return 'removed';
+      }),
+  };
+}

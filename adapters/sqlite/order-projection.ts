@@ -1,0 +1,112 @@
+import type { NewOrder } from 'intentbook';
+import type { KnownOrder, OrderProgress, RowChange } from 'intentbook/adapter';
+import type { Owners } from './owner-counts.ts';
+import { BUDGETS, isSwept, SCHEMES, STATES, toBytes, toHex } from './rows.ts';
+import type { Session } from './session.ts';
+
+/** Rows of orders as the chain sees them. Everything here runs within a transaction. */
+export interface JudgedRows {
+  /** Inserts a row that nothing has happened to yet. */
+  insert(order: NewOrder, uid: Buffer, owner: Buffer): void;
+  find(uid: Buffer): KnownOrder | undefined;
+  /** @param version of a row that is inserted. */
+  change(change: RowChange, version: () => number): void;
+}
+
+type KnownRow = readonly [
+  uid: Buffer,
+  body: string,
+  scheme: number,
+  budget: number,
+  cancelledOffChain: number,
+  placedOnChain: number,
+  validTo: number,
+  swept: number,
+];
+type CountedRow = readonly [id: number, owner: Buffer, live: number, budget: number];
+
+export function judgedRowsOf({ prefix: p, prepare }: Session, owners: Owners): JudgedRows {
+  const insert = prepare(
+    `INSERT INTO ${p}orders (uid, owner, sell_token, buy_token, created, valid_to, signing_scheme, state, budget, ` +
+      'live, app_data, body, placed_on_chain, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)',
+  );
+  const insertQuote = prepare(`INSERT INTO ${p}order_quotes (order_id, body, metadata) VALUES (?, ?, ?)`);
+  const removeQuote = prepare(`DELETE FROM ${p}order_quotes WHERE order_id = ?`);
+  const known = prepare(
+    'SELECT uid, body, signing_scheme, budget, cancelled_off_chain, placed_on_chain, valid_to, ' +
+      `${isSwept} FROM ${p}orders WHERE uid = ?`,
+  ).raw();
+  const counted = prepare(`SELECT id, owner, live, budget FROM ${p}orders WHERE uid = ?`).raw();
+  const update = prepare(
+    `UPDATE ${p}orders SET version = version + ?, state = ?, live = ?, invalidated = ?, budget = ?, valid_to = ?, ` +
+      'executed_sell_amount = ?, executed_buy_amount = ?, executed_fee_amount = ?, executed_fee = ?, ' +
+      'executed_fee_token = ?, placement = ?, onchain_user = ? WHERE id = ?',
+  );
+  const remove = prepare(`DELETE FROM ${p}orders WHERE id = ?`);
+
+  function add(order: NewOrder, uid: Buffer, owner: Buffer, placedOnChain: boolean, version: number): void {
+    const { lastInsertRowid } = insert.run(
+      ...[uid, owner, toBytes(order.sellToken), toBytes(order.buyToken), order.creationDate, order.validTo],
+      ...[SCHEMES.indexOf(order.signingScheme), STATES.indexOf(order.state), BUDGETS.indexOf(order.budget)],
+      ...[toBytes(order.appData), order.body, placedOnChain ? 1 : 0, version],
+    );
+    if (order.quote !== undefined) insertQuote.run(lastInsertRowid, order.quote.body, order.quote.metadata);
+    owners.add(owner, order.budget);
+  }
+
+  /** Writes what facts make of a row, and takes its owner's counters along. */
+  function progress(uid: Buffer, to: OrderProgress, versions: number): void {
+    const row = counted.get(uid) as CountedRow | undefined; // the columns selected
+    if (row === undefined) throw new Error('a fact changes an order that is not there');
+    const [id, owner, live, budget] = row;
+    const lives = !to.swept && (to.state === 'open' || to.state === 'presignaturePending');
+    if (live === 1) owners.remove(owner, BUDGETS[budget] as KnownOrder['budget']); // the table checks the range
+    if (lives) owners.add(owner, to.budget);
+    update.run(
+      ...[versions, STATES.indexOf(to.state), lives ? 1 : 0, to.invalidated ? 1 : 0, BUDGETS.indexOf(to.budget)],
+      ...[to.validTo, to.executedSellAmount, to.executedBuyAmount, to.executedFeeAmount, to.executedFee],
+      ...[to.executedFeeToken === null ? null : toBytes(to.executedFeeToken), to.placement],
+      ...[to.onchainUser === null ? null : toBytes(to.onchainUser), id],
+    );
+  }
+
+  return {
+    insert: (order, uid, owner) => add(order, uid, owner, false, 1),
+
+    find(bytes) {
+      const row = known.get(bytes) as KnownRow | undefined; // the columns selected
+      if (row === undefined) return undefined;
+      const [uid, body, scheme, budget, cancelledOffChain, placedOnChain, validTo, swept] = row;
+      return {
+        ...{ uid: toHex(uid), body, cancelledOffChain: cancelledOffChain === 1, placedOnChain: placedOnChain === 1 },
+        ...{ validTo, swept: swept === 1 },
+        // The table checks the ranges.
+        signingScheme: SCHEMES[scheme] as KnownOrder['signingScheme'],
+        budget: BUDGETS[budget] as KnownOrder['budget'],
+      };
+    },
+
+    change(change, version) {
+      switch (change.type) {
+        case 'insert': {
+          const uid = toBytes(change.order.uid);
+          add(change.order, uid, toBytes(change.order.owner), true, version());
+          progress(uid, change.progress, 0);
+          break;
+        }
+        case 'update':
+          progress(toBytes(change.uid), change.progress, 1);
+          break;
+        case 'delete': {
+          const row = counted.get(toBytes(change.uid)) as CountedRow | undefined; // the columns selected
+          if (row === undefined) throw new Error('a fact removes an order that is not there');
+          const [id, owner, live, budget] = row;
+          if (live === 1) owners.remove(owner, BUDGETS[budget] as KnownOrder['budget']); // the table checks the range
+          removeQuote.run(id);
+          remove.run(id);
+          break;
+        }
+      }
+    },
+  };
+}

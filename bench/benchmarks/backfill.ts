@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { createOrderBook } from 'intentbook';
+import { sqliteStore } from 'intentbook/sqlite';
+import { viemSource } from 'intentbook/viem';
+import { decodeEventLog, encodeAbiParameters, encodeEventTopics, keccak256, numberToHex, padHex, parseAbi } from 'viem';
+import type { MakeTrial, Subject } from '../benchmark.ts';
+import { times } from '../benchmark.ts';
+import { CHAIN_ID, DOMAIN } from '../orders.ts';
+
+const ABI = parseAbi([
+  'event Trade(address indexed owner, address sellToken, address buyToken, uint256 sellAmount, uint256 buyAmount, uint256 feeAmount, bytes orderUid)',
+]);
+const TYPES = ['address', 'address', 'uint256', 'uint256', 'uint256', 'bytes'].map((type) => ({ type }));
+const BLOCKS = 1000;
+const HEAD = BLOCKS + 64;
+
+type Log = ReturnType<typeof logOf>;
+
+/** A trade of an order that nobody has sent in, as a node tells it. */
+function logOf(i: number, perBlock: number) {
+  const owner = numberToHex(1 + (i % 5000), { size: 20 });
+  const uid = `${keccak256(numberToHex(i))}${owner.slice(2)}ffffffff` as const;
+  const [sellToken, buyToken] = [numberToHex(7, { size: 20 }), numberToHex(8, { size: 20 })];
+  const block = 1 + Math.floor(i / perBlock);
+  return {
+    address: DOMAIN.settlementContract,
+    topics: encodeEventTopics({ abi: ABI, args: { owner } }),
+    data: encodeAbiParameters(TYPES, [sellToken, buyToken, 10n ** 18n, 3n * 10n ** 18n, 0n, uid]),
+    ...{ blockNumber: numberToHex(block), blockHash: padHex(numberToHex(block), { size: 32 }), blockTimestamp: '0x65' },
+    ...{ transactionHash: keccak256(numberToHex(i)), logIndex: numberToHex(i % perBlock) },
+  };
+}
+
+/** A chain of one reading, whose trades stand in its first blocks. */
+function scriptedNode(logs: readonly Log[], perBlock: number) {
+  const block = (number: number) => ({
+    ...{ number: numberToHex(number), hash: padHex(numberToHex(number), { size: 32 }), timestamp: '0x65' },
+    parentHash: padHex(numberToHex(Math.max(0, number - 1)), { size: 32 }),
+  });
+  return {
+    async request({ method, params }: { method: string; params?: unknown }): Promise<unknown> {
+      const [first] = params as readonly unknown[];
+      switch (method) {
+        case 'eth_chainId':
+          return numberToHex(CHAIN_ID);
+        case 'eth_getCode':
+          return '0x01';
+        case 'eth_getBlockByNumber':
+          return block(first === 'latest' ? HEAD : Number(first));
+        case 'eth_getLogs': {
+          const { fromBlock, toBlock, blockHash } = first as Readonly<Record<string, string>>; // a filter
+          const [from, to] = [Number(fromBlock ?? blockHash), Number(toBlock ?? blockHash)];
+          return logs.slice((from - 1) * perBlock, to * perBlock);
+        }
+        default:
+          throw new Error(`nobody asks for ${method}`);
+      }
+    },
+  };
+}
+
+/**
+ * Trades of long ago, read from a node and stored: by a book that follows the chain, with everything it does to them, and by
+ * viem's decoding and an insert of the same columns, with nothing else.
+ */
+export const trial: MakeTrial = ({ tiny }) => {
+  const perBlock = tiny ? 1 : 100;
+  const count = BLOCKS * perBlock;
+  const logs = () => Array.from({ length: count }, (_, i) => logOf(i, perBlock));
+  const scratch = () => mkdtempSync(join(tmpdir(), 'intentbook-backfill-'));
+
+  return {
+    title: `backfill of ${count} trades into SQLite`,
+    rounds: tiny ? 1 : 5,
+    subjects: {
+      intentbook: async (): Promise<Subject> => {
+        const node = scriptedNode(logs(), perBlock);
+        return {
+          async round() {
+            const folder = scratch();
+            const book = createOrderBook({
+              ...{ chainId: CHAIN_ID, store: sqliteStore({ path: join(folder, 'book.sqlite') }) },
+              follow: { sources: [viemSource(node)], fromBlock: 1, onchainOrderContracts: [] },
+            });
+            const start = performance.now();
+            const done = new Promise<number>((resolve) => {
+              book.on('chainFollowed', (each) => {
+                if (each.type === 'progress' && each.block >= BLOCKS) resolve(performance.now());
+              });
+            });
+            await book.start();
+            const time = (((await done) - start) * 1000) / count;
+            await book.close();
+            rmSync(folder, { recursive: true });
+            return { time };
+          },
+        };
+      },
+      'viem and an insert': async (): Promise<Subject> => {
+        const node = scriptedNode(logs(), perBlock);
+        return {
+          async round() {
+            const folder = scratch();
+            const database = new Database(join(folder, 'bare.sqlite'));
+            database.pragma('journal_mode = WAL');
+            database.pragma('synchronous = FULL');
+            database.exec(
+              'CREATE TABLE trades (block INTEGER, log INTEGER, block_hash BLOB, transaction_hash BLOB, uid BLOB, owner BLOB, ' +
+                'sell_token TEXT, buy_token TEXT, sell_amount TEXT, buy_amount TEXT, fee_amount TEXT, PRIMARY KEY (block, log)) ' +
+                'WITHOUT ROWID; CREATE INDEX trades_uid ON trades (uid); CREATE INDEX trades_owner ON trades (owner)',
+            );
+            const insert = database.prepare('INSERT INTO trades VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+            const bytes = (hex: string) => Buffer.from(hex.slice(2), 'hex');
+            const store = database.transaction((some: readonly Log[]) => {
+              for (const { topics, data, blockNumber, logIndex, blockHash, transactionHash } of some) {
+                const { args } = decodeEventLog({ abi: ABI, topics: topics as never, data }); // as they were encoded
+                insert.run(
+                  ...[Number(blockNumber), Number(logIndex), bytes(blockHash), bytes(transactionHash)],
+                  ...[bytes(args.orderUid), bytes(args.owner), args.sellToken, args.buyToken],
+                  ...[String(args.sellAmount), String(args.buyAmount), String(args.feeAmount)],
+                );
+              }
+            });
+            const start = performance.now();
+            const BATCH = 20;
+            for (let from = 1; from <= BLOCKS; from += BATCH) {
+              const [fromBlock, toBlock] = [numberToHex(from), numberToHex(from + BATCH - 1)];
+              store(
+                (await node.request({ method: 'eth_getLogs', params: [{ fromBlock, toBlock }] })) as readonly Log[],
+              ); // its answer
+            }
+            const time = ((performance.now() - start) * 1000) / count;
+            database.close();
+            rmSync(folder, { recursive: true });
+            return { time };
+          },
+        };
+      },
+    },
+    measures: [
+      {
+        title: 'backfill ÷ viem’s decoding and an insert',
+        ...{ of: times('intentbook', 'viem and an insert'), bar: { atMost: 2 } },
+      },
+    ],
+  };
+};

@@ -1,0 +1,68 @@
+import { lazy } from '../concurrency/lazy.ts';
+import type { OrderBookError } from '../errors.ts';
+import type { Configuration } from '../options.ts';
+import type { Address } from '../protocol/hex.ts';
+import type { NativePriceResult } from '../quotes/index.ts';
+import type { Auction } from './auction.ts';
+import type { Competition } from './competition.ts';
+import type { Auctioning } from './engine.ts';
+
+/** What became of a competition that was told. */
+export type RecordResult =
+  | { readonly status: 'recorded' | 'replaced' }
+  | { readonly status: 'rejected'; readonly error: OrderBookError };
+
+/** The verbs on auctions: what solvers compete for, and how they did. Refusals are returned; only faults reject. */
+export interface AuctionVerbs {
+  /**
+   * The auction of this moment: the open orders that can be paid for, and what their tokens are worth where that is known.
+   * A new head and a change of the book make a new one, with a higher id, for whoever asks next.
+   */
+  current(): Promise<Auction>;
+  /** Records how solvers did in an auction, in the place of an earlier record of it. For whoever holds the auctions. */
+  record(competition: Competition): Promise<RecordResult>;
+  /** The competition of an auction. */
+  competition(auctionId: number): Promise<Competition | undefined>;
+  /** The competition of the highest auction. */
+  latestCompetition(): Promise<Competition | undefined>;
+  /** The competition whose auction a transaction claims to settle. Rejects with `InvalidParameter` when `hash` is none. */
+  competitionOfTransaction(hash: string): Promise<Competition | undefined>;
+}
+
+export interface AuctionPart extends Pick<Auctioning, 'status' | 'pricesOf' | 'isBidOn'> {
+  readonly verbs: AuctionVerbs;
+}
+
+export interface AuctionContext {
+  readonly started: () => void;
+  readonly onFault: (fault: unknown) => void;
+  readonly nativePrice: (token: Address, signal: AbortSignal) => Promise<NativePriceResult>;
+}
+
+/** What holds auctions is loaded by the first who asks for one. */
+export function createAuctionPart(configuration: Configuration, context: AuctionContext): AuctionPart {
+  const { started } = context;
+  const auctioning = lazy(async () => {
+    const { createAuctioning } = await import('./engine.ts');
+    return createAuctioning(configuration, context);
+  });
+
+  return {
+    verbs: {
+      async current() {
+        started();
+        return auctioning.use(({ verbs }) => verbs.current());
+      },
+      async record(competition) {
+        started();
+        return auctioning.use(({ verbs }) => verbs.record(competition));
+      },
+      competition: (auctionId) => auctioning.use(({ verbs }) => verbs.competition(auctionId)),
+      latestCompetition: () => auctioning.use(({ verbs }) => verbs.latestCompetition()),
+      competitionOfTransaction: (hash) => auctioning.use(({ verbs }) => verbs.competitionOfTransaction(hash)),
+    },
+    status: (uid) => auctioning.use(({ status }) => status(uid)),
+    pricesOf: (auctionId) => auctioning.use(({ pricesOf }) => pricesOf(auctionId)),
+    isBidOn: (uid) => auctioning.use(({ isBidOn }) => isBidOn(uid)),
+  };
+}

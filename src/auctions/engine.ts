@@ -1,0 +1,75 @@
+import { requireTransactionHash } from '../chain/trades.ts';
+import { createRemote } from '../concurrency/deadline.ts';
+import { OrderBookError } from '../errors.ts';
+import type { Configuration } from '../options.ts';
+import { seconds } from '../ports/clock.ts';
+import type { Hex } from '../protocol/hex.ts';
+import { createAuctions } from './auction.ts';
+import type { AuctionPrices } from './auction-prices.ts';
+import { createAuctionPricing } from './auction-prices.ts';
+import type { AuctionContext, AuctionVerbs } from './auctions.ts';
+import type { Competition } from './competition.ts';
+import {
+  competitionOfTransaction,
+  hasOrder,
+  latestCompetition,
+  parseCompetition,
+  readCompetition,
+  recordCompetition,
+} from './competition.ts';
+import type { CompetitionStatus } from './competition-status.ts';
+import { competitionStatus } from './competition-status.ts';
+import { createFunding } from './funding.ts';
+
+/** Holding auctions, once it is loaded. */
+export interface Auctioning {
+  readonly verbs: AuctionVerbs;
+  /** How an order fares. */
+  status(uid: Hex): Promise<CompetitionStatus>;
+  /** What tokens were worth in an auction, as far as anybody remembers. */
+  pricesOf(auctionId: number): Promise<AuctionPrices | undefined>;
+  /** Whether some solver bids on an order in one of the last auctions. */
+  isBidOn(uid: Hex): Promise<boolean>;
+}
+
+/** Competitions that are looked at for bids on an order: later ones have given up on it. */
+const RECENT = 5;
+
+export function createAuctioning(configuration: Configuration, context: AuctionContext): Auctioning {
+  const { store, clock, chain, vaultRelayer, settlementContract, tokens, checkDeadline, quotes } = configuration;
+  const { onFault, nativePrice } = context;
+  const asksFunds = chain?.balancesAndAllowances !== undefined || chain?.balanceAndAllowance !== undefined;
+  const remote = createRemote(clock, checkDeadline);
+  const auctions = createAuctions({
+    ...{ store, clock, vaultRelayer, onFault, deniedTokens: tokens.deniedTokens },
+    funding: chain !== undefined && asksFunds ? createFunding(chain, remote, settlementContract, onFault) : undefined,
+    pricing: createAuctionPricing({
+      ...{ clock, onFault, wrappedNative: tokens.wrappedNative },
+      nativePrice: quotes === undefined ? undefined : nativePrice,
+    }),
+  });
+
+  return {
+    verbs: {
+      current: auctions.current,
+      async record(input) {
+        const competition = parseCompetition(input);
+        if (competition instanceof OrderBookError) return { status: 'rejected', error: competition };
+        return { status: await recordCompetition(competition, store) };
+      },
+      competition: async (auctionId) => readCompetition(auctionId, store),
+      latestCompetition: async () => latestCompetition(store),
+      competitionOfTransaction: async (hash) => competitionOfTransaction(requireTransactionHash(hash), store),
+    },
+    status: (uid) => competitionStatus(uid, { store, now: seconds(clock), listed: auctions.listed }),
+    async pricesOf(auctionId) {
+      const auction = await store.auctions.get(auctionId);
+      if (auction !== undefined) return JSON.parse(auction.prices) as AuctionPrices; // as it was rendered
+      return (await readCompetition(auctionId, store))?.auction.prices;
+    },
+    async isBidOn(uid) {
+      const recent = await store.auctions.competitions(RECENT);
+      return recent.some(({ body }) => hasOrder(JSON.parse(body) as Competition, uid)); // as it was recorded
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { EventPlace, SettlementEvent } from '../protocol/event-decoder.ts';
+import type { Hex } from '../protocol/hex.ts';
+import type { SettleCall } from '../protocol/settle-calldata.ts';
+import { decodeSettle } from '../protocol/settle-calldata.ts';
+import { executedFee } from './fees.ts';
+
+type Trade = EventPlace & Extract<SettlementEvent, { event: 'Trade' }>;
+type Settlement = EventPlace & Extract<SettlementEvent, { event: 'Settlement' }>;
+
+/** What the calldata of a transaction tells about its trades and settlements, by log index. */
+export interface Attribution {
+  readonly fees: ReadonlyMap<number, bigint>;
+  /** Of trades and settlements. */
+  readonly auctions: ReadonlyMap<number, number | null>;
+}
+
+/**
+ * Finds out what each trade of a transaction has paid, and which auction each settlement claims to settle. The contract
+ * emits a `Trade` for each trade of a call, in its order, and then one `Settlement`; so the n-th settlement is the n-th
+ * call, and what stands before it are its trades. Where calls and events do not fit each other, nothing is told.
+ *
+ * @param events of one transaction, in their order.
+ * @param inputs of its calls of `settle`, in their order.
+ */
+export function attribute(events: readonly (Trade | Settlement)[], inputs: readonly Hex[]): Attribution {
+  const fees = new Map<number, bigint>();
+  const auctions = new Map<number, number | null>();
+  const calls = inputs.map(decodeSettle);
+  const settlements = events.filter((event) => event.event === 'Settlement').length;
+  if (calls.length !== settlements) return { fees, auctions };
+
+  let trades: Trade[] = [];
+  let next = 0;
+  for (const event of events) {
+    if (event.event === 'Trade') {
+      trades.push(event);
+      continue;
+    }
+    const call = calls[next++];
+    if (call !== undefined) {
+      for (const each of [...trades, event]) auctions.set(each.logIndex, call.auctionId);
+      for (const [logIndex, fee] of feesOf(trades, call)) fees.set(logIndex, fee);
+    }
+    trades = [];
+  }
+  return { fees, auctions };
+}
+
+function feesOf(trades: readonly Trade[], call: SettleCall): [logIndex: number, fee: bigint][] {
+  if (trades.length !== call.trades.length) return [];
+  return trades.flatMap((trade, i): [number, bigint][] => {
+    const settled = call.trades[i];
+    const fee = settled && executedFee(settled, trade);
+    return fee === undefined ? [] : [[trade.logIndex, fee]];
+  });
+}

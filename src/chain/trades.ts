@@ -1,0 +1,98 @@
+import { OrderBookError } from '../errors.ts';
+import type { ProtocolFee, TradeFact, TradeFilter, TradeQuery } from '../ports/chain-store.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
+import { parseHex } from '../protocol/hex.ts';
+import { parseUid } from '../protocol/uid.ts';
+
+/** A fill of an order, as it is read. Amounts are decimal strings of atoms. */
+export interface OrderTrade {
+  readonly blockNumber: number;
+  readonly logIndex: number;
+  readonly orderUid: Hex;
+  readonly buyAmount: string;
+  /** What was taken from the owner, the signed fee included. */
+  readonly sellAmount: string;
+  readonly sellAmountBeforeFees: string;
+  readonly owner: Address;
+  readonly buyToken: Address;
+  readonly sellToken: Address;
+  readonly txHash: Hex;
+  readonly executedProtocolFees: readonly ProtocolFee[];
+}
+
+/** Which trades to list: those of an order, or those of an account. Exactly one of both. */
+export interface TradeListQuery {
+  /** The owner of the orders, or who has placed them on chain. */
+  readonly owner?: string;
+  readonly orderUid?: string;
+  readonly offset?: number;
+  /** 1 to 1000. Default 10. */
+  readonly limit?: number;
+}
+
+const DEFAULT_PAGE = 10;
+const LARGEST_PAGE = 1000;
+const LARGEST_OFFSET = 1_000_000;
+
+/** @throws OrderBookError `InvalidParameter` naming the parameter and what it may be. */
+export function parseTradeQuery({ owner, orderUid, offset, limit }: TradeListQuery): TradeQuery {
+  return {
+    filter: parseFilter(owner, orderUid),
+    offset: wholeNumber('offset', offset ?? 0, 0, LARGEST_OFFSET),
+    limit: wholeNumber('limit', limit ?? DEFAULT_PAGE, 1, LARGEST_PAGE),
+  };
+}
+
+function parseFilter(owner: string | undefined, orderUid: string | undefined): TradeFilter {
+  if ((owner === undefined) === (orderUid === undefined)) {
+    throw new OrderBookError('InvalidParameter', 'exactly one of owner and orderUid must be given', {
+      parameter: 'owner',
+    });
+  }
+  if (orderUid !== undefined) {
+    const uid = parseUid(orderUid);
+    if (uid === undefined) throw invalid('orderUid', 'must be 0x and 112 hex digits');
+    return { uid };
+  }
+  const account = parseHex(owner, 20);
+  if (account === undefined) throw invalid('owner', 'must be 0x and 40 hex digits');
+  return { account };
+}
+
+/** An address in lower case. @throws OrderBookError `InvalidParameter` when it is none. */
+export const requireAccount = (text: string): Address => requireAddress('user', text);
+
+/** A token's address in lower case. @throws OrderBookError `InvalidParameter` when it is none. */
+export const requireToken = (text: string): Address => requireAddress('token', text);
+
+function requireAddress(name: string, text: string): Address {
+  const address = parseHex(text, 20);
+  if (address === undefined) throw invalid(name, 'must be 0x and 40 hex digits');
+  return address;
+}
+
+/** A transaction's hash in lower case. @throws OrderBookError `InvalidParameter` when it is none. */
+export function requireTransactionHash(text: string): Hex {
+  const hash = parseHex(text, 32);
+  if (hash === undefined) throw invalid('hash', 'must be 0x and 64 hex digits');
+  return hash;
+}
+
+/** The wire's form of a trade. */
+export function tradeOf(fact: TradeFact): OrderTrade {
+  const { blockNumber, logIndex, uid, owner, sellToken, buyToken, sellAmount, buyAmount, feeAmount } = fact;
+  return {
+    ...{ blockNumber, logIndex, orderUid: uid, buyAmount, sellAmount },
+    sellAmountBeforeFees: String(BigInt(sellAmount) - BigInt(feeAmount)),
+    ...{ owner, buyToken, sellToken, txHash: fact.transactionHash, executedProtocolFees: fact.protocolFees },
+  };
+}
+
+function wholeNumber(name: string, value: number, least: number, most: number): number {
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw invalid(name, `must be a whole number from ${least} to ${most}`);
+}
+
+function invalid(parameter: string, reason: string): OrderBookError {
+  return new OrderBookError('InvalidParameter', `${parameter}: ${reason}`, { parameter });
+}

@@ -1,0 +1,78 @@
+import { OrderBookError } from '../errors.ts';
+import type { OrderQuote } from '../ports/quotes.ts';
+import type { InsertOutcome, OrderInsert } from '../ports/store.ts';
+import { ZERO_APP_DATA } from '../protocol/app-data.ts';
+import { isEcdsa } from '../protocol/signature.ts';
+import type { AdmissionContext } from './admission.ts';
+import { renderBody } from './order-json.ts';
+import { irreplaceable } from './replacement.ts';
+import type { Candidate } from './verified-order.ts';
+
+/** Makes what the store inserts of an order that has passed every check. */
+export function entryOf(candidate: Candidate, quote: OrderQuote | undefined, context: AdmissionContext): OrderInsert {
+  const { data, uid, owner, document, signature, interactions } = candidate;
+  const { signingScheme } = candidate.creation;
+  const { validFrom, replacedOrder } = document.content;
+  const creationDate = context.clock.now();
+  const cap = capOf(candidate, context);
+  return {
+    order: {
+      uid,
+      owner,
+      creationDate,
+      sellToken: data.sellToken,
+      buyToken: data.buyToken,
+      signingScheme,
+      validTo: data.validTo,
+      state: signingScheme === 'presign' ? 'presignaturePending' : 'open',
+      budget: budgetOf(candidate, context),
+      appData: document.hash,
+      body: renderBody({
+        ...{ uid, owner, data, signingScheme, signature, creationDate, interactions, validFrom },
+        settlementContract: context.domain.verifyingContract,
+      }),
+      ...(quote === undefined ? {} : { quote }),
+    },
+    // The zero hash stands for `{}` without being its hash, so there is no document to store under it. Any other one is
+    // stored, even when it was looked up: it may have had to make room in the meantime.
+    ...(document.hash === ZERO_APP_DATA ? {} : { document: { hash: document.hash, document: document.text } }),
+    ...(cap === undefined ? {} : { cap }),
+    ...(replacedOrder === undefined ? {} : { replaces: replacedOrder }),
+  };
+}
+
+/** What the store's outcome means to whoever has sent the order; `undefined` when it is stored now. */
+export function refusalOf(
+  outcome: InsertOutcome,
+  candidate: Candidate,
+  context: AdmissionContext,
+): OrderBookError | undefined {
+  switch (outcome.status) {
+    case 'inserted':
+      return undefined;
+    case 'duplicate':
+      return new OrderBookError('DuplicatedOrder', undefined, { uid: candidate.uid });
+    case 'capped': {
+      const { limit, count } = outcome;
+      const budget = budgetOf(candidate, context);
+      const description = `the owner has ${count} ${budget} orders, ${limit} are allowed`;
+      return new OrderBookError('TooManyLimitOrders', description, { limit, count, budget, owner: candidate.owner });
+    }
+    case 'irreplaceable': {
+      const { replacedOrder } = candidate.document.content;
+      if (replacedOrder === undefined) throw new Error('the store answered about a replacement that nobody asked for');
+      return irreplaceable(replacedOrder, outcome.reason);
+    }
+  }
+}
+
+/** Whoever has proven to be the owner counts as open, whatever the order waits for (decision 2.25). */
+function budgetOf({ creation }: Candidate, { eip1271 }: AdmissionContext): 'open' | 'pending' {
+  if (isEcdsa(creation.signingScheme)) return 'open';
+  return creation.signingScheme === 'eip1271' && eip1271 === 'verified' ? 'open' : 'pending';
+}
+
+function capOf(candidate: Candidate, context: AdmissionContext): number | undefined {
+  const limits = { ...context.limits, ...context.ownerLimits.get(candidate.owner) };
+  return budgetOf(candidate, context) === 'open' ? limits.maxOpenOrders : limits.maxPendingOrders;
+}

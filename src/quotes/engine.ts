@@ -1,0 +1,62 @@
+import { OrderBookError } from '../errors.ts';
+import type { TokenPolicy } from '../orders/limits.ts';
+import { formatDecimal } from '../protocol/decimal.ts';
+import type { Address } from '../protocol/hex.ts';
+import { parseHex } from '../protocol/hex.ts';
+import { createSources } from './estimators.ts';
+import { createGasPrice } from './gas-price.ts';
+import type { Quotes, QuotesContext } from './index.ts';
+import { createNativePrices } from './native-price.ts';
+import { requestQuote } from './quote.ts';
+import { createKeeper } from './quote-cache.ts';
+import type { ReadQuoteOptions } from './quote-options.ts';
+import { streamQuotes } from './quote-stream.ts';
+import { createFlights } from './race-cache.ts';
+
+/** The verbs on quotes, once they are loaded. */
+export interface Quoting {
+  readonly verbs: Quotes;
+  /** Ends what runs: whoever waits is told to come back later. */
+  close(): void;
+}
+
+export function createQuoting(options: ReadQuoteOptions, book: QuotesContext): Quoting {
+  const { store, clock, limits, tokens, host, remote, onFault, observe } = book;
+  const { estimators, priceAmount, timeouts, answerLifetime, volumeFee } = options;
+  const { wrappedNative } = tokens;
+  const { usual } = timeouts;
+  const flights = createFlights(clock, answerLifetime);
+  const sources = createSources({ estimators, clock, flights, wrappedNative, priceAmount, observe, onFault });
+  const prices = createNativePrices({ sources, clock, wrappedNative, timeout: usual, ttl: options.priceLifetime });
+  const context = {
+    ...{ documents: store.appData, clock, limits, tokens, host, remote, sources, prices, onFault },
+    gasPrice: createGasPrice(options.gasPrice, { clock, timeout: usual, lifetime: answerLifetime, onFault }),
+    keeper: createKeeper(store.quotes, clock, options.lifetimes),
+    ...{ volumeFee, timeouts },
+  };
+
+  return {
+    verbs: {
+      request: (request, call) => requestQuote(request, context, call?.signal),
+      stream: (request, call) => streamQuotes(request, context, call?.signal),
+      async nativePrice(text, call) {
+        const token = parseToken(text, tokens);
+        const price = token instanceof OrderBookError ? token : await prices.get(token, usual, 'end', call?.signal);
+        return price instanceof OrderBookError
+          ? { status: 'rejected', error: price }
+          : { status: 'priced', price: formatDecimal(price) };
+      },
+      counters: sources.counters,
+    },
+    close: flights.close,
+  };
+}
+
+function parseToken(text: string, { deniedTokens }: TokenPolicy): Address | OrderBookError {
+  const token = parseHex(text, 20);
+  if (token === undefined) {
+    return new OrderBookError('InvalidParameter', 'token: must be 0x and 40 hex digits', { parameter: 'token' });
+  }
+  if (!deniedTokens.has(token)) return token;
+  return new OrderBookError('UnsupportedToken', `token ${token} is deny-listed`, { token });
+}

@@ -1,0 +1,87 @@
+import { lazy } from '../concurrency/lazy.ts';
+import type { OrderBookError } from '../errors.ts';
+import type { Limits, TokenPolicy } from '../orders/limits.ts';
+import type { HostContext } from '../orders/policy.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Store } from '../ports/store.ts';
+import type { SourceCounters, SourceObservation } from './estimators.ts';
+import type { QuoteResult } from './quote.ts';
+import type { QuoteOptions } from './quote-options.ts';
+import { NO_SOURCES, readQuoteOptions } from './quote-options.ts';
+import type { QuoteStreamResult } from './quote-stream.ts';
+import { createSweep } from './quote-sweeper.ts';
+import type { QuoteRequest } from './request.ts';
+
+/** A signal that ends the asking when nobody waits for the answer any more. */
+export interface QuoteCallOptions {
+  /** Aborted when nobody waits for the answer any more. The call rejects with its reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** What became of asking for a token's price. */
+export type NativePriceResult =
+  /** Atoms of native currency for one atom of the token, as a plain decimal. */
+  | { readonly status: 'priced'; readonly price: string }
+  | { readonly status: 'rejected'; readonly error: OrderBookError };
+
+/** The verbs on quotes. Refusals are returned; only faults and aborted calls reject. */
+export interface Quotes {
+  /** Quotes a trade: `InvalidParameter`, `NoLiquidity`, `UnsupportedToken`, `SellAmountDoesNotCoverFee` and what orders are refused for. */
+  request(request: QuoteRequest, options?: QuoteCallOptions): Promise<QuoteResult>;
+  /** Quotes a trade as answers come in: each quote is better than all before it. */
+  stream(request: QuoteRequest, options?: QuoteCallOptions): Promise<QuoteStreamResult>;
+  /** What a token is worth in native currency. */
+  nativePrice(token: string, options?: QuoteCallOptions): Promise<NativePriceResult>;
+  /** How often each outcome has been observed of each source, by its name. Empty until the book has started. */
+  counters(): Readonly<Record<string, SourceCounters>>;
+}
+
+/** What quoting takes of the book. */
+export interface QuotesContext extends HostContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly tokens: TokenPolicy;
+  readonly observe: (observation: SourceObservation) => void;
+}
+
+/** The verbs, and what the book does with them when it starts and closes. */
+export interface QuotesPart {
+  readonly verbs: Quotes;
+  /** Loads what a book with sources needs. */
+  prepare(): Promise<void>;
+  start(): void;
+  /** Ends what runs: whoever waits is told to come back later. */
+  stop(): Promise<void>;
+}
+
+/**
+ * What quotes is an eighth of the engine: a book with sources loads it when it starts, any other one when it is asked.
+ *
+ * @throws TypeError naming the option that is unknown or malformed.
+ */
+export function createQuotes(given: QuoteOptions | undefined, book: QuotesContext): QuotesPart {
+  const options = readQuoteOptions(given ?? NO_SOURCES);
+  const sweep = createSweep(book.store.quotes, book.clock, book.onFault);
+  const quoting = lazy(async () => {
+    const { createQuoting } = await import('./engine.ts');
+    return createQuoting(options, book);
+  });
+
+  return {
+    verbs: {
+      request: (request, call) => quoting.use(({ verbs }) => verbs.request(request, call)),
+      stream: (request, call) => quoting.use(({ verbs }) => verbs.stream(request, call)),
+      nativePrice: (token, call) => quoting.use(({ verbs }) => verbs.nativePrice(token, call)),
+      counters: () => quoting.loaded?.verbs.counters() ?? {},
+    },
+    async prepare() {
+      if (given !== undefined) await quoting.load();
+    },
+    start: sweep.start,
+    async stop() {
+      quoting.loaded?.close();
+      await sweep.stop();
+    },
+  };
+}

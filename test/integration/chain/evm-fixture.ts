@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import type { FollowOptions, OrderBook, OrderBookOptions, OrderCreation } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import { viemChain, viemSource } from 'intentbook/viem';
+import type { Hex, LocalAccount } from 'viem';
+import { parseAbi } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import { sepolia } from 'viem/chains';
+import type { Evm } from '../../support/evm.ts';
+import { deployProtocol, deployToken, RELAYER, SETTLEMENT, SOLVER, startEvm } from '../../support/evm.ts';
+import type { OrderChoice } from '../../support/orders.ts';
+import { signOrder } from '../../support/orders.ts';
+
+export const ERC20 = parseAbi([
+  'function mint(address,uint256)',
+  'function approve(address,uint256) returns (bool)',
+  'function balanceOf(address) view returns (uint256)',
+]);
+
+/** A chain with the protocol and two tokens on it, of which the settlement contract has plenty. */
+export interface World extends Evm {
+  readonly sellToken: Hex;
+  readonly buyToken: Hex;
+}
+
+export async function startWorld(...flags: string[]): Promise<World> {
+  const evm = await startEvm(...flags);
+  const { client } = evm;
+  await deployProtocol(client);
+  const [sellToken, buyToken] = [await deployToken(client, 'SELL'), await deployToken(client, 'BUY')];
+  for (const token of [sellToken, buyToken]) await mint(evm, token, SETTLEMENT, 10n ** 30n);
+  return { ...evm, sellToken, buyToken };
+}
+
+export async function mint({ client }: Evm, token: Hex, to: Hex, amount: bigint): Promise<void> {
+  const hash = await client.writeContract({
+    ...{ address: token, abi: ERC20, functionName: 'mint', args: [to, amount], account: SOLVER, chain: sepolia },
+  });
+  await client.waitForTransactionReceipt({ hash });
+}
+
+/** A trader whose sell tokens may be moved by the protocol. */
+export async function fundedTrader(world: World, amount = 10n ** 24n): Promise<LocalAccount> {
+  const trader = privateKeyToAccount(`0x${randomBytes(32).toString('hex')}`);
+  await fund(world, trader.address, amount);
+  return trader;
+}
+
+/** Gives an account sell tokens and lets the protocol move them, whoever has its key. */
+export async function fund(world: World, account: Hex, amount = 10n ** 24n): Promise<void> {
+  const { client, sellToken } = world;
+  await mint(world, sellToken, account, amount);
+  await client.impersonateAccount({ address: account });
+  await client.setBalance({ address: account, value: 10n ** 18n });
+  const hash = await client.writeContract({
+    ...{ address: sellToken, abi: ERC20, functionName: 'approve', args: [RELAYER, 2n ** 256n - 1n] },
+    ...{ account, chain: sepolia },
+  });
+  await client.waitForTransactionReceipt({ hash });
+}
+
+/** A book that asks and follows the world's chain. */
+export interface WorldBook extends AsyncDisposable {
+  readonly book: OrderBook;
+  readonly faults: unknown[];
+  /** Waits until the book has followed the chain to its head. */
+  caughtUp(): Promise<void>;
+}
+
+/** What a test may choose. */
+export interface BookChoice extends Partial<Omit<OrderBookOptions, 'follow'>> {
+  readonly follow?: Partial<FollowOptions>;
+}
+
+export async function startBook(
+  world: World,
+  { store = memoryStore(), follow = {}, ...options }: BookChoice = {},
+): Promise<WorldBook> {
+  const { client } = world;
+  const book = createOrderBook({
+    chainId: sepolia.id,
+    store,
+    chain: viemChain(client),
+    ...options,
+    follow: { sources: [viemSource(client)], fromBlock: 1, pollInterval: 10, ...follow },
+  });
+  const faults: unknown[] = [];
+  book.on('fault', (fault) => faults.push(fault));
+  book.on('chainFollowed', (observation) => {
+    if (observation.type === 'fault') faults.push(observation.fault);
+  });
+  await book.start();
+  return {
+    ...{ book, faults },
+    async caughtUp() {
+      for (;;) {
+        const head = await client.getBlock();
+        const { mark } = await book.chain.progress();
+        if (mark?.hash === head.hash) return;
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    },
+    [Symbol.asyncDispose]: () => book.close(),
+  };
+}
+
+/** Signs and submits an order of the world's tokens; one hour valid. */
+export async function submit(
+  { book }: WorldBook,
+  world: World,
+  trader: LocalAccount,
+  choice: OrderChoice & Partial<OrderCreation> = {},
+  scheme: 'eip712' | 'ethsign' = 'eip712',
+): Promise<Hex> {
+  const { sellToken, buyToken } = world;
+  const validTo = Math.floor(Date.now() / 1000) + 3600;
+  const signed = await signOrder(
+    trader,
+    { sellToken, buyToken, sellAmount: '1000', buyAmount: '400', validTo, ...(choice as OrderChoice) },
+    { scheme },
+  );
+  const result = await book.orders.submit({ ...signed, ...(choice as object) } as OrderCreation);
+  if (result.status !== 'accepted') throw result.error;
+  return result.uid;
+}

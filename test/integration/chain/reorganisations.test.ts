@@ -1,0 +1,106 @@
+import type { Order } from 'intentbook';
+import type { Hex } from 'viem';
+import { concatHex, encodeFunctionData, keccak256, numberToHex, toHex } from 'viem';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { deploy, SETTLEMENT, SETTLEMENT_ABI, SOLVER, send } from '../../support/evm.ts';
+import { contract } from './contracts.ts';
+import type { World, WorldBook } from './evm-fixture.ts';
+import { fund, fundedTrader, startBook, startWorld, submit } from './evm-fixture.ts';
+import { settle } from './settle.ts';
+
+const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const SEQUENCES = LONG ? 200 : 24;
+
+let world: World;
+let flow: Hex;
+beforeAll(async () => {
+  world = await startWorld();
+  flow = await deploy(world.client, contract('Flow').bytecode);
+  await fund(world, flow);
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** Numbers that are the same in every run. */
+function numbers(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff;
+    return (state >> 8) % below;
+  };
+}
+
+const hash = (name: string) => keccak256(toHex(name));
+
+/** What can happen on chain to an order and its like. */
+function happenings(order: Order, from: Hex) {
+  const onSettlement = (functionName: string, ...args: unknown[]) =>
+    send(world.client, { to: SETTLEMENT, data: encodeFunctionData({ abi: SETTLEMENT_ABI, functionName, args }), from });
+  const onFlow = (functionName: string, ...args: unknown[]) =>
+    send(world.client, { to: flow, data: encodeFunctionData({ abi: contract('Flow').abi, functionName, args }) });
+  const placed = {
+    ...{ sellToken: world.sellToken, buyToken: world.buyToken, receiver: SOLVER, buyAmount: 400n, feeAmount: 0n },
+    ...{ sellAmount: BigInt(order.validTo), validTo: 0xffff_ffff, appData: hash('{}'), kind: hash('sell') },
+    ...{ partiallyFillable: false, sellTokenBalance: hash('erc20'), buyTokenBalance: hash('erc20') },
+  };
+  const data = concatHex([numberToHex(1, { size: 8 }), numberToHex(order.validTo, { size: 4 })]);
+  const prices = { [world.sellToken]: 60n, [world.buyToken]: 100n };
+  return [
+    () => settle(world.client, [{ order, executed: 10n }], prices),
+    () => settle(world.client, [{ order, executed: 25n, custom: [59n, 100n] }], prices),
+    () => onSettlement('setPreSignature', order.uid, true),
+    () => onSettlement('setPreSignature', order.uid, false),
+    () => onSettlement('invalidateOrder', order.uid),
+    () => onFlow('place', placed, data),
+    () => onFlow('invalidate', order.uid),
+    () => onFlow('refund', order.uid),
+  ];
+}
+
+/** Everything that a book knows of the chain. */
+async function known({ book }: WorldBook, orders: readonly Order[]): Promise<unknown> {
+  const placed = (await book.orders.list({ owner: SOLVER, limit: 1000 })).orders;
+  const shown = await book.orders.getMany([...orders, ...placed].map(({ uid }) => uid));
+  const trades = await Promise.all(orders.map(({ uid }) => book.trades.list({ orderUid: uid, limit: 1000 })));
+  const byUid = (a: { uid?: Hex }, b: { uid?: Hex }) => ((a.uid ?? '') < (b.uid ?? '') ? -1 : 1);
+  return { orders: shown.map(({ order }) => ({ ...order, creationDate: null })).sort(byUid), trades };
+}
+
+test(`a book that has lived through ${SEQUENCES} random sequences with reorganisations equals one that comes late`, async () => {
+  const follow = { onchainOrderContracts: [flow] };
+  await using lived = await startBook(world, { follow });
+  const orders: Order[] = [];
+  const bodies: Parameters<typeof lived.book.orders.submit>[0][] = [];
+  for (let sequence = 0; sequence < SEQUENCES; sequence++) {
+    const next = numbers(sequence + 1);
+    const trader = await fundedTrader(world);
+    const uid = await submit(lived, world, trader, { partiallyFillable: true, sellAmount: '1000000' });
+    const order = await lived.book.orders.get(uid);
+    if (order === undefined) throw new Error('the order is not there');
+    orders.push(order);
+    const { sellToken, buyToken, receiver, sellAmount, buyAmount, feeAmount, kind, validTo, signature } = order;
+    bodies.push({
+      ...{ sellToken, buyToken, receiver, sellAmount, buyAmount, feeAmount, kind, validTo, signature },
+      ...{ partiallyFillable: true, appData: '{}', signingScheme: 'eip712' },
+    });
+    const can = happenings(order, trader.address);
+    const { number: start } = await world.client.getBlock();
+    for (let step = 3 + next(4); step > 0; step--) {
+      // An order that is invalidated is not settled any more, and the transaction fails.
+      await can[next(can.length)]?.().catch(() => {});
+      if (next(3) === 0) await lived.caughtUp();
+      if (next(3) > 0) continue;
+      // What came before this sequence stays: funds and allowances of its trader.
+      const { number } = await world.client.getBlock();
+      const depth = Math.min(1 + next(4), Number(number - start));
+      if (depth > 0) await world.client.request({ method: 'anvil_reorg', params: [depth, []] } as never); // of anvil alone
+    }
+  }
+  await lived.caughtUp();
+  // What a node says while its chain changes may be a fault, and is asked again: only what is known in the end counts.
+
+  await using late = await startBook(world, { follow });
+  await late.caughtUp();
+  const results = await late.book.orders.submitMany(bodies);
+  expect(results.filter(({ status }) => status !== 'accepted')).toEqual([]);
+  expect(await known(lived, orders)).toEqual(await known(late, orders));
+}, 180_000);

@@ -1,0 +1,209 @@
+import type { Chain, Hex } from 'intentbook';
+import type { RpcClient } from 'intentbook/viem';
+import { viemChain } from 'intentbook/viem';
+import type { Address as ViemAddress } from 'viem';
+import {
+  concatHex,
+  encodeAbiParameters,
+  encodeDeployData,
+  encodeFunctionData,
+  getContractAddress,
+  keccak256,
+  toHex,
+} from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import { sepolia } from 'viem/chains';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { deploy, RELAYER, SETTLEMENT } from '../../support/evm.ts';
+import { contract } from './contracts.ts';
+import type { World } from './evm-fixture.ts';
+import { ERC20, fundedTrader, startWorld } from './evm-fixture.ts';
+
+let world: World;
+let chain: Chain;
+beforeAll(async () => {
+  world = await startWorld();
+  chain = viemChain(world.client);
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const call = () => ({ signal: new AbortController().signal });
+const lower = (address: string) => address.toLowerCase() as Hex; // the same digits
+const DIGEST = keccak256(toHex('an order'));
+const KEY = privateKeyToAccount(keccak256(toHex('a key')));
+
+/** A client on which some methods answer as the test wants. */
+function client(answers: Readonly<Record<string, () => unknown>>): RpcClient {
+  return {
+    async request(args) {
+      const answer = answers[args.method];
+      return answer === undefined ? world.client.request(args as never) : answer(); // any method
+    },
+  };
+}
+
+const unsupported = () => {
+  throw Object.assign(new Error('the method eth_simulateV1 does not exist'), { code: -32601 });
+};
+
+describe('funds', () => {
+  test('are read of many owners and tokens at once, of one block', async () => {
+    const trader = await fundedTrader(world, 777n);
+    const queries = [
+      { owner: lower(trader.address), token: lower(world.sellToken), spender: lower(RELAYER) },
+      { owner: lower(trader.address), token: lower(world.buyToken), spender: lower(RELAYER) },
+      { owner: lower(trader.address), token: lower(SETTLEMENT), spender: lower(RELAYER) },
+      { owner: lower(trader.address), token: lower(trader.address), spender: lower(RELAYER) },
+    ];
+    const asked: string[] = [];
+    const counting: RpcClient = {
+      request(args) {
+        asked.push(args.method);
+        return world.client.request(args as never); // any method
+      },
+    };
+    const nothing = { balance: 0n, allowance: 0n };
+    const found = await viemChain(counting).balancesAndAllowances?.(queries, call());
+    // What is no token has nothing of it.
+    expect(found).toEqual([{ balance: 777n, allowance: 2n ** 256n - 1n }, nothing, nothing, nothing]);
+    expect(asked).toEqual(['eth_call']);
+    const [first] = queries;
+    if (first === undefined) throw new Error('there is a query');
+    expect(await chain.balanceAndAllowance?.(first, call())).toEqual(found?.[0]);
+  });
+
+  test('are not guessed when a node answers nonsense, or nothing', async () => {
+    const query = { owner: lower(SETTLEMENT), token: lower(world.sellToken), spender: lower(RELAYER) };
+    for (const answer of ['0x', '0x1234', null, 7, {}, 'hello', undefined]) {
+      const garbled = viemChain(client({ eth_call: () => answer }));
+      await expect(garbled.balanceAndAllowance?.(query, call())).rejects.toThrow('the node answered');
+    }
+  });
+
+  test('that cannot be read are a fault without the address of the node in it', async () => {
+    const { createPublicClient, http } = await import('viem');
+    const dead = createPublicClient({ transport: http('http://127.0.0.1:1/my-secret-key', { retryCount: 0 }) });
+    const query = { owner: lower(SETTLEMENT), token: lower(world.sellToken), spender: lower(RELAYER) };
+    const fault = await viemChain(dead).balanceAndAllowance?.(query, call()).then(String, String);
+    expect(fault).toContain('eth_call');
+    const { inspect } = await import('node:util');
+    const whole = await viemChain(dead)
+      .balanceAndAllowance?.(query, call())
+      .catch((error: unknown) => inspect(error));
+    expect(whole).not.toContain('my-secret-key');
+  });
+});
+
+describe('a contract signature', () => {
+  const judge = (
+    owner: string,
+    signature: Hex,
+    of = chain,
+    pre: Parameters<NonNullable<Chain['simulate']>>[0]['pre'] = [],
+  ) => of.isValidSignature?.({ owner: lower(owner), digest: DIGEST, signature, pre, flashloan: undefined }, call());
+
+  test('holds when the contract says so', async () => {
+    const { abi, bytecode } = contract('Wallet');
+    const wallet = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [KEY.address] }));
+    const signature = await KEY.sign({ hash: DIGEST });
+    expect(await judge(wallet, signature)).toEqual({ valid: true });
+    expect(await judge(wallet, concatHex([`0x${'11'.repeat(64)}`, '0x1b']))).toEqual({
+      valid: false,
+      reason: 'answered 0xffffffff',
+    });
+    expect(await judge(wallet, '0x')).toEqual({ valid: false, reason: 'reverted, or ran out of gas' });
+    expect(await judge(KEY.address, signature)).toEqual({ valid: false, reason: 'no contract at this address' });
+  });
+
+  test.each<[name: string, kind: number, reason: string | undefined]>([
+    ['never ends', 0, 'reverted, or ran out of gas'],
+    ['says yes in a hundred thousand bytes', 1, undefined],
+    ['answers four bytes', 2, 'answered 4 bytes'],
+    ['reverts', 3, 'reverted, or ran out of gas'],
+  ])('of a contract that %s is judged within bounds', async (_, kind, reason) => {
+    const { abi, bytecode } = contract('Rogue');
+    const rogue = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [BigInt(kind)] }));
+    expect(await judge(rogue, '0x1234')).toEqual(reason === undefined ? { valid: true } : { valid: false, reason });
+  });
+
+  test('may come with its contract, which is not there yet (ERC-6492)', async () => {
+    const { abi, bytecode } = contract('Wallet');
+    const init = encodeDeployData({ abi, bytecode, args: [KEY.address] });
+    const salt = keccak256(toHex('salt'));
+    const factory: ViemAddress = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
+    const wallet = getContractAddress({ opcode: 'CREATE2', from: factory, salt, bytecode: init });
+    const wrap = (signature: Hex) =>
+      concatHex([
+        encodeAbiParameters(
+          [{ type: 'address' }, { type: 'bytes' }, { type: 'bytes' }],
+          [factory, concatHex([salt, init]), signature],
+        ),
+        `0x${'6492'.repeat(16)}`,
+      ]);
+    expect(await judge(wallet, wrap(await KEY.sign({ hash: DIGEST })))).toEqual({ valid: true });
+    expect(await judge(wallet, wrap('0x1234'))).toMatchObject({ valid: false });
+    expect(await world.client.getCode({ address: wallet })).toBeUndefined();
+    const blind = viemChain(client({ eth_simulateV1: unsupported }));
+    expect(await judge(wallet, wrap(await KEY.sign({ hash: DIGEST })), blind)).toEqual({
+      valid: false,
+      reason: 'no contract at this address',
+    });
+  });
+
+  test('is judged after the hooks of its order, where the node can', async () => {
+    const { abi, bytecode } = contract('Wallet');
+    const init = encodeDeployData({ abi, bytecode, args: [KEY.address] });
+    const salt = keccak256(toHex('another salt'));
+    const factory: ViemAddress = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
+    const wallet = getContractAddress({ opcode: 'CREATE2', from: factory, salt, bytecode: init });
+    const pre = [{ target: lower(factory), value: '0', callData: concatHex([salt, init]) }];
+    const signature = await KEY.sign({ hash: DIGEST });
+    expect(await judge(wallet, signature)).toMatchObject({ valid: false });
+    expect(await judge(wallet, signature, chain, pre)).toEqual({ valid: true });
+  });
+});
+
+describe('a simulation', () => {
+  async function wallet() {
+    const { abi, bytecode } = contract('Wallet');
+    const address = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [KEY.address] }));
+    const hash = await world.client.writeContract({
+      ...{ address: world.sellToken, abi: ERC20, functionName: 'mint', args: [address, 500n] },
+      ...{ account: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', chain: sepolia },
+    });
+    await world.client.waitForTransactionReceipt({ hash });
+    const approve = encodeFunctionData({ abi: ERC20, functionName: 'approve', args: [RELAYER, 400n] });
+    const callData = encodeFunctionData({ abi, functionName: 'call', args: [world.sellToken, approve] });
+    return { address: lower(address), hook: { target: lower(address), value: '0', callData } };
+  }
+
+  test('sees what the hooks have done, and whether the token moves', async () => {
+    const { address, hook } = await wallet();
+    const query = { owner: address, token: lower(world.sellToken), spender: lower(RELAYER), flashloan: undefined };
+    const simulate = (amount: bigint, pre = [hook], of = chain) => of.simulate?.({ ...query, amount, pre }, call());
+    expect(await simulate(400n)).toEqual({ balance: 500n, allowance: 400n, transferRevert: undefined });
+    expect(await simulate(401n)).toMatchObject({
+      balance: 500n,
+      allowance: 400n,
+      transferRevert: expect.stringMatching(/^0x/),
+    });
+    expect(await simulate(1n, [])).toMatchObject({ balance: 500n, allowance: 0n });
+    expect(await chain.balanceAndAllowance?.(query, call())).toEqual({ balance: 500n, allowance: 0n });
+    // Where a node cannot, the balance alone is judged: hooks may set the allowance.
+    const blind = viemChain(client({ eth_simulateV1: unsupported }));
+    expect(await simulate(400n, [hook], blind)).toEqual({
+      balance: 500n,
+      allowance: 2n ** 256n - 1n,
+      transferRevert: undefined,
+    });
+  });
+
+  test('that a node fails at, or garbles, is a fault and no verdict', async () => {
+    const { address, hook } = await wallet();
+    const query = { owner: address, token: lower(world.sellToken), spender: lower(RELAYER), flashloan: undefined };
+    for (const answer of [null, [], [{}], [{ calls: [] }], [{ calls: [null, null, null, null] }]]) {
+      const garbled = viemChain(client({ eth_simulateV1: () => answer }));
+      await expect(garbled.simulate?.({ ...query, amount: 1n, pre: [hook] }, call())).rejects.toThrow('the node');
+    }
+  });
+});

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Accounts, Channel, NotificationType } from 'intentbook';
+import { createAccountApi, createAccounts } from 'intentbook';
+import { memoryAccountStore } from 'intentbook/memory';
+import { ALICE, ALICES } from '../../unit/accounts/accounts-fixture.ts';
+import type { HttpWorld } from '../http/http-fixture.ts';
+import { directWorld } from '../http/http-fixture.ts';
+
+export const TYPES = {
+  Subscription: [
+    { name: 'account', type: 'address' },
+    { name: 'channel', type: 'string' },
+    { name: 'target', type: 'string' },
+    { name: 'types', type: 'string[]' },
+    { name: 'nonce', type: 'uint256' },
+    { name: 'deadline', type: 'uint256' },
+  ],
+} as const;
+
+let nonces = 0;
+
+/** What Alice signs, with viem, which knows nothing of this package. */
+export async function proof(channel = '', target = '', types: readonly NotificationType[] = [], changes: object = {}) {
+  const nonce = String(++nonces);
+  const deadline = Math.floor(Date.now() / 1000) + 600;
+  const signed = { nonce, deadline, ...changes };
+  const message = {
+    ...{ account: ALICES, channel, target, types },
+    ...{ nonce: BigInt(signed.nonce), deadline: BigInt(signed.deadline) },
+  };
+  const domain = { name: 'Service Affiliate', version: '1' };
+  const signature = await ALICE.signTypedData({ domain, types: TYPES, primaryType: 'Subscription', message });
+  return { channel, target, types, ...signed, signature };
+}
+
+/** The header that carries a proof. */
+export async function authorization(target = ''): Promise<{ authorization: string }> {
+  const { nonce, deadline, signature } = await proof('', target);
+  return { authorization: `Subscription nonce=${nonce}, deadline=${deadline}, signature=${signature}` };
+}
+
+/** An account interface without books, on the machine's clock, whose notifications are written by hand. */
+export interface ChannelWorld extends AsyncDisposable {
+  readonly accounts: Accounts;
+  readonly http: HttpWorld;
+  readonly faults: unknown[];
+  subscribe(channel: string, target: string, types?: readonly NotificationType[]): Promise<Record<string, string>>;
+  /** Tells Alice something. */
+  notify(...ids: string[]): Promise<void>;
+}
+
+export function channelWorld(...channels: Channel[]): Promise<ChannelWorld> {
+  return worldOf({ attempts: 8, deadline: 200 }, channels);
+}
+
+/** The same, which does not give up. */
+export function stubbornWorld(...channels: Channel[]): Promise<ChannelWorld> {
+  return worldOf({ attempts: 10_000, deadline: 5_000 }, channels);
+}
+
+async function worldOf(
+  { attempts, deadline }: { attempts: number; deadline: number },
+  channels: readonly Channel[],
+): Promise<ChannelWorld> {
+  const store = memoryAccountStore();
+  const faults: unknown[] = [];
+  const accounts = createAccounts({
+    ...{ books: [], store, channels, onFault: (fault) => void faults.push(fault), deadline },
+    deliveries: { attempts, deadline: 600, firstRetry: 5, longestRetry: 40 },
+  });
+  await accounts.start();
+  const http = directWorld(createAccountApi(accounts), () => Math.floor(Date.now() / 1000));
+  let through = 0;
+  return {
+    ...{ accounts, http, faults },
+    async subscribe(channel, target, types = ['order_filled']) {
+      const answer = await http.send('POST', `/accounts/${ALICES}/subscriptions`, {
+        body: await proof(channel, target, types),
+      });
+      assert.equal(answer.status, 201, answer.text);
+      return answer.json() as Record<string, string>;
+    },
+    async notify(...ids) {
+      const changes = ids.map((id) => ({ type: 'notify' as const, notification: notificationOf(id) }));
+      await store.notifications.append({ feed: 'hand', after: through || null, through: ++through, changes });
+      await accounts.deliveries.replay([]);
+    },
+    async [Symbol.asyncDispose]() {
+      await accounts.close();
+    },
+  };
+}
+
+function notificationOf(id: string) {
+  const timestamp = '2023-11-14T22:13:20.000Z';
+  const base = { id, account: ALICES, type: 'order_filled' as const };
+  const body = JSON.stringify({ ...base, message: `filled: ${id}`, timestamp, metadata: { orderUid: '0x' } });
+  return { ...base, at: 1_700_000_000_000, body };
+}
+
+/** A server on loopback that answers as it is told. */
+export interface Receiver extends AsyncDisposable {
+  readonly url: string;
+  readonly received: { readonly path: string; readonly headers: IncomingMessage['headers']; readonly body: string }[];
+  /** What it does with what comes: `echo` by default, a status, or nothing at all. */
+  behave(behaviour: Behaviour): void;
+}
+
+export type Behaviour = 'echo' | 'hang' | ((body: string, response: ServerResponse) => void) | number;
+
+export async function receiver(): Promise<Receiver> {
+  const received: Receiver['received'] = [];
+  let behaviour: Behaviour = 'echo';
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    if (behaviour === 'hang') return;
+    if (typeof behaviour === 'number') return void response.writeHead(behaviour).end();
+    received.push({ path: request.url ?? '', headers: request.headers, body });
+    if (typeof behaviour === 'function') behaviour(body, response);
+    else response.end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // it listens on a port
+    received,
+    behave(next) {
+      behaviour = next;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Waits for something that comes by itself. */
+export async function until(done: () => boolean | Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 2000; i++) {
+    if (await done()) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error('it does not come');
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { emailChannel } from 'intentbook/channels';
+import { describe, test } from 'vitest';
+import { ALICES } from '../../unit/accounts/accounts-fixture.ts';
+import { authorization, channelWorld, proof, stubbornWorld, until } from './channel-fixture.ts';
+import { confirmationOf, mailRecipient } from './receivers.ts';
+
+const PATH = `/accounts/${ALICES}/subscriptions`;
+const LOGIN = { user: 'books', pass: 'p%40ssw0rd-hush' };
+
+describe('an e-mail', () => {
+  test('is sent once its link was opened, which can be done once; it says what has happened', async () => {
+    await using recipient = await mailRecipient();
+    await using world = await stubbornWorld(recipient.channel);
+    const created = await world.subscribe('email', 'alice@EXAMPLE.net');
+    assert.deepEqual([created['state'], created['target']], ['pending', 'alice@example.net']);
+    assert.ok(!('secret' in created) && !('confirm' in created));
+    await world.notify('before');
+    const [invitation = ''] = recipient.mails;
+    assert.match(invitation, /^To: alice@example\.net\r$/m);
+    const link = confirmationOf(invitation);
+    assert.equal((await world.http.send('GET', link)).status, 200);
+    assert.equal((await world.http.send('GET', link)).status, 404);
+    await world.notify('after');
+    await until(() => recipient.taken.length === 1);
+    const mail = recipient.mails.at(-1) ?? '';
+    assert.match(mail, /^Subject: Order filled\r$/m);
+    assert.match(mail, /^From: books@example\.org\r$/m);
+    assert.match(mail, /^Auto-Submitted: auto-generated\r$/m);
+    assert.equal(recipient.taken[0]?.name, 'after', 'what was before the confirmation is nobody’s');
+  });
+
+  test('is sent by a server that asks for a password, which is shown to nobody', async () => {
+    await using recipient = await mailRecipient({ ...LOGIN, pass: decodeURIComponent(LOGIN.pass) });
+    const { port } = recipient as unknown as { port: number }; // of its door
+    const smtp = `smtp://${LOGIN.user}:${LOGIN.pass}@127.0.0.1:${port}`;
+    const rest = { from: 'books@example.org', publicUrl: 'https://api.example.org' };
+    await using world = await stubbornWorld(emailChannel({ smtp, ...rest }));
+    await world.subscribe('email', 'alice@example.net');
+    await until(() => recipient.mails.length === 1);
+
+    await using wrong = await channelWorld(emailChannel({ smtp: smtp.replace('hush', 'wrong'), ...rest }));
+    const answer = await wrong.http.send('POST', PATH, { body: await proof('email', 'a@b.org', ['order_filled']) });
+    assert.deepEqual([answer.status, answer.json()], [503, { message: 'The confirmation could not be sent' }]);
+    assert.ok(wrong.faults.length > 0);
+    assert.doesNotMatch(wrong.faults.map((fault) => `${(fault as Error).message}`).join(), /ssw0rd/);
+    const listed = await wrong.http.send('GET', PATH, { headers: await authorization() });
+    assert.deepEqual(listed.json(), [], 'what nobody was asked about is not kept');
+  });
+
+  test('to a mailbox that is not there ends the subscription; one that is full does not', async () => {
+    await using recipient = await mailRecipient();
+    await using world = await channelWorld(recipient.channel);
+    await recipient.subscribe(world);
+    const list = async () =>
+      (await world.http.send('GET', PATH, { headers: await authorization() })).json() as unknown[];
+    recipient.refusal = { code: 452, text: '4.2.2 the mailbox of alice is full' };
+    await world.notify('one');
+    await until(async () => (await world.accounts.deliveries.list({ state: 'dead' })).length === 1);
+    const [dead] = await world.accounts.deliveries.list({ state: 'dead' });
+    assert.equal(dead?.error, 'the mail server answered 452');
+    assert.equal((await list()).length, 1);
+    recipient.refusal = { code: 550, text: '5.1.1 no such user' };
+    await world.notify('two');
+    await until(async () => (await list()).length === 0);
+  });
+
+  test.each([
+    'alice',
+    'alice@',
+    '@example.org',
+    'a b@example.org',
+    'alice@example.org, bob@example.org',
+    'alice@example.org\r\nBcc: bob@example.org',
+    'Alice <alice@example.org>',
+    '"alice"@example.org',
+    `${'a'.repeat(65)}@example.org`,
+    'alice@exa_mple..org',
+    'alice@[127.0.0.1]',
+  ])('to %j is refused', async (target) => {
+    await using recipient = await mailRecipient();
+    assert.equal(recipient.channel.parseTarget(target), undefined);
+  });
+
+  test('to a domain in another script goes to what mail servers know it by', () => {
+    const channel = emailChannel({ smtp: 'smtp://a', from: 'b@c.org', publicUrl: 'https://d' });
+    assert.equal(channel.parseTarget('Jörg@example.org'), undefined);
+    assert.equal(channel.parseTarget('jo@Bücher.example'), 'jo@xn--bcher-kva.example');
+  });
+
+  test.each([
+    [{ smtp: 'http://me:hush@a' }, /smtp must be a URL/],
+    [{ from: 'me' }, /from must be an address/],
+    [{ publicUrl: 'api.example.org' }, /publicUrl must be a URL/],
+    [{ form: 'x' }, /unknown option "form".*from/],
+  ])('channel with %o is refused, naming no secret', (changes, message) => {
+    const options = { smtp: 'smtp://me:hush@a', from: 'b@c.org', publicUrl: 'https://d', ...changes };
+    assert.throws(
+      () => emailChannel(options),
+      (error: Error) => message.test(error.message) && !error.message.includes('hush'),
+    );
+  });
+});

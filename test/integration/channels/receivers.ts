@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { createECDH, createPublicKey, randomBytes, verify } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo, Server as NetServer } from 'node:net';
+import type { Channel } from 'intentbook';
+import { emailChannel, telegramChannel, webhookChannel, webPushChannel } from 'intentbook/channels';
+import 'nodemailer';
+import { SMTPServer } from 'smtp-server';
+import { Webhook } from 'standardwebhooks';
+import webPush from 'web-push';
+import { ALICES } from '../../unit/accounts/accounts-fixture.ts';
+import type { ChannelWorld } from './channel-fixture.ts';
+import { until } from './channel-fixture.ts';
+
+/** What becomes of a message that comes in: it is taken, refused for now, or never answered. */
+export type Mood = 'takes' | 'refuses' | 'hangs';
+
+/** Something that was taken. */
+export interface Taken {
+  /** The notification. */
+  readonly name: string;
+  /** The delivery, where a channel can say. */
+  readonly id: string | undefined;
+}
+
+/** Somebody who is told over a channel, by that channel's own protocol, with somebody else's implementation of it. */
+export interface Recipient extends AsyncDisposable {
+  readonly channel: Channel;
+  /** What is subscribed, once there is a world with the channel. */
+  subscribe(world: ChannelWorld): Promise<void>;
+  readonly taken: Taken[];
+  mood: Mood;
+  /** Closes its port, and all connections. */
+  down(): Promise<void>;
+  /** Opens the same port again. */
+  up(): Promise<void>;
+}
+
+const LOOPBACK = { allow: ['127.0.0.1/32'] };
+
+/** A server that closes and opens one port. */
+async function doors(make: () => { readonly server: NetServer; close(): Promise<void> }) {
+  let server = make();
+  let port = 0;
+  const up = async () => {
+    await new Promise<void>((resolve) => void server.server.listen(port, '127.0.0.1', resolve));
+    port = (server.server.address() as AddressInfo).port; // it listens on a port
+  };
+  await up();
+  return {
+    get port() {
+      return port;
+    },
+    async up() {
+      server = make();
+      await up();
+    },
+    down: () => server.close(),
+    [Symbol.asyncDispose]: () => server.close(),
+  };
+}
+
+function httpDoors(answer: (request: IncomingMessage, body: Buffer, response: ServerResponse) => void) {
+  return doors(() => {
+    const server = createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer); // of a stream of bytes
+      answer(request, Buffer.concat(chunks), response);
+    });
+    return {
+      server,
+      close: () => new Promise((resolve) => void server.close(() => resolve()).closeAllConnections()),
+    };
+  });
+}
+
+/** Answers by the mood. @returns whether the message is taken. */
+function takes({ mood }: { readonly mood: Mood }, response: ServerResponse, refusal = 503): boolean {
+  if (mood === 'refuses') response.writeHead(refusal).end();
+  return mood === 'takes';
+}
+
+/** A web server that judges signatures by the reference library of Standard Webhooks. */
+export async function webhookRecipient(): Promise<Recipient> {
+  const taken: Taken[] = [];
+  let webhook: Webhook | undefined;
+  const state = { mood: 'takes' as Mood };
+  const door = await httpDoors((request, body, response) => {
+    if (webhook === undefined) return void response.end(body);
+    if (!takes(state, response)) return;
+    const { data } = webhook.verify(body, request.headers as Record<string, string>) as { data: { id: string } };
+    taken.push({ name: data.id, id: String(request.headers['webhook-id']) });
+    response.end();
+  });
+  return Object.assign(state, door, {
+    ...{ channel: webhookChannel(LOOPBACK), taken },
+    async subscribe(world: ChannelWorld) {
+      const { secret } = await world.subscribe('webhook', `http://127.0.0.1:${door.port}/hook`);
+      webhook = new Webhook(secret ?? '');
+    },
+  });
+}
+
+/** A push service with one browser behind it, which decrypts what comes. */
+export async function pushRecipient(): Promise<Recipient> {
+  const { decrypt } = await import('http_ece');
+  const taken: Taken[] = [];
+  const state = { mood: 'takes' as Mood };
+  const keys = webPush.generateVAPIDKeys();
+  const browser = createECDH('prime256v1');
+  browser.generateKeys();
+  const auth = randomBytes(16).toString('base64url');
+  const door = await httpDoors((request, body, response) => {
+    if (!takes(state, response)) return;
+    assertVapid(String(request.headers.authorization), keys.publicKey, `http://${request.headers.host}`);
+    const text = decrypt(body, { version: 'aes128gcm', privateKey: browser, authSecret: auth });
+    const { id, data } = JSON.parse(text.toString()) as { id: string; data: { id: string } };
+    assert.equal(request.headers['topic'], id.replace('msg_', ''));
+    taken.push({ name: data.id, id });
+    response.writeHead(201).end();
+  });
+  return Object.assign(state, door, {
+    ...{ channel: webPushChannel({ subject: 'mailto:us@example.org', ...keys, ...LOOPBACK }), taken },
+    async subscribe(world: ChannelWorld) {
+      const endpoint = `http://127.0.0.1:${door.port}/push/1`;
+      const subscription = {
+        endpoint,
+        expirationTime: null,
+        keys: { p256dh: browser.getPublicKey('base64url'), auth },
+      };
+      const { state: shown } = await world.subscribe('webpush', JSON.stringify(subscription));
+      assert.equal(shown, 'active');
+    },
+  });
+}
+
+/** RFC 8292: a token of ES256 over who sends, to whom, and until when. */
+function assertVapid(authorization: string, publicKey: string, audience: string): void {
+  const [, header = '', claims = '', signature = '', key] =
+    /^vapid t=([\w-]+)\.([\w-]+)\.([\w-]+), ?k=([\w-]+)$/.exec(authorization) ?? [];
+  assert.equal(key, publicKey);
+  const point = Buffer.from(publicKey, 'base64url');
+  const [x, y] = [point.subarray(1, 33), point.subarray(33)].map((half) => half.toString('base64url'));
+  const verifier = createPublicKey({ key: { kty: 'EC', crv: 'P-256', x: x ?? '', y: y ?? '' }, format: 'jwk' });
+  const signed = Buffer.from(`${header}.${claims}`);
+  const options = { key: verifier, dsaEncoding: 'ieee-p1363' } as const;
+  assert.ok(verify('sha256', signed, options, Buffer.from(signature, 'base64url')), 'the token is signed by the key');
+  const { aud, exp, sub } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as Record<string, unknown>;
+  assert.deepEqual([aud, sub], [audience, 'mailto:us@example.org']);
+  assert.ok(Number(exp) > Date.now() / 1000 && Number(exp) <= Date.now() / 1000 + 86_400);
+}
+
+/** A mail server, whose one mailbox is read. */
+export interface MailRecipient extends Recipient {
+  /** Every mail that was taken, as it came. */
+  readonly mails: string[];
+  /** What the server says to a recipient, instead of taking the mail. */
+  refusal: { readonly code: number; readonly text: string } | undefined;
+}
+
+export async function mailRecipient({ user, pass }: { user?: string; pass?: string } = {}): Promise<MailRecipient> {
+  const [taken, mails]: [Taken[], string[]] = [[], []];
+  const state = { mood: 'takes' as Mood, refusal: undefined as MailRecipient['refusal'] };
+  const failure = ({ code, text }: { code: number; text: string }) =>
+    Object.assign(new Error(text), { responseCode: code });
+  const door = await doors(() => {
+    const server = new SMTPServer({
+      ...{ disabledCommands: ['STARTTLS'], authOptional: user === undefined, allowInsecureAuth: true, closeTimeout: 1 },
+      onAuth({ username, password }, _session, callback) {
+        if (username === user && password === pass) callback(null, { user: username });
+        else callback(failure({ code: 535, text: `no such user: ${username} ${password}` }));
+      },
+      onRcptTo(_address, _session, callback) {
+        callback(state.refusal === undefined ? null : failure(state.refusal));
+      },
+      onData(stream, _session, callback) {
+        let mail = '';
+        stream.on('data', (chunk) => {
+          mail += chunk;
+        });
+        stream.on('end', () => {
+          if (state.mood === 'refuses') return callback(failure({ code: 451, text: 'come again' }));
+          if (state.mood === 'hangs') return;
+          mails.push(mail);
+          const [, name] = /filled: (.*?)\r?\n/.exec(mail) ?? [];
+          const [, id] = /^Message-ID: <(msg_[0-9a-f]{32})@example\.org>/im.exec(mail) ?? [];
+          if (name !== undefined) taken.push({ name, id });
+          callback();
+        });
+      },
+    });
+    server.on('error', () => {}); // connections that were cut
+    return {
+      server: server.server,
+      close: () => new Promise((resolve) => server.close(() => resolve())),
+    };
+  });
+  const login = user === undefined ? '' : `${user}:${pass}@`;
+  return Object.assign(state, door, {
+    ...{ taken, mails },
+    channel: emailChannel({
+      ...{ smtp: `smtp://${login}127.0.0.1:${door.port}`, from: 'books@example.org' },
+      publicUrl: 'https://api.example.org/',
+    }),
+    async subscribe(world: ChannelWorld) {
+      const { state: shown, confirm } = await world.subscribe('email', 'alice@example.net');
+      assert.deepEqual([shown, confirm], ['pending', undefined], 'who asks for it is not shown the link');
+      await until(() => mails.length === 1);
+      const path = confirmationOf(mails[0] ?? '');
+      const answer = await world.http.send('GET', path);
+      assert.equal(answer.status, 200, answer.text);
+    },
+  });
+}
+
+/** The path of the link in a mail, whose lines may be broken (RFC 2045). */
+export function confirmationOf(mail: string): string {
+  const text = mail.replace(/=\r\n/g, '').replace(/=3D/g, '=');
+  const [, path] = /https:\/\/api\.example\.org(\/accounts\/\S+token=[0-9a-f]{64})/.exec(text) ?? [];
+  if (!path?.startsWith(`/accounts/${ALICES}/subscriptions/confirm?`)) throw new Error(`no link in ${mail}`);
+  return path;
+}
+
+/** A double of the bot API, and somebody who has started the bot. */
+export async function botRecipient(): Promise<Recipient> {
+  const taken: Taken[] = [];
+  const state = { mood: 'takes' as Mood };
+  const polls: ServerResponse[] = [];
+  const updates: object[] = [];
+  const door = await httpDoors((request, body, response) => {
+    const reply = (result: unknown) => response.end(JSON.stringify({ ok: true, result }));
+    if (request.url?.endsWith('/getUpdates')) {
+      if (updates.length > 0) reply(updates.splice(0));
+      else polls.push(response);
+      return;
+    }
+    if (!takes(state, response)) return;
+    const { text } = JSON.parse(body.toString()) as { text: string };
+    // A message to a chat has no place for an id of ours.
+    taken.push({ name: text.replace('filled: ', ''), id: undefined });
+    reply({});
+  });
+  return Object.assign(state, door, {
+    ...{ channel: telegramChannel({ token: '1:x', bot: 'a_bot', api: `http://127.0.0.1:${door.port}` }), taken },
+    async subscribe(world: ChannelWorld) {
+      const { confirm = '' } = await world.subscribe('telegram', '');
+      const text = `/start ${confirm.split('start=')[1]}`;
+      updates.push({ update_id: 1, message: { text, chat: { id: 1 } } });
+      for (const poll of polls.splice(0)) poll.end(JSON.stringify({ ok: true, result: updates.splice(0) }));
+    },
+  });
+}

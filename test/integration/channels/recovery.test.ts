@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'vitest';
+import type { ChannelWorld } from './channel-fixture.ts';
+import { stubbornWorld, until } from './channel-fixture.ts';
+import type { Recipient } from './receivers.ts';
+import { botRecipient, mailRecipient, pushRecipient, webhookRecipient } from './receivers.ts';
+
+const CHANNELS: readonly (readonly [string, () => Promise<Recipient>])[] = [
+  ['webhook', webhookRecipient],
+  ['email', mailRecipient],
+  ['webpush', pushRecipient],
+  ['telegram', botRecipient],
+];
+
+/** Each, and how it begins and ends. */
+const TROUBLES: readonly (readonly [string, (recipient: Recipient, begins: boolean) => Promise<void> | void])[] = [
+  [
+    'refuses',
+    (recipient, begins) => {
+      recipient.mood = begins ? 'refuses' : 'takes';
+    },
+  ],
+  [
+    'hangs',
+    (recipient, begins) => {
+      recipient.mood = begins ? 'hangs' : 'takes';
+    },
+  ],
+  ['is down', (recipient, begins) => (begins ? recipient.down() : recipient.up())],
+];
+
+const pending = ({ accounts }: ChannelWorld) => accounts.deliveries.list({ state: 'pending' });
+
+describe.each(CHANNELS)('a receiver of %s', (name, make) => {
+  test('that refuses, hangs and is down gets everything in order afterwards, each under its one id', async () => {
+    await using recipient = await make();
+    await using world = await stubbornWorld(recipient.channel);
+    await recipient.subscribe(world);
+    const expected: string[] = [];
+    if (name === 'telegram') await started(world, recipient);
+    recipient.taken.splice(0);
+    for (const [trouble, change] of TROUBLES) {
+      await change(recipient, true);
+      const names = [`${trouble} a`, `${trouble} b`];
+      await world.notify(...names);
+      await until(async () => (await pending(world)).some(({ attempts }) => attempts > 1));
+      assert.equal(recipient.taken.length, expected.length, 'nothing has arrived meanwhile');
+      await change(recipient, false);
+      expected.push(...names);
+      // Each may arrive twice, so that only what is new is counted.
+      await until(async () => (await pending(world)).length === 0);
+      const seen = recipient.taken.map((each) => each.name).filter((each, i, all) => each !== all[i - 1]);
+      recipient.taken.splice(0, recipient.taken.length, ...expected.map((each) => found(recipient, each)));
+      assert.deepEqual(seen, expected);
+    }
+    const ids = recipient.taken.map(({ id }) => id);
+    const distinct = name === 'telegram' ? 1 : expected.length;
+    assert.equal(new Set(ids).size, distinct);
+    assert.equal(ids.includes(undefined), name === 'telegram');
+    assert.deepEqual(await world.accounts.deliveries.list({ state: 'dead' }), []);
+  });
+});
+
+/** What was taken under a name, always under one id. */
+function found({ taken }: Recipient, name: string) {
+  const [first, ...others] = taken.filter((each) => each.name === name);
+  assert.ok(first);
+  for (const { id } of others) assert.equal(id, first.id);
+  return first;
+}
+
+/** Somebody has started the bot. */
+async function started(world: ChannelWorld, { taken }: Recipient): Promise<void> {
+  let n = 0;
+  await until(async () => {
+    await world.notify(`hello ${n++}`);
+    return taken.length > 0;
+  });
+  await until(async () => (await pending(world)).length === 0);
+}

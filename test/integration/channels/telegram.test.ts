@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { telegramChannel } from 'intentbook/channels';
+import { describe, test } from 'vitest';
+import { channelWorld, receiver, until } from './channel-fixture.ts';
+
+/** A double of the bot API: hands updates out once, and takes messages as it is told. */
+async function botApi() {
+  const server = await receiver();
+  const updates: object[] = [];
+  const sent: { chat_id: string; text: string }[] = [];
+  let answers: ((response: ServerResponse) => void)[] = [];
+  const polls: ServerResponse[] = [];
+  server.behave((body, response) => {
+    const { path } = server.received.at(-1) ?? { path: '' };
+    const reply = (status: number, value: object) => void response.writeHead(status).end(JSON.stringify(value));
+    if (path.endsWith('/getUpdates')) {
+      if (updates.length > 0) reply(200, { ok: true, result: updates.splice(0) });
+      else polls.push(response);
+      return;
+    }
+    const [next, ...others] = answers;
+    answers = others;
+    if (next !== undefined) return next(response);
+    sent.push(JSON.parse(body));
+    reply(200, { ok: true, result: {} });
+  });
+  return {
+    server,
+    sent,
+    update(text: string) {
+      const update = { update_id: 7, message: { text, chat: { id: 4711 } } };
+      const poll = polls.shift();
+      if (poll === undefined) updates.push(update);
+      else poll.end(JSON.stringify({ ok: true, result: [update] }));
+    },
+    next: (...more: typeof answers) => void answers.push(...more),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+const refusal =
+  (error_code: number, parameters = {}) =>
+  (response: ServerResponse) =>
+    void response.writeHead(error_code).end(JSON.stringify({ ok: false, error_code, parameters }));
+
+describe('a Telegram bot', () => {
+  test('tells whoever has started it by the link, again after a refusal, and never says its token', async () => {
+    await using api = await botApi();
+    const channel = telegramChannel({ token: '123:secret', bot: 'intentbook_bot', api: api.server.url });
+    await using world = await channelWorld(channel);
+    const created = await world.subscribe('telegram', '');
+    const [, token] = /^https:\/\/t\.me\/intentbook_bot\?start=([0-9a-f]{64})$/.exec(created['confirm'] ?? '') ?? [];
+    assert.equal(created['state'], 'pending');
+    assert.ok(token);
+    await world.notify('before');
+    api.update('/start nonsense');
+    api.update(`/start ${token}`);
+    await until(() => world.accounts.deliveries.list({ state: 'pending' }).then(() => api.server.received.length >= 2));
+    let tries = 0;
+    await until(async () => {
+      await world.notify(`try ${tries++}`);
+      return api.sent.length > 0;
+    });
+    assert.equal(api.sent[0]?.chat_id, '4711');
+    assert.match(api.sent[0]?.text ?? '', /^filled: try/);
+    api.next(refusal(429, { retry_after: 0.01 }), refusal(500));
+    await world.notify('later');
+    await until(() => api.sent.some(({ text }) => text === 'filled: later'));
+    assert.ok(!JSON.stringify(await world.accounts.deliveries.list({ state: 'delivered' })).includes('secret'));
+  });
+
+  test('that its user has blocked is not asked again', async () => {
+    await using api = await botApi();
+    const channel = telegramChannel({ token: '1:x', bot: 'intentbook_bot', api: api.server.url });
+    await using world = await channelWorld(channel);
+    const created = await world.subscribe('telegram', '');
+    api.update(`/start ${created['confirm']?.split('start=')[1]}`);
+    api.next(refusal(403));
+    await until(async () => {
+      await world.notify(`n ${Math.random()}`);
+      return api.server.received.some(({ path }) => path.endsWith('/sendMessage'));
+    });
+    await until(async () => (await world.accounts.deliveries.list({ state: 'pending' })).length === 0);
+    await world.notify('more');
+    assert.deepEqual(await world.accounts.deliveries.list({ state: 'pending' }), []);
+  });
+});

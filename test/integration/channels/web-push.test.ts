@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { createECDH, randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { webPushChannel } from 'intentbook/channels';
+import { describe, test } from 'vitest';
+import webPush from 'web-push';
+import { ALICES } from '../../unit/accounts/accounts-fixture.ts';
+import { authorization, channelWorld, until } from './channel-fixture.ts';
+
+const { publicKey, privateKey } = webPush.generateVAPIDKeys();
+const OPTIONS = { subject: 'mailto:us@example.org', publicKey, privateKey };
+const point = () => {
+  const ecdh = createECDH('prime256v1');
+  ecdh.generateKeys();
+  return ecdh.getPublicKey('base64url');
+};
+const KEYS = { p256dh: point(), auth: randomBytes(16).toString('base64url') };
+const target = (endpoint: string, keys: object = KEYS) => JSON.stringify({ endpoint, keys });
+
+/** A push service that answers with a status, and how often it was asked. */
+async function service(status: number, headers: Record<string, string> = {}) {
+  const state = { asked: 0 };
+  const server = createServer((request, response) => {
+    state.asked++;
+    request.resume().on('end', () => response.writeHead(status, headers).end());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return Object.assign(state, {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/push`, // it listens on a port
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  });
+}
+
+const subscriptions = async (world: Awaited<ReturnType<typeof channelWorld>>) =>
+  (
+    await world.http.send('GET', `/accounts/${ALICES}/subscriptions`, { headers: await authorization() })
+  ).json() as unknown[];
+
+describe('a push', () => {
+  test.each([404, 410])('to a browser that is gone, %i, ends the subscription', async (status) => {
+    await using push = await service(status);
+    await using world = await channelWorld(webPushChannel({ ...OPTIONS, allow: ['127.0.0.1/32'] }));
+    await world.subscribe('webpush', target(push.url));
+    await world.notify('one');
+    await until(async () => (await subscriptions(world)).length === 0);
+    assert.equal(push.asked, 1);
+  });
+
+  test('is not sent over a redirect', async () => {
+    await using inner = await service(201);
+    await using outer = await service(307, { location: inner.url });
+    await using world = await channelWorld(webPushChannel({ ...OPTIONS, allow: ['127.0.0.1/32'] }));
+    await world.subscribe('webpush', target(outer.url));
+    await world.notify('one');
+    await until(async () => (await world.accounts.deliveries.list({ state: 'dead' })).length === 1);
+    assert.equal(inner.asked, 0);
+  });
+
+  test.each(['https://127.0.0.1:1/', 'https://169.254.169.254/', 'https://[::ffff:10.0.0.1]/', 'https://localhost/'])(
+    'to %s is not sent',
+    async (endpoint) => {
+      await using world = await channelWorld(webPushChannel(OPTIONS));
+      await world.subscribe('webpush', target(endpoint));
+      await world.notify('one');
+      await until(async () => (await world.accounts.deliveries.list({ state: 'dead' })).length === 1);
+      const [dead] = await world.accounts.deliveries.list({ state: 'dead' });
+      assert.equal(dead?.error, 'the target is not on the public internet');
+    },
+  );
+
+  const good = 'https://push.example.org/1';
+  const offCurve = Buffer.concat([Buffer.of(4), Buffer.alloc(64, 1)]).toString('base64url');
+  test.each([
+    'not JSON',
+    'null',
+    '[]',
+    '"https://push.example.org"',
+    target('http://push.example.org/1'),
+    target('https://me:secret@push.example.org/1'),
+    target('ftp://push.example.org/1'),
+    JSON.stringify({ endpoint: good }),
+    target(good, { ...KEYS, p256dh: offCurve }),
+    target(good, { ...KEYS, p256dh: KEYS.auth }),
+    target(good, { ...KEYS, auth: 'AAAA' }),
+    target(good, { ...KEYS, auth: 7 }),
+  ])('to %s is refused', (text) => {
+    assert.equal(webPushChannel(OPTIONS).parseTarget(text), undefined);
+  });
+
+  test('has a target in one form, whatever else a browser says', () => {
+    const said = JSON.stringify({
+      expirationTime: null,
+      keys: { ...KEYS, more: 1 },
+      endpoint: 'HTTPS://Push.Example.org/1',
+    });
+    assert.equal(webPushChannel(OPTIONS).parseTarget(said), JSON.stringify({ endpoint: good, keys: KEYS }));
+  });
+
+  test.each([
+    [{ subject: 'us@example.org' }, /subject must be/],
+    [{ publicKey: offCurve }, /publicKey must be/],
+    [{ privateKey: 'hush' }, /privateKey must be/],
+    [{ allow: ['localhost'] }, /no address/],
+    [{ pubicKey: 'x' }, /unknown option "pubicKey".*publicKey/],
+  ])('channel with %o is refused, naming no secret', (changes, message) => {
+    assert.throws(
+      () => webPushChannel({ ...OPTIONS, ...changes }),
+      (error: Error) => message.test(error.message) && !error.message.includes('hush'),
+    );
+  });
+});

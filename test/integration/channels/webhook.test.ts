@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { webhookChannel } from 'intentbook/channels';
+import { Webhook } from 'standardwebhooks';
+import { describe, test } from 'vitest';
+import { addressGuard } from '../../../adapters/channels/address-guard.ts';
+import { post } from '../../../adapters/channels/http-post.ts';
+import { ALICES } from '../../unit/accounts/accounts-fixture.ts';
+import { authorization, channelWorld, proof, receiver, until } from './channel-fixture.ts';
+
+const LOOPBACK = { allow: ['127.0.0.1/32'] };
+const PATH = `/accounts/${ALICES}/subscriptions`;
+
+describe('a webhook', () => {
+  test('is asked whether it wants to be one, and gets what is signed with the secret that was shown once', async () => {
+    await using target = await receiver();
+    await using world = await channelWorld(webhookChannel(LOOPBACK));
+    const created = await world.subscribe('webhook', `${target.url}/hook`);
+    assert.deepEqual([created['state'], created['target']], ['active', `${target.url}/hook`]);
+    assert.match(created['secret'] ?? '', /^whsec_[A-Za-z0-9+/]{43}=$/);
+    await world.notify('one');
+    await until(() => target.received.length === 2);
+    const [asked, delivered] = target.received;
+    assert.equal((JSON.parse(asked?.body ?? '{}') as { type: string }).type, 'subscription.challenge');
+    assert.ok(delivered);
+    const payload = JSON.parse(delivered.body) as { type: string; timestamp: string; data: { id: string } };
+    assert.deepEqual(
+      [payload.type, payload.timestamp, payload.data.id],
+      ['order_filled', '2023-11-14T22:13:20.000Z', 'one'],
+    );
+    // Judged by the reference library of Standard Webhooks, which refuses what is older than five minutes.
+    const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = delivered.headers;
+    const headers = { 'webhook-id': `${id}`, 'webhook-timestamp': `${at}`, 'webhook-signature': `${signature}` };
+    const webhook = new Webhook(created['secret'] ?? '');
+    assert.deepEqual(webhook.verify(delivered.body, headers), payload);
+    assert.throws(() => webhook.verify(`${delivered.body} `, headers));
+    assert.throws(() => webhook.verify(delivered.body, { ...headers, 'webhook-id': `${id}0` }));
+  });
+
+  test('that never answers is given up, and served again when an operator says so', async () => {
+    await using target = await receiver();
+    await using world = await channelWorld(webhookChannel(LOOPBACK));
+    await world.subscribe('webhook', target.url);
+    target.behave(500);
+    await world.notify('one', 'two');
+    await until(async () => (await world.accounts.deliveries.list({ state: 'dead' })).length === 2);
+    const [first] = await world.accounts.deliveries.list({ state: 'dead' });
+    assert.deepEqual([first?.error, first?.attempts], ['answered 500', 8]);
+    target.behave('echo');
+    assert.equal(await world.accounts.deliveries.replay(), 2);
+    await until(() => target.received.length === 3);
+  });
+
+  test('that says it is gone is not told any more', async () => {
+    await using target = await receiver();
+    await using world = await channelWorld(webhookChannel(LOOPBACK));
+    await world.subscribe('webhook', target.url);
+    target.behave(410);
+    await world.notify('one');
+    await until(async () => {
+      const listed = await world.http.send('GET', PATH, { headers: await authorization() });
+      return (listed.json() as unknown[]).length === 0;
+    });
+  });
+
+  test('is refused unless it echoes', async () => {
+    await using target = await receiver();
+    await using world = await channelWorld(webhookChannel(LOOPBACK));
+    for (const behaviour of [
+      500,
+      'hang',
+      (_: string, response: { end(text: string): void }) => response.end('ok'),
+    ] as const) {
+      target.behave(behaviour);
+      const answer = await world.http.send('POST', PATH, {
+        body: await proof('webhook', target.url, ['order_filled']),
+      });
+      assert.deepEqual([answer.status, answer.json()], [400, { message: 'The target has not echoed its challenge' }]);
+    }
+  });
+
+  test('gets nothing over a redirect', async () => {
+    await using inner = await receiver();
+    await using outer = await receiver();
+    await using world = await channelWorld(webhookChannel(LOOPBACK));
+    await world.subscribe('webhook', outer.url);
+    outer.behave((_body, response) => void response.writeHead(307, { location: inner.url }).end());
+    await world.notify('one');
+    await until(async () => (await world.accounts.deliveries.list({ state: 'dead' })).length === 1);
+    assert.deepEqual(inner.received, []);
+  });
+});
+
+describe('a target that is not on the public internet', () => {
+  test.each([
+    'http://127.0.0.1:1/',
+    'http://169.254.169.254/latest/meta-data/',
+    'http://[::ffff:10.0.0.1]/',
+    'http://[::1]/',
+    'http://localhost/',
+    'http://10.1.2.3/',
+    'http://0x7f.1/',
+    'http://2130706433/',
+    'http://[fd00::1]/',
+    'http://[64:ff9b::a00:1]/',
+    'http://0.0.0.0/',
+  ])('%s is refused', async (url) => {
+    await using world = await channelWorld(webhookChannel());
+    const answer = await world.http.send('POST', PATH, { body: await proof('webhook', url, ['order_filled']) });
+    assert.equal(answer.status, 400);
+    const request = { url, headers: {}, body: '', signal: AbortSignal.timeout(5000), guard: addressGuard([]) };
+    await assert.rejects(post(request), /not on the public internet/);
+  });
+
+  test('is refused where its name resolves to one, however many others it has', async () => {
+    const server = createServer((_, response) => response.end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number }; // it listens on a port
+    const call = { url: `http://localhost:${port}/`, headers: {}, body: '', signal: AbortSignal.timeout(5000) };
+    await assert.rejects(post({ ...call, guard: addressGuard([]) }), /not on the public internet/);
+    const posted = await post({ ...call, guard: addressGuard(['127.0.0.0/8', '::1']) });
+    assert.equal(posted.status, 200);
+    server.close();
+  });
+
+  test.each([
+    ['127.0.0.1', false, true],
+    ['::ffff:127.0.0.1', false, true],
+    ['169.254.1.1', false, false],
+    ['::ffff:169.254.169.254', false, false],
+    ['fe80::1', false, false],
+    ['172.15.0.1', true, true],
+    ['172.16.0.1', false, true],
+    ['100.64.0.1', false, true],
+    ['224.0.0.1', false, true],
+    ['8.8.8.8', true, true],
+    ['::ffff:8.8.8.8', true, true],
+    ['2606:4700::1111', true, true],
+    ['2001:db8::1', false, true],
+    ['2002:a00:1::', false, true],
+    ['::', false, true],
+    ['not an address', false, false],
+  ])('%s: %s, and %s where everything is allowed', (address, usually, opened) => {
+    assert.equal(addressGuard([]).allows(address), usually);
+    assert.equal(addressGuard(['0.0.0.0/0', '::/0']).allows(address), opened);
+  });
+
+  test('an allowance that is no range is refused at once', () => {
+    assert.throws(() => webhookChannel({ allow: ['localhost'] }), /no address/);
+    assert.throws(() => webhookChannel({ allow: ['10.0.0.0/33'] }), /no address/);
+  });
+});
+
+describe('subscriptions', () => {
+  test('are made, listed and removed by the account’s signature, each used once', async () => {
+    await using target = await receiver();
+    await using world = await channelWorld(webhookChannel(LOOPBACK));
+    const body = await proof('webhook', target.url, ['order_filled', 'order_expired']);
+    const created = await world.http.send('POST', PATH, { body });
+    assert.equal(created.status, 201, created.text);
+    const again = await world.http.send('POST', PATH, { body });
+    assert.deepEqual([again.status, again.json()], [409, { message: 'The nonce was used before' }]);
+    const { secret: _, ...shown } = created.json() as { secret: string; id: string };
+    const listed = await world.http.send('GET', PATH, { headers: await authorization() });
+    assert.deepEqual(listed.json(), [shown]);
+    assert.equal(listed.header('cache-control'), 'no-store');
+    const remove = (headers: Record<string, string>) =>
+      world.http.send('DELETE', `${PATH}?id=${shown.id}`, { headers });
+    assert.equal((await remove(await authorization('another'))).status, 401);
+    assert.equal((await remove(await authorization())).status, 401, 'reading is not removing');
+    const right = await authorization(shown.id);
+    assert.equal((await remove(right)).status, 200);
+    assert.equal((await remove(right)).status, 409);
+    assert.equal((await remove(await authorization(shown.id))).status, 404);
+  });
+
+  test('are refused for what is wrong with them', async () => {
+    await using world = await channelWorld(webhookChannel(LOOPBACK));
+    const url = 'https://example.org/';
+    const now = Math.floor(Date.now() / 1000);
+    const good = await proof('webhook', url, ['order_filled']);
+    const cases: readonly (readonly [object, number, RegExp])[] = [
+      [{ ...good, target: 'https://example.com/' }, 401, /invalid signature/],
+      [{ ...good, types: ['order_expired'] }, 401, /invalid signature/],
+      [await proof('webhook', url, ['order_filled'], { deadline: now - 1 }), 401, /past its deadline/],
+      [await proof('webhook', url, ['order_filled'], { deadline: now + 90_000 }), 400, /a day ahead/],
+      [await proof('pigeon', url, ['order_filled']), 400, /not one of those that are served: webhook/],
+      [await proof('webhook', 'ftp://example.org', ['order_filled']), 400, /none of the channel webhook/],
+      [await proof('webhook', 'https://me:secret@example.org', ['order_filled']), 400, /none of the channel/],
+      [{ ...good, types: [] }, 400, /types/],
+      [{ ...good, types: ['cms'] }, 400, /types/],
+      [{ ...good, nonce: 1 }, 400, /nonce/],
+      [{ ...good, nonce: '1'.repeat(78).replace(/^1/, '9') }, 400, /nonce/],
+      [{ ...good, signature: '0x' }, 401, /invalid signature|verified/],
+      [{}, 400, /channel/],
+    ];
+    for (const [body, status, message] of cases) {
+      const answer = await world.http.send('POST', PATH, { body });
+      const shown = JSON.stringify(body);
+      assert.ok(answer.status === status || (status === 401 && answer.status === 503), `${answer.status} for ${shown}`);
+      assert.match((answer.json() as { message: string }).message, message, shown);
+    }
+    assert.equal((await world.http.send('GET', PATH)).status, 401);
+    const token = await world.http.send('GET', `${PATH}/confirm?token=abc`);
+    assert.equal(token.status, 404);
+  });
+});

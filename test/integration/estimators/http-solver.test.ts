@@ -1,0 +1,196 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Trade } from 'intentbook';
+import { solverHttp } from 'intentbook/estimators';
+import { afterEach, describe, expect, test } from 'vitest';
+import { COW, WETH } from '../../support/orders.ts';
+import { quoted, quotingWorld, refused, SELL, settle, source, watch } from '../../unit/quotes/quotes-fixture.ts';
+
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+/** An engine of somebody else: whatever the test makes of a question. */
+async function engine(
+  answer: (question: Record<string, unknown>, response: ServerResponse, request: IncomingMessage) => void,
+) {
+  const server = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (chunk) => (text += chunk));
+    request.on('end', () => answer(JSON.parse(text) as Record<string, unknown>, response, request));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  stops.push(
+    () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on a port
+}
+
+const TRADE: Trade = {
+  sellToken: COW.toLowerCase() as never,
+  buyToken: WETH.toLowerCase() as never,
+  kind: 'sell',
+  amount: 10n ** 21n,
+};
+
+function ask(url: string, signal = new AbortController().signal, options = {}) {
+  return solverHttp(url, options).estimate(TRADE, { signal, timeout: 1234 });
+}
+
+describe('an engine behind HTTP', () => {
+  test('a tiny reference engine: it is asked in atoms, and its answer is quoted', async () => {
+    const questions: unknown[] = [];
+    const url = await engine((question, response, request) => {
+      questions.push([
+        request.method,
+        request.url,
+        request.headers['content-type'],
+        request.headers['x-key'],
+        question,
+      ]);
+      const amount = ((BigInt(String(question['amount'])) * 3n) / 10_000n).toString();
+      response.end(JSON.stringify({ amount, gas: 120_000, solver: WETH, verified: true, metadata: { hops: 1 } }));
+    });
+    const solver = solverHttp(`${url}/engine/`, { headers: { 'x-key': 'secret' } });
+    const { book } = await quotingWorld({ estimators: [{ ...solver, nativePrice: () => '0.0003' }] });
+    const response = await quoted(book, { ...SELL, timeout: 3000 });
+    expect(response.verified).toBe(true);
+    expect(response.quote.gasAmount).toBe('120000');
+    expect(questions).toEqual([
+      [
+        'POST',
+        '/engine/quote',
+        'application/json',
+        'secret',
+        {
+          sellToken: COW.toLowerCase(),
+          buyToken: WETH.toLowerCase(),
+          kind: 'sell',
+          amount: SELL.sellAmountBeforeFee,
+          timeout: 3000,
+        },
+      ],
+    ]);
+  });
+
+  test('404 and 204 mean that it knows no route', async () => {
+    for (const status of [404, 204]) {
+      const url = await engine((_, response) => response.writeHead(status).end());
+      expect(await ask(url)).toBeUndefined();
+    }
+  });
+
+  test('it may say that a token is unsupported', async () => {
+    const url = await engine((_, response) =>
+      response.end(JSON.stringify({ unsupportedToken: COW, reason: 'rebases' })),
+    );
+    const { book } = await quotingWorld({ estimators: [source('priced', () => undefined), solverHttp(url)] });
+    expect(await refused(book, SELL)).toMatchObject({
+      code: 'UnsupportedToken',
+      message: expect.stringMatching(/rebases/),
+    });
+  });
+
+  test.each([
+    ['a status of 500', (response: ServerResponse) => response.writeHead(500).end('boom')],
+    ['a redirect', (response: ServerResponse) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
+    ['no JSON', (response: ServerResponse) => response.end('boom')],
+    ['no UTF-8', (response: ServerResponse) => response.end(Buffer.from([0x22, 0xff, 0x22]))],
+    ['a cut connection', (response: ServerResponse) => response.destroy()],
+    [
+      'a body cut short',
+      (response: ServerResponse) =>
+        response.writeHead(200, { 'content-length': '100' }).write('{"a', () => response.destroy()),
+    ],
+  ])('%s is a failure', async (_, answer) => {
+    const url = await engine((_question, response) => void answer(response));
+    await expect(ask(url)).rejects.toThrow();
+  });
+
+  test('an answer without an end is read to the limit, then cut', async () => {
+    let cut: () => void = () => {};
+    const isCut = new Promise<void>((resolve) => {
+      cut = resolve;
+    });
+    const url = await engine((_, response) => {
+      response.on('close', cut);
+      const more = () => void (response.destroyed || response.write('x'.repeat(1024), more));
+      more();
+    });
+    await expect(ask(url, undefined, { maxBytes: 10_000 })).rejects.toThrow(/larger than 10000 bytes/);
+    await isCut;
+  });
+
+  test.each([
+    ['a number', 12],
+    ['hex', '0x10'],
+    ['an exponent', '1e80'],
+    ['more than 256 bits', '9'.repeat(78)],
+    ['far more', '9'.repeat(5000)],
+    ['zero', '0'],
+    ['a sign', '-5'],
+    ['nothing', null],
+  ])('an amount that is %s is nonsense', async (_, amount) => {
+    const url = await engine((_question, response) => response.end(JSON.stringify({ amount, gas: 1 })));
+    const { book, outcomes } = await quotingWorld({
+      estimators: [{ ...solverHttp(url, { name: 'solver' }), nativePrice: () => 1 }],
+    });
+    expect((await refused(book, SELL)).code).toBe('NoLiquidity');
+    expect(outcomes()).toEqual({ solver: 'invalid' });
+  });
+
+  test('it hears at the deadline that nobody waits any more', async () => {
+    let asked: () => void = () => {};
+    let left: () => void = () => {};
+    const [isAsked, hasLeft] = [
+      new Promise<void>((r) => {
+        asked = r;
+      }),
+      new Promise<void>((r) => {
+        left = r;
+      }),
+    ];
+    const url = await engine((_, response) => {
+      response.on('close', left);
+      asked();
+    });
+    const { book, clock } = await quotingWorld({ estimators: [{ ...solverHttp(url), nativePrice: () => 1 }] });
+    const waiting = watch(refused(book, SELL));
+    await isAsked;
+    clock.advance(5_000);
+    await hasLeft;
+    await settle();
+    expect(waiting.value?.code).toBe('NoLiquidity');
+  });
+
+  test('a user and a password in its URL become a header, and are told to nobody else', async () => {
+    const authorizations: unknown[] = [];
+    const url = await engine((_, response, request) => {
+      authorizations.push(request.headers.authorization);
+      response.writeHead(authorizations.length === 1 ? 404 : 500).end();
+    });
+    const solver = solverHttp(url.replace('//', '//me:s%C3%A9cret%21@'));
+    const { book, observations } = await quotingWorld({ estimators: [solver] });
+    await refused(book, SELL);
+    expect(authorizations[0]).toBe(`Basic ${Buffer.from('me:sécret!').toString('base64')}`);
+    expect(observations.length).toBeGreaterThan(0);
+    for (const { source: name, cause } of observations) expect(`${name} ${cause}`).not.toMatch(/cret/);
+    const own = { headers: { Authorization: 'Bearer own' } };
+    await expect(ask(url.replace('//', '//me@'), undefined, own)).rejects.toThrow();
+    expect(authorizations.at(-1)).toBe('Bearer own');
+  });
+
+  test.each([Number.NaN, 0, -1, 1.5, Number.POSITIVE_INFINITY])('a limit of %s bytes is refused', (maxBytes) => {
+    expect(() => solverHttp('http://127.0.0.1', { maxBytes })).toThrow(/maxBytes/);
+  });
+
+  test.each(['ftp://example.org', 'example.org', ''])('"%s" is no URL to ask', (url) => {
+    expect(() => solverHttp(url)).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import type { WireOrder } from '../../support/orders.ts';
+import { account } from '../../support/orders.ts';
+import type { Answer, HttpWorld } from './http-fixture.ts';
+
+/**
+ * One rule of the HTTP interface. A case makes its own owners, so that cases share a book without knowing of each other.
+ */
+export interface HttpCase {
+  readonly name: string;
+  /** What it is about that a host may judge before its mounts do: the bytes of a body, the encoding of a URL. */
+  readonly judged?: 'body' | 'url';
+  run(world: HttpWorld): Promise<void>;
+}
+
+let owners = 0;
+
+/** An owner that no other case has. */
+export const newOwner = () => account(1_000_000 * process.pid + ++owners);
+
+export const ORDERS = '/api/v1/orders';
+
+/** The UID of no order. */
+export const MISSING_UID = `0x${'ab'.repeat(32)}${'cd'.repeat(20)}ffffffff`;
+
+/** Values that fit no field, or next to none. */
+export const WRONG: readonly unknown[] = [
+  null,
+  true,
+  7,
+  -1,
+  1.5,
+  '',
+  'x',
+  '0x',
+  [],
+  {},
+  '1'.repeat(1000),
+  { __proto__: null },
+];
+
+/** Asserts a refusal in its one form, and returns its body. */
+export function refused(
+  answer: Answer,
+  status: number,
+  errorType: string,
+): { description: string; data?: Record<string, unknown> } {
+  assert.equal(answer.status, status, answer.text);
+  const body = answer.json() as { errorType: string; description: string; data?: Record<string, unknown> };
+  assert.equal(body.errorType, errorType, answer.text);
+  assert.equal(typeof body.description, 'string');
+  assert.equal(answer.header('cache-control'), 'no-store');
+  assert.match(answer.header('content-type') ?? '', /^application\/json/);
+  assert.equal(answer.header('access-control-allow-origin'), '*');
+  return body;
+}
+
+/** Places an order that must be accepted, and returns its UID. */
+export async function place(world: HttpWorld, order: WireOrder): Promise<string> {
+  const answer = await world.send('POST', ORDERS, { body: order });
+  assert.equal(answer.status, 201, answer.text);
+  return answer.json() as string;
+}
+
+export const inTenMinutes = (world: HttpWorld) => world.now() + 600;

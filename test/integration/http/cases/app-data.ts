@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { keccak256, toHex } from 'viem';
+import { signOrder } from '../../../support/orders.ts';
+import type { HttpCase } from '../case.ts';
+import { inTenMinutes, newOwner, ORDERS, place, refused } from '../case.ts';
+
+const APP_DATA = '/api/v1/app_data';
+
+let made = 0;
+/** A document that no other case has. */
+const newDocument = (more: object = {}) => JSON.stringify({ case: `${process.pid}-${++made}`, ...more });
+const hashOf = (document: string) => keccak256(toHex(document));
+
+export const APP_DATA_CASES: readonly HttpCase[] = [
+  {
+    name: 'a document is 201 when it is new and 200 when it is known, and comes back exactly',
+    async run(world) {
+      for (const path of [(_: string) => APP_DATA, (hash: string) => `${APP_DATA}/${hash}`]) {
+        const fullAppData = newDocument({ text: 'é 漢字 😀 \u2028 "\\' });
+        const hash = hashOf(fullAppData);
+        for (const status of [201, 200]) {
+          const answer = await world.send('PUT', path(hash), { body: { fullAppData } });
+          assert.deepEqual([answer.status, answer.json()], [status, hash]);
+        }
+        const read = await world.send('GET', `${APP_DATA}/${hash.toUpperCase().replace('X', 'x')}`);
+        assert.deepEqual([read.status, read.json()], [200, { fullAppData }]);
+        assert.match(read.header('cache-control') ?? '', /immutable/);
+      }
+    },
+  },
+  {
+    name: 'a document that came with an order can be read, and one that was uploaded serves an order by its hash',
+    async run(world) {
+      const appData = newDocument();
+      await place(world, await signOrder(newOwner(), { validTo: inTenMinutes(world), appData }));
+      const read = await world.send('GET', `${APP_DATA}/${hashOf(appData)}`);
+      assert.deepEqual(read.json(), { fullAppData: appData });
+
+      const fullAppData = newDocument();
+      await world.send('PUT', APP_DATA, { body: { fullAppData } });
+      const order = { validTo: inTenMinutes(world), appData: hashOf(fullAppData), appDataIsHash: true };
+      const uid = await place(world, await signOrder(newOwner(), order));
+      const placed = (await world.send('GET', `${ORDERS}/${uid}`)).json() as Record<string, unknown>;
+      assert.deepEqual([placed['appData'], placed['fullAppData']], [hashOf(fullAppData), fullAppData]);
+    },
+  },
+  {
+    name: 'a document that is none, is too large or has another hash is refused as an order’s would be',
+    async run(world) {
+      const put = (fullAppData: string, hash?: string) =>
+        world.send('PUT', hash === undefined ? APP_DATA : `${APP_DATA}/${hash}`, { body: { fullAppData } });
+      refused(await put('[]'), 400, 'InvalidAppData');
+      refused(await put('{"metadata":{"hooks":null}}'), 400, 'InvalidAppData');
+      const large = refused(await put(`{"a":"${'x'.repeat(993)}"}`), 400, 'InvalidAppData');
+      assert.deepEqual(large.data, { size: 1001, limit: 1000 });
+      const fullAppData = newDocument();
+      const other = hashOf('{}');
+      const { data } = refused(await put(fullAppData, other), 400, 'AppDataHashMismatch');
+      assert.deepEqual(data, { actual: hashOf(fullAppData), expected: other });
+      refused(await world.send('GET', `${APP_DATA}/${hashOf(fullAppData)}`), 404, 'NotFound');
+    },
+  },
+  {
+    name: 'a hash that is none is InvalidParameter, one of nothing known NotFound',
+    async run(world) {
+      for (const hash of ['x', '0x12', hashOf('{}').slice(2), `${hashOf('{}')}00`]) {
+        refused(await world.send('GET', `${APP_DATA}/${hash}`), 400, 'InvalidParameter');
+        refused(
+          await world.send('PUT', `${APP_DATA}/${hash}`, { body: { fullAppData: '{}' } }),
+          400,
+          'InvalidParameter',
+        );
+      }
+      const hash = hashOf(newDocument());
+      assert.deepEqual(refused(await world.send('GET', `${APP_DATA}/${hash}`), 404, 'NotFound').data, { hash });
+      const { data } = refused(await world.send('POST', `${APP_DATA}/${hash}`, { body: {} }), 405, 'MethodNotAllowed');
+      assert.deepEqual(data?.['allow'], ['PUT', 'GET', 'HEAD']);
+    },
+  },
+  {
+    name: 'a body of the wrong shape is InvalidBody',
+    async run(world) {
+      for (const body of [[], {}, { fullAppData: 7 }, { fullAppData: null }, { fullAppData: {} }, { appData: '{}' }]) {
+        refused(await world.send('PUT', APP_DATA, { body }), 422, 'InvalidBody');
+      }
+    },
+  },
+  {
+    name: 'what escaping costs does not count: only the document’s own bytes do',
+    async run(world) {
+      const fullAppData = `{"a":"${'\u00e9'.repeat(400)}${newDocument().replaceAll('"', "'")}"}`;
+      const escaped = [...fullAppData].map(
+        (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      );
+      const answer = await world.send('PUT', APP_DATA, { body: `{"fullAppData":"${escaped.join('')}"}` });
+      assert.deepEqual([answer.status, answer.json()], [201, hashOf(fullAppData)]);
+    },
+  },
+  {
+    name: 'half of a surrogate pair has no bytes to hash',
+    async run(world) {
+      const body = '{"fullAppData":"{\\"a\\":\\"\\ud800\\"}"}';
+      refused(await world.send('PUT', APP_DATA, { body }), 400, 'InvalidAppData');
+    },
+  },
+];

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { signCancellation, signOrder } from '../../../support/orders.ts';
+import type { HttpCase } from '../case.ts';
+import { inTenMinutes, newOwner, ORDERS, place } from '../case.ts';
+
+export const CACHING: readonly HttpCase[] = [
+  {
+    name: 'an order carries an ETag that changes with it, and answers 304 to who has it already',
+    async run(world) {
+      const owner = newOwner();
+      const uid = await place(world, await signOrder(owner, { validTo: inTenMinutes(world) }));
+      const path = `${ORDERS}/${uid}`;
+      const first = await world.send('GET', path);
+      const etag = first.header('etag') ?? '';
+      assert.match(etag, /^"[^"]+"$/);
+      assert.equal(first.header('cache-control'), 'no-cache');
+      for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+        const again = await world.send('GET', path, { headers: { 'if-none-match': known } });
+        assert.deepEqual([again.status, again.text, again.header('etag')], [304, '', etag], known);
+      }
+      assert.equal((await world.send('GET', path, { headers: { 'if-none-match': '"other"' } })).status, 200);
+      const signed = await signCancellation(owner, { orderUids: [uid] });
+      await world.send('DELETE', ORDERS, { body: { orderUids: [uid], ...signed } });
+      const changed = await world.send('GET', path, { headers: { 'if-none-match': etag } });
+      assert.equal(changed.status, 200);
+      assert.notEqual(changed.header('etag'), etag);
+    },
+  },
+  {
+    name: 'HEAD answers as GET does, without the body',
+    async run(world) {
+      const uid = await place(world, await signOrder(newOwner(), { validTo: inTenMinutes(world) }));
+      for (const path of [`${ORDERS}/${uid}`, '/api/v1/version', '/', ORDERS, '/api/nowhere']) {
+        const [get, head] = [await world.send('GET', path), await world.send('HEAD', path)];
+        assert.equal(head.status, get.status, path);
+        assert.equal(head.text, '', path);
+        assert.equal(head.header('etag'), get.header('etag'), path);
+        assert.equal(head.header('content-length'), String(Buffer.byteLength(get.text)), path);
+      }
+    },
+  },
+];

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { COW, signOrder, WETH } from '../../../support/orders.ts';
+import type { HttpCase } from '../case.ts';
+import { inTenMinutes, MISSING_UID, newOwner, ORDERS, refused } from '../case.ts';
+
+export const CONVENTIONS: readonly HttpCase[] = [
+  {
+    name: 'a path that is no percent-encoded UTF-8 is 400 InvalidParameter',
+    judged: 'url',
+    async run(world) {
+      for (const uid of ['%zz', '%ff']) refused(await world.send('GET', `${ORDERS}/${uid}`), 400, 'InvalidParameter');
+    },
+  },
+  {
+    name: 'a body that is a JSON string is of the wrong shape',
+    judged: 'body',
+    async run(world) {
+      refused(await world.send('POST', `${ORDERS}/by_uids`, { body: '"x"' }), 422, 'InvalidBody');
+      refused(await world.send('POST', ORDERS, { body: '"x"' }), 422, 'InvalidBody');
+    },
+  },
+  {
+    name: 'OPTIONS answers 204 with the CORS headers on any path',
+    async run(world) {
+      for (const path of [ORDERS, '/api/nowhere/at/all', '/']) {
+        const answer = await world.send('OPTIONS', path);
+        assert.equal(answer.status, 204, path);
+        assert.equal(answer.header('access-control-allow-origin'), '*');
+        assert.equal(answer.header('access-control-allow-credentials'), undefined);
+        assert.match(answer.header('access-control-allow-methods') ?? '', /DELETE/);
+        const allowed = (answer.header('access-control-allow-headers') ?? '').toLowerCase();
+        for (const name of [
+          'content-type',
+          'cache-control',
+          'if-none-match',
+          'x-api-key',
+          'authorization',
+          'last-event-id',
+        ])
+          assert.ok(allowed.includes(name), name);
+      }
+    },
+  },
+  {
+    name: 'a trailing slash is as good as none',
+    async run(world) {
+      assert.equal((await world.send('GET', `${ORDERS}/`)).status, 200);
+      assert.equal((await world.send('POST', `${ORDERS}/by_uids/`, { body: [] })).status, 200);
+    },
+  },
+  {
+    name: 'an unknown route is 404, a known one with another method 405 with Allow',
+    async run(world) {
+      refused(await world.send('GET', '/api/v1/nowhere'), 404, 'NotFound');
+      refused(await world.send('GET', '/api/v2/orders'), 404, 'NotFound');
+      for (const [method, path, allow] of [
+        ['GET', `${ORDERS}/by_uids`, 'POST'],
+        ['PATCH', ORDERS, 'POST, GET, HEAD, DELETE'],
+        ['PUT', `${ORDERS}/${MISSING_UID}`, 'GET, HEAD, DELETE'],
+      ] as const) {
+        const answer = await world.send(method, path);
+        refused(answer, 405, 'MethodNotAllowed');
+        assert.deepEqual((answer.header('allow') ?? '').split(', ').sort(), allow.split(', ').sort());
+      }
+    },
+  },
+  {
+    name: 'a missing order is 404 NotFound, a malformed UID 400 InvalidParameter',
+    async run(world) {
+      refused(await world.send('GET', `${ORDERS}/${MISSING_UID}`), 404, 'NotFound');
+      const malformed = [
+        '0x12',
+        MISSING_UID.slice(2),
+        MISSING_UID.slice(0, -2),
+        `${MISSING_UID}00`,
+        `${MISSING_UID.slice(0, -1)}g`,
+        '%00',
+        '..%2f..',
+      ];
+      for (const uid of malformed) refused(await world.send('GET', `${ORDERS}/${uid}`), 400, 'InvalidParameter');
+    },
+  },
+  {
+    name: 'a malformed query is 400 InvalidParameter naming the parameter',
+    async run(world) {
+      const account0 = `/api/v1/account/${newOwner().address}/orders`;
+      for (const [path, parameter] of [
+        [`${account0}?limit=0`, 'limit'],
+        [`${account0}?limit=1001`, 'limit'],
+        [`${account0}?limit=-1`, 'limit'],
+        [`${account0}?limit=1.5`, 'limit'],
+        [`${account0}?limit=`, 'limit'],
+        [`${account0}?limit=1&limit=2`, 'limit'],
+        [`${account0}?limit=99999999999999999999`, 'limit'],
+        [`${account0}?offset=-1`, 'offset'],
+        [`${account0}?offset=9223372036854775808`, 'offset'],
+        [`${account0}?offset=999999999`, 'offset'],
+        [`${account0}?cursor=abc`, 'cursor'],
+        [`${ORDERS}?status=Open`, 'status'],
+        [`${ORDERS}?status=`, 'status'],
+        [`${ORDERS}?owner=0x12`, 'owner'],
+        [`${ORDERS}?sellToken=WETH`, 'sellToken'],
+        [`${ORDERS}?buyToken=${WETH}00`, 'buyToken'],
+        [`${ORDERS}?owner=${WETH}&owner=${COW}`, 'owner'],
+        ['/api/v1/account/0x12/orders', 'owner'],
+      ] as const) {
+        const { data } = refused(await world.send('GET', path), 400, 'InvalidParameter');
+        assert.equal(data?.['parameter'], parameter, path);
+      }
+      assert.equal((await world.send('GET', `${account0}?unknown=1&__proto__=2`)).status, 200);
+    },
+  },
+  {
+    name: 'a body must be declared as JSON and come uncompressed, else 415',
+    judged: 'body',
+    async run(world) {
+      for (const type of [
+        'text/plain',
+        'application/x-www-form-urlencoded',
+        'application/jsonp',
+        'multipart/form-data; boundary=x',
+      ]) {
+        refused(
+          await world.send('POST', `${ORDERS}/by_uids`, { headers: { 'content-type': type }, body: '[]' }),
+          415,
+          'UnsupportedMediaType',
+        );
+      }
+      for (const type of ['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/vnd.api+json']) {
+        const answer = await world.send('POST', `${ORDERS}/by_uids`, { headers: { 'content-type': type }, body: '[]' });
+        assert.equal(answer.status, 200, type);
+      }
+      const squeezed = { headers: { 'content-encoding': 'gzip' }, body: '[]' };
+      refused(await world.send('POST', `${ORDERS}/by_uids`, squeezed), 415, 'UnsupportedMediaType');
+    },
+  },
+  {
+    name: 'a body that is not JSON is 400 InvalidJson',
+    judged: 'body',
+    async run(world) {
+      const bytes = (...values: number[]) => new Uint8Array(values);
+      const bodies: (string | Uint8Array)[] = [
+        '',
+        '{',
+        '[1,]',
+        '{"a":1} x',
+        'NaN',
+        "{'a':1}",
+        '\u0000',
+        bytes(0x22, 0xff, 0x22),
+        bytes(0xc3),
+      ];
+      for (const body of bodies) {
+        refused(await world.send('POST', ORDERS, { body }), 400, 'InvalidJson');
+        refused(await world.send('DELETE', ORDERS, { body }), 400, 'InvalidJson');
+      }
+      const whole = JSON.stringify(await signOrder(newOwner(), { validTo: inTenMinutes(world) }));
+      refused(await world.send('POST', ORDERS, { body: whole.slice(0, -20) }), 400, 'InvalidJson');
+    },
+  },
+  {
+    name: 'nesting deeper than 64 is 400 InvalidJson, 64 itself is read',
+    async run(world) {
+      const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
+      refused(await world.send('POST', `${ORDERS}/by_uids`, { body: nested(65) }), 400, 'InvalidJson');
+      refused(await world.send('POST', `${ORDERS}/by_uids`, { body: nested(30_000) }), 400, 'InvalidJson');
+      refused(await world.send('POST', `${ORDERS}/by_uids`, { body: nested(64) }), 422, 'InvalidBody');
+      refused(
+        await world.send('POST', `${ORDERS}/by_uids`, { body: `["${'['.repeat(100)}\\"${'{'.repeat(100)}"]` }),
+        422,
+        'InvalidBody',
+      );
+    },
+  },
+  {
+    name: 'a body past its limit is 413',
+    async run(world) {
+      const padding = 'x'.repeat(64 * 1024);
+      refused(await world.send('POST', ORDERS, { body: { padding } }), 413, 'PayloadTooLarge');
+      refused(await world.send('DELETE', `${ORDERS}/${MISSING_UID}`, { body: { padding } }), 413, 'PayloadTooLarge');
+      refused(
+        await world.send('POST', `${ORDERS}/by_uids`, { body: ['x'.repeat(1024 * 1024)] }),
+        413,
+        'PayloadTooLarge',
+      );
+    },
+  },
+  {
+    name: 'more than 128 UIDs are counted and refused, before any of them is decoded',
+    async run(world) {
+      const uids = Array.from({ length: 129 }, () => MISSING_UID);
+      const { data } = refused(await world.send('POST', `${ORDERS}/by_uids`, { body: uids }), 400, 'TooManyOrderUids');
+      assert.deepEqual(data, { limit: 128, count: 129 });
+      refused(
+        await world.send('POST', `${ORDERS}/by_uids`, { body: Array.from({ length: 200 }, () => 7) }),
+        400,
+        'TooManyOrderUids',
+      );
+      const body = {
+        orderUids: Array.from({ length: 8000 }, () => MISSING_UID),
+        signature: '0x',
+        signingScheme: 'eip712',
+      };
+      refused(await world.send('DELETE', ORDERS, { body }), 400, 'TooManyOrderUids');
+    },
+  },
+  {
+    name: 'an element of by_uids that is no UID is 422 naming its index',
+    async run(world) {
+      for (const bad of [
+        '0x12',
+        7,
+        null,
+        {},
+        [],
+        true,
+        MISSING_UID.slice(0, -2),
+        MISSING_UID.slice(2),
+        `${MISSING_UID}00`,
+      ]) {
+        const { data } = refused(
+          await world.send('POST', `${ORDERS}/by_uids`, { body: [MISSING_UID, bad] }),
+          422,
+          'InvalidBody',
+        );
+        assert.equal(data?.['path'], '1');
+      }
+      for (const body of ['{}', 'null', '7'])
+        refused(await world.send('POST', `${ORDERS}/by_uids`, { body }), 422, 'InvalidBody');
+    },
+  },
+];

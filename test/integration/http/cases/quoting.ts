@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { fixedPrices } from 'intentbook/estimators';
+import { COW, signOrder, WETH } from '../../../support/orders.ts';
+import type { HttpCase } from '../case.ts';
+import { newOwner, ORDERS, place, refused } from '../case.ts';
+
+const QUOTE = '/api/v1/quote';
+const ETHER = 10n ** 18n;
+/** A token that has no price. */
+const UNKNOWN = '0x00000000000000000000000000000000000000f1';
+
+/** What every book of the suite quotes with: an ether for ten thousand COW. */
+export const SUITE_QUOTES = {
+  estimators: [fixedPrices({ [WETH]: { price: '1', decimals: 18 }, [COW]: { price: '0.0001', decimals: 18 } })],
+  gasPrice: '1000000000',
+};
+
+const sale = (from: string, more: object = {}) => ({
+  ...{ sellToken: WETH, buyToken: COW, from, receiver: null, kind: 'sell', priceQuality: 'optimal' },
+  ...{ sellAmountBeforeFee: String(ETHER), validFor: 600, signingScheme: 'eip712', timeout: 5000 },
+  ...more,
+});
+
+interface Quoted {
+  readonly id: number;
+  readonly expiration: string;
+  readonly quote: Readonly<Record<'sellAmount' | 'buyAmount' | 'feeAmount' | 'validTo', string>>;
+}
+
+export const QUOTING: readonly HttpCase[] = [
+  {
+    name: 'a quote adds up to what was asked about, and what is signed upon it is linked to it',
+    async run(world) {
+      const owner = newOwner();
+      const answer = await world.send('POST', QUOTE, { body: sale(owner.address) });
+      assert.equal(answer.status, 200, answer.text);
+      assert.equal(answer.header('cache-control'), 'no-store');
+      const { id, quote, expiration } = answer.json() as Quoted;
+      assert.equal(BigInt(quote.sellAmount) + BigInt(quote.feeAmount), ETHER);
+      assert.equal(BigInt(quote.buyAmount), BigInt(quote.sellAmount) * 10_000n);
+      assert.ok(Date.parse(expiration) > world.now() * 1000);
+
+      const { validTo, buyAmount } = quote;
+      const bargain = {
+        sellToken: WETH,
+        buyToken: COW,
+        sellAmount: String(ETHER),
+        buyAmount,
+        validTo: Number(validTo),
+      };
+      const uid = await place(world, Object.assign(await signOrder(owner, bargain), { quoteId: id }));
+      const order = (await world.send('GET', `${ORDERS}/${uid}`)).json() as { quote: Record<string, unknown> };
+      // The trade as it was estimated: what the fee takes is told beside it.
+      assert.equal(order.quote['sellAmount'], String(ETHER));
+      assert.equal(order.quote['buyAmount'], String(ETHER * 10_000n));
+      assert.equal('metadata' in order.quote, false, 'how it was found out stays hidden while the order can be filled');
+    },
+  },
+  {
+    name: 'what cannot be quoted says why',
+    async run(world) {
+      const from = newOwner().address;
+      const ask = (more: object) => world.send('POST', QUOTE, { body: sale(from, more) });
+      refused(await ask({ buyToken: UNKNOWN }), 400, 'NoLiquidity');
+      refused(await ask({ sellAmountBeforeFee: '0' }), 400, 'InvalidParameter');
+      refused(await ask({ buyToken: WETH.toLowerCase() }), 400, 'SameBuyAndSellToken');
+      const { data } = refused(await ask({ sellAmountBeforeFee: '1000' }), 400, 'SellAmountDoesNotCoverFee');
+      assert.match(String(data?.['fee_amount']), /^[1-9]\d*$/);
+      refused(await ask({ sellAmountBeforeFee: undefined }), 400, 'InvalidParameter');
+      refused(await world.send('POST', QUOTE, { body: [] }), 400, 'InvalidParameter');
+      refused(await world.send('GET', QUOTE), 405, 'MethodNotAllowed');
+    },
+  },
+  {
+    name: 'a stream of quotes is server-sent events, each a quote',
+    async run(world) {
+      const answer = await world.send('POST', `${QUOTE}/stream`, { body: sale(newOwner().address) });
+      assert.equal(answer.status, 200, answer.text);
+      assert.match(answer.header('content-type') ?? '', /^text\/event-stream/);
+      assert.match(answer.text, /^data: \{"quote":\{.*\}\n\n$/);
+      const nothing = await world.send('POST', `${QUOTE}/stream`, {
+        body: sale(newOwner().address, { buyToken: UNKNOWN }),
+      });
+      assert.match(nothing.text, /^event: error\ndata: \{"errorType":"NoLiquidity",.*\}\n\n$/);
+    },
+  },
+  {
+    name: 'a token has a price and metadata when a source knows it',
+    async run(world) {
+      const read = async (token: string, path: string) => world.send('GET', `/api/v1/token/${token}/${path}`);
+      assert.deepEqual((await read(COW, 'native_price')).json(), { price: 0.0001 });
+      refused(await read(UNKNOWN, 'native_price'), 400, 'NoLiquidity');
+      refused(await read('0x12', 'native_price'), 400, 'InvalidParameter');
+      assert.deepEqual((await read(COW, 'metadata')).json(), { firstTradeBlock: null, nativePrice: '100000000000000' });
+      assert.deepEqual((await read(UNKNOWN, 'metadata')).json(), { firstTradeBlock: null, nativePrice: null });
+    },
+  },
+];

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { signOrder } from '../../../support/orders.ts';
+import type { HttpCase } from '../case.ts';
+import { inTenMinutes, MISSING_UID, newOwner, ORDERS, place, refused } from '../case.ts';
+
+const OWNER = `0x${'5e'.repeat(20)}`;
+
+export const SETTLEMENTS: readonly HttpCase[] = [
+  {
+    name: 'trades are asked for by exactly one of owner and orderUid',
+    async run(world) {
+      for (const version of ['v1', 'v2']) {
+        const path = `/api/${version}/trades`;
+        for (const query of [
+          '',
+          `?owner=${OWNER}&orderUid=${MISSING_UID}`,
+          '?owner=0x12',
+          '?orderUid=0x12',
+          '?owner=',
+        ]) {
+          refused(await world.send('GET', path + query), 400, 'InvalidParameter');
+        }
+        refused(await world.send('GET', `${path}?owner=${OWNER}&owner=${OWNER}`), 400, 'InvalidParameter');
+        for (const query of [`?owner=${OWNER}`, `?orderUid=${MISSING_UID}`]) {
+          const answer = await world.send('GET', path + query);
+          assert.deepEqual([answer.status, answer.json()], [200, []]);
+        }
+      }
+    },
+  },
+  {
+    name: 'pages of trades have 1 to 1000 of them',
+    async run(world) {
+      const path = `/api/v2/trades?owner=${OWNER}`;
+      for (const query of ['limit=0', 'limit=1001', 'limit=x', 'limit=-1', 'limit=', 'offset=-1', 'offset=1e3']) {
+        refused(await world.send('GET', `${path}&${query}`), 400, 'InvalidParameter');
+      }
+      for (const query of ['limit=1', 'limit=1000', 'offset=0', 'offset=1000&limit=10']) {
+        assert.equal((await world.send('GET', `${path}&${query}`)).status, 200);
+      }
+    },
+  },
+  {
+    name: 'a transaction that has settled nothing has no orders',
+    async run(world) {
+      const answer = await world.send('GET', `/api/v1/transactions/0x${'AB'.repeat(32)}/orders`);
+      assert.deepEqual([answer.status, answer.json()], [200, []]);
+      refused(await world.send('GET', '/api/v1/transactions/0x12/orders'), 400, 'InvalidParameter');
+    },
+  },
+  {
+    name: 'whoever has traded nothing has no surplus',
+    async run(world) {
+      const answer = await world.send('GET', `/api/v1/users/${OWNER}/total_surplus`);
+      assert.deepEqual([answer.status, answer.json()], [200, { totalSurplus: '0' }]);
+      refused(await world.send('GET', '/api/v1/users/0x12/total_surplus'), 400, 'InvalidParameter');
+    },
+  },
+  {
+    name: 'the auction lists an open order, for whoever asks',
+    async run(world) {
+      const uid = await place(world, await signOrder(newOwner(), { validTo: inTenMinutes(world) }));
+      const answer = await world.send('GET', '/api/v1/auction');
+      assert.equal(answer.status, 200);
+      const { id, orders, ...rest } = answer.json() as { id: number; orders: { uid: string }[] };
+      assert.ok(Number.isSafeInteger(id) && id > 0);
+      assert.ok(orders.some((order) => order.uid === uid));
+      assert.deepEqual(Object.keys(rest).sort(), ['block', 'prices', 'surplusCapturingJitOrderOwners']);
+    },
+  },
+  {
+    name: 'competitions are read by anybody, and recorded by operators alone',
+    async run(world) {
+      for (const version of ['v1', 'v2']) {
+        refused(await world.send('GET', `/api/${version}/solver_competition/4294967296`), 404, 'NotFound');
+        refused(await world.send('GET', `/api/${version}/solver_competition/x`), 400, 'InvalidParameter');
+        refused(await world.send('GET', `/api/${version}/solver_competition/by_tx_hash/0x`), 400, 'InvalidParameter');
+      }
+      const sent = { body: {}, headers: { authorization: 'Bearer nobody' } };
+      refused(await world.send('POST', '/restricted/api/v1/competition', sent), 403, 'Forbidden');
+    },
+  },
+  {
+    name: 'an order that is there has a competition status, one that is not has none',
+    async run(world) {
+      const uid = await place(world, await signOrder(newOwner(), { validTo: inTenMinutes(world) }));
+      const answer = await world.send('GET', `${ORDERS}/${uid}/status`);
+      assert.equal(answer.status, 200);
+      assert.deepEqual(Object.keys(answer.json() as object), ['type']);
+      refused(await world.send('GET', `${ORDERS}/${MISSING_UID}/status`), 404, 'NotFound');
+      refused(await world.send('GET', `${ORDERS}/0x12/status`), 400, 'InvalidParameter');
+    },
+  },
+];

@@ -1,0 +1,26 @@
+import { createApi, createOrderBook, systemClock } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SEPOLIA } from '../../support/orders.ts';
+import { SUITE_QUOTES } from './cases/quoting.ts';
+import { described, met } from './described.ts';
+import { directWorld } from './http-fixture.ts';
+import { HTTP_CASES } from './suite.ts';
+
+describe('the HTTP core over the memory store', () => {
+  const book = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), quotes: SUITE_QUOTES });
+  const faults: unknown[] = [];
+  book.on('fault', (fault) => faults.push(fault));
+  beforeAll(() => book.start());
+  afterAll(async () => {
+    await book.close();
+    if (faults.length > 0) throw faults[0];
+  });
+
+  const world = described(directWorld(createApi(book), () => Math.floor(systemClock.now() / 1000)));
+  for (const { name, run } of HTTP_CASES) test(name, () => run(world));
+
+  test('and its answers were held against what the OpenAPI document says of them', () => {
+    expect(met.size).toBeGreaterThan(50);
+  });
+});

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { openApiDocument } from 'intentbook/openapi';
+import type { Answer, HttpWorld } from './http-fixture.ts';
+
+/** As much of the document as an answer is judged by. */
+interface Described {
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
+  >;
+}
+
+type Schema = { readonly [key: string]: unknown };
+
+const document = openApiDocument({ standalone: true });
+const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } });
+const components = exact(document.components as unknown as Schema); // plain JSON
+const validators = new Map<object, ReturnType<typeof ajv.compile>>();
+
+/** What of the document was never met, so that a test can say so. */
+export const met = new Set<string>();
+
+/**
+ * A world whose every answer must be one that the document describes: its path, method, status, type and body. What an
+ * object of the document does not name must not be there.
+ */
+export function described(world: HttpWorld): HttpWorld {
+  return {
+    ...world,
+    async send(method, target, sent) {
+      const answer = await world.send(method, target, sent);
+      judge(method, target.split('?')[0] ?? '', answer);
+      return answer;
+    },
+  };
+}
+
+function judge(method: string, path: string, answer: Answer): void {
+  if (method === 'OPTIONS') {
+    assert.equal(answer.status, 204);
+    return;
+  }
+  const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
+  const [template, methods] = find(path) ?? ['nowhere', {}];
+  const operation = methods[verb];
+  const where = `${verb} ${template} ${answer.status}`;
+  if (operation === undefined) {
+    const status = template === 'nowhere' ? 404 : 405;
+    assert.equal(answer.status, status, `${where} is not described: ${answer.text}`);
+    if (method !== 'HEAD') conforms(ANY_ERROR, answer, where);
+    return;
+  }
+  const response = operation.responses[answer.status] ?? operation.responses['default'];
+  assert.ok(response, `${where} is not described: ${answer.text}`);
+  met.add(where);
+  if (method === 'HEAD') return;
+  const [[type, content] = ['', undefined]] = Object.entries(response.content ?? {});
+  if (content === undefined) assert.equal(answer.text, '', where);
+  else assert.equal(answer.header('content-type')?.split(';')[0], type, where);
+  if (content !== undefined && type === 'application/json') conforms(content.schema, answer, where);
+}
+
+const ANY_ERROR = { $ref: '#/components/schemas/Error' };
+
+function conforms(schema: object, answer: Answer, where: string): void {
+  const validate = validatorOf(schema);
+  assert.ok(validate(answer.json()), `${where}: ${ajv.errorsText(validate.errors)}\n${answer.text}`);
+}
+
+function find(path: string): [string, Readonly<Record<string, Described>>] | undefined {
+  const asked = path.split('/').filter((segment) => segment !== '');
+  const fits = Object.keys(document.paths).filter((template) => {
+    const segments = template.split('/').filter((segment) => segment !== '');
+    const same = segments.every((segment, i) => segment.startsWith('{') || segment === asked[i]);
+    return segments.length === asked.length && same;
+  });
+  // A literal segment wins over a parameter.
+  const [best] = fits.sort((a, b) => (a.match(/\{/g)?.length ?? 0) - (b.match(/\{/g)?.length ?? 0));
+  if (best === undefined) return undefined;
+  return [best, document.paths[best] as Readonly<Record<string, Described>>]; // the document's own form
+}
+
+function validatorOf(schema: object) {
+  const known = validators.get(schema);
+  if (known !== undefined) return known;
+  const validate = ajv.compile({ ...exact(schema as Schema), components });
+  validators.set(schema, validate);
+  return validate;
+}
+
+/** Without leave for members that are not described. Only what says that it is open stays so. */
+function exact(schema: Schema): Schema {
+  const inner = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(inner);
+    return typeof value === 'object' && value !== null ? exact(value as Schema) : value; // plain JSON
+  };
+  const members = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, inner(value)]));
+  const closed = schema['type'] === 'object' && 'required' in schema && !('additionalProperties' in schema);
+  return closed ? { ...members, additionalProperties: false } : members;
+}

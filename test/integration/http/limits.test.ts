@@ -1,0 +1,255 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Api, ApiOptions, ApiRequest, Limiter } from 'intentbook';
+import { createAccountApi, createAccounts, createApi, createOrderBook, tokenBuckets } from 'intentbook';
+import { fetchHandler } from 'intentbook/fetch';
+import { memoryAccountStore, memoryStore } from 'intentbook/memory';
+import { nodeHandler } from 'intentbook/node-http';
+import { serve } from 'intentbook/server';
+import { afterEach, describe, expect, test } from 'vitest';
+import { scriptedChain } from '../../support/chain.ts';
+import { manualClock } from '../../support/clock.ts';
+import { answering, hanging, quotingWorld, SELL } from '../../unit/quotes/quotes-fixture.ts';
+import { MISSING_UID, ORDERS, refused } from './case.ts';
+import { answer, directWorld } from './http-fixture.ts';
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+/** A book that reads 3 times and writes once in a burst. */
+async function limited(options: ApiOptions = {}) {
+  const clock = manualClock();
+  const book = createOrderBook({ chainId: 11155111, store: memoryStore(), clock });
+  const faults: unknown[] = [];
+  book.on('fault', (fault) => faults.push(fault));
+  await book.start();
+  closing.push(() => book.close());
+  const limiter = tokenBuckets({ reads: { perSecond: 1, burst: 3 }, writes: { perSecond: 0.1, burst: 1 }, clock });
+  const api = createApi(book, { limiter, probes: true, ...options });
+  return { api, book, clock, faults, world: directWorld(api, () => 0) };
+}
+
+/** Sends a request as if from an address. */
+async function from(api: Api, remoteAddress: string, path = '/api/v1/version', forwarded?: string) {
+  const request: ApiRequest = {
+    ...{ method: 'GET', path, query: '', remoteAddress, body: { type: 'none' } },
+    header: (name) => (name === 'x-forwarded-for' ? forwarded : undefined),
+  };
+  return (await api.handle(request)).status;
+}
+
+describe('a limited interface', () => {
+  test('refuses with 429 RateLimited, says how long to wait, and admits who has waited', async () => {
+    const { world, clock } = await limited();
+    for (let i = 0; i < 3; i++) expect((await world.send('GET', '/api/v1/version')).status).toBe(200);
+    const refusal = await world.send('GET', '/api/v1/version');
+    expect(refused(refusal, 429, 'RateLimited')).toEqual({
+      errorType: 'RateLimited',
+      description: 'too many requests; try again in 1 s',
+      data: { retryAfter: 1 },
+    });
+    expect(refusal.header('retry-after')).toBe('1');
+    clock.advance(1000);
+    expect((await world.send('GET', '/api/v1/version')).status).toBe(200);
+  });
+
+  test('writes have a lower limit; by_uids reads', async () => {
+    const { world } = await limited();
+    expect((await world.send('POST', ORDERS, { body: {} })).status).toBe(422);
+    const refusal = await world.send('POST', ORDERS, { body: {} });
+    refused(refusal, 429, 'RateLimited');
+    expect(refusal.header('retry-after')).toBe('10');
+    for (let i = 0; i < 3; i++) expect((await world.send('POST', `${ORDERS}/by_uids`, { body: [] })).status).toBe(200);
+    refused(await world.send('GET', `${ORDERS}/${MISSING_UID}`), 429, 'RateLimited');
+  });
+
+  test('routes that are not there cost too; OPTIONS and /live are always answered', async () => {
+    const { world } = await limited();
+    for (let i = 0; i < 3; i++) refused(await world.send('GET', '/api/v1/nowhere'), 404, 'NotFound');
+    refused(await world.send('GET', '/api/v1/nowhere'), 429, 'RateLimited');
+    refused(await world.send('PATCH', ORDERS), 429, 'RateLimited');
+    expect((await world.send('OPTIONS', ORDERS)).status).toBe(204);
+    for (let i = 0; i < 9; i++) expect((await world.send('GET', '/live')).status).toBe(200);
+    expect((await world.send('GET', '/ready')).status).toBe(429);
+  });
+
+  test('clients have budgets of their own, neighbours in a /64 share one', async () => {
+    const { api } = await limited();
+    for (let i = 0; i < 3; i++) expect(await from(api, `2001:db8:0:1:${i}::1`)).toBe(200);
+    expect(await from(api, '2001:db8:0:1:ffff::9')).toBe(429);
+    expect(await from(api, '2001:db8:0:2::1')).toBe(200);
+    expect(await from(api, '203.0.113.1')).toBe(200);
+  });
+
+  test('a header that names another client is believed of a trusted proxy only', async () => {
+    const { api } = await limited({ trustedProxies: ['10.0.0.0/8'] });
+    const path = '/api/v1/version';
+    for (let i = 0; i < 3; i++) expect(await from(api, '203.0.113.1', path, `1.1.1.${i}`)).toBe(200);
+    expect(await from(api, '203.0.113.1', path, '1.1.1.9')).toBe(429);
+    for (let i = 0; i < 3; i++) expect(await from(api, '10.0.0.1', path, `9.9.9.${i}, 198.51.100.1`)).toBe(200);
+    expect(await from(api, '10.0.0.2', path, '198.51.100.1')).toBe(429);
+    expect(await from(api, '10.0.0.2', path, '198.51.100.2')).toBe(200);
+  });
+
+  test('calls in process are never limited', async () => {
+    const { world, book } = await limited();
+    for (let i = 0; i < 4; i++) await world.send('GET', '/api/v1/version');
+    for (let i = 0; i < 9; i++) expect(await book.orders.get(MISSING_UID)).toBe(undefined);
+  });
+
+  test('a limiter that is out of order lets requests pass, and is told of', async () => {
+    const broken: Limiter = {
+      take: () => Promise.reject(new Error('the counter is away')),
+      open: () => {
+        throw new Error('the counter is away');
+      },
+    };
+    const { world, faults } = await limited({ limiter: broken });
+    expect((await world.send('GET', '/api/v1/version')).status).toBe(200);
+    expect(faults).toMatchObject([{ message: 'the counter is away' }]);
+  });
+});
+
+describe('streams of one client', () => {
+  async function streaming() {
+    const { book } = await quotingWorld({ estimators: [hanging('never')] });
+    closing.push(() => book.close());
+    const api = createApi(book, { limiter: tokenBuckets({ streams: 2 }) });
+    const server = createServer(nodeHandler(api));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    closing.push(async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1/quote/stream`; // it listens on a port
+    const open = async (body: unknown = SELL) => {
+      const client = new AbortController();
+      const headers = { 'content-type': 'application/json' };
+      const init = { method: 'POST', headers, body: JSON.stringify(body), signal: client.signal };
+      return { response: await fetch(url, init), leave: () => client.abort() };
+    };
+    return { api, open };
+  }
+
+  test('are counted until one has ended, however it ends', async () => {
+    const { open } = await streaming();
+    const first = await open();
+    expect(first.response.status).toBe(200);
+    expect((await open({})).response.status).toBe(400); // no stream has come of it
+    await open();
+    const { response } = await open();
+    const text = await response.text();
+    refused(
+      answer(response.status, (name) => response.headers.get(name) ?? undefined, text),
+      429,
+      'RateLimited',
+    );
+    expect(response.headers.get('retry-after')).toBe('5');
+    first.leave();
+    // The server hears of it when it does.
+    for (;;) if ((await open()).response.status === 200) break;
+    expect((await open()).response.status).toBe(429);
+  });
+
+  test('one that has come to its end counts no more, though its connection stays', async () => {
+    const { book } = await quotingWorld({ estimators: [answering('good', 299n * 10n ** 15n)] });
+    closing.push(() => book.close());
+    const api = createApi(book, { limiter: tokenBuckets({ streams: 1 }) });
+    for (let i = 0; i < 3; i++) {
+      const { status, body } = await api.handle({
+        ...{ method: 'POST', path: '/api/v1/quote/stream', query: '', remoteAddress: '127.0.0.1' },
+        header: (name) => (name === 'content-type' ? 'application/json' : undefined),
+        body: { type: 'bytes', bytes: JSON.stringify(SELL) },
+      });
+      expect(status).toBe(200);
+      for await (const _ of body as AsyncIterable<string>); // a stream, as the status says
+    }
+  });
+
+  test('who has left before the answer came does not count', async () => {
+    const { api } = await streaming();
+    const bytes = JSON.stringify(SELL);
+    const ask = (signal: AbortSignal) =>
+      api.handle({
+        ...{ method: 'POST', path: '/api/v1/quote/stream', query: '', signal, remoteAddress: '127.0.0.1' },
+        header: (name) => (name === 'content-type' ? 'application/json' : undefined),
+        body: { type: 'bytes', bytes },
+      });
+    for (let i = 0; i < 5; i++) {
+      const client = new AbortController();
+      const { status } = await ask(client.signal);
+      expect(status).toBe(200);
+      client.abort();
+    }
+  });
+});
+
+test('one limiter stands before both interfaces, and each refuses in its own words', async () => {
+  const limiter = tokenBuckets({ reads: { perSecond: 1, burst: 2 }, clock: manualClock() });
+  const { api, book } = await limited({ limiter });
+  const accounts = createAccounts({ books: [book], store: memoryAccountStore() });
+  await accounts.start();
+  closing.unshift(() => accounts.close());
+  const accountWorld = directWorld(createAccountApi(accounts, { limiter }), () => 0);
+  const path = `/accounts/0x${'ab'.repeat(20)}/notifications`;
+  expect((await accountWorld.send('GET', path)).status).toBe(200);
+  expect(await from(api, '203.0.113.1')).toBe(200); // another client, who is not asked to wait
+  const world = directWorld(api, () => 0);
+  expect((await world.send('GET', '/api/v1/version')).status).toBe(200);
+  refused(await world.send('GET', '/api/v1/version'), 429, 'RateLimited');
+  const refusal = await accountWorld.send('GET', path);
+  expect([refusal.status, refusal.json()]).toEqual([429, { message: 'too many requests; try again in 1 s' }]);
+  expect(refusal.header('retry-after')).toBe('1');
+  expect(refusal.header('cache-control')).toBe('no-store');
+});
+
+test('streams of balances count among those of a client', async () => {
+  const chain = scriptedChain({ balanceAndAllowance: { balance: 0n, allowance: 0n } });
+  const book = createOrderBook({ chainId: 1, store: memoryStore(), chain });
+  const accounts = createAccounts({ books: [book], store: memoryAccountStore() });
+  await book.start();
+  await accounts.start();
+  closing.push(async () => {
+    await accounts.close();
+    await book.close();
+  });
+  const api = createAccountApi(accounts, { limiter: tokenBuckets({ streams: 1 }) });
+  const open = (signal: AbortSignal) =>
+    api.handle({
+      ...{ method: 'GET', path: `/1/accounts/0x${'ab'.repeat(20)}/balances/sse`, query: `tokens=0x${'cd'.repeat(20)}` },
+      ...{ signal, remoteAddress: '203.0.113.1', header: () => undefined, body: { type: 'none' } },
+    });
+  const client = new AbortController();
+  expect((await open(client.signal)).status).toBe(200);
+  expect((await open(client.signal)).status).toBe(429);
+  client.abort();
+  expect((await open(new AbortController().signal)).status).toBe(200);
+});
+
+test('a fetch host says whose request it is', async () => {
+  const { api } = await limited();
+  const handler = fetchHandler(api, { remoteAddress: (_, host) => host as string });
+  const ask = async (host: string) => (await handler(new Request('http://localhost/api/v1/version'), host)).status;
+  for (let i = 0; i < 3; i++) expect(await ask('203.0.113.1')).toBe(200);
+  expect(await ask('203.0.113.1')).toBe(429);
+  expect(await ask('203.0.113.2')).toBe(200);
+});
+
+describe('the standalone server', () => {
+  const rateLimit = { reads: 1, writes: 1, streams: 1 };
+  async function statuses(options: Parameters<typeof serve>[0], count: number) {
+    const server = await serve({ port: 0, db: ':memory:', ...options });
+    closing.push(server.close);
+    const asked = Array.from({ length: count }, () => fetch(`${server.url}/api/v1/orders`, { method: 'POST' }));
+    return (await Promise.all(asked)).filter(({ status }) => status === 429).length;
+  }
+
+  test('limits each client unless told not to', async () => {
+    // Fifty at once and ten a second: it would take fifteen seconds to have all of them admitted.
+    expect(await statuses({}, 200)).toBeGreaterThan(0);
+    expect(await statuses({ rateLimit }, 30)).toBeGreaterThan(0);
+    expect(await statuses({ rateLimit: 'off' }, 200)).toBe(0);
+  });
+});

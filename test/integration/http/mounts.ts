@@ -1,0 +1,161 @@
+import type { RequestListener } from 'node:http';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
+import express5 from 'express';
+import fastify from 'fastify';
+import type { OrderBook } from 'intentbook';
+import { expressRouter } from 'intentbook/express';
+import { fastifyPlugin } from 'intentbook/fastify';
+import type { FetchHandler } from 'intentbook/fetch';
+import { fetchHandler } from 'intentbook/fetch';
+import { nodeHandler } from 'intentbook/node-http';
+import type { HttpCase } from './case.ts';
+import type { HttpWorld } from './http-fixture.ts';
+import { answer, encode, socketWorld } from './http-fixture.ts';
+
+const now = () => Math.floor(Date.now() / 1000);
+
+export interface Served {
+  readonly world: HttpWorld;
+  /** Where the host itself answers. */
+  readonly origin?: string;
+  /** Where the book is. Absent where there is no socket. */
+  readonly url?: string;
+  stop(): Promise<void>;
+}
+
+/** Serves a book and says where. */
+export interface Mount {
+  readonly name: string;
+  /** What the host judges before the mount does, with an answer of its own. */
+  readonly judges?: HttpCase['judged'];
+  serve(book: OrderBook): Promise<Served>;
+}
+
+export async function listen(listener: RequestListener, prefix: string): Promise<Served> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const stop = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  const url = origin + prefix;
+  return { world: socketWorld(url, now), origin, url, stop };
+}
+
+export const nodeHttp = (prefix: string): Mount => ({
+  name: `node:http below "${prefix}"`,
+  serve: (book) => listen(nodeHandler(book, { prefix }), prefix),
+});
+
+const fetchServer = (prefix: string): Mount => ({
+  name: `fetch below "${prefix}"`,
+  async serve(book) {
+    const handler = fetchHandler(book, { prefix });
+    const world: HttpWorld = {
+      now,
+      async send(method, path, sent = {}) {
+        const { headers, bytes } = encode(sent);
+        const init = { method, headers, ...(bytes === undefined ? {} : { body: bytes }) };
+        const response = await handler(new Request(`http://localhost${prefix}${path}`, init));
+        return answer(response.status, (name) => response.headers.get(name) ?? undefined, await response.text());
+      },
+    };
+    return { world, stop: async () => {} };
+  },
+});
+
+/** Carries node's requests to a handler of the web's own types, as hosts on node do. */
+function bridge(handler: FetchHandler): RequestListener {
+  return async (request, response) => {
+    const { method = 'GET', url = '/', headers } = request;
+    const body = method === 'GET' || method === 'HEAD' ? {} : { body: Readable.toWeb(request), duplex: 'half' };
+    const init = { method, headers: headers as Record<string, string>, ...body }; // none of those that are sent twice
+    const answered = await handler(new Request(`http://${headers.host}${url}`, init as RequestInit)); // two copies of one type
+    response.writeHead(answered.status, Object.fromEntries(answered.headers));
+    if (answered.body === null) response.end();
+    else await pipeline(Readable.fromWeb(answered.body as ReadableStream), response); // likewise
+  };
+}
+
+const fetchBridge = (prefix: string): Mount => ({
+  name: `fetch below "${prefix}", on node by a bridge`,
+  serve: (book) => listen(bridge(fetchHandler(book, { prefix })), prefix),
+});
+
+// The two versions differ in their types, not in what is used of them here.
+const EXPRESS = { 4: createRequire(import.meta.url)('express4') as typeof express5, 5: express5 };
+const PARSERS = {
+  json: (express: typeof express5) => express.json({ limit: '2mb', strict: false }),
+  raw: (express: typeof express5) => express.raw({ limit: '2mb', type: () => true }),
+  text: (express: typeof express5) => express.text({ limit: '2mb', type: () => true }),
+};
+
+function expressApp(version: 4 | 5, prefix: string, parser?: keyof typeof PARSERS): Mount {
+  return {
+    name: `Express ${version} below "${prefix}"${parser === undefined ? '' : ` behind its ${parser} parser`}`,
+    ...(parser !== undefined && { judges: 'body' }),
+    serve(book) {
+      const express = EXPRESS[version];
+      const app = express();
+      app.disable('x-powered-by');
+      if (parser !== undefined) app.use(PARSERS[parser](express));
+      if (prefix === '') app.use(expressRouter(book));
+      else {
+        // Nested: each router takes a part of the path off.
+        const [first = '', ...rest] = prefix.slice(1).split('/');
+        const router = express.Router();
+        router.use(`/${rest.join('/')}`, expressRouter(book));
+        app.use(`/${first}`, router);
+      }
+      app.get('/host', (_request, response) => void response.send('the host'));
+      app.use((_request, response) => void response.status(404).send('the 404 of the host'));
+      return listen(app, prefix);
+    },
+  };
+}
+
+const fastifyApp = (prefix: string): Mount => ({
+  name: `Fastify 5 below "${prefix}"`,
+  judges: 'url',
+  async serve(book) {
+    const app = fastify({ forceCloseConnections: true });
+    app.setNotFoundHandler((_request, reply) => reply.status(404).send('the 404 of the host'));
+    app.get('/host', () => 'the host');
+    await app.register(fastifyPlugin, { book, ...(prefix !== '' && { prefix }) });
+    const origin = await app.listen({ port: 0, host: '127.0.0.1' });
+    const url = origin + prefix;
+    return { world: socketWorld(url, now), origin, url, stop: () => app.close() };
+  },
+});
+
+/** Every mount, each at least at the root and below a path. */
+export const MOUNTS: readonly Mount[] = [
+  nodeHttp(''),
+  nodeHttp('/a/b'),
+  fetchServer(''),
+  fetchServer('/sepolia'),
+  expressApp(5, ''),
+  expressApp(5, '/a/b'),
+  expressApp(5, '/a/b', 'json'),
+  expressApp(5, '', 'raw'),
+  expressApp(4, '/a', 'text'),
+  expressApp(4, '', 'json'),
+  fastifyApp(''),
+  fastifyApp('/a/b'),
+];
+
+/** Those that a client can reach: each kind once at the root, and where its host has something to say. */
+export const REACHABLE_MOUNTS: readonly Mount[] = [
+  nodeHttp('/a/b'),
+  expressApp(5, '/a/b', 'json'),
+  expressApp(4, '', 'json'),
+  fastifyApp(''),
+  fetchBridge('/sepolia'),
+];

@@ -1,0 +1,125 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ERRORS } from 'intentbook';
+import { openApiDocument } from 'intentbook/openapi';
+import { serve } from 'intentbook/server';
+import { afterAll, describe, expect, test } from 'vitest';
+import { accountRoutes } from '../../../src/http/account-routes/index.ts';
+import { ORDER_BOOK_ROUTES, PROBE_ROUTES } from '../../../src/http/routes/index.ts';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const folder = mkdtempSync(join(root, 'test/openapi/.generated-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const document = openApiDocument({ standalone: true });
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    path,
+    method,
+    ...(operation as { operationId: string; parameters?: { name: string; in: string }[]; responses: object }), // its form
+  })),
+);
+
+describe('the OpenAPI document', () => {
+  test('has every route, with every parameter of its path', () => {
+    const routes = [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES, ...accountRoutes()];
+    const wanted = routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
+    expect(operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`).sort()).toEqual(wanted.sort());
+    for (const { path, parameters = [] } of operations) {
+      const named = parameters.filter((each) => each.in === 'path').map(({ name }) => name);
+      expect(named).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+    }
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+  });
+
+  test('knows every code of the table of errors, each under its own status, and no other', () => {
+    const met = new Map<string, string>();
+    for (const { responses } of operations) {
+      for (const [status, response] of Object.entries(responses)) {
+        for (const [code] of JSON.stringify(response).matchAll(/(?<=`)\w+(?=`:)/g)) met.set(code, status);
+      }
+    }
+    for (const [code, status] of met)
+      expect([code, status]).toEqual([code, String(ERRORS[code as keyof typeof ERRORS].status)]); // the table's codes
+    // What is said of no route in particular.
+    const missing = Object.keys(ERRORS).filter((code) => !met.has(code));
+    expect(missing).toEqual(['MethodNotAllowed']);
+  });
+
+  test('is version 0.0.1 of the contract, and marks what the contract has deprecated', () => {
+    expect(document).toMatchObject({ openapi: '3.1.0', info: { version: '0.0.1' } });
+    const { Order } = document.components.schemas as { Order?: { properties: Record<string, { deprecated?: true }> } }; // its form
+    const deprecated = Object.entries(Order?.properties ?? {}).filter(([, property]) => property.deprecated);
+    expect(deprecated.map(([name]) => name)).toEqual(['availableBalance', 'executedFeeAmount']);
+  });
+
+  test('refers to nothing that is not there', () => {
+    const { schemas } = document.components;
+    for (const [, name = ''] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      expect(schemas).toHaveProperty(name);
+    }
+  });
+});
+
+describe('two generators of types understand it', () => {
+  const file = join(folder, 'openapi.json');
+  writeFileSync(file, JSON.stringify(document));
+
+  test('openapi-typescript, and what it makes says what the contract says', () => {
+    const cli = join(root, 'node_modules/openapi-typescript/bin/cli.js');
+    execFileSync(process.execPath, [cli, file, '--output', join(folder, 'schema.d.ts')], { stdio: 'pipe' });
+    writeFileSync(
+      join(folder, 'use.ts'),
+      `import type { components, paths } from './schema.js';
+      type Order = components['schemas']['Order'];
+      export const status = (order: Order): 'presignaturePending' | 'open' | 'fulfilled' | 'cancelled' | 'expired' => order.status;
+      export const results: paths['/api/v1/orders/by_uids']['post']['responses'][200]['content']['application/json'] = [];
+      // @ts-expect-error the kind is an enumeration
+      export const kind: Order['kind'] = 'swap';
+      // @ts-expect-error a route that is not there
+      export type Nowhere = paths['/api/v1/nowhere'];
+      `,
+    );
+  });
+
+  test('swagger-typescript-api, which makes a whole client', async () => {
+    const { generateApi } = await import('swagger-typescript-api');
+    const { files } = await generateApi({ input: file, output: false, silent: true, httpClientType: 'fetch' });
+    writeFileSync(
+      join(folder, 'client.ts'),
+      `${files.map(({ fileContent }) => fileContent).join('\n')}
+      export const uids = (api: Api<unknown>, order: OrderCreation): Promise<string> =>
+        api.api.postApiV1Orders(order).then(({ data }) => data);
+      `,
+    );
+  });
+
+  test('and the types of both compile', () => {
+    const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+    const options = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--types', 'node', '--skipLibCheck'];
+    const files = ['use.ts', 'client.ts'].map((name) => join(folder, name));
+    const { status, stdout } = spawnSync(process.execPath, [tsc, '--noEmit', '--ignoreConfig', ...options, ...files]);
+    expect([status, String(stdout)]).toEqual([0, '']);
+  });
+});
+
+test('a server serves it, and a page that needs no other host', async () => {
+  const server = await serve({ port: 0, books: [{ chain: 'base', db: ':memory:' }] });
+  const served = (await (await fetch(`${server.url}/openapi.json`)).json()) as typeof document;
+  expect(served).toEqual({ ...document, servers: [{ url: '/base', description: 'base, production' }] });
+  expect(await (await fetch(server.url)).json()).toMatchObject({ docs: '/docs' });
+  const page = await fetch(`${server.url}/docs/`);
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self';");
+  const html = await page.text();
+  const links = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link = '']) => link);
+  expect(links).toHaveLength(3);
+  for (const link of links) {
+    expect(link).toMatch(/^docs\//);
+    expect((await fetch(`${server.url}/${link}`)).status).toBe(200);
+  }
+  expect(html).not.toMatch(/<script>/);
+  await server.close();
+});

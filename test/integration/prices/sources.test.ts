@@ -1,0 +1,209 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { UsdPriceQuery } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import { fixedPrices } from 'intentbook/estimators';
+import { memoryStore } from 'intentbook/memory';
+import { coinGecko, fixedUsdPrices, throughNative } from 'intentbook/prices';
+import { afterEach, describe, expect, test } from 'vitest';
+import { COW, SEPOLIA, WETH } from '../../support/orders.ts';
+
+const call = () => ({ signal: new AbortController().signal });
+const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
+const TOKEN = '0x00000000000000000000000000000000000000aa';
+const on1 = (token: string): UsdPriceQuery => ({ chainId: 1, token: token as `0x${string}` });
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+describe('CoinGecko', () => {
+  /** Stands in for the interface, over a real socket. */
+  async function double(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+    const asked: { url: string; key: string | undefined }[] = [];
+    const server = createServer((request, response) => {
+      const { headers, url = '' } = request;
+      asked.push({ url, key: [headers['x-cg-pro-api-key'], headers['x-cg-demo-api-key']].filter(Boolean).join() });
+      answer(request, response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    closing.push(async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    const { port } = server.address() as AddressInfo; // it listens on a port
+    return { asked, baseUrl: `http://127.0.0.1:${port}` };
+  }
+  const saying = (status: number, body: unknown) => (_: IncomingMessage, response: ServerResponse) =>
+    void response
+      .writeHead(status, { 'content-type': 'application/json' })
+      .end(typeof body === 'string' ? body : JSON.stringify(body));
+
+  test('is asked for a token on its platform, with the key in a header', async () => {
+    const { asked, baseUrl } = await double(saying(200, { [TOKEN]: { usd: 1.25 } }));
+    expect(await coinGecko({ baseUrl, apiKey: 'secret' }).usdPrice(on1(TOKEN), call())).toBe(1.25);
+    expect(
+      await coinGecko({ baseUrl, apiKey: 'other', plan: 'demo' }).usdPrice({ ...on1(TOKEN), chainId: 100 }, call()),
+    ).toBe(1.25);
+    expect(asked).toEqual([
+      { url: `/api/v3/simple/token_price/ethereum?contract_addresses=${TOKEN}&vs_currencies=usd`, key: 'secret' },
+      { url: `/api/v3/simple/token_price/xdai?contract_addresses=${TOKEN}&vs_currencies=usd`, key: 'other' },
+    ]);
+  });
+
+  test('is asked for native currency as its wrapped token', async () => {
+    const weth = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2';
+    const { asked, baseUrl } = await double(saying(200, { [weth]: { usd: 3500 } }));
+    expect(await coinGecko({ baseUrl }).usdPrice(on1(NATIVE), call())).toBe(3500);
+    expect(asked[0]?.url).toContain(weth.toLowerCase());
+  });
+
+  test('is not asked for a chain that it does not know, unless told its name', async () => {
+    const { asked, baseUrl } = await double(saying(200, { [TOKEN]: { usd: 2 } }));
+    const elsewhere = { ...on1(TOKEN), chainId: SEPOLIA };
+    expect(await coinGecko({ baseUrl }).usdPrice(elsewhere, call())).toBe(undefined);
+    expect(asked).toEqual([]);
+    expect(await coinGecko({ baseUrl, platforms: { [SEPOLIA]: 'a/b' } }).usdPrice(elsewhere, call())).toBe(2);
+    expect(asked[0]?.url).toContain('/a%2Fb?');
+  });
+
+  test.each([
+    ['{}', 200, {}],
+    ['a token without a price', 200, { [TOKEN]: {} }],
+    ['a price of 0', 200, { [TOKEN]: { usd: 0 } }],
+    ['a price of null', 200, { [TOKEN]: { usd: null } }],
+    ['404', 404, { error: 'coin not found' }],
+  ])('%s is no price', async (_, status, body) => {
+    const { baseUrl } = await double(saying(status, body));
+    expect(await coinGecko({ baseUrl }).usdPrice(on1(TOKEN), call())).toBe(undefined);
+  });
+
+  test.each([
+    ['429', 429, { status: { error_code: 429 } }, 'status 429'],
+    ['500', 500, 'oops', 'status 500'],
+    ['text', 200, 'oops', 'JSON'],
+    ['null', 200, 'null', 'without prices'],
+    ['a price as text', 200, { [TOKEN]: { usd: '1' } }, 'no number'],
+    ['more than anybody asked for', 200, `"${'x'.repeat(100_000)}"`, 'larger than'],
+  ])('%s is a failure, and does not look like a token without a price', async (_, status, body, message) => {
+    const { baseUrl } = await double(saying(status, body));
+    await expect(coinGecko({ baseUrl }).usdPrice(on1(TOKEN), call())).rejects.toThrow(message);
+  });
+
+  test('a redirect is not followed', async () => {
+    const { asked, baseUrl } = await double((_, response) => void response.writeHead(302, { location: '/x' }).end());
+    await expect(coinGecko({ baseUrl }).usdPrice(on1(TOKEN), call())).rejects.toThrow();
+    expect(asked.length).toBe(1);
+  });
+
+  test('one that hangs is left when the signal says so', async () => {
+    const { baseUrl } = await double(() => {});
+    const leaving = new AbortController();
+    const price = coinGecko({ baseUrl }).usdPrice(on1(TOKEN), { signal: leaving.signal });
+    leaving.abort();
+    await expect(price).rejects.toThrow('aborted');
+  });
+
+  test.each([
+    [{ key: 'x' }, 'unknown option "key"'],
+    [{ plan: 'paid' }, 'plan must be'],
+    [{ baseUrl: 'ftp://x' }, 'baseUrl must be'],
+  ])('%j is refused', (options, message) => expect(() => coinGecko(options as never)).toThrow(message));
+});
+
+describe('through native currency', () => {
+  /** A book in name only: it says what tokens are worth. */
+  const pricing = (prices: Record<string, string>, chainId = 1) => ({
+    chainId,
+    quotes: {
+      nativePrice: async (token: string) => {
+        const price = token === NATIVE ? '1' : prices[token];
+        return price === undefined
+          ? { status: 'rejected', error: new Error('NoLiquidity') }
+          : { status: 'priced', price };
+      },
+    } as never, // nothing else of it is used
+    balances: { token: async () => ({ decimals: 2 }) } as never,
+  });
+  const USDC = '0x00000000000000000000000000000000000000dd';
+  const known: Readonly<Record<string, number>> = { [TOKEN]: 18, [USDC]: 6 };
+  const decimals = async ({ token }: UsdPriceQuery) => known[token];
+
+  // The vector is of the production system: 1 and 288778763.042292 native atoms for an atom, 18 and 6 decimals.
+  test('by a token that is worth a dollar', async () => {
+    const books = [pricing({ [TOKEN]: '1', [USDC]: '288778763.042292' })];
+    const source = throughNative({ books, decimals, nativeUsd: { 1: { token: USDC, decimals: 6 } } });
+    expect(await source.usdPrice(on1(TOKEN), call())).toBeCloseTo(3462.8585200136367, 9);
+    expect(await source.usdPrice(on1(NATIVE), call())).toBeCloseTo(3462.8585200136367, 9);
+    expect(await source.usdPrice(on1(USDC), call())).toBeCloseTo(1, 12);
+  });
+
+  test('by a source of the price of native currency', async () => {
+    const nativeUsd = fixedUsdPrices({ 1: { [NATIVE]: 2000 } });
+    const source = throughNative({ books: [pricing({ [TOKEN]: '0.0005', [USDC]: '500000000' })], decimals, nativeUsd });
+    expect(await source.usdPrice(on1(TOKEN), call())).toBe(1);
+    expect(await source.usdPrice(on1(USDC), call())).toBe(1);
+    expect(await source.usdPrice(on1(NATIVE), call())).toBe(2000);
+  });
+
+  test('has none where decimals, a price or the chain is not known', async () => {
+    const nativeUsd = fixedUsdPrices({ 1: { [NATIVE]: 2000 } });
+    const source = throughNative({ books: [pricing({ [TOKEN]: '1', [WETH]: '1' })], decimals, nativeUsd });
+    expect(await source.usdPrice(on1(WETH), call())).toBe(undefined);
+    expect(await source.usdPrice(on1(USDC), call())).toBe(undefined);
+    expect(await source.usdPrice({ ...on1(TOKEN), chainId: 100 }, call())).toBe(undefined);
+    const poor = throughNative({ books: [pricing({ [TOKEN]: '1' })], decimals, nativeUsd: {} });
+    expect(await poor.usdPrice(on1(TOKEN), call())).toBe(undefined);
+  });
+
+  test('asks the first book of a chain, and never guesses decimals', async () => {
+    const books = [pricing({ [TOKEN]: '1' }), pricing({ [TOKEN]: '5' }), pricing({ [TOKEN]: '7' }, 100)];
+    const nativeUsd = fixedUsdPrices({ 1: { [NATIVE]: 1 }, 100: { [NATIVE]: 1 } });
+    const source = throughNative({ books, decimals: () => 0, nativeUsd });
+    expect(await source.usdPrice(on1(TOKEN), call())).toBe(1e-18);
+    expect(await source.usdPrice({ ...on1(TOKEN), chainId: 100 }, call())).toBe(7e-18);
+  });
+
+  test('takes decimals of the book where nobody else is named', async () => {
+    const nativeUsd = fixedUsdPrices({ 1: { [NATIVE]: 1 } });
+    const source = throughNative({ books: [pricing({ [TOKEN]: '1' })], nativeUsd });
+    expect(await source.usdPrice(on1(TOKEN), call())).toBe(1e-16);
+  });
+
+  test('over a book that really quotes', async () => {
+    const prices = { [WETH]: '1', [COW]: { price: '0.0001', decimals: 18 } };
+    const quotes = { estimators: [fixedPrices(prices)], gasPrice: 1 };
+    const book = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), quotes });
+    await book.start();
+    closing.push(() => book.close());
+    const nativeUsd = fixedUsdPrices({ [SEPOLIA]: { [NATIVE]: 2500 } });
+    const source = throughNative({ books: [book], decimals: () => 18, nativeUsd });
+    const token = COW.toLowerCase() as `0x${string}`;
+    expect(await source.usdPrice({ chainId: SEPOLIA, token }, call())).toBe(0.25);
+    await book.close();
+    await expect(source.usdPrice({ chainId: SEPOLIA, token }, call())).rejects.toThrow('not started');
+  });
+
+  test.each([
+    [{ 1: { token: 'x', decimals: 6 } }, 'throughNative: "x" must be 0x and 40 hex digits'],
+    [{ 1: { token: TOKEN, decimals: 78 } }, 'decimals of 0x'],
+  ])('%j is refused', (nativeUsd, message) => {
+    expect(() => throughNative({ books: [], decimals, nativeUsd })).toThrow(message);
+  });
+});
+
+describe('a table', () => {
+  test('knows its tokens, in any case, by chain', async () => {
+    const source = fixedUsdPrices({ 1: { [WETH]: 3000 } });
+    expect(source.usdPrice(on1(WETH.toLowerCase()), call())).toBe(3000);
+    expect(source.usdPrice({ ...on1(WETH.toLowerCase()), chainId: 100 }, call())).toBe(undefined);
+  });
+
+  test.each([
+    [{ 1: { x: 1 } }, '"x" must be'],
+    [{ 1: { [WETH]: 0 } }, 'must be a number above 0'],
+    [{ 1: { [WETH]: '1' } }, 'must be a number above 0'],
+    [{ mainnet: { [WETH]: 1 } }, '"mainnet" is no chain id'],
+  ])('%j is refused', (table, message) => expect(() => fixedUsdPrices(table as never)).toThrow(message));
+});

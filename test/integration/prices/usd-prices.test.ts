@@ -1,0 +1,136 @@
+import fc from 'fast-check';
+import type { UsdPriceQuery, UsdPriceSource } from 'intentbook';
+import { describe, expect, test } from 'vitest';
+import type { UsdPricesOptions } from '../../../src/accounts/usd-prices.ts';
+import { createUsdPrices } from '../../../src/accounts/usd-prices.ts';
+import { manualClock } from '../../support/clock.ts';
+
+const query = (n: number): UsdPriceQuery => ({ chainId: 1, token: `0x${n.toString(16).padStart(40, '0')}` });
+
+type Line = number | undefined | Error | 'silence' | 'rejection' | Promise<number | undefined>;
+
+/** A source that says its lines one after the other, the last one for ever. */
+function source(name: string, ...lines: Line[]) {
+  const asked: UsdPriceQuery[] = [];
+  const signals: AbortSignal[] = [];
+  const usdPrice: UsdPriceSource['usdPrice'] = (about, { signal }) => {
+    const line = lines[Math.min(asked.length, lines.length - 1)];
+    asked.push(about);
+    signals.push(signal);
+    if (line instanceof Error) throw line;
+    if (line === 'rejection') return Promise.reject(new Error('out of order'));
+    return line === 'silence' ? new Promise(() => {}) : line;
+  };
+  return { name, usdPrice, asked, signals };
+}
+
+function world(sources: readonly UsdPriceSource[], options: Omit<UsdPricesOptions, 'sources'> = {}) {
+  const clock = manualClock();
+  const faults: unknown[] = [];
+  const prices = createUsdPrices({ sources, ...options }, { clock, onFault: (fault) => faults.push(fault) });
+  return { clock, faults, get: async (n: number) => (await prices.get(1, query(n).token))?.price };
+}
+
+describe('prices in dollars', () => {
+  test('come from the first source that has one', async () => {
+    const [first, second, third] = [source('first', undefined), source('second', 2), source('third', 3)];
+    const { get, faults } = world([first, second, third]);
+    expect(await get(1)).toBe(2);
+    expect([first.asked.length, second.asked.length, third.asked.length]).toEqual([1, 1, 0]);
+    expect(faults).toEqual([]);
+  });
+
+  test.each<[string, Line]>([
+    ['throws', new Error('out of order')],
+    ['rejects', 'rejection'],
+    ['answers 0', 0],
+    ['answers a negative number', -1],
+    ['answers NaN', Number.NaN],
+    ['answers infinity', Number.POSITIVE_INFINITY],
+    ['answers text', '1' as never],
+  ])('a source that %s falls through to the next, and is told of', async (_, line) => {
+    const { get, faults } = world([source('bad', line), source('good', 7)]);
+    expect(await get(1)).toBe(7);
+    expect(faults).toMatchObject([
+      { name: 'UsdPriceError', message: expect.stringContaining('bad has no answer for 0x') },
+    ]);
+  });
+
+  test('a source that hangs is left at its deadline, and told to stop', async () => {
+    const slow = source('slow', 'silence');
+    const { get, clock, faults } = world([slow, source('good', 7)], { timeout: 1000 });
+    const price = get(1);
+    clock.advance(999);
+    expect(slow.signals[0]?.aborted).toBe(false);
+    clock.advance(1);
+    expect(await price).toBe(7);
+    expect(slow.signals[0]?.aborted).toBe(true);
+    expect(faults).toMatchObject([{ cause: { name: 'DeadlineError' } }]);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('are remembered for their lifetime, and asked for again after it', async () => {
+    const only = source('only', 1, 2);
+    const { get, clock } = world([only], { lifetime: 1000 });
+    expect([await get(1), await get(1)]).toEqual([1, 1]);
+    clock.advance(999);
+    expect(await get(1)).toBe(1);
+    clock.advance(1);
+    expect(await get(1)).toBe(2);
+    clock.set(clock.now() - 5000); // a clock that steps back makes nothing live longer
+    await get(1);
+    expect(only.asked.length).toBe(3);
+  });
+
+  test('that there is none, or that it failed, is not remembered', async () => {
+    const only = source('only', undefined, new Error('out of order'), 5);
+    const { get } = world([only]);
+    expect([await get(1), await get(1), await get(1), await get(1)]).toEqual([undefined, undefined, 5, 5]);
+  });
+
+  test('are asked for once however many want them at once, and each token by itself', async () => {
+    let answer: (price: number) => void = () => {};
+    const only = source('only', new Promise<number>((resolve) => (answer = resolve)));
+    const { get } = world([only]);
+    const asking = [...Array.from({ length: 50 }, () => get(1)), get(2)];
+    answer(9);
+    expect(new Set(await Promise.all(asking))).toEqual(new Set([9]));
+    expect(only.asked.length).toBe(2);
+  });
+
+  test('a failure is shared by those who wait for it and by nobody after them', async () => {
+    const only = source('only', new Error('out of order'), 4);
+    const { get } = world([only]);
+    expect(await Promise.all([get(1), get(1)])).toEqual([undefined, undefined]);
+    expect(await get(1)).toBe(4);
+  });
+
+  test('no more are remembered than there is room for, the newest', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 5 }),
+        fc.array(fc.integer({ min: 0, max: 9 })),
+        async (room, tokens) => {
+          const only = source('only', 1);
+          const { get } = world([only], { maxPrices: room });
+          let kept: number[] = [];
+          for (const token of tokens) {
+            const before = only.asked.length;
+            await get(token);
+            expect(only.asked.length - before).toBe(kept.includes(token) ? 0 : 1);
+            if (!kept.includes(token)) kept = [...kept, token].slice(-room);
+          }
+        },
+      ),
+    );
+  });
+
+  test.each([
+    [{ sources: [], lifetme: 1 }, 'createAccounts, usdPrices: unknown option "lifetme", did you mean "lifetime"?'],
+    [{ sources: [], maxPrices: 0 }, 'createAccounts: usdPrices.maxPrices must be a number from 1 up'],
+    [{ sources: [{}] }, 'createAccounts: usdPrices.sources must be a list of sources'],
+  ])('%j is refused', (options, message) => {
+    const context = { clock: manualClock(), onFault: () => {} };
+    expect(() => createUsdPrices(options as never, context)).toThrow(new TypeError(message));
+  });
+});

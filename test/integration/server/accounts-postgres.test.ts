@@ -1,0 +1,68 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RunningServer } from 'intentbook/server';
+import { serve } from 'intentbook/server';
+import { afterEach, expect, test } from 'vitest';
+import { account, signCancellation, signOrder } from '../../support/orders.ts';
+import { temporarySchema } from '../../support/postgres.ts';
+import { until } from '../channels/channel-fixture.ts';
+import { cleanUp, intentbook, scratch } from './process.ts';
+
+const ALICE = account(1);
+
+afterEach(cleanUp);
+
+/** A database of its own: accounts have a schema of one name. */
+async function temporaryDatabase() {
+  const { url, query, schema: name } = await temporarySchema();
+  await query(`CREATE DATABASE "${name}"`);
+  const own = new URL(url);
+  own.pathname = `/${name}`;
+  return {
+    url: own.href,
+    [Symbol.asyncDispose]: async () => void (await query(`DROP DATABASE "${name}" WITH (FORCE)`)),
+  };
+}
+
+async function told(server: RunningServer): Promise<{ readonly id: string; readonly type: string }[]> {
+  const response = await fetch(`${server.url}/accounts/${ALICE.address}/notifications`);
+  expect(response.status).toBe(200);
+  return (await response.json()) as { id: string; type: string }[];
+}
+
+test('servers over PostgreSQL share their accounts, once somebody has made the tables', async () => {
+  await using database = await temporaryDatabase();
+  const { url } = database;
+  const places = ['--postgres', url, '--accounts', url];
+  const first = await intentbook(['migrate', '--postgres', url]).ended;
+  expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/^the schema intentbook was brought to/) });
+  const refused = await intentbook(['serve', '--port', '0', ...places]).ended;
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain('intentbook migrate --accounts <url>');
+  expect((await intentbook(['migrate', ...places]).ended).stdout).toMatch(
+    /^the schema intentbook was up to date\nthe schema of accounts was brought to version \d+\n$/,
+  );
+  expect((await intentbook(['migrate', '--accounts', url]).ended).stdout).toBe(
+    'the schema of accounts was up to date\n',
+  );
+
+  const servers = [];
+  for (let i = 0; i < 2; i++) servers.push(await serve({ port: 0, postgres: url, accounts: url }));
+  const [one, other] = servers as [RunningServer, RunningServer]; // two
+  const signed = await signOrder(ALICE, { validTo: Math.floor(Date.now() / 1000) + 600 });
+  const result = await one.book.orders.submit(signed);
+  if (result.status !== 'accepted') throw result.error;
+  const orderUids = [result.uid];
+  await other.book.orders.cancel({ orderUids, ...(await signCancellation(ALICE, { orderUids })) });
+  await until(async () => (await told(one)).length > 0);
+  expect(await told(other)).toEqual(await told(one));
+  expect((await told(one)).map(({ type }) => type)).toEqual(['order_cancelled']);
+  for (const server of servers) await server.close();
+});
+
+test('accounts in a file are brought up to date as well', async () => {
+  const file = join(await scratch(), 'accounts.sqlite');
+  const { code, stdout } = await intentbook(['migrate', '--accounts', file]).ended;
+  expect([code, stdout]).toEqual([0, `the accounts in ${file} are up to date\n`]);
+  expect(existsSync(file)).toBe(true);
+});

@@ -1,0 +1,164 @@
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import type { Order, OrderTrade } from 'intentbook';
+import { serve } from 'intentbook/server';
+import type { Hex } from 'viem';
+import { encodeFunctionData } from 'viem';
+import { foundry, sepolia } from 'viem/chains';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { startAnvil } from '../../support/anvil.ts';
+import { SETTLEMENT, SETTLEMENT_ABI, send } from '../../support/evm.ts';
+import { signOrder } from '../../support/orders.ts';
+import type { World } from '../chain/evm-fixture.ts';
+import { fundedTrader, startWorld } from '../chain/evm-fixture.ts';
+import { settle } from '../chain/settle.ts';
+import { addressOf, cleanUp, intentbook, scratch } from './process.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+afterEach(cleanUp);
+
+async function read<T>(url: string, path: string): Promise<T> {
+  return (await (await fetch(`${url}/api/v1${path}`)).json()) as T; // what the test expects of it
+}
+
+async function submit(url: string, choice: object): Promise<Hex> {
+  const trader = await fundedTrader(world);
+  const { sellToken, buyToken } = world;
+  const validTo = Math.floor(Date.now() / 1000) + 3600;
+  const order = { sellToken, buyToken, sellAmount: '1000', buyAmount: '400', validTo, ...choice };
+  const response = await fetch(`${url}/api/v1/orders`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(await signOrder(trader, order)),
+  });
+  expect(response.status).toBe(201);
+  return (await response.json()) as Hex; // a UID, as a JSON string
+}
+
+/** Waits for something that a server has to find out. */
+async function until<T>(question: () => Promise<T>, isIt: (answer: T) => boolean): Promise<T> {
+  for (;;) {
+    const answer = await question();
+    if (isIt(answer)) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const prices = () => ({ [world.sellToken]: 60n, [world.buyToken]: 100n });
+
+describe('a server that is given a node', () => {
+  test('follows the chain: what is settled is fulfilled', async () => {
+    const db = join(await scratch(), 'orders.sqlite');
+    const url = await addressOf(
+      intentbook(['serve', '--port', '0', '--db', db, '--rpc', world.url, '--from-block', '1']),
+    );
+    const uid = await submit(url, {});
+    await settle(world.client, [{ order: await read<Order>(url, `/orders/${uid}`) }], prices());
+    const order = await until(
+      () => read<Order>(url, `/orders/${uid}`),
+      ({ status }) => status === 'fulfilled',
+    );
+    expect(order).toMatchObject({ executedSellAmount: '1000', executedBuyAmount: '600' });
+    const ready = await read<{ checks: object }>(url, '/ready');
+    expect(ready.checks).toEqual({ store: 'ok', chain: 'following', funds: 'on', contractSignatures: 'on' });
+  });
+
+  test('lets in nobody who cannot pay', async () => {
+    await using server = closing(await serve({ port: 0, db: ':memory:', rpc: [world.url] }));
+    const order = await signOrder(await fundedTrader(world), {
+      ...{ sellToken: world.buyToken, buyToken: world.sellToken, validTo: Math.floor(Date.now() / 1000) + 3600 },
+    });
+    const result = await server.book.orders.submit(order);
+    expect(result).toMatchObject({ status: 'rejected', error: { code: 'InsufficientBalance' } });
+  });
+
+  test('turns to the next one when the first is out of reach', async () => {
+    const rpc = ['http://127.0.0.1:1', world.url];
+    await using server = closing(await serve({ port: 0, db: ':memory:', rpc, fromBlock: 1 }));
+    const uid = await submit(server.url, {});
+    await settle(world.client, [{ order: await read<Order>(server.url, `/orders/${uid}`) }], prices());
+    await until(
+      () => read<Order>(server.url, `/orders/${uid}`),
+      ({ status }) => status === 'fulfilled',
+    );
+  });
+
+  test('refuses one of another chain, and one without the contract, and says which', async () => {
+    const start = (rpc: string) => serve({ port: 0, db: ':memory:', rpc: [rpc] });
+    for (const [chain, message] of [
+      [foundry, /chain 31337; this book is for chain 11155111/],
+      [sepolia, new RegExp(`no contract at ${SETTLEMENT.toLowerCase()}`)],
+    ] as const) {
+      const { url, stop } = await startAnvil(chain);
+      await expect(start(url)).rejects.toThrow(message);
+      await stop();
+    }
+  });
+});
+
+test('without a node, readiness says what is not checked', async () => {
+  await using server = closing(await serve({ port: 0, db: ':memory:' }));
+  const { checks } = await read<{ checks: object }>(server.url, '/ready');
+  expect(checks).toEqual({ store: 'ok', chain: 'off', funds: 'off', contractSignatures: 'off' });
+});
+
+test('killed again and again while it reads the chain, a server misses nothing and counts nothing twice', async () => {
+  const db = join(await scratch(), 'orders.sqlite');
+  const start = () => intentbook(['serve', '--port', '0', '--db', db, '--rpc', world.url, '--from-block', '1']);
+  const first = start();
+  const uid = await submit(await addressOf(first), { partiallyFillable: true, sellAmount: '100000' });
+  const order = await read<Order>(await addressOf(first), `/orders/${uid}`);
+  first.child.kill('SIGKILL');
+  await first.ended;
+
+  // Fills and presignatures, more than can be read at once: an old part, which is fetched by ranges, and a new one.
+  const FILLS = 80;
+  for (let i = 0; i < FILLS; i++) {
+    await settle(world.client, [{ order, executed: 100n }], prices());
+    const data = encodeFunctionData({ abi: SETTLEMENT_ABI, functionName: 'setPreSignature', args: [uid, i % 2 === 0] });
+    await send(world.client, { to: SETTLEMENT, data, from: order.owner });
+  }
+
+  const inspect = <T>(sql: string): T => {
+    const database = new Database(db, { readonly: true });
+    const found = database.prepare(sql).pluck().get();
+    database.close();
+    return found as T; // what the query selects
+  };
+  const facts = () => inspect<number>('SELECT count(*) FROM facts');
+  const seen: number[] = [];
+  for (let round = 0; round < 5; round++) {
+    const before = facts();
+    const server = start();
+    // As soon as there is more than before, in whatever it is doing then.
+    await until(
+      async () => facts(),
+      (count) => count > before,
+    );
+    server.child.kill('SIGKILL');
+    await server.ended;
+    seen.push(facts());
+    if (seen.at(-1) === 3 * FILLS) break;
+  }
+  expect(seen.some((count) => count > 0 && count < 3 * FILLS)).toBe(true); // it was cut off in between
+
+  const url = await addressOf(start());
+  const filled = await until(
+    () => read<Order>(url, `/orders/${uid}`),
+    ({ executedSellAmount }) => executedSellAmount === String(100 * FILLS),
+  );
+  expect(filled.executedBuyAmount).toBe(String(60 * FILLS));
+  const trades = await read<OrderTrade[]>(url, `/trades?orderUid=${uid}`);
+  expect(new Set(trades.map(({ txHash }) => txHash)).size).toBe(FILLS);
+  expect(trades).toHaveLength(FILLS);
+  const told = inspect<number>("SELECT count(*) FROM events WHERE type = 'traded'");
+  expect(told).toBe(FILLS);
+});
+
+function closing<T extends { close(): Promise<void> }>(server: T): T & AsyncDisposable {
+  return { ...server, [Symbol.asyncDispose]: () => server.close() };
+}

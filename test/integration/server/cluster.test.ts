@@ -1,0 +1,256 @@
+import { systemClock } from 'intentbook';
+import { migratePostgres, postgresAccountStore, postgresStore } from 'intentbook/postgres';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DOMAIN } from '../../conformance/harness.ts';
+import type { WireOrder } from '../../support/orders.ts';
+import { account, signCancellation, signOrder } from '../../support/orders.ts';
+import type { PostgresServer } from '../../support/postgres-server.ts';
+import { startPostgres } from '../../support/postgres-server.ts';
+import type { SpawnedServer } from './spawn.ts';
+import { spawnServer } from './spawn.ts';
+
+const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const SERVERS = 4;
+const CLIENTS = 12;
+const OWNERS = 10;
+const CAP = 25;
+
+/** What befalls the cluster, each time some more orders have been acknowledged. */
+const CALAMITIES = LONG
+  ? Array.from({ length: 24 }, (_, i) => (i % 8 === 5 ? 'restart the database' : 'kill a server'))
+  : ['kill a server', 'restart the database', 'kill a server'];
+/** Few enough that they come every few seconds. */
+const BETWEEN = LONG ? 50 : 40;
+
+let database: PostgresServer;
+let servers: SpawnedServer[] = [];
+const start = () =>
+  spawnServer(['--postgres', database.url, '--accounts', database.url, '--max-open-orders', String(CAP)]);
+
+beforeAll(async () => {
+  // Its own: it is restarted.
+  database = await startPostgres();
+  await migratePostgres({ url: database.url });
+  await migratePostgres({ url: database.url, of: 'accounts' });
+  servers = await Promise.all(Array.from({ length: SERVERS }, start));
+});
+afterAll(async () => {
+  for (const server of servers) await server.end('SIGKILL').catch(() => {});
+  await database?.dispose();
+});
+
+/** What the clients know for certain, and whatever they should not have seen. */
+interface Witnessed {
+  readonly placed: string[];
+  readonly cancelled: string[];
+  readonly strange: string[];
+  readonly statuses: Map<number | 'broken', number>;
+}
+
+/** Asks any server. A request that breaks, or is answered with 429 or 500, may have happened or not. */
+async function ask(witnessed: Witnessed, method: string, path: string, body?: unknown) {
+  const server = servers[Math.floor(Math.random() * servers.length)];
+  let status: number | 'broken' = 'broken';
+  let answer: unknown;
+  try {
+    const response = await fetch(`${server?.url}${path}`, {
+      method,
+      ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    });
+    answer = await response.json();
+    status = response.status;
+  } catch {
+    await pause(20);
+  }
+  witnessed.statuses.set(status, (witnessed.statuses.get(status) ?? 0) + 1);
+  const sure = status !== 'broken' && status !== 429 && status !== 500;
+  return { status, answer: answer as { errorType?: string }, sure };
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+interface Asking {
+  readonly witnessed: Witnessed;
+  readonly stopped: () => boolean;
+}
+
+/** Asks until the answer is certain. Who gave up would leave orders that nobody cancels, until they fill every cap. */
+async function insist({ witnessed, stopped }: Asking, method: string, path: string, body?: unknown) {
+  for (let again = false; ; again = true) {
+    const answer = await ask(witnessed, method, path, body);
+    if (answer.sure || stopped()) return { ...answer, again };
+  }
+}
+
+/** Places an order, by two servers at once if need be. @returns its UID, when it is there for certain. */
+async function place(asking: Asking, owner: number, order: WireOrder, twice: boolean): Promise<string | undefined> {
+  const { witnessed } = asking;
+  const answers = await Promise.all(
+    Array.from({ length: twice ? 2 : 1 }, () => insist(asking, 'POST', '/api/v1/orders', order)),
+  );
+  const created = answers.filter(({ status }) => status === 201);
+  if (created.length > 1) witnessed.strange.push(`one order was placed ${created.length} times`);
+  let search = false;
+  for (const { status, answer, sure, again } of answers) {
+    const capped = answer?.errorType === 'TooManyLimitOrders';
+    const duplicate = answer?.errorType === 'DuplicatedOrder' && (twice || again);
+    search ||= duplicate || (capped && again);
+    if (sure && status !== 201 && !capped && !duplicate) {
+      witnessed.strange.push(`placing: ${status} ${JSON.stringify(answer)}`);
+    }
+  }
+  let uid = created[0]?.answer as string | undefined;
+  if (uid === undefined && search) {
+    const path = `/api/v1/account/${account(owner).address}/orders?limit=100`;
+    const listed = await insist(asking, 'GET', path);
+    const orders = listed.status === 200 ? (listed.answer as unknown as { uid: string; signature: string }[]) : [];
+    uid = orders.find(({ signature }) => signature === order.signature)?.uid;
+  }
+  if (uid !== undefined) witnessed.placed.push(uid);
+  return uid;
+}
+
+async function cancel(asking: Asking, { uid, owner }: { uid: string; owner: number }): Promise<void> {
+  const { witnessed } = asking;
+  const orderUids = [uid];
+  const body = { orderUids, ...(await signCancellation(account(owner), { orderUids })) };
+  const { status, answer, sure, again } = await insist(asking, 'DELETE', '/api/v1/orders', body);
+  if (status === 200 || (again && answer?.errorType === 'AlreadyCancelled')) witnessed.cancelled.push(uid);
+  else if (sure) witnessed.strange.push(`cancelling: ${status} ${JSON.stringify(answer)}`);
+}
+
+/** One client: places orders, cancels some, reads what it has been told is there, until it is told to stop. */
+async function live(client: number, asking: Asking): Promise<void> {
+  const mine: { uid: string; owner: number }[] = [];
+  for (let n = 0; !asking.stopped(); n++) {
+    const owner = (client * 7 + n) % OWNERS;
+    const validTo = Math.floor(Date.now() / 1000) + 3600;
+    const sellAmount = `${client + 1}${String(n).padStart(9, '0')}`;
+    const uid = await place(asking, owner, await signOrder(account(owner), { validTo, sellAmount }), n % 5 === 0);
+    if (uid !== undefined) mine.push({ uid, owner });
+
+    const last = mine.at(-1);
+    if (last !== undefined) {
+      const { sure, status, answer } = await ask(asking.witnessed, 'GET', `/api/v1/orders/${last.uid}`);
+      if (sure && status !== 200) asking.witnessed.strange.push(`reading: ${status} ${JSON.stringify(answer)}`);
+    }
+    // Where nothing was placed the owner may have all that the cap allows.
+    if (n % 3 !== 2 && uid !== undefined) continue;
+    const first = mine.shift();
+    if (first !== undefined) await cancel(asking, first);
+  }
+}
+
+interface Log<Entry> {
+  after(id: number, limit: number): Promise<readonly Entry[]>;
+  last(): Promise<number>;
+}
+
+/** Follows a log as a feed does, through every calamity, and keeps what it was shown until it has seen the end. */
+async function follow<Entry extends { readonly id: number }>(log: Log<Entry>, stopped: () => boolean) {
+  const seen: Entry[] = [];
+  for (;;) {
+    const ending = stopped();
+    try {
+      const page = await log.after(seen.at(-1)?.id ?? 0, 100);
+      seen.push(...page);
+      if (ending && seen.at(-1)?.id === (await log.last())) return seen;
+      if (page.length === 0) await pause(20);
+    } catch {
+      await pause(20); // while the database is away
+    }
+  }
+}
+
+test(
+  `${SERVERS} servers on one database, ${CALAMITIES.length} calamities: nothing acknowledged is lost`,
+  async () => {
+    const witnessed: Witnessed = { placed: [], cancelled: [], strange: [], statuses: new Map() };
+    let over = false;
+    const stopped = () => over;
+    let [silent, told] = [false, false];
+    const store = postgresStore({ url: database.url, connections: 2 });
+    await store.open({ domain: DOMAIN, clock: systemClock });
+    const accounts = postgresAccountStore({ url: database.url, connections: 2 });
+    await accounts.open({ clock: systemClock });
+    const following = follow(store.events, () => silent);
+    const listening = follow(accounts.notifications, () => told);
+    const clients = Array.from({ length: CLIENTS }, (_, i) => live(i, { witnessed, stopped }));
+
+    try {
+      for (const [i, calamity] of [...CALAMITIES, 'nothing'].entries()) {
+        const goal = witnessed.placed.length + BETWEEN;
+        while (witnessed.placed.length < goal && witnessed.strange.length === 0) await pause(20);
+        if (calamity === 'restart the database') {
+          await database.stop();
+          await pause(200);
+          await database.start();
+        } else if (calamity === 'kill a server') {
+          // It stays in the list until there is another, so that clients run into its absence.
+          const place = i % servers.length;
+          await servers[place]?.end('SIGKILL');
+          servers[place] = await start();
+        }
+      }
+    } finally {
+      over = true;
+    }
+    await Promise.all(clients);
+    silent = true;
+    expect(witnessed.strange).toEqual([]);
+    // All of them came back, the killed and those that only lost their database.
+    for (const { url } of servers) expect((await fetch(`${url}/ready`)).status).toBe(200);
+    const events = await following;
+    // Whoever of them turns the log into notifications has come as far as the log goes.
+    const feed = `log ${DOMAIN.chainId} ${DOMAIN.settlementContract}`;
+    while ((await accounts.notifications.cursor(feed)) !== events.at(-1)?.id) await pause(20);
+    told = true;
+    const notifications = await listening;
+    await store.close();
+    await accounts.close();
+
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    const rows = async (text: string) => (await client.query({ text, rowMode: 'array' })).rows as unknown[][];
+    try {
+      const stored = await rows(`SELECT '0x' || encode(uid, 'hex'), state = 2 FROM intentbook.orders`);
+      const states = new Map(stored.map(([uid, cancelled]) => [uid, cancelled]));
+      expect(witnessed.placed.filter((uid) => !states.has(uid))).toEqual([]);
+      expect(witnessed.cancelled.filter((uid) => states.get(uid) !== true)).toEqual([]);
+
+      // No id was skipped, none was shown before a smaller one, none was shown twice.
+      expect(events.map(({ id }) => id)).toEqual(events.map((_, i) => i + 1));
+      // Every cancelled order was told of once, in a log of which the same is true.
+      expect(notifications.map(({ id }) => id)).toEqual(notifications.map((_, i) => i + 1));
+      const toldOf = notifications.map(({ type, body }) => `${type} ${JSON.parse(body).metadata.orderUid}`);
+      const cancelled = stored.filter(([, state]) => state).map(([uid]) => `notification ${uid}`);
+      expect(toldOf.sort()).toEqual(cancelled.sort());
+      // Each order has one beginning in the log and at most one end, the end being the later.
+      const odd = await rows(`
+      SELECT o.uid FROM intentbook.orders o LEFT JOIN intentbook.events e USING (uid) GROUP BY o.uid, o.state
+      HAVING string_agg(e.type, ',' ORDER BY e.id) <> CASE o.state WHEN 2 THEN 'created,cancelled' ELSE 'created' END`);
+      expect(odd).toEqual([]);
+      // By the log, no owner had more live orders at any moment than the cap allows, and the counters are what is there.
+      const most = await rows(`
+      SELECT max(n) FROM (SELECT sum(CASE type WHEN 'created' THEN 1 ELSE -1 END)
+        OVER (PARTITION BY owner ORDER BY id) AS n FROM intentbook.events) running`);
+      expect(Number(most[0]?.[0])).toBeLessThanOrEqual(CAP);
+      expect(Number(most[0]?.[0])).toBeGreaterThan(CAP / 2);
+      const wrong = await rows(`
+      SELECT w.owner FROM intentbook.owners w WHERE w.live_open <> (SELECT count(*) FROM intentbook.orders o
+        WHERE o.owner = w.owner AND o.live)`);
+      expect(wrong).toEqual([]);
+    } finally {
+      await client.end();
+    }
+    // If no request had ever been cut short, nothing would have been shown.
+    expect(witnessed.statuses.get('broken')).toBeGreaterThan(0);
+    expect(witnessed.statuses.get(500)).toBeGreaterThan(0);
+    if (LONG)
+      process.stdout.write(
+        `${JSON.stringify([...witnessed.statuses])} ${events.length} events, ${notifications.length} notifications\n`,
+      );
+  },
+  LONG ? 900_000 : 120_000,
+);

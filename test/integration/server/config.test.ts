@@ -1,0 +1,265 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { memoryStore } from 'intentbook/memory';
+import { SettingsError, serve } from 'intentbook/server';
+import { afterEach, describe, expect, test } from 'vitest';
+import { planServer } from '../../../adapters/server/config/plan.ts';
+import { settingsSchema } from '../../../adapters/server/config/schema.ts';
+import { CHAINS } from '../../../src/protocol/chains.ts';
+import { account, signOrder } from '../../support/orders.ts';
+import { addressOf, cleanUp, intentbook, scratch } from './process.ts';
+
+afterEach(cleanUp);
+
+const SCHEMA_FILE = new URL('../../../adapters/server/config/config.schema.json', import.meta.url);
+const URL_OF_POSTGRES = 'postgres://me:secret@db:5432/books';
+
+test('the JSON schema that is shipped is that of the settings (INTENTBOOK_WRITE=1 writes it)', () => {
+  if (process.env['INTENTBOOK_WRITE'] === '1')
+    writeFileSync(SCHEMA_FILE, JSON.stringify(settingsSchema(), undefined, 2));
+  expect(JSON.parse(readFileSync(SCHEMA_FILE, 'utf8'))).toEqual(settingsSchema());
+});
+
+describe('a plan', () => {
+  const plan = (value: unknown) => planServer(value, '/srv').books;
+
+  test('gives every chain its path and its file, in production and in staging', () => {
+    const books = plan({
+      books: CHAINS.flatMap(({ segment: chain }) => [{ chain }, { chain, environment: 'staging' }]),
+    });
+    expect(books).toHaveLength(24);
+    for (const [i, { segment, chainId }] of CHAINS.entries()) {
+      const place = (name: string) => ({ kind: 'file', path: `/srv/${name}.sqlite` });
+      expect(books[2 * i]).toMatchObject({ path: `/${segment}`, chainId, place: place(segment) });
+      expect(books[2 * i + 1]).toMatchObject({ path: `/staging/${segment}`, place: place(`${segment}-staging`) });
+    }
+  });
+
+  test('serves a chain without a name at the root, and one that is named by its id like any other', () => {
+    expect(plan({ books: [{ chain: 31337 }, { chain: 1 }] })).toMatchObject([
+      { chain: '31337', chainId: 31337, path: '/', place: { kind: 'file', path: '/srv/31337.sqlite' } },
+      { chain: 'mainnet', chainId: 1, path: '/mainnet' },
+    ]);
+  });
+
+  test('lets a book say otherwise than the defaults, and share their database without a clash', () => {
+    const defaults = { maxOpenOrders: 5, postgres: URL_OF_POSTGRES };
+    const [first, second, third] = plan({
+      defaults,
+      books: [{ chain: 'base' }, { chain: 'ink', maxOpenOrders: 'off' }, { chain: 'bnb', db: 'bnb.sqlite' }],
+    });
+    expect(first).toMatchObject({
+      settings: { maxOpenOrders: 5 },
+      place: { schema: 'intentbook_base', connections: 10 },
+    });
+    expect(second).toMatchObject({ settings: { maxOpenOrders: 'off' }, place: { schema: 'intentbook_ink' } });
+    expect(third?.place).toEqual({ kind: 'file', path: '/srv/bnb.sqlite' });
+  });
+
+  test('keeps many books together below the connections that a database allows', () => {
+    const books = plan({
+      defaults: { postgres: URL_OF_POSTGRES },
+      books: CHAINS.flatMap(({ segment: chain }) => [{ chain }, { chain, environment: 'staging' }]),
+    });
+    const total = books.reduce((sum, { place }) => sum + (place.kind === 'postgres' ? place.connections : 0), 0);
+    expect(total).toBeLessThanOrEqual(80);
+  });
+});
+
+describe('what is wrong is named by its key', () => {
+  const oneBook = (book: object) => ({ books: [{ chain: 'sepolia', ...book }] });
+  test.each([
+    [{}, 'books is missing: it must be a list of books'],
+    [{ books: [] }, 'books must name one book at least'],
+    [{ books: {} }, 'books must be a list of books'],
+    [{ ...oneBook({}), prot: 80 }, 'unknown key "prot", did you mean "port"?'],
+    [{ ...oneBook({}), port: '80' }, 'port must be a whole number from 0 to 65535'],
+    [{ ...oneBook({}), maxOpenOrders: 5 }, 'unknown key "maxOpenOrders" here; it belongs to defaults or books[]'],
+    [oneBook({ port: 80 }), 'books[0]: unknown key "port" here; it belongs to the top'],
+    [oneBook({ maxOpenOrder: 5 }), 'books[0]: unknown key "maxOpenOrder", did you mean "maxOpenOrders"?'],
+    [{ ...oneBook({}), defaults: { solver: [] } }, 'defaults: unknown key "solver", did you mean "solvers"?'],
+    [oneBook({ store: 'memory' }), 'books[0]: unknown key "store"'],
+    [oneBook({ maxOpenOrders: 0 }), 'books[0].maxOpenOrders must be a whole number from 1 up, or "off"'],
+    [oneBook({ chain: 'goerli' }), 'books[0].chain must be one of mainnet, '],
+    [oneBook({ environment: 'barn' }), 'books[0].environment must be one of production, staging'],
+    [oneBook({ path: 'sepolia' }), 'books[0].path must be "/" or a path such as "/sepolia"'],
+    [oneBook({ path: '/api/v1' }), 'books[0].path must not begin like a path of the server itself'],
+    [oneBook({ path: '/1' }), 'books[0].path must not begin like a path of the server itself'],
+    [oneBook({ settlementContract: '0x12' }), 'books[0].settlementContract must be 0x and 40 hex digits'],
+    [oneBook({ solvers: ['localhost:80'] }), 'books[0].solvers[0] must be an http or https URL'],
+    [oneBook({ prices: { '0x12': '1' } }), 'books[0].prices'],
+    [oneBook({ prices: 7 }), 'books[0].prices must be prices by token, the name of a file with them, or "off"'],
+    [oneBook({ db: 'x', postgres: URL_OF_POSTGRES }), 'books[0]: "db" and "postgres" exclude each other'],
+    [{ ...oneBook({}), smtp: 'http://a' }, 'smtp must be a URL: smtps://user:password@host'],
+    [{ ...oneBook({}), smtp: 'smtp://a', mailFrom: 'b@c.org' }, '"publicUrl" is missing: "smtp" needs it'],
+    [{ ...oneBook({}), vapidPublicKey: 'BA' }, '"vapidSubject" is missing: "vapidPublicKey" needs it'],
+    [{ books: [{ chain: 'base' }, { chain: 'base' }] }, 'books[1] has the same path as books[0]: /base'],
+    [
+      { books: [{ chain: 'base' }, { chain: 'ink', db: './base.sqlite' }] },
+      'books[1] has the same place as books[0]: the file /srv/base.sqlite',
+    ],
+  ])('%j', (value, problem) => {
+    expect(() => planServer(value, '/srv')).toThrow(SettingsError);
+    expect(() => planServer(value, '/srv')).toThrow(problem);
+  });
+
+  test('all at once, and without the secrets of a connection string', () => {
+    const value = {
+      port: -1,
+      books: [
+        { chain: 'goerli', postgres: URL_OF_POSTGRES, schema: 'a' },
+        { chain: 'base', postgres: 'mysql://me:secret@x' },
+      ],
+    };
+    const problems: unknown = (() => {
+      try {
+        return planServer(value, '/srv');
+      } catch (error) {
+        return error instanceof SettingsError ? error.problems : error;
+      }
+    })();
+    expect(problems).toHaveLength(3);
+    expect(JSON.stringify(problems)).not.toContain('secret');
+  });
+});
+
+describe('a server of many books', () => {
+  const get = async (url: string) => {
+    const response = await fetch(url);
+    const text = await response.text();
+    return { status: response.status, text, json: () => JSON.parse(text) };
+  };
+
+  test('serves each at its path, apart from the others, and says what is deployed', async () => {
+    const server = await serve({
+      port: 0,
+      books: [
+        { chain: 'mainnet', store: memoryStore() },
+        { chain: 'mainnet', environment: 'staging', store: memoryStore() },
+        { chain: 'sepolia', store: memoryStore() },
+        { chain: 31337, db: ':memory:' },
+      ],
+    });
+    const { url } = server;
+    const versions = await Promise.all(
+      ['/mainnet', '/staging/mainnet', '/sepolia', ''].map((path) => get(`${url}${path}/api/v1/version`)),
+    );
+    expect(versions.map(({ text }) => /chain .*/.exec(text)?.[0])).toEqual([
+      'chain 1 settlement 0x9008d19f58aabd9ed0d60971565aa8510560ab41',
+      'chain 1 settlement 0xf553d092b50bdcbdded1a99af2ca29fbe5e2cb13',
+      'chain 11155111 settlement 0x9008d19f58aabd9ed0d60971565aa8510560ab41',
+      'chain 31337 settlement 0x9008d19f58aabd9ed0d60971565aa8510560ab41',
+    ]);
+
+    const order = await signOrder(account(1), { validTo: Math.floor(Date.now() / 1000) + 600 });
+    const headers = { 'content-type': 'application/json' };
+    const posted = await fetch(`${url}/sepolia/api/v1/orders`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(order),
+    });
+    const uid = (await posted.json()) as string;
+    const found = await Promise.all(
+      ['/mainnet', '/sepolia', ''].map((path) => get(`${url}${path}/api/v1/orders/${uid}`)),
+    );
+    expect(found.map(({ status }) => status)).toEqual([404, 200, 404]);
+
+    expect((await get(url)).json()).toMatchObject({
+      name: 'intentbook',
+      chainId: 31337,
+      books: [
+        { path: '/mainnet', chain: 'mainnet', environment: 'production', chainId: 1, api: '/mainnet/api/v1' },
+        { path: '/staging/mainnet', environment: 'staging', api: '/staging/mainnet/api/v1' },
+        { path: '/sepolia', chainId: 11155111 },
+        { path: '/', chainId: 31337, api: '/api/v1' },
+      ],
+    });
+    expect((await get(`${url}/mainnet/`)).json()).toMatchObject({ chainId: 1 });
+    expect((await get(`${url}/ready`)).json()).toMatchObject({
+      ready: true,
+      checks: { '/mainnet store': 'ok', '/staging/mainnet store': 'ok', '/sepolia store': 'ok', store: 'ok' },
+    });
+    await server.deployments[2]?.book.close();
+    expect(await get(`${url}/ready`)).toMatchObject({ status: 500 });
+    expect((await get(`${url}/ready`)).json()).toMatchObject({ ready: false, checks: { '/sepolia store': 'Closed' } });
+    expect(await get(`${url}/live`)).toMatchObject({ status: 200 });
+    await server.close();
+  });
+
+  test('keeps to the conventions where no book is', async () => {
+    const server = await serve({ port: 0, books: [{ chain: 'base', store: memoryStore() }] });
+    const ask = (method: string, path: string) => fetch(server.url + path, { method });
+    const missing = await ask('GET', '/sepolia/api/v1/orders');
+    expect(missing.status).toBe(404);
+    expect(missing.headers.get('access-control-allow-origin')).toBe('*');
+    expect(missing.headers.get('cache-control')).toBe('no-store');
+    expect(await missing.json()).toMatchObject({ errorType: 'NotFound', data: { served: ['/base'] } });
+    const wrong = await ask('POST', '/ready');
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    const head = await ask('HEAD', '/');
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    for (const path of ['/', '/nowhere', '/base/api/v1/orders']) expect((await ask('OPTIONS', path)).status).toBe(204);
+    await server.close();
+  });
+
+  test('that cannot open one of its stores closes the others', async () => {
+    const store = memoryStore();
+    const db = join(await scratch(), 'missing', 'x.sqlite');
+    await expect(
+      serve({
+        port: 0,
+        books: [
+          { chain: 'base', store },
+          { chain: 'ink', db },
+        ],
+      }),
+    ).rejects.toThrow(db);
+    await expect(store.check()).rejects.toMatchObject({ code: 'Closed' });
+  });
+});
+
+describe('intentbook serve --config', () => {
+  async function written(value: unknown): Promise<{ cwd: string; file: string }> {
+    const cwd = await scratch();
+    const file = join(cwd, 'intentbook.json');
+    writeFileSync(file, typeof value === 'string' ? value : JSON.stringify(value));
+    return { cwd, file };
+  }
+
+  test('serves what the file says, beside the file, on the port of the flag', async () => {
+    const token = '0x00000000000000000000000000000000000000aa';
+    const { cwd, file } = await written({
+      $schema: './node_modules/intentbook/dist/config.schema.json',
+      port: 1,
+      books: [{ chain: 'mainnet' }, { chain: 'base', db: ':memory:', prices: { [token]: '2.5' } }],
+    });
+    const server = intentbook(['serve', '--config', file, '--port', '0']);
+    const url = await addressOf(server);
+    await server.printed(/book +http:\S+\/mainnet\n +mainnet \(1\), .*\n +database .*mainnet\.sqlite\n/);
+    expect(readFileSync(join(cwd, 'mainnet.sqlite')).length).toBeGreaterThan(0);
+    const price = await fetch(`${url}/base/api/v1/token/${token}/native_price`);
+    expect(await price.json()).toEqual({ price: 2.5 });
+  });
+
+  test.each([
+    [
+      '{"books": [{"chain": "goerli"}], "prot": 1}',
+      /books\[0\]\.chain must be one of .*\n {2}unknown key "prot", did you/,
+    ],
+    ['{ books }', /it is not JSON: /],
+    ['[]', /it must be a JSON object/],
+    ['{"chain": "base"}', /books is missing/],
+  ])('%s is refused with 2', async (text, message) => {
+    const { file } = await written(text);
+    const ended = await intentbook(['serve', '--config', file]).ended;
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr).toContain(`intentbook: ${file} is not right:`);
+    expect(ended.stderr).toMatch(message);
+  });
+
+  test('a file that is not there is refused with 2', async () => {
+    const ended = await intentbook(['serve', '--config', 'nowhere.json'], { cwd: await scratch() }).ended;
+    expect(ended).toMatchObject({ code: 2 });
+    expect(ended.stderr).toContain('there is no such file');
+  });
+});

@@ -1,0 +1,268 @@
+import { describe, expect, test } from 'vitest';
+import { helpText } from '../../../adapters/server/cli/help.ts';
+import { parseCommand } from '../../../adapters/server/cli/parse.ts';
+import { ECHO, onSignals } from '../../../adapters/server/cli/signals.ts';
+import { UsageError } from '../../../adapters/server/cli/usage-error.ts';
+import { CHAINS } from '../../../src/protocol/chains.ts';
+
+const DEFAULTS = {
+  port: 8080,
+  host: '127.0.0.1',
+  chain: 'sepolia',
+  db: 'intentbook.sqlite',
+  maxOpenOrders: 1000,
+  maxPendingPresign: 100,
+  rateLimit: { reads: 50, writes: 10, streams: 32 },
+  explorer: true,
+  log: 'text',
+  gasPrice: '1000000000',
+};
+
+const { db: _, ...ELSEWHERE } = DEFAULTS;
+const URL = 'postgres://me:secret@db:5432/books';
+
+/** Each flag with its twin, a value and what it is read as. */
+const FLAGS = [
+  ['--port', 'INTENTBOOK_PORT', '0', { port: 0 }],
+  ['--port', 'INTENTBOOK_PORT', '65535', { port: 65535 }],
+  ['--host', 'INTENTBOOK_HOST', '::1', { host: '::1' }],
+  ['--chain', 'INTENTBOOK_CHAIN', 'mainnet', { chain: 'mainnet' }],
+  ['--chain', 'INTENTBOOK_CHAIN', '31337', { chain: 31337 }],
+  ['--environment', 'INTENTBOOK_ENVIRONMENT', 'staging', { environment: 'staging' }],
+  [
+    ...(['--settlement-contract', 'INTENTBOOK_SETTLEMENT_CONTRACT', `0x${'aB'.repeat(20)}`] as const),
+    { settlementContract: `0x${'ab'.repeat(20)}` },
+  ],
+  ['--db', 'INTENTBOOK_DB', ':memory:', { db: ':memory:' }],
+  ['--max-open-orders', 'INTENTBOOK_MAX_OPEN_ORDERS', '7', { maxOpenOrders: 7 }],
+  ['--max-open-orders', 'INTENTBOOK_MAX_OPEN_ORDERS', 'off', { maxOpenOrders: 'off' }],
+  ['--max-pending-presign', 'INTENTBOOK_MAX_PENDING_PRESIGN', '9', { maxPendingPresign: 9 }],
+  ['--retention', 'INTENTBOOK_RETENTION', '90', { retention: 90 }],
+  ['--metrics-port', 'INTENTBOOK_METRICS_PORT', '9464', { metricsPort: 9464 }],
+  ['--metrics-host', 'INTENTBOOK_METRICS_HOST', '::1', { metricsHost: '::1' }],
+  ['--log', 'INTENTBOOK_LOG', 'json', { log: 'json' }],
+  ['--rate-limit', 'INTENTBOOK_RATE_LIMIT', 'off', { rateLimit: 'off' }],
+  ['--rate-limit', 'INTENTBOOK_RATE_LIMIT', '5, 2,1', { rateLimit: { reads: 5, writes: 2, streams: 1 } }],
+  ['--trusted-proxies', 'INTENTBOOK_TRUSTED_PROXIES', '::1, 10.0.0.0/8', { trustedProxies: ['::1', '10.0.0.0/8'] }],
+  ['--explorer', 'INTENTBOOK_EXPLORER', 'off', { explorer: false }],
+  [...(['--operator-token', 'INTENTBOOK_OPERATOR_TOKEN', 'x'.repeat(16)] as const), { operatorToken: 'x'.repeat(16) }],
+  [
+    '--affiliate-rpc',
+    'INTENTBOOK_AFFILIATE_RPC',
+    'http://a:1, https://b',
+    { affiliateRpc: ['http://a:1', 'https://b'] },
+  ],
+  ['--affiliate-domain', 'INTENTBOOK_AFFILIATE_DOMAIN', 'Acme Affiliate', { affiliateDomain: 'Acme Affiliate' }],
+  ['--coin-gecko', 'INTENTBOOK_COIN_GECKO', 'CG-1', { coinGecko: { apiKey: 'CG-1' } }],
+  ['--funding-check', 'INTENTBOOK_FUNDING_CHECK', '5', { fundingCheck: 5 }],
+  ['--funding-check', 'INTENTBOOK_FUNDING_CHECK', 'off', { fundingCheck: 'off' }],
+  ['--smtp', 'INTENTBOOK_SMTP', 'smtps://a:b@c', { smtp: 'smtps://a:b@c' }],
+  ['--mail-from', 'INTENTBOOK_MAIL_FROM', 'a@b.org', { mailFrom: 'a@b.org' }],
+  ['--public-url', 'INTENTBOOK_PUBLIC_URL', 'https://a', { publicUrl: 'https://a' }],
+  ['--vapid-subject', 'INTENTBOOK_VAPID_SUBJECT', 'mailto:a@b.org', { vapidSubject: 'mailto:a@b.org' }],
+  ['--vapid-public-key', 'INTENTBOOK_VAPID_PUBLIC_KEY', 'BA', { vapidPublicKey: 'BA' }],
+  ['--vapid-private-key', 'INTENTBOOK_VAPID_PRIVATE_KEY', 'AA', { vapidPrivateKey: 'AA' }],
+  ['--prices', 'INTENTBOOK_PRICES', 'prices.json', { prices: 'prices.json' }],
+  ['--solvers', 'INTENTBOOK_SOLVERS', 'http://a:1,https://b/x', { solvers: ['http://a:1', 'https://b/x'] }],
+  ['--gas-price', 'INTENTBOOK_GAS_PRICE', '1.5e9', { gasPrice: '1.5e9' }],
+  ['--rpc', 'INTENTBOOK_RPC', 'http://a:1, https://b/key', { rpc: ['http://a:1', 'https://b/key'] }],
+] as const;
+
+describe('flags', () => {
+  test('serve alone has the defaults', () => {
+    expect(parseCommand(['serve'], {})).toEqual({ name: 'serve', options: DEFAULTS });
+  });
+
+  test.each(FLAGS)('%s, %s %s', (flag, variable, text, read) => {
+    const wanted = { name: 'serve', options: { ...DEFAULTS, ...read } };
+    expect(parseCommand(['serve', flag, text], {})).toEqual(wanted);
+    expect(parseCommand(['serve', `${flag}=${text}`], {})).toEqual(wanted);
+    expect(parseCommand([flag, text, 'serve'], {})).toEqual(wanted);
+    expect(parseCommand(['serve'], { [variable]: text })).toEqual(wanted);
+    expect(parseCommand(['serve', flag, text], { [variable]: 'nonsense' })).toEqual(wanted);
+    expect(helpText()).toContain(flag);
+    expect(helpText()).toContain(variable);
+  });
+
+  test.each([
+    [['--postgres', URL], {}, { postgres: URL, schema: 'intentbook', migrate: false }],
+    [[], { INTENTBOOK_POSTGRES: URL, INTENTBOOK_DB: 'x' }, { postgres: URL, schema: 'intentbook', migrate: false }],
+    [['--postgres', URL, '--schema', 'Book_1'], {}, { postgres: URL, schema: 'Book_1', migrate: false }],
+    [['--postgres', URL, '--migrate'], {}, { postgres: URL, schema: 'intentbook', migrate: true }],
+    [['--migrate', '--postgres', URL], {}, { postgres: URL, schema: 'intentbook', migrate: true }],
+    [['--postgres', URL], { INTENTBOOK_MIGRATE: 'on' }, { postgres: URL, schema: 'intentbook', migrate: true }],
+    [
+      ['--postgres', URL, '--migrate=off'],
+      { INTENTBOOK_MIGRATE: 'on' },
+      { postgres: URL, schema: 'intentbook', migrate: false },
+    ],
+    [
+      ['--postgres', URL, '--postgres-read', `${URL}2`],
+      {},
+      { postgres: URL, postgresRead: `${URL}2`, schema: 'intentbook', migrate: false },
+    ],
+  ] as [string[], Record<string, string>, object][])(
+    'serve %j with %j keeps its orders in PostgreSQL',
+    (args, env, read) => {
+      expect(parseCommand(['serve', ...args], env)).toEqual({ name: 'serve', options: { ...ELSEWHERE, ...read } });
+    },
+  );
+
+  test('migrate is told the database and its schema', () => {
+    const options = { postgres: URL, schema: 'intentbook' };
+    expect(parseCommand(['migrate', '--postgres', URL], {})).toEqual({ name: 'migrate', options });
+    expect(parseCommand(['migrate'], { INTENTBOOK_POSTGRES: URL, INTENTBOOK_SCHEMA: 'a' })).toEqual({
+      name: 'migrate',
+      options: { ...options, schema: 'a' },
+    });
+    expect(parseCommand(['migrate', '--postgres', URL, '--accounts', URL], {})).toEqual({
+      name: 'migrate',
+      options: { ...options, accounts: URL },
+    });
+    expect(parseCommand(['migrate', '--accounts', 'a.sqlite'], {})).toEqual({
+      name: 'migrate',
+      options: { schema: 'intentbook', accounts: 'a.sqlite' },
+    });
+  });
+
+  test('a configuration file leaves the address to the flags', () => {
+    const config = 'books.json';
+    expect(parseCommand(['serve', '--config', config], {})).toEqual({ name: 'serve', config, options: {} });
+    expect(parseCommand(['serve', '--port', '1'], { INTENTBOOK_CONFIG: config, INTENTBOOK_HOST: '::' })).toEqual({
+      ...{ name: 'serve', config },
+      options: { port: 1, host: '::' },
+    });
+  });
+
+  test('what Kubernetes tells of a service that is named like us is not ours', () => {
+    const env = {
+      INTENTBOOK_SERVICE_HOST: '10.0.0.1',
+      INTENTBOOK_SERVICE_PORT_HTTP: '80',
+      INTENTBOOK_PORT_80_TCP_ADDR: '10.0.0.1',
+      INTENTBOOK_STAGING_SERVICE_PORT: '80',
+    };
+    expect(parseCommand(['serve'], env)).toEqual({ name: 'serve', options: DEFAULTS });
+  });
+
+  test('an empty variable counts as absent', () => {
+    expect(parseCommand(['serve'], { INTENTBOOK_PORT: '' })).toEqual({ name: 'serve', options: DEFAULTS });
+  });
+
+  test('of a flag given twice the last counts', () => {
+    expect(parseCommand(['serve', '--port', '1', '--port', '2'], {})).toMatchObject({ options: { port: 2 } });
+  });
+
+  test.each([
+    [['--help'], 'help'],
+    [['-h'], 'help'],
+    [['serve', '--help'], 'help'],
+    [['help'], 'help'],
+    [['--version'], 'version'],
+    [['-v'], 'version'],
+    [['version'], 'version'],
+  ])('%j asks for %s', (args, name) => expect(parseCommand(args, {})).toEqual({ name }));
+
+  const twelve = CHAINS.map(({ segment }) => segment).join(', ');
+  test.each([
+    [[], {}, 'a command is missing: run "intentbook serve", or "intentbook --help"'],
+    [['sreve'], {}, 'unknown command "sreve", did you mean "serve"?'],
+    [['--port', '1'], {}, 'a command is missing: run "intentbook serve", or "intentbook --help"'],
+    [['serve', 'x'], {}, '"x" is one word too many; flags begin with two dashes'],
+    [['serve', '--prot', '1'], {}, 'unknown flag "--prot", did you mean "--port"?'],
+    [['serve', '--max-open-order=1'], {}, 'unknown flag "--max-open-order", did you mean "--max-open-orders"?'],
+    [['serve', '--verbose'], {}, 'unknown flag "--verbose"; "intentbook --help" lists them'],
+    [['serve', '-p', '1'], {}, 'unknown flag "-p"; "intentbook --help" lists them'],
+    [['serve', '--port'], {}, '--port needs a value: --port <number>'],
+    [['serve', '--port', '--db', 'x'], {}, '--port needs a value: --port <number>'],
+    ...['70000', '-1', '80a', '1e3', '8.5', '0x50', ' 80'].map((text) => [
+      ['serve', `--port=${text}`],
+      {},
+      `--port must be a whole number from 0 to 65535, not "${text}"`,
+    ]),
+    [['serve', '--port='], {}, '--port must be a whole number from 0 to 65535, not ""'],
+    [['serve', '--host='], {}, '--host must be an address of this machine, not ""'],
+    [['serve', '--db='], {}, '--db must be a file name, or ":memory:", not ""'],
+    [['serve', '--chain', 'sepola'], {}, `--chain must be one of ${twelve}, or a chain id, not "sepola"`],
+    [['serve', '--chain', 'toString'], {}, `--chain must be one of ${twelve}, or a chain id, not "toString"`],
+    [['serve', '--max-open-orders', '0'], {}, '--max-open-orders must be a whole number from 1 up, or "off", not "0"'],
+    ...['50', '50,10', '50,0,1', '1,1,1,1', 'on'].map((text) => [
+      ['serve', '--rate-limit', text],
+      {},
+      `--rate-limit must be three whole numbers from 1 up, as in 50,10,32, or "off", not "${text}"`,
+    ]),
+    [
+      ['serve', '--trusted-proxies', '10.0.0.0/33'],
+      {},
+      '--trusted-proxies must be addresses or ranges, separated by commas, as in 127.0.0.1,10.0.0.0/8, not "10.0.0.0/33"',
+    ],
+    [['migrate'], {}, 'say which database to migrate: --postgres <url>, --accounts <place>, or both'],
+    [['migrate', '--postgres', URL, '--port', '1'], {}, '--port is no flag of "intentbook migrate"'],
+    [['serve', '--postgres', URL, '--db', 'x'], {}, '--db and --postgres: say one of them'],
+    [['serve', '--schema', 'x'], {}, '--schema needs --postgres <url>'],
+    [['serve', '--migrate'], {}, '--migrate needs --postgres <url>'],
+    // It is not repeated: there may be a password in it.
+    [
+      ['serve', '--postgres', 'mysql://me:secret@db'],
+      {},
+      '--postgres must be a connection string: postgres://user:password@host:5432/database',
+    ],
+    [
+      ['serve', '--postgres', URL, '--schema', 'a"b'],
+      {},
+      '--schema must be letters, digits and "_", at most 40, not beginning with a digit or "pg_", not "a"b"',
+    ],
+    [['serve'], { INTENTBOOK_PROT: '1' }, 'unknown variable "INTENTBOOK_PROT", did you mean "INTENTBOOK_PORT"?'],
+    [['serve'], { INTENTBOOK_COLOUR: 'red' }, 'unknown variable "INTENTBOOK_COLOUR"'],
+    ...[
+      [['--chain', 'base'], {}, '--chain'],
+      [[], { INTENTBOOK_DB: 'x' }, 'INTENTBOOK_DB'],
+    ].map(([args, env, name]) => [
+      ['serve', '--config', 'x.json', ...(args as string[])],
+      env,
+      `${name} cannot stand beside a configuration file: say it there`,
+    ]),
+    [['serve'], { INTENTBOOK_PORT: 'http' }, 'INTENTBOOK_PORT must be a whole number from 0 to 65535, not "http"'],
+    [
+      ['serve'],
+      { INTENTBOOK_CHAIN: 'goerli' },
+      `INTENTBOOK_CHAIN must be one of ${twelve}, or a chain id, not "goerli"`,
+    ],
+  ] as [string[], Record<string, string>, string][])('%j with %j is refused', (args, env, message) => {
+    expect(() => parseCommand(args, env)).toThrow(new UsageError(message));
+  });
+});
+
+describe('signals', () => {
+  function stopper() {
+    const told: string[] = [];
+    const listeners = new Map<string, (signal: 'SIGINT' | 'SIGTERM') => void>();
+    const clock = { now: 1000 };
+    onSignals({ on: (signal, listener) => listeners.set(signal, listener) }, () => clock.now, {
+      first: (signal) => told.push(`first ${signal}`),
+      second: () => told.push('second'),
+    });
+    return { told, clock, send: (signal: 'SIGINT' | 'SIGTERM') => listeners.get(signal)?.(signal) };
+  }
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('%s is the first', (signal) => {
+    const { told, send } = stopper();
+    send(signal);
+    expect(told).toEqual([`first ${signal}`]);
+  });
+
+  test('what follows at once is its echo, since npm passes on what the terminal has sent already', () => {
+    const { told, clock, send } = stopper();
+    send('SIGINT');
+    clock.now += ECHO - 1;
+    send('SIGINT');
+    expect(told).toEqual(['first SIGINT']);
+  });
+
+  test('what follows later is a second one, whichever it is', () => {
+    const { told, clock, send } = stopper();
+    send('SIGTERM');
+    clock.now += ECHO;
+    send('SIGINT');
+    expect(told).toEqual(['first SIGTERM', 'second']);
+  });
+});

@@ -1,0 +1,202 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createHardenedServer, type HardenedServer } from '../../../adapters/server/http/hardened-server.ts';
+
+const servers: HardenedServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close(0);
+});
+
+async function listening(
+  handler: (request: IncomingMessage, response: ServerResponse) => void,
+  patience?: Parameters<typeof createHardenedServer>[1],
+) {
+  const server = createHardenedServer(handler, patience);
+  servers.push(server);
+  return { server, url: await server.listen(0, '127.0.0.1') };
+}
+
+const pong = (_: IncomingMessage, response: ServerResponse) => void response.end('pong');
+
+/** Answers once it has the whole request, as routes that read a body do. */
+function pongAfterBody(request: IncomingMessage, response: ServerResponse): void {
+  request.resume().on('error', () => {});
+  request.once('end', () => response.end('pong'));
+}
+
+async function open(url: string) {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  const connection = { socket, received: '' };
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    connection.received += text;
+  });
+  await once(socket, 'connect');
+  return connection;
+}
+
+async function exchange(url: string, bytes: string): Promise<string> {
+  const connection = await open(url);
+  connection.socket.write(bytes);
+  await once(connection.socket, 'close');
+  return connection.received;
+}
+
+describe('what is not HTTP gets a refusal in JSON and no further chance', () => {
+  test.each([
+    ['noise', 'garbage\r\n\r\n', 'this is not HTTP'],
+    ['a TLS greeting', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000', 'this is not HTTP'],
+    ['headers of 20 kB', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`, 'the headers are too large'],
+    [
+      'two lengths',
+      'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab',
+      'this is not HTTP',
+    ],
+    [
+      'a length beside chunks, as request smugglers send it',
+      'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+      'this is not HTTP',
+    ],
+    [
+      'a body in chunks that are none',
+      'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n',
+      'this is not HTTP',
+    ],
+    ['no Host header', 'GET / HTTP/1.1\r\n\r\n', 'the Host header is missing'],
+  ])('%s', async (_, bytes, description) => {
+    const { url } = await listening(pongAfterBody);
+    const [head = '', body = ''] = (await exchange(url, bytes)).split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(head.toLowerCase()).toContain('content-type: application/json');
+    expect(head.toLowerCase()).toContain('connection: close');
+    expect(head.toLowerCase()).toContain('access-control-allow-origin: *');
+    expect(JSON.parse(body)).toEqual({ errorType: 'InvalidParameter', description });
+  });
+
+  test('HTTP/1.0 may leave the Host header out', async () => {
+    const { url } = await listening(pong);
+    expect(await exchange(url, 'GET / HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 .*pong$/s);
+  });
+
+  test('an expectation that is not understood is ignored', async () => {
+    const { url } = await listening(pong);
+    const request = 'GET / HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\nconnection: close\r\n\r\n';
+    expect(await exchange(url, request)).toMatch(/^HTTP\/1\.1 200 .*pong$/s);
+  });
+
+  test('an answer that comes after the refusal of its body is not sent', async () => {
+    const { url } = await listening((request, response) => {
+      request.on('error', () => {});
+      setTimeout(() => response.end('pong'), 20);
+    });
+    const request = 'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n';
+    expect((await exchange(url, request)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400']);
+  });
+
+  test('noise behind a request that is being served cuts the connection without a second answer', async () => {
+    const { url } = await listening((_, response) => void response.write('half'));
+    expect(await exchange(url, 'GET / HTTP/1.1\r\nhost: x\r\n\r\ngarbage\r\n\r\n')).not.toContain('400');
+  });
+});
+
+describe('a client that is too slow loses its connection', () => {
+  const HASTE = {
+    ...{
+      headersTimeout: 100,
+      requestTimeout: 200,
+      keepAliveTimeout: 100,
+      connectionsCheckingInterval: 20,
+      stalled: 400,
+    },
+  };
+  const LATE = 'the request did not arrive in time';
+
+  test.each([
+    ['in the middle of its headers', 'GET / HTTP/1.1\r\nhost: x\r\nx-slow', LATE],
+    ['in the middle of its body', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{', LATE],
+    ['in the middle of a chunk', 'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{', LATE],
+    ['before it has said anything', '', undefined],
+  ])('%s', async (_, bytes, description) => {
+    const { url } = await listening(pongAfterBody, HASTE);
+    const received = await exchange(url, bytes);
+    if (description === undefined) expect(received).toBe('');
+    else expect(JSON.parse(received.split('\r\n\r\n')[1] ?? '')).toMatchObject({ description });
+  });
+
+  test('however often it says a little', async () => {
+    const { url } = await listening(pongAfterBody, HASTE);
+    const { socket } = await open(url);
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n');
+    const drip = setInterval(() => socket.write('x: y\r\n'), 10);
+    socket.on('error', () => {});
+    await once(socket, 'close');
+    clearInterval(drip);
+  });
+
+  test('between two requests, and when it does not take its answer', async () => {
+    const { url } = await listening(pong, HASTE);
+    expect(await exchange(url, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n')).toMatch(/pong$/);
+    const size = 100_000_000;
+    let gone: () => void = () => {};
+    const cut = new Promise<void>((resolve) => {
+      gone = resolve;
+    });
+    const patient = await listening((_, response) => {
+      response.once('close', gone);
+      response.end(Buffer.alloc(size));
+    }, HASTE);
+    const connection = await open(patient.url);
+    connection.socket.pause().write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    await cut;
+    connection.socket.on('error', () => {});
+    await once(connection.socket.resume(), 'close');
+    expect(connection.received.length).toBeLessThan(size);
+  });
+});
+
+describe('closing', () => {
+  test('cuts connections that wait for a next request, and refuses new ones', async () => {
+    const { server, url } = await listening(pong);
+    const connection = await open(url);
+    connection.socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    await once(connection.socket, 'data');
+    await server.close(60_000);
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  test('lets a request that runs come to its answer, and then closes its connection', async () => {
+    let answer: () => void = () => {};
+    let arrived: () => void = () => {};
+    const arrival = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const { server, url } = await listening((_, response) => {
+      answer = () => void response.end('pong');
+      arrived();
+    });
+    const response = fetch(url);
+    await arrival;
+    const closed = server.close(60_000);
+    answer();
+    expect(await (await response).text()).toBe('pong');
+    expect((await response).headers.get('connection')).toBe('close');
+    await closed;
+  });
+
+  test('does not cut an answer short that its reader takes slowly', async () => {
+    const size = 50_000_000;
+    const { server, url } = await listening((_, response) => void response.end(Buffer.alloc(size, 'x')));
+    const response = await fetch(url);
+    const closed = server.close(60_000);
+    expect((await response.text()).length).toBe(size);
+    await closed;
+  });
+
+  test('cuts what has not ended in time', async () => {
+    const { server, url } = await listening((_, response) => void response.write('half'));
+    const response = await fetch(url);
+    await server.close(0);
+    await expect(response.text()).rejects.toThrow();
+  });
+});

@@ -1,0 +1,134 @@
+import { memoryStore } from 'intentbook/memory';
+import { serve } from 'intentbook/server';
+import { afterEach, describe, expect, test } from 'vitest';
+import { account, signCancellation, signOrder } from '../../support/orders.ts';
+import { proof, receiver, until } from '../channels/channel-fixture.ts';
+import { addressOf, cleanUp, intentbook } from './process.ts';
+
+afterEach(cleanUp);
+
+const signed = (seed: number) => signOrder(account(seed), { validTo: Math.floor(Date.now() / 1000) + 3600 });
+const post = (url: string, body: unknown, more: Record<string, string> = {}) =>
+  fetch(`${url}/api/v1/orders`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...more },
+    body: JSON.stringify(body),
+  });
+
+/** The value of a metric with these labels. */
+function metricValue(text: string, name: string, labels: Record<string, string>): number | undefined {
+  const line = text
+    .split('\n')
+    .find(
+      (each) =>
+        each.startsWith(`${name}{`) &&
+        Object.entries(labels).every(([key, value]) => each.includes(`${key}="${value}"`)),
+    );
+  return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(' ')));
+}
+
+describe('metrics', () => {
+  test('count requests by route, orders by outcome, signatures, the store and refusals, on a port of their own', async () => {
+    const server = await serve({
+      port: 0,
+      metricsPort: 0,
+      books: [{ chain: 'sepolia', store: memoryStore() }],
+    });
+    const url = `${server.url}/sepolia`;
+    const order = await signed(1);
+    const uid = (await (await post(url, order)).json()) as string;
+    await post(url, order);
+    await post(url, { ...order, feeAmount: '1' });
+    for (const path of [`/api/v1/orders/${uid}`, '/api/v1/nowhere', '/api/v1/orders/0x12']) await fetch(url + path);
+
+    const text = await (await fetch(`${server.metricsUrl}/metrics`)).text();
+    const requests = (labels: Record<string, string>) => metricValue(text, 'intentbook_http_requests_total', labels);
+    const route = '/sepolia/api/v1/orders';
+    expect(requests({ method: 'POST', route, status: '201' })).toBe(1);
+    expect(requests({ method: 'POST', route, status: '400' })).toBe(2);
+    expect(requests({ method: 'GET', route: `${route}/{uid}`, status: '200' })).toBe(1);
+    expect(requests({ method: 'GET', route: `${route}/{uid}`, status: '400' })).toBe(1);
+    // What strangers make up is one label, not one each.
+    expect(requests({ method: 'GET', route: 'other', status: '404' })).toBe(1);
+    expect(metricValue(text, 'intentbook_http_refusals_total', { code: 'DuplicatedOrder' })).toBe(1);
+    const book = '/sepolia';
+    const outcome = (name: string) => metricValue(text, 'intentbook_orders_submitted_total', { book, outcome: name });
+    expect([outcome('accepted'), outcome('DuplicatedOrder'), outcome('NonZeroFee')]).toEqual([1, 1, 1]);
+    expect(metricValue(text, 'intentbook_signatures_recovered_total', { book })).toBeGreaterThanOrEqual(1);
+    expect(metricValue(text, 'intentbook_store_seconds_count', { book, verb: 'orders.insert' })).toBe(2);
+    expect(metricValue(text, 'intentbook_http_request_seconds_count', { method: 'POST', route })).toBe(3);
+    expect(text).toMatch(/^intentbook_streams 0$/m);
+    expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);
+
+    expect((await fetch(`${server.url}/metrics`)).status).toBe(404);
+    expect((await fetch(`${server.metricsUrl}/api/v1/orders`)).status).toBe(404);
+    await server.close();
+    await expect(fetch(`${server.metricsUrl}/metrics`)).rejects.toThrow();
+  });
+});
+
+test('metrics show what accounts have not been told of yet', async () => {
+  await using target = await receiver();
+  const book = { db: ':memory:', port: 0, metricsPort: 0, webhookAllow: ['127.0.0.1/32'] };
+  const server = await serve(book);
+  const metrics = async () => (await fetch(`${server.metricsUrl}/metrics`)).text();
+  const counts = async () => {
+    const text = await metrics();
+    return ['pending', 'dead'].map((state) => metricValue(text, 'intentbook_deliveries', { state }));
+  };
+  expect(await counts()).toEqual([0, 0]);
+  expect(metricValue(await metrics(), 'intentbook_notification_lag_entries', { book: '/' })).toBe(0);
+  const body = JSON.stringify(await proof('webhook', target.url, ['order_cancelled']));
+  const headers = { 'content-type': 'application/json' };
+  const path = `${server.url}/accounts/${account(1).address}/subscriptions`;
+  expect((await fetch(path, { method: 'POST', headers, body })).status).toBe(201);
+  target.behave('hang');
+  const { uid } = (await server.book.orders.submit(await signed(1))) as { uid: string };
+  await server.book.orders.cancel({ orderUids: [uid], ...(await signCancellation(account(1), { orderUids: [uid] })) });
+  await until(async () => (await counts())[0] === 1);
+  target.behave('echo');
+  await server.close();
+});
+
+describe('requests have an id', () => {
+  test('which is the client’s own as long as it can do no harm, and ours otherwise', async () => {
+    const ids: string[] = [];
+    const server = await serve({ port: 0, store: memoryStore(), onExchange: ({ id }) => void ids.push(id) });
+    const idOf = async (headers: Record<string, string>) =>
+      (await fetch(`${server.url}/live`, { headers })).headers.get('x-request-id');
+    expect(await idOf({ 'x-request-id': 'trace-1:a.b' })).toBe('trace-1:a.b');
+    const ours = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
+    for (const given of ['a b', '{"x":1}', 'x'.repeat(101)])
+      expect(await idOf({ 'x-request-id': given })).toMatch(ours);
+    expect(await idOf({})).toMatch(ours);
+    expect(new Set(ids).size).toBe(5);
+    await server.close();
+  });
+
+  test('and the log for machines has a JSON object for each, without its body', async () => {
+    const args = ['serve', '--port', '0', '--db', ':memory:', '--log', 'json', '--metrics-port', '0'];
+    const server = intentbook(args);
+    const [, url = ''] = await server.printed(/"url":"(http:[^"]+)"/);
+    await post(url, await signed(2), { 'x-request-id': 'mine' });
+    await post(url, {});
+    server.child.kill('SIGTERM');
+    const { code, stdout, stderr } = await server.ended;
+    expect([code, stderr]).toEqual([0, '']);
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines.map(({ msg }) => msg)).toEqual(['ready', 'request', 'request', 'stopping']);
+    expect(lines[0]).toMatchObject({ url, books: [{ path: '/', chain: 'sepolia', chainId: 11155111 }] });
+    expect(lines[1]).toMatchObject({ requestId: 'mine', method: 'POST', path: '/api/v1/orders', status: 201 });
+    expect(lines[2]).toMatchObject({ status: 422, errorType: 'InvalidBody' });
+    expect(stdout).not.toContain('sellAmount');
+  });
+
+  test('and the log for people says nothing of them', async () => {
+    const server = intentbook(['serve', '--port', '0', '--db', ':memory:']);
+    await post(await addressOf(server), {});
+    server.child.kill('SIGTERM');
+    expect((await server.ended).stdout).not.toContain('/api/v1/orders');
+  });
+});

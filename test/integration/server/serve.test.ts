@@ -1,0 +1,289 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { join } from 'node:path';
+import { memoryStore } from 'intentbook/memory';
+import { serve } from 'intentbook/server';
+import { afterEach, describe, expect, test } from 'vitest';
+import { account, signOrder } from '../../support/orders.ts';
+import { addressOf, cleanUp, intentbook, type Spawned, scratch } from './process.ts';
+
+afterEach(cleanUp);
+
+const SETTLEMENT = '0x9008d19f58aabd9ed0d60971565aa8510560ab41';
+const signed = (seed: number) => signOrder(account(seed), { validTo: Math.floor(Date.now() / 1000) + 3600 });
+
+function post(url: string, body: unknown): Promise<Response> {
+  const headers = { 'content-type': 'application/json' };
+  return fetch(`${url}/api/v1/orders`, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+describe('a server that starts', () => {
+  test('says where it listens, which file it keeps and which chain it is for', async () => {
+    const cwd = await scratch();
+    const server = intentbook(['serve', '--port', '0', '--chain', 'mainnet', '--db', 'orders.sqlite'], { cwd });
+    const url = await addressOf(server);
+    await server.printed(new RegExp(`database +${join(cwd, 'orders.sqlite')}\n`));
+    await server.printed(new RegExp(`chain +mainnet \\(1\\), settlement contract ${SETTLEMENT}\n`));
+    expect(await (await fetch(`${url}/api/v1/version`)).text()).toContain('chain 1 ');
+    expect((await fetch(`${url}/ready`)).status).toBe(200);
+    expect((await fetch(`${url}/live`)).status).toBe(200);
+  });
+
+  test('reads the environment, and flags before it', async () => {
+    const env = { INTENTBOOK_PORT: '0', INTENTBOOK_CHAIN: 'base', INTENTBOOK_DB: ':memory:', INTENTBOOK_HOST: '::1' };
+    const server = intentbook(['serve', '--host', '127.0.0.1'], { env, cwd: await scratch() });
+    expect(await addressOf(server)).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    await server.printed(/database +none, all is forgotten at the end\n {2}chain +base \(8453\)/);
+  });
+
+  test('holds owners to their caps', async () => {
+    const args = ['serve', '--port', '0', '--db', ':memory:', '--max-open-orders', '1', '--max-pending-presign', '1'];
+    const url = await addressOf(intentbook(args));
+    const validTo = Math.floor(Date.now() / 1000) + 3600;
+    const order = async (sellAmount: string) => signOrder(account(1), { validTo, sellAmount });
+    const presign = async (amount: string) => ({ ...(await order(amount)), signingScheme: 'presign', signature: '0x' });
+    expect((await post(url, await order('1'))).status).toBe(201);
+    const refusal = { errorType: 'TooManyLimitOrders', data: { limit: 1, count: 1 } };
+    expect(await (await post(url, await order('2'))).json()).toMatchObject(refusal);
+    expect((await post(url, await presign('3'))).status).toBe(201);
+    expect(await (await post(url, await presign('4'))).json()).toMatchObject(refusal);
+  });
+
+  test('has its orders again when it is started again', async () => {
+    const db = join(await scratch(), 'orders.sqlite');
+    const first = intentbook(['serve', '--port', '0', '--db', db]);
+    const uid = await (await post(await addressOf(first), await signed(1))).json();
+    first.child.kill('SIGTERM');
+    await first.ended;
+    const url = await addressOf(intentbook(['serve', '--port', '0', '--db', db]));
+    expect(await (await fetch(`${url}/api/v1/orders/${uid}`)).json()).toMatchObject({ uid, status: 'open' });
+  });
+});
+
+describe('a server that cannot start says why in one line', () => {
+  async function refusal(args: readonly string[], code: number): Promise<string> {
+    const ended = await intentbook(args, { cwd: await scratch() }).ended;
+    expect(ended).toMatchObject({ code, stdout: '' });
+    expect(ended.stderr).toMatch(/^intentbook: [^\n]+\n$/);
+    return ended.stderr;
+  }
+
+  test('a misspelt flag', async () => {
+    expect(await refusal(['serve', '--prot', '80'], 2)).toContain('did you mean "--port"?');
+  });
+
+  test('a port that is none', async () => {
+    expect(await refusal(['serve', '--port', '70000'], 2)).toContain('from 0 to 65535');
+  });
+
+  test('a chain that is none', async () => {
+    expect(await refusal(['serve', '--chain', 'goerli'], 2)).toContain('one of mainnet, xdai, ');
+  });
+
+  test('a port that is taken', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const port = String((taken.address() as AddressInfo).port); // it listens on a port
+    const text = await refusal(['serve', '--port', port], 1);
+    taken.close();
+    expect(text).toContain(`port ${port} of 127.0.0.1 is taken`);
+  });
+
+  test('a host that is not ours', async () => {
+    expect(await refusal(['serve', '--port', '0', '--host', '192.0.2.1'], 1)).toContain('no address of this machine');
+  });
+
+  test('a file in a directory that is not there', async () => {
+    const db = join(await scratch(), 'missing', 'orders.sqlite');
+    expect(await refusal(['serve', '--port', '0', '--db', db], 1)).toContain(db);
+  });
+
+  test('a file that is a directory', async () => {
+    const db = await scratch();
+    expect(await refusal(['serve', '--port', '0', '--db', db], 1)).toContain(db);
+  });
+
+  test('a file of something else', async () => {
+    const db = join(await scratch(), 'letter.txt');
+    await writeFile(db, 'Dear reader, this is a letter and no database. '.repeat(100));
+    expect(await refusal(['serve', '--port', '0', '--db', db], 1)).toContain('not an SQLite database');
+  });
+
+  test('a file that another server writes', async () => {
+    const db = join(await scratch(), 'orders.sqlite');
+    const first = intentbook(['serve', '--port', '0', '--db', db]);
+    await addressOf(first);
+    expect(await refusal(['serve', '--port', '0', '--db', db], 1)).toContain(`process ${first.child.pid} `);
+  });
+
+  test('a file of another chain', async () => {
+    const db = join(await scratch(), 'orders.sqlite');
+    const first = intentbook(['serve', '--port', '0', '--db', db]);
+    await addressOf(first);
+    first.child.kill('SIGTERM');
+    await first.ended;
+    const text = await refusal(['serve', '--port', '0', '--chain', 'mainnet', '--db', db], 1);
+    expect(text).toContain('belongs to chain 11155111');
+    expect(text).toContain('chain 1,');
+  });
+});
+
+describe('a server that is told to stop', () => {
+  /** A connection on which an order has been sent but for its last byte, so that the request runs until that comes. */
+  async function halfSent(url: string) {
+    const body = Buffer.from(JSON.stringify(await signed(1)));
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    const connection = { socket, received: '', finish: () => void socket.write(body.subarray(-1)) };
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      connection.received += text;
+    });
+    // The server asks for the body once the request has begun.
+    const head = ['POST /api/v1/orders HTTP/1.1', 'host: x', 'content-type: application/json', 'expect: 100-continue'];
+    socket.write(`${[...head, `content-length: ${body.length}`].join('\r\n')}\r\n\r\n`);
+    await once(socket, 'data');
+    socket.write(body.subarray(0, -1));
+    return connection;
+  }
+
+  const stopping = (server: Spawned) => server.printed(/finishing the requests that run/);
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('by %s closes idle connections and exits with 0', async (signal) => {
+    const server = intentbook(['serve', '--port', '0', '--db', join(await scratch(), 'orders.sqlite')]);
+    const url = await addressOf(server);
+    await (await fetch(`${url}/api/v1/version`)).text();
+    server.child.kill(signal);
+    expect(await server.ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+  });
+
+  test('finishes a request that runs, takes no new ones, and keeps what it has acknowledged', async () => {
+    const db = join(await scratch(), 'orders.sqlite');
+    const server = intentbook(['serve', '--port', '0', '--db', db]);
+    const url = await addressOf(server);
+    const request = await halfSent(url);
+    server.child.kill('SIGTERM');
+    await stopping(server);
+    await expect(fetch(`${url}/api/v1/version`)).rejects.toThrow();
+    request.finish();
+    await once(request.socket, 'end');
+    expect(request.received).toMatch(/HTTP\/1\.1 201 Created\r\n.*connection: close/is);
+    expect(await server.ended).toMatchObject({ code: 0, stderr: '' });
+
+    const uid = /"(0x[0-9a-f]{112})"/.exec(request.received)?.[1];
+    const again = await addressOf(intentbook(['serve', '--port', '0', '--db', db]));
+    expect((await fetch(`${again}/api/v1/orders/${uid}`)).status).toBe(200);
+  });
+
+  test('and told again exits at once with 1', async () => {
+    const server = intentbook(['serve', '--port', '0', '--db', ':memory:']);
+    const { socket } = await halfSent(await addressOf(server));
+    socket.on('error', () => {});
+    server.child.kill('SIGTERM');
+    await stopping(server);
+    const impatience = setInterval(() => server.child.kill('SIGINT'), 50);
+    const ended = await server.ended;
+    clearInterval(impatience);
+    expect(ended).toMatchObject({ code: 1, signal: null });
+    expect(ended.stderr).toBe('intentbook: ended before all requests were finished\n');
+  });
+
+  test('does not mind that nobody reads its output any more', async () => {
+    const server = intentbook(['serve', '--port', '0', '--db', ':memory:']);
+    await addressOf(server);
+    server.child.stdout?.destroy();
+    server.child.stderr?.destroy();
+    server.child.kill('SIGTERM');
+    expect((await once(server.child, 'exit'))[0]).toBe(0);
+  });
+});
+
+describe('a server within a program', () => {
+  test('takes no signals, and closes what it has opened', async () => {
+    const listeners = () => ['SIGINT', 'SIGTERM', 'uncaughtException'].map((name) => process.listenerCount(name));
+    const before = listeners();
+    const server = await serve({ port: 0, store: memoryStore() });
+    expect(listeners()).toEqual(before);
+    expect(server.deployments).toMatchObject([{ chain: 'sepolia', path: '/', database: undefined }]);
+    expect((await post(server.url, await signed(1))).status).toBe(201);
+    await Promise.all([server.close(), server.close()]);
+    await expect(fetch(server.url)).rejects.toThrow();
+    expect(await server.book.ready()).toMatchObject({ ready: false });
+  });
+
+  test('that cannot listen closes its store', async () => {
+    const taken = await serve({ port: 0, db: ':memory:' });
+    const store = memoryStore();
+    const port = Number(new URL(taken.url).port);
+    await expect(serve({ port, store })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await expect(store.check()).rejects.toMatchObject({ code: 'Closed' });
+    await taken.close();
+  });
+
+  test('refuses options that it does not know', async () => {
+    await expect(serve({ prot: 1 } as object)).rejects.toThrow('did you mean "port"?');
+    await expect(serve({ chain: 'goerli' })).rejects.toThrow('one of mainnet, ');
+  });
+});
+
+describe('what a server quotes with', () => {
+  const TOKENS = ['0x00000000000000000000000000000000000000f1', '0x00000000000000000000000000000000000000f2'];
+  const quote = (url: string) =>
+    fetch(`${url}/api/v1/quote`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        ...{ sellToken: TOKENS[0], buyToken: TOKENS[1], from: account(1).address },
+        ...{ kind: 'sell', sellAmountBeforeFee: String(10n ** 18n) },
+      }),
+    });
+  const buyAmount = async (url: string) =>
+    ((await (await quote(url)).json()) as { quote: { buyAmount: string } }).quote.buyAmount;
+
+  test('a file of prices, and a gas price', async () => {
+    const cwd = await scratch();
+    const [sold = '', bought = ''] = TOKENS;
+    await writeFile(
+      join(cwd, 'prices.json'),
+      JSON.stringify({ [sold]: '1', [bought]: { price: '0.5', decimals: 18 } }),
+    );
+    const args = ['serve', '--port', '0', '--db', ':memory:', '--chain', 'base', '--prices', 'prices.json'];
+    const url = await addressOf(intentbook([...args, '--gas-price', '0'], { cwd }));
+    expect(await buyAmount(url)).toBe(String(2n * 10n ** 18n));
+  });
+
+  test('an engine elsewhere, which may be better than the table', async () => {
+    const engine = createServer((_, response) =>
+      response.end(JSON.stringify({ amount: '5000000000000000000', gas: 1 })),
+    );
+    await once(engine.listen(0, '127.0.0.1'), 'listening');
+    const solver = `http://127.0.0.1:${(engine.address() as AddressInfo).port}`; // it listens on a port
+    const cwd = await scratch();
+    await writeFile(join(cwd, 'prices.json'), JSON.stringify(Object.fromEntries(TOKENS.map((token) => [token, '1']))));
+    const args = ['serve', '--port', '0', '--db', ':memory:', '--gas-price', '0', '--prices', 'prices.json'];
+    const url = await addressOf(intentbook([...args, '--solvers', solver], { cwd }));
+    expect(await buyAmount(url)).toBe(String(5n * 10n ** 18n));
+    engine.close();
+  });
+
+  test('with no prices there is no liquidity', async () => {
+    const url = await addressOf(intentbook(['serve', '--port', '0', '--db', ':memory:', '--prices', 'off']));
+    const answer = await quote(url);
+    expect([answer.status, await answer.json()]).toMatchObject([400, { errorType: 'NoLiquidity' }]);
+  });
+
+  test.each([
+    ['nothing', undefined, 'cannot be read'],
+    ['text', 'Dear reader', 'is not JSON'],
+    ['a list', '[]', 'must be an object of prices by token'],
+    ['a price that is none', JSON.stringify({ [`${TOKENS[0]}`]: '-1' }), 'price'],
+    ['a token that is none', JSON.stringify({ COW: '1' }), 'COW'],
+  ])('a file of prices with %s in it is refused in one line', async (_, content, says) => {
+    const cwd = await scratch();
+    if (content !== undefined) await writeFile(join(cwd, 'prices.json'), content);
+    const ended = await intentbook(['serve', '--port', '0', '--prices', 'prices.json'], { cwd }).ended;
+    expect(ended.code).not.toBe(0);
+    expect(ended.stderr).toMatch(/^intentbook: [^\n]+\n$/);
+    expect(ended.stderr).toContain(says);
+  });
+});

@@ -1,0 +1,84 @@
+import { connect } from 'node:net';
+import type { Api } from 'intentbook';
+import { nodeHandler } from 'intentbook/node-http';
+import { expect, test } from 'vitest';
+import { closableStreams } from '../../../adapters/server/http/closable-streams.ts';
+import { createHardenedServer } from '../../../adapters/server/http/hardened-server.ts';
+
+/** An interface whose streams send as much as is read, and never end. */
+function endless(chunk: string, left: () => void): Api {
+  return {
+    async handle() {
+      const text: AsyncIterator<string> = {
+        next: () => (chunk === '' ? new Promise(() => {}) : Promise.resolve({ done: false, value: chunk })),
+        async return() {
+          left();
+          return { done: true, value: undefined };
+        },
+      };
+      return {
+        status: 200,
+        headers: { 'content-type': 'text/event-stream' },
+        body: { [Symbol.asyncIterator]: () => text },
+      };
+    },
+  };
+}
+
+async function served(chunk: string) {
+  const state = { left: 0 };
+  const api = closableStreams(endless(chunk, () => state.left++));
+  const server = createHardenedServer(nodeHandler(api));
+  const url = await server.listen(0, '127.0.0.1');
+  return { api, server, url, state };
+}
+
+// Were they not ended, each of these would wait for the minutes that are granted.
+const GRANTED = 300_000;
+
+test('a stream that waits for its next event is ended at once when the server closes, and so is its source', async () => {
+  const { api, server, url, state } = await served('');
+  const response = await fetch(url);
+  expect(api.openStreams).toBe(1);
+  const body = response.text();
+  api.closeStreams();
+  await server.close(GRANTED);
+  expect(await body).toBe('');
+  expect([state.left, api.openStreams]).toEqual([1, 0]);
+});
+
+test('a stream whose reader has stopped reading is cut at once', async () => {
+  const { api, server, url } = await served('x'.repeat(1_000_000));
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+  socket.on('error', () => {});
+  await new Promise((resolve) => socket.once('readable', resolve)); // and nothing is taken from it
+  api.closeStreams();
+  await server.close(GRANTED);
+  socket.destroy();
+});
+
+test('a stream that is asked for when they are closed already is empty', async () => {
+  const { api } = await served('data');
+  api.closeStreams();
+  const { body } = await api.handle({
+    method: 'GET',
+    path: '/',
+    query: '',
+    header: () => undefined,
+    body: { type: 'none' },
+  });
+  const chunks: string[] = [];
+  for await (const chunk of body as AsyncIterable<string>) chunks.push(chunk);
+  expect(chunks).toEqual([]);
+});
+
+test('a stream whose reader leaves is forgotten, and its source told', async () => {
+  const { api, server, url, state } = await served('');
+  const controller = new AbortController();
+  await fetch(url, { signal: controller.signal });
+  controller.abort();
+  while (api.openStreams > 0) await new Promise((resolve) => setImmediate(resolve));
+  expect(state.left).toBe(1);
+  await server.close(0);
+});

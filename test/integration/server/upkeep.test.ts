@@ -1,0 +1,189 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { createOrderBook } from 'intentbook';
+import { sqliteStore } from 'intentbook/sqlite';
+import { afterEach, describe, expect, test } from 'vitest';
+import { account, SEPOLIA, signCancellation, signOrder } from '../../support/orders.ts';
+import { temporarySchema } from '../../support/postgres.ts';
+import { addressOf, cleanUp, intentbook, scratch } from './process.ts';
+
+afterEach(cleanUp);
+
+const validTo = Math.floor(Date.now() / 1000) + 3600;
+
+/** A book in a file: orders of each scheme and with documents, some of them cancelled. */
+async function bookWith(count: number): Promise<{ db: string; folder: string; uids: string[] }> {
+  const folder = await scratch();
+  const db = join(folder, 'book.sqlite');
+  const book = createOrderBook({ chainId: SEPOLIA, store: sqliteStore({ path: db }) });
+  await book.start();
+  const orders = await Promise.all(
+    Array.from({ length: count }, async (_, i) => {
+      const appData = i % 2 === 0 ? '{}' : JSON.stringify({ appCode: `the ${i}th, “quoted”\n` });
+      const order = await signOrder(account(i), { validTo, sellAmount: String(i + 1), appData });
+      return i % 5 === 4 ? { ...order, signingScheme: 'presign' as const, signature: '0x' } : order;
+    }),
+  );
+  const results = await book.orders.submitMany(orders);
+  const uids = results.map((result) => (result.status === 'accepted' ? result.uid : String(result.error)));
+  const orderUids = [uids[0] ?? ''];
+  const cancelled = await book.orders.cancel({ orderUids, ...(await signCancellation(account(0), { orderUids })) });
+  expect(cancelled.status).toBe('cancelled');
+  await book.close();
+  return { db, folder, uids };
+}
+
+/** Runs a command that must end well, and returns what it says as JSON. */
+async function done(args: readonly string[], code = 0): Promise<Record<string, unknown>> {
+  const ended = await intentbook([...args, '--json']).ended;
+  expect([ended.code, ended.stderr]).toEqual([code, '']);
+  return JSON.parse(ended.stdout) as Record<string, unknown>;
+}
+
+async function refused(args: readonly string[], code = 1): Promise<string> {
+  const ended = await intentbook(args).ended;
+  expect([ended.code, ended.stdout]).toEqual([code, '']);
+  expect(ended.stderr).toMatch(/^intentbook: [^\n]+\n$/);
+  return ended.stderr;
+}
+
+/** All that a book shows, but for when it was cancelled. */
+async function shown(store: ReturnType<typeof sqliteStore>) {
+  const book = createOrderBook({ chainId: SEPOLIA, store });
+  await book.start();
+  const { orders } = await book.orders.list({ limit: 1000 });
+  await book.close();
+  return orders;
+}
+
+describe('a book moves', () => {
+  test('from SQLite to PostgreSQL and back, order by order, and an import that is run again changes nothing', async () => {
+    const { db, folder } = await bookWith(300);
+    const place = await temporarySchema();
+    const postgres = ['--postgres', place.url, '--schema', place.schema];
+    const [there, back] = [join(folder, 'there.ndjson'), join(folder, 'back.ndjson')];
+    const exported = await done(['export', there, '--db', db]);
+    expect(exported).toMatchObject({ ok: true, orders: 300, resumed: 0, left: 0 });
+    await intentbook(['migrate', ...postgres]).ended;
+    const imported = await done(['import', there, ...postgres]);
+    expect(imported).toMatchObject({ orders: 300, inserted: 300, cancelled: 1, sha256: exported['sha256'] });
+    expect(await done(['import', there, ...postgres])).toMatchObject({ orders: 300, inserted: 0, cancelled: 0 });
+    expect(await done(['export', back, ...postgres])).toMatchObject({ sha256: exported['sha256'] });
+    const copy = join(folder, 'copy.sqlite');
+    await done(['import', back, '--db', copy]);
+    expect(await shown(sqliteStore({ path: copy }))).toEqual(await shown(sqliteStore({ path: db })));
+    expect(await done(['verify', '--db', copy])).toMatchObject({
+      orders: 300,
+      signatures: 240,
+      onChain: 60,
+      problems: [],
+    });
+    await place[Symbol.asyncDispose]();
+  });
+
+  test('by an export that was interrupted anywhere and is run again', async () => {
+    const { db, folder } = await bookWith(40);
+    const whole = join(folder, 'whole.ndjson');
+    const { sha256 } = await done(['export', whole, '--db', db]);
+    const bytes = readFileSync(whole);
+    for (const size of [0, 20, Math.floor(bytes.length / 2), bytes.length - 30]) {
+      const part = join(folder, `part-${size}.ndjson`);
+      writeFileSync(part, bytes.subarray(0, size));
+      expect(await done(['export', part, '--db', db])).toMatchObject({ orders: 40, sha256 });
+      expect(readFileSync(part).equals(bytes)).toBe(true);
+    }
+    expect(await refused(['export', whole, '--db', db])).toContain('is a finished export already');
+  });
+
+  test('never out of a file that is not whole, was changed, or is of another book', async () => {
+    const { db, folder } = await bookWith(10);
+    const file = join(folder, 'book.ndjson');
+    const target = join(folder, 'target.sqlite');
+    await done(['export', file, '--db', db]);
+    const text = readFileSync(file, 'utf8');
+    const attempt = (changed: string) => {
+      writeFileSync(file, changed);
+      return refused(['import', file, '--db', target]);
+    };
+    expect(await attempt(text.replace('the 3th', 'the 4th'))).toContain('its digest is another one');
+    expect(await attempt(`${text.split('\n').slice(0, -2).join('\n')}\n`)).toContain('is not finished');
+    expect(await attempt(text.split('\n').toSpliced(3, 1).join('\n'))).toContain('has 9 orders where it says 10');
+    expect(await attempt('{"a":1}\n')).toContain('is no export');
+    writeFileSync(file, text);
+    expect(await refused(['import', file, '--db', join(folder, 'base.sqlite'), '--chain', 'base'])).toContain(
+      'is of chain 11155111',
+    );
+    expect(await shown(sqliteStore({ path: target }))).toEqual([]);
+  });
+});
+
+describe('verify', () => {
+  test.each([
+    ['a signature', (body: string) => body.replace(/("signature":"0x..)../, '$1ff'), /it was signed by|is damaged/],
+    ['a field', (body: string) => body.replace('"sellAmount":"2"', '"sellAmount":"3"'), /the UID is not that/],
+    ['a body', () => '{}', /is damaged/],
+  ])('finds %s that was tampered with', async (_, tamper, reason) => {
+    const { db, uids } = await bookWith(6);
+    const file = new Database(db);
+    const uid = Buffer.from((uids[1] ?? '').slice(2), 'hex');
+    const { body } = file.prepare('SELECT body FROM orders WHERE uid = ?').get(uid) as { body: string };
+    file.prepare('UPDATE orders SET body = ? WHERE uid = ?').run(tamper(body), uid);
+    file.close();
+    const said = await done(['verify', '--db', db], 1);
+    expect(said).toMatchObject({ ok: false, orders: 6, problems: [{ uid: uids[1] }] });
+    expect(JSON.stringify(said['problems'])).toMatch(reason);
+  });
+});
+
+describe('prune', () => {
+  test('removes what has been over for so many days, in words when nobody asks for JSON', async () => {
+    const { db } = await bookWith(6);
+    const file = new Database(db);
+    const day = 24 * 60 * 60;
+    const old = Math.floor(Date.now() / 1000) - 40 * day;
+    file.prepare('UPDATE orders SET created = ?, valid_to = ? WHERE id <= 4').run(old * 1000, old + 60);
+    file.close();
+    expect(await done(['prune', '--older-than', '50', '--db', db])).toMatchObject({ orders: 0 });
+    const { code, stdout } = await intentbook(['prune', '--older-than', '30', '--db', db]).ended;
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^4 orders and 0 quotes were removed, all over before 2/),
+    ]);
+    expect(await shown(sqliteStore({ path: db }))).toHaveLength(2);
+  });
+});
+
+describe('backup', () => {
+  test('copies a file that a server writes to, which the others cannot take from it', async () => {
+    const { db, folder, uids } = await bookWith(20);
+    const server = intentbook(['serve', '--port', '0', '--db', db]);
+    await addressOf(server);
+    expect(await refused(['verify', '--db', db])).toContain(`process ${server.child.pid} `);
+    const copy = join(folder, 'copy.sqlite');
+    expect(await done(['backup', copy, '--db', db])).toMatchObject({ ok: true, to: copy });
+    expect(await done(['verify', '--db', copy])).toMatchObject({ orders: uids.length, problems: [] });
+    expect(await refused(['backup', copy, '--db', db])).toContain('is there already');
+    expect(await refused(['backup', join(folder, 'x'), '--db', join(folder, 'missing')])).toContain('cannot copy');
+  });
+});
+
+describe('what is asked for', () => {
+  test.each([
+    [['export'], 'say which file: intentbook export <file>'],
+    [['verify', 'x'], '"x" is one word too many'],
+    [['prune', '--port', '1'], '--port is no flag of "intentbook prune"'],
+    [['serve', '--older-than', '1'], '--older-than is no flag of "intentbook serve"'],
+    [['prune', '--older-than', '0'], '--older-than must be a whole number of days from 1 up, not "0"'],
+    [['verfy'], 'unknown command "verfy", did you mean "verify"?'],
+  ])('%j is refused with 2', async (args, message) => {
+    expect(await refused(args, 2)).toContain(message);
+  });
+
+  test.each(['export', 'import', 'verify', 'prune', 'backup'])('%s explains itself', async (name) => {
+    const { code, stdout } = await intentbook([name, '--help']).ended;
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^intentbook ${name}[ :]`));
+    expect(stdout).toContain('Try it\n');
+  });
+});

@@ -1,0 +1,84 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ServeOptions } from 'intentbook/server';
+import { serve } from 'intentbook/server';
+import { expect, onTestFinished, test } from 'vitest';
+import { affiliateTypedData } from '../../support/affiliates.ts';
+import { account, COW, WETH } from '../../support/orders.ts';
+
+const TOKEN = '0x00000000000000000000000000000000000000aa';
+const DOLLAR = '0x00000000000000000000000000000000000000dd';
+
+async function asking(options: ServeOptions) {
+  const server = await serve({ port: 0, ...options });
+  onTestFinished(() => server.close());
+  return async (path: string, body?: unknown) => {
+    const headers = { 'content-type': 'application/json' };
+    const init = body === undefined ? {} : { method: 'POST', headers, body: JSON.stringify(body) };
+    const response = await fetch(server.url + path, init);
+    return [response.status, await response.json()];
+  };
+}
+
+/** Something that answers every request alike, and what it was asked. */
+async function double(answer: (body: string) => unknown) {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => {
+      body += chunk;
+    });
+    request.once('end', () => {
+      asked.push(`${request.url} ${request.headers['x-cg-demo-api-key'] ?? ''}`);
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(answer(body)));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }; // it listens on a port
+}
+
+test('test tokens have prices in dollars as the server comes', async () => {
+  const ask = await asking({ db: ':memory:' });
+  expect(await ask(`/11155111/tokens/${WETH}/usdPrice`)).toEqual([200, { price: 2500 }]);
+  expect(await ask(`/11155111/tokens/${COW}/usdPrice`)).toEqual([200, { price: 0.25 }]);
+  expect(await ask(`/11155111/tokens/${TOKEN}/usdPrice`)).toEqual([404, { message: 'Price not found' }]);
+  expect(await ask(`/11155111/accounts/${TOKEN}/balances?tokens=${TOKEN}`)).toMatchObject([503, {}]);
+});
+
+test('CoinGecko is asked first, then what a book quotes, then the table', async () => {
+  const { url, asked } = await double(() => ({ [TOKEN]: { usd: 7 } }));
+  const prices = { [COW]: { price: '0.5', decimals: 6 }, [DOLLAR]: { price: '0.001', decimals: 8 } };
+  const ask = await asking({
+    coinGecko: { apiKey: 'secret', plan: 'demo', url },
+    usdPrices: { 1: { [WETH]: 3 }, 5: { [WETH]: 4 } },
+    books: [{ chain: 'mainnet', db: ':memory:', prices, usdToken: { token: DOLLAR, decimals: 8 } }],
+  });
+  expect(await ask(`/1/tokens/${TOKEN}/usdPrice`)).toEqual([200, { price: 7 }]);
+  expect(await ask(`/1/tokens/${COW}/usdPrice`)).toEqual([200, { price: 500 }]);
+  expect(await ask(`/1/tokens/${WETH}/usdPrice`)).toEqual([200, { price: 3 }]);
+  expect(await ask(`/5/tokens/${WETH}/usdPrice`)).toEqual([200, { price: 4 }]);
+  expect(asked[0]).toBe(`/api/v3/simple/token_price/ethereum?contract_addresses=${TOKEN}&vs_currencies=usd secret`);
+});
+
+test('affiliates sign under the name that the server is given, and contract wallets are asked of its nodes', async () => {
+  const owner = account(1);
+  const node = await double((body) => {
+    const { id } = JSON.parse(body);
+    return { jsonrpc: '2.0', id, error: { code: -32000, message: 'out of order' } };
+  });
+  const ask = await asking({ db: ':memory:', affiliateDomain: 'Acme Affiliate', affiliateRpc: [node.url] });
+  const domain = { name: 'Acme Affiliate', version: '1' };
+  const signedMessage = await owner.signTypedData(affiliateTypedData(owner.address, 'SERVER', domain));
+  const body = { walletAddress: owner.address, code: 'SERVER', signedMessage };
+  expect(await ask(`/affiliate/${owner.address}`, body)).toMatchObject([201, { code: 'SERVER' }]);
+  expect(await ask('/ref-codes/SERVER')).toEqual([200, { code: 'SERVER' }]);
+  expect(node.asked).toEqual([]);
+  const contract = { ...body, walletAddress: TOKEN, signedMessage: '0xabcd' };
+  expect(await ask(`/affiliate/${TOKEN}`, contract)).toMatchObject([503, {}]);
+  expect(node.asked.length).toBeGreaterThan(0);
+});

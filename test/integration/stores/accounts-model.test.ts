@@ -1,0 +1,164 @@
+import fc from 'fast-check';
+import type { AccountStore, ClaimedDelivery, NotificationType } from 'intentbook';
+import { memoryAccountStore } from 'intentbook/memory';
+import { postgresAccountStore } from 'intentbook/postgres';
+import { afterAll, expect, test } from 'vitest';
+import { address, word } from '../../conformance/orders.ts';
+import { manualClock } from '../../support/clock.ts';
+import { temporarySchema } from '../../support/postgres.ts';
+import { emptyAccountSchema } from './postgres-account-schema.ts';
+
+/** Small worlds, in which random choices meet. */
+const number = fc.nat(7);
+const account = fc.constantFrom(address(1), address(2));
+const type = fc.constantFrom<NotificationType>('order_filled', 'order_expired');
+const second = fc.nat(20);
+
+/** A store under test, with what it has given out to be settled. Places of deliveries may have gaps, so they are not compared. */
+interface Subject {
+  readonly store: AccountStore;
+  readonly claimed: ClaimedDelivery[];
+}
+
+interface Step {
+  readonly says: string;
+  readonly run: (subject: Subject) => Promise<unknown>;
+}
+
+const change = fc.oneof(
+  fc.record({ type: fc.constant('notify' as const), n: number, of: type, at: second }),
+  fc.record({ type: fc.constant('withdraw' as const), n: number }),
+);
+
+const said = <T>(verb: string, arbitrary: fc.Arbitrary<T>, run: (value: T, subject: Subject) => Promise<unknown>) =>
+  arbitrary.map((value): Step => ({ says: `${verb} ${JSON.stringify(value)}`, run: (subject) => run(value, subject) }));
+
+const append = said(
+  'append',
+  fc.record({ feed: fc.constantFrom('a', 'b'), changes: fc.array(change, { maxLength: 6 }), mark: fc.option(second) }),
+  async ({ feed, changes, mark }, { store }) => {
+    const after = await store.notifications.cursor(feed);
+    return store.notifications.append({
+      ...{ feed, after, through: (after ?? 0) + 1 },
+      marks: [{ key: String((mark ?? 0) % 3), value: mark === null ? null : String(mark) }],
+      changes: changes.map((each) => {
+        const id = `n${each.n}`;
+        if (each.type === 'withdraw') return { type: 'withdraw', id };
+        const body = JSON.stringify({ n: each.n, at: each.at });
+        return {
+          type: 'notify',
+          notification: { id, account: address(1 + (each.n % 2)), type: each.of, at: each.at, body },
+        };
+      }),
+    });
+  },
+);
+
+const create = said(
+  'create',
+  fc.record({ n: number, nonce: number, cap: fc.integer({ min: 1, max: 4 }), now: second, pending: fc.boolean() }),
+  async ({ n, nonce, cap, now, pending }, { store }) => {
+    const owner = address(1 + (n % 2));
+    const known = await Promise.all([1, 2].map((each) => store.subscriptions.list(address(each))));
+    if (known.flat().some(({ id }) => id === `s${n}`)) return 'there';
+    return store.subscriptions.create({
+      subscription: {
+        ...{ id: `s${n}`, account: owner, channel: 'webhook', target: `https://example.org/${n}`, createdAt: now },
+        ...{ types: n % 3 === 0 ? ['order_filled'] : ['order_expired', 'order_filled'] },
+        ...{ state: pending ? 'pending' : 'active', secret: n % 2 === 0 ? null : `secret ${n}` },
+      },
+      ...(pending ? { confirmation: { tokenHash: word(n), expiresAt: now + 5 } } : {}),
+      ...{ nonce: { account: owner, nonce: String(nonce), expiresAt: now + 7 }, cap, now },
+    });
+  },
+);
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 5, arbitrary: append },
+  { weight: 3, arbitrary: create },
+  said('confirm', fc.record({ n: number, now: second }), ({ n, now }, { store }) =>
+    store.subscriptions.confirm({ tokenHash: word(n), now, ...(n % 2 === 0 ? { target: 'chat' } : {}) }),
+  ),
+  said('remove', fc.record({ n: number, account, now: second, nonce: number }), ({ n, now, nonce, ...by }, { store }) =>
+    store.subscriptions.remove({
+      ...{ id: `s${n}`, account: by.account, now },
+      ...(nonce < 4 ? { nonce: { account: by.account, nonce: String(nonce), expiresAt: now + 7 } } : {}),
+    }),
+  ),
+  {
+    weight: 4,
+    arbitrary: said('claim', fc.record({ now: second, limit: fc.integer({ min: 1, max: 3 }) }), async (at, subject) => {
+      const { claimed, next } = await subject.store.deliveries.claim({ ...at, until: at.now + 4 });
+      subject.claimed.push(...claimed);
+      return { claimed: claimed.map(({ seq: _, ...rest }) => rest), next };
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: said(
+      'settle',
+      fc.record({ n: fc.nat(30), as: fc.constantFrom('delivered', 'retry', 'dead'), at: second }),
+      async ({ n, as, at }, { store, claimed }) => {
+        const one = claimed[n % Math.max(1, claimed.length)];
+        if (one === undefined) return undefined;
+        const outcome =
+          as === 'delivered'
+            ? ({ status: 'delivered' } as const)
+            : as === 'retry'
+              ? ({ status: 'retry', at, error: `error ${n}` } as const)
+              : ({ status: 'dead', error: `error ${n}` } as const);
+        return store.deliveries.settle({ seq: one.seq, claim: one.claim, outcome });
+      },
+    ),
+  },
+  said('replay', fc.record({ n: fc.option(fc.nat(30)), now: second }), ({ n, now }, { store, claimed }) => {
+    const seq = n === null ? undefined : claimed[n % Math.max(1, claimed.length)]?.seq;
+    return store.deliveries.replay({ now, ...(seq === undefined ? {} : { seqs: [seq] }) });
+  }),
+);
+
+/** Everything that can be read of a store. */
+async function everything({ store }: Subject) {
+  const states = ['pending', 'delivered', 'dead', 'dropped'] as const;
+  return {
+    log: await store.notifications.after(0, 1000),
+    last: await store.notifications.last(),
+    lists: await Promise.all([1, 2].map((n) => store.notifications.list({ account: address(n), limit: 100 }))),
+    subscriptions: await Promise.all([1, 2].map((n) => store.subscriptions.list(address(n)))),
+    marks: (await store.notifications.marks('a', ['0', '1', '2'])).sort((a, b) => a.key.localeCompare(b.key)),
+    deliveries: await Promise.all(
+      states.map(async (state) =>
+        (await store.deliveries.list({ state, limit: 100 })).map(({ seq: _, ...delivery }) => delivery),
+      ),
+    ),
+  };
+}
+
+const place = await temporarySchema();
+afterAll(async () => await place[Symbol.asyncDispose]());
+
+const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+
+test('whatever is done to them, the PostgreSQL account store answers as the memory account store does', async () => {
+  const { url, schema } = place;
+  const store = postgresAccountStore({ url, schema, migrate: true, connections: 2, listen: false });
+  await store.open({ clock: manualClock() });
+  try {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
+        const oracle: Subject = { store: memoryAccountStore(), claimed: [] };
+        const subject: Subject = { store, claimed: [] };
+        await oracle.store.open({ clock: manualClock() });
+        try {
+          for (const { says, run } of steps) expect(await run(subject), says).toEqual(await run(oracle));
+          expect(await everything(subject)).toEqual(await everything(oracle));
+        } finally {
+          await emptyAccountSchema(place);
+        }
+      }),
+      { numRuns: LONG ? 1000 : 40 },
+    );
+  } finally {
+    await store.close();
+  }
+});

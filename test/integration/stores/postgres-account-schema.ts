@@ -1,0 +1,26 @@
+import type { TemporarySchema } from '../../support/postgres.ts';
+
+const TABLES = [
+  ...[
+    'deliveries',
+    'log',
+    'notifications',
+    'subscriptions',
+    'nonces',
+    'affiliates',
+    'used_signatures',
+    'marks',
+    'feeds',
+  ],
+  'leases',
+];
+
+/** Takes all rows out of the tables of an account store. */
+export async function emptyAccountSchema({ schema, query }: TemporarySchema): Promise<void> {
+  const found = await query('SELECT tablename FROM pg_tables WHERE schemaname = $1', [schema]);
+  const names = found.map(({ tablename }) => tablename).sort();
+  const expected = [...TABLES, 'turns', 'migrations', 'domain'].sort();
+  if (names.join() !== expected.join()) throw new Error(`a table is not known here: ${names}`);
+  const deletions = TABLES.map((table) => `DELETE FROM "${schema}".${table}`);
+  await query([...deletions, `UPDATE "${schema}".turns SET last = 0`].join('; '));
+}

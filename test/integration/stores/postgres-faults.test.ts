@@ -1,0 +1,186 @@
+import type { Clock, Store } from 'intentbook';
+import { StoreError, systemClock } from 'intentbook';
+import type { PgPool, PgPoolClient, PgQuery } from 'intentbook/postgres';
+import { migratePostgres, postgresStore } from 'intentbook/postgres';
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { DOMAIN } from '../../conformance/harness.ts';
+import { ALICE, BOB, document, NOW, order, PLACED_AT, range } from '../../conformance/orders.ts';
+import type { TemporarySchema } from '../../support/postgres.ts';
+import { emptySchema, temporarySchema } from '../../support/postgres.ts';
+import { startPostgres } from '../../support/postgres-server.ts';
+
+let place: TemporarySchema;
+beforeAll(async () => {
+  place = await temporarySchema();
+  await migratePostgres({ url: place.url, schema: place.schema });
+});
+afterAll(async () => await place[Symbol.asyncDispose]());
+beforeEach(() => emptySchema(place));
+
+async function opened(pool: PgPool, clock: Clock = systemClock): Promise<Store> {
+  const store = postgresStore(pool, { schema: place.schema, listen: false });
+  await store.open({ domain: DOMAIN, clock });
+  return store;
+}
+
+/** A pool whose connections are cut by `cut` in the middle of things, as a network does. */
+function cuttable(cut: (query: PgQuery, run: () => Promise<unknown>, kill: () => Promise<never>) => Promise<unknown>) {
+  const pool = new pg.Pool({ connectionString: place.url });
+  pool.on('error', () => {});
+  const wrapped = new WeakMap<object, PgPoolClient>();
+  return {
+    end: () => pool.end(),
+    async connect(): Promise<PgPoolClient> {
+      const client = await pool.connect();
+      const known = wrapped.get(client);
+      if (known !== undefined) return known;
+      const run = (query: PgQuery) => (client as PgPoolClient).query(query);
+      const kill = async () => {
+        const { rows } = await run({ text: 'SELECT pg_backend_pid() AS pid' });
+        await place.query('SELECT pg_terminate_backend($1)', [(rows[0] as { pid: number }).pid]);
+        return (await run({ text: 'SELECT 1' })) as never; // it throws, as the driver does when a connection is gone
+      };
+      const substitute: PgPoolClient = {
+        query: (query) => cut(query, () => run(query), kill) as ReturnType<PgPoolClient['query']>,
+        release: (error) => client.release(error),
+        on: (event, listener) => client.on(event as 'error', listener),
+        removeListener: (event, listener) => client.removeListener(event, listener),
+      };
+      wrapped.set(client, substitute);
+      return substitute;
+    },
+  };
+}
+
+const isUnavailable = (error: unknown) =>
+  error instanceof StoreError && error.code === 'Unavailable' && error.cause !== undefined;
+
+describe('a connection that breaks', () => {
+  test('before the commit leaves nothing, and the next insert finds another connection', async () => {
+    // After each statement of a transaction in turn, then not at all.
+    for (const after of ['BEGIN', 'INSERT INTO', 'WITH inserted']) {
+      let armed = false;
+      const pool = cuttable(async ({ text }, run, kill) => {
+        const result = await run();
+        if (!armed || !text.trim().startsWith(after)) return result;
+        armed = false;
+        return kill();
+      });
+      const store = await opened(pool);
+      armed = true;
+      const insert = { order: order(1), document: document(1, '{}') };
+      await expect(store.orders.insert([insert]), after).rejects.toSatisfy(isUnavailable);
+      expect(armed).toBe(false);
+      expect(await store.orders.get([order(1).uid])).toEqual([]);
+      expect(await store.events.last()).toBe(0);
+      expect(await store.orders.insert([insert])).toEqual([{ status: 'inserted' }]);
+      expect(await store.orders.count(ALICE, NOW)).toEqual({ open: 1, pending: 0 });
+      await store.close();
+      await pool.end();
+      await emptySchema(place);
+    }
+  });
+
+  test.each([
+    ['after the server has committed', true],
+    ['before the commit reaches the server', false],
+  ])('%s, without an answer, is asked after: what is told is what is there', async (_, committed) => {
+    let armed = false;
+    const pool = cuttable(async ({ text }, run, kill) => {
+      if (!armed || text !== 'COMMIT') return run();
+      armed = false;
+      if (committed) await run();
+      return kill();
+    });
+    const store = await opened(pool);
+    armed = true;
+    const inserting = store.orders.insert([{ order: order(1) }]);
+    if (committed) expect(await inserting).toEqual([{ status: 'inserted' }]);
+    else await expect(inserting).rejects.toSatisfy(isUnavailable);
+    expect(await store.orders.get([order(1).uid])).toHaveLength(committed ? 1 : 0);
+    await store.close();
+    await pool.end();
+  });
+});
+
+test('a server that stops and comes back is used again, without anything being opened anew', async () => {
+  const server = await startPostgres();
+  const store = postgresStore({ url: server.url, migrate: true, pollInterval: 50 });
+  let told = 0;
+  try {
+    await store.open({ domain: DOMAIN, clock: systemClock });
+    store.events.watch(() => told++);
+    await store.orders.insert([{ order: order(1) }]);
+    await server.stop();
+    const calls: (() => Promise<unknown>)[] = [
+      () => store.orders.insert([{ order: order(2) }]),
+      () => store.orders.get([order(1).uid]),
+      () => store.events.after(0, 10),
+      () => store.check(),
+    ];
+    for (const call of calls) await expect(call()).rejects.toSatisfy(isUnavailable);
+    await server.start();
+    await store.check();
+    expect(await store.orders.insert([{ order: order(2) }])).toEqual([{ status: 'inserted' }]);
+    expect((await store.orders.list({ limit: 9 })).length).toBe(2);
+    // Whoever watches hears again too.
+    const before = told;
+    await expect.poll(() => told).toBeGreaterThan(before + 1);
+  } finally {
+    await store.close();
+    await server.dispose();
+  }
+});
+
+test('what an error says has neither SQL nor the address of the server in it', async () => {
+  const store = postgresStore({ url: 'postgres://me:secret@127.0.0.1:1/books', schema: 'elsewhere' });
+  const error = await store.open({ domain: DOMAIN, clock: systemClock }).catch((cause: unknown) => cause);
+  expect(isUnavailable(error)).toBe(true);
+  expect(String(error)).toBe(
+    'StoreError: the PostgreSQL store cannot open: the server cannot be reached (ECONNREFUSED)',
+  );
+});
+
+describe('writers in each other’s way', () => {
+  test('wait in a line, whatever order their batches have, and every batch is there in the end', async () => {
+    const stores = await Promise.all(
+      range(3).map(async () => {
+        const store = postgresStore({ url: place.url, schema: place.schema, listen: false });
+        await store.open({ domain: DOMAIN, clock: systemClock });
+        return store;
+      }),
+    );
+    const batch = (n: number) => {
+      const inserts = range(6).map((i) => ({
+        order: order(n * 100 + i, { owner: i % 2 === 0 ? ALICE : BOB, appData: document(i, '').hash }),
+        document: document(i, `{"n":${i}}`),
+        cap: 1000,
+      }));
+      return n % 2 === 0 ? inserts : inserts.reverse();
+    };
+    const batches = range(30).map(batch);
+    const outcomes = await Promise.all(batches.map(async (inserts, n) => await stores[n % 3]?.orders.insert(inserts)));
+    expect(outcomes.flat().every((outcome) => outcome?.status === 'inserted')).toBe(true);
+    // Cancelling some while others replace and insert.
+    const uids = batches.flat().map(({ order }) => order.uid);
+    const work = range(30).flatMap((n) => [
+      stores[n % 3]?.orders.cancel({
+        uids: [uids[n * 6], uids[n * 6 + 1]].flatMap((uid) => uid ?? []),
+        now: NOW,
+        cancelledAt: PLACED_AT,
+      }),
+      stores[(n + 1) % 3]?.orders.insert([
+        { order: order(9000 + n, { owner: BOB }), replaces: uids[n * 6 + 1] ?? '0x' },
+        { order: order(9100 + n) },
+      ]),
+    ]);
+    await Promise.all(work);
+    const [store] = stores;
+    const counts = await Promise.all([ALICE, BOB].map((owner) => store?.orders.count(owner, NOW)));
+    const live = await store?.orders.list({ status: { is: 'open', now: NOW }, limit: 1000 });
+    expect(counts.reduce((sum, count) => sum + (count?.open ?? 0), 0)).toBe(live?.length);
+    expect(await store?.events.last()).toBe((await store?.events.after(0, 10_000))?.length);
+    await Promise.all(stores.map((each) => each.close()));
+  });
+});

@@ -1,0 +1,196 @@
+import type { Store, StoredEvent } from 'intentbook';
+import { StoreError, systemClock } from 'intentbook';
+import { migratePostgres, postgresStore } from 'intentbook/postgres';
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { DOMAIN } from '../../conformance/harness.ts';
+import { ALICE, BOB, order, place, range } from '../../conformance/orders.ts';
+import { manualClock } from '../../support/clock.ts';
+import type { TemporarySchema } from '../../support/postgres.ts';
+import { emptySchema, temporarySchema } from '../../support/postgres.ts';
+
+let here: TemporarySchema;
+const open: Store[] = [];
+beforeAll(async () => {
+  here = await temporarySchema();
+  await migratePostgres({ url: here.url, schema: here.schema });
+});
+afterAll(async () => await here[Symbol.asyncDispose]());
+beforeEach(async () => {
+  for (const store of open.splice(0)) await store.close();
+  await emptySchema(here);
+  return async () => {
+    for (const store of open.splice(0)) await store.close();
+  };
+});
+
+async function opened(options: { listen?: boolean } = { listen: false }, clock = systemClock): Promise<Store> {
+  const store = postgresStore({ url: here.url, schema: here.schema, ...options });
+  await store.open({ domain: DOMAIN, clock });
+  open.push(store);
+  return store;
+}
+
+/** A transaction of a host that stays open for as long as a test likes. */
+async function hostClient(begin = 'BEGIN'): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: here.url });
+  await client.connect();
+  await client.query(begin);
+  return client;
+}
+
+describe('the log', () => {
+  test('never shows an id while a smaller one can still appear, with many writers and slow transactions', async () => {
+    const stores = await Promise.all(range(4).map(() => opened()));
+    const [reader, ...writers] = stores;
+    if (reader === undefined) throw new Error('four stores are opened above');
+    let writing = true;
+    /** Transactions that insert, wait, and then commit or do not: their events come late or never. */
+    const slow = range(2).map(async (n) => {
+      for (let i = 0; writing; i++) {
+        const client = await hostClient();
+        const owner = n === 0 ? ALICE : BOB;
+        await reader.orders.insert([{ order: order(10_000 * (n + 1) + i, { owner }) }], { transaction: client });
+        await client.query('SELECT pg_sleep(0.03)');
+        await client.query(i % 3 === 0 ? 'ROLLBACK' : 'COMMIT');
+        await client.end();
+      }
+    });
+    const fast = Promise.all(
+      range(150).map(async (n) => {
+        const owner = `0x${(n % 7).toString(16).padStart(40, '5')}` as const;
+        await writers[n % 3]?.orders.insert([{ order: order(n, { owner }) }]);
+      }),
+    ).finally(() => {
+      writing = false;
+    });
+
+    // Each page is taken for the last word on what it covers: what comes later must come after it.
+    const seen: StoredEvent[] = [];
+    const follow = async () => {
+      const page = await reader.events.after(seen.at(-1)?.id ?? 0, 1000);
+      seen.push(...page);
+    };
+    while (writing) await follow();
+    await Promise.all([fast, ...slow]);
+    await follow();
+    const truth = await here.query(`SELECT id::int FROM "${here.schema}".events ORDER BY id`);
+    expect(seen.map(({ id }) => id)).toEqual(truth.map(({ id }) => id));
+    expect(seen.map(({ id }) => id)).toEqual(range(seen.length).map((n) => n + 1));
+    const stored = await here.query(`SELECT count(*)::int AS n FROM "${here.schema}".orders`);
+    expect(seen.length).toBe(stored[0]?.['n']);
+  });
+
+  test('and every other writer go on while a transaction of the host stays open', async () => {
+    const store = await opened();
+    const client = await hostClient();
+    await store.orders.insert([{ order: order(1) }], { transaction: client });
+    await place(store, order(2, { owner: BOB }));
+    expect((await store.events.after(0, 9)).map(({ id, uid }) => [id, uid])).toEqual([
+      [1, order(2, { owner: BOB }).uid],
+    ]);
+    await client.query('COMMIT');
+    await client.end();
+    expect((await store.events.after(1, 9)).map(({ id, uid }) => [id, uid])).toEqual([[2, order(1).uid]]);
+  });
+
+  test('has what a process left behind that died before it told anybody', async () => {
+    const [dying, other] = [await opened(), await opened()];
+    await place(dying, order(1), order(2));
+    await dying.close(); // nobody has read the log, so nothing in it has a number
+    expect((await other.events.after(0, 9)).map(({ id }) => id)).toEqual([1, 2]);
+  });
+});
+
+describe('a hint', () => {
+  /** Counts hints. The clock stands still, so that none comes from the passing of time. */
+  async function watched(store: Store): Promise<{ count: number; stop: () => void }> {
+    const heard = { count: 0, stop: () => {} };
+    heard.stop = store.events.watch(() => heard.count++);
+    await expect.poll(() => heard.count).toBe(1); // when it has begun to listen
+    return heard;
+  }
+
+  test('comes from another process as soon as its events have numbers, and not from our own', async () => {
+    const [store, other] = [await opened({ listen: true }, manualClock()), await opened()];
+    const heard = await watched(store);
+    await place(store, order(1));
+    await store.events.after(0, 9);
+    await place(other, order(2));
+    await other.events.after(0, 9);
+    await expect.poll(() => heard.count).toBe(2);
+    heard.stop();
+    await place(other, order(3));
+    await other.events.after(0, 9);
+    await store.events.last();
+    expect(heard.count).toBe(2);
+  });
+
+  test('comes again after the connection that listens was cut', async () => {
+    const clock = manualClock();
+    const [store, other] = [await opened({ listen: true }, clock), await opened()];
+    const heard = await watched(store);
+    const listening = `SELECT pid FROM pg_stat_activity WHERE query = 'LISTEN "intentbook.${here.schema}"'`;
+    await here.query(`SELECT pg_terminate_backend(pid) FROM (${listening}) l`);
+    await expect.poll(() => here.query(listening)).toEqual([]);
+    await expect.poll(() => clock.pending).toBe(2); // one to look at the log, one to connect again
+    clock.advance(500);
+    await expect.poll(() => heard.count).toBe(2); // something may have been missed
+    await place(other, order(1));
+    await other.events.after(0, 9);
+    await expect.poll(() => heard.count).toBe(3);
+  });
+
+  test('comes from the passing of time where nobody listens', async () => {
+    const clock = manualClock();
+    const store = await opened({ listen: false }, clock);
+    let count = 0;
+    const stop = store.events.watch(() => count++);
+    clock.advance(3000);
+    expect(count).toBe(3);
+    stop();
+    clock.advance(3000);
+    expect([count, clock.pending]).toEqual([3, 0]);
+  });
+});
+
+describe('a transaction of the host', () => {
+  test('that the store cannot join is refused, with nothing written', async () => {
+    const store = await opened();
+    const idle = await hostClient('SELECT 1');
+    for (const transaction of [idle, {}, 'BEGIN', null]) {
+      await expect(store.orders.insert([{ order: order(1) }], { transaction })).rejects.toMatchObject({
+        code: 'Unsupported',
+      });
+    }
+    await idle.end();
+    expect(await store.orders.get([order(1).uid])).toEqual([]);
+  });
+
+  test('goes on after an insert in it has failed, without what that has written', async () => {
+    const store = await opened();
+    const client = await hostClient();
+    await store.orders.insert([{ order: order(1) }], { transaction: client });
+    const spoilt = { order: order(2, { body: 'no JSON' }) };
+    await expect(store.orders.insert([{ order: order(3) }, spoilt], { transaction: client })).rejects.toThrow(
+      StoreError,
+    );
+    await client.query('COMMIT');
+    await client.end();
+    expect((await store.orders.list({ limit: 9 })).map(({ uid }) => uid)).toEqual([order(1).uid]);
+  });
+
+  test('of a stricter isolation cannot overlook an order that came after its snapshot', async () => {
+    const store = await opened();
+    await place(store, order(1));
+    for (const level of ['REPEATABLE READ', 'SERIALIZABLE']) {
+      const client = await hostClient(`BEGIN ISOLATION LEVEL ${level}; SELECT 1 FROM pg_class LIMIT 1`);
+      const n = level.length;
+      await place(store, order(n));
+      const joined = store.orders.insert([{ order: order(n + 1), cap: 2 }], { transaction: client });
+      await expect(joined).rejects.toMatchObject({ code: 'Unavailable', cause: { code: '40001' } });
+      await client.query('ROLLBACK');
+      await client.end();
+    }
+  });
+});

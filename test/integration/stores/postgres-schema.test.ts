@@ -1,0 +1,292 @@
+import { StoreError, systemClock } from 'intentbook';
+import { migratePostgres, postgresAccountStore, postgresMigrations, postgresStore } from 'intentbook/postgres';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { migrate } from '../../../adapters/postgres/migrate.ts';
+import type { Migration } from '../../../adapters/postgres/schema.ts';
+import { MIGRATIONS } from '../../../adapters/postgres/schema.ts';
+import { apply, PLACED, placement } from '../../conformance/chain.ts';
+import { DOMAIN } from '../../conformance/harness.ts';
+import { order, place, range } from '../../conformance/orders.ts';
+import type { TemporarySchema } from '../../support/postgres.ts';
+import { temporarySchema } from '../../support/postgres.ts';
+
+let here: TemporarySchema;
+beforeEach(async () => {
+  here = await temporarySchema();
+});
+afterEach(async () => await here[Symbol.asyncDispose]());
+
+const context = { domain: DOMAIN, clock: systemClock };
+const storeOn = (url = here.url) => postgresStore({ url, schema: here.schema, listen: false });
+const migrated = () => migratePostgres({ url: here.url, schema: here.schema });
+
+async function refusal(opening: Promise<unknown>): Promise<StoreError> {
+  const error = await opening.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(error instanceof StoreError)) throw new Error('expected a StoreError');
+  return error;
+}
+
+/** Applies steps as another release would, which knows these. */
+async function release(...steps: Migration[]): Promise<number[]> {
+  const pool = new pg.Pool({ connectionString: here.url });
+  try {
+    return await migrate(pool, here.schema, steps);
+  } finally {
+    await pool.end();
+  }
+}
+
+const newest = MIGRATIONS.length;
+const next = (changes: Partial<Migration> = {}): Migration => ({
+  version: newest + 1,
+  name: 'note',
+  breaking: false,
+  sql: (s) => `ALTER TABLE ${s}.orders ADD COLUMN note text`,
+  ...changes,
+});
+
+const bytes = (hex: string) => Buffer.from(hex.slice(2), 'hex');
+
+/** Every table, column and index. */
+async function shape(): Promise<unknown> {
+  const columns = await here.query(
+    `SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns
+      WHERE table_schema = $1 ORDER BY 1, 2`,
+    [here.schema],
+  );
+  const indexes = await here.query('SELECT indexdef FROM pg_indexes WHERE schemaname = $1 ORDER BY 1', [here.schema]);
+  return JSON.parse(JSON.stringify({ columns, indexes }).replaceAll(here.schema, 'schema'));
+}
+
+describe('migrating', () => {
+  test('makes the schema once, though many processes do it at once', async () => {
+    const applied = await Promise.all(range(8).map(migrated));
+    expect(applied.flat().sort()).toEqual(MIGRATIONS.map(({ version }) => version));
+    expect(await migrated()).toEqual([]);
+    const store = storeOn();
+    await store.open(context);
+    await store.close();
+  });
+
+  test('is what the exported SQL does', async () => {
+    await migrated();
+    const wanted = await shape();
+    await here.query(`DROP SCHEMA "${here.schema}" CASCADE`);
+    for (const { sql } of postgresMigrations({ schema: here.schema })) await here.query(`BEGIN; ${sql} COMMIT`);
+    expect(await shape()).toEqual(wanted);
+    expect(await migrated()).toEqual([]);
+    expect(postgresMigrations().map(({ version }) => version)).toEqual(range(newest).map((n) => n + 1));
+    expect(postgresMigrations()[0]?.sql).toContain('CREATE SCHEMA IF NOT EXISTS "intentbook"');
+  });
+
+  test('leaves nothing of a step that fails, and keeps those before it', async () => {
+    await migrated();
+    const broken = next({ sql: (s) => `CREATE TABLE ${s}.half (id integer); CREATE TABLE ${s}.half (id integer)` });
+    const error = await release(...MIGRATIONS, broken).catch((cause: unknown) => cause);
+    expect(error).toBeInstanceOf(StoreError);
+    expect(await here.query('SELECT to_regclass($1) AS half', [`"${here.schema}".half`])).toEqual([{ half: null }]);
+    const store = storeOn();
+    await store.open(context);
+    await store.close();
+  });
+
+  test('does not queue up behind a long transaction for longer than a moment', async () => {
+    await migrated();
+    const client = new pg.Client({ connectionString: here.url });
+    await client.connect();
+    await client.query(`BEGIN; LOCK TABLE "${here.schema}".orders IN ACCESS SHARE MODE`);
+    await expect(release(...MIGRATIONS, next())).rejects.toThrow('holds its lock for too long (55P03)');
+    await client.query('COMMIT');
+    await client.end();
+    expect(await release(...MIGRATIONS, next())).toEqual([newest + 1]);
+  });
+
+  test('is done on opening when the host asks for it, and by nobody else', async () => {
+    const error = await refusal(storeOn().open(context));
+    expect(error.code).toBe('SchemaTooOld');
+    expect(error.message).toBe(
+      `the schema "${here.schema}" has version 0, this release needs version ${newest}; ` +
+        `run "intentbook migrate --postgres URL --schema ${here.schema}"`,
+    );
+    expect(await here.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [here.schema])).toEqual([]);
+    const stores = range(4).map(() => postgresStore({ url: here.url, schema: here.schema, migrate: true }));
+    await Promise.all(stores.map((store) => store.open(context)));
+    await Promise.all(stores.map((store) => store.close()));
+  });
+});
+
+describe('a schema of another release', () => {
+  test('that is newer is worked with, unless a step says that it cannot be', async () => {
+    await release(...MIGRATIONS, next());
+    const store = storeOn();
+    await store.open(context);
+    await place(store, order(1));
+    await store.close();
+    await release(...MIGRATIONS, next(), { ...next({ breaking: true }), version: newest + 2, sql: () => 'SELECT 1' });
+    const error = await refusal(storeOn().open(context));
+    expect(error.code).toBe('SchemaTooNew');
+    expect(error.message).toBe(
+      `the schema "${here.schema}" has version ${newest + 2}; this release knows up to version ${newest}, ` +
+        `and version ${newest + 2} changed what it builds on; use a newer release`,
+    );
+  });
+
+  test('that was older keeps the quotes of its orders, and its first trades', async () => {
+    await release(...MIGRATIONS.slice(0, 5));
+    const s = `"${here.schema}"`;
+    const old = order(1);
+    const quote = { body: '{"gasAmount":"1"}', metadata: '{"version":"1.0"}' };
+    const values = [old.uid, old.owner, old.sellToken, old.buyToken, old.appData].map((hex) => bytes(hex));
+    await here.query(
+      `INSERT INTO ${s}.orders (created, valid_to, signing_scheme, state, budget, live, uid, owner, sell_token, buy_token,
+        app_data, body) VALUES (1, ${old.validTo}, 0, 0, 0, true, $1, $2, $3, $4, $5, $6)`,
+      [...values, old.body],
+    );
+    await here.query(`INSERT INTO ${s}.owners VALUES ($1, 1, 0)`, [bytes(old.owner)]);
+    await here.query(`INSERT INTO ${s}.order_quotes VALUES ($1, $2, $3)`, [bytes(old.uid), quote.body, quote.metadata]);
+    const { sellToken, buyToken } = old;
+    const traded = `INSERT INTO ${s}.facts (block, log, type, block_hash, transaction_hash, detail) VALUES ($1, 0, 0, $2, $2, $3)`;
+    for (const block of [7, 5, 6]) {
+      const detail = JSON.stringify({ sellToken, buyToken: block === 5 ? sellToken : buyToken });
+      await here.query(traded, [block, bytes(old.appData), detail]);
+    }
+
+    expect(await migrated()).toEqual([6, 7]);
+    const store = storeOn();
+    await store.open(context);
+    expect(await store.orders.get([old.uid])).toMatchObject([{ uid: old.uid, quote }]);
+    expect([await store.chain.firstTrade(sellToken), await store.chain.firstTrade(buyToken)]).toEqual([5, 6]);
+    // It goes with its order, as those do that are there now.
+    await here.query(`UPDATE ${s}.orders SET live = false, state = 2`);
+    expect(await store.orders.prune(old.validTo + 1, 10)).toBe(1);
+    expect(await here.query(`SELECT 1 FROM ${s}.order_quotes`)).toEqual([]);
+    await store.close();
+  });
+
+  test('that is older is refused', async () => {
+    await release(...MIGRATIONS.slice(0, 1));
+    expect((await refusal(storeOn().open(context))).code).toBe('SchemaTooOld');
+  });
+});
+
+test('an account store has a schema of its own, and takes no other for it', async () => {
+  const { url, schema } = here;
+  const accounts = postgresAccountStore({ url, schema });
+  const clock = systemClock;
+  const tooOld = await refusal(accounts.open({ clock }));
+  expect(tooOld.code).toBe('SchemaTooOld');
+  expect(tooOld.message).toContain('intentbook migrate --accounts <url>');
+  await migrated();
+  for (const store of [accounts, postgresAccountStore({ url, schema, migrate: true })]) {
+    expect(await refusal(store.open({ clock }))).toMatchObject({
+      code: 'Unsupported',
+      message: expect.stringContaining('something else'),
+    });
+  }
+  await here.query(`DROP SCHEMA "${schema}" CASCADE`);
+  expect(await migratePostgres({ url, schema, of: 'accounts' })).toEqual([1]);
+  expect(postgresMigrations({ schema, of: 'accounts' })).toHaveLength(1);
+  await accounts.open({ clock });
+  await accounts.close();
+  expect((await refusal(storeOn(url).open(context))).code).toBe('Unsupported');
+});
+
+describe('a role', () => {
+  /** A user who may do what is granted and nothing else. */
+  async function role(grants: (name: string) => string): Promise<{ url: string; drop: () => Promise<void> }> {
+    const name = `${here.schema}_role`;
+    await here.query(`CREATE ROLE ${name} LOGIN PASSWORD 'pw'; ${grants(name)}`);
+    const url = new URL(here.url);
+    url.username = name;
+    url.password = 'pw';
+    return {
+      url: url.href,
+      drop: async () => void (await here.query(`DROP OWNED BY ${name}; DROP ROLE ${name}`)),
+    };
+  }
+
+  test('that may not change the schema runs a book, and cannot migrate', async () => {
+    await migrated();
+    const s = `"${here.schema}"`;
+    const { url, drop } = await role(
+      (name) =>
+        `GRANT USAGE ON SCHEMA ${s} TO ${name}; ` +
+        `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${s} TO ${name}`,
+    );
+    const store = storeOn(url);
+    await store.open(context);
+    await store.check();
+    await place(store, order(1));
+    await store.orders.insert([{ order: order(2), replaces: order(1).uid, cap: 1 }]);
+    expect((await store.events.after(0, 9)).map(({ type }) => type)).toEqual(['created', 'cancelled', 'created']);
+    expect((await store.leases.acquire({ name: 'sweep', holder: 'a', ttl: 1 })).status).toBe('held');
+    await apply(store, 10, placement(10));
+    expect(await store.orders.expire(PLACED.validTo + 1, 9)).toBe(1);
+    await store.quotes.prune(0, 1);
+    await store.close();
+    await here.query(`DELETE FROM ${s}.migrations WHERE version > 1`);
+    expect((await refusal(storeOn(url).open(context))).code).toBe('SchemaTooOld');
+    await expect(migratePostgres({ url, schema: here.schema })).rejects.toThrow('lacks a right that it needs (42501)');
+    await drop();
+  });
+
+  test('that may make tables in a schema migrates it, though it could not have made the schema', async () => {
+    const s = `"${here.schema}"`;
+    await here.query(`CREATE SCHEMA ${s}`);
+    const { url, drop } = await role((name) => `GRANT USAGE, CREATE ON SCHEMA ${s} TO ${name}`);
+    expect(await migratePostgres({ url, schema: here.schema })).toHaveLength(newest);
+    await drop();
+  });
+
+  test('whose commits may be lost is refused by name, unless that is accepted', async () => {
+    await migrated();
+    const { url, drop } = await role(
+      (name) =>
+        `ALTER ROLE ${name} SET synchronous_commit = off; GRANT ALL ON SCHEMA "${here.schema}" TO ${name}; ` +
+        `GRANT ALL ON ALL TABLES IN SCHEMA "${here.schema}" TO ${name}`,
+    );
+    const error = await refusal(storeOn(url).open(context));
+    expect([error.code, error.message]).toEqual([
+      'Unsupported',
+      'the server has synchronous_commit = off, so it may lose what was acknowledged; set it, or accept that: durable: false',
+    ]);
+    const store = postgresStore({ url, schema: here.schema, durable: false });
+    expect(store.traits.durable).toBe(false);
+    await store.open(context);
+    await store.close();
+    await drop();
+  });
+});
+
+describe('options', () => {
+  test.each([
+    [{ schema: 'a"b' }, /`schema` must be letters/],
+    [{ schema: 'pg_x' }, /`schema` must be letters/],
+    [{ schema: 'a'.repeat(41) }, /`schema` must be letters/],
+    [{ schema: '' }, /`schema` must be letters/],
+    [{ url: '' }, /`url` must be a connection string/],
+    [{ readUrl: '' }, /`readUrl` must be a connection string/],
+    [{ connections: 1 }, /`connections` must be a whole number of at least 2/],
+    [{ pollInterval: 0 }, /`pollInterval` must be a whole number of at least 10/],
+    [{ scheme: 'a' }, /unknown option "scheme", did you mean "schema"\?/],
+  ])('%o is refused at once', (options, message) => {
+    expect(() => postgresStore({ url: 'postgres://x', ...options })).toThrow(message);
+  });
+
+  test('two books share a database in schemas of their own', async () => {
+    await using there = await temporarySchema();
+    const stores = [here, there].map(({ url, schema }) => postgresStore({ url, schema, migrate: true }));
+    for (const [n, store] of stores.entries()) {
+      await store.open({ ...context, domain: { ...DOMAIN, chainId: n + 1 } });
+      await place(store, order(n));
+    }
+    for (const store of stores) {
+      expect(await store.orders.list({ limit: 9 })).toHaveLength(1);
+      await store.close();
+    }
+  });
+});

@@ -1,0 +1,48 @@
+import { migratePostgres, postgresStore } from 'intentbook/postgres';
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { apply, at, trade } from '../../conformance/chain.ts';
+import { DOMAIN } from '../../conformance/harness.ts';
+import { order, range } from '../../conformance/orders.ts';
+import { manualClock } from '../../support/clock.ts';
+import { temporarySchema } from '../../support/postgres.ts';
+
+test('sent again, orders that were traded take no more statements than others', async () => {
+  await using here = await temporarySchema();
+  await migratePostgres({ url: here.url, schema: here.schema });
+  const store = postgresStore({ url: here.url, schema: here.schema });
+  await store.open({ domain: DOMAIN, clock: manualClock() });
+  const client = new pg.Client({ connectionString: here.url });
+  await client.connect();
+  try {
+    const body = JSON.stringify({ kind: 'sell', sellAmount: '1000', buyAmount: '5' });
+    const [traded, others] = [range(16), range(16).map((n) => n + 16)].map((part) =>
+      part.map((n) => order(n + 1, { body })),
+    );
+    await store.orders.insert([...(traded ?? []), ...(others ?? [])].map((each) => ({ order: each })));
+    await apply(store, 10, ...(traded ?? []).map((each, i) => trade(each, 10, at(10, i))));
+
+    const asked = async (orders: typeof traded = []) => {
+      let statements = 0;
+      const counting = new Proxy(client, {
+        get(target, name) {
+          if (name === 'query') statements++;
+          const value = Reflect.get(target, name);
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+      await client.query('BEGIN');
+      const outcomes = await store.orders.insert(
+        orders.map((each) => ({ order: each, cap: 1 })),
+        { transaction: counting },
+      );
+      await client.query('ROLLBACK');
+      expect(outcomes.map(({ status }) => status)).toEqual(orders.map(() => 'duplicate'));
+      return statements;
+    };
+    expect(await asked(traded)).toBe(await asked(others));
+  } finally {
+    await client.end();
+    await store.close();
+  }
+});

@@ -1,0 +1,70 @@
+import { migratePostgres, postgresStore } from 'intentbook/postgres';
+import pg from 'pg';
+import { afterAll } from 'vitest';
+import { emptySchema, temporarySchema } from '../../support/postgres.ts';
+import { describeConformance } from './conformance.ts';
+
+const place = await temporarySchema();
+const { url, schema } = place;
+await migratePostgres({ url, schema });
+afterAll(async () => await place[Symbol.asyncDispose]());
+
+describeConformance('the PostgreSQL store keeps the contract on connections of its own', {
+  traits: postgresStore({ url: 'postgres://never-opened' }).traits,
+  async create() {
+    return {
+      connect: () => postgresStore({ url, schema }),
+      async transact(work) {
+        const client = new pg.Client({ connectionString: url });
+        await client.connect();
+        try {
+          await transact(client, work);
+        } finally {
+          await client.end();
+        }
+      },
+      dispose: () => emptySchema(place),
+    };
+  },
+});
+
+/** How a planner joins that takes every table for a small one: what it runs again for each row must be the same each time. */
+const NESTED_LOOPS = ['hashjoin', 'mergejoin', 'hashagg', 'sort', 'material', 'memoize'].map(
+  (way) => `enable_${way}=off`,
+);
+
+describeConformance('the PostgreSQL store keeps the contract on the pool of a host', {
+  traits: { name: 'postgres', durable: true, writers: 'many', hostTransaction: true },
+  async create() {
+    // What a host may have set must not reach the store's own statements.
+    const options = ['default_transaction_isolation=serializable', 'search_path=nowhere', ...NESTED_LOOPS];
+    const pool = new pg.Pool({ connectionString: url, options: options.map((o) => `-c ${o}`).join(' '), max: 12 });
+    pool.on('error', () => {});
+    return {
+      connect: () => postgresStore(pool, { schema }),
+      async transact(work) {
+        const client = await pool.connect();
+        try {
+          await transact(client, work);
+        } finally {
+          client.release();
+        }
+      },
+      async dispose() {
+        await pool.end();
+        await emptySchema(place);
+      },
+    };
+  },
+});
+
+async function transact(client: pg.ClientBase, work: (transaction: unknown) => Promise<void>): Promise<void> {
+  await client.query('BEGIN');
+  try {
+    await work(client);
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK');
+    throw error;
+  }
+}

@@ -1,0 +1,109 @@
+import Database from 'better-sqlite3';
+import type { Store } from 'intentbook';
+import { StoreError } from 'intentbook';
+import { sqliteStore } from 'intentbook/sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { DOMAIN } from '../../conformance/harness.ts';
+import { ALICE, NOW, order, place, range } from '../../conformance/orders.ts';
+import { manualClock } from '../../support/clock.ts';
+import type { TemporaryFile } from './temporary.ts';
+import { temporaryFile } from './temporary.ts';
+
+let file: TemporaryFile;
+let database: Database.Database;
+let store: Store;
+
+beforeEach(async () => {
+  file = temporaryFile();
+  database = new Database(file.path, { timeout: 0 });
+  database.pragma('journal_mode = WAL');
+  database.pragma('synchronous = FULL');
+  store = sqliteStore(database, { prefix: 'b_' });
+  await store.open({ domain: DOMAIN, clock: manualClock() });
+});
+
+afterEach(async () => {
+  await store.close();
+  database.close();
+  file[Symbol.dispose]();
+});
+
+async function fault(call: Promise<unknown>): Promise<StoreError> {
+  const error = await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(error instanceof StoreError)) throw new Error('expected a StoreError');
+  expect(error.message).not.toMatch(/INSERT|UPDATE|SELECT|b_/);
+  return error;
+}
+
+test('a full disk fails the whole batch, leaves nothing of it, and is over when there is room', async () => {
+  await place(store, order(1));
+  const pages = database.pragma('page_count', { simple: true });
+  database.pragma(`max_page_count = ${pages}`);
+  const inserts = range(200).map((n) => ({ order: order(100 + n, { body: JSON.stringify('x'.repeat(2000)) }) }));
+  const error = await fault(store.orders.insert(inserts));
+  expect([error.code, error.message]).toEqual(['Unavailable', expect.stringContaining('disk is full')]);
+  expect(error.cause).toMatchObject({ code: 'SQLITE_FULL' });
+  expect(await store.orders.get(inserts.map((each) => each.order.uid))).toEqual([]);
+  expect(await store.orders.count(ALICE, NOW)).toEqual({ open: 1, pending: 0 });
+  expect(await store.events.last()).toBe(1);
+
+  database.pragma('max_page_count = 1000000');
+  expect((await store.orders.insert(inserts)).every(({ status }) => status === 'inserted')).toBe(true);
+  expect(database.pragma('integrity_check', { simple: true })).toBe('ok');
+});
+
+test('a file that another program has locked fails a write, and no read', async () => {
+  await place(store, order(1));
+  const other = new Database(file.path);
+  try {
+    other.exec('BEGIN IMMEDIATE');
+    expect((await fault(store.orders.insert([{ order: order(2) }]))).cause).toMatchObject({ code: 'SQLITE_BUSY' });
+    expect((await fault(store.check())).message).toContain('another process holds its lock');
+    expect((await store.orders.get([order(1).uid])).length).toBe(1);
+    other.exec('ROLLBACK');
+  } finally {
+    other.close();
+  }
+  await store.check();
+  await place(store, order(2));
+});
+
+test('an order that does not fit the schema fails its batch, and the next one goes through', async () => {
+  await fault(store.orders.insert([{ order: order(1) }, { order: order(2, { sellToken: '0x12' }) }]));
+  expect(await store.orders.get([order(1).uid])).toEqual([]);
+  await place(store, order(1));
+});
+
+test('a row that somebody has spoilt by hand comes back as it is, among its neighbours', async () => {
+  await place(store, order(1), order(2), order(3));
+  database
+    .prepare(`UPDATE b_orders SET body = '[]', executed_sell_amount = 'much', valid_to = -1 WHERE uid = ?`)
+    .run(Buffer.from(order(2).uid.slice(2), 'hex'));
+  const read = await store.orders.get([1, 2, 3].map((n) => order(n).uid));
+  expect(read.map(({ uid, body, executedSellAmount }) => [uid, body, executedSellAmount]).sort()).toEqual([
+    [order(1).uid, order(1).body, '0'],
+    [order(2).uid, '[]', 'much'],
+    [order(3).uid, order(3).body, '0'],
+  ]);
+});
+
+test('an executed total beyond 2^256 comes back exactly', async () => {
+  await place(store, order(1));
+  const total = String(2n ** 300n + 1n);
+  database.prepare('UPDATE b_orders SET executed_sell_amount = ?, executed_fee_token = ?').run(total, Buffer.alloc(20));
+  expect((await store.orders.get([order(1).uid]))[0]).toMatchObject({
+    executedSellAmount: total,
+    executedFeeToken: `0x${'00'.repeat(20)}`,
+  });
+});
+
+test('the kept counters are what counting the orders gives', async () => {
+  await place(store, ...range(20).map((n) => order(n)));
+  await store.orders.cancel({ uids: [order(3).uid, order(4).uid], now: NOW, cancelledAt: 0 });
+  await store.orders.insert([{ order: order(30), replaces: order(5).uid }]);
+  expect(database.prepare('SELECT live_open, live_pending FROM b_owners').raw().all()).toEqual([[18, 0]]);
+  expect(database.prepare('SELECT count(*) FROM b_orders WHERE live = 1').pluck().get()).toBe(18);
+});

@@ -1,0 +1,192 @@
+import Database from 'better-sqlite3';
+import type { Store } from 'intentbook';
+import { StoreError } from 'intentbook';
+import { sqliteStore } from 'intentbook/sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DOMAIN } from '../../conformance/harness.ts';
+import { ALICE, NOW, order, place } from '../../conformance/orders.ts';
+import type { ManualClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
+import type { TemporaryFile } from './temporary.ts';
+import { temporaryFile } from './temporary.ts';
+
+let file: TemporaryFile;
+let database: Database.Database;
+let clock: ManualClock;
+
+beforeEach(() => {
+  file = temporaryFile();
+  clock = manualClock();
+  database = new Database(file.path);
+  database.pragma('journal_mode = WAL');
+  database.pragma('synchronous = FULL');
+  database.exec('CREATE TABLE orders (what TEXT)');
+});
+
+afterEach(() => {
+  database.close();
+  file[Symbol.dispose]();
+});
+
+async function open(options?: { prefix?: string; synchronous?: 'NORMAL' }): Promise<Store> {
+  const store = sqliteStore(database, options);
+  await store.open({ domain: DOMAIN, clock });
+  return store;
+}
+
+async function refusal(call: Promise<unknown>): Promise<StoreError> {
+  const error = await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(error instanceof StoreError)) throw new Error('expected a StoreError');
+  return error;
+}
+
+const SETTINGS = ['journal_mode', 'synchronous', 'busy_timeout', 'foreign_keys', 'cache_size', 'wal_autocheckpoint'];
+const HEADER = ['application_id', 'user_version'];
+
+describe('on the handle of a host', () => {
+  test('the store changes no setting, keeps to its prefix, and leaves the handle open', async () => {
+    const settings = () => [...SETTINGS, ...HEADER].map((name) => database.pragma(name));
+    const before = settings();
+    const store = await open({ prefix: 'book_' });
+    await place(store, order(1));
+    expect(settings()).toEqual(before);
+    await store.close();
+    const names = database.prepare('SELECT name FROM sqlite_schema WHERE sql IS NOT NULL').pluck().all() as string[]; // text
+    expect(names.filter((name) => !name.startsWith('book_') && name !== 'sqlite_sequence')).toEqual(['orders']);
+    expect(database.open).toBe(true);
+    expect(database.prepare('SELECT count(*) FROM book_lease').pluck().get()).toBe(0);
+  });
+
+  test.each([
+    ['journal_mode = DELETE', 'journal_mode = delete, the store needs at least wal'],
+    ['synchronous = NORMAL', 'synchronous = 1, the store needs at least FULL'],
+    ['synchronous = OFF', 'synchronous = 0, the store needs at least FULL'],
+  ])('a missing setting is named: %s', async (pragma, message) => {
+    database.pragma(pragma);
+    const error = await refusal(open());
+    expect([error.code, error.message]).toEqual(['Unavailable', expect.stringContaining(message)]);
+    expect(database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get()).toBe(1);
+  });
+
+  test('a lesser sync is taken when the host asks for it, and the store is not called durable then', async () => {
+    database.pragma('synchronous = NORMAL');
+    const store = await open({ synchronous: 'NORMAL' });
+    expect(store.traits).toMatchObject({ durable: false, hostTransaction: true });
+    await store.close();
+  });
+
+  test('two prefixes are two books, one prefix is one', async () => {
+    const [first, second] = [await open({ prefix: 'a_' }), await open({ prefix: 'b_' })];
+    await place(first, order(1));
+    expect(await second.orders.get([order(1).uid])).toEqual([]);
+    expect((await refusal(open({ prefix: 'a_' }))).code).toBe('WriterActive');
+    await first.close();
+    await second.close();
+  });
+
+  test.each(['', 'sqlite_x', 'a b', 'a"b', '1a', 'ä', 'x'.repeat(100)])(
+    'a prefix must be a plain name: %j',
+    (prefix) => {
+      expect(() => sqliteStore(database, { prefix })).toThrow(TypeError);
+    },
+  );
+
+  test('a handle that the host has closed says so', async () => {
+    const store = await open();
+    database.close();
+    expect((await refusal(store.orders.get([order(1).uid]))).message).toContain('not open');
+    expect((await refusal(store.orders.insert([{ order: order(1) }]))).message).toContain('not open');
+    await store.close();
+  });
+});
+
+describe('while the host has a transaction open', () => {
+  test('the store writes nothing of its own into it', async () => {
+    const store = await open();
+    await place(store, order(1));
+    database.exec('BEGIN');
+    for (const write of [
+      () => store.orders.insert([{ order: order(2) }]),
+      () => store.orders.cancel({ uids: [order(1).uid], now: NOW, cancelledAt: 0 }),
+      () => store.appData.put({ hash: order(1).appData, document: '{}' }),
+    ]) {
+      const error = await refusal(write());
+      expect([error.code, error.message]).toEqual(['Unavailable', expect.stringContaining('transaction of the host')]);
+    }
+    const changes = () => database.prepare('SELECT total_changes()').pluck().get();
+    const before = changes();
+    clock.advance(60_000);
+    expect(changes()).toBe(before);
+    database.exec('COMMIT');
+    clock.advance(5_000);
+    await store.check();
+    expect((await refusal(open())).code).toBe('WriterActive');
+    await store.close();
+  });
+
+  test('no store is opened on it', async () => {
+    database.exec('BEGIN');
+    expect((await refusal(open())).code).toBe('Unavailable');
+    database.exec('ROLLBACK');
+  });
+
+  test('what is written with it is one with what the host writes', async () => {
+    const store = await open();
+    const both = (ending: 'COMMIT' | 'ROLLBACK') => async () => {
+      database.exec('BEGIN');
+      database.exec("INSERT INTO orders VALUES ('mine')");
+      await store.orders.insert([{ order: order(1) }], { transaction: database });
+      database.exec(ending);
+      return [
+        database.prepare('SELECT count(*) FROM orders').pluck().get(),
+        (await store.orders.list({ limit: 9 })).length,
+      ];
+    };
+    expect(await both('ROLLBACK')()).toEqual([0, 0]);
+    expect(await both('COMMIT')()).toEqual([1, 1]);
+    await store.close();
+  });
+
+  test('an insert that fails leaves what the host has written, and nothing of its own', async () => {
+    const store = await open();
+    database.exec("BEGIN; INSERT INTO orders VALUES ('mine')");
+    const inserts = [{ order: order(1) }, { order: order(2, { body: 'no JSON' }) }];
+    await refusal(store.orders.insert(inserts, { transaction: database }));
+    database.exec('COMMIT');
+    expect(database.prepare('SELECT count(*) FROM orders').pluck().get()).toBe(1);
+    expect(await store.orders.get([order(1).uid])).toEqual([]);
+    expect(await store.orders.count(ALICE, NOW)).toEqual({ open: 0, pending: 0 });
+    await store.close();
+  });
+
+  test('a writer that was taken for dead cannot write through it', async () => {
+    const store = await open();
+    database.exec("UPDATE intentbook_lease SET token = 'successor'; BEGIN");
+    const error = await refusal(store.orders.insert([{ order: order(1) }], { transaction: database }));
+    expect(error.code).toBe('WriterLost');
+    database.exec('COMMIT');
+    await store.close();
+  });
+
+  test.each([
+    ['of another handle', () => new Database(':memory:')],
+    ['that is none', () => ({})],
+  ])('a transaction %s is refused', async (_, make) => {
+    const store = await open();
+    database.exec('BEGIN');
+    const error = await refusal(store.orders.insert([{ order: order(1) }], { transaction: make() }));
+    expect(error.code).toBe('Unsupported');
+    database.exec('ROLLBACK');
+    await store.close();
+  });
+
+  test('the handle is no transaction when none is open on it', async () => {
+    const store = await open();
+    const error = await refusal(store.orders.insert([{ order: order(1) }], { transaction: database }));
+    expect(error.code).toBe('Unsupported');
+    await store.close();
+  });
+});

@@ -1,0 +1,244 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, symlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import type { Store } from 'intentbook';
+import { StoreError } from 'intentbook';
+import { sqliteStore } from 'intentbook/sqlite';
+import { build } from 'tsup';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DOMAIN } from '../../conformance/harness.ts';
+import { order, place } from '../../conformance/orders.ts';
+import type { ManualClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
+import type { TemporaryFile } from './temporary.ts';
+import { temporaryFile } from './temporary.ts';
+
+let file: TemporaryFile;
+let clock: ManualClock;
+const stores: Store[] = [];
+
+beforeEach(() => {
+  file = temporaryFile();
+  clock = manualClock();
+});
+
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close();
+  file[Symbol.dispose]();
+});
+
+async function open(busyTimeout = 1000): Promise<Store> {
+  const store = sqliteStore({ path: file.path, busyTimeout });
+  stores.push(store);
+  await store.open({ domain: DOMAIN, clock });
+  return store;
+}
+
+/** Looks at the file, or changes it, as another program would. */
+function withFile<T>(work: (database: Database.Database) => T): T {
+  const database = new Database(file.path);
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+interface LeaseRow {
+  token: string;
+  host: string;
+  pid: number;
+  started: string | null;
+  expires: number;
+}
+
+const readLease = () => withFile((database) => database.prepare('SELECT * FROM lease').get()) as LeaseRow | undefined;
+
+/** Leaves the lease of somebody else in the file, made of our own. */
+async function leaveLease(changes: Partial<LeaseRow>): Promise<void> {
+  const store = await open();
+  const lease = { ...readLease(), ...changes };
+  await store.close();
+  withFile((database) =>
+    database
+      .prepare('INSERT INTO lease VALUES (1, :token, :host, :pid, :started, :expires)')
+      .run({ token: 'somebody', ...lease }),
+  );
+}
+
+const startOf = (pid: number) => {
+  const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+};
+
+async function refusal(opening: Promise<unknown>): Promise<StoreError> {
+  const error = await opening.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(error instanceof StoreError)) throw new Error('expected a StoreError');
+  return error;
+}
+
+/** A process that opens the store and keeps it until it is killed. */
+async function writerProcess() {
+  await build({
+    entry: [fileURLToPath(new URL('./writer.ts', import.meta.url))],
+    outDir: file.directory,
+    format: 'esm',
+    config: false,
+    silent: true,
+    // The suite's own sources, not the package that may be built.
+    noExternal: [/^intentbook/],
+    external: ['better-sqlite3'],
+    outExtension: () => ({ js: '.mjs' }),
+  });
+  symlinkSync(fileURLToPath(new URL('../../../node_modules', import.meta.url)), join(file.directory, 'node_modules'));
+  const child = fork(join(file.directory, 'writer.mjs'), [
+    file.path,
+    String(DOMAIN.chainId),
+    DOMAIN.settlementContract,
+  ]);
+  const [message] = await once(child, 'message');
+  expect(message).toBe('open');
+  return child;
+}
+
+describe('a writer of another process', () => {
+  test('is named with process and host while it lives, and replaced at once when it was killed', async () => {
+    const child = await writerProcess();
+    const error = await refusal(open());
+    expect(error.code).toBe('WriterActive');
+    expect(error.message).toContain(`process ${child.pid} on host ${hostname()}`);
+
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
+    // Its lease is in the file, and has not run out.
+    expect(readLease()?.expires).toBeGreaterThan(Date.now());
+    clock.set(Date.now());
+    await place(await open(), order(1));
+  });
+
+  test('on another host is waited for until its lease has run out', async () => {
+    await leaveLease({ host: 'elsewhere', pid: 7, expires: clock.now() + 10_000 });
+    expect((await refusal(open())).message).toContain('process 7 on host elsewhere');
+    clock.advance(9_999);
+    expect((await refusal(open())).code).toBe('WriterActive');
+    clock.advance(1);
+    await place(await open(), order(1));
+  });
+
+  test.runIf(process.platform === 'linux')('that only has the number of one that is gone does not count', async () => {
+    await leaveLease({ pid: process.ppid, started: `${startOf(process.ppid)}0` });
+    await open();
+  });
+
+  test.runIf(process.platform === 'linux')('with the right start does count', async () => {
+    await leaveLease({ pid: process.ppid, started: startOf(process.ppid) });
+    expect((await refusal(open())).code).toBe('WriterActive');
+  });
+
+  test('counts when its start cannot be compared', async () => {
+    await leaveLease({ pid: process.ppid, started: null });
+    expect((await refusal(open())).code).toBe('WriterActive');
+  });
+});
+
+describe('a lease under our own process number', () => {
+  test('is a leftover when its process was started at another time, as after the restart of a container', async () => {
+    await leaveLease({ started: '1' });
+    await open();
+  });
+
+  test.runIf(process.platform === 'linux')('counts when it has our start: it may be of another thread', async () => {
+    await leaveLease({});
+    expect((await refusal(open())).code).toBe('WriterActive');
+  });
+});
+
+describe('the lease', () => {
+  test('is renewed as long as the store is open', async () => {
+    await open();
+    for (let i = 0; i < 20; i++) {
+      clock.advance(5_000);
+      expect(readLease()?.expires).toBeGreaterThan(clock.now());
+    }
+    expect((await refusal(open())).code).toBe('WriterActive');
+  });
+
+  test('is given up with the store, and its timer with it', async () => {
+    const store = await open();
+    expect(readLease()).toMatchObject({ host: hostname(), pid: process.pid });
+    await store.close();
+    expect(readLease()).toBeUndefined();
+    expect(clock.pending).toBe(0);
+  });
+
+  test('survives a clock that steps back', async () => {
+    const store = await open();
+    clock.set(clock.now() - 3_600_000);
+    await place(store, order(1));
+    clock.advance(10_000);
+    await place(store, order(2));
+  });
+
+  test('that could not be renewed fails the check until it is', async () => {
+    const store = await open(0);
+    const other = new Database(file.path);
+    try {
+      other.exec('BEGIN IMMEDIATE');
+      clock.advance(3_000);
+      other.exec('COMMIT');
+      expect((await refusal(store.check())).message).toContain('another process holds its lock');
+      clock.advance(3_000);
+      await store.check();
+    } finally {
+      other.close();
+    }
+  });
+});
+
+describe('a writer that was taken for dead', () => {
+  async function overtaken(): Promise<Store> {
+    const store = await open();
+    await place(store, order(1));
+    withFile((database) => database.exec("UPDATE lease SET token = 'successor'"));
+    return store;
+  }
+
+  test('writes nothing any more', async () => {
+    const store = await overtaken();
+    for (const write of [
+      () => store.orders.insert([{ order: order(2) }]),
+      () => store.orders.cancel({ uids: [order(1).uid], now: 0, cancelledAt: 0 }),
+      () => store.appData.put({ hash: order(1).appData, document: '{}' }),
+      () => store.check(),
+    ]) {
+      expect((await refusal(write())).code).toBe('WriterLost');
+    }
+    expect(await store.events.last()).toBe(1);
+    expect((await store.orders.get([order(1).uid, order(2).uid])).map(({ state }) => state)).toEqual(['open']);
+  });
+
+  test('neither renews nor gives up what is not its own', async () => {
+    const store = await overtaken();
+    const before = readLease();
+    clock.advance(60_000);
+    expect(readLease()).toEqual(before);
+    expect(clock.pending).toBe(0);
+    await store.close();
+    expect(readLease()).toEqual(before);
+  });
+
+  test('can be opened again once its successor is gone', async () => {
+    const store = await overtaken();
+    await store.close();
+    clock.advance(10_000);
+    await place(await open(), order(2));
+  });
+});

@@ -1,0 +1,40 @@
+import Database from 'better-sqlite3';
+import { sqliteStore } from 'intentbook/sqlite';
+import { expect, test } from 'vitest';
+import { DOMAIN } from '../../conformance/harness.ts';
+import { order, PLACED_AT } from '../../conformance/orders.ts';
+import { manualClock } from '../../support/clock.ts';
+import { temporaryFile } from './temporary.ts';
+
+test('the end of the log is remembered for as long as nobody else can be the writer, and no longer', async () => {
+  using file = temporaryFile();
+  const { path } = file;
+  const clock = manualClock(PLACED_AT);
+  const store = sqliteStore({ path });
+  await store.open({ domain: DOMAIN, clock });
+  await store.orders.insert([{ order: order(1) }]);
+  expect(await store.events.last()).toBe(1);
+
+  // What another writer would do once the lease has run out, while this process was asleep.
+  const other = new Database(path);
+  other.exec('INSERT INTO events (type, uid, owner, at) SELECT type, uid, owner, at FROM events WHERE id = 1');
+  other.close();
+  expect(await store.events.after(1, 10)).toEqual([]);
+  clock.set(PLACED_AT + 10_000);
+  expect((await store.events.after(1, 10)).map(({ id }) => id)).toEqual([2]);
+  expect(await store.events.last()).toBe(2);
+  await store.close();
+});
+
+test('a step that is undone leaves no end behind', async () => {
+  using file = temporaryFile();
+  const store = sqliteStore({ path: file.path });
+  await store.open({ domain: DOMAIN, clock: manualClock(PLACED_AT) });
+  await store.orders.insert([{ order: order(1) }]);
+  const broken = { ...order(2), body: 'no JSON' };
+  await expect(store.orders.insert([{ order: order(3) }, { order: broken }])).rejects.toThrow();
+  expect(await store.events.last()).toBe(1);
+  await store.orders.insert([{ order: order(4) }]);
+  expect(await store.events.after(1, 10)).toHaveLength(1);
+  await store.close();
+});

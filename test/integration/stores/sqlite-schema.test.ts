@@ -1,0 +1,210 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import type { Store } from 'intentbook';
+import { StoreError } from 'intentbook';
+import { sqliteStore } from 'intentbook/sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { connect } from '../../../adapters/sqlite/connection.ts';
+import type { Migration } from '../../../adapters/sqlite/schema.ts';
+import { MIGRATIONS } from '../../../adapters/sqlite/schema.ts';
+import { storeOver } from '../../../adapters/sqlite/store.ts';
+import { DOMAIN } from '../../conformance/harness.ts';
+import { order, place } from '../../conformance/orders.ts';
+import { manualClock } from '../../support/clock.ts';
+import type { TemporaryFile } from './temporary.ts';
+import { temporaryFile } from './temporary.ts';
+
+let file: TemporaryFile;
+beforeEach(() => {
+  file = temporaryFile();
+});
+afterEach(() => file[Symbol.dispose]());
+
+const context = () => ({ domain: DOMAIN, clock: manualClock() });
+
+/** The store as a release would make it that knows these versions of the schema. */
+const release = (...migrations: Migration[]): Store =>
+  storeOver({ kind: 'file', path: file.path, synchronous: 'FULL', busyTimeout: 1000 }, migrations);
+
+function look<T>(work: (database: Database.Database) => T, path = file.path): T {
+  const database = new Database(path);
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+const versionOf = () =>
+  look((database) => [
+    database.prepare('SELECT schema_version FROM meta').pluck().get(),
+    database.pragma('user_version', { simple: true }),
+  ]);
+
+async function refusal(opening: Promise<unknown>): Promise<StoreError> {
+  const error = await opening.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(error instanceof StoreError)) throw new Error('expected a StoreError');
+  return error;
+}
+
+const addNote: Migration = (p) => `ALTER TABLE ${p}orders ADD COLUMN note TEXT NOT NULL DEFAULT 'old'`;
+const addIndex: Migration = (p) => `CREATE INDEX ${p}orders_note ON ${p}orders (note)`;
+const broken: Migration = (p) => `CREATE TABLE ${p}half (id INTEGER); CREATE TABLE ${p}half (id INTEGER)`;
+
+describe('the schema', () => {
+  test('of an older release is brought up to date, with what is in it', async () => {
+    const older = release(...MIGRATIONS);
+    await older.open(context());
+    await place(older, order(1));
+    await older.close();
+    expect(versionOf()).toEqual([MIGRATIONS.length, MIGRATIONS.length]);
+
+    const newer = release(...MIGRATIONS, addNote, addIndex);
+    await newer.open(context());
+    expect((await newer.orders.get([order(1).uid])).length).toBe(1);
+    await place(newer, order(2));
+    await newer.close();
+    expect(versionOf()).toEqual([MIGRATIONS.length + 2, MIGRATIONS.length + 2]);
+    expect(look((database) => database.prepare('SELECT note FROM orders').pluck().all())).toEqual(['old', 'old']);
+  });
+
+  test('of a newer release is refused, naming both versions, and is not touched', async () => {
+    const newer = release(...MIGRATIONS, addNote);
+    await newer.open(context());
+    await newer.close();
+    const before = readFileSync(file.path);
+    const error = await refusal(release(...MIGRATIONS).open(context()));
+    expect(error.code).toBe('SchemaTooNew');
+    expect(error.message).toMatch(
+      new RegExp(`schema version ${MIGRATIONS.length + 1}.*up to version ${MIGRATIONS.length}`),
+    );
+    expect(readFileSync(file.path).equals(before)).toBe(true);
+  });
+
+  test('keeps the versions that were reached when a later one fails, and opens once that is mended', async () => {
+    const error = await refusal(release(...MIGRATIONS, addNote, broken).open(context()));
+    expect(error.code).toBe('Unavailable');
+    expect(error.message).toContain(`migrate to schema version ${MIGRATIONS.length + 2}`);
+    expect(error.message).not.toContain('CREATE');
+    expect(versionOf()).toEqual([MIGRATIONS.length + 1, MIGRATIONS.length + 1]);
+    expect(look((database) => database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'half'").get())).toBe(
+      undefined,
+    );
+
+    const mended = release(...MIGRATIONS, addNote, addIndex);
+    await mended.open(context());
+    await place(mended, order(1));
+    await mended.close();
+  });
+
+  test('is not migrated under a writer of an older release', async () => {
+    const older = release(...MIGRATIONS);
+    await older.open(context());
+    expect((await refusal(release(...MIGRATIONS, addNote).open(context()))).code).toBe('WriterActive');
+    await older.close();
+    expect(versionOf()).toEqual([MIGRATIONS.length, MIGRATIONS.length]);
+  });
+
+  test('takes no text for an order that is not JSON', async () => {
+    const store = release(...MIGRATIONS);
+    await store.open(context());
+    for (const body of ['', '{', "{'a':1}", '{"a":1,}']) {
+      const error = await refusal(store.orders.insert([{ order: order(1, { body }) }]));
+      expect(error.message).not.toMatch(/INSERT|orders_|json_valid|constraint failed/);
+      expect(error.cause).toMatchObject({ code: 'SQLITE_CONSTRAINT_CHECK' });
+    }
+    expect(await store.events.last()).toBe(0);
+    await store.close();
+  });
+});
+
+describe('a file', () => {
+  test('is marked as a book, and written with a log that is synced at every commit', async () => {
+    const source = { kind: 'file', path: file.path, synchronous: 'FULL', busyTimeout: 1234 } as const;
+    const { database, disconnect } = await connect(source);
+    const pragma = (name: string) => database.pragma(name, { simple: true });
+    try {
+      expect(pragma('journal_mode')).toBe('wal');
+      expect(pragma('synchronous')).toBe(2);
+      expect(pragma('busy_timeout')).toBe(1234);
+      expect(pragma('application_id')).toBe(0x69626f6b);
+    } finally {
+      disconnect();
+    }
+  });
+
+  test.each([
+    ['OFF', 0],
+    ['NORMAL', 1],
+    ['FULL', 2],
+    ['EXTRA', 3],
+  ] as const)('is synced as asked, when it is made and when it is there: %s', async (synchronous, level) => {
+    for (const _ of ['made', 'there']) {
+      const { database, disconnect } = await connect({ kind: 'file', path: file.path, synchronous, busyTimeout: 0 });
+      expect(database.pragma('synchronous', { simple: true })).toBe(level);
+      disconnect();
+    }
+  });
+
+  test('with a lesser sync is not called durable', () => {
+    const durable = (synchronous: 'OFF' | 'NORMAL' | 'FULL' | 'EXTRA') =>
+      sqliteStore({ path: 'any', synchronous }).traits.durable;
+    expect([durable('OFF'), durable('NORMAL'), durable('FULL'), durable('EXTRA')]).toEqual([false, false, true, true]);
+  });
+
+  test('of another application is refused and left as it is', async () => {
+    look((database) => database.exec('CREATE TABLE accounts (id INTEGER)'));
+    const before = readFileSync(file.path);
+    const error = await refusal(sqliteStore({ path: file.path }).open(context()));
+    expect([error.code, error.message]).toEqual([
+      'Unavailable',
+      `the file "${file.path}" is the database of another application`,
+    ]);
+    expect(readFileSync(file.path).equals(before)).toBe(true);
+  });
+
+  test('that is no database is refused and left as it is', async () => {
+    writeFileSync(file.path, 'dear diary, '.repeat(500));
+    const error = await refusal(sqliteStore({ path: file.path }).open(context()));
+    expect(error.code).toBe('Unavailable');
+    expect(error.message).toContain('not an SQLite database');
+    expect(error.cause).toMatchObject({ code: 'SQLITE_NOTADB' });
+    expect(readFileSync(file.path, 'utf8')).toBe('dear diary, '.repeat(500));
+  });
+
+  test('in a directory that is not there, or that is one itself, is named', async () => {
+    for (const path of [join(file.directory, 'missing', 'book.sqlite'), file.directory]) {
+      const error = await refusal(sqliteStore({ path }).open(context()));
+      expect(error.code).toBe('Unavailable');
+      expect(error.message).toContain(path);
+      expect(error.cause).toBeInstanceOf(Error);
+    }
+  });
+
+  test('that is empty becomes a book', async () => {
+    writeFileSync(file.path, '');
+    const store = sqliteStore({ path: file.path });
+    await store.open(context());
+    await place(store, order(1));
+    await store.close();
+  });
+
+  test('is not made before the store is opened', () => {
+    sqliteStore({ path: file.path });
+    expect(existsSync(file.path)).toBe(false);
+  });
+});
+
+test('options are checked when the store is made, and a misspelt one is told its right name', () => {
+  const make = (options: object) => () => sqliteStore(options as { path: string }); // wrong on purpose
+  expect(make({ path: 'a', sinchronous: 'FULL' })).toThrow('did you mean "synchronous"');
+  expect(make({ path: 'a', synchronous: 'full' })).toThrow('OFF, NORMAL, FULL, EXTRA');
+  expect(make({ path: 'a', busyTimeout: -1 })).toThrow('busyTimeout');
+  expect(make({ path: ':memory:' })).toThrow('memoryStore');
+  expect(make({ path: '' })).toThrow('path');
+  expect(make({})).toThrow('path');
+});

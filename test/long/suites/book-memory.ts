@@ -1,9 +1,0 @@
-import { live, lives } from '../../model/book-commands.ts';
-import { memoryMedium } from '../../model/book-media.ts';
-import { playFor } from '../sequences.ts';
-import type { LongSuite } from '../suite.ts';
-
-export const suite: LongSuite = {
-  says: 'whatever happens to a book on memory, it is what the model says',
-  run: (share) => playFor(share, lives, async (commands) => live(commands, memoryMedium())),
-};

@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict';
+import type { Hex, OrderBook, OrderEvent, Store, StoredEvent } from 'intentbook';
+import { createOrderBook, StoreError } from 'intentbook';
+import type { Happening } from '../support/chain-events.ts';
+import { blockOf, eventsIn } from '../support/chain-events.ts';
+import type { ManualClock } from '../support/clock.ts';
+import { manualClock } from '../support/clock.ts';
+import { SEPOLIA, signCancellation, WETH } from '../support/orders.ts';
+import type { Fact, Shown, ShownLog, ShownOrder } from './book-model.ts';
+import { CAPS, sample } from './book-model.ts';
+import { SAMPLES, SIGNERS, START } from './book-orders.ts';
+import type { MortalStore } from './crashing-store.ts';
+import { mortal } from './crashing-store.ts';
+
+/** Where a life is stored: what stays when a process dies. */
+export interface Medium {
+  /** How many processes write to it at once. */
+  readonly writers: number;
+  /** A store over it, not open yet. */
+  connect(): Store;
+  dispose(): Promise<void>;
+}
+
+/** A process on the medium. */
+interface Writer {
+  readonly book: OrderBook;
+  readonly life: MortalStore;
+  /** The newest entry of the log when it began, and what its listeners have heard since. */
+  readonly since: number;
+  readonly heard: number[];
+}
+
+const EVENT_NAMES = [
+  ...(['orderCreated', 'orderCancelled', 'orderPresigned', 'orderUnsigned', 'orderTraded'] as const),
+  ...(['orderExpired', 'orderRevived', 'orderReverted'] as const),
+];
+
+/** The real thing: books on a medium, and a chain that is told to them. */
+export class BookWorld {
+  readonly clock: ManualClock = manualClock(START * 1000);
+  readonly faults: unknown[] = [];
+  readonly #medium: Medium;
+  readonly #writers: Writer[] = [];
+  readonly #replay = new Replay();
+  #forks = 0;
+  #last: { readonly number: number; tell(book: OrderBook): Promise<string> } | undefined;
+
+  constructor(medium: Medium) {
+    this.#medium = medium;
+  }
+
+  static async begin(medium: Medium): Promise<BookWorld> {
+    const world = new BookWorld(medium);
+    for (let i = 0; i < medium.writers; i++) world.#writers.push(await world.#start());
+    return world;
+  }
+
+  async #start(): Promise<Writer> {
+    const life = mortal(this.#medium.connect());
+    const limits = { maxOpenOrders: CAPS.open, maxPendingOrders: CAPS.pending };
+    const book = createOrderBook({
+      ...{ chainId: SEPOLIA, clock: this.clock, store: life.store, limits },
+      ...{ expiryInterval: 'off', eip1271: 'accept-unverified' },
+    });
+    const heard: number[] = [];
+    for (const name of EVENT_NAMES) book.on(name, (event: OrderEvent) => void heard.push(event.id));
+    book.on('fault', (fault) => void this.faults.push(fault));
+    await book.start();
+    return { book, life, heard, since: await life.store.events.last() };
+  }
+
+  #writer(number: number): Writer {
+    return this.#writers[number % this.#writers.length] as Writer; // there is one at least
+  }
+
+  get now(): number {
+    return this.clock.now();
+  }
+
+  /** @returns a word for each, as the model says it. */
+  async submit(list: readonly number[], by: number): Promise<string> {
+    const { book } = this.#writer(by);
+    const results = await book.orders.submitMany(list.map((n) => sample(n).creation));
+    for (const [i, result] of results.entries()) {
+      if (result.status === 'accepted') assert.equal(result.uid, sample(list[i] ?? -1).uid, 'the UID');
+    }
+    return results.map((result) => (result.status === 'accepted' ? 'accepted' : result.error.code)).join();
+  }
+
+  async cancel(list: readonly number[], signer: number, by: number): Promise<string> {
+    const orderUids = list.map((n) => sample(n).uid);
+    const [orderUid = ''] = orderUids;
+    const single = list.length === 1;
+    const signed = await cancellation(single ? { orderUid } : { orderUids }, signer);
+    const request = single ? { orderUid, ...signed } : { orderUids, ...signed };
+    const result = await this.#writer(by).book.orders.cancel(request);
+    return result.status === 'cancelled' ? 'cancelled' : result.error.code;
+  }
+
+  async mine(height: number, facts: readonly Fact[], by: number): Promise<string> {
+    const block = blockOf(height, `fork ${this.#forks} `);
+    const batch = { events: eventsIn(block, facts.map(happeningOf)), through: block };
+    const tell = async (book: OrderBook) => {
+      const outcome = await book.chain.apply(batch);
+      return outcome.status === 'applied' ? `applied ${outcome.applied}` : outcome.status;
+    };
+    this.#last = { number: height, tell };
+    return tell(this.#writer(by).book);
+  }
+
+  /** Tells the newest block again, if it stands. */
+  async again(height: number, by: number): Promise<string> {
+    return this.#last?.number === height ? this.#last.tell(this.#writer(by).book) : 'applied 0';
+  }
+
+  async rollback(height: number, by: number): Promise<string> {
+    this.#forks++;
+    this.#last = undefined;
+    return (await this.#writer(by).book.chain.rollback(height)).status;
+  }
+
+  async sweep(by: number): Promise<number> {
+    return this.#writer(by).life.store.orders.expire(Math.floor(this.now / 1000), 1000);
+  }
+
+  /** The process dies in the middle of something. @returns what it has answered, if it did not come to die. */
+  async dieIn(doing: () => Promise<string>, by: number, when: 'before' | 'after'): Promise<string | undefined> {
+    const writer = this.#writer(by);
+    writer.life.dieAtNextWrite(when);
+    const answer = await Promise.race([doing(), writer.life.died]);
+    writer.life.die();
+    await writer.life.store.close();
+    await this.#heardIsWhole(writer);
+    this.#writers[this.#writers.indexOf(writer)] = await this.#start();
+    return answer ?? undefined;
+  }
+
+  /** The store fails at one of the calls that this takes. @returns what it has answered, if it did not come to fail. */
+  async failIn(doing: () => Promise<string>, by: number, calls: number): Promise<string | undefined> {
+    const { life } = this.#writer(by);
+    life.failAfter(calls);
+    try {
+      return await doing();
+    } catch (fault) {
+      assert.ok(
+        fault instanceof StoreError && fault.code === 'Unavailable' && fault.cause instanceof Error,
+        String(fault),
+      );
+      return undefined;
+    } finally {
+      life.failAfter(-1);
+      // Listeners may have to do without what was to be read for them, until it is read again.
+      this.clock.advance(1000);
+      this.faults.splice(0);
+    }
+  }
+
+  async reopen(by: number): Promise<void> {
+    const writer = this.#writer(by);
+    await this.#close(writer);
+    this.#writers[this.#writers.indexOf(writer)] = await this.#start();
+  }
+
+  async #close(writer: Writer): Promise<void> {
+    const log = await this.#log(writer, writer.since);
+    await writer.book.close();
+    assert.deepEqual(writer.heard, log, 'what listeners have heard is the log');
+  }
+
+  /** Whoever dies has not heard everything, but nothing twice, and nothing that is not so. */
+  async #heardIsWhole({ heard }: Writer): Promise<void> {
+    assert.deepEqual(
+      heard,
+      [...new Set(heard)].sort((a, b) => a - b),
+      'in the order of the log, each once',
+    );
+  }
+
+  async #log(writer: Writer, after: number): Promise<number[]> {
+    return (await writer.life.store.events.after(after, 100_000)).map(({ id }) => id);
+  }
+
+  /** Everything that can be seen, through one of the processes. */
+  async look(by: number): Promise<Shown> {
+    const { book, life } = this.#writer(by);
+    const { store } = life;
+    const results = await book.orders.getMany(SAMPLES.map(({ uid }) => uid));
+    const orders = results.map((result): ShownOrder => {
+      if (result.order === undefined) throw new Error('a row is damaged');
+      const { uid, status, creationDate, executedSellAmount: sold, executedBuyAmount: bought } = result.order;
+      return { uid, status, creationDate: Date.parse(creationDate), sold, bought };
+    });
+    const seconds = Math.floor(this.now / 1000);
+    const owners = SIGNERS.map(({ address }) => address.toLowerCase() as Hex);
+    this.#replay.read(await store.events.after(this.#replay.last, 10_000));
+    return {
+      orders: orders.sort((a, b) => (a.uid < b.uid ? -1 : 1)),
+      lists: await Promise.all(
+        owners.map(async (owner) => (await book.orders.list({ owner })).orders.map(({ uid }) => uid)),
+      ),
+      counts: await Promise.all(owners.map((owner) => store.orders.count(owner, seconds))),
+      log: this.#replay.shows(),
+    };
+  }
+
+  async end(): Promise<void> {
+    for (const writer of this.#writers.splice(0)) {
+      try {
+        await this.#close(writer);
+      } finally {
+        writer.life.die();
+        await writer.life.store.close();
+      }
+    }
+    assert.deepEqual(this.faults, [], 'faults were told');
+  }
+
+  async dispose(): Promise<void> {
+    for (const { life } of this.#writers) await life.store.close();
+    await this.#medium.dispose();
+  }
+}
+
+/** Signing takes longer than all the rest, and lives resemble each other. */
+const signatures = new Map<string, ReturnType<typeof signCancellation>>();
+function cancellation(what: Parameters<typeof signCancellation>[1], signer: number) {
+  const wallet = SIGNERS[signer];
+  if (wallet === undefined) throw new Error(`there is no signer ${signer}`);
+  const key = `${signer} ${JSON.stringify(what)}`;
+  const signed = signatures.get(key) ?? signCancellation(wallet, what);
+  signatures.set(key, signed);
+  return signed;
+}
+
+function happeningOf({ type, order: n, sold, bought, signed }: Fact): Happening {
+  const { uid: orderUid, owner, creation } = sample(n);
+  switch (type) {
+    case 'trade': {
+      const tokens = { sellToken: WETH.toLowerCase() as Hex, buyToken: creation.buyToken.toLowerCase() as Hex };
+      const amounts = { sellAmount: sold, buyAmount: bought, feeAmount: 0n };
+      return { event: 'Trade', owner, ...tokens, ...amounts, orderUid };
+    }
+    case 'invalidation':
+      return { event: 'OrderInvalidated', owner, orderUid };
+    case 'signature':
+      return { event: 'PreSignature', owner, orderUid, signed };
+  }
+}
+
+/** What somebody makes of the log who knows nothing but the log. */
+class Replay {
+  last = 0;
+  readonly #standing = new Map<Hex, Map<string, StoredEvent>>();
+
+  read(events: readonly StoredEvent[]): void {
+    for (const event of events) {
+      assert.ok(event.id > this.last, 'ids count up');
+      this.last = event.id;
+      const { uid, type, cause } = event;
+      const place = cause === undefined ? '' : `${cause.place.blockHash} ${cause.place.logIndex}`;
+      if (type === 'created') {
+        assert.ok(!this.#standing.has(uid), 'created twice');
+        this.#standing.set(uid, new Map());
+        continue;
+      }
+      const standing = this.#standing.get(uid);
+      if (standing === undefined) throw new Error(`${type} of an order that was never created`);
+      if (type === 'reverted' || type === 'revived') {
+        const taken = type === 'revived' ? 'expired' : `${cause?.reverted}`;
+        assert.ok(standing.delete(`${taken} ${place}`), `nothing to take back: ${taken}`);
+        continue;
+      }
+      assert.ok(!standing.has(`${type} ${place}`), `${type} twice`);
+      standing.set(`${type} ${place}`, event);
+    }
+  }
+
+  shows(): ShownLog[] {
+    const logs = [...this.#standing].map(([uid, standing]): ShownLog => {
+      const events = [...standing.values()];
+      const has = (type: string) => events.some((event) => event.type === type);
+      const count = (type: string) => events.filter((event) => event.type === type).length;
+      const trades = events.flatMap(({ cause }) => cause?.trade ?? []);
+      const sum = (amount: 'sellAmount' | 'buyAmount') => trades.reduce((all, each) => all + BigInt(each[amount]), 0n);
+      return {
+        ...{ uid, cancelled: has('cancelled'), signed: count('presigned') > count('unsigned') },
+        ...{ filled: trades.some(({ completes }) => completes), trades: trades.length },
+        ...{ sold: String(sum('sellAmount')), bought: String(sum('buyAmount')), expired: has('expired') },
+      };
+    });
+    return logs.sort((a, b) => (a.uid < b.uid ? -1 : 1));
+  }
+}

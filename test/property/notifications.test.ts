@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import type { AccountStore, Accounts, Hex, Order, OrderBook } from 'intentbook';
+import { createAccounts, createOrderBook } from 'intentbook';
+import { memoryAccountStore, memoryStore } from 'intentbook/memory';
+import { test } from 'vitest';
+import type { Happening } from '../support/chain-events.ts';
+import { blockOf, eventsIn, hashOf, tradeOf } from '../support/chain-events.ts';
+import type { ManualClock } from '../support/clock.ts';
+import { manualClock } from '../support/clock.ts';
+import type { WireOrder } from '../support/orders.ts';
+import { SEPOLIA, signCancellation, signOrder } from '../support/orders.ts';
+import { ALICE, ALICES, turns } from '../unit/accounts/accounts-fixture.ts';
+
+/** Orders that lives are made of, each sells ten atoms, with the signature that cancels it. */
+const START = 1_700_000_000;
+const LIFE = [200, 400, 700];
+const ORDERS = await Promise.all(
+  LIFE.map(async (life, n) => {
+    const choice = { validTo: START + life, sellAmount: '10', buyAmount: String(10 + n), partiallyFillable: true };
+    return signOrder(ALICE, choice);
+  }),
+);
+
+type Step =
+  | { readonly op: 'submit' | 'cancel'; readonly order: number }
+  | {
+      readonly op: 'block';
+      readonly what: readonly { readonly order: number; readonly cancels: boolean; readonly tx: number }[];
+    }
+  | { readonly op: 'rollback'; readonly depth: number }
+  | { readonly op: 'wait'; readonly seconds: number }
+  /** The process dies at the next write of notifications: before it, or after it and before anybody is told. */
+  | { readonly op: 'crash'; readonly when: 'before' | 'after' };
+
+const order = fc.nat(ORDERS.length - 1);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ op: fc.constant('submit' as const), order }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('cancel' as const), order }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      op: fc.constant('block' as const),
+      what: fc.array(fc.record({ order, cancels: fc.boolean(), tx: fc.nat(5) }), { maxLength: 3 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant('rollback' as const), depth: fc.integer({ min: 1, max: 3 }) }) },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant('wait' as const), seconds: fc.constantFrom(1, 100, 300) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      op: fc.constant('crash' as const),
+      when: fc.constantFrom('before' as const, 'after' as const),
+    }),
+  },
+);
+
+/** A store whose process can be made to die at a write, whoever has it open. */
+function mortal(store: AccountStore): AccountStore & { fate: 'before' | 'after' | undefined } {
+  const subject = {
+    ...store,
+    fate: undefined as 'before' | 'after' | undefined,
+    // Several processes have it open at once.
+    open: async () => {},
+    close: async () => {},
+    notifications: {
+      ...store.notifications,
+      append: async (batch: Parameters<AccountStore['notifications']['append']>[0]) => {
+        const { fate } = subject;
+        subject.fate = undefined;
+        if (fate === 'before') throw new Error('died before the write');
+        const outcome = await store.notifications.append(batch);
+        if (fate === 'after') throw new Error('died after the write');
+        return outcome;
+      },
+    },
+  };
+  return subject;
+}
+
+/** What is known without a store, an engine or a log. */
+interface Model {
+  readonly blocks: { order: number; sold: number; tx: Hex; uid: string }[][];
+  readonly submitted: Set<number>;
+  readonly cancelled: Set<number>;
+}
+
+/** A transaction trades the same amounts wherever it is; one in four of its facts cancels, which is to sell nothing. */
+const soldBy = ({ order: n, cancels, tx }: { order: number; cancels: boolean; tx: number }) =>
+  cancels && tx % 2 === 0 ? 0 : 1 + ((3 * n + 2 * tx) % 6);
+
+const BLOCK_TX = (tx: number) => hashOf(`transaction ${tx}`);
+
+/** What Alice ought to have been told, as texts. */
+function expected({ blocks, submitted, cancelled }: Model, now: number, uids: readonly string[]): string[] {
+  const told: string[] = [];
+  for (const n of submitted) {
+    let sold = 0;
+    let filled = false;
+    let invalidated = cancelled.has(n);
+    if (invalidated) told.push(`order_cancelled ${uids[n]} `);
+    const ordinals = new Map<Hex, number>();
+    for (const fact of blocks.flat().filter((each) => each.order === n)) {
+      if (fact.sold === 0) {
+        if (!invalidated) told.push(`order_cancelled ${uids[n]} ${fact.tx}`);
+        invalidated = true;
+        continue;
+      }
+      const ordinal = (ordinals.get(fact.tx) ?? 0) + 1;
+      ordinals.set(fact.tx, ordinal);
+      sold += fact.sold;
+      const completes: boolean = !filled && sold >= 10;
+      filled ||= completes;
+      told.push(`${completes ? 'order_filled' : 'order_partially_filled'} ${uids[n]} ${fact.tx} ${fact.sold}`);
+    }
+    const validTo = ORDERS[n]?.validTo ?? 0;
+    if (validTo < now && !filled && !invalidated) told.push(`order_expired ${uids[n]} `);
+  }
+  return told.sort();
+}
+
+async function life(steps: readonly Step[]): Promise<void> {
+  const clock: ManualClock = manualClock(START * 1000);
+  const book: OrderBook = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore() });
+  const memory = memoryAccountStore();
+  await memory.open({ clock });
+  const store = mortal(memory);
+  await book.start();
+  const start = () => createAccounts({ books: [book], store, clock });
+  const processes: [Accounts, Accounts] = [start(), start()];
+  for (const each of processes) await each.start();
+
+  const model: Model = { blocks: [], submitted: new Set(), cancelled: new Set() };
+  const uids: string[] = [];
+  let forks = 0;
+  for (const [n, signed] of ORDERS.entries()) uids[n] = await uidOf(signed);
+
+  const rest = () =>
+    turns(async () => {
+      clock.advance(0);
+      const feed = `log ${book.chainId} ${book.settlementContract}`;
+      return ((await memory.notifications.cursor(feed)) ?? 0) === (await book.log.last());
+    });
+  const settle = async () => {
+    // Whoever has died tries again in a second; the sweep of expired orders looks every second.
+    for (let i = 0; i < 3; i++) {
+      clock.advance(1000);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    store.fate = undefined;
+    clock.advance(1000);
+    await rest();
+  };
+
+  for (const each of steps) {
+    switch (each.op) {
+      case 'submit': {
+        const result = await book.orders.submit(ORDERS[each.order] as WireOrder);
+        if (result.status === 'accepted') model.submitted.add(each.order);
+        break;
+      }
+      case 'cancel': {
+        const orderUids = [uids[each.order] ?? ''];
+        const result = await book.orders.cancel({ orderUids, ...(await cancellation(each.order, orderUids)) });
+        if (result.status === 'cancelled') model.cancelled.add(each.order);
+        break;
+      }
+      case 'block': {
+        const number = model.blocks.length + 1;
+        const what = each.what.map((fact) => {
+          const { order: n, tx } = fact;
+          return { order: n, sold: soldBy(fact), tx: BLOCK_TX(tx), uid: uids[n] ?? '' };
+        });
+        const happenings = what.map(({ order: n, sold, tx, uid }): Happening => {
+          const orderUid = uid as Hex; // of an order
+          if (sold === 0) return { event: 'OrderInvalidated', owner: ALICES, orderUid, transactionHash: tx };
+          const { sellToken, buyToken } = ORDERS[n] as WireOrder;
+          const traded = { uid: orderUid, owner: ALICES, sellToken, buyToken } as Order; // what a trade tells of it
+          return tradeOf(traded, BigInt(sold), BigInt(sold), tx);
+        });
+        const through = blockOf(number, `fork ${forks} `);
+        const outcome = await book.chain.apply({ events: eventsIn(through, happenings), through });
+        assert.equal(outcome.status, 'applied');
+        model.blocks.push(what);
+        break;
+      }
+      case 'rollback':
+        model.blocks.splice(Math.max(0, model.blocks.length - each.depth));
+        forks++;
+        await book.chain.rollback(model.blocks.length);
+        break;
+      case 'wait':
+        clock.advance(each.seconds * 1000);
+        break;
+      case 'crash':
+        store.fate = each.when;
+        break;
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    if (each.op === 'crash') {
+      // One of the processes is another one from now on.
+      await processes[0].close();
+      processes[0] = start();
+      await processes[0].start();
+    }
+  }
+  await settle();
+
+  const { notifications } = await processes[1].notifications.list(ALICES);
+  const shown = notifications.map(({ type, metadata }) => {
+    const { orderUid, txHash = '', executedSellAmount } = metadata as Record<string, string>;
+    return `${type} ${orderUid} ${txHash}${executedSellAmount === undefined ? '' : ` ${executedSellAmount}`}`;
+  });
+  const now = Math.floor(clock.now() / 1000);
+  assert.deepEqual(shown.sort(), expected(model, now, uids));
+  assert.equal(new Set(notifications.map(({ id }) => id)).size, notifications.length);
+
+  // What the streams have said comes to the same.
+  const visible = new Set<string>();
+  for (const { type, notification } of await memory.notifications.after(0, 10_000)) {
+    const known = visible.has(notification);
+    assert.equal(known, type === 'withdrawn', 'nothing is told twice, nor withdrawn that was not told');
+    if (known) visible.delete(notification);
+    else visible.add(notification);
+  }
+  assert.deepEqual([...visible].sort(), notifications.map(({ id }) => id).sort());
+  for (const each of processes) await each.close();
+  await book.close();
+}
+
+/** The UID that an order will have, found by a book that nobody else sees. */
+const known = new Map<WireOrder, Promise<string>>();
+function uidOf(signed: WireOrder): Promise<string> {
+  const found =
+    known.get(signed) ??
+    (async () => {
+      const clock = manualClock(START * 1000);
+      await using book = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore() });
+      await book.start();
+      const result = await book.orders.submit(signed);
+      if (result.status !== 'accepted') throw result.error;
+      return result.uid;
+    })();
+  known.set(signed, found);
+  return found;
+}
+
+const cancellations = new Map<number, ReturnType<typeof signCancellation>>();
+function cancellation(n: number, orderUids: readonly string[]): ReturnType<typeof signCancellation> {
+  const found = cancellations.get(n) ?? signCancellation(ALICE, { orderUids });
+  cancellations.set(n, found);
+  return found;
+}
+
+test('whatever orders live through, and whoever dies meanwhile, their accounts were told what the model says', async () => {
+  const numRuns = process.env['INTENTBOOK_TEST_LONG'] === undefined ? 150 : 5000;
+  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 25 }), life), { numRuns });
+});

@@ -1,0 +1,116 @@
+import type { BlockHeader, Order } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import { viemSource } from 'intentbook/viem';
+import { createPublicClient, http } from 'viem';
+import { expect, test } from 'vitest';
+import { hashOf, tradeOf } from '../../support/chain-events.ts';
+import { manualClock } from '../../support/clock.ts';
+import { SEPOLIA } from '../../support/orders.ts';
+import type { Mood } from '../../support/scripted-chain.ts';
+import { scriptedChain } from '../../support/scripted-chain.ts';
+import { orderOf, START, settle } from '../../unit/orders/admission-fixture.ts';
+import type { Spoil } from './node.ts';
+import { SPOILS, startNode } from './node.ts';
+
+const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+
+/** Answers that are spoilt before the node comes to its senses. */
+const SPOILT = LONG ? 40 : 8;
+
+/** What is kept from a node that lies about which chain it serves is its own test: such a node is not asked again. */
+const isAsked = (method: string) => method !== 'eth_chainId' && method !== 'eth_getCode';
+
+async function followThrough(
+  spoilOf: (n: number) => Spoil,
+  life: { readonly blocks: number; readonly reorgLimit: number },
+) {
+  const clock = manualClock(START);
+  const chain = scriptedChain();
+  let spoilt = 0;
+  let turn = 0;
+  await using node = await startNode(chain, (method) =>
+    isAsked(method) && spoilt < SPOILT && turn++ % 2 === 0 ? spoilOf(spoilt++) : undefined,
+  );
+  const client = createPublicClient({ transport: http(node.url, { retryCount: 0, timeout: 100 }) });
+  await using book = createOrderBook({
+    ...{ chainId: SEPOLIA, clock, store: memoryStore() },
+    follow: {
+      ...{ sources: [viemSource(client)], fromBlock: 101, pollInterval: 1000, deadline: 600_000 },
+      ...{ reorgLimit: life.reorgLimit, largestRange: 20 },
+    },
+  });
+  const said: string[] = [];
+  book.on('fault', (fault) => said.push(`fault ${fault}`));
+  book.on('chainFollowed', (event) => event.type === 'fault' && said.push(String(event.fault)));
+  await book.start();
+  const result = await book.orders.submit(await orderOf({ sellAmount: '1000', partiallyFillable: true }));
+  if (result.status !== 'accepted') throw result.error;
+  const order = (await book.orders.get(result.uid)) as Order; // it was accepted
+
+  for (let i = 0; i < life.blocks; i++) chain.mine(i % 3 === 0 ? [tradeOf(order, 7n, 7n)] : []);
+  const trades = Math.ceil(life.blocks / 3);
+  let reorganised = 0;
+  for (let i = 0; (await book.chain.progress()).mark?.hash !== chain.head.hash || spoilt < SPOILT; i++) {
+    if (i > 20_000)
+      throw new Error(`it is stuck: ${JSON.stringify(await book.ready())}, ${said.slice(-3).join(' | ')}`);
+    clock.advance(1000);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    // The chain goes on, and goes back, while the node talks nonsense.
+    if (i % 20 === 9 && reorganised < 3) {
+      reorganised++;
+      chain.reorganise(2, [], []);
+    } else if (spoilt < SPOILT && i % 20 === 19) chain.mine([]);
+  }
+  const canonical = chain.blocks.flatMap(({ happenings }) => happenings).length;
+  const read = await book.orders.get(order.uid);
+  expect(read?.executedSellAmount).toBe(String(7 * canonical));
+  expect((await book.trades.list({ orderUid: order.uid, limit: 1000 })).length).toBe(canonical);
+  expect(canonical).toBeGreaterThan(trades - 3);
+  expect(await book.ready()).toMatchObject({ ready: true, checks: { chain: 'following' } });
+  // Nobody reads the node's key in a log.
+  expect(said.filter((line) => line.includes('secret-key'))).toEqual([]);
+}
+
+test.each(SPOILS)(
+  'a node that answers %j for a while is followed to the same end, block by block and in ranges',
+  async (spoil) => {
+    await followThrough(() => spoil, { blocks: 12, reorgLimit: 64 });
+    await followThrough(() => spoil, { blocks: 60, reorgLimit: 8 });
+  },
+);
+
+test('one wrong hash for an old block, far from any event, does not stop the following', async () => {
+  const chain = scriptedChain();
+  for (let i = 0; i < 100; i++) chain.mine([]);
+  let lies = 1;
+  const mood: Mood = (question, answer) => {
+    const block = answer as BlockHeader | undefined; // of this question
+    if (question !== 'block' || block?.number !== 121 || lies-- <= 0) return answer;
+    return { ...answer, hash: hashOf('another fork') };
+  };
+  const clock = manualClock(START);
+  const follow = {
+    sources: [chain.node('node', mood)],
+    fromBlock: 102,
+    pollInterval: 1000,
+    reorgLimit: 8,
+    largestRange: 20,
+  };
+  await using book = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore(), follow });
+  await book.start();
+  for (let i = 0; i < 100; i++) {
+    clock.advance(1000);
+    await settle();
+  }
+  expect(lies).toBeLessThan(1);
+  expect((await book.ready()).checks['chain']).toBe('following');
+  expect((await book.chain.progress()).mark?.hash).toBe(chain.head.hash);
+});
+
+test('and so is one that answers any of it by turns', async () => {
+  for (let seed = 1; seed <= (LONG ? 50 : 2); seed++) {
+    const spoilOf = (n: number) => SPOILS[(n * 7 + seed * 3 + ((n * n) % 5)) % SPOILS.length] ?? 'silence';
+    await followThrough(spoilOf, { blocks: 60, reorgLimit: seed % 2 === 0 ? 8 : 64 });
+  }
+});

@@ -1,0 +1,185 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import type { OrderBook, Store } from 'intentbook';
+import { createOrderBook, StoreError } from 'intentbook';
+import { postgresStore } from 'intentbook/postgres';
+import { sqliteStore } from 'intentbook/sqlite';
+import { expect, test } from 'vitest';
+import { temporaryFile } from '../../integration/stores/temporary.ts';
+import { manualClock } from '../../support/clock.ts';
+import { SEPOLIA } from '../../support/orders.ts';
+import { startPostgres } from '../../support/postgres-server.ts';
+import { accepted, orderOf, outcome, START } from '../../unit/orders/admission-fixture.ts';
+
+// What a book does while its storage is out of order, and that it goes on by itself when that is over.
+
+async function bookOn(store: Store, clock = manualClock(START)) {
+  const book = createOrderBook({ chainId: SEPOLIA, clock, store });
+  const heard: string[] = [];
+  book.on('orderCreated', ({ uid }) => heard.push(uid));
+  await book.start();
+  return { book, clock, heard };
+}
+
+/** @returns the code of the fault that sending an order meets. */
+async function faultOf(book: OrderBook): Promise<string> {
+  try {
+    return await outcome(book, await orderOf());
+  } catch (fault) {
+    if (!(fault instanceof StoreError) || fault.cause === undefined) throw fault;
+    expect(fault.message).not.toMatch(/INSERT|SELECT|postgres:\/\//);
+    return fault.code;
+  }
+}
+
+const unready = (store: string) => ({ ready: false, checks: { store } });
+
+/** A file system that is soon full. */
+function smallDisk(): ({ readonly path: string } & Disposable) | undefined {
+  const path = mkdtempSync(join(tmpdir(), 'intentbook-disk-'));
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'intentbook', path]).status === 0;
+  if (!mounted) rmSync(path, { recursive: true });
+  return mounted
+    ? {
+        path,
+        [Symbol.dispose]() {
+          spawnSync('umount', [path]);
+          rmSync(path, { recursive: true });
+        },
+      }
+    : undefined;
+}
+
+test('on a full disk orders fail with a code, what was acknowledged is read, and room is enough to go on', async ({
+  skip,
+}) => {
+  using disk = smallDisk();
+  if (disk === undefined) return skip('only root may mount a small disk');
+  const path = join(disk.path, 'book.sqlite');
+  const { book, clock, heard } = await bookOn(sqliteStore({ path }));
+  const ballast = join(disk.path, 'ballast');
+  const uids = [await accepted(book, await orderOf())];
+  try {
+    // As much as fits, in smaller and smaller pieces.
+    for (let size = 1 << 20; size >= 1024; size /= 2) {
+      for (let n = 0; ; n++) {
+        try {
+          writeFileSync(`${ballast} ${size} ${n}`, Buffer.alloc(size, 1));
+        } catch {
+          break;
+        }
+      }
+    }
+    let refused = '';
+    for (let i = 0; i < 2000 && refused === ''; i++) {
+      const order = await orderOf();
+      try {
+        uids.push(await accepted(book, order));
+      } catch {
+        refused = await faultOf(book);
+      }
+    }
+    expect(refused).toBe('Unavailable');
+    expect((await book.orders.getMany(uids)).length).toBe(uids.length);
+    // The lease cannot be renewed either, which readiness tells.
+    clock.advance(2500);
+    expect(await book.ready()).toMatchObject(unready('Unavailable'));
+
+    spawnSync('sh', ['-c', `rm -f "${ballast}"*`]);
+    clock.advance(2500);
+    uids.push(await accepted(book, await orderOf()));
+    expect(await book.ready()).toMatchObject({ ready: true });
+  } finally {
+    await book.close();
+  }
+  expect(heard).toEqual(uids);
+  await using again = (await bookOn(sqliteStore({ path }))).book;
+  expect((await again.orders.getMany(uids)).length).toBe(uids.length);
+});
+
+test('a file that cannot be written to is refused at once, or fails orders for as long as it is so', async () => {
+  using file = temporaryFile();
+  const database = new Database(file.path);
+  for (const setting of ['journal_mode = WAL', 'synchronous = FULL']) database.pragma(setting);
+  const { book } = await bookOn(sqliteStore(database));
+  const uid = await accepted(book, await orderOf());
+  database.pragma('query_only = ON');
+  expect(await faultOf(book)).toBe('Unavailable');
+  expect((await book.orders.get(uid))?.status).toBe('open');
+  database.pragma('query_only = OFF');
+  const next = await accepted(book, await orderOf());
+  await book.close();
+  database.close();
+
+  const sealed = new Database(file.path, { readonly: true });
+  sealed.pragma('synchronous = FULL');
+  const refusal = await bookOn(sqliteStore(sealed)).catch((fault: unknown) => fault);
+  expect(refusal).toMatchObject({ code: 'Unavailable', message: expect.stringContaining('cannot be written to') });
+  sealed.close();
+
+  const opened = new Database(file.path);
+  opened.pragma('synchronous = FULL');
+  const { book: again } = await bookOn(sqliteStore(opened));
+  expect((await again.orders.getMany([uid, next])).length).toBe(2);
+  await again.close();
+  opened.close();
+});
+
+test('a database that is gone fails orders with a code, and is used again when it is back', async () => {
+  const server = await startPostgres();
+  const { book, clock, heard } = await bookOn(postgresStore({ url: server.url, migrate: true }));
+  try {
+    const uid = await accepted(book, await orderOf());
+    await server.stop();
+    expect(await faultOf(book)).toBe('Unavailable');
+    await expect(book.orders.get(uid)).rejects.toMatchObject({ code: 'Unavailable' });
+    expect(await book.ready()).toMatchObject(unready('Unavailable'));
+    // Everything that goes by the clock fails too, and is not given up.
+    for (let i = 0; i < 5; i++) {
+      clock.advance(1000);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await server.start();
+    expect(await book.ready()).toMatchObject({ ready: true });
+    const next = await accepted(book, await orderOf());
+    expect((await book.orders.getMany([uid, next])).length).toBe(2);
+    await book.close();
+    expect(heard).toEqual([uid, next]);
+  } finally {
+    await book.close();
+    await server.dispose();
+  }
+});
+
+test('a clock that goes back loses nothing and tells nothing twice', async () => {
+  using file = temporaryFile();
+  const clock = manualClock(START);
+  const { book, heard } = await bookOn(sqliteStore({ path: file.path }), clock);
+  const expired: string[] = [];
+  book.on('orderExpired', ({ uid }) => expired.push(uid));
+  const turn = async () => {
+    clock.advance(1000);
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  const short = await accepted(book, await orderOf({ validTo: START / 1000 + 100 }));
+  clock.advance(200_000);
+  await turn();
+  await turn();
+  expect(expired).toEqual([short]);
+
+  clock.set(START - 3_600_000);
+  const next = await accepted(book, await orderOf({ validTo: START / 1000 + 100 }));
+  for (let i = 0; i < 3; i++) await turn();
+  expect((await book.orders.list({})).orders.map(({ uid }) => uid).sort()).toEqual([short, next].sort());
+  clock.set(START + 300_000);
+  for (let i = 0; i < 3; i++) await turn();
+  expect(expired).toEqual([short, next]);
+  expect(await book.ready()).toMatchObject({ ready: true });
+  await book.close();
+  expect(heard).toEqual([short, next]);
+  await using again = (await bookOn(sqliteStore({ path: file.path }), clock)).book;
+  expect((await again.orders.getMany([short, next])).length).toBe(2);
+});

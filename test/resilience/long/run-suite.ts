@@ -1,0 +1,32 @@
+// Plays one suite and reports to `run.mjs`, which says in the environment which, for how long and by which seed.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { test } from 'vitest';
+import type { LongSuite } from './suite.ts';
+
+const given = (name: string): string => {
+  const value = process.env[`INTENTBOOK_LONG_${name}`];
+  if (value === undefined) throw new Error(`INTENTBOOK_LONG_${name} is not set: this is run by test/resilience/long/run.mjs`);
+  return value;
+};
+const name = given('SUITE');
+
+test(name, async () => {
+  const { suite } = (await import(`./suites/${name}.ts`)) as { suite: LongSuite };
+  const counts: Record<string, number> = {};
+  const notes: Record<string, string | number> = {};
+  const folder = given('FOLDER');
+  mkdirSync(folder, { recursive: true });
+  try {
+    await suite.run({
+      ...{ folder, seed: Number(given('SEED')), milliseconds: Number(given('MILLISECONDS')) },
+      count(what, by = 1) {
+        counts[what] = (counts[what] ?? 0) + by;
+      },
+      note(what, figure) {
+        notes[what] = figure;
+      },
+    });
+  } finally {
+    writeFileSync(given('REPORT'), JSON.stringify({ says: suite.says, counts, notes }));
+  }
+});

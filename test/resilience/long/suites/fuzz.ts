@@ -1,0 +1,40 @@
+import { fileURLToPath } from 'node:url';
+import { keepInput, readCorpus } from '../../../fuzz/corpus.ts';
+import { Finding, fuzz } from '../../../fuzz/fuzzer.ts';
+import { TARGETS } from '../../../fuzz/targets/index.ts';
+import type { LongSuite } from '../suite.ts';
+
+const COMMITTED = fileURLToPath(new URL('../../../fuzz/corpus', import.meta.url));
+
+/** After so many runs what is left of the time is for those that are slower; a tenth where each recovers a signature. */
+const ENOUGH = 1_000_000;
+
+/** Some of the targets, by name: `INTENTBOOK_FUZZ=query,cursor`. */
+const chosen = process.env['INTENTBOOK_FUZZ']?.split(',');
+
+export const suite: LongSuite = {
+  says: 'nothing that a stranger writes makes a parser throw, hang, or answer otherwise the next time',
+  async run({ milliseconds, seed, folder, count, note }) {
+    const end = performance.now() + milliseconds;
+    const targets = TARGETS.filter(({ name }) => chosen === undefined || chosen.includes(name));
+    const findings: Finding[] = [];
+    for (const [i, target] of targets.entries()) {
+      const known = [...readCorpus(COMMITTED, target.name), ...readCorpus(folder, target.name)];
+      const share = (end - performance.now()) / (targets.length - i);
+      try {
+        const corpus = known.map(({ bytes }) => bytes);
+        const most = target.slow ? ENOUGH / 10 : ENOUGH;
+        const given = { target, corpus, seed: seed + i, milliseconds: share, executions: most };
+        const { executions, branches, ...found } = await fuzz(given);
+        count(target.name, executions);
+        note(`branches of ${target.name}`, branches);
+        for (const bytes of found.corpus) keepInput(folder, target.name, bytes);
+      } catch (error) {
+        if (!(error instanceof Finding)) throw error;
+        keepInput(folder, target.name, error.input, 'finding');
+        findings.push(error);
+      }
+    }
+    if (findings.length > 0) throw new AggregateError(findings, findings.map(({ message }) => message).join('\n'));
+  },
+};

@@ -1,0 +1,18 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+import { instrumentation } from '../../fuzz/instrument.ts';
+
+export default defineConfig({
+  root: fileURLToPath(new URL('../../..', import.meta.url)),
+  resolve: { tsconfigPaths: true },
+  // Only what explores branches has to count them.
+  plugins: process.env['INTENTBOOK_LONG_SUITE'] === 'fuzz' ? [instrumentation()] : [],
+  test: {
+    include: ['test/resilience/long/run-suite.ts'],
+    globalSetup: ['test/support/postgres-once.ts'],
+    retry: 0,
+    // The runner ends a suite that does not end.
+    testTimeout: 0,
+    hookTimeout: 0,
+  },
+});

@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs';
+import type { SpawnedServer } from '../../integration/server/spawn.ts';
+import { spawnServer } from '../../integration/server/spawn.ts';
+import type { Client } from './client.ts';
+import { createClient } from './client.ts';
+import { Witness } from './verifier.ts';
+
+export interface SoakPlan {
+  readonly seed: number;
+  /** The file that the server keeps its book in. */
+  readonly path: string;
+  /** How long the limit is measured for, and then how long the load lasts. */
+  readonly measure: number;
+  readonly milliseconds: number;
+  /** How often the server is ended meanwhile, by turns with SIGKILL and SIGTERM, all in the first half. */
+  readonly restarts: number;
+}
+
+export interface SoakReport {
+  /** Wrong answers, the first twenty. */
+  readonly wrong: readonly string[];
+  readonly requests: number;
+  /** Requests whose connection broke when the server was ended. */
+  readonly broken: number;
+  readonly orders: number;
+  /** Requests a second. */
+  readonly limit: number;
+  readonly rate: number;
+  /** Milliseconds from when a request was due to its answer, by kind. */
+  readonly latencies: Readonly<Record<string, { readonly p50: number; readonly p99: number; readonly p999: number }>>;
+  /** Resident memory since the last start and warm-up: at the end, and how it grows by regression. */
+  readonly memory: { readonly mib: number; readonly mibPerMinute: number; readonly samples: number };
+}
+
+const SHARE = 0.7;
+const CLIENTS = 32;
+/** Behind so many requests, the load does not wait for the server any more, but for itself. */
+const MOST_WAITING = 512;
+
+/** Loads a server with what it can bear, and compares every answer with what is known. */
+export async function soak({ seed, path, measure, milliseconds, restarts }: SoakPlan): Promise<SoakReport> {
+  const witness = new Witness(seed);
+  const latencies = new Map<string, number[]>();
+  let requests = 0;
+  let broken = 0;
+  let server = await start(path);
+  let client = createClient(server.url);
+  let isDown = false;
+
+  async function one(due: number, asked: Client): Promise<void> {
+    const wasDown = isDown;
+    const kind = await witness.ask(asked);
+    requests++;
+    if (kind !== 'broken') {
+      const list = latencies.get(kind) ?? [];
+      latencies.set(kind, list);
+      list.push(performance.now() - due);
+      return;
+    }
+    broken++;
+    // Only a server that was ended may leave somebody without an answer.
+    if (!wasDown && asked === client && !isDown)
+      witness.wrong.push('a connection broke, though nobody has ended the server');
+  }
+
+  async function restart(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    // Something is always under way, however little the server can bear.
+    const cut = Array.from({ length: CLIENTS }, () => one(performance.now(), client));
+    await cut[0];
+    isDown = true;
+    const ended = await server.end(signal);
+    if (signal === 'SIGTERM' && ended.code !== 0) witness.wrong.push(`it ended with ${JSON.stringify(ended)}`);
+    client.close();
+    server = await start(path);
+    client = createClient(server.url);
+    await Promise.all(cut);
+    isDown = false;
+  }
+
+  try {
+    const limit = await measureLimit(measure, () => one(performance.now(), client));
+    latencies.clear();
+    const rate = SHARE * limit;
+    const begin = performance.now();
+    const end = begin + milliseconds;
+    const every = milliseconds / 2 / (restarts + 1);
+    const memory: { at: number; mib: number }[] = [];
+    const waiting = new Set<Promise<void>>();
+    let restarted = 0;
+    let sent = 0;
+    let nextSample = begin;
+    while (performance.now() < end) {
+      const now = performance.now();
+      if (restarted < restarts && now - begin > every * (restarted + 1)) {
+        await restart(restarted++ % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
+        // What was due meanwhile is not made up for.
+        sent = Math.floor(((performance.now() - begin) / 1000) * rate);
+        memory.length = 0;
+      }
+      if (now >= nextSample) {
+        memory.push({ at: now, mib: residentMiB(server) });
+        nextSample = now + Math.min(1000, milliseconds / 20);
+      }
+      for (; sent < ((now - begin) / 1000) * rate && waiting.size < MOST_WAITING; sent++) {
+        const asking = one(begin + (sent / rate) * 1000, client).finally(() => waiting.delete(asking));
+        waiting.add(asking);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    await Promise.all(waiting);
+    await witness.readAll(client);
+    const settled = memory.slice(Math.floor(memory.length / 2));
+    return {
+      ...{
+        wrong: witness.wrong,
+        requests,
+        broken,
+        orders: witness.placed,
+        limit: Math.round(limit),
+        rate: Math.round(rate),
+      },
+      latencies: Object.fromEntries([...latencies].map(([kind, list]) => [kind, percentiles(list)])),
+      memory: { mib: Math.round(settled.at(-1)?.mib ?? 0), mibPerMinute: slope(settled), samples: settled.length },
+    };
+  } finally {
+    client.close();
+    await server.end('SIGTERM');
+  }
+}
+
+function start(path: string): Promise<SpawnedServer> {
+  return spawnServer(['--db', path, '--max-open-orders', 'off']);
+}
+
+/** @returns how many requests a second are answered when somebody always asks the next. */
+async function measureLimit(milliseconds: number, ask: () => Promise<void>): Promise<number> {
+  const begin = performance.now();
+  let done = 0;
+  const live = async () => {
+    for (; performance.now() < begin + milliseconds; done++) await ask();
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, live));
+  return (done * 1000) / (performance.now() - begin);
+}
+
+function residentMiB({ process: { pid } }: SpawnedServer): number {
+  const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kib) / 1024;
+}
+
+/** By least squares, per minute. */
+function slope(samples: readonly { readonly at: number; readonly mib: number }[]): number {
+  const mean = (list: readonly number[]) => list.reduce((sum, each) => sum + each, 0) / list.length;
+  const [x, y] = [mean(samples.map(({ at }) => at)), mean(samples.map(({ mib }) => mib))];
+  const over = samples.reduce((sum, { at, mib }) => sum + (at - x) * (mib - y), 0);
+  const under = samples.reduce((sum, { at }) => sum + (at - x) ** 2, 0);
+  return under === 0 ? 0 : Math.round((over / under) * 60_000 * 100) / 100;
+}
+
+function percentiles(list: number[]) {
+  list.sort((a, b) => a - b);
+  const at = (share: number) =>
+    Math.round((list[Math.min(list.length - 1, Math.floor(list.length * share))] ?? 0) * 10) / 10;
+  return { p50: at(0.5), p99: at(0.99), p999: at(0.999) };
+}

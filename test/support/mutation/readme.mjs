@@ -1,0 +1,38 @@
+// Writes what the last run of `npm run test:mutation` has measured between the marks in the README.
+import { readFileSync, writeFileSync } from 'node:fs';
+
+const { files } = JSON.parse(readFileSync(new URL('report.json', import.meta.url), 'utf8'));
+const readme = new URL('../../../README.md', import.meta.url);
+
+const rooms = new Map();
+for (const [file, { mutants }] of Object.entries(files)) {
+  const room = file.split('/').slice(0, 2).join('/');
+  const sum = rooms.get(room) ?? { killed: 0, timeout: 0, survived: 0, uncovered: 0, left: 0 };
+  for (const { status } of mutants) {
+    if (status === 'Killed') sum.killed++;
+    else if (status === 'Timeout') sum.timeout++;
+    else if (status === 'Survived') sum.survived++;
+    else if (status === 'NoCoverage') sum.uncovered++;
+    else sum.left++;
+  }
+  rooms.set(room, sum);
+}
+
+const rows = [...rooms].map(([room, { killed, timeout, survived, uncovered, left }]) => {
+  const caught = killed + timeout;
+  const score = ((100 * caught) / (caught + survived + uncovered)).toFixed(1);
+  return `| \`${room}\` | ${score} % | ${killed} | ${timeout} | ${survived} | ${uncovered} | ${left} |`;
+});
+const block = [
+  '| | score | killed | ended by time | survived | reached by none of these tests | left out |',
+  '| --- | ---: | ---: | ---: | ---: | ---: | ---: |',
+  ...rows,
+].join('\n');
+
+const [begin, end] = ['<!-- mutation:begin -->', '<!-- mutation:end -->'];
+const text = readFileSync(readme, 'utf8');
+const [before, rest] = text.split(begin);
+const after = rest?.split(end)[1];
+if (after === undefined) throw new Error('the README has no marks for it');
+writeFileSync(readme, `${before}${begin}\n${block}\n${end}${after}`);
+console.log(block);

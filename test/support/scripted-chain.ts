@@ -1,0 +1,93 @@
+import type { BlockHeader, ChainLog, ChainSource, Hex, LogQuery } from 'intentbook';
+import { ChainMismatch } from 'intentbook';
+import type { Happening } from './chain-events.ts';
+import { eventsIn, hashOf } from './chain-events.ts';
+import { encodeLog } from './chain-logs.ts';
+import { SEPOLIA_DOMAIN } from './orders.ts';
+
+/** A block with what happened in it. */
+export interface ScriptedBlock extends BlockHeader {
+  readonly happenings: readonly Happening[];
+  readonly logs: readonly ChainLog[];
+}
+
+/** A chain that forks when it is told to. */
+export interface ScriptedChain {
+  readonly blocks: readonly ScriptedBlock[];
+  readonly head: ScriptedBlock;
+  /** Adds blocks, each of what happens in it. */
+  mine(...blocks: readonly (readonly Happening[])[]): void;
+  /** Takes blocks back and goes on with others. */
+  reorganise(depth: number, ...blocks: readonly (readonly Happening[])[]): void;
+  /** A node of this chain. `mood` may fail or spoil an answer. */
+  node(name: string, mood?: Mood): ChainSource;
+}
+
+/** What becomes of an answer: it may be changed, or thrown away for a fault. */
+export type Mood = <T>(question: keyof ChainSource, answer: T) => T | Promise<T>;
+
+/** @param fork sets its blocks apart from those of another chain. */
+export function scriptedChain(fork = 'a', first = 100): ScriptedChain {
+  let blocks: ScriptedBlock[] = [];
+  let minted = 0;
+
+  function add(happenings: readonly Happening[]): void {
+    const before = blocks.at(-1);
+    const number = before === undefined ? first : before.number + 1;
+    const hash = hashOf(`${fork} ${++minted}`);
+    const header = {
+      number,
+      hash,
+      parentHash: before?.hash ?? hashOf('nothing'),
+      timestamp: 1_700_000_000 + number * 12,
+    };
+    const logs = eventsIn(header, happenings).map(({ event, timestamp, ...args }): ChainLog => {
+      const { blockNumber, blockHash, logIndex, transactionHash } = args;
+      const address = 'address' in args ? args.address : SEPOLIA_DOMAIN.settlementContract;
+      return { ...{ blockNumber, blockHash, logIndex, transactionHash, address }, ...encodeLog(event, args) };
+    });
+    blocks.push({ ...header, happenings, logs });
+  }
+  add([]);
+
+  const head = (): ScriptedBlock => blocks.at(-1) as ScriptedBlock; // the first is never taken back
+  const logsOf = ({ addresses, topics, of }: LogQuery) =>
+    blocks
+      .filter((block) =>
+        'blockHash' in of ? block.hash === of.blockHash : block.number >= of.from && block.number <= of.to,
+      )
+      .flatMap(({ logs }) => logs)
+      .filter(({ address, topics: [topic] }) => addresses.includes(address) && topics.includes(topic as Hex)); // each has one
+
+  return {
+    get blocks() {
+      return blocks;
+    },
+    get head() {
+      return head();
+    },
+    mine: (...more) => more.forEach(add),
+    reorganise(depth, ...more) {
+      blocks = blocks.slice(0, Math.max(1, blocks.length - depth));
+      more.forEach(add);
+    },
+    node(name, mood = (_, answer) => answer) {
+      return {
+        name,
+        id: name,
+        async verify(domain) {
+          if (domain.chainId !== SEPOLIA_DOMAIN.chainId) throw new ChainMismatch(`${name} serves another chain`);
+          await mood('verify', undefined);
+        },
+        head: async () => mood('head', head()),
+        block: async (number) =>
+          mood(
+            'block',
+            blocks.find((block) => block.number === number),
+          ),
+        logs: async (query) => mood('logs', logsOf(query)),
+        settleCalls: async () => mood('settleCalls', new Map()),
+      };
+    },
+  };
+}

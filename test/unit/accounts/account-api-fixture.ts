@@ -1,0 +1,30 @@
+import type { AccountsOptions, OrderBookOptions } from 'intentbook';
+import { createAccountApi, createAccounts, createOrderBook } from 'intentbook';
+import { memoryAccountStore, memoryStore } from 'intentbook/memory';
+import { onTestFinished } from 'vitest';
+import { described } from '../../integration/http/described.ts';
+import { directWorld } from '../../integration/http/http-fixture.ts';
+import { manualClock } from '../../support/clock.ts';
+import { SEPOLIA } from '../../support/orders.ts';
+
+/** The account interface of one book, in memory, on a clock moved by hand. Closed when the test ends. */
+export async function accountWorld(
+  options: Omit<AccountsOptions, 'books' | 'store'> & Partial<Pick<AccountsOptions, 'store'>> = {},
+  bookOptions: Partial<OrderBookOptions> = {},
+) {
+  const clock = manualClock();
+  const faults: unknown[] = [];
+  const onFault = (fault: unknown) => void faults.push(fault);
+  const book = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), clock, ...bookOptions });
+  book.on('fault', onFault);
+  const store = options.store ?? memoryAccountStore();
+  const accounts = createAccounts({ books: [book], clock, onFault, ...options, store });
+  await book.start();
+  await accounts.start();
+  onTestFinished(async () => {
+    await accounts.close();
+    await book.close();
+  });
+  const api = createAccountApi(accounts);
+  return { accounts, book, store, clock, faults, api, ...described(directWorld(api, () => clock.now() / 1000)) };
+}

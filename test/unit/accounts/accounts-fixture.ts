@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import type {
+  AccountStore,
+  Accounts,
+  AccountsOptions,
+  Hex,
+  Notification,
+  Order,
+  OrderBook,
+  OrderBookOptions,
+} from 'intentbook';
+import { createAccounts, createOrderBook } from 'intentbook';
+import { memoryAccountStore, memoryStore } from 'intentbook/memory';
+import type { Happening } from '../../support/chain-events.ts';
+import { blockOf, eventsIn } from '../../support/chain-events.ts';
+import type { ManualClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
+import type { OrderChoice } from '../../support/orders.ts';
+import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
+
+export const ALICE = account(1);
+export const ALICES = ALICE.address.toLowerCase() as Hex;
+
+/** A book and its account interface, on a clock that is moved by hand. */
+export interface AccountWorld extends AsyncDisposable {
+  readonly clock: ManualClock;
+  readonly book: OrderBook;
+  readonly store: AccountStore;
+  readonly accounts: Accounts;
+  readonly faults: unknown[];
+  /** Places an order of Alice, valid for ten minutes. */
+  order(choice?: OrderChoice, changes?: object): Promise<Order>;
+  /** Tells the book of one block. */
+  tell(number: number, happenings: readonly Happening[], fork?: string): Promise<void>;
+  /** Waits until everything that the book's log has is worked off. */
+  settled(): Promise<void>;
+  /** What an account was told, oldest first. */
+  told(account?: string): Promise<Notification[]>;
+}
+
+export async function accountWorld(
+  options: Partial<AccountsOptions> & { readonly bookOptions?: Partial<OrderBookOptions> } = {},
+): Promise<AccountWorld> {
+  const { bookOptions, ...accountOptions } = options;
+  const clock = manualClock();
+  const book = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore(), ...bookOptions });
+  const store = options.store ?? memoryAccountStore();
+  const faults: unknown[] = [];
+  book.on('fault', (fault) => faults.push(fault));
+  const onFault = (fault: unknown) => void faults.push(fault);
+  const accounts = createAccounts({ books: [book], store, clock, onFault, ...accountOptions });
+  await book.start();
+  await accounts.start();
+
+  return {
+    ...{ clock, book, store, accounts, faults },
+    async order(choice = {}, changes = {}) {
+      const validTo = Math.floor(clock.now() / 1000) + 600;
+      const signed = await signOrder(ALICE, { sellAmount: '1000', buyAmount: '400', validTo, ...choice });
+      const result = await book.orders.submit({ ...signed, ...changes });
+      if (result.status !== 'accepted') throw result.error;
+      const order = await book.orders.get(result.uid);
+      assert.ok(order);
+      return order;
+    },
+    async tell(number, happenings, fork) {
+      const through = blockOf(number, fork);
+      const outcome = await book.chain.apply({ events: eventsIn(through, happenings), through });
+      assert.equal(outcome.status, 'applied');
+    },
+    settled: () => settle(book, store),
+    async told(who = ALICES) {
+      await settle(book, store);
+      return (await accounts.notifications.list(who)).notifications.reverse();
+    },
+    async [Symbol.asyncDispose]() {
+      await accounts.close();
+      await book.close();
+    },
+  };
+}
+
+/** Lets what runs come to rest: a turn of the event loop, as often as it takes. */
+export async function turns(done: () => Promise<boolean> | boolean): Promise<void> {
+  for (let i = 0; i < 10_000; i++) {
+    if (await done()) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  throw new Error('it does not come to rest');
+}
+
+export function settle(book: OrderBook, store: AccountStore): Promise<void> {
+  const feed = `log ${book.chainId} ${book.settlementContract}`;
+  return turns(async () => ((await store.notifications.cursor(feed)) ?? 0) === (await book.log.last()));
+}

@@ -1,0 +1,329 @@
+import assert from 'node:assert/strict';
+import { Wallet } from 'ethers';
+import type { Address, AffiliateStatistics, NewAffiliate } from 'intentbook';
+import { memoryAccountStore } from 'intentbook/memory';
+import type { LocalAccount } from 'viem';
+import { hashTypedData, keccak256, toHex } from 'viem';
+import { describe, test } from 'vitest';
+import { affiliateTypedData } from '../../support/affiliates.ts';
+import { scriptedChain } from '../../support/chain.ts';
+import { account } from '../../support/orders.ts';
+import { accountWorld } from './account-api-fixture.ts';
+
+const DOMAIN = { name: 'Service Affiliate', version: '1' };
+const ALICE = account(7_001);
+const BOB = account(7_002);
+
+/** The body that a wallet sends for a code. */
+async function signed(wallet: LocalAccount, code: string) {
+  return {
+    walletAddress: wallet.address,
+    code,
+    signedMessage: await wallet.signTypedData(affiliateTypedData(wallet.address, code)),
+  };
+}
+
+const at = (wallet: { address: string }) => `/affiliate/${wallet.address}`;
+const refusal = (status: number, message: string) => [status, { message }];
+
+type World = Awaited<ReturnType<typeof accountWorld>>;
+
+async function post(world: World, path: string, body: unknown) {
+  const answer = await world.send('POST', path, { body });
+  assert.equal(answer.header('access-control-allow-origin'), '*');
+  return [answer.status, answer.json()];
+}
+
+describe('POST /affiliate/{wallet_address}', () => {
+  test('binds a code to the wallet that has signed it', async () => {
+    const world = await accountWorld();
+    const answer = await post(world, at(ALICE), await signed(ALICE, 'ALICE-1'));
+    assert.deepEqual(answer, [201, { code: 'ALICE-1', createdAt: '2023-11-14T22:13:20.000Z' }]);
+    const found = await world.send('GET', at(ALICE));
+    assert.deepEqual([found.status, found.json()], [200, { code: 'ALICE-1', createdAt: '2023-11-14T22:13:20.000Z' }]);
+    assert.deepEqual((await world.send('GET', '/ref-codes/alice-1')).json(), { code: 'ALICE-1' });
+  });
+
+  test('a signature of ethers is as good as one of viem', async () => {
+    const world = await accountWorld();
+    const wallet = new Wallet(keccak256(toHex('an affiliate')));
+    const { domain, types, message } = affiliateTypedData(wallet.address as Address, 'ETHERS_5');
+    const signedMessage = await wallet._signTypedData(domain, { AffiliateCode: [...types.AffiliateCode] }, message);
+    const body = { walletAddress: wallet.address, code: 'ETHERS_5', signedMessage };
+    assert.equal((await post(world, at(wallet), body))[0], 201);
+  });
+
+  test('addresses count in any case, codes are trimmed and turned to upper case, unknown keys ignored', async () => {
+    const world = await accountWorld();
+    const body = await signed(ALICE, 'ALICE-1');
+    const path = `/affiliate/${ALICE.address.toLowerCase()}`;
+    const walletAddress = `0x${ALICE.address.slice(2).toUpperCase()}`;
+    const answer = await post(world, path, { ...body, walletAddress, code: ' alice-1 ', chainId: 100 });
+    assert.equal(answer[0], 201);
+    assert.equal((await world.accounts.affiliates.get(walletAddress))?.walletAddress, ALICE.address.toLowerCase());
+  });
+
+  const good = { walletAddress: ALICE.address, code: 'ALICE-1', signedMessage: `0x${'11'.repeat(65)}` };
+  test.each([
+    ['no object', [], 'the body must be of type object'],
+    ['no wallet', { ...good, walletAddress: undefined }, 'walletAddress is missing'],
+    ['a wallet that is none', { ...good, walletAddress: '0x12' }, 'walletAddress must be 0x and 40 hex digits'],
+    ['no code', { ...good, code: undefined }, 'code is missing'],
+    ['a code that is a number', { ...good, code: 12345 }, 'code must be of type string'],
+    ...['ABCD', 'A'.repeat(21), 'ALICE 1', 'ALICE.1', 'ÄLICE', 'ßßß', 'ſſſſſ', 'ALICE\u0000', ''].map((code) => [
+      `the code ${JSON.stringify(code)}`,
+      { ...good, code },
+      'code must be 5 to 20 letters, digits, "_" and "-"',
+    ]),
+    ['no signature', { ...good, signedMessage: undefined }, 'signedMessage is missing'],
+    ['an empty signature', { ...good, signedMessage: '' }, 'signedMessage must be hex text'],
+    ['another wallet in the path', { ...good, walletAddress: BOB.address }, 'Affiliate wallet address mismatch'],
+  ] as [string, unknown, string][])('%s is refused with 400', async (_, body, message) => {
+    assert.deepEqual(await post(await accountWorld(), at(ALICE), body), refusal(400, message));
+  });
+
+  test('a path that is no address is refused with 400', async () => {
+    const answer = await post(await accountWorld(), '/affiliate/vitalik.eth', good);
+    assert.deepEqual(answer, refusal(400, 'walletAddress: must be 0x and 40 hex digits'));
+  });
+
+  test('what is no JSON of its type is refused before anything else', async () => {
+    const world = await accountWorld();
+    assert.equal((await world.send('POST', at(ALICE), { body: '{' })).status, 400);
+    const answer = await world.send('POST', at(ALICE), { body: '{}', headers: { 'content-type': 'text/plain' } });
+    assert.deepEqual([answer.status, Object.keys(answer.json() as object)], [415, ['message']]);
+  });
+
+  test('every signature that is not the wallet’s over exactly this is refused with 401', async () => {
+    const world = await accountWorld();
+    const body = await signed(ALICE, 'ALICE-1');
+    const wallet = ALICE.address;
+    for (const [what, signedMessage] of [
+      ['another wallet’s', await BOB.signTypedData(affiliateTypedData(wallet, 'ALICE-1'))],
+      ['over another code', await ALICE.signTypedData(affiliateTypedData(wallet, 'ALICE-2'))],
+      ['over the code in lower case', await ALICE.signTypedData(affiliateTypedData(wallet, 'alice-1'))],
+      ['over another chain', await ALICE.signTypedData(affiliateTypedData(wallet, 'ALICE-1', DOMAIN, 100n))],
+      [
+        'in another domain',
+        await ALICE.signTypedData(affiliateTypedData(wallet, 'ALICE-1', { ...DOMAIN, name: 'Other Affiliate' })),
+      ],
+      [
+        'of another version',
+        await ALICE.signTypedData(affiliateTypedData(wallet, 'ALICE-1', { ...DOMAIN, version: '2' })),
+      ],
+      [
+        'as a personal message',
+        await ALICE.signMessage({ message: { raw: hashTypedData(affiliateTypedData(wallet, 'ALICE-1')) } }),
+      ],
+      ['zeros', `0x${'00'.repeat(65)}`],
+      ['with a v of 29', `${body.signedMessage.slice(0, -2)}1d`],
+      ['no hex', 'signed, Alice'],
+      ['half a digit', '0x1'],
+    ] as const) {
+      const answer = await post(world, at(ALICE), { ...body, signedMessage });
+      assert.deepEqual(answer, refusal(401, 'Affiliate has invalid signature'), what);
+    }
+    assert.equal((await post(world, at(ALICE), body))[0], 201);
+  });
+
+  test('the domain’s name is an option', async () => {
+    const world = await accountWorld({ affiliates: { domainName: 'Acme Affiliate' } });
+    const own = affiliateTypedData(ALICE.address, 'ALICE-1', { name: 'Acme Affiliate', version: '1' });
+    const body = { walletAddress: ALICE.address, code: 'ALICE-1', signedMessage: await ALICE.signTypedData(own) };
+    assert.equal((await post(world, at(ALICE), await signed(ALICE, 'ALICE-1')))[0], 401);
+    assert.equal((await post(world, at(ALICE), body))[0], 201);
+  });
+
+  test('a wallet has one code, a code one wallet, a signature one use', async () => {
+    const world = await accountWorld();
+    const bound = refusal(409, 'Affiliate wallet address already bound to a code');
+    const taken = refusal(409, 'Affiliate code already taken');
+    const body = await signed(ALICE, 'ALICE-1');
+    assert.equal((await post(world, at(ALICE), body))[0], 201);
+    assert.deepEqual(await post(world, at(ALICE), body), bound);
+    assert.deepEqual(await post(world, at(ALICE), await signed(ALICE, 'ALICE-2')), bound);
+    assert.deepEqual(await post(world, at(BOB), await signed(BOB, 'ALICE-1')), taken);
+    // Its twin with a high s is the same signature.
+    const n = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+    const { signedMessage } = body;
+    const s = (n - BigInt(`0x${signedMessage.slice(66, 130)}`)).toString(16).padStart(64, '0');
+    const twin = `${signedMessage.slice(0, 66)}${s}${signedMessage.endsWith('1b') ? '1c' : '1b'}`;
+    assert.deepEqual(await post(world, at(ALICE), { ...body, signedMessage: twin }), bound);
+    // A signature that does not hold is told before anything that is known of the code.
+    assert.equal((await post(world, at(BOB), { ...body, walletAddress: BOB.address }))[0], 401);
+  });
+
+  test('is kept with its digest and its signature in one form, whichever came', async () => {
+    const memory = memoryAccountStore();
+    const kept: unknown[] = [];
+    const register = (affiliate: NewAffiliate) => {
+      kept.push(affiliate);
+      return memory.affiliates.register(affiliate);
+    };
+    const world = await accountWorld({ store: { ...memory, affiliates: { ...memory.affiliates, register } } });
+    const body = await signed(ALICE, 'ALICE-1');
+    const n = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+    const s = (n - BigInt(`0x${body.signedMessage.slice(66, 130)}`)).toString(16).padStart(64, '0');
+    const v = body.signedMessage.endsWith('1b') ? '01' : '00';
+    const twin = `${body.signedMessage.slice(0, 66)}${s}${v}`;
+    assert.equal((await post(world, at(ALICE), { ...body, signedMessage: twin }))[0], 201);
+    const walletAddress = ALICE.address.toLowerCase();
+    const digest = hashTypedData(affiliateTypedData(ALICE.address, 'ALICE-1'));
+    const { signedMessage } = body;
+    assert.deepEqual(kept, [{ walletAddress, code: 'ALICE-1', createdAt: world.clock.now(), digest, signedMessage }]);
+  });
+
+  test('of many who race for one code one wins', async () => {
+    const world = await accountWorld();
+    const wallets = Array.from({ length: 12 }, (_, n) => account(7_100 + n));
+    const bodies = await Promise.all(wallets.map((wallet) => signed(wallet, 'RACED')));
+    const answers = await Promise.all(bodies.map((body) => post(world, `/affiliate/${body.walletAddress}`, body)));
+    assert.deepEqual(answers.map(([status]) => status).sort(), [201, ...Array(11).fill(409)]);
+  });
+
+  test('a store that fails is a 500 that tells nothing of the inside', async () => {
+    const memory = memoryAccountStore();
+    const register = async () => {
+      throw new Error('INSERT INTO secrets');
+    };
+    const world = await accountWorld({ store: { ...memory, affiliates: { ...memory.affiliates, register } } });
+    const answer = await post(world, at(ALICE), await signed(ALICE, 'ALICE-1'));
+    assert.deepEqual(answer, refusal(500, 'Internal server error'));
+    assert.deepEqual(world.faults.map(String), ['Error: INSERT INTO secrets']);
+  });
+});
+
+describe('a contract wallet', () => {
+  const SAFE = '0x00000000000000000000000000000000005afe00';
+  const body = (signedMessage: string) => ({ walletAddress: SAFE, code: 'SAFE-1', signedMessage });
+  const digest = hashTypedData(affiliateTypedData(SAFE, 'SAFE-1'));
+  const path = `/affiliate/${SAFE}`;
+
+  test('is asked on chain 1 whether it has signed (ERC-1271)', async () => {
+    const mainnet = scriptedChain({ isValidSignature: ({ signature }) => ({ valid: signature !== '0xbad0' }) });
+    const world = await accountWorld({ mainnet });
+    assert.deepEqual(await post(world, path, body('0xbad0')), refusal(401, 'Affiliate has invalid signature'));
+    assert.equal((await post(world, path, body('0xABCDEF')))[0], 201);
+    const query = { owner: SAFE, digest, signature: '0xabcdef', pre: [], flashloan: undefined };
+    assert.deepEqual(mainnet.asked[1]?.query, query);
+    // Whatever it is called next time, it was used.
+    const answer = await post(world, path, body('0xabcdef'));
+    assert.deepEqual(answer, refusal(409, 'Affiliate wallet address already bound to a code'));
+  });
+
+  test('is asked about 65 bytes too, which may be its owner’s', async () => {
+    const mainnet = scriptedChain({ isValidSignature: { valid: true } });
+    const world = await accountWorld({ mainnet });
+    const signedMessage = await ALICE.signTypedData(affiliateTypedData(SAFE, 'SAFE-1'));
+    assert.equal((await post(world, path, body(signedMessage)))[0], 201);
+  });
+
+  test('is not asked about what a key has signed', async () => {
+    const mainnet = scriptedChain({ isValidSignature: new Error('asked') });
+    const world = await accountWorld({ mainnet });
+    assert.equal((await post(world, at(ALICE), await signed(ALICE, 'ALICE-1')))[0], 201);
+    assert.deepEqual(mainnet.asked, []);
+  });
+
+  test('that cannot be asked is 503, never 401: nobody to ask', async () => {
+    const world = await accountWorld();
+    const answer = await post(world, path, body('0xabcdef'));
+    assert.deepEqual(answer, refusal(503, 'Signatures of contract wallets cannot be verified here'));
+    // What looks like a key's signature is taken for one.
+    assert.equal((await post(world, path, body(`0x${'11'.repeat(65)}`)))[0], 401);
+  });
+
+  test.each<[string, NonNullable<Parameters<typeof scriptedChain>[0]['isValidSignature']>]>([
+    ['no answer', new Error('rate limited by https://key@node')],
+    ['silence', 'silence'],
+  ])('that cannot be asked is 503, never 401: %s', async (_, line) => {
+    const mainnet = scriptedChain({ isValidSignature: line });
+    const world = await accountWorld({ mainnet, deadline: 1000 });
+    let questions = 0;
+    for (const signedMessage of ['0xabcdef', `0x${'11'.repeat(65)}`]) {
+      const sent = world.send('POST', path, { body: body(signedMessage) });
+      questions++;
+      while (mainnet.asked.length < questions) await new Promise((resolve) => setImmediate(resolve));
+      world.clock.advance(1000);
+      const answer = await sent;
+      assert.deepEqual([answer.status, answer.json()], refusal(503, 'The signature could not be verified right now'));
+      assert.equal(answer.header('retry-after'), '1');
+    }
+    assert.equal(world.faults.length, 2);
+  });
+});
+
+describe('what is known of codes', () => {
+  const TERMS = {
+    ...{ rewardAmount: 10, triggerVolume: 250_000, timeCapDays: 90, volumeCap: 5_000_000 },
+    ...{ revenueSplitAffiliatePct: 75, revenueSplitTraderPct: 25, revenueSplitDaoPct: 0 },
+  };
+
+  test('comes with its terms, and the wallet is not told to whoever has the code', async () => {
+    const world = await accountWorld({ affiliates: { terms: TERMS } });
+    await post(world, at(ALICE), await signed(ALICE, 'ALICE-1'));
+    const { createdAt, ...rest } = (await world.send('GET', at(ALICE))).json() as Record<string, unknown>;
+    assert.equal(typeof createdAt, 'string');
+    assert.deepEqual(rest, { code: 'ALICE-1', ...TERMS });
+    assert.deepEqual((await world.send('GET', '/ref-codes/ALICE-1')).json(), {
+      ...{ code: 'ALICE-1', traderRewardAmount: 2.5 },
+      ...{ triggerVolume: 250_000, timeCapDays: 90, volumeCap: 5_000_000 },
+    });
+  });
+
+  test.each([
+    [at(ALICE), 404, 'Affiliate not found'],
+    ['/affiliate/0x12', 400, 'account: must be 0x and 40 hex digits'],
+    ['/ref-codes/NOBODY', 404, 'Affiliate code not found'],
+    ['/ref-codes/ABC', 400, 'code: must be 5 to 20 letters, digits, "_" and "-"'],
+    ['/ref-codes/%C3%84LICE', 400, 'code: must be 5 to 20 letters, digits, "_" and "-"'],
+  ])('%s is %s', async (path, status, message) => {
+    const answer = await (await accountWorld()).send('GET', path);
+    assert.deepEqual([answer.status, answer.json()], refusal(status, message));
+    assert.equal(answer.header('cache-control'), 'no-store');
+  });
+});
+
+describe('statistics', () => {
+  const paths = ['affiliate-stats', 'trader-stats', 'trader-activity'].map(
+    (name) => `/affiliate/${name}/${ALICE.address}`,
+  );
+
+  test('without a source are 503', async () => {
+    const world = await accountWorld();
+    for (const path of paths) {
+      const answer = await world.send('GET', path);
+      assert.deepEqual([answer.status, answer.json()], refusal(503, 'Affiliate statistics are not configured'));
+    }
+  });
+
+  test('are what their source says, of the address in lower case', async () => {
+    const asked: string[] = [];
+    class Source implements AffiliateStatistics {
+      readonly total = 5;
+      async affiliate(address: Address) {
+        asked.push(address);
+        return { affiliate_address: address, total_volume: this.total };
+      }
+      async trader() {
+        return undefined;
+      }
+      async traderActivity(): Promise<never> {
+        throw new Error('the analysis is away');
+      }
+    }
+    const world = await accountWorld({ affiliates: { statistics: new Source() } });
+    const answers = await Promise.all(paths.map((path) => world.send('GET', path)));
+    const lower = ALICE.address.toLowerCase();
+    assert.deepEqual(
+      answers.map((answer) => [answer.status, answer.json()]),
+      [
+        [200, { affiliate_address: lower, total_volume: 5 }],
+        refusal(404, 'Trader stats not found'),
+        refusal(503, 'Affiliate statistics are not available'),
+      ],
+    );
+    assert.deepEqual(asked, [lower]);
+    assert.deepEqual(world.faults.map(String), ['Error: the analysis is away']);
+  });
+});

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import type { Announcement } from 'intentbook';
+import { memoryAccountStore } from 'intentbook/memory';
+import { describe, test } from 'vitest';
+import { parseCommand } from '../../../adapters/server/cli/parse.ts';
+import { cmsAnnouncements } from '../../../adapters/server/cms.ts';
+import type { Behaviour } from '../../integration/channels/channel-fixture.ts';
+import { receiver } from '../../integration/channels/channel-fixture.ts';
+import { accountWorld } from './account-api-fixture.ts';
+
+const ACCOUNT = `0x${'ab'.repeat(20)}` as const;
+const PATH = `/accounts/${ACCOUNT}/notifications`;
+
+const announcement = (id: number, at: number): Announcement => ({ id, at, message: `m${id}`, metadata: {} });
+
+/** An interface with notifications of an account at these times, and announcements besides. */
+async function world(own: readonly number[], announcements: readonly Announcement[]) {
+  const store = memoryAccountStore();
+  const each = await accountWorld({ store, announcements: async () => announcements });
+  const changes = own.map((at, n) => {
+    const notification = { id: `id-${n}`, account: ACCOUNT, type: 'order_filled' as const };
+    const body = { ...notification, message: 'filled', timestamp: new Date(at).toISOString(), metadata: {} };
+    return { type: 'notify' as const, notification: { ...notification, at, body: JSON.stringify(body) } };
+  });
+  await store.notifications.append({ feed: 'test', after: null, through: 1, changes });
+  return each;
+}
+
+const idsOf = (text: string) => (JSON.parse(text) as { id: string }[]).map(({ id }) => id);
+
+describe('announcements', () => {
+  test('stand among the notifications of an account, in the six keys of the contract', async () => {
+    const { send } = await world([10, 30], [{ id: 7, at: 20, message: 'Hello', metadata: { title: 'News' } }]);
+    const answer = await send('GET', PATH);
+    assert.equal(answer.header('cache-control'), 'public, max-age=300');
+    assert.deepEqual(idsOf(answer.text), ['id-1', 'cms-7', 'id-0']);
+    assert.deepEqual((answer.json() as unknown[])[1], {
+      ...{ id: 'cms-7', account: ACCOUNT, type: 'cms', message: 'Hello' },
+      ...{ timestamp: '1970-01-01T00:00:00.020Z', metadata: { title: 'News' } },
+    });
+  });
+
+  test('come once each, wherever pages end', async () => {
+    const at = fc.nat(4);
+    const lists = fc.record({
+      own: fc.array(at, { maxLength: 8 }),
+      others: fc.array(at, { maxLength: 8 }),
+      limit: fc.integer({ min: 1, max: 5 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(lists, async ({ own, others, limit }) => {
+        const announcements = others.map((each, id) => announcement(id, each));
+        const { accounts } = await world(own, announcements);
+        const whole = (await accounts.notifications.list(ACCOUNT)).notifications.map(({ id }) => id);
+        assert.equal(new Set(whole).size, own.length + others.length);
+        const paged: string[] = [];
+        for (let cursor: string | undefined, more = true; more; ) {
+          const query = { limit, ...(cursor === undefined ? {} : { cursor }) };
+          const page = await accounts.notifications.list(ACCOUNT, query);
+          paged.push(...page.notifications.map(({ id }) => id));
+          cursor = page.next;
+          more = cursor !== undefined;
+        }
+        assert.deepEqual(paged, whole);
+        const times = whole.map((id) => (id.startsWith('cms-') ? others : own)[Number(id.split('-')[1])] ?? -1);
+        assert.deepEqual(
+          times,
+          [...times].sort((a, b) => b - a),
+        );
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('a content system', () => {
+  const item = {
+    id: 7,
+    account: ACCOUNT,
+    title: 'News',
+    description: 'Hello',
+    url: null,
+    thumbnail: 'https://a/b.png',
+  };
+  const call = { signal: new AbortController().signal };
+
+  test('is asked with its key, and its items are read', async () => {
+    await using system = await receiver();
+    let asked: unknown;
+    system.behave((_, response) => {
+      asked = system.received.at(-1)?.headers.authorization;
+      response.end(JSON.stringify([{ ...item, createdAt: '2024-01-02T03:04:05.006Z' }]));
+    });
+    const found = await cmsAnnouncements({ url: `${system.url}/api/`, apiKey: 'hush' })(ACCOUNT, call);
+    assert.equal(system.received[0]?.path, `/api/notification-list/${ACCOUNT}`);
+    assert.equal(asked, 'Bearer hush');
+    assert.deepEqual(found, [
+      {
+        ...{ id: 7, at: Date.UTC(2024, 0, 2, 3, 4, 5, 6), message: 'Hello' },
+        metadata: { title: 'News', thumbnail: 'https://a/b.png' },
+      },
+    ]);
+  });
+
+  test.each<[string, Behaviour]>([
+    ['refuses', 401],
+    ['answers nonsense', (_, response) => response.end('<html>')],
+    ['answers something else', (_, response) => response.end('{"data":[]}')],
+    ['answers items of another kind', (_, response) => response.end(JSON.stringify([{ ...item, createdAt: 'soon' }]))],
+    ['is elsewhere', (_, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
+  ])('that %s makes a 500 that tells nothing of it and is not kept', async (_name, behaviour) => {
+    await using system = await receiver();
+    system.behave(behaviour);
+    const { send, faults } = await accountWorld({
+      announcements: cmsAnnouncements({ url: system.url, apiKey: 'hush' }),
+    });
+    const answer = await send('GET', PATH);
+    assert.deepEqual([answer.status, answer.header('cache-control')], [500, 'no-store']);
+    assert.doesNotMatch(answer.text, /content|127\.0\.0\.1|hush/);
+    assert.equal(faults.length, 1);
+  });
+
+  test.each([
+    [{ CMS_BASE_URL: 'https://a' }, /CMS_BASE_URL needs CMS_API_KEY/],
+    [{ CMS_BASE_URL: 'cms', CMS_API_KEY: 'k' }, /CMS_BASE_URL must be/],
+  ])('is refused for %o', (env, message) => {
+    assert.throws(() => parseCommand(['serve'], env), message);
+  });
+
+  test.each([
+    [
+      { CMS_BASE_URL: 'https://a', CMS_API_KEY: 'k' },
+      { url: 'https://a', apiKey: 'k' },
+    ],
+    [{ CMS_BASE_URL: 'https://a', CMS_API_KEY: 'k', CMS_ENABLED: 'false' }, undefined],
+    [{ CMS_API_KEY: 'k' }, undefined],
+  ])('is named by %o', (env, cms) => {
+    const command = parseCommand(['serve'], env);
+    assert.ok(command.name === 'serve');
+    assert.deepEqual(command.options.cms, cms);
+  });
+});

@@ -1,0 +1,397 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Address, BalanceEvent, Funds, FundsQuery, OrderBookOptions, TokenInfo } from 'intentbook';
+import { composeApis, createAccountApi, createAccounts, createApi, createOrderBook } from 'intentbook';
+import { memoryAccountStore, memoryStore } from 'intentbook/memory';
+import { nodeHandler } from 'intentbook/node-http';
+import { describe, onTestFinished, test } from 'vitest';
+import { scriptedChain } from '../../support/chain.ts';
+import { manualClock } from '../../support/clock.ts';
+import { COW, SEPOLIA, WETH } from '../../support/orders.ts';
+import { accountWorld } from './account-api-fixture.ts';
+
+const ALICE = '0x00000000000000000000000000000000000a11ce';
+const BOB = '0x0000000000000000000000000000000000000b0b';
+const NOTHING = '0x00000000000000000000000000000000000dead0';
+const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
+const [weth, cow] = [WETH.toLowerCase(), COW.toLowerCase()] as [Address, Address];
+const RELAYER = '0xc92e8bdf79f0507f65a392b0ab4667716bfe0110';
+
+const INFO: Readonly<Record<string, TokenInfo>> = {
+  [weth]: { decimals: 18, symbol: 'WETH', name: 'Wrapped Ether' },
+  [cow]: { decimals: 18 },
+};
+
+/** A ledger that the test changes, and a chain that reads it. */
+function ledger() {
+  const funds = new Map<string, Funds>();
+  const state = { out: undefined as Error | undefined, hold: undefined as Promise<void> | undefined };
+  const chain = scriptedChain({
+    async balanceAndAllowance({ owner, token }: FundsQuery) {
+      await state.hold;
+      if (state.out !== undefined) throw state.out;
+      return funds.get(`${owner} ${token}`) ?? { balance: 0n, allowance: 0n };
+    },
+    tokenInfo: (token) => INFO[token],
+  });
+  return {
+    chain,
+    state,
+    set: (owner: string, token: string, balance: bigint, allowance = 0n) =>
+      funds.set(`${owner} ${token}`, { balance, allowance }),
+    asked: (question: string) => chain.asked.filter((each) => each.question === question).length,
+  };
+}
+
+async function world(book: Partial<OrderBookOptions> = {}) {
+  const { chain, ...rest } = ledger();
+  return { ...rest, chain, ...(await accountWorld({}, { chain, ...book })) };
+}
+
+const balances = (tokens: string, account = ALICE, chain: string | number = SEPOLIA) =>
+  `/${chain}/accounts/${account}/balances?tokens=${tokens}`;
+
+/** Lets everything run that waits for nothing but its turn. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('GET /{chain_id}/accounts/{account}/balances', () => {
+  test('tells balance and allowance of each token once, in their order, in lower case', async () => {
+    const { send, set, chain } = await world();
+    set(ALICE, weth, 2n ** 256n - 1n, 7n);
+    const answer = await send(
+      'GET',
+      balances(` ${COW},,${WETH.toLowerCase()} , ${WETH}`, ALICE.toUpperCase().replace('0X', '0x')),
+    );
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.json(), [
+      { balance: '0', allowance: '0', token: { address: cow, decimals: 18 } },
+      {
+        balance: (2n ** 256n - 1n).toString(),
+        allowance: '7',
+        token: { address: weth, decimals: 18, symbol: 'WETH', name: 'Wrapped Ether' },
+      },
+    ]);
+    const query = chain.asked.find(({ question }) => question === 'balanceAndAllowance')?.query;
+    assert.deepEqual(query, { owner: ALICE, token: cow, spender: RELAYER });
+  });
+
+  test('leaves out what is no token, and takes native currency for one', async () => {
+    const { send, set } = await world();
+    set(ALICE, NATIVE, 5n);
+    assert.deepEqual((await send('GET', balances(`${NOTHING},${NATIVE}`))).json(), [
+      { balance: '5', allowance: '0', token: { address: NATIVE, decimals: 18 } },
+    ]);
+  });
+
+  test('what a token says of itself is asked once, its balance each time', async () => {
+    const { send, asked } = await world();
+    for (let i = 0; i < 3; i++) await send('GET', balances(`${weth},${NOTHING}`));
+    assert.deepEqual([asked('balanceAndAllowance'), asked('tokenInfo')], [3, 1 + 3]);
+  });
+
+  test('a token that talks nonsense is shown without it', async () => {
+    const tokenInfo = { decimals: 1.5, symbol: '', name: 'x'.repeat(1000) };
+    const chain = scriptedChain({ balanceAndAllowance: { balance: 1n, allowance: 2n }, tokenInfo });
+    const { send } = await accountWorld({}, { chain });
+    const [balance] = (await send('GET', balances(weth))).json() as { token: unknown }[];
+    assert.deepEqual(balance?.token, { address: weth, name: 'x'.repeat(128) });
+  });
+
+  test('a chain that tells nothing of tokens leaves just their addresses', async () => {
+    const chain = scriptedChain({ balanceAndAllowance: { balance: 1n, allowance: 2n } });
+    const { send } = await accountWorld({}, { chain });
+    const expected = [{ balance: '1', allowance: '2', token: { address: weth } }];
+    assert.deepEqual((await send('GET', balances(weth))).json(), expected);
+  });
+
+  test.each([
+    [`/${SEPOLIA}/accounts/${ALICE}/balances`, 400, 'At least one token address is required'],
+    [balances(' , ,'), 400, 'At least one token address is required'],
+    [balances(`${weth},0x12`), 400, 'Invalid Ethereum address: 0x12'],
+    [balances(`${'y'.repeat(500)}`), 400, `Invalid Ethereum address: ${'y'.repeat(80)}`],
+    [
+      balances(Array.from({ length: 101 }, (_, i) => `0x${String(i).padStart(40, '0')}`).join()),
+      400,
+      'At most 100 token addresses are allowed',
+    ],
+    [balances(weth, 'alice.eth'), 400, 'account: must be 0x and 40 hex digits'],
+    [balances(weth, ALICE, 5), 400, 'Unsupported chain'],
+    [balances(weth, ALICE, '5x'), 400, 'chainId: must be a whole number'],
+  ])('%s is %s', async (path, status, message) => {
+    const { send } = await world();
+    for (const each of [path, path.replace('/balances', '/balances/sse')]) {
+      const answer = await send('GET', each);
+      assert.deepEqual([answer.status, answer.json()], [status, { message }]);
+      assert.equal(answer.header('cache-control'), 'no-store');
+    }
+  });
+
+  test('a chain that does not answer is a 500 to be tried again, which names no node', async () => {
+    const { send, state, faults } = await world();
+    state.out = new Error('https://key@node is down');
+    const answer = await send('GET', balances(weth));
+    assert.deepEqual([answer.status, answer.json()], [500, { message: 'the chain did not answer' }]);
+    assert.equal(answer.header('retry-after'), '1');
+    assert.deepEqual(faults, [state.out]);
+  });
+
+  test('a chain that is silent is left at the deadline', async () => {
+    const chain = scriptedChain({ balanceAndAllowance: 'silence' });
+    const { send, clock } = await accountWorld({}, { chain, checkDeadline: 1000 });
+    const sent = send('GET', balances(weth));
+    while (chain.asked.length === 0) await settle();
+    clock.advance(1000);
+    assert.deepEqual((await sent).json(), { message: 'the chain did not answer in time' });
+    assert.equal(chain.asked[0]?.signal.aborted, true);
+  });
+
+  test('a book without a chain has none to tell', async () => {
+    const { send } = await accountWorld();
+    const answer = await send('GET', balances(weth));
+    assert.deepEqual([answer.status, answer.json()], [503, { message: 'Balances are not available on this chain' }]);
+  });
+
+  test('of several books of one chain the production one is asked', async () => {
+    const clock = manualClock();
+    const [production, staging] = [ledger(), ledger()];
+    const books = [
+      ['0xf553d092b50bdcbdded1a99af2ca29fbe5e2cb13', staging] as const,
+      ['0x9008d19f58aabd9ed0d60971565aa8510560ab41', production] as const,
+    ].map(([settlementContract, { chain }]) =>
+      createOrderBook({ chainId: SEPOLIA, settlementContract, store: memoryStore(), clock, chain }),
+    );
+    const accounts = createAccounts({ books, store: memoryAccountStore(), clock });
+    await accounts.start();
+    onTestFinished(() => accounts.close());
+    await accounts.balances.get(SEPOLIA, ALICE, [weth]);
+    assert.deepEqual([production.asked('balanceAndAllowance'), staging.asked('balanceAndAllowance')], [1, 0]);
+  });
+});
+
+describe('watching balances', () => {
+  /** Reads a stream as fast as it comes. */
+  function reading(events: AsyncIterable<BalanceEvent>) {
+    const seen: BalanceEvent[] = [];
+    const iterator = events[Symbol.asyncIterator]();
+    const done = (async () => {
+      for (let next = await iterator.next(); !next.done; next = await iterator.next()) seen.push(next.value);
+    })();
+    return { seen, done, leave: () => iterator.return?.() };
+  }
+  const brief = (events: readonly BalanceEvent[]) =>
+    events.map((event) => {
+      if (event.type === 'initial_balances') return event.balances.map(({ balance }) => balance).join();
+      if (event.type === 'unavailable') return 'unavailable';
+      const { update } = event;
+      return update.type === 'balance_change'
+        ? `${update.oldBalance}>${update.newBalance}`
+        : `${update.oldAllowance}>>${update.newAllowance}`;
+    });
+
+  test('begins with all there is, and goes on with what changes', async () => {
+    const { accounts, set, clock } = await world();
+    set(ALICE, weth, 5n, 1n);
+    const { seen } = reading(accounts.balances.watch(SEPOLIA, ALICE, [WETH, COW]));
+    await settle();
+    assert.deepEqual(brief(seen), ['5,0']);
+    set(ALICE, weth, 7n, 0n);
+    clock.advance(4999);
+    await settle();
+    assert.equal(seen.length, 1);
+    clock.advance(1);
+    await settle();
+    const about = { chainId: SEPOLIA, userAddress: ALICE, tokenAddress: weth, timestamp: clock.now() };
+    assert.deepEqual(seen.slice(1), [
+      { type: 'balance_update', update: { type: 'balance_change', ...about, oldBalance: '5', newBalance: '7' } },
+      { type: 'balance_update', update: { type: 'allowance_change', ...about, oldAllowance: '1', newAllowance: '0' } },
+    ]);
+    clock.advance(5000);
+    await settle();
+    assert.equal(seen.length, 3);
+  });
+
+  test('one account is asked for once, however many watch it and whatever tokens they want', async () => {
+    const { accounts, set, clock, asked } = await world();
+    const streams = Array.from({ length: 20 }, (_, n) =>
+      reading(accounts.balances.watch(SEPOLIA, ALICE, [n % 2 ? weth : cow])),
+    );
+    await settle();
+    await settle();
+    assert.ok(streams.every(({ seen }) => seen.length === 1));
+    const before = asked('balanceAndAllowance');
+    set(ALICE, weth, 1n);
+    clock.advance(5000);
+    await settle();
+    assert.equal(asked('balanceAndAllowance') - before, 2);
+    assert.deepEqual(
+      streams.map(({ seen }) => seen.length),
+      Array.from({ length: 20 }, (_, n) => (n % 2 ? 2 : 1)),
+    );
+    for (const { leave } of streams.slice(1)) await leave();
+    clock.advance(5000);
+    await settle();
+    assert.equal(asked('balanceAndAllowance') - before, 3); // nobody wants the other token any more
+  });
+
+  test('whoever joins later takes no change away from whoever was there', async () => {
+    const { accounts, set, clock } = await world();
+    const first = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth]));
+    await settle();
+    set(ALICE, weth, 3n);
+    clock.advance(1000);
+    const second = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth]));
+    await settle();
+    assert.deepEqual([brief(first.seen), brief(second.seen)], [['0', '0>3'], ['3']]);
+  });
+
+  test('whoever joins while a reading runs waits for the next one, not for its time', async () => {
+    const { accounts, set, state } = await world();
+    let proceed = () => {};
+    state.hold = new Promise((resolve) => (proceed = resolve));
+    const first = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth]));
+    await settle();
+    const second = reading(accounts.balances.watch(SEPOLIA, ALICE, [cow]));
+    set(ALICE, cow, 9n);
+    proceed();
+    await settle();
+    await settle();
+    assert.deepEqual([brief(first.seen), brief(second.seen)], [['0'], ['9']]);
+  });
+
+  test('a slow reader is told the difference to what it was told, and costs no more than that', async () => {
+    const { accounts, set, clock } = await world();
+    const iterator = accounts.balances.watch(SEPOLIA, ALICE, [weth])[Symbol.asyncIterator]();
+    await iterator.next();
+    for (let n = 1n; n <= 1000n; n++) {
+      set(ALICE, weth, n);
+      clock.advance(5000);
+      await settle();
+    }
+    const { value } = await iterator.next();
+    assert.deepEqual(brief([value]), ['0>1000']);
+    let more = false;
+    void iterator.next().then(({ done }) => (more = !done));
+    await settle();
+    assert.equal(more, false);
+    await iterator.return?.();
+  });
+
+  test('a chain that fails is told once, and what has changed meanwhile afterwards', async () => {
+    const { accounts, set, clock, state, faults } = await world();
+    state.out = new Error('down');
+    const { seen } = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth]));
+    await settle();
+    clock.advance(5000);
+    await settle();
+    assert.deepEqual(brief(seen), ['unavailable']);
+    state.out = undefined;
+    clock.advance(5000);
+    await settle();
+    assert.deepEqual(brief(seen), ['unavailable', '0']);
+    state.out = new Error('down again');
+    clock.advance(5000);
+    await settle();
+    set(ALICE, weth, 4n);
+    state.out = undefined;
+    clock.advance(5000);
+    await settle();
+    assert.deepEqual(brief(seen), ['unavailable', '0', 'unavailable', '0>4']);
+    assert.equal(faults.length, 3);
+  });
+
+  test('nobody is asked any more once the last reader has left, however early', async () => {
+    const { accounts, clock, asked, state, chain } = await world();
+    const left = new AbortController();
+    const one = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth], { signal: left.signal }));
+    state.hold = new Promise(() => {}); // the first question is never answered
+    const two = reading(accounts.balances.watch(SEPOLIA, BOB, [weth]));
+    left.abort();
+    await one.done;
+    await settle();
+    await two.leave();
+    await two.done;
+    assert.ok(chain.asked.filter(({ query }) => query.owner === BOB).every(({ signal }) => signal.aborted));
+    const before = asked('balanceAndAllowance');
+    clock.advance(60_000);
+    await settle();
+    assert.equal(asked('balanceAndAllowance'), before);
+    const gone = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth], { signal: AbortSignal.abort() }));
+    await gone.done;
+    assert.deepEqual(gone.seen, []);
+  });
+
+  test('closing ends every stream', async () => {
+    const { accounts } = await world();
+    const { done } = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth]));
+    await settle();
+    await accounts.close();
+    await done;
+  });
+});
+
+describe('GET /{chain_id}/accounts/{account}/balances/sse', () => {
+  test('over a socket: initial_balances, balance_update, ping, and an end when the client leaves', async () => {
+    const { book, accounts, set, clock, asked } = await world();
+    const server = createServer(nodeHandler(composeApis(createAccountApi(accounts), createApi(book))));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    const { port } = server.address() as AddressInfo; // it listens on a port
+    const client = new AbortController();
+    const path = balances(`${WETH},${COW}`).replace('/balances', '/balances/sse');
+    set(ALICE, weth, 5n);
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { signal: client.signal });
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get('content-type'), 'text/event-stream');
+    assert.equal(response.headers.get('x-accel-buffering'), 'no');
+    assert.equal(response.headers.get('access-control-allow-origin'), '*');
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    const read = async () => (await reader?.read())?.value ?? '';
+
+    const first = await read();
+    const [, data = ''] = /^event: initial_balances\ndata: (.*)\n\n$/.exec(first) ?? [];
+    assert.deepEqual(JSON.parse(data), {
+      balances: [
+        { balance: '5', allowance: '0', token: { address: weth, ...INFO[weth] } },
+        { balance: '0', allowance: '0', token: { address: cow, ...INFO[cow] } },
+      ],
+    });
+
+    set(ALICE, weth, 6n);
+    await settle();
+    clock.advance(5000);
+    const [, update = ''] = /^event: balance_update\ndata: (.*)\n\n$/.exec(await read()) ?? [];
+    assert.deepEqual(JSON.parse(update), {
+      ...{ type: 'balance_change', chainId: SEPOLIA, userAddress: ALICE, tokenAddress: weth },
+      ...{ timestamp: clock.now(), oldBalance: '5', newBalance: '6' },
+    });
+
+    for (let i = 0; i < 3; i++) {
+      await settle();
+      clock.advance(5000);
+    }
+    assert.equal(await read(), 'event: ping\ndata: {}\n\n');
+    client.abort();
+    // The server hears of it when it does.
+    for (let before = -1; before !== asked('balanceAndAllowance'); ) {
+      before = asked('balanceAndAllowance');
+      for (let i = 0; i < 5; i++) await new Promise((resolve) => setTimeout(resolve, 5));
+      clock.advance(5000);
+      await settle();
+    }
+  });
+
+  test('HEAD opens no stream that stays', async () => {
+    const { send, asked, clock } = await world();
+    const answer = await send('HEAD', balances(weth).replace('/balances', '/balances/sse'));
+    assert.equal(answer.status, 200);
+    await settle();
+    const before = asked('balanceAndAllowance');
+    clock.advance(60_000);
+    await settle();
+    assert.equal(asked('balanceAndAllowance'), before);
+  });
+});

@@ -1,0 +1,356 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import type { AccountStore, Funds, FundsQuery, Hex, Order } from 'intentbook';
+import { createAccounts } from 'intentbook';
+import { memoryAccountStore } from 'intentbook/memory';
+import { describe, test } from 'vitest';
+import { RICH, scriptedChain } from '../../support/chain.ts';
+import { placementOf, TRADER, tradeOf } from '../../support/chain-events.ts';
+import { account, COW, signCancellation, signOrder, WETH } from '../../support/orders.ts';
+import type { AccountWorld } from './accounts-fixture.ts';
+import { ALICE, ALICES, accountWorld, turns } from './accounts-fixture.ts';
+
+const INTERVAL = 60_000;
+const SELL = WETH.toLowerCase() as Hex;
+const YEAR = 31_536_000;
+
+/** A world whose owners have what the test says, and a way to have it looked at. */
+async function fundedWorld(options: Parameters<typeof accountWorld>[0] = {}) {
+  const ledger = new Map<string, Funds>();
+  const state = { out: false, asked: 0 };
+  const chain = {
+    ...scriptedChain({ balanceAndAllowance: ({ owner }: FundsQuery) => ledger.get(owner) ?? RICH }),
+    async balancesAndAllowances(queries: readonly FundsQuery[]) {
+      state.asked++;
+      assert.ok(queries.length <= 100);
+      if (state.out) throw new Error('out of reach');
+      return queries.map(({ owner }) => ledger.get(owner) ?? RICH);
+    },
+  };
+  const world = await accountWorld({ ...options, bookOptions: { chain, ...options.bookOptions } });
+  const looks = countLooks(world);
+  return {
+    ...{ ledger, state, world },
+    has: (balance: bigint, allowance = balance, owner: string = ALICES) => ledger.set(owner, { balance, allowance }),
+    order: (choice: Parameters<AccountWorld['order']>[0] = {}, changes = {}) =>
+      world.order({ validTo: Math.floor(world.clock.now() / 1000) + YEAR, ...choice }, changes),
+    look: (processes = 1) => looks.one(processes),
+    told: async (who?: string) => (await world.told(who)).filter(({ type }) => type === 'insufficient_balance'),
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  };
+}
+
+/** Each look ends with asking the clock for the next one. */
+function countLooks({ clock }: AccountWorld) {
+  const { after } = clock;
+  let ended = 0;
+  const counting: typeof after = (ms, run) => {
+    if (ms === INTERVAL) ended++;
+    return after(ms, run);
+  };
+  Object.assign(clock, { after: counting });
+  return {
+    async one(processes: number) {
+      const due = ended + processes;
+      clock.advance(INTERVAL);
+      await turns(() => ended >= due);
+    },
+  };
+}
+
+describe('an order that cannot be paid for', () => {
+  test('is told of when two looks on end have found it so, with what it needs and what there is', async () => {
+    await using each = await fundedWorld({
+      tokens: (_chainId, token) => (token === SELL ? { decimals: 2, symbol: 'WETH' } : undefined),
+    });
+    const order = await each.order();
+    each.has(999n, 5000n);
+    await each.look();
+    assert.deepEqual(await each.told(), []);
+    await each.look();
+    const [told, ...more] = await each.told();
+    assert.deepEqual(more, []);
+    assert.deepEqual(
+      { ...told, id: '' },
+      {
+        ...{ id: '', account: ALICES, type: 'insufficient_balance' },
+        message: `Your balance is too low for your order to exchange 10 WETH for 400 atoms of ${COW.toLowerCase()}: it needs 10 WETH, you have 9.99 WETH`,
+        timestamp: new Date(each.world.clock.now()).toISOString(),
+        metadata: {
+          ...{ orderUid: order.uid, chainId: 11155111, env: 'production', token: SELL },
+          ...{ requiredAmount: '1000', balance: '999', allowance: '5000' },
+        },
+      },
+    );
+  });
+
+  test('for want of an allowance is told in those words', async () => {
+    await using each = await fundedWorld({ tokens: () => undefined });
+    await each.order();
+    each.has(1000n, 1n);
+    for (let i = 0; i < 2; i++) await each.look();
+    const [told] = await each.told();
+    assert.match(told?.message ?? '', /^Your allowance is too low .* you have allowed 1 atoms of 0x/);
+  });
+
+  test('is told of again only after it could be paid for in between', async () => {
+    await using each = await fundedWorld();
+    await each.order();
+    const counts: number[] = [];
+    for (const balance of [0n, 0n, 0n, 500n, 0n, 1000n, 0n, 0n, 0n, 1000n, 1000n, 999n, 999n]) {
+      each.has(balance);
+      await each.look();
+      counts.push((await each.told()).length);
+    }
+    assert.deepEqual(counts, [0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3]);
+    const ids = (await each.told()).map(({ id }) => id);
+    assert.equal(new Set(ids).size, 3);
+  });
+
+  test('that runs dry for one look only is not told of', async () => {
+    await using each = await fundedWorld();
+    await each.order();
+    for (const balance of [0n, 1000n, 0n, 1000n, 0n]) {
+      each.has(balance);
+      await each.look();
+    }
+    assert.deepEqual(await each.told(), []);
+  });
+
+  test('was told of before the process began anew, and is not told of again', async () => {
+    const store = memoryAccountStore();
+    await using each = await fundedWorld({ store });
+    await each.order();
+    each.has(0n);
+    for (let i = 0; i < 2; i++) await each.look();
+    await each.world.accounts.close();
+    await each.world.accounts.start();
+    for (let i = 0; i < 3; i++) await each.look();
+    assert.equal((await each.told()).length, 1);
+    each.has(1000n);
+    await each.look();
+    each.has(0n);
+    for (let i = 0; i < 2; i++) await each.look();
+    assert.equal((await each.told()).length, 2);
+  });
+
+  test.each<[string, (each: Awaited<ReturnType<typeof fundedWorld>>, order: Order) => Promise<unknown>]>([
+    ['was filled', ({ world }, order) => world.tell(5, [tradeOf(order, 1000n, 400n)])],
+    [
+      'was cancelled on chain',
+      ({ world }, { uid: orderUid, owner }) => world.tell(5, [{ event: 'OrderInvalidated', owner, orderUid }]),
+    ],
+    [
+      'was cancelled by a signature',
+      async ({ world }, { uid }) =>
+        world.book.orders.cancel({ orderUids: [uid], ...(await signCancellation(ALICE, { orderUids: [uid] })) }),
+    ],
+    [
+      'has expired',
+      async ({ world }) => {
+        world.clock.advance(2 * YEAR * 1000);
+      },
+    ],
+  ])('is not told of when it %s, even while the chain was being asked', async (_name, end) => {
+    for (const late of [false, true]) {
+      await using each = await fundedWorld();
+      const order = await each.order();
+      each.has(0n);
+      await each.look();
+      const ending = () => end(each, order);
+      if (late) {
+        const { balances } = each.world.book;
+        const { funds } = balances;
+        Object.assign(balances, {
+          funds: async (...args: Parameters<typeof funds>) => {
+            const found = await funds(...args);
+            await ending();
+            return found;
+          },
+        });
+      } else await ending();
+      for (let i = 0; i < 2; i++) await each.look();
+      assert.deepEqual(await each.told(), []);
+    }
+  });
+
+  test('that nobody can judge beforehand, or that is not to be settled yet, is not told of', async () => {
+    await using each = await fundedWorld({ bookOptions: { eip1271: 'accept-unverified' } });
+    const { clock } = each.world;
+    const hooks = { pre: [{ target: COW, callData: '0x', gasLimit: '1' }] };
+    const choices: [object, object][] = [
+      [{ appData: JSON.stringify({ metadata: { hooks } }) }, {}],
+      [{ appData: JSON.stringify({ metadata: { validFrom: Math.floor(clock.now() / 1000) + 600 } }) }, {}],
+      [{ sellTokenBalance: 'external' }, {}],
+      [{ sellAmount: '7' }, { signingScheme: 'eip1271', signature: '0x12' }],
+      [{ sellAmount: '8' }, { signingScheme: 'presign', signature: '0x' }],
+    ];
+    for (const [choice, changes] of choices) await each.order(choice, changes);
+    await each.world.tell(5, [placementOf({ sellToken: SELL, buyToken: COW.toLowerCase() as Hex })]);
+    each.has(0n);
+    each.has(0n, 0n, `0x${'ef'.repeat(20)}`);
+    for (let i = 0; i < 3; i++) await each.look();
+    assert.deepEqual(await each.told(), []);
+    assert.deepEqual(await each.told(TRADER), []);
+    clock.advance(600_000);
+    for (let i = 0; i < 3; i++) await each.look();
+    assert.equal((await each.told()).length, 1, 'the one that may be settled by now');
+  });
+
+  test('that is partially fillable needs an atom', async () => {
+    await using each = await fundedWorld();
+    await each.order({ partiallyFillable: true });
+    each.has(1n);
+    for (let i = 0; i < 2; i++) await each.look();
+    assert.deepEqual(await each.told(), []);
+    each.has(0n);
+    for (let i = 0; i < 2; i++) await each.look();
+    assert.equal((await each.told())[0]?.metadata['requiredAmount'], '1');
+  });
+
+  test('is not judged while the chain is out of reach, and afterwards is', async () => {
+    await using each = await fundedWorld();
+    await each.order();
+    each.has(0n);
+    each.state.out = true;
+    for (let i = 0; i < 3; i++) await each.look();
+    assert.deepEqual(await each.told(), []);
+    assert.equal(each.world.faults.length, 6, 'the chain’s own, and that of the look, each time');
+    each.state.out = false;
+    for (let i = 0; i < 2; i++) await each.look();
+    assert.equal((await each.told()).length, 1);
+  });
+
+  test('is not judged while the book reads the chain up', async () => {
+    await using each = await fundedWorld();
+    await each.order();
+    each.has(0n);
+    const { ready } = each.world.book;
+    Object.assign(each.world.book, {
+      ready: async () => ({ ready: true, checks: { ...(await ready()).checks, chain: 'catching up' } }),
+    });
+    for (let i = 0; i < 3; i++) await each.look();
+    assert.equal(each.state.asked, 0);
+  });
+});
+
+test('many orders are asked about a hundred pairs at a time, by one of several processes', async () => {
+  const store = memoryAccountStore();
+  const shared: AccountStore = { ...store, open: async () => {}, close: async () => {} };
+  await using each = await fundedWorld({ store: shared });
+  const { book, clock } = each.world;
+  await store.open({ clock });
+  await using other = createAccounts({ books: [book], store: shared, clock });
+  await other.start();
+  const validTo = Math.floor(clock.now() / 1000) + YEAR;
+  const owners = Array.from({ length: 130 }, (_, i) => account(100 + i));
+  const orders = await Promise.all(
+    owners.flatMap((owner) => [1, 2, 3, 4].map((n) => signOrder(owner, { validTo, sellAmount: String(1000 + n) }))),
+  );
+  for (const { status } of await book.orders.submitMany(orders)) assert.equal(status, 'accepted');
+  each.state.asked = 0;
+  for (const { address } of owners) each.has(1002n, 2000n, address.toLowerCase());
+  await each.look(2);
+  // 520 orders of 130 owners are two pages, the first with more than a hundred owners.
+  assert.equal(each.state.asked, 3);
+  await each.look(2);
+  for (const { address } of owners) {
+    const told = await each.told(address);
+    assert.deepEqual(told.map(({ metadata }) => metadata['requiredAmount']).sort(), ['1003', '1004']);
+  }
+  await other.close();
+});
+
+type Step =
+  | { readonly op: 'have'; readonly owner: number; readonly balance: number; readonly looks: number }
+  | { readonly op: 'restart' }
+  | { readonly op: 'die'; readonly when: 'before' | 'after' };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      ...{ op: fc.constant('have' as const), owner: fc.nat(1), balance: fc.constantFrom(0, 10, 20) },
+      looks: fc.integer({ min: 1, max: 2 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('restart' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      ...{ op: fc.constant('die' as const), when: fc.constantFrom('before' as const, 'after' as const) },
+    }),
+  },
+);
+
+/** Two owners, each with an order for ten atoms and one for twenty. */
+async function life(steps: readonly Step[]): Promise<void> {
+  const store = memoryAccountStore();
+  const { append } = store.notifications;
+  let fate: 'before' | 'after' | undefined;
+  Object.assign(store.notifications, {
+    append: async (batch: Parameters<typeof append>[0]) => {
+      if (!batch.feed.startsWith('funding') || fate === undefined) return append(batch);
+      if (fate === 'after') await append(batch);
+      throw new Error('died');
+    },
+  });
+  await using each = await fundedWorld({ store });
+  const { world } = each;
+  const owners = [account(1), account(2)];
+  const orders: { uid: string; owner: number; needs: number; suspected: boolean; told: boolean; times: number }[] = [];
+  for (const [n, owner] of owners.entries()) {
+    for (const needs of [10, 20]) {
+      const validTo = Math.floor(world.clock.now() / 1000) + YEAR;
+      const signed = await signOrder(owner, { validTo, sellAmount: String(needs) });
+      const result = await world.book.orders.submit(signed);
+      assert.equal(result.status, 'accepted');
+      orders.push({ uid: result.uid, owner: n, needs, suspected: false, told: false, times: 0 });
+    }
+  }
+  const balances = [100, 100];
+  const restart = async () => {
+    await world.accounts.close();
+    await world.accounts.start();
+    for (const order of orders) order.suspected = false;
+  };
+  for (const next of steps) {
+    if (next.op === 'have') {
+      balances[next.owner] = next.balance;
+      each.has(BigInt(next.balance), 100n, owners[next.owner]?.address.toLowerCase());
+      for (let i = 0; i < next.looks; i++) {
+        await each.look();
+        judge(orders, balances);
+      }
+    } else if (next.op === 'restart') await restart();
+    else {
+      fate = next.when;
+      await each.look();
+      if (fate === 'after') judge(orders, balances);
+      await restart();
+      fate = undefined;
+    }
+  }
+  const told = (await Promise.all(owners.map(({ address }) => each.told(address)))).flat();
+  const times = new Map<unknown, number>();
+  for (const { metadata } of told) times.set(metadata['orderUid'], (times.get(metadata['orderUid']) ?? 0) + 1);
+  for (const { uid, times: expected } of orders) assert.equal(times.get(uid) ?? 0, expected);
+  assert.equal(new Set(told.map(({ id }) => id)).size, told.length);
+}
+
+function judge(
+  orders: { owner: number; needs: number; suspected: boolean; told: boolean; times: number }[],
+  balances: readonly number[],
+): void {
+  for (const order of orders) {
+    const short = (balances[order.owner] ?? 0) < order.needs;
+    if (!short) Object.assign(order, { suspected: false, told: false });
+    else if (!order.told && order.suspected) Object.assign(order, { told: true, times: order.times + 1 });
+    order.suspected = short;
+  }
+}
+
+test('whatever owners have, and whoever dies meanwhile, each crossing is told once', async () => {
+  const numRuns = process.env['INTENTBOOK_TEST_LONG'] === undefined ? 60 : 1000;
+  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), life), { numRuns });
+}, 600_000);

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict';
+import type { Hex, Notification, Order } from 'intentbook';
+import { createAccounts, createOrderBook } from 'intentbook';
+import { memoryAccountStore, memoryStore } from 'intentbook/memory';
+import { describe, test } from 'vitest';
+import { amountText } from '../../../src/accounts/notification-messages.ts';
+import { improvementOf } from '../../../src/accounts/price-improvement.ts';
+import { blockOf, eventsIn, hashOf, placementOf, TRADER, tradeOf } from '../../support/chain-events.ts';
+import { COW, signCancellation, WETH } from '../../support/orders.ts';
+import { ALICE, ALICES, accountWorld, settle } from './accounts-fixture.ts';
+
+const [SELL, BUY] = [WETH.toLowerCase() as Hex, COW.toLowerCase() as Hex]; // in lower case
+const TX = hashOf('a settlement');
+
+/** What tells one notification from another, without its words. */
+const brief = ({ type, metadata }: Notification) => {
+  const { orderUid: _uid, chainId: _chain, env: _env, ...rest } = metadata;
+  return [type, rest];
+};
+
+describe('a notification', () => {
+  test('of a fill has its amounts, its transaction, its order, chain and environment', async () => {
+    await using world = await accountWorld();
+    const order = await world.order();
+    await world.tell(5, [tradeOf(order, 1000n, 590n, TX)]);
+    const [told, ...more] = await world.told();
+    assert.ok(told);
+    assert.deepEqual(more, []);
+    assert.deepEqual(
+      { ...told, id: '' },
+      {
+        id: '',
+        account: ALICES,
+        type: 'order_filled',
+        message: `Your order was filled: 0.000000000000001 WETH for 590 atoms of ${BUY}`,
+        timestamp: new Date((1_700_000_000 + 5 * 12) * 1000).toISOString(),
+        metadata: {
+          ...{ orderUid: order.uid, chainId: 11155111, env: 'production' },
+          ...{ executedSellAmount: '1000', executedBuyAmount: '590', txHash: TX },
+        },
+      },
+    );
+  });
+
+  test('of a part is one for each trade, and the completing one is a fill only', async () => {
+    await using world = await accountWorld();
+    const order = await world.order({ partiallyFillable: true });
+    await world.tell(5, [tradeOf(order, 300n, 120n, TX), tradeOf(order, 300n, 121n, TX)]);
+    await world.tell(6, [tradeOf(order, 400n, 200n)]);
+    const told = await world.told();
+    assert.deepEqual(
+      told.map(({ type }) => type),
+      ['order_partially_filled', 'order_partially_filled', 'order_filled'],
+    );
+    assert.equal(new Set(told.map(({ id }) => id)).size, 3);
+  });
+
+  test('speaks in units of tokens that are known, and survives a lookup that fails', async () => {
+    await using world = await accountWorld({
+      tokens: (_chainId, token) => {
+        if (token === SELL) throw new Error('out of reach');
+        return { decimals: 2, symbol: 'COW\n' };
+      },
+    });
+    await world.tell(5, [tradeOf(await world.order(), 1000n, 590n)]);
+    const [told] = await world.told();
+    assert.equal(told?.message, `Your order was filled: 1000 atoms of ${SELL} for 5.9 COW`);
+    assert.equal(world.faults.length, 1);
+  });
+
+  test.each([
+    ['by a signature', false],
+    ['on chain', true],
+  ])('tells of a cancellation %s', async (_name, onChain) => {
+    await using world = await accountWorld();
+    const order = await world.order();
+    if (onChain) {
+      await world.tell(5, [
+        { event: 'OrderInvalidated', owner: order.owner, orderUid: order.uid, transactionHash: TX },
+      ]);
+    } else {
+      const orderUids = [order.uid];
+      const signed = await signCancellation(ALICE, { orderUids });
+      assert.equal((await world.book.orders.cancel({ orderUids, ...signed })).status, 'cancelled');
+    }
+    assert.deepEqual((await world.told()).map(brief), [['order_cancelled', onChain ? { txHash: TX } : {}]]);
+  });
+
+  test('tells of an order that was replaced', async () => {
+    await using world = await accountWorld();
+    const old = await world.order();
+    const appData = JSON.stringify({ metadata: { replacedOrder: { uid: old.uid } } });
+    await world.order({ appData });
+    const told = await world.told();
+    assert.deepEqual(
+      told.map(({ type, metadata }) => [type, metadata['orderUid']]),
+      [['order_cancelled', old.uid]],
+    );
+  });
+
+  test('tells of an expiry within five seconds, once, and of none that was filled or cancelled', async () => {
+    await using world = await accountWorld();
+    const [expiring, filled] = [await world.order(), await world.order({ sellAmount: '7' })];
+    await world.tell(5, [tradeOf(filled, 7n, 500n)]);
+    world.clock.advance(601_000 - 1);
+    assert.deepEqual((await world.told()).map(brief).length, 1);
+    world.clock.advance(5_001);
+    await new Promise((resolve) => setImmediate(resolve));
+    const told = await world.told();
+    const expired = told.filter(({ type }) => type === 'order_expired');
+    assert.deepEqual(
+      expired.map(({ metadata }) => metadata['orderUid']),
+      [expiring.uid],
+    );
+    assert.equal(expired[0]?.timestamp, new Date((expiring.validTo + 1) * 1000).toISOString());
+    assert.deepEqual(world.faults, []);
+  });
+
+  test('of an order that a contract owns goes to the user who has placed it', async () => {
+    await using world = await accountWorld();
+    await world.tell(5, [placementOf({ sellToken: SELL, buyToken: BUY })]);
+    const [order] = await world.book.orders.list({ owner: TRADER }).then(({ orders }) => orders);
+    assert.ok(order);
+    await world.tell(6, [tradeOf(order, 1000n, 400n)]);
+    assert.deepEqual(
+      (await world.told(TRADER)).map(({ type, account }) => [type, account]),
+      [['order_filled', TRADER]],
+    );
+    assert.deepEqual(await world.told(order.owner), []);
+  });
+
+  test('is none of a presign order that was never signed; once signed it is told of like others', async () => {
+    await using world = await accountWorld();
+    const presign = { signingScheme: 'presign', signature: '0x', from: ALICE.address };
+    const uids: Hex[] = [];
+    for (const sellAmount of ['1', '2', '3', '4']) uids.push((await world.order({ sellAmount }, presign)).uid);
+    const [never, signed, revoked] = uids as [Hex, Hex, Hex, Hex];
+    const sign = (orderUid: Hex, yes: boolean) =>
+      ({ event: 'PreSignature', owner: ALICES, orderUid, signed: yes }) as const;
+    await world.tell(5, [sign(signed, true), sign(revoked, true)]);
+    await world.tell(6, [sign(revoked, false)]);
+    for (const [i, orderUid] of [never, signed, revoked].entries()) {
+      await world.tell(7 + i, [{ event: 'OrderInvalidated', owner: ALICES, orderUid }]);
+    }
+    assert.deepEqual(
+      (await world.told()).map(({ type, metadata }) => [type, metadata['orderUid']]),
+      [
+        ['order_cancelled', signed],
+        ['order_cancelled', revoked],
+      ],
+    );
+    world.clock.advance(700_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal((await world.told()).length, 2, 'an expiry of what was never signed is told to nobody');
+  });
+
+  test('is withdrawn with its block, and comes back under its id in another one', async () => {
+    await using world = await accountWorld();
+    const order = await world.order();
+    await world.tell(5, [tradeOf(order, 1000n, 590n, TX)]);
+    const [first] = await world.told();
+    await world.book.chain.rollback(4);
+    assert.deepEqual(await world.told(), []);
+    await world.tell(6, [tradeOf(order, 1000n, 590n, TX)], 'b');
+    assert.deepEqual(await world.told(), [first]);
+    await world.book.chain.rollback(4);
+    await world.tell(5, [tradeOf(order, 1000n, 590n, hashOf('another transaction'))], 'c');
+    const [other] = await world.told();
+    assert.notEqual(other?.id, first?.id);
+  });
+
+  test('says of which chain and environment it is when there are several books', async () => {
+    await using production = await accountWorld();
+    const { clock } = production;
+    const staging = createOrderBook({
+      ...{ chainId: 1, store: memoryStore(), clock },
+      settlementContract: '0xf553d092b50bdcbddeD1A99aF2cA29FBE5E2CB13',
+    });
+    const own = createOrderBook({
+      ...{ chainId: 31337, store: memoryStore(), settlementContract: `0x${'77'.repeat(20)}`, clock },
+    });
+    const store = memoryAccountStore();
+    const books = [production.book, staging, { book: own, env: 'playground' }];
+    await using accounts = createAccounts({ books, store, clock });
+    for (const book of [staging, own]) {
+      await book.start();
+      const events = (orderUid: Hex) => [tradeOf({ ...ORDER, uid: orderUid }, 1000n, 400n)];
+      const placed = eventsIn(blockOf(1), [placementOf({ sellToken: SELL, buyToken: BUY })]);
+      await book.chain.apply({ events: placed, through: blockOf(1) });
+      const [order] = (await book.orders.list({ owner: TRADER })).orders;
+      await book.chain.apply({ events: eventsIn(blockOf(2), events(order?.uid ?? '0x')), through: blockOf(2) });
+    }
+    await accounts.start();
+    for (const book of [staging, own]) await settle(book, store);
+    const { notifications } = await accounts.notifications.list(TRADER);
+    assert.deepEqual(notifications.map(({ metadata }) => [metadata['chainId'], metadata['env']]).sort(), [
+      [1, 'staging'],
+      [31337, 'playground'],
+    ]);
+    await accounts.close();
+    for (const book of [staging, own]) await book.close();
+  });
+});
+
+const ORDER = { owner: TRADER, sellToken: SELL, buyToken: BUY } as Order; // what a trade tells of it
+
+describe('price improvement', () => {
+  const quote = { sellAmount: '990', buyAmount: '500', feeAmount: '10' };
+  test.each([
+    ['exactly what was quoted', '1000', '500', undefined],
+    ['less', '1000', '499', undefined],
+    ['an atom more', '1000', '501', { quotedBuyAmount: '500', surplus: '1' }],
+    ['a part at the quoted rate, rounded in the favour of the quote', '3', '1', undefined],
+    ['a part at a better rate', '3', '2', { quotedBuyAmount: '1', surplus: '1' }],
+    ['a buy order that paid less', '900', '500', { quotedBuyAmount: '450', surplus: '50' }],
+  ])('%s', (_name, sellAmount, buyAmount, expected) => {
+    assert.deepEqual(improvementOf(quote, { sellAmount, buyAmount }), expected);
+  });
+});
+
+describe('an amount in a message', () => {
+  test.each([
+    ['1500000', { decimals: 6, symbol: 'USDC' }, '1.5 USDC'],
+    ['1', { decimals: 18, symbol: 'WETH' }, '0.000000000000000001 WETH'],
+    ['7', { decimals: 0, symbol: 'NFT' }, '7 NFT'],
+    ['7', { decimals: 18 }, `7 atoms of ${SELL}`],
+    ['7', { symbol: 'X' }, `7 atoms of ${SELL}`],
+    ['7', { decimals: 300, symbol: 'X' }, `7 atoms of ${SELL}`],
+    ['7', undefined, `7 atoms of ${SELL}`],
+    ['7', { decimals: 0, symbol: `a${'\u202e'}b${'c'.repeat(50)}` }, `7 a b${'c'.repeat(17)}`],
+  ])('%s of %o reads %s', (atoms, token, text) => {
+    assert.equal(amountText(atoms, SELL, token), text);
+  });
+});

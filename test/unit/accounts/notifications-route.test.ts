@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import type { AccountStore, Accounts } from 'intentbook';
+import { composeApis, createAccountApi, createAccounts, createApi, createOrderBook } from 'intentbook';
+import { memoryAccountStore, memoryStore } from 'intentbook/memory';
+import { describe, test } from 'vitest';
+import { directWorld } from '../../integration/http/http-fixture.ts';
+import { SEPOLIA } from '../../support/orders.ts';
+
+const ACCOUNT = `0x${'ab'.repeat(20)}` as const;
+const PATH = `/accounts/${ACCOUNT}/notifications`;
+
+/** An account interface, with `count` notifications of one account, the n-th at n milliseconds. */
+async function world(
+  count: number,
+  options: { notifications?: 'off'; break?: (store: AccountStore) => AccountStore } = {},
+) {
+  const memory = memoryAccountStore();
+  const store = options.break?.(memory) ?? memory;
+  const faults: unknown[] = [];
+  const book = createOrderBook({ chainId: SEPOLIA, store: memoryStore() });
+  const accounts = createAccounts({
+    ...{ books: [book], store, onFault: (fault) => faults.push(fault) },
+    ...(options.notifications && { notifications: options.notifications }),
+  });
+  await book.start();
+  await accounts.start();
+  const changes = Array.from({ length: count }, (_, n) => ({
+    type: 'notify' as const,
+    notification: {
+      ...{ id: `id-${n}`, account: ACCOUNT, type: 'order_filled' as const, at: n },
+      body: JSON.stringify({ id: `id-${n}`, account: ACCOUNT }),
+    },
+  }));
+  await memory.notifications.append({ feed: 'test', after: null, through: 1, changes });
+  const close = async () => {
+    await accounts.close();
+    await book.close();
+  };
+  return { ...directWorld(createAccountApi(accounts), () => 0), accounts, book, faults, close };
+}
+
+const idsOf = (text: string) => (JSON.parse(text) as { id: string }[]).map(({ id }) => id);
+
+describe('GET /accounts/{account}/notifications', () => {
+  test('an account that nobody has told anything has an empty list, to be kept for five minutes', async () => {
+    const { send, close } = await world(0);
+    const answer = await send('GET', PATH);
+    assert.deepEqual([answer.status, answer.text], [200, '[]']);
+    assert.equal(answer.header('cache-control'), 'public, max-age=300');
+    assert.equal(answer.header('access-control-allow-origin'), '*');
+    assert.match(answer.header('content-type') ?? '', /^application\/json/);
+    await close();
+  });
+
+  test('everything comes newest first, whatever case the account is written in', async () => {
+    const { send, close } = await world(3);
+    const answer = await send('GET', PATH.replace('abab', 'ABAB'));
+    assert.deepEqual(idsOf(answer.text), ['id-2', 'id-1', 'id-0']);
+    assert.equal(answer.header('link'), undefined);
+    await close();
+  });
+
+  test('without a limit everything comes, however much it is', async () => {
+    const { send, accounts, close } = await world(2500);
+    const answer = await createAccountApi(accounts).handle({
+      ...{ method: 'GET', path: PATH, query: '', header: () => undefined, body: { type: 'none' } },
+    });
+    let text = '';
+    assert.ok(typeof answer.body === 'object' && Symbol.asyncIterator in answer.body);
+    for await (const chunk of answer.body) text += chunk;
+    assert.deepEqual(
+      idsOf(text),
+      Array.from({ length: 2500 }, (_, n) => `id-${2499 - n}`),
+    );
+    assert.equal((await send('HEAD', PATH)).status, 200);
+    await close();
+  });
+
+  test('pages follow each other by Link', async () => {
+    const { send, close } = await world(5);
+    const seen: string[][] = [];
+    for (let path: string | undefined = `${PATH}?limit=2`; path !== undefined; ) {
+      const answer = await send('GET', path);
+      seen.push(idsOf(answer.text));
+      const next: string | undefined = /^<(\?.*)>; rel="next"$/.exec(answer.header('link') ?? '')?.[1];
+      path = next && PATH + next;
+    }
+    assert.deepEqual(seen, [['id-4', 'id-3'], ['id-2', 'id-1'], ['id-0']]);
+    await close();
+  });
+
+  test.each([
+    ['/accounts/0x12/notifications', 'account'],
+    ['/accounts/vitalik.eth/notifications', 'account'],
+    [`${PATH}?limit=0`, 'limit'],
+    [`${PATH}?limit=1001`, 'limit'],
+    [`${PATH}?limit=x`, 'limit'],
+    [`${PATH}?limit=1&limit=2`, 'limit'],
+    [`${PATH}?cursor=x`, 'cursor'],
+  ])('%s is refused with 400, and kept by nobody', async (path, what) => {
+    const { send, close } = await world(0);
+    const answer = await send('GET', path);
+    assert.equal(answer.status, 400);
+    assert.equal(answer.header('cache-control'), 'no-store');
+    assert.deepEqual(Object.keys(answer.json() as object), ['message']);
+    assert.match((answer.json() as { message: string }).message, new RegExp(`^${what}: `));
+    await close();
+  });
+
+  test('a store that fails is a 500 that tells nothing of the inside', async () => {
+    const broken = new Error('SELECT secret FROM passwords');
+    const { send, faults, close } = await world(0, {
+      break: (store) => ({
+        ...store,
+        notifications: {
+          ...store.notifications,
+          list: async () => {
+            throw broken;
+          },
+        },
+      }),
+    });
+    const answer = await send('GET', PATH);
+    assert.equal(answer.status, 500);
+    assert.deepEqual(answer.json(), { message: 'Internal server error' });
+    assert.equal(answer.header('cache-control'), 'no-store');
+    assert.deepEqual(faults, [broken]);
+    await close();
+  });
+
+  test('switched off, it is a 503', async () => {
+    const { send, close } = await world(0, { notifications: 'off' });
+    const answer = await send('GET', PATH);
+    assert.equal(answer.status, 503);
+    assert.deepEqual(answer.json(), { message: 'Notifications are disabled' });
+    await close();
+  });
+
+  test('other routes and methods are refused in the words of the account interface', async () => {
+    const { send, close } = await world(0);
+    const missing = await send('GET', '/accounts');
+    assert.deepEqual([missing.status, missing.json()], [404, { message: 'there is no such route' }]);
+    const wrong = await send('DELETE', PATH);
+    assert.deepEqual([wrong.status, wrong.header('allow')], [405, 'GET, HEAD']);
+    await close();
+  });
+});
+
+describe('GET /accounts/{account}/notifications/stream', () => {
+  test('a client that was away for long misses nothing, whatever others were told meanwhile', async () => {
+    const { accounts, close } = await world(25_000);
+    const stream = await accounts.notifications.stream(ACCOUNT, { after: 1 });
+    let seen = 1;
+    for await (const event of stream) {
+      assert.ok(event.type !== 'gap');
+      assert.deepEqual([event.type, event.id], ['notification', seen + 1]);
+      seen = event.id;
+      if (seen === 25_000) break;
+    }
+    await close();
+  });
+});
+
+describe('composeApis', () => {
+  test('each path goes to the interface that owns it, and to the last when none does', async () => {
+    const { accounts, book, close } = await world(1);
+    const { send } = directWorld(composeApis(createAccountApi(accounts), createApi(book)), () => 0);
+    assert.deepEqual(idsOf((await send('GET', PATH)).text), ['id-0']);
+    assert.equal((await send('GET', '/api/v1/version')).status, 200);
+    assert.equal((await send('GET', '/elsewhere')).header('content-type'), 'application/json; charset=utf-8');
+    assert.equal(((await send('GET', '/elsewhere')).json() as { errorType?: string }).errorType, 'NotFound');
+    await close();
+  });
+});
+
+describe('createAccounts', () => {
+  test('refuses what it does not understand', () => {
+    const store = memoryAccountStore();
+    const book = () => createOrderBook({ chainId: SEPOLIA, store: memoryStore() });
+    const refused: readonly (readonly [unknown, RegExp])[] = [
+      [{ books: [], store, notification: 'off' }, /did you mean "notifications"/],
+      [{ books: [] }, /a store is required/],
+      [{ books: {}, store }, /a list of books/],
+      [{ books: [{}], store }, /a list of books/],
+      [{ books: [], store, notifications: true }, /"on" or "off"/],
+      [{ books: [book(), { book: book(), env: 'other' }], store }, /two books are of chain 11155111/],
+    ];
+    for (const [options, message] of refused) {
+      assert.throws(() => createAccounts(options as Parameters<typeof createAccounts>[0]), message);
+    }
+  });
+
+  test('says whether it can serve', async () => {
+    const { accounts, close } = await world(0);
+    assert.deepEqual(await accounts.ready(), { ready: true, checks: { accounts: 'ok' } });
+    await close();
+    const closed: Accounts = accounts;
+    assert.deepEqual(await closed.ready(), { ready: false, checks: { accounts: 'Closed' } });
+  });
+});

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import type { UsdPriceSource } from 'intentbook';
+import { fixedUsdPrices } from 'intentbook/prices';
+import { describe, test } from 'vitest';
+import { SEPOLIA, WETH } from '../../support/orders.ts';
+import { accountWorld } from './account-api-fixture.ts';
+
+const path = (token: string, chain: string | number = SEPOLIA) => `/${chain}/tokens/${token}/usdPrice`;
+
+describe('GET /{chain_id}/tokens/{token_address}/usdPrice', () => {
+  test('is a number of dollars, to be kept as long as it is remembered', async () => {
+    const sources = [fixedUsdPrices({ [SEPOLIA]: { [WETH]: 3462.85 }, 1: { [WETH]: 1e-9 } })];
+    const { send, clock } = await accountWorld({ usdPrices: { sources, lifetime: 60_000 } });
+    const answer = await send('GET', path(WETH));
+    assert.deepEqual([answer.status, answer.text], [200, '{"price":3462.85}']);
+    assert.equal(answer.header('cache-control'), 'public, max-age=60');
+    clock.advance(20_500);
+    assert.equal((await send('GET', path(WETH.toLowerCase()))).header('cache-control'), 'public, max-age=39');
+    clock.advance(39_000);
+    assert.equal((await send('GET', path(WETH))).header('cache-control'), 'no-store'); // half a second is nothing to keep
+    // A chain needs no book where a source knows it.
+    assert.deepEqual((await send('GET', path(WETH, 1))).json(), { price: 1e-9 });
+  });
+
+  test('a source that fails falls through to the next; none that knows it is 404, kept by nobody', async () => {
+    const failing: UsdPriceSource = { name: 'failing', usdPrice: () => Promise.reject(new Error('out of order')) };
+    const known = fixedUsdPrices({ [SEPOLIA]: { [WETH]: 3000 } });
+    const { send, faults } = await accountWorld({ usdPrices: { sources: [failing, known] } });
+    assert.deepEqual((await send('GET', path(WETH))).json(), { price: 3000 });
+    const answer = await send('GET', path(`0x${'ab'.repeat(20)}`));
+    assert.deepEqual([answer.status, answer.json()], [404, { message: 'Price not found' }]);
+    assert.equal(answer.header('cache-control'), 'no-store');
+    assert.equal(faults.length, 2);
+  });
+
+  test('without sources no token has a price', async () => {
+    const { send } = await accountWorld();
+    assert.equal((await send('GET', path(WETH))).status, 404);
+  });
+
+  test.each([
+    [path('0x12'), 'token: must be 0x and 40 hex digits'],
+    [path('weth'), 'token: must be 0x and 40 hex digits'],
+    [path(WETH, '0'), 'chainId: must be a whole number'],
+    [path(WETH, '9'.repeat(30)), 'chainId: must be a whole number'],
+    [path(WETH, 'mainnet'), 'chainId: must be a whole number'],
+  ])('%s is refused with 400', async (asked, message) => {
+    const answer = await (await accountWorld()).send('GET', asked);
+    assert.deepEqual([answer.status, answer.json()], [400, { message }]);
+  });
+});

@@ -1,0 +1,420 @@
+import type { Auction, Chain, Competition, FundsQuery, Order, OrderBook, OrderBookOptions } from 'intentbook';
+import { createApi, createOrderBook } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { HttpWorld } from '../../integration/http/http-fixture.ts';
+import { directWorld } from '../../integration/http/http-fixture.ts';
+import type { Happening } from '../../support/chain-events.ts';
+import {
+  blockOf,
+  eventsIn,
+  hashOf,
+  placementOf,
+  SETTLEMENT_HAPPENING,
+  SOLVER,
+  TRADER,
+  tradeOf,
+} from '../../support/chain-events.ts';
+import type { ManualClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
+import type { OrderChoice } from '../../support/orders.ts';
+import { account, COW, SEPOLIA, signOrder, WETH } from '../../support/orders.ts';
+import { settleData } from '../../support/settlement.ts';
+
+const ALICE = account(1);
+const TOKEN = 'operators-token';
+const AUTHORIZATION = { authorization: `Bearer ${TOKEN}` };
+const [WETH_, COW_] = [WETH.toLowerCase(), COW.toLowerCase()] as [Order['sellToken'], Order['buyToken']]; // in lower case
+
+let clock: ManualClock;
+let book: OrderBook;
+let http: HttpWorld;
+let faults: unknown[];
+
+beforeEach(() => open());
+afterEach(() => book.close());
+
+async function open(options: Partial<OrderBookOptions> = {}): Promise<void> {
+  clock = manualClock();
+  book = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore(), ...options });
+  http = directWorld(createApi(book, { operatorToken: TOKEN }), () => Math.floor(clock.now() / 1000));
+  faults = [];
+  book.on('fault', (fault) => faults.push(fault));
+  await book.start();
+}
+
+async function reopen(options: Partial<OrderBookOptions>): Promise<void> {
+  await book.close();
+  await open(options);
+}
+
+async function orderOf(choice: OrderChoice = {}, changes: object = {}, signer = ALICE): Promise<Order> {
+  const validTo = Math.floor(clock.now() / 1000) + 600;
+  const signed = await signOrder(signer, { sellAmount: '1000', buyAmount: '400', validTo, ...choice });
+  const result = await book.orders.submit({ ...signed, ...changes });
+  if (result.status !== 'accepted') throw result.error;
+  const order = await book.orders.get(result.uid);
+  if (order === undefined) throw new Error('the order is not there');
+  return order;
+}
+
+async function tell(number: number, happenings: readonly Happening[] = []): Promise<void> {
+  const through = blockOf(number);
+  await book.chain.apply({ events: eventsIn(through, happenings), through });
+}
+
+const auction = async (): Promise<Auction> => (await http.send('GET', '/api/v1/auction')).json() as Auction; // as served
+const listed = async () => (await auction()).orders.map(({ uid }) => uid);
+
+describe('the auction', () => {
+  test('has every member that solvers read', async () => {
+    const hook = { target: `0x${'d4'.repeat(20)}`, callData: '0x1234', gasLimit: '21000' };
+    const appData = JSON.stringify({ metadata: { hooks: { pre: [hook], post: [hook] } } });
+    const order = await orderOf({ appData, partiallyFillable: true });
+    await tell(5);
+    const shown = {
+      ...{ uid: order.uid, sellToken: WETH_, buyToken: COW_, sellAmount: '1000', buyAmount: '400', protocolFees: [] },
+      ...{ created: Math.floor(clock.now() / 1000), validTo: order.validTo, kind: 'sell', receiver: order.receiver },
+      ...{ owner: order.owner, partiallyFillable: true, executed: '0', class: 'limit', appData: order.appData },
+      ...{ preInteractions: order.interactions.pre, postInteractions: order.interactions.post },
+      ...{ sellTokenBalance: 'erc20', buyTokenBalance: 'erc20' },
+      ...{ signingScheme: 'eip712', signature: order.signature },
+      quote: { sellAmount: '1000', buyAmount: '0', fee: '0', solver: `0x${'00'.repeat(20)}` },
+    };
+    expect(await auction()).toEqual({
+      ...{ id: expect.any(Number), block: 5, surplusCapturingJitOrderOwners: [], orders: [shown] },
+      prices: { [WETH_]: String(10n ** 18n) },
+    });
+    // Hooks run once, before the first fill.
+    await tell(6, [tradeOf(order, 100n, 50n)]);
+    expect((await auction()).orders).toEqual([{ ...shown, executed: '100', preInteractions: [] }]);
+  });
+
+  test('is a new one, with a higher id, for a new head and for a change of the book, and else the same', async () => {
+    const ids = [(await auction()).id];
+    const next = async () => ids.push((await auction()).id);
+    await next();
+    expect(ids[1]).toBe(ids[0]);
+    await orderOf();
+    await next();
+    await tell(5);
+    await next();
+    await tell(6);
+    await next();
+    await book.chain.rollback(5);
+    await next();
+    await next();
+    expect(ids.slice(1, 6)).toEqual([...new Set(ids.slice(1, 6))].sort((a, b) => a - b));
+    expect(ids[6]).toBe(ids[5]);
+    const many = await Promise.all([auction(), auction(), auction()]);
+    expect(new Set(many.map(({ id }) => id)).size).toBe(1);
+  });
+
+  test('has the orders that can trade, and no others', async () => {
+    const open1 = await orderOf();
+    const filled = await orderOf({ sellAmount: '1001' });
+    const cancelled = await orderOf({ sellAmount: '1002' });
+    const presign = await orderOf({ sellAmount: '1003' }, { signingScheme: 'presign', signature: '0x' });
+    const later = await orderOf({ appData: JSON.stringify({ metadata: { validFrom: http.now() + 100 } }) });
+    const tokens = { sellToken: WETH_, buyToken: COW_ };
+    await tell(5, [
+      tradeOf(filled, 1001n, 500n),
+      { event: 'OrderInvalidated', owner: cancelled.owner, orderUid: cancelled.uid },
+      placementOf(tokens),
+      placementOf({ ...tokens, sellAmount: 5n }),
+      placementOf({ ...tokens, buyAmount: 0n }),
+    ]);
+    const placed = (await book.orders.list({ owner: TRADER })).orders;
+    const [good, refunded] = ['1000', '5'].map((size) =>
+      placed.find((order) => order.sellAmount === size && order.buyAmount !== '0'),
+    );
+    if (good === undefined || refunded === undefined) throw new Error('nothing was placed');
+    await tell(6, [{ event: 'OrderRefund', address: refunded.owner, orderUid: refunded.uid, refunder: TRADER }]);
+    expect((await listed()).sort()).toEqual([open1.uid, good.uid].sort());
+
+    await tell(7, [{ event: 'PreSignature', owner: presign.owner, orderUid: presign.uid, signed: true }]);
+    clock.advance(101_000);
+    expect((await listed()).sort()).toEqual([open1.uid, good.uid, presign.uid, later.uid].sort());
+    clock.advance(500_000);
+    expect(await listed()).toEqual([good.uid]);
+  });
+
+  test('has the quote of an order', async () => {
+    await reopen({
+      quotes: {
+        gasPrice: '0',
+        estimators: [{ name: 'test', nativePrice: () => '2', estimate: () => ({ amount: 444n, gas: 1 }) }],
+      },
+    });
+    const quote = await book.quotes.request({
+      sellToken: WETH,
+      buyToken: COW,
+      from: ALICE.address,
+      kind: 'sell',
+      sellAmountBeforeFee: '1000',
+    });
+    if (quote.status !== 'quoted') throw quote.error;
+    await orderOf({}, { quoteId: quote.quote.id });
+    const { orders, prices } = await auction();
+    expect(orders).toMatchObject([{ quote: { sellAmount: '1000', buyAmount: '444', fee: '0' } }]);
+    expect(prices).toEqual({ [WETH_]: String(10n ** 18n), [COW_]: String(2n * 10n ** 18n) });
+  });
+
+  test('has an order whose token nobody has a price for, and lacks the price', async () => {
+    const asked: string[] = [];
+    const nativePrice = (token: string) => {
+      asked.push(token);
+      return undefined;
+    };
+    await reopen({ quotes: { gasPrice: '0', estimators: [{ name: 'test', nativePrice, estimate: () => undefined }] } });
+    await orderOf();
+    const { orders, prices } = await auction();
+    expect(orders).toHaveLength(1);
+    expect(prices).toEqual({ [WETH_]: String(10n ** 18n) });
+    await tell(5);
+    await auction();
+    expect(asked).toEqual([COW_]); // and is not asked again at once
+  });
+
+  describe('has the orders that can be paid for', () => {
+    /** A chain on which everybody has what `rich` says. */
+    function chain(funds: { balance: bigint; allowance: bigint } | Error, asked: FundsQuery[][] = []): Chain {
+      return {
+        balanceAndAllowance: async () => ({ balance: 10n ** 30n, allowance: 10n ** 30n }),
+        balancesAndAllowances: async (queries) => {
+          asked.push([...queries]);
+          if (funds instanceof Error) throw funds;
+          return queries.map(() => funds);
+        },
+      };
+    }
+
+    test.each([
+      [{ balance: 1000n, allowance: 1000n }, ['whole', 'part']],
+      [{ balance: 999n, allowance: 1000n }, ['part']],
+      [{ balance: 1000n, allowance: 999n }, ['part']],
+      [{ balance: 1n, allowance: 1n }, ['part']],
+      [{ balance: 0n, allowance: 1n }, []],
+      [{ balance: 1n, allowance: 0n }, []],
+    ])('with %o', async (funds, expected) => {
+      await reopen({ chain: chain(funds) });
+      const uids = { whole: (await orderOf()).uid, part: (await orderOf({ partiallyFillable: true })).uid };
+      expect((await listed()).sort()).toEqual(expected.map((name) => uids[name as keyof typeof uids]).sort());
+    });
+
+    test('and asks about each owner and token once', async () => {
+      const asked: FundsQuery[][] = [];
+      await reopen({ chain: chain({ balance: 10n ** 30n, allowance: 10n ** 30n }, asked) });
+      for (const amount of ['1', '2', '3']) await orderOf({ sellAmount: amount });
+      await orderOf({}, {}, account(2));
+      expect(await listed()).toHaveLength(4);
+      expect(asked.map((queries) => queries.length)).toEqual([2]);
+    });
+
+    test('and keeps those that it knew of while the chain is out of reach', async () => {
+      let out = false;
+      const rich = { balance: 10n ** 30n, allowance: 10n ** 30n };
+      await reopen({
+        chain: {
+          balanceAndAllowance: async () => {
+            if (out) throw new Error('out of reach');
+            return rich;
+          },
+        },
+      });
+      const known = await orderOf();
+      expect(await listed()).toEqual([known.uid]);
+      out = true;
+      await tell(5);
+      expect(await listed()).toEqual([known.uid]);
+      expect(faults).toMatchObject([{ message: 'out of reach' }]);
+    });
+  });
+});
+
+const solution = (
+  solver: string,
+  ranking: number,
+  orders: { order: Order; sell: string; buy: string }[],
+  isWinner = false,
+) => ({
+  ...{ solverAddress: solver, score: '10', ranking, isWinner },
+  orders: orders.map(({ order, sell, buy }) => ({
+    ...{ id: order.uid, sellAmount: sell, buyAmount: buy, buyToken: order.buyToken, sellToken: order.sellToken },
+  })),
+});
+
+const competitionOf = (auctionId: number, order: Order, changes: object = {}) => ({
+  ...{ auctionId, auctionStartBlock: 5, auctionDeadlineBlock: 10, referenceScores: { [SOLVER]: '3' } },
+  auction: { orders: [order.uid], prices: { [WETH_]: String(10n ** 18n), [COW_]: String(2n * 10n ** 18n) } },
+  solutions: [
+    solution(SOLVER, 1, [{ order, sell: '1000', buy: '590' }], true),
+    solution(`0x${'51'.repeat(20)}`, 2, [{ order, sell: '1000', buy: '580' }]),
+    solution(`0x${'52'.repeat(20)}`, 3, []),
+  ],
+  ...changes,
+});
+
+const record = (body: unknown, headers: Record<string, string> = AUTHORIZATION) =>
+  http.send('POST', '/restricted/api/v1/competition', { body, headers });
+
+describe('a competition', () => {
+  test('is recorded by operators, and served by its id, as the latest, in both versions', async () => {
+    const order = await orderOf();
+    expect((await record(competitionOf(7, order))).status).toBe(201);
+    expect((await record(competitionOf(7, order, { auctionStartBlock: 6 }))).status).toBe(200);
+    expect((await record(competitionOf(3, order))).status).toBe(201);
+    const expected = {
+      ...{ auctionId: 7, auctionStartBlock: 6, auctionDeadlineBlock: 10, transactionHashes: [] },
+      referenceScores: { [SOLVER]: '3' },
+      auction: competitionOf(7, order).auction,
+      // Worst first.
+      solutions: [...competitionOf(7, order).solutions].reverse().map((each) => ({
+        ...{ clearingPrices: {}, filteredOut: false, txHash: null, referenceScore: null },
+        ...each,
+      })),
+    };
+    for (const version of ['v1', 'v2']) {
+      for (const which of ['7', 'latest']) {
+        const answer = await http.send('GET', `/api/${version}/solver_competition/${which}`);
+        expect([answer.status, answer.json()]).toEqual([200, expected]);
+      }
+      expect((await http.send('GET', `/api/${version}/solver_competition/4`)).status).toBe(404);
+      expect((await http.send('GET', `/api/${version}/solver_competition/99999999999999999999`)).status).toBe(404);
+      expect((await http.send('GET', `/api/${version}/solver_competition/-1`)).status).toBe(400);
+      expect((await http.send('GET', `/api/${version}/solver_competition/by_tx_hash/0x12`)).status).toBe(400);
+      expect((await http.send('GET', `/api/${version}/solver_competition/by_tx_hash/${hashOf('x')}`)).status).toBe(404);
+    }
+    const path = '/restricted/api/v2/solver_competition/7';
+    expect((await http.send('GET', path)).status).toBe(403);
+    expect((await http.send('GET', path, { headers: AUTHORIZATION })).json()).toEqual(expected);
+  });
+
+  test('is taken from nobody else', async () => {
+    const order = await orderOf();
+    for (const headers of [
+      {},
+      { authorization: 'Bearer wrong' },
+      { authorization: TOKEN },
+      { authorization: `Bearer ${TOKEN}x` },
+    ]) {
+      expect((await record(competitionOf(7, order), headers)).json()).toMatchObject({ errorType: 'Forbidden' });
+    }
+    const closed = directWorld(createApi(book), () => 0);
+    const answer = await closed.send('POST', '/restricted/api/v1/competition', {
+      body: competitionOf(7, order),
+      headers: { authorization: 'Bearer undefined' },
+    });
+    expect(answer.status).toBe(403);
+    expect(await book.auctions.latestCompetition()).toBeUndefined();
+  });
+
+  test.each([
+    ['auctionId', { auctionId: 0 }],
+    ['auctionDeadlineBlock', { auctionDeadlineBlock: -1 }],
+    ['solutions.0.score', { solutions: [{ solverAddress: SOLVER, score: '-1', ranking: 1, isWinner: true }] }],
+    ['auction.orders.0', { auction: { orders: ['0x12'] } }],
+  ])('that does not fit is refused, naming %s', async (path, changes) => {
+    const answer = await record(competitionOf(7, await orderOf(), changes));
+    expect([answer.status, answer.json()]).toMatchObject([422, { errorType: 'InvalidBody', data: { path } }]);
+  });
+
+  test('has the transactions that settled it, as long as they stand', async () => {
+    const order = await orderOf();
+    await record(competitionOf(77, order));
+    const transactionHash = hashOf('a settlement');
+    const data = settleData([{ order }], { [order.sellToken]: 60n, [order.buyToken]: 100n }, 77);
+    const through = blockOf(8);
+    const happenings = [tradeOf(order, 1000n, 600n, transactionHash), { ...SETTLEMENT_HAPPENING, transactionHash }];
+    await book.chain.apply({
+      events: eventsIn(through, happenings),
+      through,
+      settleCalls: new Map([[transactionHash, [data]]]),
+    });
+    const settled = (
+      await http.send('GET', `/api/v2/solver_competition/by_tx_hash/${transactionHash}`)
+    ).json() as Competition; // as served
+    expect(settled.transactionHashes).toEqual([transactionHash]);
+    expect(settled.solutions.map(({ txHash }) => txHash)).toEqual([null, null, transactionHash]);
+    await book.chain.rollback(7);
+    expect((await book.auctions.competition(77))?.transactionHashes).toEqual([]);
+  });
+});
+
+describe('the competition status of an order', () => {
+  const statusOf = async ({ uid }: Order) => (await http.send('GET', `/api/v1/orders/${uid}/status`)).json();
+
+  test('follows it from its placement to its fill', async () => {
+    const order = await orderOf();
+    expect(await statusOf(order)).toEqual({ type: 'scheduled' });
+    await auction();
+    expect(await statusOf(order)).toEqual({ type: 'active' });
+    const value = [
+      { solver: `0x${'52'.repeat(20)}`, executedAmounts: null },
+      { solver: `0x${'51'.repeat(20)}`, executedAmounts: { sell: '1000', buy: '580' } },
+      { solver: SOLVER, executedAmounts: { sell: '1000', buy: '590' } },
+    ];
+    const { solutions } = competitionOf(77, order);
+    const lost = solutions.map((each) => ({ ...each, isWinner: false }));
+    await record(competitionOf(76, order, { solutions: lost }));
+    expect(await statusOf(order)).toEqual({ type: 'solved', value });
+    await record(competitionOf(77, order));
+    expect(await statusOf(order)).toEqual({ type: 'executing', value });
+    // Past its deadline nothing comes of it.
+    await tell(11);
+    expect(await statusOf(order)).toEqual({ type: 'active' });
+
+    const transactionHash = hashOf('a settlement');
+    const data = settleData([{ order }], { [order.sellToken]: 60n, [order.buyToken]: 100n }, 77);
+    const through = blockOf(12);
+    const happenings = [tradeOf(order, 1000n, 600n, transactionHash), { ...SETTLEMENT_HAPPENING, transactionHash }];
+    await book.chain.apply({
+      events: eventsIn(through, happenings),
+      through,
+      settleCalls: new Map([[transactionHash, [data]]]),
+    });
+    expect(await statusOf(order)).toEqual({ type: 'traded', value });
+  });
+});
+
+test('an order that is being bid on is not replaced', async () => {
+  const order = await orderOf();
+  const replace = async () => {
+    const appData = JSON.stringify({ metadata: { replacedOrder: { uid: order.uid } } });
+    const signed = await signOrder(ALICE, { validTo: http.now() + 500, appData });
+    return book.orders.submit(signed);
+  };
+  await record(competitionOf(7, order));
+  expect(await replace()).toMatchObject({ status: 'rejected', error: { code: 'OldOrderActivelyBidOn' } });
+  for (let id = 8; id < 13; id++) await record(competitionOf(id, order, { solutions: [] }));
+  expect(await replace()).toMatchObject({ status: 'accepted' });
+});
+
+describe('surplus', () => {
+  const surplus = async () => (await http.send('GET', `/api/v1/users/${ALICE.address}/total_surplus`)).json();
+
+  test.each(['of the auction', 'of the competition'])('is worth what the prices %s say', async (source) => {
+    const order = await orderOf({ partiallyFillable: true });
+    let id = 77;
+    if (source === 'of the competition') await record(competitionOf(77, order));
+    else {
+      await reopen({
+        quotes: { gasPrice: '0', estimators: [{ name: 'test', nativePrice: () => '2', estimate: () => undefined }] },
+      });
+      await orderOf({ partiallyFillable: true });
+      id = (await auction()).id;
+    }
+    // Two fills, of 500 and 300, each worth 0.6 where 0.4 was asked for: 100 and 60 atoms more, at 2 wei.
+    for (const [i, sold] of [500n, 300n].entries()) {
+      const transactionHash = hashOf(`settlement ${i}`);
+      const data = settleData([{ order, executed: sold }], { [order.sellToken]: 60n, [order.buyToken]: 100n }, id);
+      const through = blockOf(8 + i);
+      const trade = tradeOf(order, sold, (sold * 6n) / 10n, transactionHash);
+      const events = eventsIn(through, [trade, { ...SETTLEMENT_HAPPENING, transactionHash }]);
+      await book.chain.apply({ events, through, settleCalls: new Map([[transactionHash, [data]]]) });
+    }
+    expect(await surplus()).toEqual({ totalSurplus: '320' });
+    await book.chain.rollback(8);
+    expect(await surplus()).toEqual({ totalSurplus: '200' });
+  });
+});

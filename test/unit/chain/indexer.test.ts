@@ -1,0 +1,479 @@
+import fc from 'fast-check';
+import type {
+  BlockHeader,
+  ChainSource,
+  FollowObservation,
+  FollowOptions,
+  Hex,
+  Order,
+  OrderBook,
+  Store,
+} from 'intentbook';
+import { ChainMismatch, createOrderBook, decodeLog, EVENT_TOPICS, ReorganisationTooDeep } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Happening } from '../../support/chain-events.ts';
+import { hashOf, placementOf, SETTLEMENT_HAPPENING, TRADER, tradeOf } from '../../support/chain-events.ts';
+import type { ManualClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
+import { account, COW, SEPOLIA, signOrder, WETH } from '../../support/orders.ts';
+import type { Mood, ScriptedChain } from '../../support/scripted-chain.ts';
+import { scriptedChain } from '../../support/scripted-chain.ts';
+
+const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
+const FLOW: Hex = `0x${'ef'.repeat(20)}`;
+const TOKENS = { sellToken: WETH.toLowerCase() as Hex, buyToken: COW.toLowerCase() as Hex }; // in lower case
+
+interface Following {
+  readonly book: OrderBook;
+  readonly clock: ManualClock;
+  readonly observed: FollowObservation[];
+  readonly faults: unknown[];
+  /** Lets time pass until the book has come to the head, or for so many rounds. */
+  drive(rounds?: number): Promise<boolean>;
+}
+
+const open: OrderBook[] = [];
+afterEach(async () => {
+  for (const book of open.splice(0)) await book.close();
+});
+
+let chain: ScriptedChain;
+beforeEach(() => {
+  chain = scriptedChain();
+});
+
+async function follow(
+  sources: readonly ChainSource[],
+  options: Partial<FollowOptions> = {},
+  { store = memoryStore(), clock = manualClock() }: { store?: Store; clock?: ManualClock } = {},
+): Promise<Following> {
+  const book = createOrderBook({
+    ...{ chainId: SEPOLIA, clock, store },
+    follow: { sources, fromBlock: 101, pollInterval: 1000, onchainOrderContracts: [FLOW], ...options },
+  });
+  const observed: FollowObservation[] = [];
+  const faults: unknown[] = [];
+  book.on('chainFollowed', (observation) => observed.push(observation));
+  book.on('fault', (fault) => faults.push(fault));
+  const starting = book.start();
+  await pass(clock, starting);
+  open.push(book);
+  return {
+    ...{ book, clock, observed, faults },
+    async drive(rounds = 400) {
+      for (let i = 0; i < rounds; i++) {
+        const { mark } = await book.chain.progress();
+        if (mark?.hash === chain.head.hash) return true;
+        clock.advance(1000);
+        await turn();
+      }
+      return false;
+    },
+  };
+}
+
+async function turn(): Promise<void> {
+  for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Lets time pass while something waits for it. */
+async function pass(clock: ManualClock, promise: Promise<unknown>): Promise<void> {
+  let done = false;
+  const end = () => {
+    done = true;
+  };
+  promise.then(end, end);
+  for (let i = 0; i < 100 && !done; i++) {
+    await turn();
+    if (!done) clock.advance(1000);
+  }
+  await promise;
+}
+
+async function place(book: OrderBook, choice: object = {}, changes: object = {}): Promise<Order> {
+  const signed = await signOrder(account(1), {
+    sellAmount: '1000',
+    buyAmount: '400',
+    validTo: 1_700_050_000,
+    ...choice,
+  });
+  const result = await book.orders.submit({ ...signed, ...changes });
+  if (result.status !== 'accepted') throw result.error;
+  const order = await book.orders.get(result.uid);
+  if (order === undefined) throw new Error('the order is not there');
+  return order;
+}
+
+const executed = async (book: OrderBook, { uid }: Order) => (await book.orders.get(uid))?.executedSellAmount;
+
+test('the head is followed block by block, from the block that was asked for', async () => {
+  chain.mine([], []);
+  const { book, drive } = await follow([chain.node('a')], { fromBlock: 102 });
+  const order = await place(book, { partiallyFillable: true });
+  chain.reorganise(
+    2,
+    [tradeOf(order, 1n, 1n)],
+    [tradeOf(order, 2n, 1n)],
+    [tradeOf(order, 4n, 1n), SETTLEMENT_HAPPENING],
+  );
+  expect(await drive()).toBe(true);
+  expect(await executed(book, order)).toBe('6');
+  chain.mine([tradeOf(order, 8n, 1n)]);
+  expect(await drive()).toBe(true);
+  expect(await executed(book, order)).toBe('14');
+  expect((await book.ready()).checks).toMatchObject({ chain: 'following' });
+});
+
+test('without a first block it begins after the newest', async () => {
+  const earlier = createOrderBook({ chainId: SEPOLIA, clock: manualClock(), store: memoryStore() });
+  await earlier.start();
+  const order = await place(earlier, { partiallyFillable: true });
+  await earlier.close();
+  chain.mine([tradeOf(order, 1n, 1n)], []);
+  const sources = [chain.node('a')];
+  const clock = manualClock();
+  const book = createOrderBook({
+    chainId: SEPOLIA,
+    clock,
+    store: memoryStore(),
+    follow: { sources, pollInterval: 1000 },
+  });
+  await book.start();
+  open.push(book);
+  await turn();
+  chain.mine([tradeOf(order, 2n, 1n)]);
+  for (let i = 0; i < 30; i++) {
+    clock.advance(1000);
+    await turn();
+    chain.mine([]);
+  }
+  expect((await book.trades.list({ orderUid: order.uid })).map(({ sellAmount }) => sellAmount)).toEqual(['2']);
+});
+
+describe('a reorganisation', () => {
+  test.each([1, 2, 7, 63])('of %d blocks is taken back and applied anew', async (depth) => {
+    const { book, drive, observed } = await follow([chain.node('a')]);
+    const order = await place(book, { partiallyFillable: true });
+    chain.mine([tradeOf(order, 1n, 1n)], ...Array.from({ length: depth - 1 }, () => []), [tradeOf(order, 2n, 1n)]);
+    await drive();
+    expect(await executed(book, order)).toBe('3');
+    chain.reorganise(depth, ...Array.from({ length: depth }, () => []), [tradeOf(order, 4n, 1n)]);
+    expect(await drive()).toBe(true);
+    expect(await executed(book, order)).toBe('5');
+    expect(observed.filter(({ type }) => type === 'reorganised')).toMatchObject([{ to: 101 }]);
+  });
+
+  test('that begins below the first block followed starts over', async () => {
+    chain.mine([]);
+    const { book, drive } = await follow([chain.node('a')], { fromBlock: 102 });
+    const order = await place(book, { partiallyFillable: true });
+    chain.mine([tradeOf(order, 1n, 1n)]);
+    await drive();
+    chain.reorganise(2, [tradeOf(order, 8n, 1n)], [tradeOf(order, 2n, 1n)], []);
+    expect(await drive()).toBe(true);
+    expect(await executed(book, order)).toBe('2');
+  });
+
+  test('that is deeper than is looked stops the following, and readiness says so', async () => {
+    const { book, drive, faults } = await follow([chain.node('a')], { reorgLimit: 5 });
+    chain.mine(...Array.from({ length: 20 }, () => []));
+    await drive();
+    chain.reorganise(12, ...Array.from({ length: 14 }, () => []));
+    expect(await drive(20)).toBe(false);
+    expect(faults).toMatchObject([expect.any(ReorganisationTooDeep)]);
+    expect(await book.ready()).toMatchObject({ ready: false, checks: { chain: 'stopped' } });
+  });
+});
+
+describe('a node that', () => {
+  const broken = (question: keyof ChainSource, spoil: (answer: never) => unknown, times = 3): Mood => {
+    let left = times;
+    return (asked, answer) => {
+      if (asked !== question || left === 0) return answer;
+      left--;
+      return spoil(answer as never) as typeof answer; // garbage, as nodes give it
+    };
+  };
+  const fail = () => {
+    throw new Error('502 Bad Gateway');
+  };
+  const header = (changes: Partial<BlockHeader>) => (answer: BlockHeader | undefined) =>
+    answer && { ...answer, ...changes };
+
+  test.each<[string, Mood]>([
+    ['fails at its head', broken('head', fail)],
+    ['fails at blocks', broken('block', fail)],
+    ['fails at logs', broken('logs', fail)],
+    ['does not answer', broken('logs', () => new Promise(() => {}), 1)],
+    ['has no such block', broken('block', () => undefined)],
+    ['names another parent', broken('block', header({ parentHash: hashOf('another') }))],
+    ['names another block for once', broken('block', header({ hash: hashOf('another') }), 1)],
+    ['is behind', broken('head', header({ number: 3 }))],
+    ['tells logs twice', broken('logs', (logs: unknown[]) => [...logs, ...logs], 1000)],
+    ['tells logs backwards', broken('logs', (logs: unknown[]) => [...logs].reverse(), 1000)],
+    ['tells logs of another block', broken('logs', () => [{ ...logOfAnother() }])],
+    ['has no logs yet', broken('logs', () => [], 4)],
+    ['does not know transactions', broken('settleCalls', fail, 1000)],
+  ])('%s misleads nobody', async (_, mood) => {
+    const { book, drive } = await follow([chain.node('a', mood)]);
+    const order = await place(book, { partiallyFillable: true });
+    const blocks = [1n, 2n, 4n, 8n].map((amount) => [tradeOf(order, amount, 1n), { ...SETTLEMENT_HAPPENING }]);
+    chain.mine(...blocks);
+    expect(await drive()).toBe(true);
+    // What was missing is found when there are a few blocks more.
+    chain.mine(...Array.from({ length: 20 }, () => []));
+    expect(await drive()).toBe(true);
+    expect(await executed(book, order)).toBe('15');
+    expect(await book.trades.list({ orderUid: order.uid })).toHaveLength(4);
+  });
+
+  test('fails makes room for the next', async () => {
+    const dead = chain.node('dead', () => Promise.reject(new Error('connection refused')));
+    const { book, drive, observed } = await follow([dead, chain.node('b')]);
+    const order = await place(book, { partiallyFillable: true });
+    chain.mine([tradeOf(order, 3n, 1n)]);
+    expect(await drive()).toBe(true);
+    expect(await executed(book, order)).toBe('3');
+    expect(observed.some((each) => each.type === 'fault' && each.source === 'dead')).toBe(true);
+  });
+
+  test('has fallen behind for good makes room for the next', async () => {
+    const stuck = chain.head;
+    const behind = chain.node('behind', (question, answer) =>
+      question === 'head' ? (stuck as typeof answer) : answer,
+    ); // a head
+    const { drive } = await follow([behind, chain.node('b')]);
+    chain.mine([], []);
+    expect(await drive(100)).toBe(true);
+  });
+
+  test('is on another fork than the next does not undo what stands, in the end', async () => {
+    const other = scriptedChain('b');
+    const clock = manualClock();
+    let healthy = true;
+    const flaky = chain.node('a', (_, answer) => (healthy ? answer : Promise.reject(new Error('down'))));
+    const { book, drive } = await follow([flaky, other.node('b')], {}, { clock });
+    const order = await place(book, { partiallyFillable: true });
+    chain.mine([tradeOf(order, 1n, 1n)], []);
+    await drive();
+    other.mine([tradeOf(order, 2n, 1n)], [], []);
+    healthy = false;
+    for (let i = 0; i < 30; i++) {
+      clock.advance(1000);
+      await turn();
+    }
+    expect((await book.chain.progress()).mark?.hash).toBe(other.head.hash);
+    expect(await executed(book, order)).toBe('2');
+  });
+
+  test('serves another chain is asked no more, and is named', async () => {
+    const wrong: ChainSource = {
+      ...chain.node('wrong'),
+      verify: async () => {
+        throw new ChainMismatch('wrong serves chain 1; this book is for chain 11155111');
+      },
+    };
+    const sources = [wrong, chain.node('b')];
+    const book = createOrderBook({ chainId: SEPOLIA, clock: manualClock(), store: memoryStore(), follow: { sources } });
+    await expect(book.start()).rejects.toThrow('wrong serves chain 1');
+  });
+});
+
+const logOfAnother = () => ({
+  ...{ address: FLOW, topics: [hashOf('another')], data: '0x', blockNumber: 5, blockHash: hashOf('another') },
+  ...{ logIndex: 0, transactionHash: hashOf('another') },
+});
+
+describe('what is long ago', () => {
+  test('is fetched by ranges, as large as the node takes, with progress', async () => {
+    const book0 = createOrderBook({ chainId: SEPOLIA, clock: manualClock(), store: memoryStore() });
+    await book0.start();
+    const order = await place(book0, { partiallyFillable: true });
+    await book0.close();
+    const trade = [tradeOf(order, 1n, 1n)];
+    chain.mine(...Array.from({ length: 3000 }, (_, i) => (i % 10 === 0 ? trade : [])));
+    const asked: number[] = [];
+    const MOST = 170;
+    const node = chain.node('a');
+    const limited: ChainSource = {
+      ...node,
+      async logs(query, call) {
+        if ('from' in query.of) {
+          const size = query.of.to - query.of.from + 1;
+          asked.push(size);
+          if (size > MOST) throw new Error('query returned more than 10000 results');
+        }
+        return node.logs(query, call);
+      },
+    };
+    const { book, drive, observed } = await follow([limited]);
+    expect(await drive()).toBe(true);
+    expect((await book.trades.list({ orderUid: order.uid, limit: 1000 })).length).toBe(300);
+    const good = asked.filter((size) => size <= MOST);
+    const refused = asked.length - good.length;
+    // 3000 blocks by 170 would be 18 questions; finding the limit costs some more, and some are refused.
+    expect(good.length).toBeLessThan(45);
+    expect(refused).toBeLessThan(12);
+    const blocks = observed.flatMap((each) => (each.type === 'progress' ? [each.block] : []));
+    expect(blocks).toEqual([...blocks].sort((a, b) => a - b));
+    expect(blocks.at(-1)).toBe(chain.head.number);
+  });
+
+  test('goes on where it was after a restart', async () => {
+    chain.mine(...Array.from({ length: 500 }, () => []));
+    const store = memoryStore();
+    const clock = manualClock();
+    const first = await follow([chain.node('a')], { largestRange: 50 }, { store, clock });
+    for (let i = 0; i < 3; i++) {
+      clock.advance(1000);
+      await turn();
+    }
+    await first.book.close();
+    const ranges: number[] = [];
+    const node = chain.node('b');
+    const second = await follow(
+      [
+        {
+          ...node,
+          logs(query, call) {
+            if ('from' in query.of) ranges.push(query.of.from);
+            return node.logs(query, call);
+          },
+        },
+      ],
+      { largestRange: 50 },
+      { store, clock },
+    );
+    expect(await second.drive()).toBe(true);
+    expect(Math.min(...ranges)).toBeGreaterThan(101);
+  });
+});
+
+test('of several processes on one store one follows, and another takes over', async () => {
+  const store = memoryStore();
+  const clock = manualClock();
+  const options = { pollInterval: 1000 };
+  const one = await follow([chain.node('a')], options, { store, clock });
+  await one.drive();
+  const { leases } = store;
+  const two = await follow([chain.node('b')], options, {
+    clock,
+    // Opened already: a second process has a connection of its own.
+    store: { ...store, open: async () => {}, close: async () => {}, leases },
+  });
+  chain.mine([]);
+  await one.drive();
+  expect((await two.book.ready()).checks).toMatchObject({ chain: 'standing by' });
+  open.splice(open.indexOf(two.book), 1);
+  // The first one is gone without a word: its lease runs out.
+  await two.book.close();
+});
+
+test('after random forks on a node of random moods, a book equals one that was told the canonical chain only', async () => {
+  // The UIDs of what is placed on chain follow from what is placed.
+  const placements = [1, 2].map((n) => placementOf({ ...TOKENS, sellAmount: BigInt(n) }));
+  const scratch = createOrderBook({ chainId: SEPOLIA, clock: manualClock(), store: memoryStore() });
+  await scratch.start();
+  const [signed, presign] = [
+    await place(scratch, { partiallyFillable: true }),
+    await place(scratch, { sellAmount: '50' }, { signingScheme: 'presign', signature: '0x' }),
+  ];
+  const through = { number: 1, hash: hashOf('1') };
+  const events = placements.map((happening, logIndex) => ({
+    ...{ blockNumber: 1, blockHash: through.hash, logIndex, transactionHash: hashOf('x') },
+    ...happening,
+  }));
+  await scratch.chain.apply({ events: events as never, through }); // each is an event with its place
+  const placed = (await scratch.orders.list({ owner: TRADER })).orders;
+  await scratch.close();
+
+  const { owner } = signed;
+  const happening: fc.Arbitrary<Happening> = fc.oneof(
+    fc.nat({ max: 200 }).map((n) => tradeOf(signed, BigInt(n + 1), 1n)),
+    fc.constant(tradeOf(presign, 50n, 20n)),
+    ...placed.map((order) => fc.constant(tradeOf(order, BigInt(order.sellAmount), 400n))),
+    fc.boolean().map((yes): Happening => ({ event: 'PreSignature', owner, orderUid: presign.uid, signed: yes })),
+    fc.constantFrom(signed, presign).map(({ uid }): Happening => ({ event: 'OrderInvalidated', owner, orderUid: uid })),
+    fc.constantFrom(...placements),
+    fc
+      .constantFrom(...placed)
+      .map(({ uid }): Happening => ({ event: 'OrderInvalidation', address: FLOW, orderUid: uid })),
+    fc
+      .constantFrom(...placed)
+      .map(({ uid }): Happening => ({ event: 'OrderRefund', address: FLOW, orderUid: uid, refunder: TRADER })),
+    fc.constant(SETTLEMENT_HAPPENING),
+  );
+  const blocks = fc.array(fc.array(happening, { maxLength: 3 }), { maxLength: 12 });
+  const step = fc.record({ depth: fc.nat({ max: 9 }), blocks, rounds: fc.nat({ max: 4 }) });
+  const moods = fc.infiniteStream(fc.nat({ max: 19 }));
+
+  const all = async (book: OrderBook) => {
+    const uids = [signed, presign, ...placed].map(({ uid }) => uid);
+    const orders = (await book.orders.getMany(uids)).map(({ order }) => order);
+    const trades = await Promise.all(uids.map((orderUid) => book.trades.list({ orderUid, limit: 1000 })));
+    return { orders: orders.sort((a, b) => ((a?.uid ?? '') < (b?.uid ?? '') ? -1 : 1)), trades };
+  };
+  const resubmit = async (book: OrderBook) => {
+    await place(book, { partiallyFillable: true });
+    await place(book, { sellAmount: '50' }, { signingScheme: 'presign', signature: '0x' });
+  };
+
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), moods, async (steps, moodOf) => {
+      chain = scriptedChain();
+      let calm = false;
+      const mood: Mood = (question, answer) => {
+        const dice = calm ? 19 : (moodOf.next().value ?? 19);
+        if (dice === 0) throw new Error('429 Too Many Requests');
+        if (dice === 1 && Array.isArray(answer)) return [...answer, ...answer].reverse() as typeof answer; // logs
+        if (dice === 2 && question === 'block') return undefined as typeof answer; // a block that is not there
+        if (dice === 3 && question === 'head') return chain.blocks[0] as typeof answer; // a block
+        return answer;
+      };
+      const { book, clock, drive, faults } = await follow([chain.node('a', mood)], { reorgLimit: 30, largestRange: 7 });
+      const before = steps.length % 2 === 0;
+      if (before) await resubmit(book);
+      for (const { depth, blocks: more, rounds } of steps) {
+        chain.reorganise(depth, ...more);
+        for (let i = 0; i < rounds; i++) {
+          clock.advance(1000);
+          await turn();
+        }
+      }
+      calm = true;
+      // Longer than any fork before: nodes follow the longest.
+      chain.mine(...Array.from({ length: 100 }, () => []));
+      expect(await drive()).toBe(true);
+      if (!before) await resubmit(book);
+      // A node that fails at the start is told of, and nothing else.
+      expect(faults.filter((fault) => !String(fault).includes('429'))).toEqual([]);
+
+      const told = createOrderBook({ chainId: SEPOLIA, clock: manualClock(), store: memoryStore() });
+      await told.start();
+      await resubmit(told);
+      const { head } = chain;
+      const topics = Object.values(EVENT_TOPICS);
+      const query = { addresses: [book.settlementContract, FLOW], topics, of: { from: 101, to: head.number } };
+      const logs = await chain.node('told').logs(query, { signal: new AbortController().signal });
+      const timeOf = new Map(chain.blocks.map(({ hash, timestamp }) => [hash, timestamp]));
+      await told.chain.apply({
+        events: logs.flatMap((log) => decodeLog({ ...log, timestamp: timeOf.get(log.blockHash) ?? null }) ?? []),
+        through: { number: head.number, hash: head.hash },
+      });
+      expect(withoutDates(await all(book))).toEqual(withoutDates(await all(told)));
+      await told.close();
+      await book.close();
+      open.splice(open.indexOf(book), 1);
+    }),
+    { numRuns: LONG ? 2000 : 120 },
+  );
+}, 300_000);
+
+/** Orders that were sent in are as old as the moment; the clocks of the two books differ. */
+function withoutDates<T extends { orders: readonly (Order | undefined)[] }>(shown: T): unknown {
+  return {
+    ...shown,
+    orders: shown.orders.map((order) => order && (order.onchainUser ? order : { ...order, creationDate: null })),
+  };
+}

@@ -1,0 +1,28 @@
+import { expect, test, vi } from 'vitest';
+import { nextTurn } from '../../../src/concurrency/yield.ts';
+
+test('a turn is one of the event loop: others have theirs in between', async () => {
+  let others = 0;
+  let running = true;
+  const other = () => {
+    others++;
+    if (running) setImmediate(other);
+  };
+  setImmediate(other);
+  for (let i = 0; i < 100; i++) await nextTurn();
+  running = false;
+  expect(others).toBeGreaterThanOrEqual(99);
+});
+
+test('where there is no setImmediate, turns come in the order in which they were waited for, none at once', async () => {
+  vi.stubGlobal('setImmediate', undefined);
+  vi.resetModules();
+  const { nextTurn } = await import('../../../src/concurrency/yield.ts');
+  vi.unstubAllGlobals();
+  const told: string[] = [];
+  const turns = ['first', 'second'].map((name) => nextTurn().then(() => void told.push(name)));
+  for (let i = 0; i < 20; i++) await Promise.resolve();
+  expect(told).toEqual([]);
+  await Promise.all(turns);
+  expect(told).toEqual(['first', 'second']);
+});

@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import type { RequestKind, TokenBucketsOptions } from 'intentbook';
+import { tokenBuckets } from 'intentbook';
+import { describe, expect, test } from 'vitest';
+import { manualClock } from '../../support/clock.ts';
+
+function world(options: Omit<TokenBucketsOptions, 'clock'> = {}) {
+  const clock = manualClock();
+  const limiter = tokenBuckets({
+    reads: { perSecond: 2, burst: 4 },
+    writes: { perSecond: 1, burst: 2 },
+    ...options,
+    clock,
+  });
+  // In this process it answers at once.
+  const take = (client: string, kind: RequestKind = 'read') =>
+    limiter.take(client, kind) as Awaited<ReturnType<typeof limiter.take>>;
+  const open = (client: string) => limiter.open(client) as Awaited<ReturnType<typeof limiter.open>>;
+  const taken = (client: string, kind: RequestKind = 'read') => {
+    let count = 0;
+    while (take(client, kind).status === 'admitted') count++;
+    return count;
+  };
+  return { clock, take, open, taken };
+}
+
+describe('token buckets', () => {
+  test('a client may ask a burst at once, then as often as tokens come back', () => {
+    const { clock, take, taken } = world();
+    expect(taken('a')).toBe(4);
+    expect(take('a')).toEqual({ status: 'refused', retryAfter: 1 });
+    clock.advance(499);
+    expect(take('a').status).toBe('refused');
+    clock.advance(1);
+    expect(taken('a')).toBe(1);
+    clock.advance(3_600_000);
+    expect(taken('a')).toBe(4);
+  });
+
+  test('reads and writes, and clients, have budgets of their own', () => {
+    const { taken } = world();
+    expect([taken('a', 'read'), taken('a', 'write'), taken('b', 'write'), taken('b', 'read')]).toEqual([4, 2, 2, 4]);
+  });
+
+  test('whoever waits as long as told is admitted, and not much before', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0.01, max: 100, noNaN: true }),
+        fc.integer({ min: 1, max: 20 }),
+        fc.array(fc.integer({ min: 0, max: 5000 }), { maxLength: 30 }),
+        (perSecond, burst, pauses) => {
+          const { clock, take } = world({ reads: { perSecond, burst } });
+          for (const pause of pauses) {
+            clock.advance(pause);
+            take('a');
+          }
+          let answer = take('a');
+          while (answer.status === 'admitted') answer = take('a');
+          const { retryAfter = 0 } = answer;
+          expect(Number.isInteger(retryAfter)).toBe(true);
+          if (retryAfter > 1) {
+            clock.advance(1000 * (retryAfter - 1) - 1);
+            expect(take('a').status).toBe('refused');
+            clock.advance(1001);
+          } else clock.advance(1000);
+          expect(take('a').status).toBe('admitted');
+        },
+      ),
+    );
+  });
+
+  test('over any stretch of time no more is let through than the burst and what has come back', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 2000 }), { minLength: 1, maxLength: 100 }), (pauses) => {
+        const { clock, take } = world();
+        const start = clock.now();
+        let admitted = 0;
+        for (const pause of pauses) {
+          clock.advance(pause);
+          if (take('a').status === 'admitted') admitted++;
+          expect(admitted).toBeLessThanOrEqual(4 + ((clock.now() - start) / 1000) * 2 + 1e-3);
+        }
+      }),
+    );
+  });
+
+  test('a clock that steps back gives nothing and takes nothing', () => {
+    const { clock, take, taken } = world();
+    expect(taken('a')).toBe(4);
+    clock.set(clock.now() - 3_600_000);
+    expect(take('a').status).toBe('refused');
+    clock.advance(1000);
+    expect(taken('a')).toBe(2);
+  });
+
+  test('remembers so many clients, and forgets who has not asked for long', () => {
+    const { taken } = world({ maxClients: 4 });
+    for (const client of ['a', 'b', 'c']) expect(taken(client)).toBe(4);
+    expect(taken('a')).toBe(0); // moves to c
+    expect(taken('d')).toBe(4); // in the place of b
+    for (const client of ['a', 'c', 'd', 'a', 'c']) expect(taken(client)).toBe(0);
+    expect(taken('b')).toBe(4);
+  });
+
+  test('half a million clients leave as many behind as there is room for', () => {
+    const { take } = world({ maxClients: 1000 });
+    globalThis.gc?.();
+    const before = process.memoryUsage().heapUsed;
+    for (let i = 0; i < 500_000; i++) take(`client ${i}`);
+    globalThis.gc?.();
+    // A thousand of them are some hundred kilobytes; all of them would be some two hundred megabytes.
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(60_000_000);
+  });
+
+  test('a client may have so many streams, however often it has asked, until one ends', () => {
+    const { open, taken } = world({ streams: 2, maxClients: 2 });
+    const first = open('a');
+    open('a');
+    for (const client of ['b', 'c', 'd']) taken(client); // a is forgotten, its streams are not
+    expect(open('a')).toEqual({ status: 'refused', retryAfter: 5 });
+    expect(open('b').status).toBe('admitted');
+    if (first.status === 'admitted') {
+      first.release();
+      first.release();
+    }
+    expect(open('a').status).toBe('admitted');
+    expect(open('a').status).toBe('refused');
+  });
+
+  test.each([
+    [{ read: { perSecond: 1 } }, 'tokenBuckets: unknown option "read", did you mean "reads"?'],
+    [{ reads: { perSecond: 0 } }, 'tokenBuckets: reads.perSecond must be a number above 0'],
+    [{ writes: { perSecond: 1, burst: 0.5 } }, 'tokenBuckets: writes.burst must be a number from 1 up'],
+    [{ streams: -1 }, 'tokenBuckets: streams must be a whole number from 0 up'],
+    [{ maxClients: 1 }, 'tokenBuckets: maxClients must be a whole number from 2 up'],
+  ])('%j is refused', (options, message) => {
+    expect(() => tokenBuckets(options as TokenBucketsOptions)).toThrow(new TypeError(message));
+  });
+});

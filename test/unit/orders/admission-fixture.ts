@@ -1,0 +1,106 @@
+import type { OrderBook, OrderBookError, OrderBookOptions, OrderCreation, Store, SubmitResult } from 'intentbook';
+import { createApi, createOrderBook } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import type { HttpWorld } from '../../integration/http/http-fixture.ts';
+import { directWorld } from '../../integration/http/http-fixture.ts';
+import type { ManualClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
+import type { OrderChoice, WireOrder } from '../../support/orders.ts';
+import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
+
+/** Milliseconds and seconds since 1970 at which every one of these books begins. */
+export const START = Date.UTC(2026, 0, 1);
+export const NOW = START / 1000;
+
+export const ALICE = account(1);
+export const BOB = account(2);
+export const alice = ALICE.address.toLowerCase();
+export const bob = BOB.address.toLowerCase();
+
+/** A book on a clock moved by hand, in process and over HTTP, with the faults that it tells of. */
+export interface AdmissionWorld {
+  readonly book: OrderBook;
+  readonly http: HttpWorld;
+  readonly clock: ManualClock;
+  readonly store: Store;
+  readonly faults: unknown[];
+  /** How often each verb of the store that reads or writes orders was called. */
+  readonly calls: { get: number; insert: number };
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export async function admissionWorld(options: Partial<OrderBookOptions> = {}): Promise<AdmissionWorld> {
+  const clock = manualClock(START);
+  const calls = { get: 0, insert: 0 };
+  const store = counting(options.store ?? memoryStore(), calls);
+  const book = createOrderBook({ chainId: SEPOLIA, clock, ...options, store });
+  const faults: unknown[] = [];
+  book.on('fault', (fault) => faults.push(fault));
+  await book.start();
+  const http = directWorld(createApi(book), () => Math.floor(clock.now() / 1000));
+  return { book, http, clock, store, faults, calls, [Symbol.asyncDispose]: () => book.close() };
+}
+
+function counting(store: Store, calls: { get: number; insert: number }): Store {
+  const { orders } = store;
+  return {
+    ...store,
+    orders: {
+      ...orders,
+      get(uids) {
+        calls.get++;
+        return orders.get(uids);
+      },
+      insert(inserts, options) {
+        calls.insert++;
+        return orders.insert(inserts, options);
+      },
+    },
+  };
+}
+
+let made = 0;
+
+/** An order of Alice's that every book accepts, unlike any other; or what the test chooses. */
+export function orderOf(choice: OrderChoice = {}, signer = ALICE): Promise<WireOrder> {
+  return signOrder(signer, { validTo: NOW + 600, buyAmount: String(10 ** 6 + ++made), ...choice });
+}
+
+/** A metadata object as the document of an order. */
+export const documentOf = (metadata: object) => JSON.stringify({ metadata });
+
+/** The same order, to be signed on chain. */
+export const presigned = (order: WireOrder): WireOrder => ({ ...order, signingScheme: 'presign', signature: '0x' });
+
+/** The same order, with a signature that a contract judges. */
+export const byContract = (order: WireOrder, signature: `0x${string}` = '0x1234'): WireOrder => ({
+  ...order,
+  signingScheme: 'eip1271',
+  signature,
+});
+
+/** `accepted`, or the code of the refusal. */
+export async function outcome(book: OrderBook, order: WireOrder): Promise<string> {
+  return outcomeOf(await book.orders.submit(order as OrderCreation));
+}
+
+export function outcomeOf(result: SubmitResult): string {
+  return result.status === 'accepted' ? 'accepted' : result.error.code;
+}
+
+export async function accepted(book: OrderBook, order: WireOrder): Promise<`0x${string}`> {
+  const result = await book.orders.submit(order);
+  if (result.status !== 'accepted') throw result.error;
+  return result.uid;
+}
+
+export async function refusal(book: OrderBook, order: WireOrder): Promise<OrderBookError> {
+  const result = await book.orders.submit(order);
+  if (result.status !== 'rejected') throw new Error('the order was accepted');
+  return result.error;
+}
+
+/** Lets everything run that waits for no clock. */
+export async function settle(): Promise<void> {
+  for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
+}

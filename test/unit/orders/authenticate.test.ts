@@ -1,0 +1,160 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { OrderBookError } from '../../../src/errors.ts';
+import type { AuthenticationContext } from '../../../src/orders/authenticate.ts';
+import { authenticate, readClaim } from '../../../src/orders/authenticate.ts';
+import { parseOrderCreation } from '../../../src/orders/creation.ts';
+import { appDataHash } from '../../../src/protocol/app-data.ts';
+import type { Address } from '../../../src/protocol/hex.ts';
+import { NO_METADATA } from '../../../src/protocol/metadata.ts';
+import { createVerifier } from '../../../src/protocol/verifier.ts';
+import type { WireOrder } from '../../support/orders.ts';
+import { account, SEPOLIA, SEPOLIA_DOMAIN, signOrder } from '../../support/orders.ts';
+
+const ALICE = account(1);
+const alice = ALICE.address.toLowerCase() as Address;
+const bob = account(2).address.toLowerCase() as Address;
+const VALID_TO = 2_000_000_000;
+const NOBODY = `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`; // 5 is no x of the curve
+const SHOWN = {
+  name: 'Gnosis Protocol',
+  version: 'v2',
+  chainId: SEPOLIA,
+  verifyingContract: SEPOLIA_DOMAIN.settlementContract,
+};
+
+let context: AuthenticationContext;
+let order: WireOrder;
+
+beforeAll(async () => {
+  const verifier = await createVerifier(SEPOLIA_DOMAIN);
+  context = { verifier, domain: SHOWN, hooksTrampoline: bob };
+  order = await signOrder(ALICE, { validTo: VALID_TO });
+});
+
+/** The owner of an order, or why it has none. */
+async function judged(change: object, signer?: Address) {
+  const creation = parseOrderCreation({ ...order, ...change });
+  if (creation instanceof OrderBookError) throw creation;
+  const document = { hash: appDataHash('{}'), text: '{}', content: { ...NO_METADATA, signer } };
+  const claim = readClaim(creation, document, context.verifier.hasher, SHOWN);
+  const [found] = await authenticate([claim], context);
+  if (found === undefined) throw new Error('each has an answer');
+  return found;
+}
+
+describe('the owner is who says so, if the signature does too', () => {
+  test.each<[string, object, Address | undefined]>([
+    ['by `from`', {}, undefined],
+    ['by the document', { from: null }, alice],
+    ['by both', {}, alice],
+    ['by the signature alone', { from: null }, undefined],
+  ])('%s', async (_, change, signer) => {
+    const found = await judged(change, signer);
+    expect(found).toMatchObject({ owner: alice, signature: order.signature });
+    expect(found).toMatchObject({
+      uid: expect.stringMatching(new RegExp(`^0x[0-9a-f]{64}${alice.slice(2)}77359400$`)),
+    });
+  });
+
+  test.each(['presign', 'eip1271'] as const)('without a key, by %s, whoever is named', async (signingScheme) => {
+    expect(await judged({ signingScheme, signature: '0x' })).toMatchObject({ owner: alice, signature: '0x' });
+    expect(await judged({ signingScheme, signature: '0x', from: null }, bob)).toMatchObject({ owner: bob });
+  });
+});
+
+describe('where it is not, the refusal says what was signed and by whom', () => {
+  const digest = expect.stringMatching(/^0x[0-9a-f]{64}$/);
+  test.each<[string, object, Address | undefined, string, readonly string[], object]>([
+    [
+      'two are named',
+      {},
+      bob,
+      'AppdataFromMismatch',
+      [`from is ${alice}`, `metadata.signer is ${bob}`],
+      { from: alice, signer: bob },
+    ],
+    [
+      'nobody is named',
+      { from: null, signingScheme: 'eip1271' },
+      undefined,
+      'MissingFrom',
+      ['eip1271', '`from`'],
+      { scheme: 'eip1271' },
+    ],
+    [
+      'another is named',
+      { from: bob },
+      undefined,
+      'InvalidSignature',
+      [`by ${alice}`, `not by ${bob}`],
+      { recovered: alice, expected: bob, scheme: 'eip712', digest, domain: SHOWN },
+    ],
+    [
+      'another is named by the document',
+      { from: null },
+      bob,
+      'InvalidSignature',
+      [`not by ${bob}`],
+      { recovered: alice, expected: bob, scheme: 'eip712', digest, domain: SHOWN },
+    ],
+    [
+      'no key fits',
+      { signature: NOBODY },
+      undefined,
+      'InvalidSignature',
+      ['no key fits'],
+      { scheme: 'eip712', digest, domain: SHOWN },
+    ],
+    [
+      'no key fits, nobody is named',
+      { signature: NOBODY, from: null },
+      undefined,
+      'InvalidSignature',
+      ['no key fits'],
+      { scheme: 'eip712', digest, domain: SHOWN },
+    ],
+    [
+      'it is too short',
+      { signature: '0x12' },
+      undefined,
+      'InvalidSignature',
+      ['65 bytes'],
+      { scheme: 'eip712', digest, domain: SHOWN },
+    ],
+    [
+      'it is no presignature',
+      { signature: '0x12', signingScheme: 'presign' },
+      undefined,
+      'InvalidSignature',
+      [''],
+      { scheme: 'presign', digest, domain: SHOWN },
+    ],
+  ])('%s', async (_, change, signer, code, words, data) => {
+    const found = await judged(change, signer);
+    expect(found).toMatchObject({ code });
+    if (!(found instanceof OrderBookError)) throw new Error('it has an owner');
+    expect(found.data).toEqual(data);
+    for (const each of words) expect(found.message).toContain(each);
+  });
+});
+
+test('of many each has the answer of its place', async () => {
+  const claimOf = (change: object) => {
+    const creation = parseOrderCreation({ ...order, ...change });
+    if (creation instanceof OrderBookError) throw creation;
+    const document = { hash: appDataHash('{}'), text: '{}', content: NO_METADATA };
+    return readClaim(creation, document, context.verifier.hasher, SHOWN);
+  };
+  const refused = new OrderBookError('NonZeroFee');
+  const claims = [
+    refused,
+    claimOf({}),
+    claimOf({ from: bob }),
+    claimOf({ from: bob, signingScheme: 'presign', signature: '0x' }),
+  ];
+  const [first, second, third, fourth] = await authenticate(claims, context);
+  expect(first).toBe(refused);
+  expect(second).toMatchObject({ owner: alice });
+  expect(third).toMatchObject({ code: 'InvalidSignature' });
+  expect(fourth).toMatchObject({ owner: bob });
+});

@@ -1,0 +1,159 @@
+import type { OrderBookOptions, Store, StoredOrder } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import { describe, expect, test } from 'vitest';
+import { RICH, scriptedChain } from '../../support/chain.ts';
+import type { OrderChoice, WireOrder } from '../../support/orders.ts';
+import { COW, WETH } from '../../support/orders.ts';
+import {
+  ALICE,
+  admissionWorld,
+  BOB,
+  byContract,
+  documentOf,
+  NOW,
+  orderOf,
+  outcome,
+  outcomeOf,
+} from './admission-fixture.ts';
+
+/** One thing that is wrong: with what is signed, with what is sent, or with what the book is told about the order. */
+interface Fault {
+  readonly code: string;
+  readonly signed?: OrderChoice;
+  readonly metadata?: object;
+  readonly sent?: Partial<Record<keyof WireOrder, unknown>>;
+  readonly options?: () => Partial<OrderBookOptions>;
+}
+
+const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
+const OLD = `0x${'ab'.repeat(32)}${ALICE.address.slice(2)}ffffffff`;
+
+/** Whatever is asked for is there already. */
+function full(): Store {
+  const store = memoryStore();
+  return { ...store, orders: { ...store.orders, get: async (uids) => uids.map((uid) => ({ uid }) as StoredOrder) } };
+}
+
+/** In the order in which they are reported (decision 2.2). */
+const FAULTS: readonly Fault[] = [
+  { code: 'InvalidBody', sent: { kind: 'Sell' } },
+  { code: 'SellAmountOverflow', sent: { sellAmount: '1'.repeat(79) } },
+  { code: 'BuyAmountOverflow', sent: { buyAmount: '1'.repeat(79) } },
+  { code: 'NonZeroFee', sent: { feeAmount: '1' } },
+  { code: 'InvalidAppData', metadata: { hooks: null } },
+  { code: 'AppdataFromMismatch', metadata: { signer: BOB.address } },
+  { code: 'InvalidSignature', sent: { signature: `0x${'11'.repeat(64)}1b` } },
+  { code: 'DuplicatedOrder', options: () => ({ store: full() }) },
+  { code: 'ZeroAmount', signed: { buyAmount: '0' } },
+  { code: 'SameBuyAndSellToken', signed: { sellToken: COW, buyToken: COW } },
+  { code: 'UnsupportedToken', options: () => ({ deniedTokens: [WETH, COW] }) },
+  { code: 'InsufficientValidTo', signed: { validTo: NOW + 59 } },
+  { code: 'InvalidValidFrom', metadata: { validFrom: NOW + 600 } },
+  { code: 'Forbidden', options: () => ({ isDenied: () => true }) },
+  { code: 'OrderNotFound', metadata: { replacedOrder: { uid: OLD } } },
+  {
+    code: 'InsufficientBalance',
+    options: () => ({ chain: scriptedChain({ balanceAndAllowance: { balance: 0n, allowance: 0n } }) }),
+  },
+  { code: 'TooManyLimitOrders', options: () => ({ limits: { maxOpenOrders: 0 } }) },
+];
+
+const index = (code: string) => FAULTS.findIndex((fault) => fault.code === code);
+
+/** Submits one order with several things wrong at once. */
+async function attempt(faults: readonly Fault[]) {
+  const given: Partial<OrderBookOptions> = Object.assign({}, ...faults.map((fault) => fault.options?.()));
+  const { chain = scriptedChain({ balanceAndAllowance: RICH }), isDenied = () => false } = given;
+  let denials = 0;
+  await using world = await admissionWorld({
+    ...given,
+    chain,
+    isDenied(address, call) {
+      denials++;
+      return isDenied(address, call);
+    },
+  });
+  const metadata = Object.assign({}, ...faults.map((fault) => fault.metadata));
+  const choice: OrderChoice = Object.assign({}, ...faults.map((fault) => fault.signed));
+  const order = await orderOf({ receiver: null, appData: documentOf(metadata), ...choice });
+  const code = await outcome(world.book, Object.assign(order, ...faults.map((fault) => fault.sent)));
+  return { code, denials: denials > 0, chainCalls: (chain as ReturnType<typeof scriptedChain>).asked.length };
+}
+
+describe('with several things wrong, the first of the documented order is reported', () => {
+  test('each alone has its own code', async () => {
+    for (const fault of FAULTS) expect(await attempt([fault])).toMatchObject({ code: fault.code });
+    expect(await attempt([])).toMatchObject({ code: 'accepted', chainCalls: 1, denials: true });
+  });
+
+  const pairs = FAULTS.flatMap((first, i) => FAULTS.slice(i + 1).map((second) => [first.code, second.code] as const));
+  test.each(pairs)('%s before %s', async (first, second) => {
+    const faults = FAULTS.filter(({ code }) => code === first || code === second);
+    expect((await attempt(faults)).code).toBe(first);
+    expect((await attempt([...faults].reverse())).code).toBe(first);
+  });
+
+  test.each(FAULTS.map(({ code }) => code))('%s before everything after it', async (code) => {
+    expect((await attempt(FAULTS.slice(index(code)))).code).toBe(code);
+  });
+
+  test('nobody outside is asked before everything local holds', async () => {
+    for (const [i, fault] of FAULTS.entries()) {
+      const { denials, chainCalls } = await attempt([fault]);
+      expect(denials, fault.code).toBe(i >= index('Forbidden'));
+      expect(chainCalls > 0, fault.code).toBe(i >= index('InsufficientBalance'));
+    }
+  });
+});
+
+test('no chain call is made for an ECDSA order whose signature is wrong', async () => {
+  const chain = scriptedChain({
+    balanceAndAllowance: RICH,
+    isValidSignature: { valid: true },
+    simulate: { ...RICH, transferRevert: undefined },
+  });
+  await using world = await admissionWorld({ chain });
+  const order = await orderOf();
+  const other = await orderOf();
+  for (const wrong of [
+    { ...order, from: BOB.address },
+    { ...order, signature: other.signature },
+    { ...order, signingScheme: 'ethsign' as const },
+    { ...order, signature: `0x${'00'.repeat(65)}` as const },
+    { ...order, signature: '0x12' as const },
+  ]) {
+    expect(await outcome(world.book, wrong)).toBe('InvalidSignature');
+  }
+  const batch = await world.book.orders.submitMany([
+    { ...order, from: BOB.address },
+    { ...other, from: BOB.address },
+  ]);
+  expect(batch.map(outcomeOf)).toEqual(['InvalidSignature', 'InvalidSignature']);
+  expect(chain.asked).toEqual([]);
+});
+
+describe('without a chain', () => {
+  test('a contract signature is refused after everything local, and before anybody is asked', async () => {
+    let asked = 0;
+    const isDenied = () => {
+      asked++;
+      return true;
+    };
+    await using world = await admissionWorld({ isDenied });
+    expect(await outcome(world.book, byContract(await orderOf({ validTo: NOW + 1 })))).toBe('InsufficientValidTo');
+    expect(await outcome(world.book, byContract(await orderOf()))).toBe('UnsupportedSigningScheme');
+    expect(asked).toBe(0);
+  });
+
+  test('the way of an acceptable order has no read in it', async () => {
+    await using world = await admissionWorld();
+    expect(await outcome(world.book, await orderOf())).toBe('accepted');
+    expect(world.calls).toEqual({ get: 0, insert: 1 });
+  });
+});
+
+test('selling native currency is reported after buying what is sold', async () => {
+  await using world = await admissionWorld({ deniedTokens: [NATIVE] });
+  expect(await outcome(world.book, await orderOf({ sellToken: NATIVE, buyToken: NATIVE }))).toBe('SameBuyAndSellToken');
+  expect(await outcome(world.book, await orderOf({ sellToken: NATIVE, buyToken: COW }))).toBe('InvalidNativeSellToken');
+});

@@ -1,0 +1,359 @@
+import type { Funds } from 'intentbook';
+import { describe, expect, test } from 'vitest';
+import { RICH, scriptedChain } from '../../support/chain.ts';
+import { account, COW, signOrder, WETH } from '../../support/orders.ts';
+import {
+  ALICE,
+  accepted,
+  admissionWorld,
+  alice,
+  byContract,
+  documentOf,
+  NOW,
+  orderOf,
+  outcome,
+  presigned,
+  refusal,
+  settle,
+} from './admission-fixture.ts';
+
+const RELAYER = '0xc92e8bdf79f0507f65a392b0ab4667716bfe0110';
+const weth = WETH.toLowerCase();
+const ETHER = 10n ** 18n;
+
+const funds = (balance: bigint, allowance: bigint): Funds => ({ balance, allowance });
+const hook = { target: COW, callData: '0xabcd', gasLimit: '100000' };
+const HOOKED = documentOf({ hooks: { pre: [hook] } });
+const loan = { liquidityProvider: COW, protocolAdapter: COW, receiver: COW, token: WETH, amount: '5' };
+
+describe('balance and allowance', () => {
+  test('are asked of the vault relayer’s spender, and enough of both lets in', async () => {
+    const chain = scriptedChain({ balanceAndAllowance: funds(ETHER, ETHER) });
+    await using world = await admissionWorld({ chain });
+    await accepted(world.book, await orderOf({ sellAmount: ETHER.toString() }));
+    expect(chain.asked.map(({ question, query }) => ({ question, query }))).toEqual([
+      { question: 'balanceAndAllowance', query: { owner: alice, token: weth, spender: RELAYER } },
+    ]);
+  });
+
+  test('too little of either is told in numbers, the balance first', async () => {
+    const sellAmount = ETHER.toString();
+    for (const [found, code, available] of [
+      [funds(ETHER - 1n, 0n), 'InsufficientBalance', ETHER - 1n],
+      [funds(ETHER, ETHER - 1n), 'InsufficientAllowance', ETHER - 1n],
+    ] as const) {
+      await using world = await admissionWorld({ chain: scriptedChain({ balanceAndAllowance: found }) });
+      const error = await refusal(world.book, await orderOf({ sellAmount }));
+      expect(error.code).toBe(code);
+      expect(error.data).toMatchObject({
+        token: weth,
+        owner: alice,
+        required: sellAmount,
+        available: String(available),
+      });
+      expect(world.calls.insert).toBe(0);
+    }
+  });
+
+  test.each([
+    ['fill-or-kill needs all of it', {}, {}, ETHER - 1n, 'InsufficientBalance'],
+    ['partially fillable needs one atom', { partiallyFillable: true }, {}, 1n, 'accepted'],
+    ['partially fillable needs one atom at least', { partiallyFillable: true }, {}, 0n, 'InsufficientBalance'],
+    [
+      'a full check needs all of it',
+      { partiallyFillable: true },
+      { fullBalanceCheck: true },
+      ETHER - 1n,
+      'InsufficientBalance',
+    ],
+    [
+      'a full check is content with all of it',
+      { partiallyFillable: true },
+      { fullBalanceCheck: true },
+      ETHER,
+      'accepted',
+    ],
+  ])('%s', async (_, choice, extra, has, expected) => {
+    await using world = await admissionWorld({ chain: scriptedChain({ balanceAndAllowance: funds(has, has) }) });
+    const order = await orderOf({ sellAmount: ETHER.toString(), ...choice });
+    expect(await outcome(world.book, { ...order, ...extra })).toBe(expected);
+  });
+
+  test.each([
+    ['presign orders', async () => presigned(await orderOf())],
+    ['balances inside the vault', () => orderOf({ sellTokenBalance: 'internal' as const })],
+    ['external balances', () => orderOf({ sellTokenBalance: 'external' as const })],
+    ['orders in wrappers', () => orderOf({ appData: documentOf({ wrappers: [{ address: COW, data: '0x' }] }) })],
+    ['loans that cannot be simulated', () => orderOf({ appData: documentOf({ flashloan: loan }) })],
+  ])('are not asked for %s', async (_, make) => {
+    const chain = scriptedChain({ balanceAndAllowance: funds(0n, 0n) });
+    await using world = await admissionWorld({ chain });
+    expect(await outcome(world.book, await make())).toBe('accepted');
+    expect(chain.asked).toEqual([]);
+  });
+
+  test('a book asks only what its chain has', async () => {
+    await using world = await admissionWorld({ chain: scriptedChain({}) });
+    expect(await outcome(world.book, await orderOf())).toBe('accepted');
+    expect(await outcome(world.book, byContract(await orderOf()))).toBe('UnsupportedSigningScheme');
+  });
+});
+
+describe('pre-hooks', () => {
+  test('are simulated where the chain can, with what was found after them judged in order', async () => {
+    for (const [found, code] of [
+      [{ balance: 0n, allowance: 0n, transferRevert: '0x' }, 'InsufficientBalance'],
+      [{ balance: ETHER, allowance: 0n, transferRevert: '0x' }, 'InsufficientAllowance'],
+      [{ balance: ETHER, allowance: ETHER, transferRevert: '0x08c379a0' }, 'TransferSimulationFailed'],
+      [{ balance: ETHER, allowance: ETHER, transferRevert: undefined }, 'accepted'],
+    ] as const) {
+      const chain = scriptedChain({ simulate: found, balanceAndAllowance: funds(0n, 0n) });
+      await using world = await admissionWorld({ chain });
+      expect(await outcome(world.book, await orderOf({ appData: HOOKED, sellAmount: ETHER.toString() }))).toBe(code);
+      expect(chain.asked.map(({ question }) => question)).toEqual(['simulate']);
+      const { query } = chain.asked[0] ?? {};
+      expect(query).toMatchObject({ owner: alice, token: weth, spender: RELAYER, amount: ETHER, flashloan: undefined });
+      expect(query?.pre).toHaveLength(1);
+    }
+  });
+
+  test('the revert data is told', async () => {
+    const simulate = { ...RICH, transferRevert: '0xDEADBEEF' } as const;
+    await using world = await admissionWorld({ chain: scriptedChain({ simulate }) });
+    const { data } = await refusal(world.book, await orderOf({ appData: HOOKED }));
+    expect(data).toMatchObject({ token: weth, owner: alice, revertData: '0xDEADBEEF' });
+  });
+
+  test('leave the allowance unjudged where nothing can be simulated, the balance is still asked', async () => {
+    await using without = await admissionWorld({ chain: scriptedChain({ balanceAndAllowance: funds(ETHER, 0n) }) });
+    expect(await outcome(without.book, await orderOf({ appData: HOOKED, sellAmount: ETHER.toString() }))).toBe(
+      'accepted',
+    );
+    await using poor = await admissionWorld({ chain: scriptedChain({ balanceAndAllowance: funds(0n, 0n) }) });
+    expect(await outcome(poor.book, await orderOf({ appData: HOOKED }))).toBe('InsufficientBalance');
+  });
+
+  test('a loan goes into the simulation', async () => {
+    const chain = scriptedChain({ simulate: { ...RICH, transferRevert: undefined } });
+    await using world = await admissionWorld({ chain });
+    expect(await outcome(world.book, await orderOf({ appData: documentOf({ flashloan: loan }) }))).toBe('accepted');
+    expect(chain.asked[0]?.query.flashloan).toMatchObject({ amount: 5n, token: weth });
+  });
+});
+
+describe('contract signatures', () => {
+  test('are asked of the owner’s contract, with digest, bytes and pre-hooks', async () => {
+    const chain = scriptedChain({ isValidSignature: { valid: true } });
+    await using world = await admissionWorld({ chain });
+    const uid = await accepted(world.book, byContract(await orderOf({ appData: HOOKED }), '0xabcdef'));
+    expect(chain.asked.map(({ question, query }) => ({ question, query }))).toMatchObject([
+      { question: 'isValidSignature', query: { owner: alice, digest: uid.slice(0, 66), signature: '0xabcdef' } },
+    ]);
+    expect(chain.asked[0]?.query.pre).toHaveLength(1);
+    expect(await world.book.orders.get(uid)).toMatchObject({ signature: '0xabcdef', status: 'open', owner: alice });
+  });
+
+  test('that are wrong are told as such', async () => {
+    const chain = scriptedChain({ isValidSignature: { valid: false, reason: 'no contract at this address' } });
+    await using world = await admissionWorld({ chain });
+    const error = await refusal(world.book, byContract(await orderOf()));
+    expect(error.code).toBe('InvalidSignature');
+    expect(error.message).toMatch(/no contract at this address/);
+    expect(error.data).toMatchObject({ scheme: 'eip1271', expected: alice, reason: 'no contract at this address' });
+    expect(error.data?.['digest']).toMatch(/^0x[0-9a-f]{64}$/);
+  });
+
+  test('that were verified count as open, unverified ones as pending', async () => {
+    const limits = { maxOpenOrders: 1, maxPendingOrders: 0 };
+    await using verified = await admissionWorld({
+      chain: scriptedChain({ isValidSignature: { valid: true } }),
+      limits,
+    });
+    expect(await outcome(verified.book, byContract(await orderOf()))).toBe('accepted');
+    expect(await outcome(verified.book, byContract(await orderOf()))).toBe('TooManyLimitOrders');
+    await using trusting = await admissionWorld({ eip1271: 'accept-unverified', limits });
+    expect((await refusal(trusting.book, byContract(await orderOf()))).data).toMatchObject({
+      limit: 0,
+      budget: 'pending',
+    });
+    // A chain that can tell is asked, whatever would be let in without one.
+    const chain = scriptedChain({ isValidSignature: { valid: false } });
+    await using both = await admissionWorld({ eip1271: 'accept-unverified', chain });
+    expect(await outcome(both.book, byContract(await orderOf()))).toBe('InvalidSignature');
+  });
+
+  test('and funds are asked for at once, and a wrong signature outweighs missing funds', async () => {
+    const chain = scriptedChain({ isValidSignature: { valid: false }, balanceAndAllowance: funds(0n, 0n) });
+    await using world = await admissionWorld({ chain });
+    expect(await outcome(world.book, byContract(await orderOf()))).toBe('InvalidSignature');
+    expect(chain.asked.map(({ question }) => question)).toEqual(['isValidSignature', 'balanceAndAllowance']);
+  });
+
+  test('a wrong one does not wait for funds that nobody needs to know any more', async () => {
+    const chain = scriptedChain({ isValidSignature: { valid: false }, balanceAndAllowance: 'silence' });
+    await using world = await admissionWorld({ chain });
+    const timers = world.clock.pending;
+    expect(await outcome(world.book, byContract(await orderOf()))).toBe('InvalidSignature');
+    expect(chain.asked[1]?.signal.aborted).toBe(true);
+    expect(world.clock.pending).toBe(timers);
+    expect(world.faults).toEqual([]);
+  });
+});
+
+describe('a chain that does not answer', () => {
+  test('refuses on the tick of the deadline, aborts the question and stores nothing', async () => {
+    const chain = scriptedChain({ balanceAndAllowance: 'silence' });
+    await using world = await admissionWorld({ chain, checkDeadline: 700 });
+    const order = await orderOf();
+    let error: unknown;
+    const submitting = refusal(world.book, order).then((refused) => {
+      error = refused;
+    });
+    await settle();
+    world.clock.advance(699);
+    await settle();
+    expect([error, chain.asked[0]?.signal.aborted]).toEqual([undefined, false]);
+    world.clock.advance(1);
+    await submitting;
+    expect(error).toMatchObject({
+      code: 'ChainUnavailable',
+      retryable: true,
+      data: { check: 'balanceAndAllowance', reason: 'timeout' },
+    });
+    expect(chain.asked[0]?.signal.aborted).toBe(true);
+    expect(world.calls.insert).toBe(0);
+    expect(world.faults).toMatchObject([{ name: 'DeadlineError' }]);
+  });
+
+  test.each([
+    ['a fault', new Error('http://node.example/secret-key is down')],
+    ['nonsense', { balance: 1, allowance: 1 } as never],
+    ['nothing', undefined as never],
+    ['a negative amount', funds(-1n, 0n)],
+  ])(
+    'but gives %s refuses as ChainUnavailable, never as a verdict, and tells nobody why but the host',
+    async (_, line) => {
+      await using world = await admissionWorld({ chain: scriptedChain({ balanceAndAllowance: line ?? (() => line) }) });
+      const error = await refusal(world.book, await orderOf());
+      expect(error).toMatchObject({
+        code: 'ChainUnavailable',
+        data: { check: 'balanceAndAllowance', reason: 'fault' },
+      });
+      expect(JSON.stringify(error)).not.toMatch(/secret/);
+      expect(world.faults).toHaveLength(1);
+    },
+  );
+
+  test.each([[{} as never], [{ valid: 'yes' } as never], [null as never]])(
+    'about a signature but answers %j is no verdict either',
+    async (line) => {
+      await using world = await admissionWorld({ chain: scriptedChain({ isValidSignature: () => line }) });
+      expect(await outcome(world.book, byContract(await orderOf()))).toBe('ChainUnavailable');
+    },
+  );
+
+  test('about one thing does not hide a refusal about another', async () => {
+    const chain = scriptedChain({ isValidSignature: new Error('down'), balanceAndAllowance: funds(0n, 0n) });
+    await using world = await admissionWorld({ chain });
+    expect(await outcome(world.book, byContract(await orderOf()))).toBe('InsufficientBalance');
+  });
+
+  test('in time may answer later without any effect', async () => {
+    let late = (_: Funds) => {};
+    const chain = scriptedChain({
+      balanceAndAllowance: () =>
+        new Promise((resolve) => {
+          late = resolve;
+        }),
+    });
+    await using world = await admissionWorld({ chain });
+    const order = await orderOf();
+    const submitting = outcome(world.book, order);
+    await settle();
+    world.clock.advance(5000);
+    expect(await submitting).toBe('ChainUnavailable');
+    late(RICH);
+    await settle();
+    expect(await world.book.orders.list({ owner: ALICE.address })).toMatchObject({ orders: [] });
+  });
+
+  test('lets the same order in once it answers again', async () => {
+    let down = true;
+    const chain = scriptedChain({
+      balanceAndAllowance: () => {
+        if (down) throw new Error('down');
+        return RICH;
+      },
+    });
+    await using world = await admissionWorld({ chain });
+    const order = await orderOf();
+    expect(await outcome(world.book, order)).toBe('ChainUnavailable');
+    down = false;
+    expect(await outcome(world.book, order)).toBe('accepted');
+  });
+});
+
+test('at most four questions about one owner are under way, and owners do not wait for each other', async () => {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  let most = 0;
+  const perOwner = new Map<string, number>();
+  const chain = scriptedChain({
+    async balanceAndAllowance({ owner }) {
+      perOwner.set(owner, (perOwner.get(owner) ?? 0) + 1);
+      most = Math.max(most, ...perOwner.values());
+      running++;
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      perOwner.set(owner, (perOwner.get(owner) ?? 0) - 1);
+      running--;
+      return RICH;
+    },
+  });
+  await using world = await admissionWorld({ chain });
+  const signers = [account(21), account(22)];
+  const orders = await Promise.all(
+    signers.flatMap((signer) =>
+      Array.from({ length: 10 }, (_, i) => signOrder(signer, { validTo: NOW + 600, sellAmount: `${i + 1}` })),
+    ),
+  );
+  const results = Promise.all(orders.map((order) => outcome(world.book, order)));
+  await settle();
+  expect([running, most]).toEqual([8, 4]);
+  while (waiting.length > 0) {
+    for (const answer of waiting.splice(0)) answer();
+    await settle();
+  }
+  expect(await results).toEqual(orders.map(() => 'accepted'));
+  expect(most).toBe(4);
+  expect(chain.asked).toHaveLength(20);
+});
+
+test('the deadline of a question begins when it is asked, not while it waits for its turn', async () => {
+  const chain = scriptedChain({ balanceAndAllowance: 'silence' });
+  await using world = await admissionWorld({ chain, checkDeadline: 1000 });
+  const orders = await Promise.all(Array.from({ length: 5 }, () => orderOf()));
+  const results = orders.map((order) => outcome(world.book, order));
+  await settle();
+  expect(chain.asked).toHaveLength(4);
+  world.clock.advance(1000);
+  await settle();
+  expect(chain.asked.map(({ signal }) => signal.aborted)).toEqual([true, true, true, true, false]);
+  world.clock.advance(1000);
+  expect(await Promise.all(results)).toEqual(orders.map(() => 'ChainUnavailable'));
+});
+
+test('a settlement contract that nobody knows needs its vault relayer said', async () => {
+  const settlementContract = COW;
+  await expect(admissionWorld({ settlementContract, chain: scriptedChain({}) })).rejects.toThrow(
+    /vaultRelayer is required/,
+  );
+  const chain = scriptedChain({ balanceAndAllowance: RICH });
+  await using world = await admissionWorld({ settlementContract, chain, vaultRelayer: WETH });
+  const order = await signOrder(
+    ALICE,
+    { validTo: NOW + 600 },
+    { domain: { chainId: 11155111, settlementContract: COW } },
+  );
+  expect(await outcome(world.book, order)).toBe('accepted');
+  expect(chain.asked[0]?.query.spender).toBe(weth);
+});

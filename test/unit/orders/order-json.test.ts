@@ -1,0 +1,123 @@
+import type { StoredOrder } from 'intentbook';
+import { describe, expect, test } from 'vitest';
+import type { AdmittedOrder } from '../../../src/orders/order-json.ts';
+import { isoDate, prepareOrder, renderBody, renderPrepared } from '../../../src/orders/order-json.ts';
+import type { Address } from '../../../src/protocol/hex.ts';
+
+const NOW = 1_700_000_000;
+const UID = `0x${'0e'.repeat(56)}` as const;
+const OWNER: Address = `0x${'a1'.repeat(20)}`;
+const WETH: Address = `0x${'e1'.repeat(20)}`;
+const COW: Address = `0x${'c0'.repeat(20)}`;
+
+const ADMITTED: AdmittedOrder = {
+  ...{ uid: UID, owner: OWNER, signingScheme: 'eip712', signature: '0x12', creationDate: NOW * 1000 + 7 },
+  ...{ settlementContract: COW, interactions: { pre: [], post: [] }, validFrom: undefined },
+  data: {
+    ...{ sellToken: WETH, buyToken: COW, receiver: null, sellAmount: 10n ** 30n, buyAmount: 5n, validTo: NOW + 600 },
+    ...{ appData: `0x${'ad'.repeat(32)}`, feeAmount: 0n, kind: 'sell', partiallyFillable: true },
+    ...{ sellTokenBalance: 'erc20', buyTokenBalance: 'internal' },
+  },
+};
+
+const ROW: StoredOrder = {
+  ...{ uid: UID, body: renderBody(ADMITTED), version: 3, creationDate: NOW * 1000, validTo: NOW + 600, state: 'open' },
+  ...{ invalidated: false, executedSellAmount: '0', executedBuyAmount: '0', executedFeeAmount: '0', executedFee: '0' },
+  ...{ executedFeeToken: null, fullAppData: '{"a":"é\\""}', quote: null, placement: null },
+};
+
+const rendered = (change: Partial<StoredOrder>, now = NOW) => renderPrepared(prepareOrder({ ...ROW, ...change }), now);
+const read = (change: Partial<StoredOrder>, now?: number) => JSON.parse(rendered(change, now).json);
+
+describe('the members that never change', () => {
+  test('amounts are decimal text, dates ISO with milliseconds, what is null is null', () => {
+    expect(read({})).toMatchObject({
+      ...{ uid: UID, sellAmount: `1${'0'.repeat(30)}`, buyAmount: '5', feeAmount: '0', receiver: null },
+      ...{ creationDate: '2023-11-14T22:13:20.007Z', class: 'limit', isLiquidityOrder: false, availableBalance: null },
+      ...{ partiallyFillable: true, buyTokenBalance: 'internal', settlementContract: COW },
+    });
+    expect(isoDate(0)).toBe('1970-01-01T00:00:00.000Z');
+  });
+
+  test('validFrom is there when it was asked for, 0 included', () => {
+    expect('validFrom' in read({})).toBe(false);
+    for (const validFrom of [0, 17]) {
+      expect(read({ body: renderBody({ ...ADMITTED, validFrom }) }).validFrom).toBe(validFrom);
+    }
+  });
+});
+
+describe('the members that do', () => {
+  test('fees are told in the token that they were taken in, else in the one that is sold', () => {
+    expect(read({}).executedFeeToken).toBe(WETH);
+    expect(read({ executedFeeToken: COW, executedFee: '9' })).toMatchObject({
+      executedFeeToken: COW,
+      executedFee: '9',
+    });
+  });
+
+  test.each([
+    ['0', '500', '500'],
+    ['20', '500', '480'],
+    ['500', '500', '0'],
+  ])('with a signed fee of %s, %s sold are %s before fees', (executedFeeAmount, executedSellAmount, before) => {
+    expect(read({ executedFeeAmount, executedSellAmount })).toMatchObject({
+      executedFeeAmount,
+      executedSellAmount,
+      executedSellAmountBeforeFees: before,
+    });
+  });
+
+  test('the document is told as it was hashed, or is null', () => {
+    expect(read({}).fullAppData).toBe('{"a":"é\\""}');
+    expect(read({ fullAppData: null }).fullAppData).toBeNull();
+    expect(read({ fullAppData: '' }).fullAppData).toBe('');
+  });
+
+  test('a placement on chain adds its members', () => {
+    const placement = '{"onchainUser":"0x12","onchainOrderData":{"sender":"0x12"}}';
+    expect(read({ placement })).toMatchObject({
+      onchainUser: '0x12',
+      onchainOrderData: { sender: '0x12' },
+      status: 'open',
+    });
+    expect('onchainUser' in read({})).toBe(false);
+  });
+});
+
+describe('the entity tag', () => {
+  test('is of the version, the status at that moment, and whether the document is known', () => {
+    expect(rendered({}).etag).toBe('"3-open"');
+    expect(rendered({}, NOW + 601).etag).toBe('"3-expired"');
+    expect(rendered({ version: 4, state: 'cancelled' }).etag).toBe('"4-cancelled"');
+    expect(rendered({ fullAppData: null }).etag).toBe('"3-open-bare"');
+  });
+});
+
+describe('how a quote would have been settled is shown when the order can no longer be', () => {
+  const quote = { body: '{"solver":"s"}', metadata: '{"plan":[1]}' };
+
+  test.each<[StoredOrder['state'], number, boolean]>([
+    ['open', NOW, false],
+    ['open', NOW + 600, false],
+    ['presignaturePending', NOW, false],
+    ['open', NOW + 601, true],
+    ['presignaturePending', NOW + 601, true],
+    ['fulfilled', NOW, true],
+    ['cancelled', NOW, true],
+  ])('%s at %i', (state, now, shown) => {
+    expect(read({ state, quote }, now).quote).toEqual(
+      shown ? { solver: 's', metadata: { plan: [1] } } : { solver: 's' },
+    );
+    expect('quote' in read({ state }, now)).toBe(false);
+  });
+});
+
+test.each([
+  ['cut off', ROW.body.slice(0, -1)],
+  ['of another order', ROW.body.replace(UID, `0x${'0f'.repeat(56)}`)],
+  ['of another order, and cut off', ROW.body.replace(UID, `0x${'0f'.repeat(56)}`).slice(0, -1)],
+  ['empty', ''],
+])('a row whose body is %s is a fault that names the order', (_, body) => {
+  expect(() => prepareOrder({ ...ROW, body })).toThrow(`the stored row of order ${UID} is damaged`);
+});

@@ -1,0 +1,382 @@
+import type { ErrorCode, OrderBookOptions, OrderCancellations, QuoteRequest, Store } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import { expect } from 'vitest';
+import type { Answer, Sent } from '../../integration/http/http-fixture.ts';
+import { scriptedChain } from '../../support/chain.ts';
+import type { WireOrder } from '../../support/orders.ts';
+import { COW, signCancellation, WETH } from '../../support/orders.ts';
+import type { AdmissionWorld } from './admission-fixture.ts';
+import {
+  ALICE,
+  accepted,
+  alice,
+  BOB,
+  bob,
+  byContract,
+  documentOf,
+  NOW,
+  orderOf,
+  presigned,
+} from './admission-fixture.ts';
+
+/** What is asked of a book; the same deed is done in process and over HTTP. */
+export type Deed =
+  | { readonly submit: unknown }
+  | { readonly cancel: OrderCancellations }
+  | { readonly put: string; readonly hash?: string }
+  | { readonly quote: unknown }
+  | { readonly get: string }
+  /** What only the wire can ask. */
+  | { readonly http: readonly [method: string, path: string, sent?: Sent] };
+
+/** The smallest deed that is refused with a code. */
+export interface Refusal {
+  readonly code: ErrorCode;
+  readonly options?: () => Partial<OrderBookOptions>;
+  /** May prepare the book. */
+  readonly deed: (world: AdmissionWorld) => Promise<Deed> | Deed;
+  /** What `data` must be, exactly; `undefined` for none. */
+  readonly data: unknown;
+  /** What its description must say of this very case; where nothing is, it is what the code means. */
+  readonly says?: readonly string[];
+  /** Where only the answer over HTTP exists, why. */
+  readonly onlyHttp?: string;
+}
+
+/** Codes that nothing in the package can answer with yet, and what will. A code stands here or has a row, never both. */
+export const NOT_YET: Partial<Record<ErrorCode, string>> = {
+  RateLimited: 'comes with the limiter of the HTTP interface (decision 5.5)',
+};
+
+const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
+const weth = WETH.toLowerCase();
+const cow = COW.toLowerCase();
+const MISSING = `0x${'ab'.repeat(32)}${alice.slice(2)}ffffffff`;
+const HASH = `0x${'12'.repeat(32)}`;
+const DOMAIN = {
+  name: 'Gnosis Protocol',
+  version: 'v2',
+  chainId: 11155111,
+  verifyingContract: '0x9008d19f58aabd9ed0d60971565aa8510560ab41',
+};
+const digest = expect.stringMatching(/^0x[0-9a-f]{64}$/);
+const uid = expect.stringMatching(/^0x[0-9a-f]{112}$/);
+const MAX = (2n ** 256n - 1n).toString();
+
+const submit = async (order: Promise<WireOrder>, change: object = {}): Promise<Deed> => ({
+  submit: { ...(await order), ...change },
+});
+const cancel = async (orderUid: string, signer = ALICE): Promise<Deed> => {
+  const orderUids = [orderUid];
+  return { cancel: { orderUids, ...(await signCancellation(signer, { orderUids })) } };
+};
+const owns = (balance: bigint, allowance: bigint) => () => ({
+  chain: scriptedChain({ balanceAndAllowance: { balance, allowance } }),
+});
+const hook = { target: COW, callData: '0x', gasLimit: '1' };
+
+/** A store that says an order is filled, as it will when the chain has told. */
+function filled(): Store {
+  const store = memoryStore();
+  const cancelOrders: Store['orders']['cancel'] = async ({ uids: [first = MISSING as never] }) => {
+    return { status: 'refused', uid: first, reason: 'fulfilled' };
+  };
+  return { ...store, orders: { ...store.orders, cancel: cancelOrders } };
+}
+
+const quoting = (amount: bigint) => () => ({
+  quotes: {
+    gasPrice: '1000000000',
+    estimators: [{ name: 'fixed', estimate: () => ({ amount, gas: 100_000 }), nativePrice: () => '1' }],
+  },
+});
+const request = (sellAmountBeforeFee: string): QuoteRequest => ({
+  ...{ sellToken: COW, buyToken: WETH, from: alice, kind: 'sell', sellAmountBeforeFee },
+});
+
+export const REFUSALS: readonly Refusal[] = [
+  {
+    code: 'InvalidJson',
+    says: ['nested deeper than 64'],
+    deed: () => ({ http: ['POST', '/api/v1/orders', { body: '['.repeat(65) }] }),
+    data: { maxDepth: 64 },
+    onlyHttp: 'in process nothing is parsed',
+  },
+  {
+    code: 'InvalidBody',
+    says: ['kind', 'one of buy, sell'],
+    deed: () => submit(orderOf(), { kind: 'Sell' }),
+    data: { path: 'kind' },
+  },
+  {
+    code: 'InvalidParameter',
+    says: ['uid', '0x', '112 hex digits'],
+    deed: () => ({ get: '0x12' }),
+    data: { parameter: 'uid' },
+  },
+  {
+    code: 'PayloadTooLarge',
+    says: ['65536 bytes'],
+    deed: () => ({ http: ['POST', '/api/v1/orders', { body: ' '.repeat(65_537) }] }),
+    data: { limit: 65_536 },
+    onlyHttp: 'in process nothing is parsed',
+  },
+  {
+    code: 'UnsupportedMediaType',
+    deed: () => ({ http: ['POST', '/api/v1/orders', { body: '{}', headers: { 'content-type': 'text/plain' } }] }),
+    data: { contentType: 'text/plain', expected: 'application/json' },
+    onlyHttp: 'in process nothing is parsed',
+  },
+  {
+    code: 'NotFound',
+    says: ['order', 'UID'],
+    deed: () => ({ http: ['GET', `/api/v1/orders/${MISSING}`] }),
+    data: { uid: MISSING },
+    onlyHttp: 'in process it is undefined',
+  },
+  {
+    code: 'MethodNotAllowed',
+    deed: () => ({ http: ['PUT', '/api/v1/orders'] }),
+    data: { method: 'PUT', allow: ['POST', 'GET', 'HEAD', 'DELETE'] },
+    onlyHttp: 'in process there are no methods',
+  },
+  {
+    code: 'TooManyOrderUids',
+    says: ['129', 'at most 128'],
+    deed: () => ({ cancel: { orderUids: Array(129).fill(MISSING), signature: '0x', signingScheme: 'eip712' } }),
+    data: { limit: 128, count: 129 },
+  },
+  {
+    code: 'InternalServerError',
+    options: () => ({
+      isDenied: () => {
+        throw new Error('down');
+      },
+    }),
+    deed: () => submit(orderOf()),
+    data: undefined,
+  },
+  {
+    code: 'ChainUnavailable',
+    says: ['could not be asked', 'nothing was stored'],
+    options: () => ({ chain: scriptedChain({ balanceAndAllowance: new Error('down') }) }),
+    deed: () => submit(orderOf()),
+    data: { check: 'balanceAndAllowance', reason: 'fault' },
+  },
+  {
+    code: 'Forbidden',
+    says: ['receiver', 'deny-listed'],
+    options: () => ({ isDenied: (address) => address === bob }),
+    deed: () => submit(orderOf({ receiver: BOB.address })),
+    data: { field: 'receiver', address: bob },
+  },
+
+  {
+    code: 'InvalidSignature',
+    says: [`by ${alice}`, `not by ${bob}`],
+    deed: () => submit(orderOf(), { from: BOB.address }),
+    data: { recovered: alice, expected: bob, scheme: 'eip712', digest, domain: DOMAIN },
+  },
+  {
+    code: 'MissingFrom',
+    says: ['presign', '`from`'],
+    deed: async () => submit(orderOf(), { signingScheme: 'presign', signature: '0x', from: null }),
+    data: { scheme: 'presign' },
+  },
+  {
+    code: 'AppdataFromMismatch',
+    says: [`from is ${alice}`, `metadata.signer is ${bob}`],
+    deed: () => submit(orderOf({ appData: documentOf({ signer: BOB.address }) })),
+    data: { from: alice, signer: bob },
+  },
+  {
+    code: 'UnsupportedSigningScheme',
+    deed: async () => ({ submit: byContract(await orderOf()) }),
+    data: { scheme: 'eip1271' },
+  },
+  {
+    code: 'DuplicatedOrder',
+    async deed({ book }) {
+      const order = await orderOf();
+      await accepted(book, order);
+      return { submit: order };
+    },
+    data: { uid },
+  },
+  { code: 'NonZeroFee', deed: () => submit(orderOf(), { feeAmount: '1' }), data: { field: 'feeAmount', allowed: '0' } },
+  {
+    code: 'ZeroAmount',
+    says: ['sellAmount is 0'],
+    deed: () => submit(orderOf({ sellAmount: '0' })),
+    data: { field: 'sellAmount' },
+  },
+  {
+    code: 'SellAmountOverflow',
+    deed: () => submit(orderOf(), { sellAmount: (2n ** 256n).toString() }),
+    data: { field: 'sellAmount', max: MAX },
+  },
+  {
+    code: 'BuyAmountOverflow',
+    deed: () => submit(orderOf(), { buyAmount: (2n ** 256n).toString() }),
+    data: { field: 'buyAmount', max: MAX },
+  },
+  {
+    code: 'OrderExpired',
+    says: [`validTo is ${NOW - 1}`, `${NOW + 60} to ${NOW + 31_536_000}`, `now is ${NOW}`],
+    deed: () => submit(orderOf({ validTo: NOW - 1 })),
+    data: { validTo: NOW - 1, now: NOW, earliest: NOW + 60, latest: NOW + 31_536_000 },
+  },
+  {
+    code: 'InsufficientValidTo',
+    says: [`validTo is ${NOW + 59}`, `${NOW + 60} to ${NOW + 31_536_000}`],
+    deed: () => submit(orderOf({ validTo: NOW + 59 })),
+    data: { validTo: NOW + 59, now: NOW, earliest: NOW + 60, latest: NOW + 31_536_000 },
+  },
+  {
+    code: 'ExcessiveValidTo',
+    says: [`validTo is ${NOW + 31_536_001}`, `${NOW + 60} to ${NOW + 31_536_000}`],
+    deed: () => submit(orderOf({ validTo: NOW + 31_536_001 })),
+    data: { validTo: NOW + 31_536_001, now: NOW, earliest: NOW + 60, latest: NOW + 31_536_000 },
+  },
+  {
+    code: 'InvalidValidFrom',
+    says: [`validFrom is ${NOW + 540}`, `${NOW + 539} at the latest`],
+    deed: () => submit(orderOf({ appData: documentOf({ validFrom: NOW + 540 }) })),
+    data: { validFrom: NOW + 540, validTo: NOW + 600, latest: NOW + 539 },
+  },
+  {
+    code: 'SameBuyAndSellToken',
+    deed: () => submit(orderOf({ buyToken: WETH })),
+    data: { sellToken: weth, buyToken: weth },
+  },
+  {
+    code: 'InvalidNativeSellToken',
+    says: ['wrapped native token'],
+    deed: () => submit(orderOf({ sellToken: NATIVE })),
+    data: { wrappedNative: weth },
+  },
+  {
+    code: 'UnsupportedToken',
+    says: [cow, 'deny-listed'],
+    options: () => ({ deniedTokens: [COW] }),
+    deed: () => submit(orderOf()),
+    data: { token: cow },
+  },
+  {
+    code: 'InvalidAppData',
+    says: ['1001 bytes', 'at most 1000'],
+    deed: () => submit(orderOf({ appData: `"${'x'.repeat(999)}"` })),
+    data: { size: 1001, limit: 1000 },
+  },
+  {
+    code: 'AppDataHashMismatch',
+    says: ['0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d', `not ${HASH}`],
+    deed: () => ({ put: '{}', hash: HASH }),
+    data: { actual: '0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d', expected: HASH },
+  },
+  {
+    code: 'InsufficientBalance',
+    says: ['has 6', '7 are required'],
+    options: owns(6n, 0n),
+    deed: () => submit(orderOf({ sellAmount: '7' })),
+    data: { token: weth, owner: alice, required: '7', available: '6' },
+  },
+  {
+    code: 'InsufficientAllowance',
+    says: ['0xc92e8bdf79f0507f65a392b0ab4667716bfe0110', 'to move 6', '7 are required'],
+    options: owns(7n, 6n),
+    deed: () => submit(orderOf({ sellAmount: '7' })),
+    data: {
+      ...{ token: weth, owner: alice, spender: '0xc92e8bdf79f0507f65a392b0ab4667716bfe0110' },
+      ...{ required: '7', available: '6' },
+    },
+  },
+  {
+    code: 'TransferSimulationFailed',
+    options: () => ({ chain: scriptedChain({ simulate: { balance: 7n, allowance: 7n, transferRevert: '0xdead' } }) }),
+    deed: () => submit(orderOf({ sellAmount: '7', appData: documentOf({ hooks: { pre: [hook] } }) })),
+    data: { token: weth, owner: alice, revertData: '0xdead' },
+  },
+  {
+    code: 'TooManyLimitOrders',
+    says: ['0 open orders', '0 are allowed'],
+    options: () => ({ limits: { maxOpenOrders: 0 } }),
+    deed: () => submit(orderOf()),
+    data: { limit: 0, count: 0, budget: 'open', owner: alice },
+  },
+  {
+    code: 'OldOrderActivelyBidOn',
+    options: () => ({ isActivelyBidOn: () => true }),
+    async deed({ book }) {
+      const replacedOrder = { uid: await accepted(book, await orderOf()) };
+      return submit(orderOf({ appData: documentOf({ replacedOrder }) }));
+    },
+    data: { uid },
+  },
+
+  { code: 'OrderNotFound', deed: () => cancel(MISSING), data: { uid: MISSING } },
+  {
+    code: 'WrongOwner',
+    says: [`by ${bob}`, MISSING, `belongs to ${alice}`],
+    deed: () => cancel(MISSING, BOB),
+    data: { recovered: bob, expected: alice, uid: MISSING, scheme: 'eip712', digest, domain: DOMAIN },
+  },
+  {
+    code: 'OnChainOrder',
+    deed: async ({ book }) => cancel(await accepted(book, presigned(await orderOf()))),
+    data: { uid },
+  },
+  {
+    code: 'OrderFullyExecuted',
+    options: () => ({ store: filled() }),
+    deed: () => cancel(MISSING),
+    data: { uid: MISSING },
+  },
+  {
+    code: 'AlreadyCancelled',
+    async deed({ book }) {
+      const again = await cancel(await accepted(book, await orderOf()));
+      if ('cancel' in again) await book.orders.cancel(again.cancel);
+      return again;
+    },
+    data: { uid },
+  },
+
+  { code: 'NoLiquidity', says: ['price', cow], deed: () => ({ quote: request('1000') }), data: { token: cow } },
+  {
+    code: 'SellAmountDoesNotCoverFee',
+    says: ['100000000000000'],
+    options: quoting(5n),
+    deed: () => ({ quote: request('1000') }),
+    data: { fee_amount: '100000000000000' },
+  },
+];
+
+/** Does a deed in process, and answers the refusal; `undefined` when it was not refused. */
+export async function inProcess({ book }: AdmissionWorld, deed: Deed): Promise<unknown> {
+  if ('submit' in deed) return errorOf(await book.orders.submit(deed.submit as never)); // may be anything
+  if ('cancel' in deed) return errorOf(await book.orders.cancel(deed.cancel));
+  if ('put' in deed) return errorOf(await book.appData.put(deed.put, { hash: deed.hash }));
+  if ('quote' in deed) return errorOf(await book.quotes.request(deed.quote as never)); // may be anything
+  if ('get' in deed)
+    return book.orders.get(deed.get).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  throw new Error('this deed is for the wire only');
+}
+
+function errorOf(result: { readonly error?: unknown } | object): unknown {
+  return 'error' in result ? result.error : undefined;
+}
+
+/** Does a deed over HTTP. */
+export function overHttp({ http }: AdmissionWorld, deed: Deed): Promise<Answer> {
+  if ('submit' in deed) return http.send('POST', '/api/v1/orders', { body: deed.submit });
+  if ('cancel' in deed) return http.send('DELETE', '/api/v1/orders', { body: deed.cancel });
+  if ('put' in deed)
+    return http.send('PUT', `/api/v1/app_data/${deed.hash ?? ''}`, { body: { fullAppData: deed.put } });
+  if ('quote' in deed) return http.send('POST', '/api/v1/quote', { body: deed.quote });
+  if ('get' in deed) return http.send('GET', `/api/v1/orders/${deed.get}`);
+  return http.send(...deed.http);
+}

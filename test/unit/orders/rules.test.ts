@@ -1,0 +1,484 @@
+import type { Address, OrderCreation } from 'intentbook';
+import { describe, expect, test } from 'vitest';
+import { RICH, scriptedChain } from '../../support/chain.ts';
+import { account, COW, signCancellation, signOrder, WETH } from '../../support/orders.ts';
+import {
+  ALICE,
+  accepted,
+  admissionWorld,
+  alice,
+  BOB,
+  bob,
+  byContract,
+  documentOf,
+  NOW,
+  orderOf,
+  outcome,
+  outcomeOf,
+  presigned,
+  refusal,
+  settle,
+} from './admission-fixture.ts';
+
+describe('the deny list of the host', () => {
+  test('is asked for the owner and the receiver, once each', async () => {
+    const asked: Address[] = [];
+    await using world = await admissionWorld({
+      isDenied(address) {
+        asked.push(address);
+        return false;
+      },
+    });
+    await accepted(world.book, await orderOf({ receiver: null }));
+    await accepted(world.book, await orderOf({ receiver: ALICE.address }));
+    await accepted(world.book, await orderOf({ receiver: `0x${'0'.repeat(40)}` }));
+    expect(asked).toEqual([alice, alice, alice]);
+    await accepted(world.book, await orderOf({ receiver: BOB.address }));
+    expect(asked.slice(3)).toEqual([alice, bob]);
+  });
+
+  test.each([
+    [alice, 'owner'],
+    [bob, 'receiver'],
+  ])('refuses for %s, the %s, and says which', async (denied, field) => {
+    await using world = await admissionWorld({ isDenied: async (address) => address === denied });
+    const error = await refusal(world.book, await orderOf({ receiver: BOB.address }));
+    expect(error).toMatchObject({ code: 'Forbidden', status: 403, data: { field, address: denied } });
+    expect(world.calls.insert).toBe(0);
+  });
+
+  test.each<[string, () => never]>([
+    [
+      'throws',
+      () => {
+        throw new Error('the list of secret-host is gone');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('the list of secret-host is gone')) as never],
+    ['answers nothing', () => undefined as never],
+    ['answers something', () => 'no' as never],
+  ])('lets nobody in when it %s, and tells only the host why', async (_, isDenied) => {
+    await using world = await admissionWorld({ isDenied });
+    const error = await refusal(world.book, await orderOf());
+    expect(error).toMatchObject({ code: 'InternalServerError', retryable: true, message: '' });
+    expect(JSON.stringify(error)).not.toMatch(/secret/);
+    expect(world.faults).toHaveLength(1);
+    expect(world.calls.insert).toBe(0);
+  });
+
+  test('lets nobody in when it is silent', async () => {
+    let signal: AbortSignal | undefined;
+    await using world = await admissionWorld({
+      checkDeadline: 50,
+      isDenied(_, call) {
+        signal = call.signal;
+        return new Promise(() => {});
+      },
+    });
+    const submitting = outcome(world.book, await orderOf());
+    await settle();
+    world.clock.advance(50);
+    expect(await submitting).toBe('InternalServerError');
+    expect(signal?.aborted).toBe(true);
+  });
+
+  test('a listener of faults that throws changes nothing', async () => {
+    await using world = await admissionWorld({
+      isDenied() {
+        throw new Error('down');
+      },
+    });
+    world.book.on('fault', () => {
+      throw new Error('the listener is down too');
+    });
+    expect(await outcome(world.book, await orderOf())).toBe('InternalServerError');
+  });
+});
+
+describe('replacing an order', () => {
+  const replacing = (uid: string, more: object = {}) => documentOf({ replacedOrder: { uid }, ...more });
+
+  test('cancels the old one and tells both, in one step', async () => {
+    await using world = await admissionWorld();
+    const told: string[] = [];
+    const uids: string[] = [];
+    world.book.on('orderCreated', ({ uid }) => told.push(`created ${uid}`));
+    world.book.on('orderCancelled', ({ uid }) => told.push(`cancelled ${uid}`));
+    const old = await accepted(world.book, await orderOf());
+    const next = await accepted(world.book, await orderOf({ appData: replacing(old) }));
+    uids.push(old, next);
+    expect(await world.book.orders.get(old)).toMatchObject({ status: 'cancelled', invalidated: true });
+    expect(await world.book.orders.get(next)).toMatchObject({ status: 'open' });
+    await settle();
+    expect(told).toEqual([`created ${old}`, `cancelled ${old}`, `created ${next}`]);
+  });
+
+  test('of two that race for one order exactly one wins', async () => {
+    await using world = await admissionWorld();
+    const old = await accepted(world.book, await orderOf());
+    const rivals = await Promise.all(Array.from({ length: 8 }, () => orderOf({ appData: replacing(old) })));
+    const outcomes = await Promise.all(rivals.map((order) => outcome(world.book, order)));
+    expect(outcomes.sort()).toEqual([...Array(7).fill('AlreadyCancelled'), 'accepted']);
+    const { orders } = await world.book.orders.list({ status: 'open' });
+    expect(orders).toHaveLength(1);
+  });
+
+  test.each<[string, (book: Awaited<ReturnType<typeof admissionWorld>>) => Promise<string>, string]>([
+    ['does not exist', async () => `0x${'ab'.repeat(32)}${alice.slice(2)}ffffffff`, 'OrderNotFound'],
+    ['is another owner’s', ({ book }) => orderOf({}, BOB).then((order) => accepted(book, order)), 'WrongOwner'],
+    ['is another owner’s and does not exist', async () => `0x${'ab'.repeat(32)}${bob.slice(2)}ffffffff`, 'WrongOwner'],
+    [
+      'was cancelled',
+      async ({ book }) => {
+        const uid = await accepted(book, await orderOf());
+        await book.orders.cancel({ orderUids: [uid], ...(await signCancellation(ALICE, { orderUids: [uid] })) });
+        return uid;
+      },
+      'AlreadyCancelled',
+    ],
+    [
+      'has expired',
+      async ({ book, clock }) => {
+        const uid = await accepted(book, await orderOf({ validTo: NOW + 60 }));
+        clock.advance(61_000);
+        return uid;
+      },
+      'OrderExpired',
+    ],
+    ['waits for its presignature', async ({ book }) => accepted(book, presigned(await orderOf())), 'OnChainOrder'],
+    ['was signed by a contract', async ({ book }) => accepted(book, byContract(await orderOf())), 'OnChainOrder'],
+  ])('is refused when the old one %s', async (_, make, code) => {
+    await using world = await admissionWorld({ eip1271: 'accept-unverified' });
+    const uid = await make(world);
+    const error = await refusal(world.book, await orderOf({ appData: replacing(uid) }));
+    expect(error.code).toBe(code);
+    expect(error.data).toMatchObject({ uid });
+  });
+
+  test('takes a signature by a key', async () => {
+    await using world = await admissionWorld({ eip1271: 'accept-unverified' });
+    const old = await accepted(world.book, await orderOf());
+    for (const how of [presigned, byContract]) {
+      const error = await refusal(world.book, how(await orderOf({ appData: replacing(old) })));
+      expect(error).toMatchObject({ code: 'InvalidSignature', data: { uid: old } });
+    }
+    expect(await world.book.orders.get(old)).toMatchObject({ status: 'open' });
+  });
+
+  test('is the host’s to forbid while the old one is bid on', async () => {
+    const asked: string[] = [];
+    await using world = await admissionWorld({
+      isActivelyBidOn: async (uid) => {
+        asked.push(uid);
+        return true;
+      },
+    });
+    const old = await accepted(world.book, await orderOf());
+    const error = await refusal(world.book, await orderOf({ appData: replacing(old) }));
+    expect(error).toMatchObject({ code: 'OldOrderActivelyBidOn', data: { uid: old } });
+    expect(asked).toEqual([old]);
+    expect(await world.book.orders.get(old)).toMatchObject({ status: 'open' });
+  });
+
+  test('a host that cannot tell refuses, retryable', async () => {
+    await using world = await admissionWorld({ isActivelyBidOn: () => undefined as never });
+    const old = await accepted(world.book, await orderOf());
+    expect(await outcome(world.book, await orderOf({ appData: replacing(old) }))).toBe('InternalServerError');
+  });
+
+  test('again, after it has happened, is a duplicate', async () => {
+    await using world = await admissionWorld();
+    const old = await accepted(world.book, await orderOf());
+    const order = await orderOf({ appData: replacing(old) });
+    await accepted(world.book, order);
+    expect(await outcome(world.book, order)).toBe('DuplicatedOrder');
+  });
+
+  test('frees a place under the cap', async () => {
+    await using world = await admissionWorld({ limits: { maxOpenOrders: 1 } });
+    const old = await accepted(world.book, await orderOf());
+    expect(await outcome(world.book, await orderOf())).toBe('TooManyLimitOrders');
+    expect(await outcome(world.book, await orderOf({ appData: replacing(old) }))).toBe('accepted');
+  });
+});
+
+describe('caps', () => {
+  test('fifty submissions at once against a cap of ten leave exactly ten', async () => {
+    await using world = await admissionWorld({ limits: { maxOpenOrders: 10 } });
+    const orders = await Promise.all(Array.from({ length: 50 }, () => orderOf()));
+    const outcomes = await Promise.all(orders.map((order) => outcome(world.book, order)));
+    expect(outcomes.filter((each) => each === 'accepted')).toHaveLength(10);
+    expect(outcomes.filter((each) => each === 'TooManyLimitOrders')).toHaveLength(40);
+    expect((await world.book.orders.list({ owner: ALICE.address, limit: 100 })).orders).toHaveLength(10);
+  });
+
+  test('tell the limit, the count and the budget', async () => {
+    await using world = await admissionWorld({ limits: { maxOpenOrders: 2, maxPendingOrders: 1 } });
+    await accepted(world.book, await orderOf());
+    await accepted(world.book, await orderOf());
+    const { data } = await refusal(world.book, await orderOf());
+    expect(data).toEqual({ limit: 2, count: 2, budget: 'open', owner: alice });
+    await accepted(world.book, presigned(await orderOf()));
+    expect((await refusal(world.book, presigned(await orderOf()))).data).toMatchObject({ limit: 1, budget: 'pending' });
+  });
+
+  test('a stranger cannot use up a victim’s', async () => {
+    await using world = await admissionWorld({ limits: { maxOpenOrders: 1, maxPendingOrders: 3 } });
+    for (let i = 0; i < 5; i++) await world.book.orders.submit(presigned(await orderOf()));
+    expect(await outcome(world.book, await orderOf())).toBe('accepted');
+  });
+
+  test('an owner may have limits of their own, in either direction, and none', async () => {
+    await using world = await admissionWorld({
+      limits: { maxOpenOrders: 1, maxPendingOrders: 1 },
+      ownerLimits: {
+        [ALICE.address]: { maxOpenOrders: 3 },
+        [BOB.address]: { maxOpenOrders: null, maxPendingOrders: 0 },
+      },
+    });
+    const times = async (
+      n: number,
+      signer: typeof ALICE,
+      how: (order: OrderCreation) => OrderCreation = (order) => order,
+    ) => {
+      const outcomes: string[] = [];
+      for (let i = 0; i < n; i++)
+        outcomes.push(outcomeOf(await world.book.orders.submit(how(await orderOf({}, signer)))));
+      return outcomes.filter((each) => each === 'accepted').length;
+    };
+    expect(await times(5, ALICE)).toBe(3);
+    expect(await times(5, BOB)).toBe(5);
+    expect(await times(5, account(3))).toBe(1);
+    expect(await times(2, ALICE, presigned as never)).toBe(1);
+    expect(await times(2, BOB, presigned as never)).toBe(0);
+  });
+});
+
+describe('validFrom', () => {
+  test.each([
+    [NOW + 600 - 61, 'accepted'],
+    [NOW + 600 - 60, 'InvalidValidFrom'],
+    [NOW + 600, 'InvalidValidFrom'],
+    [0, 'accepted'],
+  ])('%i is %s', async (validFrom, expected) => {
+    await using world = await admissionWorld();
+    const order = await orderOf({ validTo: NOW + 600, appData: documentOf({ validFrom }) });
+    expect(await outcome(world.book, order)).toBe(expected);
+  });
+
+  test('is shown with its order, and only there', async () => {
+    await using world = await admissionWorld();
+    const with_ = await accepted(world.book, await orderOf({ appData: documentOf({ validFrom: NOW + 7 }) }));
+    const without = await accepted(world.book, await orderOf());
+    expect((await world.book.orders.get(with_))?.validFrom).toBe(NOW + 7);
+    expect(await world.book.orders.get(without)).not.toHaveProperty('validFrom');
+  });
+
+  test('too late is told with the window, and keeps the distance that the host wants', async () => {
+    await using world = await admissionWorld({ limits: { minValidity: 100 } });
+    const { code, data } = await refusal(world.book, await orderOf({ appData: documentOf({ validFrom: NOW + 500 }) }));
+    expect([code, data]).toEqual(['InvalidValidFrom', { validFrom: NOW + 500, validTo: NOW + 600, latest: NOW + 499 }]);
+  });
+});
+
+describe('app data', () => {
+  const hook = { target: COW, callData: '0xabcd', gasLimit: '100000' };
+
+  test('hooks are shown as interactions of their order', async () => {
+    await using world = await admissionWorld();
+    const appData = documentOf({ hooks: { pre: [hook, hook], post: [hook] } });
+    const order = await world.book.orders.get(await accepted(world.book, await orderOf({ appData })));
+    expect(order?.interactions.pre).toHaveLength(1);
+    expect(order?.interactions.post).toHaveLength(1);
+    expect(order?.interactions.pre[0]).toMatchObject({
+      target: '0x60bf78233f48ec42ee3f101b9a05ec7878728006',
+      value: '0',
+    });
+    expect(order?.interactions.pre[0]?.callData).toMatch(/^0x760f2a0b/);
+    expect(order?.fullAppData).toBe(appData);
+    const plain = await world.book.orders.get(await accepted(world.book, await orderOf()));
+    expect(plain?.interactions).toEqual({ pre: [], post: [] });
+  });
+
+  test('a document is known by its hash once it was uploaded or came with an order', async () => {
+    await using world = await admissionWorld();
+    const document = documentOf({ signer: ALICE.address });
+    const { hash } = (await world.book.appData.put(document)) as { hash: string };
+    const byHash = () => orderOf({ appData: hash, appDataIsHash: true });
+    const uid = await accepted(world.book, await byHash());
+    expect((await world.book.orders.get(uid))?.fullAppData).toBe(document);
+    expect(await world.book.appData.get(hash.toUpperCase().replace('X', 'x'))).toBe(document);
+  });
+
+  test('a document that was found stays with its order, even if strangers push it out on its way in', async () => {
+    await using world = await admissionWorld({
+      limits: { maxUnreferencedDocuments: 1 },
+      isDenied: async () => {
+        await world.book.appData.put('{"pushed":"out"}');
+        return false;
+      },
+    });
+    const document = '{"mine":1}';
+    const { hash } = (await world.book.appData.put(document)) as { hash: string };
+    const uid = await accepted(world.book, await orderOf({ appData: hash, appDataIsHash: true }));
+    expect((await world.book.orders.get(uid))?.fullAppData).toBe(document);
+  });
+
+  test('a hash of nothing known is refused, the zero hash stands for {}', async () => {
+    await using world = await admissionWorld();
+    const hash = `0x${'12'.repeat(32)}`;
+    const error = await refusal(world.book, await orderOf({ appData: hash, appDataIsHash: true }));
+    expect(error).toMatchObject({ code: 'InvalidAppData', data: { hash } });
+    const zero = `0x${'00'.repeat(32)}`;
+    const uid = await accepted(world.book, await orderOf({ appData: zero, appDataIsHash: true }));
+    expect(await world.book.orders.get(uid)).toMatchObject({ appData: zero, fullAppData: null });
+  });
+
+  test('the hash form can be turned off', async () => {
+    await using world = await admissionWorld({ appDataHash: 'refuse' });
+    const zero = `0x${'00'.repeat(32)}`;
+    expect(await outcome(world.book, await orderOf({ appData: zero, appDataIsHash: true }))).toBe('InvalidAppData');
+    expect(await outcome(world.book, await orderOf())).toBe('accepted');
+  });
+
+  test('an order whose document names another signer than `from` is refused, one names the owner', async () => {
+    await using world = await admissionWorld();
+    const appData = documentOf({ signer: BOB.address });
+    const order = await orderOf({ appData });
+    expect((await refusal(world.book, order)).data).toEqual({ from: alice, signer: bob });
+    const { from: _, ...anonymous } = order;
+    expect((await refusal(world.book, anonymous as never)).data).toMatchObject({ recovered: alice, expected: bob });
+    const uid = await accepted(world.book, presigned(anonymous as never));
+    expect(await world.book.orders.get(uid)).toMatchObject({ owner: bob });
+  });
+
+  test('an upload that is no document is refused like an order’s', async () => {
+    await using world = await admissionWorld();
+    const put = async (text: unknown, hash?: string) => {
+      const result = await world.book.appData.put(text as string, { hash });
+      return result.status === 'rejected' ? result.error.code : result.status;
+    };
+    expect(await put('{}')).toBe('stored');
+    expect(await put('{}')).toBe('known');
+    expect(await put('[]')).toBe('InvalidAppData');
+    expect(await put(`{"a":"${'é'.repeat(496)}"}`)).toBe('stored');
+    expect(await put(`{"a":"${'é'.repeat(497)}"}`)).toBe('InvalidAppData');
+    expect(await put('{"metadata":{"signer":7}}')).toBe('InvalidAppData');
+    expect(await put('{"a":1}', `0x${'12'.repeat(32)}`)).toBe('AppDataHashMismatch');
+    expect(await put(7)).toBe('InvalidBody');
+    await expect(put('{}', 'hash')).rejects.toMatchObject({ code: 'InvalidParameter' });
+    await expect(world.book.appData.get('0x12')).rejects.toMatchObject({ code: 'InvalidParameter' });
+  });
+});
+
+describe('a large limit of documents', () => {
+  const escaped = (text: string) =>
+    [...text].map((character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+  const maxAppDataSize = 100_000;
+  const largest = `{"a":"${'x'.repeat(maxAppDataSize - 8)}"}`;
+
+  test('is what counts for an upload, whatever escaping makes of it, and a body far larger is refused as such', async () => {
+    await using world = await admissionWorld({ limits: { maxAppDataSize } });
+    const put = (document: string) =>
+      world.http.send('PUT', '/api/v1/app_data', { body: `{"fullAppData":"${escaped(document)}"}` });
+    expect((await put(largest)).status).toBe(201);
+    expect((await put(`${largest} `)).json()).toMatchObject({ errorType: 'InvalidAppData' });
+    expect((await put(`${largest}${' '.repeat(10_000)}`)).json()).toMatchObject({ errorType: 'PayloadTooLarge' });
+  });
+
+  test('reaches orders too', async () => {
+    await using world = await admissionWorld({ limits: { maxAppDataSize } });
+    const order = await orderOf({ appData: largest });
+    expect((await world.http.send('POST', '/api/v1/orders', { body: order })).status).toBe(201);
+  });
+});
+
+describe('many orders at once', () => {
+  test('each has its own result in the order of the list, and one durable step stores those that pass', async () => {
+    await using world = await admissionWorld({
+      chain: scriptedChain({ balanceAndAllowance: RICH }),
+      limits: { maxOpenOrders: 4 },
+    });
+    const stored = await orderOf();
+    await accepted(world.book, stored);
+    world.calls.insert = 0;
+    world.calls.get = 0;
+    const good = await Promise.all([orderOf(), orderOf(), orderOf()]);
+    const wrong = { ...(await orderOf()), from: BOB.address };
+    const batch = [good[0], wrong, stored, good[1], 'no order', good[0], good[2], await orderOf()];
+    const results = await world.book.orders.submitMany(batch as OrderCreation[]);
+    expect(results.map(outcomeOf)).toEqual([
+      'accepted',
+      'InvalidSignature',
+      'DuplicatedOrder',
+      'accepted',
+      'InvalidBody',
+      'DuplicatedOrder',
+      'accepted',
+      'TooManyLimitOrders',
+    ]);
+    expect(world.calls).toEqual({ get: 1, insert: 1 });
+    const existing = await world.book.orders.submitMany(good, { acceptExisting: true });
+    expect(existing).toEqual(
+      results.filter(({ status }) => status === 'accepted').map((each) => ({ ...each, existing: true })),
+    );
+  });
+
+  test('one can replace another of the same list', async () => {
+    await using world = await admissionWorld();
+    const first = await orderOf();
+    const probe = await admissionWorld();
+    const uid = await accepted(probe.book, first);
+    await probe.book.close();
+    const second = await orderOf({ appData: documentOf({ replacedOrder: { uid } }) });
+    expect((await world.book.orders.submitMany([first, second])).map(outcomeOf)).toEqual(['accepted', 'accepted']);
+    expect(await world.book.orders.get(uid)).toMatchObject({ status: 'cancelled' });
+  });
+
+  test('none is none', async () => {
+    await using world = await admissionWorld();
+    expect(await world.book.orders.submitMany([])).toEqual([]);
+    expect(world.calls.insert).toBe(0);
+  });
+
+  test('a thousand of many owners come back as they went in', async () => {
+    await using world = await admissionWorld();
+    const signers = Array.from({ length: 10 }, (_, i) => account(100 + i));
+    const orders = await Promise.all(
+      Array.from({ length: 1000 }, (_, i) =>
+        signOrder(signers[i % 10] ?? ALICE, { validTo: NOW + 600, sellAmount: `${i + 1}` }),
+      ),
+    );
+    const results = await world.book.orders.submitMany(orders);
+    expect(results.every(({ status }) => status === 'accepted')).toBe(true);
+    const uids = results.flatMap((result) => (result.status === 'accepted' ? [result.uid] : []));
+    const read = new Map((await world.book.orders.getMany(uids)).map(({ order }) => [order?.uid, order]));
+    expect(uids.map((uid) => read.get(uid)?.sellAmount)).toEqual(orders.map(({ sellAmount }) => sellAmount));
+  });
+});
+
+describe('options', () => {
+  test.each([
+    [{ ownerLimits: { [WETH]: { maxOpenOrder: 1 } } }, /did you mean "maxOpenOrders"/],
+    [{ ownerLimits: { x: {} } }, /ownerLimits must be 0x and 40 hex digits/],
+    [{ ownerLimits: { [WETH]: { maxOpenOrders: -1 } } }, /ownerLimits.maxOpenOrders must be a whole number/],
+    [{ limits: { maxOpenOrders: 1.5 } }, /limits.maxOpenOrders must be a whole number/],
+    [{ limits: { minValidity: '60' } }, /limits.minValidity must be a whole number/],
+    [{ limits: { maxUnreferencedDocuments: 0 } }, /limits.maxUnreferencedDocuments must be a whole number from 1 up/],
+    [{ eip1271: 'accept' }, /eip1271 must be one of refuse, accept-unverified/],
+    [{ appDataHash: 'off' }, /appDataHash must be one of accept, refuse/],
+    [{ checkDeadline: 0 }, /checkDeadline/],
+    [{ isDenied: [] }, /isDenied must be a function/],
+    [{ isBanned: () => false }, /unknown option "isBanned"/],
+    [{ vaultRelayer: '0x' }, /vaultRelayer must be/],
+    [{ hooksTrampoline: '0x' }, /hooksTrampoline must be/],
+  ])('%j is refused by a TypeError that names it', async (options, message) => {
+    await expect(admissionWorld(options as never)).rejects.toThrow(message);
+    await expect(admissionWorld(options as never)).rejects.toThrow(TypeError);
+  });
+
+  test('a limit that is there but undefined keeps its default', async () => {
+    await using world = await admissionWorld({ limits: { minValidity: undefined } as never });
+    expect(await outcome(world.book, await orderOf({ validTo: NOW + 59 }))).toBe('InsufficientValidTo');
+  });
+});

@@ -1,0 +1,650 @@
+import type { RequestListener } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Address, Estimator, QuoteRequest, Trade } from 'intentbook';
+import { createApi } from 'intentbook';
+import { constantProduct, solverHttp } from 'intentbook/estimators';
+import { nodeHandler } from 'intentbook/node-http';
+import { describe, expect, test } from 'vitest';
+import { COW, WETH } from '../../support/orders.ts';
+import {
+  answering,
+  ETHER,
+  hanging,
+  prompted,
+  quoted,
+  quotingWorld,
+  refused,
+  SELL,
+  settle,
+  source,
+  watch,
+} from './quotes-fixture.ts';
+
+const GOOD = (3n * ETHER) / 10n;
+
+/** Ways for a source to be of no use that show at once, and what they are called. */
+const BAD: readonly (readonly [string, string, Estimator['estimate']])[] = [
+  ['answers more than 256 bits hold', 'invalid', () => ({ amount: 10n ** 80n, gas: 1 })],
+  ['answers zero', 'invalid', () => ({ amount: 0n, gas: 1 })],
+  ['answers a negative amount', 'invalid', () => ({ amount: -5n, gas: 1 })],
+  ['answers NaN', 'invalid', () => ({ amount: Number.NaN as never, gas: 1 })],
+  ['answers a double', 'invalid', () => ({ amount: 1e60 as never, gas: 1 })],
+  ['answers text', 'invalid', () => 'a lot' as never],
+  ['answers an empty object', 'invalid', () => ({}) as never],
+  ['answers without gas', 'invalid', () => ({ amount: 10n ** 70n }) as never],
+  ['answers with no gas', 'invalid', () => ({ amount: 10n ** 70n, gas: 0 })],
+  ['answers with NaN gas', 'invalid', () => ({ amount: 10n ** 70n, gas: Number.NaN })],
+  ['answers with half a unit of gas', 'invalid', () => ({ amount: 10n ** 70n, gas: 0.5 })],
+  ['answers with a solver that is no address', 'invalid', () => ({ amount: 10n ** 70n, gas: 1, solver: '0x1' })],
+  [
+    'tells of a way that makes no sense',
+    'invalid',
+    () => [
+      { amount: GOOD, gas: 1 },
+      { amount: 0n, gas: 1 },
+    ],
+  ],
+  ['tells of nothing in a list', 'invalid', () => [null as never]],
+  ['tells of 17 ways', 'invalid', () => Array.from({ length: 17 }, () => ({ amount: GOOD, gas: 1 }))],
+  ['speaks of a token that nobody has asked about', 'invalid', () => ({ unsupportedToken: SELL.from as Address })],
+  ['knows no route', 'none', () => undefined],
+  ['knows no way', 'none', () => []],
+  ['answers null', 'none', () => null as never],
+  [
+    'throws',
+    'failed',
+    () => {
+      throw new Error('boom');
+    },
+  ],
+  ['rejects', 'failed', async () => Promise.reject(new Error('boom'))],
+  [
+    'has a getter that throws',
+    'failed',
+    () => ({
+      get amount(): bigint {
+        throw new Error('boom');
+      },
+      gas: 1,
+    }),
+  ],
+];
+
+describe('one source of several is of no use', () => {
+  test.each(BAD)('one that %s is %s, and the good one is quoted without waiting', async (_, outcome, estimate) => {
+    const { book, clock, outcomes } = await quotingWorld({
+      estimators: [source('bad', estimate), answering('good', GOOD)],
+    });
+    const { quote } = await quoted(book, SELL);
+    expect(BigInt(quote.sellAmount) + BigInt(quote.feeAmount)).toBe(1000n * ETHER);
+    expect(outcomes()).toEqual({ bad: outcome, good: 'answered' });
+    expect(book.quotes.counters()['bad']).toMatchObject({ [outcome]: 1 });
+    // Nothing is left behind but the sweep.
+    expect(clock.pending).toBe(await idleTasks());
+  });
+
+  test.each(BAD)('alone, one that %s means NoLiquidity at once', async (_, outcome, estimate) => {
+    const { book, outcomes } = await quotingWorld({ estimators: [source('bad', estimate)] });
+    expect(await refused(book, SELL)).toMatchObject({ code: 'NoLiquidity', status: 400 });
+    expect(outcomes()).toEqual({ bad: outcome });
+  });
+
+  test('one that hangs costs the time until the deadline and nothing else', async () => {
+    const { book, clock, outcomes } = await quotingWorld({ estimators: [hanging('slow'), answering('good', GOOD)] });
+    const waiting = watch(quoted(book, SELL));
+    await settle();
+    clock.advance(4_999);
+    await settle();
+    expect(waiting.done).toBe(false);
+    clock.advance(1);
+    await settle();
+    expect(waiting.value?.quote.sellToken).toBe(COW.toLowerCase());
+    expect(outcomes()).toEqual({ good: 'answered', slow: 'late' });
+  });
+
+  test('one that answers after the deadline is late, is told to stop, and its answer counts for nothing', async () => {
+    const slow = prompted('slow');
+    const { book, clock, observations, outcomes } = await quotingWorld({
+      estimators: [slow, answering('good', GOOD)],
+    });
+    const waiting = watch(quoted(book, SELL));
+    await settle();
+    clock.advance(5_000);
+    expect(slow.asked[0]?.context.signal.aborted).toBe(true);
+    slow.asked[0]?.answer({ amount: GOOD * 2n, gas: 1 });
+    await settle();
+    expect(BigInt(waiting.value?.quote.buyAmount ?? 0)).toBeLessThan(GOOD);
+    expect(outcomes()).toEqual({ good: 'answered', slow: 'late' });
+    expect(observations.filter(({ source: name }) => name === 'slow')).toHaveLength(2); // the trade, the price
+  });
+
+  test('one that rejects after the deadline disturbs nobody', async () => {
+    const { book, clock, faults } = await quotingWorld({
+      estimators: [
+        source(
+          'slow',
+          (_, { signal }) =>
+            new Promise((_resolve, reject) => {
+              signal.addEventListener('abort', () => reject(new Error('stopped')));
+            }),
+        ),
+      ],
+    });
+    const waiting = watch(refused(book, SELL));
+    await settle();
+    clock.advance(5_000);
+    await settle();
+    expect(waiting.value?.code).toBe('NoLiquidity');
+    expect(faults).toEqual([]);
+  });
+
+  test('with all hanging the error is NoLiquidity, on the tick of the deadline', async () => {
+    const { book, clock } = await quotingWorld({ estimators: [hanging('one'), hanging('two')] });
+    const waiting = watch(refused(book, SELL));
+    await settle();
+    clock.advance(4_999);
+    await settle();
+    expect(waiting.done).toBe(false);
+    clock.advance(1);
+    await settle();
+    expect(waiting.value).toMatchObject({ code: 'NoLiquidity' });
+  });
+
+  test.each([
+    [100, 100],
+    [undefined, 5_000],
+    [9_000, 9_000],
+    [4_000_000_000, 10_000],
+    [0, 0],
+  ])('a request for %s ms has its deadline after %s ms', async (timeout, deadline) => {
+    const { book, clock } = await quotingWorld({ estimators: [hanging('one')] });
+    const waiting = watch(refused(book, { ...SELL, timeout }));
+    await settle();
+    if (deadline > 0) clock.advance(deadline - 1);
+    await settle();
+    expect(waiting.done).toBe(false);
+    clock.advance(deadline > 0 ? 1 : 0);
+    await settle();
+    expect(waiting.value?.code).toBe('NoLiquidity');
+  });
+
+  test('a listener of observations that throws disturbs no quote', async () => {
+    const { book, faults } = await quotingWorld({ estimators: [answering('good', GOOD)] });
+    book.on('sourceAsked', () => {
+      throw new Error('a listener of the host');
+    });
+    await quoted(book, SELL);
+    expect(faults.length).toBeGreaterThan(0);
+  });
+
+  test('a token that a source calls unsupported is named, unless another source trades it', async () => {
+    const refusing = source('knowing', () => ({ unsupportedToken: COW, reason: 'takes a fee on transfer' }) as const);
+    const alone = await quotingWorld({ estimators: [refusing, hanging('slow')] });
+    const waiting = watch(refused(alone.book, SELL));
+    await settle();
+    alone.clock.advance(5_000);
+    await settle();
+    expect(waiting.value).toMatchObject({ code: 'UnsupportedToken', data: { token: COW.toLowerCase() } });
+    const both = await quotingWorld({ estimators: [refusing, answering('good', GOOD)] });
+    await quoted(both.book, SELL);
+  });
+});
+
+describe('what a source says', () => {
+  test('may have null for what is absent', async () => {
+    const nulls = { amount: GOOD, gas: 100_000, solver: null, verified: null, metadata: null, unsupportedToken: null };
+    const { book, outcomes } = await quotingWorld({ estimators: [source('nulls', () => nulls as never)] });
+    expect((await quoted(book, SELL)).verified).toBe(false);
+    expect(outcomes()).toEqual({ nulls: 'answered' });
+  });
+
+  test('cannot change what the others are asked', async () => {
+    const meddling = source('meddling', (trade) => {
+      Object.assign(trade, { amount: 1n });
+      return undefined;
+    });
+    const later = prompted('later');
+    const { book, outcomes } = await quotingWorld({ estimators: [meddling, later] });
+    const waiting = watch(quoted(book, SELL));
+    await settle();
+    expect(later.asked[0]?.trade.amount).toBe(1000n * ETHER);
+    later.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    await settle();
+    expect([waiting.done, outcomes()]).toEqual([true, { meddling: 'failed', later: 'answered' }]);
+  });
+
+  test('must leave room for the fee in 256 bits, since both together leave the owner', async () => {
+    const MAX = 2n ** 256n - 1n;
+    const buy = { ...SELL, kind: 'buy', buyAmountAfterFee: '1' } as const;
+    const first = await quotingWorld({ estimators: [answering('much', MAX / 2n, 100_000)] });
+    const fee = BigInt((await quoted(first.book, buy)).quote.feeAmount);
+    for (const [amount, fits] of [
+      [MAX - fee, true],
+      [MAX - fee + 1n, false],
+    ] as const) {
+      const { book } = await quotingWorld({ estimators: [answering('much', amount, 100_000)] });
+      expect((await book.quotes.request(buy)).status).toBe(fits ? 'quoted' : 'rejected');
+    }
+    const sale = { ...SELL, sellAmountBeforeFee: undefined, sellAmountAfterFee: String(MAX) };
+    const { book } = await quotingWorld({ estimators: [answering('good', GOOD)] });
+    expect((await refused(book, sale)).code).toBe('NoLiquidity');
+  });
+
+  test.each<readonly [string, QuoteRequest]>([
+    ['all that is sold', { ...SELL, sellAmountBeforeFee: '100' }],
+    // A million units of gas at 10 gwei, rounded up; for the one atom more nothing is bought.
+    ['so much that nothing is bought for the rest', { ...SELL, sellAmountBeforeFee: '33333333333333333335' }],
+  ])('may be worth less than the fee, which is said: it takes %s', async (_, request) => {
+    const { book } = await quotingWorld({ estimators: [answering('small', 10n, 1_000_000)] });
+    expect(await refused(book, request)).toMatchObject({
+      code: 'SellAmountDoesNotCoverFee',
+      data: { fee_amount: '33333333333333333334' },
+    });
+  });
+});
+
+describe('the best answer wins', () => {
+  test('by what is bought once the gas is paid, whatever the order of the sources', async () => {
+    // A hundred times the gas costs 1 % of the sale here, more than the better output is worth.
+    const cheap = answering('cheap', GOOD, 3_000_000);
+    const dear = answering('dear', GOOD + GOOD / 200n, 30_000_000);
+    for (const estimators of [
+      [cheap, dear],
+      [dear, cheap],
+    ]) {
+      const { book } = await quotingWorld({ estimators });
+      expect((await quoted(book, SELL)).quote.gasAmount).toBe('3000000');
+    }
+  });
+
+  test('of all the ways that one source tells of, too', async () => {
+    const ways = [
+      { amount: GOOD, gas: 3_000_000 },
+      { amount: GOOD + GOOD / 200n, gas: 30_000_000 },
+    ];
+    for (const answer of [ways, ways.toReversed()]) {
+      const { book } = await quotingWorld({ estimators: [source('knowing', () => answer)] });
+      expect((await quoted(book, SELL)).quote.gasAmount).toBe('3000000');
+      const cheapGas = await quotingWorld({ gasPrice: 1, estimators: [source('knowing', () => answer)] });
+      expect((await quoted(cheapGas.book, SELL)).quote.gasAmount).toBe('30000000');
+    }
+  });
+
+  test('for a purchase the least that is sold with its fee', async () => {
+    const request = { ...SELL, kind: 'buy', sellAmountBeforeFee: undefined, buyAmountAfterFee: String(GOOD) } as const;
+    const { book } = await quotingWorld({
+      estimators: [
+        answering('dear', 1001n * ETHER),
+        answering('best', 1000n * ETHER),
+        answering('thirsty', 999n * ETHER, 10_000_000_000),
+      ],
+    });
+    const { quote } = await quoted(book, request);
+    expect([quote.sellAmount, quote.buyAmount]).toEqual([String(1000n * ETHER), String(GOOD)]);
+  });
+
+  test('of equal ones the verified one', async () => {
+    const verified = source('verified', () => ({ amount: GOOD, gas: 100_000, verified: true }));
+    const { book } = await quotingWorld({ estimators: [answering('plain', GOOD), verified] });
+    expect((await quoted(book, SELL)).verified).toBe(true);
+  });
+
+  test('a fast quote is the first answer, and stops the others', async () => {
+    const slow = prompted('slow');
+    const { book, outcomes } = await quotingWorld({ estimators: [slow, answering('good', GOOD)] });
+    const response = await quoted(book, { ...SELL, priceQuality: 'fast' });
+    expect(response).toMatchObject({ id: null, expiration: '1970-01-01T00:00:00.000Z' });
+    expect(slow.asked[0]?.context.signal.aborted).toBe(true);
+    expect(outcomes()).toEqual({ good: 'answered', slow: 'abandoned' });
+  });
+});
+
+describe('the same question is asked once', () => {
+  test('500 concurrent identical requests cause one call of each source', async () => {
+    const one = prompted('one');
+    const two = prompted('two');
+    const { book, observations } = await quotingWorld({ estimators: [one, two] });
+    const waiting = Array.from({ length: 500 }, () => quoted(book, SELL));
+    await settle();
+    expect([one.asked.length, two.asked.length]).toEqual([1, 1]);
+    one.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    two.asked[0]?.answer({ amount: GOOD + 1n, gas: 100_000 });
+    const responses = await Promise.all(waiting);
+    expect(new Set(responses.map((response) => JSON.stringify(response))).size).toBe(1);
+    expect(observations.filter(({ question }) => question === 'trade')).toHaveLength(2);
+    expect(observations.filter(({ question }) => question === 'price')).toHaveLength(2);
+  });
+
+  test('who asks, for which app data and receiver, makes no difference to the sources', async () => {
+    const one = prompted('one');
+    const { book } = await quotingWorld({ estimators: [one] });
+    const others = [
+      { ...SELL, from: '0x0000000000000000000000000000000000000b0b' },
+      { ...SELL, receiver: SELL.from, appData: '{"version":"1.0.0"}' },
+      { ...SELL, sellAmountBeforeFee: undefined, sellAmountAfterFee: SELL.sellAmountBeforeFee },
+    ];
+    const waiting = [SELL, ...others].map((request) => quoted(book, request));
+    await settle();
+    expect(one.asked).toHaveLength(1);
+    one.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    const ids = (await Promise.all(waiting)).map(({ id }) => id);
+    expect(new Set(ids).size).toBe(1);
+  });
+
+  test('another amount is another question, and so is the same one half a second later', async () => {
+    const one = prompted('one');
+    const { book, clock } = await quotingWorld({ estimators: [one] });
+    const answerAll = () => {
+      for (const { answer } of one.asked) answer({ amount: GOOD, gas: 100_000 });
+    };
+    const first = quoted(book, SELL);
+    const other = quoted(book, { ...SELL, sellAmountBeforeFee: '999000000000000000000' });
+    await settle();
+    expect(one.asked.map(({ trade }) => trade.amount)).toEqual([1000n * ETHER, 999n * ETHER]);
+    answerAll();
+    const [{ id }] = await Promise.all([first, other]);
+    clock.advance(499);
+    expect((await quoted(book, SELL)).id).toBe(id);
+    clock.advance(1);
+    const again = quoted(book, SELL);
+    await settle();
+    expect(one.asked).toHaveLength(3);
+    answerAll();
+    expect((await again).id).not.toBe(id);
+  });
+
+  test('500 identical requests over HTTP are one call of an engine, which answers each at once', async () => {
+    let calls = 0;
+    await using engine = await listening((_, response) => {
+      calls++;
+      response.end('{"amount":"300000000000000000","gas":100000}');
+    });
+    let gasPrices = 0;
+    const world = await quotingWorld({
+      estimators: [{ ...solverHttp(engine.url), nativePrice: () => '0.0003' }],
+      gasPrice: async () => ++gasPrices && '10000000000',
+    });
+    await using server = await listening(nodeHandler(createApi(world.book)));
+    const ids = new Set<unknown>();
+    const ask = async () => {
+      const headers = { 'content-type': 'application/json' };
+      const response = await fetch(`${server.url}/api/v1/quote`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(SELL),
+      });
+      ids.add(((await response.json()) as { id: unknown }).id);
+    };
+    await Promise.all(Array.from({ length: 500 }, ask));
+    expect({ calls, gasPrices, ids: [...ids] }).toEqual({ calls: 1, gasPrices: 1, ids: [1] });
+  });
+
+  test('an answer is not kept while another source has not had its say, and not at all when the host says so', async () => {
+    const slow = prompted('slow');
+    const { book, clock } = await quotingWorld({ estimators: [slow, answering('good', GOOD)] });
+    const hurried = { ...SELL, timeout: 100 };
+    const first = watch(book.quotes.request(hurried));
+    await settle();
+    clock.advance(100);
+    await settle();
+    expect(first.value?.status).toBe('quoted');
+    const second = book.quotes.request(hurried);
+    await settle();
+    expect(slow.asked).toHaveLength(2);
+    slow.asked[1]?.answer(undefined);
+    await second;
+    const one = prompted('one');
+    const unkept = await quotingWorld({ answerLifetime: 0, estimators: [one] });
+    for (let i = 0; i < 2; i++) {
+      const waiting = quoted(unkept.book, SELL);
+      await settle();
+      one.asked[i]?.answer({ amount: GOOD, gas: 100_000 });
+      await waiting;
+    }
+    expect(one.asked).toHaveLength(2);
+  });
+
+  test('a stored quote is shared for the first half of its life, and one that was not stored is tried again', async () => {
+    const world = await quotingWorld({ expiry: 10, answerLifetime: 60_000, estimators: [answering('good', GOOD)] });
+    const { book, clock, store } = world;
+    const { insert } = store.quotes;
+    Object.assign(store.quotes, { insert: async () => Promise.reject(new Error('the disk is full')) });
+    await expect(book.quotes.request(SELL)).rejects.toThrow('the disk is full');
+    Object.assign(store.quotes, { insert });
+    const first = await quoted(book, SELL);
+    clock.advance(4_999);
+    expect(await quoted(book, SELL)).toMatchObject({ id: first.id, expiration: first.expiration });
+    clock.advance(1);
+    const next = await quoted(book, SELL);
+    expect(next.id).not.toBe(first.id);
+    expect(Date.parse(next.expiration)).toBe(clock.now() + 10_000);
+    expect(world.observations.filter(({ question }) => question === 'trade')).toHaveLength(1);
+  });
+
+  test('one who leaves does not spoil it for the others; when the last has left the sources are told', async () => {
+    const one = prompted('one');
+    const { book, observations } = await quotingWorld({ estimators: [one] });
+    const [first, second] = [new AbortController(), new AbortController()];
+    const calls = [first, second].map(({ signal }) => watch(book.quotes.request(SELL, { signal })));
+    await settle();
+    first.abort(new Error('gone'));
+    await settle();
+    expect(calls.map(({ done }) => done)).toEqual([true, false]);
+    expect(calls[0]?.error).toMatchObject({ message: 'gone' });
+    expect(one.asked[0]?.context.signal.aborted).toBe(false);
+    second.abort();
+    await settle();
+    expect(one.asked[0]?.context.signal.aborted).toBe(true);
+    expect(observations.at(-1)).toMatchObject({ source: 'one', outcome: 'abandoned' });
+  });
+
+  test('closing the book ends what runs, and whoever waits is told to come back', async () => {
+    const one = { ...prompted('one'), nativePrice: () => new Promise<never>(() => {}) };
+    const { book } = await quotingWorld({ estimators: [one] });
+    const [priced, unpriced] = [{ ...SELL, sellToken: WETH, buyToken: COW }, SELL];
+    const waiting = [
+      watch(book.quotes.request(priced)),
+      watch(book.quotes.request(unpriced)),
+      watch(book.quotes.nativePrice(COW)),
+    ];
+    await settle();
+    await book.close();
+    await settle();
+    for (const { value } of waiting) {
+      expect(value).toMatchObject({ status: 'rejected', error: { code: 'InternalServerError', retryable: true } });
+    }
+    expect(one.asked[0]?.context.signal.aborted).toBe(true);
+    await expect(book.quotes.request(SELL)).rejects.toThrow(/not started/);
+  });
+});
+
+describe('the price of gas', () => {
+  test('is asked for once by concurrent quotes', async () => {
+    let asked = 0;
+    const gasPrice = async () => {
+      asked++;
+      return 7n * 10n ** 9n;
+    };
+    const { book } = await quotingWorld({ gasPrice, estimators: [answering('good', GOOD)] });
+    const responses = await Promise.all(Array.from({ length: 50 }, () => quoted(book, SELL)));
+    expect(asked).toBe(1);
+    expect(responses[0]?.quote.gasPrice).toBe('7000000000');
+  });
+
+  test.each([
+    ['rejects', async () => Promise.reject(new Error('no node'))],
+    [
+      'throws',
+      () => {
+        throw new Error('no node');
+      },
+    ],
+    ['answers nonsense', () => 'a lot'],
+    ['answers NaN', () => Number.NaN],
+  ])('a function that %s refuses the quote with ChainUnavailable, and is asked again by the next', async (_, fail) => {
+    let broken = true;
+    const { book, faults } = await quotingWorld({
+      gasPrice: () => (broken ? fail() : 1),
+      estimators: [answering('good', GOOD)],
+    });
+    expect(await refused(book, SELL)).toMatchObject({ code: 'ChainUnavailable', retryable: true });
+    expect(faults).toHaveLength(1);
+    broken = false;
+    await quoted(book, SELL);
+  });
+
+  test('a question that hangs is not asked again for whoever is in a hurry, but given up after the usual time', async () => {
+    let asked = 0;
+    const { book, clock } = await quotingWorld({
+      gasPrice: () => (++asked === 1 ? new Promise<bigint>(() => {}) : 1n),
+      estimators: [answering('good', GOOD)],
+    });
+    for (const timeout of [0, ...Array.from({ length: 49 }, () => 100)]) {
+      const waiting = watch(refused(book, { ...SELL, timeout }));
+      await settle();
+      clock.advance(timeout);
+      await settle();
+      // It is the caller who had no time, not the server that is at fault.
+      expect(waiting.value).toMatchObject({ code: 'NoLiquidity', message: 'the price of gas was not known in time' });
+    }
+    expect(asked).toBe(1);
+    clock.advance(100);
+    await quoted(book, SELL);
+    expect(asked).toBe(2);
+  });
+
+  test('a function that hangs is given up at the deadline, and not waited for again', async () => {
+    let hangs = true;
+    const { book, clock } = await quotingWorld({
+      gasPrice: () => (hangs ? new Promise<bigint>(() => {}) : 1n),
+      estimators: [answering('good', GOOD)],
+    });
+    const waiting = watch(refused(book, SELL));
+    await settle();
+    clock.advance(5_000);
+    await settle();
+    expect(waiting.value?.code).toBe('ChainUnavailable');
+    hangs = false;
+    await quoted(book, SELL);
+  });
+});
+
+describe('native prices', () => {
+  const priced = async (estimators: Estimator[], token: string) => {
+    const { book } = await quotingWorld({ estimators });
+    return book.quotes.nativePrice(token);
+  };
+
+  const stating = (name: string, price: string) => ({ ...answering(name, GOOD), nativePrice: () => price });
+
+  test.each([
+    [['3e-4'], '0.0003'],
+    [['3e-4', '0.00031'], '0.000305'],
+    [['3e-4', '0.00031', '0.0001'], '0.0003'],
+    // Liars, too high or too low, change little.
+    [['1e58', '3e-4', '0.00031'], '0.00031'],
+    [['1e-18', '3e-4', '0.00031'], '0.0003'],
+    [['1e-18', '3e-4', '0.00031', '1e58'], '0.000305'],
+  ])('of what sources state, %s, the median', async (prices, price) => {
+    const sources = prices.map((each, i) => stating(`source ${i}`, each));
+    expect(await priced(sources, COW)).toEqual({ status: 'priced', price });
+    expect(await priced(sources.toReversed(), COW)).toEqual({ status: 'priced', price });
+  });
+
+  test('a pool that is too small for the round amount is asked for a thousandth of it', async () => {
+    const pool = constantProduct([{ tokens: [COW, WETH], reserves: [10n ** 21n, 9n * 10n ** 16n] }]);
+    const price = await priced([pool], COW);
+    // 0.09 WETH for 1000 COW, and a little less for the fee of the pool and the trade's own weight.
+    expect(price.status === 'priced' && Number(price.price)).toBeCloseTo(0.00009 * 0.997 * 0.999, 7);
+    const asked: unknown[] = [];
+    const knowing = (trade: Trade) => {
+      asked.push(trade.amount);
+      return undefined;
+    };
+    const { book } = await quotingWorld({ priceAmount: 500n, estimators: [knowing] });
+    await book.quotes.nativePrice(COW);
+    expect(asked).toEqual([500n]); // a thousandth of which is nothing
+  });
+
+  test('a source that states none is asked how much of the token buys a round amount of native currency', async () => {
+    const trades: unknown[] = [];
+    const bare = (trade: unknown) => {
+      trades.push(trade);
+      return { amount: 3n * 10n ** 20n, gas: 1 };
+    };
+    expect(await priced([{ name: 'bare', estimate: bare }], COW)).toEqual({
+      status: 'priced',
+      price: '0.000333333333333333333',
+    });
+    expect(trades).toEqual([
+      { sellToken: COW.toLowerCase(), buyToken: WETH.toLowerCase(), kind: 'buy', amount: 10n ** 17n },
+    ]);
+  });
+
+  test.each([
+    ['a price of zero', 0],
+    ['a negative price', -1],
+    ['NaN', Number.NaN],
+    ['infinity', Number.POSITIVE_INFINITY],
+    ['less than a wei for 10^18 atoms', '9e-19'],
+    ['more than 256 bits hold for 10^18 atoms', '1.2e59'],
+    ['an object', {} as never],
+  ])('%s is no price', async (_, price) => {
+    const result = await priced([{ ...answering('bad', GOOD), nativePrice: () => price }], COW);
+    expect(result).toMatchObject({ status: 'rejected', error: { code: 'NoLiquidity' } });
+  });
+
+  test('wrapped and native currency are worth one, whatever sources say', async () => {
+    for (const token of [WETH, '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE']) {
+      expect(await priced([], token)).toEqual({ status: 'priced', price: '1' });
+    }
+  });
+
+  test('are remembered for a while, not longer, and not when a clock steps back', async () => {
+    let asked = 0;
+    const counting = {
+      ...answering('one', GOOD),
+      nativePrice: () => {
+        asked++;
+        return '0.0003';
+      },
+    };
+    const { book, clock } = await quotingWorld({ estimators: [counting] });
+    const ask = async (expected: number) => {
+      await book.quotes.nativePrice(COW);
+      expect(asked).toBe(expected);
+    };
+    await ask(1);
+    clock.advance(29_999);
+    await ask(1);
+    clock.advance(1);
+    await ask(2);
+    clock.set(clock.now() - 1);
+    await ask(3);
+  });
+
+  test('text that is no address is InvalidParameter', async () => {
+    expect(await priced([], 'COW')).toMatchObject({ status: 'rejected', error: { code: 'InvalidParameter' } });
+  });
+});
+
+/** A server on a port of its own. */
+async function listening(handler: RequestListener) {
+  const server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // it listens on a port
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** How many tasks wait in a book that does nothing. */
+async function idleTasks(): Promise<number> {
+  return (await quotingWorld({ estimators: [] })).clock.pending;
+}

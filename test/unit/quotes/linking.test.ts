@@ -1,0 +1,241 @@
+import type { Hex, QuoteRequest } from 'intentbook';
+import { fixedPrices } from 'intentbook/estimators';
+import { sqliteStore } from 'intentbook/sqlite';
+import { describe, expect, test } from 'vitest';
+import { temporaryFile } from '../../integration/stores/temporary.ts';
+import { account, COW, signCancellation, signOrder, WETH } from '../../support/orders.ts';
+import { ETHER, quoted, quotingWorld, SELL, source } from './quotes-fixture.ts';
+
+const X = 1000n * ETHER;
+const TRADER = account(77);
+const PLAN = { interactions: [{ target: WETH.toLowerCase(), value: '0', callData: '0x' }] };
+
+async function world() {
+  const planned = source('planned', ({ amount, kind }) => ({
+    amount: kind === 'sell' ? (amount * 3n) / 10_000n : (amount * 10_000n) / 3n,
+    gas: 150_000,
+    solver: '0x00000000000000000000000000000000000050fe',
+    metadata: PLAN,
+  }));
+  const all = await quotingWorld({ estimators: [planned] });
+  const { book, clock } = all;
+  return {
+    ...all,
+    /** Places an order upon a quote of a thousand COW, and reads it. */
+    async place(choice: object = {}, quoteId?: number | null) {
+      const order = await signOrder(TRADER, {
+        ...{ sellToken: COW, buyToken: WETH, sellAmount: String(X), buyAmount: '1' },
+        validTo: Math.floor(clock.now() / 1000) + 600,
+        ...choice,
+      });
+      const result = await book.orders.submit(quoteId === undefined ? order : { ...order, quoteId });
+      if (result.status !== 'accepted') throw result.error;
+      return result.uid;
+    },
+    async quoteOf(uid: string) {
+      return (await book.orders.get(uid))?.quote;
+    },
+  };
+}
+
+const STORED = {
+  gasAmount: '150000',
+  gasPrice: '10000000000',
+  sellTokenPrice: '0.0003',
+  sellAmount: String(X),
+  buyAmount: String((X * 3n) / 10_000n),
+  feeAmount: String(5n * ETHER),
+  solver: '0x00000000000000000000000000000000000050fe',
+  verified: false,
+};
+
+describe('an order and its quote', () => {
+  test('a sale before fee is linked by its id, and shows the whole amount and the fee without extra gas', async () => {
+    const { book, place, quoteOf } = await world();
+    const { id } = await quoted(book, { ...SELL, signingScheme: 'eip1271' });
+    expect(await quoteOf(await place({}, id))).toEqual(STORED);
+  });
+
+  test('a purchase is linked by what it buys, whatever it sells', async () => {
+    const { book, place, quoteOf } = await world();
+    const request: QuoteRequest = { ...SELL, kind: 'buy', buyAmountAfterFee: '300' };
+    const { id } = await quoted(book, request);
+    const uid = await place({ kind: 'buy', buyAmount: '300', sellAmount: '1234567' }, id);
+    expect(await quoteOf(uid)).toMatchObject({ buyAmount: '300', sellAmount: '1000000' });
+  });
+
+  test('app data, receiver, owner and scheme are not compared', async () => {
+    const { book, place, quoteOf } = await world();
+    const { id } = await quoted(book, { ...SELL, appData: '{"a":1}', receiver: WETH });
+    expect(await quoteOf(await place({ appData: '{"b":2}' }, id))).toEqual(STORED);
+  });
+
+  test.each([
+    ['an id that nobody has given out', 4242],
+    ['a negative id', -1],
+    ['null', null],
+    ['no id', undefined],
+  ])('with %s the best quote that fits is linked', async (_, id) => {
+    const { book, place, quoteOf } = await world();
+    await quoted(book, SELL);
+    expect(await quoteOf(await place({}, id))).toEqual(STORED);
+  });
+
+  test('an id of another trade does no harm: the order is placed, and nothing linked that does not fit', async () => {
+    const { book, place, quoteOf } = await world();
+    const { id } = await quoted(book, { ...SELL, sellAmountBeforeFee: String(X + 1n) });
+    expect(await quoteOf(await place({}, id))).toBeUndefined();
+  });
+
+  test('a quote links in its last millisecond, and not in the next', async () => {
+    const { book, clock, place, quoteOf } = await world();
+    const { id } = await quoted(book, SELL);
+    clock.set(clock.now() + 60_000);
+    expect(await quoteOf(await place({}, id))).toEqual(STORED);
+    clock.set(clock.now() + 1);
+    expect(await quoteOf(await place({ buyAmount: '2' }, id))).toBeUndefined();
+  });
+
+  test('a quote for an order on chain is linked by its id alone', async () => {
+    const { book, place, quoteOf } = await world();
+    const { id } = await quoted(book, { ...SELL, signingScheme: 'presign', onchainOrder: true });
+    expect(await quoteOf(await place())).toBeUndefined();
+    expect(await quoteOf(await place({ buyAmount: '2' }, id))).toEqual(STORED);
+  });
+
+  test('a fast quote is not stored, so that nothing is linked to it', async () => {
+    const { book, place, quoteOf } = await world();
+    await quoted(book, { ...SELL, priceQuality: 'fast' });
+    expect(await quoteOf(await place())).toBeUndefined();
+  });
+
+  test('one quote may be linked to several orders', async () => {
+    const { book, place, quoteOf } = await world();
+    const { id } = await quoted(book, SELL);
+    for (const buyAmount of ['1', '2', '3']) expect(await quoteOf(await place({ buyAmount }, id))).toEqual(STORED);
+  });
+
+  test('of several quotes the verified one is linked, then the best', async () => {
+    let [amount, verified] = [300n, false];
+    const { book, clock } = await quotingWorld({
+      estimators: [source('one', () => ({ amount: amount * 10n ** 15n, gas: 1, verified }))],
+    });
+    const place = async (buyAmount: string) => {
+      const choice = { sellToken: COW, buyToken: WETH, sellAmount: String(X), buyAmount };
+      const order = await signOrder(TRADER, { ...choice, validTo: Math.floor(clock.now() / 1000) + 600 });
+      const result = await book.orders.submit(order);
+      if (result.status !== 'accepted') throw result.error;
+      return (await book.orders.get(result.uid))?.quote?.buyAmount;
+    };
+    for (const next of [300n, 302n, 301n]) {
+      amount = next;
+      await quoted(book, SELL);
+      clock.advance(500); // the next is a question of its own
+    }
+    expect(await place('1')).toBe(String(302n * 10n ** 15n));
+    [amount, verified] = [299n, true];
+    await quoted(book, SELL);
+    expect(await place('2')).toBe(String(299n * 10n ** 15n));
+  });
+});
+
+describe('what an order shows', () => {
+  test('the plan is hidden while the order can be filled, and shown once it cannot', async () => {
+    const { book, clock, place, quoteOf } = await world();
+    const { id } = await quoted(book, SELL);
+    const [cancelled, expired] = [await place({}, id), await place({ buyAmount: '2' }, id)];
+    expect(await quoteOf(cancelled)).not.toHaveProperty('metadata');
+    await book.orders.cancel({
+      orderUids: [cancelled],
+      ...(await signCancellation(TRADER, { orderUids: [cancelled] })),
+    });
+    expect(await quoteOf(cancelled)).toEqual({ ...STORED, metadata: PLAN });
+    expect(await quoteOf(expired)).not.toHaveProperty('metadata');
+    const etag = (await book.orders.rendered.get(expired))?.etag;
+    clock.set(clock.now() + 601_000);
+    expect(await quoteOf(expired)).toEqual({ ...STORED, metadata: PLAN });
+    expect((await book.orders.rendered.get(expired))?.etag).not.toBe(etag);
+  });
+
+  test('batches show it as single reads do, listings do not', async () => {
+    const { book, place } = await world();
+    const { id } = await quoted(book, SELL);
+    const uid = await place({}, id);
+    expect((await book.orders.getMany([uid]))[0]?.order?.quote).toEqual(STORED);
+    expect((await book.orders.list()).orders[0]).not.toHaveProperty('quote');
+  });
+
+  test('expired quotes are swept away by the clock, and orders keep theirs', async () => {
+    const { book, clock, store, place, quoteOf } = await world();
+    const { id } = await quoted(book, SELL);
+    const uid = await place({}, id);
+    const terms = {
+      sellToken: COW.toLowerCase(),
+      buyToken: WETH.toLowerCase(),
+      kind: 'sell',
+      amount: String(X),
+    } as never;
+    const isStored = async () =>
+      (await store.quotes.match({ ...(terms as object), quoteKind: 'standard', now: 0 } as never)) !== undefined;
+    clock.advance(60_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await isStored()).toBe(true);
+    clock.advance(30_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await isStored()).toBe(false);
+    expect(await quoteOf(uid)).toEqual(STORED);
+    await book.close();
+    expect(clock.pending).toBe(0);
+  });
+
+  test('a sweep lets others have their turn between two steps of it, however fast the store is', async () => {
+    const { book, clock, store } = await world();
+    let steps = 0;
+    Object.assign(store.quotes, { prune: async () => (++steps < 5 ? 1_000 : 0) });
+    clock.advance(30_000);
+    for (let i = 0; i < 100; i++) await Promise.resolve();
+    expect(steps).toBe(1);
+    while (steps < 5) await new Promise((resolve) => setImmediate(resolve));
+    await book.close();
+  });
+
+  /** Objects inside each other, so many deep. */
+  const nested = (depth: number) => {
+    let object = {};
+    for (let i = 1; i < depth; i++) object = { in: object };
+    return object;
+  };
+  const cyclic: Record<string, unknown> = {};
+  cyclic['self'] = cyclic;
+
+  test.each<readonly [string, unknown, string]>([
+    ['with a cycle', cyclic, '{}'],
+    ['larger than 64 KiB', { text: 'x'.repeat(70_000) }, '{}'],
+    ['that is text', 'plan', '{}'],
+    ['that is a list', [1], '{}'],
+    ['with a bigint', { n: 1n }, '{}'],
+    ['that says nothing', null, '{}'],
+    // SQLite reads JSON up to 1000 deep, and its tables hold nothing else.
+    ['nested 65 deep', nested(65), '{}'],
+    ['nested 3000 deep', nested(3000), '{}'],
+    ['nested too deep to be written', nested(100_000), '{}'],
+    ['nested 64 deep', nested(64), JSON.stringify(nested(64))],
+    // PostgreSQL has no text for either.
+    ['with a character of number 0', { text: 'a\u0000' }, '{}'],
+    ['with half a surrogate pair', { text: '\ud83d' }, '{}'],
+    ['with a key of half a surrogate pair', { '\\\ude00': 1 }, '{}'],
+    ['with the escapes of both', { text: '\\u0000 \\ud83d 😀' }, '{"text":"\\\\u0000 \\\\ud83d 😀"}'],
+  ])('a plan %s is stored as it can be, and its price counts all the same', async (_, metadata, stored) => {
+    const odd = source('odd', () => ({ amount: 10n ** 17n, gas: 1, metadata: metadata as never }));
+    using file = temporaryFile();
+    const { book, store } = await quotingWorld(
+      { estimators: [odd, fixedPrices({})] },
+      sqliteStore({ path: file.path }),
+    );
+    await quoted(book, SELL);
+    const terms = { sellToken: COW.toLowerCase() as Hex, buyToken: WETH.toLowerCase() as Hex, kind: 'sell' } as const;
+    const match = await store.quotes.match({ ...terms, amount: String(X), quoteKind: 'standard', now: 0 });
+    expect(match?.metadata).toBe(stored);
+    await book.close();
+  });
+});

@@ -1,0 +1,374 @@
+import type { QuoteRequest } from 'intentbook';
+import { createApi, createOrderBook } from 'intentbook';
+import { fixedPrices } from 'intentbook/estimators';
+import { memoryStore } from 'intentbook/memory';
+import { keccak256, toHex } from 'viem';
+import { describe, expect, test } from 'vitest';
+import { directWorld } from '../../integration/http/http-fixture.ts';
+import { COW, WETH } from '../../support/orders.ts';
+import { answering, ETHER, quoted, quotingWorld, refused, SELL, source } from './quotes-fixture.ts';
+
+const NATIVE = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
+const ZERO_HASH = `0x${'00'.repeat(32)}`;
+const PRICES = { [WETH]: '1', [COW]: '0.0003' };
+const X = 1000n * ETHER;
+const without = (key: keyof QuoteRequest) => ({ ...SELL, [key]: undefined });
+const buying = (amount: string) =>
+  ({ ...without('sellAmountBeforeFee'), kind: 'buy', buyAmountAfterFee: amount }) as const;
+const world = (options = {}) => quotingWorld({ estimators: [fixedPrices(PRICES)], ...options });
+
+describe('what is answered', () => {
+  // 150000 units of gas at 10 gwei, in a token worth 0.0003: 5 COW.
+  const FEE = 5n * ETHER;
+
+  test('a sale before fee: what is asked about is what is sold and the fee together', async () => {
+    const { book, clock } = await world();
+    expect(await quoted(book, SELL)).toEqual({
+      quote: {
+        sellToken: COW.toLowerCase(),
+        buyToken: WETH.toLowerCase(),
+        receiver: null,
+        sellAmount: String(X - FEE),
+        buyAmount: String(((X - FEE) * 3n) / 10_000n),
+        validTo: clock.now() / 1000 + 1800,
+        appData: ZERO_HASH,
+        feeAmount: String(FEE),
+        gasAmount: '150000',
+        gasPrice: '10000000000',
+        sellTokenPrice: '0.0003',
+        kind: 'sell',
+        partiallyFillable: false,
+        sellTokenBalance: 'erc20',
+        buyTokenBalance: 'erc20',
+        signingScheme: 'eip712',
+      },
+      from: SELL.from,
+      expiration: new Date(clock.now() + 60_000).toISOString(),
+      id: 1,
+      verified: false,
+    });
+  });
+
+  test('a sale before fee that is no amount makes way for one after fee that is', async () => {
+    const { book } = await world();
+    for (const sellAmountBeforeFee of ['0', '', 'x', null]) {
+      const { quote } = await quoted(book, { ...SELL, sellAmountBeforeFee, sellAmountAfterFee: String(X) });
+      expect(quote.sellAmount).toBe(String(X));
+    }
+    for (const sellAmountAfterFee of ['5', 'x']) {
+      expect((await quoted(book, { ...SELL, sellAmountAfterFee })).quote.sellAmount).toBe(String(X - FEE));
+    }
+  });
+
+  test('a sale after fee: the whole amount is traded, the fee is told', async () => {
+    const { book } = await world();
+    const { quote } = await quoted(book, { ...without('sellAmountBeforeFee'), sellAmountAfterFee: String(X) });
+    expect(quote).toMatchObject({
+      sellAmount: String(X),
+      buyAmount: String((X * 3n) / 10_000n),
+      feeAmount: String(FEE),
+    });
+  });
+
+  test('with both amounts the one before fee counts', async () => {
+    const { book } = await world();
+    const { quote } = await quoted(book, { ...SELL, sellAmountAfterFee: '7' });
+    expect(quote.sellAmount).toBe(String(X - FEE));
+  });
+
+  test('a purchase: what is bought is what is asked about, amounts of sales are ignored', async () => {
+    const { book } = await world();
+    const { quote } = await quoted(book, { ...buying('300'), sellAmountBeforeFee: 'nonsense' });
+    expect(quote).toMatchObject({ kind: 'buy', sellAmount: '1000000', buyAmount: '300', feeAmount: String(FEE) });
+  });
+
+  test('hooks and the check of a contract signature take gas that the fee covers and gasAmount does not show', async () => {
+    const { book } = await world();
+    const hook = (gasLimit: string) => ({ target: COW, callData: '0x', gasLimit });
+    const appData = JSON.stringify({
+      metadata: { hooks: { pre: [hook('30000')], post: [hook('20000'), hook('50000')] } },
+    });
+    const { quote } = await quoted(book, { ...SELL, appData, signingScheme: 'eip1271', verificationGasLimit: 50_000 });
+    expect([quote.gasAmount, quote.feeAmount]).toEqual(['150000', String(2n * FEE)]);
+    const standard = await quoted(book, { ...SELL, signingScheme: 'eip1271' });
+    expect(BigInt(standard.quote.feeAmount)).toBe((FEE * 177n) / 150n);
+    const presign = await quoted(book, { ...SELL, signingScheme: 'presign' });
+    expect(BigInt(presign.quote.feeAmount)).toBe(FEE);
+  });
+
+  test('native currency is quoted as its wrapped token, and takes the gas to unwrap it', async () => {
+    const { book } = await world();
+    const { quote } = await quoted(book, { ...SELL, buyToken: NATIVE });
+    expect(quote).toMatchObject({ buyToken: NATIVE.toLowerCase(), gasAmount: '159223' });
+  });
+
+  test.each([
+    [undefined, undefined, { appData: ZERO_HASH }],
+    [null, null, { appData: ZERO_HASH }],
+    [ZERO_HASH, undefined, { appData: ZERO_HASH }],
+    ['{}', undefined, { appData: '{}', appDataHash: keccak256(toHex('{}')) }],
+    [
+      '{ "a": 1 }',
+      keccak256(toHex('{ "a": 1 }')),
+      { appData: '{ "a": 1 }', appDataHash: keccak256(toHex('{ "a": 1 }')) },
+    ],
+  ])('app data %o with hash %o is echoed as %o', async (appData, appDataHash, echo) => {
+    const { book } = await world();
+    const { quote } = await quoted(book, { ...SELL, appData, appDataHash });
+    expect({ appData: quote.appData, appDataHash: quote.appDataHash }).toEqual({ appDataHash: undefined, ...echo });
+  });
+
+  test.each([
+    [{}, 1800],
+    [{ validFor: 60 }, 60],
+    [{ validFor: null, validTo: null }, 1800],
+    [{ validTo: 1_700_000_600 }, 600],
+  ])('%o is valid for %s s', async (validity, seconds) => {
+    const { book, clock } = await world();
+    expect((await quoted(book, { ...SELL, ...validity })).quote.validTo).toBe(clock.now() / 1000 + seconds);
+  });
+
+  test.each([
+    [{}, 60],
+    [{ signingScheme: 'presign' }, 60],
+    [{ signingScheme: 'presign', onchainOrder: true }, 600],
+    [{ signingScheme: 'eip1271', onchainOrder: true, verificationGasLimit: 0 }, 600],
+  ] as const)('the quote of %o lives for %s s', async (scheme, seconds) => {
+    const { book, clock } = await world();
+    const { expiration } = await quoted(book, { ...SELL, ...scheme });
+    expect(Date.parse(expiration) - clock.now()).toBe(seconds * 1000);
+  });
+
+  test.each([
+    [200, '2'],
+    [30, '0.3'],
+    [0, '0'],
+  ])('a volume fee of %s parts per million is %s basis points', async (ppm, bps) => {
+    const { book } = await world({ volumeFee: ppm });
+    const plain = await quoted((await world()).book, SELL);
+    const response = await quoted(book, SELL);
+    expect(response.protocolFeeBps).toBe(bps);
+    const before = BigInt(plain.quote.buyAmount);
+    expect(BigInt(response.quote.buyAmount)).toBe(before - (before * BigInt(ppm)) / 1_000_000n);
+    expect(response.quote.sellAmount).toBe(plain.quote.sellAmount);
+    const purchase = await quoted(book, buying('300000000'));
+    const [sold, fee] = [1_000_000_000_000n, BigInt(purchase.quote.feeAmount)];
+    expect(BigInt(purchase.quote.sellAmount)).toBe(sold + ((sold + fee) * BigInt(ppm)) / 1_000_000n);
+  });
+
+  test('a volume fee may depend on the tokens, and be none', async () => {
+    const { book } = await world({ volumeFee: (sold: string) => (sold === COW.toLowerCase() ? 100 : undefined) });
+    expect((await quoted(book, SELL)).protocolFeeBps).toBe('1');
+    const other = await quoted(book, { ...SELL, sellToken: WETH, buyToken: COW });
+    expect(other).not.toHaveProperty('protocolFeeBps');
+  });
+
+  test('prices are plain decimals without an exponent', async () => {
+    const { book } = await world({
+      estimators: [fixedPrices({ [WETH]: 1, [COW]: 4e-10 })],
+      gasPrice: 1e-7,
+    });
+    const { quote } = await quoted(book, { ...SELL, sellAmountBeforeFee: String(10n ** 30n) });
+    expect([quote.gasPrice, quote.sellTokenPrice]).toEqual(['0.0000001', '0.0000000004']);
+  });
+
+  test('amounts of 256 bits are quoted', async () => {
+    const max = String(2n ** 256n - 1n);
+    const { book } = await world({ estimators: [answering('one', 2n ** 256n - 1n)] });
+    const { quote } = await quoted(book, { ...SELL, sellAmountBeforeFee: max });
+    expect(BigInt(quote.sellAmount) + BigInt(quote.feeAmount)).toBe(2n ** 256n - 1n);
+    const half = await world({ estimators: [answering('half', 2n ** 255n)] });
+    expect((await quoted(half.book, buying(max))).quote).toMatchObject({
+      sellAmount: String(2n ** 255n),
+      buyAmount: max,
+    });
+  });
+});
+
+/** Requests that do not fit, and the field that is named. */
+const MALFORMED: readonly (readonly [string, string, unknown])[] = [
+  ['nothing', '', null],
+  ['a list', '', []],
+  ['text', '', 'quote'],
+  ['no kind', 'kind', without('kind')],
+  ['an unknown kind', 'kind', { ...SELL, kind: 'swap' }],
+  ['a kind in capitals', 'kind', { ...SELL, kind: 'SELL' }],
+  ['a kind by number', 'kind', { ...SELL, kind: 0 }],
+  ['no sell token', 'sellToken', without('sellToken')],
+  ['a buy token without 0x', 'buyToken', { ...SELL, buyToken: WETH.slice(2) }],
+  ['a buy token too short', 'buyToken', { ...SELL, buyToken: '0x12' }],
+  ['no from', 'from', without('from')],
+  ['a null from', 'from', { ...SELL, from: null }],
+  ['a receiver that is none', 'receiver', { ...SELL, receiver: 'me' }],
+  ['no amount', 'sellAmountBeforeFee', without('sellAmountBeforeFee')],
+  ['a null amount', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: null }],
+  ['an amount of zero', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: '0' }],
+  ['an amount of many zeros', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: '0'.repeat(100) }],
+  ['an amount as a number', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: 5 }],
+  ['an amount in hex', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: '0x10' }],
+  ['a negative amount', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: '-1' }],
+  ['an amount with a point', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: '1.5' }],
+  ['an amount of 257 bits', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: String(2n ** 256n) }],
+  ['a purchase without its amount', 'buyAmountAfterFee', { ...SELL, kind: 'buy' }],
+  ['a purchase of zero', 'buyAmountAfterFee', buying('0')],
+  ['validTo and validFor', 'validFor', { ...SELL, validTo: 1_700_000_600, validFor: 600 }],
+  ['validTo as text', 'validTo', { ...SELL, validTo: '1700000600' }],
+  ['validFor beyond 32 bits', 'validFor', { ...SELL, validFor: 2 ** 32 }],
+  ['a fraction of a second', 'validFor', { ...SELL, validFor: 0.5 }],
+  ['app data that is an object', 'appData', { ...SELL, appData: {} }],
+  ['a hash without its document', 'appDataHash', { ...SELL, appDataHash: ZERO_HASH }],
+  ['a hash that is none', 'appDataHash', { ...SELL, appData: '{}', appDataHash: '0x' }],
+  ['an unknown balance', 'sellTokenBalance', { ...SELL, sellTokenBalance: 'vault' }],
+  ['a null balance', 'buyTokenBalance', { ...SELL, buyTokenBalance: null }],
+  ['an unknown scheme', 'signingScheme', { ...SELL, signingScheme: 'schnorr' }],
+  ['a null scheme', 'signingScheme', { ...SELL, signingScheme: null }],
+  ['an order by a key on chain', 'onchainOrder', { ...SELL, onchainOrder: true }],
+  ['onchainOrder as text', 'onchainOrder', { ...SELL, signingScheme: 'presign', onchainOrder: 'yes' }],
+  [
+    'two amounts, neither of them one',
+    'sellAmountBeforeFee',
+    { ...SELL, ...{ sellAmountBeforeFee: '0', sellAmountAfterFee: 'x' } },
+  ],
+  [
+    'the other amount, and that none',
+    'sellAmountAfterFee',
+    { ...without('sellAmountBeforeFee'), sellAmountAfterFee: '0' },
+  ],
+  [
+    'more gas than a number tells',
+    'verificationGasLimit',
+    { ...SELL, signingScheme: 'eip1271', verificationGasLimit: 2 ** 53 },
+  ],
+  ['gas in text', 'verificationGasLimit', { ...SELL, signingScheme: 'eip1271', verificationGasLimit: '1' }],
+  ['gas to verify a key', 'verificationGasLimit', { ...SELL, verificationGasLimit: 1 }],
+  ['negative gas', 'verificationGasLimit', { ...SELL, signingScheme: 'eip1271', verificationGasLimit: -1 }],
+  ['an unknown quality', 'priceQuality', { ...SELL, priceQuality: 'best' }],
+  ['a negative timeout', 'timeout', { ...SELL, timeout: -1 }],
+];
+
+describe('what is refused', () => {
+  test.each(MALFORMED)('%s is InvalidParameter, naming %j', async (_, path, request) => {
+    const { book } = await world();
+    const error = await refused(book, request);
+    expect(error).toMatchObject({ code: 'InvalidParameter', status: 400, data: { path } });
+    if (path !== '') expect(error.message).toContain(path);
+    expect(error.message).not.toMatch(/expected|received|invalid|too/i); // as the parser of shapes would have it
+  });
+
+  test.each(MALFORMED)('over HTTP %s is 400, by either route', async (_, path, body) => {
+    const { book, clock } = await world();
+    const http = directWorld(createApi(book), clock.now);
+    for (const route of ['/api/v1/quote', '/api/v1/quote/stream']) {
+      const answer = await http.send('POST', route, { body: JSON.stringify(body) });
+      expect([answer.status, answer.json()]).toEqual([
+        400,
+        { errorType: 'InvalidParameter', description: expect.any(String), data: { path } },
+      ]);
+    }
+  });
+
+  test.each([
+    ['the same token', { buyToken: COW }, 'SameBuyAndSellToken'],
+    ['wrapped for native', { sellToken: WETH, buyToken: NATIVE }, 'SameBuyAndSellToken'],
+    ['native currency to sell', { sellToken: NATIVE }, 'InvalidNativeSellToken'],
+    ['a denied token', { buyToken: '0x00000000000000000000000000000000000000dd' }, 'UnsupportedToken'],
+    ['validTo long gone', { validTo: 1 }, 'OrderExpired'],
+    ['validTo too soon', { validFor: 59 }, 'InsufficientValidTo'],
+    ['validTo too late', { validFor: 366 * 24 * 3600 }, 'ExcessiveValidTo'],
+    ['app data that is no JSON', { appData: 'x' }, 'InvalidAppData'],
+    ['app data that nobody knows', { appData: `0x${'12'.repeat(32)}` }, 'InvalidAppData'],
+    ['app data with another hash', { appData: '{}', appDataHash: ZERO_HASH }, 'AppDataHashMismatch'],
+    ['a denied owner', { from: '0x00000000000000000000000000000000000000bd' }, 'Forbidden'],
+    ['a denied receiver', { receiver: '0x00000000000000000000000000000000000000bd' }, 'Forbidden'],
+    ['a token that nobody has a price for', { buyToken: '0x00000000000000000000000000000000000000cc' }, 'NoLiquidity'],
+  ])('%s, as its order would be', async (_, change, code) => {
+    const { clock } = await world();
+    const book = createOrderBook({
+      ...{ chainId: 11155111, store: memoryStore(), clock },
+      deniedTokens: ['0x00000000000000000000000000000000000000dd'],
+      isDenied: (address) => address.endsWith('bd'),
+      quotes: { estimators: [fixedPrices(PRICES)], gasPrice: 1 },
+    });
+    await book.start();
+    expect((await refused(book, { ...SELL, ...change })).code).toBe(code);
+  });
+
+  test('a year ahead is refused for a key, and quoted for a presignature, as its order would be', async () => {
+    const { book } = await world();
+    const request = { ...SELL, validFor: 366 * 24 * 3600 };
+    expect((await refused(book, request)).code).toBe('ExcessiveValidTo');
+    await quoted(book, { ...request, signingScheme: 'presign' });
+  });
+
+  test('validFor beyond the end of 32 bits ends there', async () => {
+    const { book } = await world();
+    const { quote } = await quoted(book, { ...SELL, signingScheme: 'presign', validFor: 2 ** 32 - 1 });
+    expect(quote.validTo).toBe(2 ** 32 - 1);
+  });
+
+  test('a sale that its fee eats up is SellAmountDoesNotCoverFee, with the fee of the cheapest answer', async () => {
+    const { book } = await world({
+      estimators: [answering('dear', 10n ** 40n, 200_000), answering('cheap', 10n ** 6n, 150_000)],
+    });
+    const fee = String(5n * ETHER);
+    expect(await refused(book, { ...SELL, sellAmountBeforeFee: fee })).toMatchObject({
+      code: 'SellAmountDoesNotCoverFee',
+      status: 400,
+      data: { fee_amount: fee },
+    });
+    const { quote } = await quoted(book, { ...SELL, sellAmountBeforeFee: String(5n * ETHER + ETHER) });
+    expect(quote.sellAmount).toBe(String(ETHER));
+  });
+
+  test('so is a sale of which nothing is bought once the fee is paid', async () => {
+    const { book } = await world({ estimators: [answering('one', 1n)] });
+    expect((await refused(book, SELL)).code).toBe('SellAmountDoesNotCoverFee');
+  });
+
+  test('a fee beyond 256 bits is no quote', async () => {
+    const { book } = await world({
+      gasPrice: '1e76',
+      estimators: [source('one', () => ({ amount: 1n, gas: 10 ** 12 }))],
+    });
+    expect((await refused(book, buying('5'))).code).toBe('NoLiquidity');
+  });
+
+  test('a book without sources quotes nothing', async () => {
+    const book = createOrderBook({ chainId: 11155111, store: memoryStore() });
+    await book.start();
+    expect((await refused(book, SELL)).code).toBe('NoLiquidity');
+    await book.close();
+  });
+});
+
+describe('options', () => {
+  const make = (quotes: object) => () =>
+    createOrderBook({
+      chainId: 11155111,
+      store: memoryStore(),
+      quotes: { estimators: [], gasPrice: 1, ...quotes } as never,
+    });
+
+  test.each([
+    ['a misspelt one', { estimator: [] }, /did you mean "estimators"/],
+    ['a gas price in words', { gasPrice: 'cheap' }, /gasPrice/],
+    ['a negative gas price', { gasPrice: -1 }, /gasPrice/],
+    ['a volume fee of everything', { volumeFee: 1_000_000 }, /volumeFee/],
+    ['half a part per million', { volumeFee: 0.5 }, /volumeFee/],
+    ['a gas price beyond 256 bits', { gasPrice: '1e100' }, /gasPrice must be a decimal number of wei below 2\^256/],
+    ['a negative timeout', { timeout: -1 }, /timeout/],
+    ['half a second of expiry', { expiry: 0.5 }, /expiry must be a whole number/],
+    ['a fraction of a second of expiry on chain', { onchainExpiry: 600.001 }, /onchainExpiry must be a whole number/],
+    ['a timeout that no timer can count', { maxTimeout: 2 ** 31 }, /maxTimeout/],
+    ['a lifetime that never ends', { answerLifetime: Number.POSITIVE_INFINITY }, /answerLifetime/],
+    ['a source that is none', { estimators: [{}] }, /estimators\[0\]/],
+    ['no amount to learn prices by', { priceAmount: 0n }, /priceAmount/],
+  ])('%s is refused when the book is made', (_, quotes, message) => {
+    expect(make(quotes)).toThrow(message);
+  });
+
+  test('sources of one name are told apart', async () => {
+    const { book } = await world({ estimators: [answering('a', 1n), answering('a', 1n), () => undefined] });
+    expect(Object.keys(book.quotes.counters())).toEqual(['a', 'a 2', 'estimator 3']);
+  });
+});

@@ -1,0 +1,321 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Api, QuoteStreamEvent } from 'intentbook';
+import { createApi } from 'intentbook';
+import { nodeHandler } from 'intentbook/node-http';
+import { describe, expect, test } from 'vitest';
+import { answering, ETHER, hanging, prompted, quotingWorld, SELL, settle, source } from './quotes-fixture.ts';
+
+const GOOD = (3n * ETHER) / 10n;
+
+/** A stream that must begin, with what has come of it so far. */
+async function opened(world: Awaited<ReturnType<typeof quotingWorld>>, request = SELL, signal?: AbortSignal) {
+  const result = await world.book.quotes.stream(request, signal === undefined ? {} : { signal });
+  if (result.status !== 'streaming') throw result.error;
+  const events: QuoteStreamEvent[] = [];
+  const state = { events, ended: false };
+  const reading = (async () => {
+    for await (const event of result.quotes) events.push(event);
+    state.ended = true;
+  })();
+  return { state, reading, iterable: result.quotes };
+}
+
+/** Asks an interface without a network. */
+async function get(api: Api, path: string) {
+  const request = { method: 'GET', path, query: '', header: () => undefined, body: { type: 'none' } } as const;
+  const response = await api.handle(request);
+  return [response.status, JSON.parse(String(response.body))] as const;
+}
+
+const bought = (events: readonly QuoteStreamEvent[]) =>
+  events.map((event) =>
+    event.type === 'quote' ? Math.round(Number(event.quote.quote.buyAmount) / 1e15) : event.error.code,
+  );
+
+describe('a stream of quotes', () => {
+  test('each quote that is better than all before it comes as it arrives, with an id of its own', async () => {
+    const sources = ['a', 'b', 'c', 'd'].map(prompted);
+    const world = await quotingWorld({ estimators: sources });
+    const { state } = await opened(world);
+    for (const [i, amount] of [GOOD, GOOD - 1n, GOOD + GOOD / 100n, GOOD].entries()) {
+      sources[i]?.asked[0]?.answer({ amount, gas: 100_000 });
+      await settle();
+    }
+    expect(bought(state.events)).toEqual([299, 302]);
+    expect(state.ended).toBe(true);
+    const ids = state.events.map((event) => event.type === 'quote' && event.quote.id);
+    expect(ids).toEqual([1, 2]);
+  });
+
+  test('it ends at the deadline, with what has come', async () => {
+    const world = await quotingWorld({ estimators: [answering('good', GOOD), hanging('slow')] });
+    const { state, reading } = await opened(world);
+    await settle();
+    expect([state.events.length, state.ended]).toEqual([1, false]);
+    world.clock.advance(4_999);
+    await settle();
+    expect(state.ended).toBe(false);
+    world.clock.advance(1);
+    await reading;
+    expect(state.events).toHaveLength(1);
+    expect(world.outcomes()).toEqual({ good: 'answered', slow: 'late' });
+  });
+
+  test.each([
+    ['nobody has a price', [source('none', () => undefined), hanging('slow')], 'NoLiquidity'],
+    ['no answer covers the fee', [answering('dear', GOOD, 10 ** 12), hanging('slow')], 'SellAmountDoesNotCoverFee'],
+    [
+      'a source calls the token unsupported',
+      [
+        source('knowing', () => ({ unsupportedToken: '0x0625afb445c3b6b7b929342a04a22599fd5dbb59' }) as const),
+        hanging('slow'),
+      ],
+      'UnsupportedToken',
+    ],
+  ])('where %s, one error at the deadline', async (_, estimators, code) => {
+    const world = await quotingWorld({ estimators });
+    const { state, reading } = await opened(world);
+    await settle();
+    expect(state.events).toEqual([]);
+    world.clock.advance(5_000);
+    await reading;
+    expect(bought(state.events)).toEqual([code]);
+  });
+
+  test('an answer that does not cover the fee is no error once another one does', async () => {
+    const world = await quotingWorld({ estimators: [answering('dear', 2n * GOOD, 10 ** 12), answering('good', GOOD)] });
+    const { state, reading } = await opened(world);
+    await reading;
+    expect(bought(state.events)).toEqual([299]);
+  });
+
+  test('what can be refused without a quote is refused before it begins', async () => {
+    const unpriced = await quotingWorld({ estimators: [{ ...answering('a', GOOD), nativePrice: () => undefined }] });
+    expect(await unpriced.book.quotes.stream(SELL)).toMatchObject({ error: { code: 'NoLiquidity' } });
+    const gasless = await quotingWorld({ gasPrice: () => Number.NaN, estimators: [answering('a', GOOD)] });
+    expect(await gasless.book.quotes.stream(SELL)).toMatchObject({ error: { code: 'ChainUnavailable' } });
+    expect(await gasless.book.quotes.stream({ ...SELL, kind: 'x' as never })).toMatchObject({ status: 'rejected' });
+    await settle();
+    // Nothing goes on that nobody waits for.
+    expect([unpriced.clock.pending, gasless.clock.pending]).toEqual([1, 1]);
+  });
+
+  test('a source that hangs does not hold up the first price of the sell token', async () => {
+    const slow = { ...hanging('slow'), nativePrice: () => new Promise<string>(() => {}) };
+    const world = await quotingWorld({ estimators: [slow, answering('good', GOOD)] });
+    const { state } = await opened(world);
+    await settle();
+    expect(state.events).toHaveLength(1);
+  });
+
+  test('who leaves in the middle ends the work, even while nothing comes', async () => {
+    const slow = prompted('slow');
+    const world = await quotingWorld({ estimators: [slow] });
+    const { iterable } = await opened(world);
+    const iterator = iterable[Symbol.asyncIterator]();
+    const next = iterator.next();
+    await settle();
+    await iterator.return?.();
+    expect(await next).toEqual({ done: true, value: undefined });
+    expect(slow.asked[0]?.context.signal.aborted).toBe(true);
+    expect(world.outcomes()).toEqual({ slow: 'abandoned' });
+  });
+
+  test('an aborted signal does the same', async () => {
+    const slow = prompted('slow');
+    const world = await quotingWorld({ estimators: [slow] });
+    const gone = new AbortController();
+    const { reading } = await opened(world, SELL, gone.signal);
+    gone.abort();
+    await reading;
+    expect(slow.asked[0]?.context.signal.aborted).toBe(true);
+  });
+
+  test('a store that hangs does not put off its end: a quote that is not stored in time has no id', async () => {
+    const world = await quotingWorld({ estimators: [answering('good', GOOD)] });
+    Object.assign(world.store.quotes, { insert: () => new Promise(() => {}) });
+    const { state, reading } = await opened(world);
+    await settle();
+    expect(state).toEqual({ events: [], ended: false });
+    world.clock.advance(4_999);
+    await settle();
+    expect(state.ended).toBe(false);
+    world.clock.advance(1);
+    await reading;
+    expect(state.events).toMatchObject([{ type: 'quote', quote: { id: null } }]);
+    expect(world.clock.pending).toBe(1); // the sweep
+  });
+
+  test.each([
+    ['with the quotes that it had', [answering('good', GOOD)], [299]],
+    ['with an error that says to come back, when it had none', [], ['InternalServerError']],
+  ])('a book that closes ends it %s', async (_, estimators, expected) => {
+    const world = await quotingWorld({ estimators: [hanging('slow'), ...estimators] });
+    const { state, reading } = await opened(world);
+    await settle();
+    await world.book.close();
+    await reading;
+    expect(bought(state.events)).toEqual(expected);
+  });
+
+  test('streams and plain quotes of one trade ask its sources once', async () => {
+    const slow = prompted('slow');
+    const world = await quotingWorld({ estimators: [slow] });
+    const streams = await Promise.all([opened(world), opened(world)]);
+    const plain = world.book.quotes.request(SELL);
+    await settle();
+    expect(slow.asked).toHaveLength(1);
+    slow.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    await Promise.all(streams.map(({ reading }) => reading));
+    expect((await plain).status).toBe('quoted');
+    expect(streams.map(({ state }) => bought(state.events))).toEqual([[299], [299]]);
+  });
+
+  test('a quote that cannot be stored is still told, without an id', async () => {
+    const world = await quotingWorld({ estimators: [answering('good', GOOD)] });
+    Object.assign(world.store.quotes, { insert: async () => Promise.reject(new Error('the disk is full')) });
+    const { state, reading } = await opened(world);
+    await reading;
+    expect(state.events).toMatchObject([{ type: 'quote', quote: { id: null } }]);
+    expect(world.faults).toMatchObject([{ message: 'the disk is full' }]);
+    await expect(world.book.quotes.request(SELL)).rejects.toThrow('the disk is full');
+  });
+});
+
+describe('over a socket', () => {
+  async function serve(world: Awaited<ReturnType<typeof quotingWorld>>) {
+    const server = createServer(nodeHandler(createApi(world.book)));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo; // it listens on a port
+    return {
+      post: (signal?: AbortSignal) =>
+        fetch(`http://127.0.0.1:${port}/api/v1/quote/stream`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(SELL),
+          ...(signal === undefined ? {} : { signal }),
+        }),
+      [Symbol.asyncDispose]: () =>
+        new Promise<void>((resolve) => {
+          server.close(() => resolve());
+          server.closeAllConnections();
+        }),
+    };
+  }
+
+  test('quotes are unnamed events of one line of JSON, sent as they arrive', async () => {
+    const [one, two] = [prompted('one'), prompted('two')];
+    const world = await quotingWorld({ estimators: [one, two] });
+    await using server = await serve(world);
+    const response = await server.post();
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(response.headers.get('x-accel-buffering')).toBe('no');
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    one.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    const { value = '' } = (await reader?.read()) ?? {};
+    expect(value).toMatch(/^data: \{"quote":\{.*\}\n\n$/);
+    two.asked[0]?.answer({ amount: GOOD * 2n, gas: 100_000 });
+    let rest = '';
+    for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read())
+      rest += part.value;
+    expect(rest).toMatch(/^data: \{"quote":\{.*\}\n\n$/);
+    expect(JSON.parse(rest.slice(6))).toMatchObject({ id: 2, quote: { kind: 'sell' } });
+  });
+
+  test('an error is an event of that name', async () => {
+    const world = await quotingWorld({ estimators: [source('none', () => undefined)] });
+    await using server = await serve(world);
+    const response = await server.post();
+    expect(await response.text()).toBe(
+      `event: error\ndata: {"errorType":"NoLiquidity","description":"No source has a price for this trade."}\n\n`,
+    );
+  });
+
+  test('a client that leaves ends the work of the sources', async () => {
+    let stopped: () => void = () => {};
+    const isStopped = new Promise<void>((resolve) => {
+      stopped = resolve;
+    });
+    const slow = source('slow', (_, { signal }) => {
+      signal.addEventListener('abort', stopped);
+      return new Promise(() => {});
+    });
+    const world = await quotingWorld({ estimators: [slow, answering('good', GOOD)] });
+    await using server = await serve(world);
+    const client = new AbortController();
+    const response = await server.post(client.signal);
+    await response.body?.getReader().read();
+    client.abort();
+    await isStopped;
+    expect(world.outcomes()).toMatchObject({ slow: 'abandoned' });
+    expect(world.faults).toEqual([]);
+  });
+});
+
+test('a stream that is silent for long says so every 15 s, lest somebody on the way takes it for dead', async () => {
+  const { book, clock } = await quotingWorld({ maxTimeout: 60_000, estimators: [hanging('slow')] });
+  const { body } = await createApi(book).handle({
+    method: 'POST',
+    path: '/api/v1/quote/stream',
+    query: '',
+    header: (name) => (name === 'content-type' ? 'application/json' : undefined),
+    body: { type: 'parsed', value: { ...SELL, timeout: 40_000 } },
+  });
+  const chunks: string[] = [];
+  const reading = (async () => {
+    for await (const chunk of body as AsyncIterable<string>) chunks.push(chunk);
+  })();
+  for (let s = 0; s < 40; s += 5) {
+    await settle();
+    clock.advance(5_000);
+  }
+  await reading;
+  expect(chunks).toEqual([':\n\n', ':\n\n', expect.stringMatching(/^event: error\ndata: .*NoLiquidity/)]);
+  expect(clock.pending).toBe(1); // the sweep
+});
+
+describe('tokens', () => {
+  test.each(['native_price', 'metadata'])('who leaves while %s is found out is heard of', async (route) => {
+    const slow = { ...answering('slow', GOOD), nativePrice: () => new Promise<string>(() => {}) };
+    const { book, clock } = await quotingWorld({ estimators: [slow] });
+    const gone = new AbortController();
+    const answer = createApi(book).handle({
+      method: 'GET',
+      path: `/api/v1/token/${SELL.sellToken}/${route}`,
+      query: '',
+      header: () => undefined,
+      body: { type: 'none' },
+      signal: gone.signal,
+    });
+    await settle();
+    const waiting = clock.pending;
+    gone.abort();
+    await answer.catch(() => {});
+    expect(clock.pending).toBe(waiting - 1);
+  });
+
+  test('native_price is a JSON number, metadata a scaled integer; what is unknown is refused by one and null in the other', async () => {
+    const world = await quotingWorld({ estimators: [answering('good', GOOD)] });
+    const api = createApi(world.book);
+    const token = SELL.sellToken;
+    expect(await get(api, `/api/v1/token/${token}/native_price`)).toEqual([200, { price: 0.0003 }]);
+    expect(await get(api, `/api/v1/token/${token}/metadata`)).toEqual([
+      200,
+      { firstTradeBlock: null, nativePrice: '300000000000000' },
+    ]);
+    const none = await quotingWorld({ estimators: [] });
+    const other = createApi(none.book);
+    expect(await get(other, `/api/v1/token/${token}/native_price`)).toMatchObject([400, { errorType: 'NoLiquidity' }]);
+    expect(await get(other, `/api/v1/token/${token}/metadata`)).toEqual([
+      200,
+      { firstTradeBlock: null, nativePrice: null },
+    ]);
+    for (const path of ['native_price', 'metadata']) {
+      expect(await get(other, `/api/v1/token/COW/${path}`)).toMatchObject([400, { errorType: 'InvalidParameter' }]);
+    }
+  });
+});

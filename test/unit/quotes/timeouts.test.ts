@@ -1,0 +1,210 @@
+import type { Estimator, QuoteRequest } from 'intentbook';
+import { describe, expect, test } from 'vitest';
+import { COW, WETH } from '../../support/orders.ts';
+import { answering, ETHER, prompted, quoted, quotingWorld, SELL, settle, watch } from './quotes-fixture.ts';
+
+const GOOD = (3n * ETHER) / 10n;
+
+/** A sale so large that any fee is covered. */
+const HUGE: QuoteRequest = { ...SELL, sellAmountBeforeFee: String(10n ** 30n) };
+
+/** A source with a low price at once, and a good one with the right price after a tenth of a second. */
+async function unevenWorld() {
+  let later: (price: string) => void = () => {};
+  const slow: Estimator = {
+    ...answering('slow', GOOD),
+    nativePrice: () =>
+      new Promise<string>((resolve) => {
+        later = resolve;
+      }),
+  };
+  const low: Estimator = { name: 'low', estimate: () => undefined, nativePrice: () => '0.00000001' };
+  const world = await quotingWorld({ estimators: [low, slow] });
+  return {
+    ...world,
+    /** What the token is worth to somebody with time enough, once the good source has answered. */
+    async priceForThePatient() {
+      const waiting = watch(world.book.quotes.nativePrice(SELL.sellToken));
+      await settle();
+      world.clock.advance(100);
+      later('0.0003');
+      await settle();
+      return waiting.value?.status === 'priced' ? waiting.value.price : undefined;
+    },
+  };
+}
+
+type World = Awaited<ReturnType<typeof unevenWorld>>;
+
+const IMPATIENT: readonly (readonly [string, (world: World) => Promise<unknown>])[] = [
+  [
+    'has one millisecond',
+    async ({ book, clock }) => {
+      const waiting = watch(book.quotes.request({ ...HUGE, timeout: 1 }));
+      await settle();
+      clock.advance(1);
+      await settle();
+      expect(waiting.done).toBe(true);
+    },
+  ],
+  ['is content with the first answer', ({ book }) => book.quotes.request({ ...HUGE, priceQuality: 'fast' })],
+  ['reads a stream, whose fee is of the first price', ({ book }) => book.quotes.stream(HUGE)],
+  [
+    'leaves',
+    async ({ book }) => {
+      const gone = new AbortController();
+      const waiting = watch(book.quotes.request(HUGE, { signal: gone.signal }));
+      await settle();
+      gone.abort();
+      await settle();
+      expect(waiting.done).toBe(true);
+    },
+  ],
+];
+
+/** Between the good price and the low one, once both are there. */
+const MEDIAN = '0.000150005';
+
+describe('one who is in a hurry takes nothing from the others', () => {
+  test('the price is that of all sources for who has the time', async () => {
+    const world = await unevenWorld();
+    expect(await world.priceForThePatient()).toBe(MEDIAN);
+  });
+
+  test.each(IMPATIENT)('nor when somebody %s before', async (_, hurry) => {
+    const world = await unevenWorld();
+    await hurry(world);
+    expect(await world.priceForThePatient()).toBe(MEDIAN);
+    // It is remembered, too.
+    expect(await quoted(world.book, { ...HUGE, priceQuality: 'fast' })).toMatchObject({
+      quote: { sellTokenPrice: MEDIAN },
+    });
+  });
+
+  test('what there is after the usual time of the book is remembered, though a source still hangs', async () => {
+    const { book, clock } = await unevenWorld();
+    const waiting = watch(book.quotes.nativePrice(SELL.sellToken));
+    await settle();
+    clock.advance(5_000);
+    await settle();
+    expect(waiting.value).toEqual({ status: 'priced', price: '0.00000001' });
+    expect(await book.quotes.nativePrice(SELL.sellToken)).toEqual({ status: 'priced', price: '0.00000001' });
+  });
+
+  test('who comes late to a question has his own time for it, and so does who came first', async () => {
+    const one = prompted('one');
+    const { book, clock, outcomes } = await quotingWorld({ estimators: [one] });
+    const first = watch(book.quotes.request(SELL));
+    await settle();
+    clock.advance(4_900);
+    const second = watch(book.quotes.request(SELL));
+    await settle();
+    clock.advance(100);
+    await settle();
+    expect([first.done, second.done, one.asked[0]?.context.signal.aborted]).toEqual([true, false, false]);
+    expect(first.value).toMatchObject({ error: { code: 'NoLiquidity' } });
+    clock.advance(4_800);
+    one.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    await settle();
+    expect(second.value?.status).toBe('quoted');
+    expect([one.asked.length, outcomes()]).toEqual([1, { one: 'answered' }]);
+  });
+
+  test('a question that has had its time is asked anew, so that no answer grows old by being waited for', async () => {
+    const one = prompted('one');
+    const { book, clock } = await quotingWorld({ estimators: [one, answering('good', GOOD)] });
+    const calls = [];
+    for (let i = 0; i < 4; i++) {
+      calls.push(watch(book.quotes.request(SELL)));
+      await settle();
+      clock.advance(2_500);
+      await settle();
+    }
+    expect(one.asked).toHaveLength(2);
+    clock.advance(5_000);
+    await settle();
+    expect(calls.map(({ done }) => done)).toEqual([true, true, true, true]);
+    expect(one.asked.every(({ context }) => context.signal.aborted)).toBe(true);
+  });
+
+  test('what comes after somebody’s time is not his, though others still wait', async () => {
+    const [one, two] = [prompted('one'), prompted('two')];
+    const { book, clock } = await quotingWorld({ estimators: [one, two] });
+    const early = watch(book.quotes.request(SELL));
+    await settle();
+    one.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    clock.advance(4_000);
+    const late = watch(book.quotes.request(SELL));
+    await settle();
+    clock.advance(1_000);
+    two.asked[0]?.answer({ amount: GOOD * 2n, gas: 100_000 });
+    await settle();
+    const bought = [early, late].map(({ value }) => value?.status === 'quoted' && value.quote.quote.buyAmount);
+    expect(BigInt(bought[0] || 0)).toBeLessThan(GOOD);
+    expect(BigInt(bought[1] || 0)).toBeGreaterThan(GOOD);
+  });
+});
+
+describe('a fast quote', () => {
+  test.each([
+    ['is too small to be of use', answering('tiny', 1n), answering('good', GOOD)],
+    ['does not cover the fee', answering('dear', GOOD, 10 ** 12), answering('good', GOOD)],
+  ])('waits for another answer when the first %s', async (_, useless, good) => {
+    const slow = prompted('slow');
+    const { book } = await quotingWorld({ estimators: [useless, slow] });
+    const waiting = watch(book.quotes.request({ ...SELL, priceQuality: 'fast' }));
+    await settle();
+    expect(waiting.done).toBe(false);
+    slow.asked[0]?.answer(await good.estimate({} as never, {} as never)); // it answers whatever it is asked
+    await settle();
+    expect(waiting.value?.status).toBe('quoted');
+  });
+});
+
+describe('one who has left', () => {
+  /** Sells native currency's own token, whose price is known at once, while the price of gas is not. */
+  const request: QuoteRequest = { ...SELL, sellToken: WETH, buyToken: COW };
+
+  async function gasPricePending() {
+    let gas: (price: string) => void = () => {};
+    const one = prompted('one');
+    const gasPrice = () =>
+      new Promise<string>((resolve) => {
+        gas = resolve;
+      });
+    const world = await quotingWorld({ gasPrice, estimators: [one] });
+    return { ...world, one, gas: (price: string) => gas(price) };
+  }
+
+  test.each(['request', 'stream'] as const)('is heard of while the price of gas is not known: %s', async (verb) => {
+    const { book, clock, one } = await gasPricePending();
+    const gone = new AbortController();
+    const waiting = watch<unknown>(book.quotes[verb](request, { signal: gone.signal }));
+    await settle();
+    gone.abort(new Error('gone'));
+    await settle();
+    expect(waiting).toMatchObject({ done: true, error: { message: 'gone' } });
+    expect(one.asked[0]?.context.signal.aborted).toBe(true);
+    expect(clock.pending).toBe(1); // the sweep
+  });
+
+  test.each(['request', 'stream'] as const)('before the call asks nobody anything: %s', async (verb) => {
+    const { book, one } = await gasPricePending();
+    const waiting = watch<unknown>(book.quotes[verb](request, { signal: AbortSignal.abort(new Error('before')) }));
+    await settle();
+    expect(waiting).toMatchObject({ done: true, error: { message: 'before' } });
+    expect(one.asked).toHaveLength(0);
+  });
+
+  test('in the turn in which the price of gas comes, reads no stream', async () => {
+    const { book, one, gas } = await gasPricePending();
+    const gone = new AbortController();
+    const waiting = watch(book.quotes.stream(request, { signal: gone.signal }));
+    await settle();
+    gas('1');
+    gone.abort(new Error('gone'));
+    await settle();
+    expect(waiting).toMatchObject({ done: true, error: { message: 'gone' } });
+    expect(one.asked[0]?.context.signal.aborted).toBe(true);
+  });
+});

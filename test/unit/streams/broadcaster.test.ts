@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { describe, test } from 'vitest';
+import type { Hub, HubOptions, StreamEvent, StreamItem } from '../../../src/streams/broadcaster.ts';
+import { createHub } from '../../../src/streams/broadcaster.ts';
+
+/** A log in memory whose entries concern the keys `a` and `b`, and a hub over it. */
+function world(options: Partial<HubOptions> = {}) {
+  const entries: { id: number; key: string }[] = [];
+  const hints = new Set<() => void>();
+  const faults: unknown[] = [];
+  /** Runs while somebody reads the log, before there is an answer. */
+  const meanwhile: (() => Promise<void>)[] = [];
+  const itemOf = ({ id, key }: { id: number; key: string }): StreamItem => ({
+    ...{ type: 'item', id, event: key, data: String(id) },
+  });
+  const reads = { follow: 0, resume: 0 };
+  const hub: Hub = createHub({
+    ...{ queueSize: 4, resumeLimit: 1000, onFault: (fault) => void faults.push(fault) },
+    log: {
+      last: async () => entries.length,
+      watch(hint) {
+        hints.add(hint);
+        return () => void hints.delete(hint);
+      },
+      async follow(after, keys) {
+        reads.follow++;
+        const page = entries.slice(after, after + 3);
+        await meanwhile.shift()?.();
+        const wanted = page.filter(({ key }) => keys.has(key));
+        return {
+          items: wanted.map(itemOf),
+          keysOf: wanted.map(({ key }) => [key]),
+          through: page.at(-1)?.id ?? after,
+        };
+      },
+      async resume(after, key) {
+        reads.resume++;
+        const page = entries.slice(after, after + 3);
+        await meanwhile.shift()?.();
+        return { items: page.filter((each) => each.key === key).map(itemOf), through: page.at(-1)?.id ?? after };
+      },
+    },
+    ...options,
+  });
+  return {
+    ...{ hub, faults, meanwhile, hints, reads },
+    write(...keys: string[]) {
+      for (const key of keys) entries.push({ id: entries.length + 1, key });
+      for (const hint of hints) hint();
+    },
+  };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const shown = (events: readonly StreamEvent[]) =>
+  events.map((event) => (event.type === 'gap' ? `${event.from}..${event.to}` : event.id));
+
+describe('a stream', () => {
+  test('begins now, and tells what concerns its key, in order', async () => {
+    const { hub, write } = world();
+    write('a', 'a');
+    const stream = await hub.subscribe('a');
+    assert.equal(stream.start, 2);
+    write('a', 'b', 'a');
+    await turn();
+    assert.deepEqual(shown(await stream.take()), [3, 5]);
+  });
+
+  test('hears of what happens before it is read for the first time', async () => {
+    const { hub, write } = world();
+    const stream = await hub.subscribe('a');
+    write('a');
+    await turn();
+    write('a');
+    await turn();
+    assert.deepEqual(shown(await stream.take()), [1, 2]);
+  });
+
+  test('goes on from where it was, page by page, and then with what happens', async () => {
+    const { hub, write } = world();
+    write(...'abababab');
+    const stream = await hub.subscribe('a', { after: 1 });
+    const seen: StreamEvent[] = [];
+    while (seen.length < 3) seen.push(...(await stream.take()));
+    assert.deepEqual(shown(seen), [3, 5, 7]);
+    const next = stream.take();
+    write('b', 'a');
+    assert.deepEqual(shown(await next), [10]);
+  });
+
+  test('misses nothing that is written while it catches up, or while others are being told', async () => {
+    const { hub, write, meanwhile } = world();
+    const first = await hub.subscribe('b');
+    let late: Awaited<ReturnType<Hub['subscribe']>> | undefined;
+    meanwhile.push(async () => {
+      late = await hub.subscribe('a', { after: 0 });
+    });
+    write('a', 'b');
+    await turn();
+    assert.deepEqual(shown(await first.take()), [2]);
+    assert.deepEqual(shown((await late?.take()) ?? []), [1]);
+  });
+
+  test('whose queue is full is told of a gap, and goes on behind it', async () => {
+    const { hub, write } = world();
+    const [slow, quick] = [await hub.subscribe('a'), await hub.subscribe('a')];
+    const heard: (number | string)[] = [];
+    for (let i = 0; i < 7; i++) {
+      write('a');
+      await turn();
+      heard.push(...shown(await quick.take()));
+    }
+    assert.deepEqual(heard, [1, 2, 3, 4, 5, 6, 7]);
+    assert.deepEqual(shown(await slow.take()), ['1..7']);
+    write('a');
+    assert.deepEqual(shown(await slow.take()), [8]);
+  });
+
+  test('that was away for too long is told of a gap, and gets the rest', async () => {
+    const { hub, write } = world({ resumeLimit: 3 });
+    write(...'aaaaaaaaaa');
+    const stream = await hub.subscribe('a', { after: 2 });
+    assert.deepEqual(shown(await stream.take()), ['3..7']);
+    assert.deepEqual(shown(await stream.take()), [8, 9, 10]);
+  });
+
+  test('that comes from a place which is not there begins at the end, and is told so', async () => {
+    const { hub, write } = world();
+    write('a', 'a');
+    const stream = await hub.subscribe('a', { after: 99 });
+    assert.deepEqual(shown(await stream.take()), ['1..2']);
+    write('a');
+    assert.deepEqual(shown(await stream.take()), [3]);
+  });
+
+  test('ends when its reader leaves, aborts, or the hub is closed, whoever waits', async () => {
+    const { hub } = world();
+    const controller = new AbortController();
+    const streams = [
+      await hub.subscribe('a'),
+      await hub.subscribe('a', { signal: controller.signal }),
+      await hub.subscribe('a'),
+    ];
+    const waiting = streams.map((stream) => stream.take());
+    assert.equal(hub.size, 3);
+    streams[0]?.leave();
+    controller.abort();
+    hub.close();
+    assert.deepEqual(await Promise.all(waiting), [[], [], []]);
+    assert.equal(hub.size, 0);
+    const aborted = await hub.subscribe('a', { signal: AbortSignal.abort() });
+    assert.deepEqual(await aborted.take(), []);
+  });
+
+  test('can be iterated over', async () => {
+    const { hub, write } = world();
+    const stream = await hub.subscribe('a');
+    write('a', 'a');
+    const seen: StreamEvent[] = [];
+    for await (const event of stream) if (seen.push(event) === 2) break;
+    assert.deepEqual(shown(seen), [1, 2]);
+    assert.equal(hub.size, 0);
+  });
+});
+
+describe('a hub', () => {
+  test('reads the log once for all readers, and not at all without any', async () => {
+    const { hub, write, reads, hints } = world();
+    write('a');
+    const streams = await Promise.all(Array.from({ length: 50 }, () => hub.subscribe('a')));
+    await turn();
+    const before = reads.follow;
+    write('a');
+    await turn();
+    for (const stream of streams) assert.deepEqual(shown(await stream.take()), [2]);
+    assert.ok(reads.follow - before <= 2, `${reads.follow - before} reads`);
+    for (const stream of streams) stream.leave();
+    assert.equal(hints.size, 0);
+    write('a');
+    await turn();
+    assert.ok(reads.follow - before <= 2);
+    assert.equal(reads.resume, 0);
+  });
+
+  test('ends its streams when the log cannot be read, so that their readers come back', async () => {
+    const broken = new Error('gone');
+    const { hub, write, meanwhile, faults } = world();
+    const stream = await hub.subscribe('a');
+    await turn();
+    meanwhile.push(async () => {
+      throw broken;
+    });
+    write('a');
+    assert.deepEqual(await stream.take(), []);
+    assert.deepEqual(faults, [broken]);
+    const again = await hub.subscribe('a', { after: stream.start });
+    assert.deepEqual(shown(await again.take()), [1]);
+  });
+
+  test('whatever happens when, a reader that always comes back to its place hears all that concerns it, once', async () => {
+    const step = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ op: fc.constant('write' as const), key: fc.constantFrom('a', 'b') }) },
+      { weight: 3, arbitrary: fc.constant({ op: 'turn' as const }) },
+      { weight: 2, arbitrary: fc.record({ op: fc.constant('take' as const), reader: fc.nat(2) }) },
+      { weight: 1, arbitrary: fc.record({ op: fc.constant('leave' as const), reader: fc.nat(2) }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        const { hub, write } = world({ queueSize: 1000 });
+        const keys: string[] = [];
+        const readers = ['a', 'a', 'b'].map((key) => ({ key, place: 0, seen: [] as number[] }));
+        const streams = await Promise.all(readers.map(({ key }) => hub.subscribe(key, { after: 0 })));
+        const take = async (i: number) => {
+          const [reader, stream] = [readers[i], streams[i]];
+          if (reader === undefined || stream === undefined) return;
+          for (const event of await stream.take()) {
+            assert.equal(event.type, 'item');
+            if (event.type !== 'item') continue;
+            reader.seen.push(event.id);
+            reader.place = event.id;
+          }
+        };
+        const missing = (i: number) =>
+          keys.filter((key, at) => key === readers[i]?.key && at + 1 > (readers[i]?.place ?? 0)).length > 0;
+        for (const each of steps) {
+          if (each.op === 'write') {
+            keys.push(each.key);
+            write(each.key);
+          } else if (each.op === 'turn') await turn();
+          else if (each.op === 'leave') {
+            const reader = readers[each.reader];
+            streams[each.reader]?.leave();
+            if (reader !== undefined) streams[each.reader] = await hub.subscribe(reader.key, { after: reader.place });
+          } else if (missing(each.reader)) await take(each.reader);
+        }
+        for (const i of readers.keys()) while (missing(i)) await take(i);
+        for (const { key, seen } of readers) {
+          assert.deepEqual(
+            seen,
+            keys.flatMap((each, at) => (each === key ? [at + 1] : [])),
+          );
+        }
+        hub.close();
+      }),
+      { numRuns: process.env['INTENTBOOK_TEST_LONG'] === undefined ? 300 : 20_000 },
+    );
+  });
+});
