@@ -4,7 +4,8 @@ import { defineConfig } from 'tsup';
 export default defineConfig({
   entry: {
     index: 'src/index.ts',
-    adapter: 'src/internal.ts',
+    internal: 'src/internal.ts',
+    'store-kit': 'src/store-kit/index.ts',
     openapi: 'src/http/openapi/index.ts',
     memory: 'adapters/memory/index.ts',
     sqlite: 'adapters/sqlite/index.ts',
@@ -37,7 +38,7 @@ export default defineConfig({
     await cp('adapters/explorer/page', 'dist/explorer/page', { recursive: true });
   },
   // Adapters reach the core by its public name, so that one copy of it exists in a process.
-  external: [/^intentbook(\/|$)/],
+  external: [/^intentbook(\/|$)/, '#internal'],
   // tsup 8 injects a baseUrl, which TypeScript 6 rejects otherwise.
   dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
 });

@@ -12,7 +12,8 @@ const NUMBERS = 90;
  */
 export function chart(report: Report): string {
   const trials = Object.entries(report).map(([name, { title, subjects }]) => ({
-    ...{ name, title },
+    name,
+    title,
     bars: Object.entries(subjects).flatMap(([subject, { measured }]) =>
       measured['time'] === undefined ? [] : [{ subject, time: measured['time'].median }],
     ),

@@ -79,7 +79,7 @@ export async function modelOrder(): Promise<OrderInsert> {
   await using book = createOrderBook({ chainId: CHAIN_ID, store: { ...store, orders } });
   await book.start();
   await book.orders.submit(signed.order);
-  if (seen === undefined) throw new Error('the model of all orders was refused');
+  if (seen === undefined) throw new Error('the model of all orders was rejected');
   return seen;
 }
 

@@ -48,12 +48,19 @@ function signOrder(verifier: Verifier, seed: string, index: number): Signed {
   const key = digestOf(`intentbook bench owner ${index % OWNERS}`);
   const salt = digestOf(`${seed} ${index}`);
   const data: Parameters<Verifier['hasher']['digest']>[0] = {
-    ...{ sellToken: WETH, buyToken: COW, receiver: null, validTo: IN_A_WEEK },
+    sellToken: WETH,
+    buyToken: COW,
+    receiver: null,
+    validTo: IN_A_WEEK,
     // Of the sizes that amounts have: with 18 decimals, one fits 64 bits and the other does not.
     sellAmount: 10n ** 18n + salt.readBigUInt64BE(0) / 4n,
     buyAmount: 10n ** 21n + salt.readBigUInt64BE(8),
-    ...{ appData: EMPTY_DOCUMENT, feeAmount: 0n, kind: 'sell', partiallyFillable: index % 2 === 0 },
-    ...{ sellTokenBalance: 'erc20', buyTokenBalance: 'erc20' },
+    appData: EMPTY_DOCUMENT,
+    feeAmount: 0n,
+    kind: 'sell',
+    partiallyFillable: index % 2 === 0,
+    sellTokenBalance: 'erc20',
+    buyTokenBalance: 'erc20',
   };
   const digest = verifier.hasher.digest(data);
   const { signature: rs, recid } = signer.ecdsaSign(digest, key);

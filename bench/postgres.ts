@@ -31,7 +31,9 @@ export async function benchServer(schemas: readonly string[]): Promise<BenchServ
   await drop();
   const { rows } = await client.query<{ server_version: string }>('SHOW server_version');
   return {
-    ...{ url, client, version: rows[0]?.server_version ?? '' },
+    url,
+    client,
+    version: rows[0]?.server_version ?? '',
     async close() {
       if (server === undefined) await drop();
       await client.end();

@@ -38,14 +38,19 @@ export type Report = Readonly<Record<string, Result>>;
 
 export function resultOf(trial: Trial, { rounds, notes }: Outcome, machine: string): Result {
   const measures = trial.measures.map(({ title, of, bar, unit }) => ({
-    ...{ title, ...figure(rounds.map(of)) },
+    title,
+    ...figure(rounds.map(of)),
     ...(bar === undefined ? {} : { bar }),
     ...(unit === undefined ? {} : { unit }),
   }));
   const subjects = Object.keys(trial.subjects).map((name) => [name, subjectOf(name, rounds, notes[name])]);
   return {
-    ...{ title: trial.title, date: new Date().toISOString().slice(0, 10), machine },
-    ...{ rounds: rounds.length, measures, subjects: Object.fromEntries(subjects) },
+    title: trial.title,
+    date: new Date().toISOString().slice(0, 10),
+    machine,
+    rounds: rounds.length,
+    measures,
+    subjects: Object.fromEntries(subjects),
   };
 }
 
@@ -97,9 +102,9 @@ function shown(value: number, unit = ''): string {
 export function consoleTable(name: string, { title, rounds, measures, subjects }: Result): string {
   const ratios = measures.map((measure) => {
     const { median, low, high, unit } = measure;
-    const mark = { true: '✓', false: '✗', undefined: ' ' }[`${keeps(measure)}`];
+    const indexedBlock = { true: '✓', false: '✗', undefined: ' ' }[`${keeps(measure)}`];
     const range = `${shown(low)} … ${shown(high)}`;
-    return `  ${mark} ${measure.title.padEnd(66)} ${shown(median, unit).padStart(9)}  ${range.padEnd(17)} ${shownBar(measure)}`;
+    return `  ${indexedBlock} ${measure.title.padEnd(66)} ${shown(median, unit).padStart(9)}  ${range.padEnd(17)} ${shownBar(measure)}`;
   });
   const absolutes = Object.entries(subjects).map(([subject, { note, measured }]) => {
     const figures = Object.entries(measured).map(([measure, { median }]) =>

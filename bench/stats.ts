@@ -37,7 +37,9 @@ const HEADERS: Readonly<Record<string, string>> = { 'content-type': 'application
 
 export function byUidsRequest(uids: readonly Hex[]): ApiRequest {
   return {
-    ...{ method: 'POST', path: '/api/v1/orders/by_uids', query: '' },
+    method: 'POST',
+    path: '/api/v1/orders/by_uids',
+    query: '',
     header: (name) => HEADERS[name],
     body: { type: 'bytes', bytes: Buffer.from(JSON.stringify(uids)) },
   };

@@ -15,7 +15,9 @@ export function typedData({ hashed }: Signed) {
     primaryType: 'Order',
     message: {
       ...hashed,
-      ...{ sellToken: hashed.sellToken as Hex, buyToken: hashed.buyToken as Hex, appData: hashed.appData as Hex }, // signed
+      sellToken: hashed.sellToken as Hex,
+      buyToken: hashed.buyToken as Hex,
+      appData: hashed.appData as Hex, // signed
       receiver: '0x0000000000000000000000000000000000000000',
       sellAmount: BigInt(hashed.sellAmount),
       buyAmount: BigInt(hashed.buyAmount),

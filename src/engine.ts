@@ -1,38 +1,38 @@
 import { EventEmitter } from 'eventemitter3';
 import { putDocument, requireHash } from './app-data/put.ts';
-import { createAuctionPart } from './auctions/auctions.ts';
+import { createAuctionModule } from './auctions/auctions.ts';
 import { createBalances } from './balances/balances.ts';
-import { createChain } from './chain/chain-indexing.ts';
+import { createChainIndexing } from './chain/chain-indexing.ts';
 import { totalSurplus } from './chain/surplus.ts';
-import { parseTradeQuery, requireAccount, requireToken, requireTransactionHash, tradeOf } from './chain/trades.ts';
-import { createFlights } from './concurrency/coalesce.ts';
-import { createRemote } from './concurrency/deadline.ts';
-import { mapped } from './concurrency/map-async.ts';
-import { createPacer } from './concurrency/throttle.ts';
+import { parseTradeQuery, requireAccount, requireToken, requireTransactionHash, toOrderTrade } from './chain/trades.ts';
+import { createRequestCoalescer } from './concurrency/coalesce.ts';
+import { createDeadlineLimiter } from './concurrency/deadline.ts';
+import { mapAsync } from './concurrency/map-async.ts';
+import { createThrottle } from './concurrency/throttle.ts';
 import type { OrderBookEvents } from './events.ts';
 import type { Observer } from './instrumentation.ts';
-import { observedStore, observedVerifier, submissionOf } from './instrumentation.ts';
+import { observedStore, observedVerifier, toSubmissionObservation } from './instrumentation.ts';
 import type { OrderBookOptions } from './options.ts';
-import { configure } from './options.ts';
-import type { Documents, OrderBook, Orders, Trades } from './order-book.ts';
+import { parseOptions } from './options.ts';
+import type { AppDataApi, OrderApi, OrderBook, TradeApi } from './order-book.ts';
 import type { AdmissionContext } from './orders/admission.ts';
-import type { ShownDomain } from './orders/authenticate.ts';
+import type { SigningDomain } from './orders/authenticate.ts';
 import { createOrderCache } from './orders/cache.ts';
 import { cancel } from './orders/cancel.ts';
 import { createExpirySweep } from './orders/expiry.ts';
 import { groupCommits } from './orders/group-commit.ts';
 import { parsedPage, parsedResults, parseListQuery, requireUid } from './orders/listing.ts';
 import type { Order } from './orders/order-json.ts';
-import { listOrders, readElements, readOrder, readOrders, readTransaction } from './orders/read.ts';
+import { listOrders, readManyBytes, readOrder, readOrders, readTransaction } from './orders/read.ts';
 import { submit } from './orders/submit.ts';
 import { StoreError } from './ports/store.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION } from './protocol/eip712.ts';
 import { createVerifier } from './protocol/verifier.ts';
-import type { Quotes } from './quotes/index.ts';
-import { createQuotes } from './quotes/index.ts';
-import { createHub } from './streams/broadcaster.ts';
-import { createFeed } from './streams/event-dispatcher.ts';
-import type { BookLog } from './streams/order-log.ts';
+import type { QuoteApi } from './quotes/index.ts';
+import { createQuoteModule } from './quotes/index.ts';
+import { createStreamBroadcaster } from './streams/broadcaster.ts';
+import { createEventDispatcher } from './streams/event-dispatcher.ts';
+import type { EventLog } from './streams/order-log.ts';
 import { orderLog } from './streams/order-log.ts';
 import { orderStreamEvent, orderStreamKey } from './streams/order-stream.ts';
 
@@ -48,44 +48,52 @@ const LISTS_A_TURN = 1;
  * @throws TypeError naming the option that is unknown or malformed.
  */
 export function createOrderBook(options: OrderBookOptions): OrderBook {
-  const configuration = configure(options);
+  const configuration = parseOptions(options);
   const { chainId, settlementContract, limits, clock } = configuration;
   const emitter = new EventEmitter<OrderBookEvents>();
   const observer = <E extends keyof OrderBookEvents>(event: E): Observer<Parameters<OrderBookEvents[E]>[0]> => ({
-    listens: () => emitter.listenerCount(event) > 0,
-    tell: (observation) => tell(event, observation),
+    hasListeners: () => emitter.listenerCount(event) > 0,
+    notify: (observation) => tell(event, observation),
   });
-  const store = observedStore(configuration.store, clock, observer('storeAsked'));
-  const feed = createFeed(store, clock, emitter);
-  const domain: ShownDomain = {
-    ...{ name: DOMAIN_NAME, version: DOMAIN_VERSION },
-    ...{ chainId, verifyingContract: settlementContract },
+  const store = observedStore(configuration.store, clock, observer('storeQueried'));
+  const feed = createEventDispatcher(store, clock, emitter);
+  const domain: SigningDomain = {
+    name: DOMAIN_NAME,
+    version: DOMAIN_VERSION,
+    chainId,
+    verifyingContract: settlementContract,
   };
-  const onFault = faultTeller(emitter);
-  const tell = observationTeller(emitter, onFault);
+  const onFailure = failureEmitter(emitter);
+  const tell = observationTeller(emitter, onFailure);
   const cache = configuration.cacheBytes > 0 ? createOrderCache(store.events, configuration.cacheBytes) : undefined;
-  const reading = { store, clock, onFault, ...(cache === undefined ? {} : { cache }) };
+  const reading = { store, clock, onFailure, ...(cache === undefined ? {} : { cache }) };
   // A store of this process alone answers before anybody else can ask.
   const share = store.traits.writers === 'many' ? sharing() : alone;
   const documents = { maxAppDataSize: limits.maxAppDataSize, appDataHashForm: configuration.appDataHashForm };
-  const pacer = createPacer(SUBMISSIONS_A_TURN);
-  const lists = createPacer(LISTS_A_TURN);
+  const pacer = createThrottle(SUBMISSIONS_A_TURN);
+  const lists = createThrottle(LISTS_A_TURN);
   const commits = groupCommits({ store, clock, more: () => pacer.waiting > 0 });
-  const auctions = createAuctionPart(configuration, {
-    ...{ onFault, started: () => void started() },
+  const auctions = createAuctionModule(configuration, {
+    onFailure,
+    started: () => void started(),
     nativePrice: (token, signal) => quoting.verbs.nativePrice(token, { signal }),
   });
   const admission: Omit<AdmissionContext, 'verifier'> = {
     ...configuration,
     // Who does not say whose orders are being bid on has told of competitions, or has none.
     host: { isActivelyBidOn: auctions.isBidOn, ...configuration.host },
-    ...{ store, pace: pacer.pass, insert: commits.insert },
-    ...{ domain, documents, onFault, quoting: configuration.quotes !== undefined },
-    remote: createRemote(clock, configuration.checkDeadline),
+    store,
+    pace: pacer.acquire,
+    insert: commits.insert,
+    domain,
+    documents,
+    onFailure,
+    quoting: configuration.quotes !== undefined,
+    remote: createDeadlineLimiter(clock, configuration.checkTimeout),
   };
-  const quoting = createQuotes(configuration.quotes, {
+  const quoting = createQuoteModule(configuration.quotes, {
     ...admission,
-    observe: (observation) => void emitter.emit('sourceAsked', observation),
+    observe: (observation) => void emitter.emit('estimatorQueried', observation),
   });
   /** By what orders are admitted, from start to close. Made once: spreading as much for each takes longer than most checks. */
   let running: AdmissionContext | undefined;
@@ -96,13 +104,15 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     return running;
   }
 
-  const chain = createChain({
+  const chain = createChainIndexing({
     pricesOf: auctions.pricesOf,
-    ...{ configuration, onFault, wake: feed.wake },
+    configuration,
+    onFailure,
+    wake: feed.wake,
     started: () => void started(),
     onApplied: (observation) => tell('chainApplied', observation),
     onRolledBack: (observation) => tell('chainRolledBack', observation),
-    onFollowed: (observation) => tell('chainFollowed', observation),
+    onFollowed: (observation) => tell('chainProgress', observation),
     requestQuote: (request) => quoting.verbs.request(request),
   });
 
@@ -111,16 +121,21 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     expiryInterval === undefined
       ? undefined
       : createExpirySweep({
-          ...{ store, clock, onFault, wake: feed.wake, interval: expiryInterval, retention },
+          store,
+          clock,
+          onFailure,
+          wake: feed.wake,
+          interval: expiryInterval,
+          retention,
           // The log does not tell of what is removed.
           onPruned: () => cache?.clear(),
           holder: crypto.randomUUID(),
           isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
         });
-  const { vaultRelayer, checkDeadline: deadline } = configuration;
-  const balances = createBalances({ chain: configuration.chain, vaultRelayer, clock, deadline, onFault });
+  const { vaultRelayer, checkTimeout: deadline } = configuration;
+  const balances = createBalances({ chain: configuration.chain, vaultRelayer, clock, deadline, onFailure });
 
-  const rendered: Orders['rendered'] = {
+  const rendered: OrderApi['rendered'] = {
     async get(uid) {
       const parsed = requireUid(uid);
       return share(
@@ -137,10 +152,10 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     },
     async getManyBytes(uids) {
       const parsed = uids.map(requireUid);
-      await lists.pass();
+      await lists.acquire();
       return share(
         () => `getManyBytes ${parsed.join()}`,
-        () => readElements(parsed, reading),
+        () => readManyBytes(parsed, reading),
       );
     },
     async list(query = {}) {
@@ -150,7 +165,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
         () => listOrders(parsed, reading),
       );
     },
-    async ofTransaction(hash) {
+    async listByTransaction(hash) {
       return readTransaction(requireTransactionHash(hash), reading);
     },
     async stream(filter, streamOptions) {
@@ -159,7 +174,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     },
   };
 
-  const log: BookLog = {
+  const log: EventLog = {
     async last() {
       started();
       return store.events.last();
@@ -170,14 +185,15 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     },
     watch: feed.watch,
   };
-  const hub = createHub({
-    ...{ ...configuration.streams, onFault },
+  const hub = createStreamBroadcaster({
+    ...configuration.streams,
+    onFailure,
     log: orderLog(log, (uids) => readOrders(uids, reading)),
   });
 
-  const orders: Orders = {
+  const orders: OrderApi = {
     async stream(filter, streamOptions) {
-      return mapped(await rendered.stream(filter, streamOptions), orderStreamEvent);
+      return mapAsync(await rendered.stream(filter, streamOptions), orderStreamEvent);
     },
     async submit(order, submitOptions) {
       const [result] = await orders.submitMany([order], submitOptions);
@@ -187,8 +203,8 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     async submitMany(many, submitOptions) {
       const since = clock.now();
       const results = await submit(many, started(), submitOptions);
-      const { listens, tell: told } = observer('ordersSubmitted');
-      if (listens()) told(submissionOf(results, clock.now() - since));
+      const { hasListeners: listens, notify: told } = observer('ordersSubmitted');
+      if (listens()) told(toSubmissionObservation(results, clock.now() - since));
       if (results.some(({ status }) => status === 'accepted')) feed.wake();
       return results;
     },
@@ -207,8 +223,8 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
       if (result.status === 'cancelled') feed.wake();
       return result;
     },
-    async ofTransaction(hash) {
-      return (await rendered.ofTransaction(hash)).map(({ json }) => JSON.parse(json) as Order); // rendered from one
+    async listByTransaction(hash) {
+      return (await rendered.listByTransaction(hash)).map(({ json }) => JSON.parse(json) as Order); // rendered from one
     },
     async competitionStatus(uid) {
       return auctions.status(requireUid(uid));
@@ -216,19 +232,19 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     rendered,
   };
 
-  const trades: Trades = {
+  const trades: TradeApi = {
     async list(query) {
-      return (await store.chain.trades(parseTradeQuery(query))).map(tradeOf);
+      return (await store.chain.trades(parseTradeQuery(query))).map(toOrderTrade);
     },
     async totalSurplus(account) {
       return totalSurplus(requireAccount(account), store);
     },
-    async firstBlock(token) {
+    async firstTradeBlock(token) {
       return store.chain.firstTrade(requireToken(token));
     },
   };
 
-  const appData: Documents = {
+  const appData: AppDataApi = {
     async put(fullAppData, putOptions = {}) {
       started();
       return putDocument(fullAppData, putOptions, { documents: store.appData, limits });
@@ -238,7 +254,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     },
   };
 
-  const quotes: Quotes = {
+  const quotes: QuoteApi = {
     async request(request, call) {
       started();
       return quoting.verbs.request(request, call);
@@ -261,9 +277,9 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     await store.open({ domain: { chainId, settlementContract }, clock });
     try {
       await feed.start();
-    } catch (fault) {
+    } catch (failure) {
       await store.close();
-      throw fault;
+      throw failure;
     }
     quoting.start();
     running = { ...admission, verifier: observedVerifier(ready, clock, observer('signersRecovered')) };
@@ -311,12 +327,12 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
         started();
         await store.check();
         return { ready: chain.state !== 'stopped', checks: { store: 'ok', ...chain.checks() } };
-      } catch (fault) {
-        const code = fault instanceof StoreError ? fault.code : 'unavailable';
+      } catch (failure) {
+        const code = failure instanceof StoreError ? failure.code : 'unavailable';
         return { ready: false, checks: { store: code, ...chain.checks() } };
       }
     },
-    report: onFault,
+    reportError: onFailure,
     on(event, listener) {
       emitter.on(event, listener as AnyListener);
     },
@@ -328,7 +344,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
 
 /** Shares reads of the same name. */
 function sharing(): <T>(name: () => string, read: () => Promise<T>) => Promise<T> {
-  const share = createFlights();
+  const share = createRequestCoalescer();
   return (name, read) => share(name(), read);
 }
 
@@ -340,12 +356,12 @@ function alone<T>(_name: () => string, read: () => Promise<T>): Promise<T> {
 /** The emitter's own type of a listener is lost on a generic event name. */
 type AnyListener = (argument: unknown) => void;
 
-/** Tells of faults, which may come from anywhere: a listener that throws must not become one of them. */
-function faultTeller(emitter: EventEmitter<OrderBookEvents>): (fault: unknown) => void {
-  return (fault) => {
-    for (const listener of emitter.listeners('fault')) {
+/** Tells of failures, which may come from anywhere: a listener that throws must not become one of them. */
+function failureEmitter(emitter: EventEmitter<OrderBookEvents>): (failure: unknown) => void {
+  return (failure) => {
+    for (const listener of emitter.listeners('failure')) {
       try {
-        listener(fault);
+        listener(failure);
       } catch {
         // It had its chance.
       }
@@ -353,14 +369,14 @@ function faultTeller(emitter: EventEmitter<OrderBookEvents>): (fault: unknown) =
   };
 }
 
-/** Tells of what was observed. What a listener throws is told as a fault. */
-function observationTeller(emitter: EventEmitter<OrderBookEvents>, onFault: (fault: unknown) => void) {
+/** Tells of what was observed. What a listener throws is told as a failure. */
+function observationTeller(emitter: EventEmitter<OrderBookEvents>, onFailure: (failure: unknown) => void) {
   return <E extends keyof OrderBookEvents>(event: E, observation: Parameters<OrderBookEvents[E]>[0]): void => {
     for (const listener of emitter.listeners(event)) {
       try {
         (listener as AnyListener)(observation);
-      } catch (fault) {
-        onFault(fault);
+      } catch (failure) {
+        onFailure(failure);
       }
     }
   };

@@ -1,8 +1,8 @@
-import type { FollowObservation } from './chain/indexer-options.ts';
+import type { IndexerObservation } from './chain/indexer-options.ts';
 import type { RecoveryObservation, StoreObservation, SubmissionObservation } from './instrumentation.ts';
 import type { BlockRef, ChainCause } from './ports/chain-store.ts';
 import type { Address, Hex } from './protocol/hex.ts';
-import type { SourceObservation } from './quotes/estimators.ts';
+import type { EstimatorObservation } from './quotes/estimators.ts';
 
 /** Something that happened to an order, told after it is stored. */
 export interface OrderEvent {
@@ -33,7 +33,7 @@ export interface RevertedEvent extends OrderEvent {
 
 /** What became of a batch of events. */
 export interface ChainApplied {
-  readonly mark: BlockRef;
+  readonly indexedBlock: BlockRef;
   readonly applied: number;
   readonly known: number;
   /** Events that are no orders of this protocol. */
@@ -45,7 +45,7 @@ export interface ChainApplied {
 /** Blocks were taken back, and with them what they had said. */
 export interface ChainRolledBack {
   readonly to: number;
-  readonly mark: BlockRef | null;
+  readonly indexedBlock: BlockRef | null;
   readonly removed: number;
 }
 
@@ -60,7 +60,7 @@ export interface OrderBookEvents {
   /** The owner has signed an order on chain. */
   orderPresigned: (event: ChainOrderEvent) => void;
   /** The owner has taken that signature back. */
-  orderUnsigned: (event: ChainOrderEvent) => void;
+  orderPresignatureRevoked: (event: ChainOrderEvent) => void;
   /** An order was filled, wholly (`cause.trade.completes`) or in part. */
   orderTraded: (event: TradeEvent) => void;
   /** What an order for native currency had set aside went back to its user. */
@@ -74,7 +74,7 @@ export interface OrderBookEvents {
    * An order that was told expired is not after all: a block was read late in which it is filled, cancelled or signed away, or
    * one was taken back. `orderExpired` is told again if it expires again.
    */
-  orderRevived: (event: OrderEvent) => void;
+  orderReinstated: (event: OrderEvent) => void;
   /** A block was taken back, and with it what `cause.reverted` names. */
   orderReverted: (event: RevertedEvent) => void;
   /** Something that the chain says was stored. */
@@ -82,15 +82,15 @@ export interface OrderBookEvents {
   /** Something that the chain had said was taken back. */
   chainRolledBack: (observation: ChainRolledBack) => void;
   /** How following the chain goes: progress, reorganisations, nodes that fail. */
-  chainFollowed: (observation: FollowObservation) => void;
+  chainProgress: (observation: IndexerObservation) => void;
   /** A source of prices was asked something. */
-  sourceAsked: (observation: SourceObservation) => void;
+  estimatorQueried: (observation: EstimatorObservation) => void;
   /** Orders were judged, and those that were accepted are stored. */
   ordersSubmitted: (observation: SubmissionObservation) => void;
   /** Signers were recovered from signatures. */
   signersRecovered: (observation: RecoveryObservation) => void;
   /** The store has answered. */
-  storeAsked: (observation: StoreObservation) => void;
+  storeQueried: (observation: StoreObservation) => void;
   /** Something failed that no caller waits for: a damaged row, a listener that threw, a log that could not be read. */
-  fault: (fault: unknown) => void;
+  failure: (failure: unknown) => void;
 }

@@ -2,50 +2,56 @@ export type { AccountBalances } from './accounts/account-balances.ts';
 export type { AccountBook } from './accounts/account-books.ts';
 export type { AccountErrorStatus } from './accounts/account-error.ts';
 export { AccountError } from './accounts/account-error.ts';
-export type { AccountBacklog, Accounts, AccountsOptions, Deliveries, Notifications } from './accounts/accounts.ts';
+export type {
+  AccountBacklog,
+  Accounts,
+  AccountsOptions,
+  DeliveryApi,
+  NotificationApi,
+} from './accounts/accounts.ts';
 export { createAccounts } from './accounts/accounts.ts';
 export type {
+  AffiliateApi,
   AffiliateRegistration,
-  Affiliates,
   AffiliatesOptions,
   AffiliateTerms,
   RegisteredAffiliate,
   RegistrationResult,
 } from './accounts/affiliates.ts';
 export type { BalanceEvent, BalanceUpdate } from './accounts/balance-watch.ts';
-export type { DispatchOptions } from './accounts/delivery-dispatcher.ts';
+export type { DeliveryOptions } from './accounts/delivery-dispatcher.ts';
 export type {
   Notification,
   NotificationPage,
   NotificationQuery,
   RenderedNotifications,
 } from './accounts/notification-list.ts';
-export type { KnownToken, TokenLookup } from './accounts/notification-messages.ts';
+export type { TokenLabel, TokenLookup } from './accounts/notification-messages.ts';
 export type { NotificationStreamEvent } from './accounts/notification-stream.ts';
 export type {
   CreatedSubscription,
-  ShownSubscription,
+  SubscriptionApi,
   SubscriptionProof,
   SubscriptionRequest,
-  Subscriptions,
+  SubscriptionView,
 } from './accounts/subscriptions.ts';
-export type { UsdPrice, UsdPrices, UsdPricesOptions } from './accounts/usd-prices.ts';
+export type { UsdPrice, UsdPriceApi, UsdPricesOptions } from './accounts/usd-prices.ts';
 export { UsdPriceError } from './accounts/usd-prices.ts';
 export type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
 export type { Auction } from './auctions/auction.ts';
 export type { AuctionOrder, AuctionQuote } from './auctions/auction-order.ts';
 export type { AuctionPrices } from './auctions/auction-prices.ts';
-export type { AuctionVerbs, RecordResult } from './auctions/auctions.ts';
+export type { AuctionApi, RecordResult } from './auctions/auctions.ts';
 export type { Competition, CompetitionSolution } from './auctions/competition.ts';
 export type { CompetitionStatus, SolverExecution } from './auctions/competition-status.ts';
-export type { BalanceCallOptions, Balances, TokenBalance } from './balances/balances.ts';
-export type { ChainVerbs, RollbackOptions } from './chain/chain-indexing.ts';
+export type { BalanceApi, BalanceCallOptions, TokenBalance } from './balances/balances.ts';
+export type { ChainApi, RollbackOptions } from './chain/chain-indexing.ts';
 export type { ChainBatch } from './chain/decode-batch.ts';
-export type { FollowObservation, FollowOptions, FollowState } from './chain/indexer-options.ts';
+export type { IndexerObservation, IndexerOptions, IndexerState } from './chain/indexer-options.ts';
 export { ReorganisationTooDeep } from './chain/indexer-options.ts';
 export type { OrderTrade, TradeListQuery } from './chain/trades.ts';
 export type { RecoveryPool } from './crypto/packed.ts';
-export type { RecoveryBackend, RecoveryChoice } from './crypto/recovery.ts';
+export type { RecoveryBackend, RecoveryBackendOption } from './crypto/recovery.ts';
 export { createOrderBook } from './engine.ts';
 export type { ErrorBody, ErrorCode, ErrorData, ErrorEntry } from './errors.ts';
 export { ERRORS, OrderBookError } from './errors.ts';
@@ -62,13 +68,19 @@ export { composeApis, createAccountApi } from './http/account-api.ts';
 export type { ApiOptions } from './http/api.ts';
 export { createApi } from './http/api.ts';
 export type { Api, ApiRequest, ApiRequestBody, ApiResponse } from './http/message.ts';
-export type { GateOptions } from './http/rate-limit.ts';
+export type { RateLimitOptions } from './http/rate-limit.ts';
 export type { RecoveryObservation, StoreObservation, SubmissionObservation } from './instrumentation.ts';
 export type { Rate, TokenBucketsOptions } from './limits/token-buckets.ts';
 export { tokenBuckets } from './limits/token-buckets.ts';
 export type { OrderBookOptions, OwnerLimitsOption } from './options.ts';
-export type { Documents, OrderBook, Orders, Readiness, Trades } from './order-book.ts';
-export type { HostCall, HostRules } from './orders/admission.ts';
+export type {
+  AppDataApi,
+  OrderApi,
+  OrderBook,
+  Readiness,
+  TradeApi,
+} from './order-book.ts';
+export type { OrderPolicy, PolicyContext } from './orders/admission.ts';
 export type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
 export type { OrderCreation } from './orders/creation.ts';
 export type { Limits, OwnerLimits } from './orders/limits.ts';
@@ -119,15 +131,15 @@ export type { SignedDigest } from './protocol/recover-many.ts';
 export type { InteractionData, Interactions } from './protocol/trampoline.ts';
 export type { Recovered, SignedOrder, Verifier, VerifierOptions } from './protocol/verifier.ts';
 export { createVerifier } from './protocol/verifier.ts';
-export type { SourceOutcome } from './quotes/estimator-race.ts';
-export type { SourceCounters, SourceObservation } from './quotes/estimators.ts';
-export type { NativePriceResult, QuoteCallOptions, Quotes } from './quotes/index.ts';
+export type { EstimatorOutcome } from './quotes/estimator-race.ts';
+export type { EstimatorCounters, EstimatorObservation } from './quotes/estimators.ts';
+export type { NativePriceResult, QuoteApi, QuoteCallOptions } from './quotes/index.ts';
 export type { QuoteResult } from './quotes/quote.ts';
 export type { QuoteOptions } from './quotes/quote-options.ts';
 export type { QuoteStreamEvent, QuoteStreamResult } from './quotes/quote-stream.ts';
 export type { PriceQuality, QuoteRequest } from './quotes/request.ts';
 export type { QuotedOrder, QuoteResponse } from './quotes/response.ts';
 export type { Stream, StreamEvent, StreamItem, StreamOptions } from './streams/broadcaster.ts';
-export type { BookLog } from './streams/order-log.ts';
+export type { EventLog } from './streams/order-log.ts';
 export type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream.ts';
 export type { StreamLimits } from './streams/stream-limits.ts';

@@ -26,16 +26,16 @@ export interface RecoveryObservation {
 /** Orders were judged. */
 export interface SubmissionObservation {
   readonly accepted: number;
-  /** The code of each that was refused. */
-  readonly refused: readonly ErrorCode[];
-  /** Milliseconds from their arrival until all of them were stored or refused. */
+  /** The code of each that was rejected. */
+  readonly rejected: readonly ErrorCode[];
+  /** Milliseconds from their arrival until all of them were stored or rejected. */
   readonly ms: number;
 }
 
 /** To whom something is told; nothing is measured while nobody listens. */
 export interface Observer<T> {
-  listens(): boolean;
-  tell(observation: T): void;
+  hasListeners(): boolean;
+  notify(observation: T): void;
 }
 
 /** A store that tells how long each of its verbs takes. */
@@ -50,11 +50,11 @@ export function observedStore(store: Store, clock: Clock, observer: Observer<Sto
 function observedVerbs(noun: string, verbs: object, clock: Clock, observer: Observer<StoreObservation>): object {
   const observed = Object.keys(verbs).map((name) => {
     const ask = (...args: readonly unknown[]): unknown => {
-      const listens = observer.listens();
+      const listens = observer.hasListeners();
       const since = listens ? clock.now() : 0;
       const answer: unknown = Reflect.apply(Reflect.get(verbs, name), verbs, args);
       if (!listens || !(answer instanceof Promise)) return answer;
-      const told = (failed: boolean) => observer.tell({ verb: `${noun}.${name}`, ms: clock.now() - since, failed });
+      const told = (failed: boolean) => observer.notify({ verb: `${noun}.${name}`, ms: clock.now() - since, failed });
       answer.then(
         () => told(false),
         () => told(true),
@@ -71,17 +71,17 @@ export function observedVerifier(verifier: Verifier, clock: Clock, observer: Obs
   return {
     ...verifier,
     async recoverDigests(signed) {
-      if (!observer.listens() || signed.length === 0) return verifier.recoverDigests(signed);
+      if (!observer.hasListeners() || signed.length === 0) return verifier.recoverDigests(signed);
       const since = clock.now();
       const signers = await verifier.recoverDigests(signed);
-      observer.tell({ backend: verifier.backend, signatures: signed.length, ms: clock.now() - since });
+      observer.notify({ backend: verifier.backend, signatures: signed.length, ms: clock.now() - since });
       return signers;
     },
   };
 }
 
 /** What is to be told of orders that were judged. */
-export function submissionOf(results: readonly SubmitResult[], ms: number): SubmissionObservation {
-  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.error.code] : []));
-  return { accepted: results.length - refused.length, refused, ms };
+export function toSubmissionObservation(results: readonly SubmitResult[], ms: number): SubmissionObservation {
+  const rejected = results.flatMap((result) => (result.status === 'rejected' ? [result.error.code] : []));
+  return { accepted: results.length - rejected.length, rejected: rejected, ms };
 }

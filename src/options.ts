@@ -1,12 +1,12 @@
-import type { FollowOptions, ReadFollowOptions } from './chain/indexer-options.ts';
-import { readFollowOptions } from './chain/indexer-options.ts';
+import type { IndexerOptions, ParsedIndexerOptions } from './chain/indexer-options.ts';
+import { parseIndexerOptions } from './chain/indexer-options.ts';
 import type { RecoveryPool } from './crypto/packed.ts';
-import type { RecoveryChoice } from './crypto/recovery.ts';
-import type { HostRules } from './orders/admission.ts';
+import type { RecoveryBackendOption } from './crypto/recovery.ts';
+import type { OrderPolicy } from './orders/admission.ts';
 import type { ContractSignatures } from './orders/checks.ts';
 import type { Limits, OwnerLimits, OwnerLimitsTable, TokenPolicy } from './orders/limits.ts';
 import { DEFAULT_LIMITS } from './orders/limits.ts';
-import type { Chain } from './ports/chain-client.ts';
+import type { ChainClient } from './ports/chain-client.ts';
 import type { Clock } from './ports/clock.ts';
 import { systemClock } from './ports/clock.ts';
 import type { Store } from './ports/store.ts';
@@ -17,12 +17,12 @@ import { parseHex } from './protocol/hex.ts';
 import type { QuoteOptions } from './quotes/quote-options.ts';
 import type { StreamLimits } from './streams/stream-limits.ts';
 import { readStreamLimits } from './streams/stream-limits.ts';
-import { refuseUnknownOptions } from './validation/options.ts';
+import { assertKnownOptions } from './validation/options.ts';
 
 /**
- * What a book is made of: `chainId` and `store` at least. An option that is unknown or malformed is refused by name.
+ * What a book is made of: `chainId` and `store` at least. An option that is unknown or malformed is rejected by name.
  */
-export interface OrderBookOptions extends HostRules {
+export interface OrderBookOptions extends OrderPolicy {
   /** The chain whose orders this book holds. */
   readonly chainId: number;
   /** Where orders are kept. One store serves one book. */
@@ -45,25 +45,25 @@ export interface OrderBookOptions extends HostRules {
   /** Limits of single owners, by address, instead of those for everybody. `null` lifts a limit. */
   readonly ownerLimits?: Readonly<Record<string, OwnerLimitsOption>>;
   /** Who is asked for balances, allowances and contract signatures. Default: nobody, and nothing of it is checked. */
-  readonly chain?: Chain;
+  readonly chain?: ChainClient;
   /** How the chain is followed: what it says about orders. Default: not at all, or by the host, through `book.chain`. */
-  readonly follow?: FollowOptions;
+  readonly indexer?: IndexerOptions;
   /** Milliseconds that the chain, or a function of the host, has to answer a question. Default 5000. */
-  readonly checkDeadline?: number;
+  readonly checkTimeout?: number;
   /**
-   * What happens to contract signatures (EIP-1271) where no chain can check them: refused with
-   * `UnsupportedSigningScheme`, or let in unverified. Default: refused.
+   * What happens to contract signatures (EIP-1271) where no chain can check them: rejected with
+   * `UnsupportedSigningScheme`, or let in unverified. Default: rejected.
    */
-  readonly eip1271?: 'refuse' | 'accept-unverified';
+  readonly eip1271?: 'reject' | 'accept-unverified';
   /**
    * Whether an order may give the hash of a known app-data document instead of the document. The contract is going to
    * drop that form. Default: accepted.
    */
-  readonly appDataHash?: 'accept' | 'refuse';
-  /** Where quotes come from. Default: nowhere, every quote is refused with `NoLiquidity`. */
+  readonly appDataHash?: 'accept' | 'reject';
+  /** Where quotes come from. Default: nowhere, every quote is rejected with `NoLiquidity`. */
   readonly quotes?: QuoteOptions;
   /** Where public keys are recovered. Default: natively where the package secp256k1 is installed, else in WebAssembly. */
-  readonly recovery?: RecoveryChoice;
+  readonly recovery?: RecoveryBackendOption;
   /** Other threads that recover signers when many orders come at once. The host closes them. Default: none. */
   readonly recoveryPool?: RecoveryPool;
   /**
@@ -102,8 +102,8 @@ const OPTIONS = [
   'limits',
   'ownerLimits',
   'chain',
-  'follow',
-  'checkDeadline',
+  'indexer',
+  'checkTimeout',
   'eip1271',
   'appDataHash',
   'isDenied',
@@ -128,14 +128,14 @@ export interface Configuration {
   readonly tokens: TokenPolicy;
   readonly limits: Limits;
   readonly ownerLimits: OwnerLimitsTable;
-  readonly chain: Chain | undefined;
-  readonly follow: ReadFollowOptions | undefined;
-  readonly checkDeadline: number;
+  readonly chain: ChainClient | undefined;
+  readonly indexer: ParsedIndexerOptions | undefined;
+  readonly checkTimeout: number;
   readonly eip1271: ContractSignatures;
   readonly appDataHashForm: boolean;
-  readonly host: HostRules;
+  readonly host: OrderPolicy;
   readonly quotes: QuoteOptions | undefined;
-  readonly recovery: { readonly backend?: RecoveryChoice; readonly pool?: RecoveryPool };
+  readonly recovery: { readonly backend?: RecoveryBackendOption; readonly pool?: RecoveryPool };
   /** 0 where nothing may be kept. */
   readonly cacheBytes: number;
   readonly expiryInterval: number | undefined;
@@ -150,23 +150,27 @@ export interface Configuration {
  *
  * @throws TypeError naming the option that is unknown or malformed.
  */
-export function configure(options: OrderBookOptions): Configuration {
-  refuseUnknownOptions('createOrderBook', options, OPTIONS);
-  const { chainId, store, chain, quotes, recovery, recoveryPool, checkDeadline = 5000 } = options;
+export function parseOptions(options: OrderBookOptions): Configuration {
+  assertKnownOptions('createOrderBook', options, OPTIONS);
+  const { chainId, store, chain, quotes, recovery, recoveryPool, checkTimeout = 5000 } = options;
   if (!Number.isSafeInteger(chainId) || chainId <= 0) throw invalid('chainId must be an integer');
   if (store === undefined) throw invalid('a store is required, such as memoryStore()');
-  if (!Number.isSafeInteger(checkDeadline) || checkDeadline < 1) throw invalid('checkDeadline must be milliseconds');
-  const eip1271 = oneOf('eip1271', ['refuse', 'accept-unverified'], options.eip1271);
+  if (!Number.isSafeInteger(checkTimeout) || checkTimeout < 1) throw invalid('checkTimeout must be milliseconds');
+  const eip1271 = oneOf('eip1271', ['reject', 'accept-unverified'], options.eip1271);
   return {
-    ...{ chainId, store, chain, quotes, checkDeadline },
+    chainId,
+    store,
+    chain,
+    quotes,
+    checkTimeout,
     ...contracts(options),
-    follow: options.follow && readFollowOptions(options.follow, deployed(options).ethFlow),
+    indexer: options.indexer && parseIndexerOptions(options.indexer, deployed(options).ethFlow),
     tokens: tokenPolicy(options),
-    limits: limitsOf(options.limits ?? {}),
-    ownerLimits: ownerLimitsOf(options.ownerLimits ?? {}),
-    eip1271: chain?.isValidSignature !== undefined ? 'verified' : eip1271 === 'refuse' ? 'refused' : 'unverified',
-    appDataHashForm: oneOf('appDataHash', ['accept', 'refuse'], options.appDataHash) === 'accept',
-    host: hostRules(options),
+    limits: parseLimits(options.limits ?? {}),
+    ownerLimits: parseOwnerLimits(options.ownerLimits ?? {}),
+    eip1271: chain?.isValidSignature !== undefined ? 'verified' : eip1271 === 'reject' ? 'rejected' : 'unverified',
+    appDataHashForm: oneOf('appDataHash', ['accept', 'reject'], options.appDataHash) === 'accept',
+    host: parseOrderPolicy(options),
     recovery: {
       ...(recovery === undefined ? {} : { backend: recovery }),
       ...(recoveryPool === undefined ? {} : { pool: recoveryPool }),
@@ -228,7 +232,7 @@ function tokenPolicy({ chainId, wrappedNative, deniedTokens = [] }: OrderBookOpt
   };
 }
 
-function hostRules({ isDenied, isActivelyBidOn }: OrderBookOptions): HostRules {
+function parseOrderPolicy({ isDenied, isActivelyBidOn }: OrderBookOptions): OrderPolicy {
   for (const [name, rule] of Object.entries({ isDenied, isActivelyBidOn })) {
     if (rule !== undefined && typeof rule !== 'function') throw invalid(`${name} must be a function`);
   }
@@ -238,8 +242,8 @@ function hostRules({ isDenied, isActivelyBidOn }: OrderBookOptions): HostRules {
   };
 }
 
-function limitsOf(limits: Partial<Limits>): Limits {
-  refuseUnknownOptions('createOrderBook, limits', limits, Object.keys(DEFAULT_LIMITS));
+function parseLimits(limits: Partial<Limits>): Limits {
+  assertKnownOptions('createOrderBook, limits', limits, Object.keys(DEFAULT_LIMITS));
   for (const [name, limit] of Object.entries(limits)) {
     const least = name === 'maxUnreferencedDocuments' ? 1 : 0;
     if (limit !== undefined) requireWhole(limit, `limits.${name}`, least);
@@ -247,9 +251,9 @@ function limitsOf(limits: Partial<Limits>): Limits {
   return { ...DEFAULT_LIMITS, ...defined(limits) };
 }
 
-function ownerLimitsOf(table: Readonly<Record<string, OwnerLimitsOption>>): OwnerLimitsTable {
+function parseOwnerLimits(table: Readonly<Record<string, OwnerLimitsOption>>): OwnerLimitsTable {
   const entries = Object.entries(table).map(([owner, option]): [Address, Partial<OwnerLimits>] => {
-    refuseUnknownOptions('createOrderBook, ownerLimits', option, ['maxOpenOrders', 'maxPendingOrders']);
+    assertKnownOptions('createOrderBook, ownerLimits', option, ['maxOpenOrders', 'maxPendingOrders']);
     const limits = Object.entries(defined(option)).map(([name, limit]) => {
       if (limit === null) return [name, undefined];
       requireWhole(limit, `ownerLimits.${name}`, 0);

@@ -1,8 +1,8 @@
 import type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
-import type { AuctionVerbs } from './auctions/auctions.ts';
+import type { AuctionApi } from './auctions/auctions.ts';
 import type { CompetitionStatus } from './auctions/competition-status.ts';
-import type { Balances } from './balances/balances.ts';
-import type { ChainVerbs } from './chain/chain-indexing.ts';
+import type { BalanceApi } from './balances/balances.ts';
+import type { ChainApi } from './chain/chain-indexing.ts';
 import type { OrderTrade, TradeListQuery } from './chain/trades.ts';
 import type { OrderBookEvents } from './events.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
@@ -14,9 +14,9 @@ import type { RenderedPage, RenderedResult } from './orders/read.ts';
 import type { SubmitOptions, SubmitResult } from './orders/submit.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Address } from './protocol/hex.ts';
-import type { Quotes } from './quotes/index.ts';
+import type { QuoteApi } from './quotes/index.ts';
 import type { Stream, StreamOptions } from './streams/broadcaster.ts';
-import type { BookLog } from './streams/order-log.ts';
+import type { EventLog } from './streams/order-log.ts';
 import type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream.ts';
 
 /** Whether a book can serve, and what each of its parts says. */
@@ -25,8 +25,8 @@ export interface Readiness {
   readonly checks: Readonly<Record<string, string>>;
 }
 
-/** The verbs on orders. Refusals are returned; only faults reject. */
-export interface Orders {
+/** The verbs on orders. Rejections are returned; only failures reject. */
+export interface OrderApi {
   /** Checks a signed order and stores it. */
   submit(order: OrderCreation, options?: SubmitOptions): Promise<SubmitResult>;
   /**
@@ -54,14 +54,14 @@ export interface Orders {
     /** All of them as one JSON array of `{"order": …}` and `{"error": …}` in UTF-8, as by_uids answers. */
     getManyBytes(uids: readonly string[]): Promise<Uint8Array>;
     list(query?: ListQuery): Promise<RenderedPage>;
-    ofTransaction(hash: string): Promise<RenderedOrder[]>;
+    listByTransaction(hash: string): Promise<RenderedOrder[]>;
     stream(filter: OrderStreamFilter, options?: StreamOptions): Promise<Stream>;
   };
   /**
    * Lists the orders that a transaction has traded, each once, in the order of its trades. Rejects with
    * `InvalidParameter` when `hash` is none.
    */
-  ofTransaction(hash: string): Promise<Order[]>;
+  listByTransaction(hash: string): Promise<Order[]>;
   /**
    * Says how an order fares in the solvers' competition. Rejects with `InvalidParameter` when `uid` is none, with
    * `NotFound` when there is no such order.
@@ -70,17 +70,17 @@ export interface Orders {
 }
 
 /** The verbs on trades: fills that the chain has told of, of orders that are not there too. */
-export interface Trades {
+export interface TradeApi {
   /** Lists trades of an order or an account, newest first. Rejects with `InvalidParameter` for a bad filter. */
   list(query: TradeListQuery): Promise<OrderTrade[]>;
   /** What an account's trades have brought beyond what its orders asked for, in wei. */
   totalSurplus(account: string): Promise<bigint>;
   /** The first block in which a token was sold or bought. Rejects with `InvalidParameter` when `token` is no address. */
-  firstBlock(token: string): Promise<number | undefined>;
+  firstTradeBlock(token: string): Promise<number | undefined>;
 }
 
-/** The verbs on app-data documents. Refusals are returned; only faults reject. */
-export interface Documents {
+/** The verbs on app-data documents. Rejections are returned; only failures reject. */
+export interface AppDataApi {
   /** Stores a document under its hash, the keccak-256 of its UTF-8 bytes. Rejects with `InvalidParameter` when `hash` is none. */
   put(fullAppData: string, options?: PutDocumentOptions): Promise<PutDocumentResult>;
   /** Reads a document, exactly as it was stored. Rejects with `InvalidParameter` when `hash` is none. */
@@ -96,23 +96,23 @@ export interface OrderBook {
   /** What this book lets in. */
   readonly limits: Limits;
   /** What is signed: submit, read, list, cancel, follow. */
-  readonly orders: Orders;
+  readonly orders: OrderApi;
   /** What a trade would bring, and its fee. */
-  readonly quotes: Quotes;
+  readonly quotes: QuoteApi;
   /** The documents behind the `appData` of orders. */
-  readonly appData: Documents;
+  readonly appData: AppDataApi;
   /** What has happened on chain, told by the follower or by the host. */
-  readonly chain: ChainVerbs;
+  readonly chain: ChainApi;
   /** The fills that the chain has told of. */
-  readonly trades: Trades;
+  readonly trades: TradeApi;
   /** What has happened to orders, to be followed from any place. */
-  readonly log: BookLog;
+  readonly log: EventLog;
   /** The clock that the book goes by. */
   readonly clock: Clock;
   /** What accounts hold and have allowed, by the book's chain. */
-  readonly balances: Balances;
+  readonly balances: BalanceApi;
   /** What solvers compete for, and how they did. */
-  readonly auctions: AuctionVerbs;
+  readonly auctions: AuctionApi;
 
   /** Opens the store. Every verb rejects until then. */
   start(): Promise<void>;
@@ -122,10 +122,10 @@ export interface OrderBook {
   /** Whether the book can serve. Never rejects. */
   ready(): Promise<Readiness>;
 
-  /** Tells listeners of `fault` about something that no caller waits for. For mounts. */
-  report(fault: unknown): void;
+  /** Tells listeners of `failure` about something that no caller waits for. For mounts. */
+  reportError(failure: unknown): void;
 
-  /** Listens. A listener that throws disturbs nobody; what it threw is told as `fault`. */
+  /** Listens. A listener that throws disturbs nobody; what it threw is told as `failure`. */
   on<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void;
   off<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void;
 }

@@ -10,19 +10,24 @@ const report = join(reports, 'vitest.json');
 
 /** Without the first three there is nothing to test; the others are all worth knowing of. */
 const STEPS = [
-  { name: 'lint', command: ['biome', 'ci', '--colors=off', '--error-on-warnings', './'], essential: true },
+  { name: 'lint', command: ['biome', 'ci', '--colors=off', '--error-on-warnings', '.'], essential: true },
   { name: 'types', command: ['tsc'], essential: true },
   { name: 'build', command: ['tsup', '--silent'], essential: true },
   {
     name: 'tests',
     command: [
-      ...['vitest', 'run', '--config', 'test/vitest.config.ts'],
-      ...['--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+      'vitest',
+      'run',
+      '--config',
+      'test/vitest.config.ts',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${report}`,
     ],
     loud: true,
   },
   { name: 'publint', command: ['publint', '--strict'] },
-  { name: 'attw', command: ['attw', '--pack', './', '--profile', 'esm-only', '--format', 'ascii'] },
+  { name: 'attw', command: ['attw', '--pack', '.', '--profile', 'esm-only', '--format', 'ascii'] },
   { name: 'knip', command: ['knip'] },
 ];
 

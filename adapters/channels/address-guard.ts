@@ -8,9 +8,21 @@ export interface AddressGuard {
 
 /** Everything that is not the public internet (IANA special-purpose registries), by family. */
 const PRIVATE_V4 = [
-  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
-  ...['192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24'],
-  ...['203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
 ];
 /** Within 2000::/3, outside of which nothing is public: Teredo and other protocols, documentation, 6to4. */
 const PRIVATE_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
@@ -21,9 +33,9 @@ const PRIVATE_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
  * @throws TypeError naming what is no range.
  */
 export function addressGuard(allow: readonly string[]): AddressGuard {
-  const [closed, special, named] = [listOf(PRIVATE_V4), listOf(PRIVATE_V6), listOf(allow)];
-  const linkLocal = listOf(['169.254.0.0/16', 'fe80::/10']);
-  const global = listOf(['2000::/3']);
+  const [closed, special, named] = [createBlockList(PRIVATE_V4), createBlockList(PRIVATE_V6), createBlockList(allow)];
+  const linkLocal = createBlockList(['169.254.0.0/16', 'fe80::/10']);
+  const global = createBlockList(['2000::/3']);
 
   return {
     allows(address) {
@@ -38,7 +50,7 @@ export function addressGuard(allow: readonly string[]): AddressGuard {
   };
 }
 
-function listOf(ranges: readonly string[]): BlockList {
+function createBlockList(ranges: readonly string[]): BlockList {
   const list = new BlockList();
   for (const range of ranges) {
     const [address = '', bits] = range.split('/');
@@ -59,5 +71,5 @@ function unmapped(address: string): string {
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(canonical) ?? [];
   if (high === undefined || low === undefined) return canonical;
   const [a, b] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
-  return [a >> 8, a & 255, b >> 8, b & 255].join('./');
+  return [a >> 8, a & 255, b >> 8, b & 255].join('.');
 }

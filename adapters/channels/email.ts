@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { domainToASCII } from 'node:url';
 import type { Channel, ChannelCall, DeliveryResult, Notification } from 'intentbook';
-import { refuseUnknownOptions } from 'intentbook/adapter';
+import { assertKnownOptions } from '#internal';
 
 /** How mail is sent, and in whose name. */
 export interface EmailOptions {
@@ -20,7 +20,7 @@ export interface EmailOptions {
  * @throws TypeError for an unknown option, or one that is missing or malformed. It repeats no secrets.
  */
 export function emailChannel(options: EmailOptions): Channel {
-  refuseUnknownOptions('emailChannel', options, ['smtp', 'from', 'publicUrl']);
+  assertKnownOptions('emailChannel', options, ['smtp', 'from', 'publicUrl']);
   const { smtp, publicUrl } = options;
   const isServer = typeof smtp === 'string' && URL.canParse(smtp) && /^smtps?:\/\/[^/]/.test(smtp);
   if (!isServer) throw new TypeError('emailChannel: smtp must be a URL of smtp or smtps');
@@ -43,12 +43,12 @@ export function emailChannel(options: EmailOptions): Channel {
         const abort = () => void connection.destroy(new Error('given up'));
         signal.addEventListener('abort', abort, { once: true });
         connection.once('close', () => signal.removeEventListener('abort', abort));
-        connection.once('error', refused);
+        connection.once('error', rejected);
         connection.once('connect', () => {
-          connection.off('error', refused);
+          connection.off('error', rejected);
           callback(null, { connection });
         });
-        function refused(error: Error): void {
+        function rejected(error: Error): void {
           callback(error, false);
         }
       },
@@ -68,8 +68,8 @@ export function emailChannel(options: EmailOptions): Channel {
         'If it was not you, do nothing: you will not hear from us again.',
       ];
       const mail = { to: target, subject: 'Confirm your notifications', text: `${text.join('\n\n')}\n` };
-      await send(mail, call).catch((fault) => {
-        throw new Error(`no invitation was sent: ${failureOf(fault).error}`);
+      await send(mail, call).catch((failure) => {
+        throw new Error(`no invitation was sent: ${failureOf(failure).error}`);
       });
       return undefined;
     },
@@ -81,14 +81,17 @@ export function emailChannel(options: EmailOptions): Channel {
       try {
         await send(
           {
-            ...{ to: target, subject: subjectOf(type), text, messageId: `<${id}@${domain}>` },
+            to: target,
+            subject: subjectOf(type),
+            text,
+            messageId: `<${id}@${domain}>`,
             // No answers by machines (RFC 3834).
             headers: { 'Auto-Submitted': 'auto-generated' },
           },
           call,
         );
-      } catch (fault) {
-        return failureOf(fault);
+      } catch (failure) {
+        return failureOf(failure);
       }
       return { status: 'delivered' };
     },
@@ -117,8 +120,8 @@ function subjectOf(type: string): string {
 }
 
 /** What a mail server has said. Its words may name users and hosts, so that only their number is repeated. */
-function failureOf(fault: unknown): Exclude<DeliveryResult, { status: 'delivered' }> {
-  const { responseCode, response, command } = fault as { responseCode?: number; response?: string; command?: string }; // as nodemailer has it
+function failureOf(failure: unknown): Exclude<DeliveryResult, { status: 'delivered' }> {
+  const { responseCode, response, command } = failure as { responseCode?: number; response?: string; command?: string }; // as nodemailer has it
   if (responseCode === undefined) return { status: 'failed', error: 'the mail server is out of reach' };
   const error = `the mail server answered ${responseCode}`;
   // There is no such mailbox (RFC 3463).

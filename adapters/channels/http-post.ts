@@ -33,7 +33,7 @@ export function post({ url, headers, body, signal, guard }: PostOptions): Promis
     const { protocol, hostname } = new URL(url);
     const host = hostname.replace(/^\[|\]$/g, '');
     // A literal address is never looked up.
-    if (isIP(host) !== 0 && !guard.allows(host)) return reject(refused());
+    if (isIP(host) !== 0 && !guard.allows(host)) return reject(rejected());
     const send = protocol === 'https:' ? requestHttps : requestHttp;
     const request = send(url, {
       method: 'POST',
@@ -76,7 +76,7 @@ function guarded(guard: AddressGuard): LookupFunction {
       const [first] = addresses;
       // One private address among them is enough: which of them is connected to is not ours to choose.
       if (first === undefined || addresses.some(({ address }) => !guard.allows(address))) {
-        return callback(refused(), '', 0);
+        return callback(rejected(), '', 0);
       }
       if (options.all) callback(null, addresses);
       else callback(null, first.address, first.family);
@@ -84,4 +84,4 @@ function guarded(guard: AddressGuard): LookupFunction {
   };
 }
 
-const refused = () => new Error('the target is not on the public internet');
+const rejected = () => new Error('the target is not on the public internet');

@@ -1,5 +1,5 @@
 import type { Channel, ChannelHost, Notification } from 'intentbook';
-import { refuseUnknownOptions } from 'intentbook/adapter';
+import { assertKnownOptions } from '#internal';
 
 /** The bot that sends messages. */
 export interface TelegramOptions {
@@ -25,7 +25,7 @@ const PAUSE = 5_000;
  * @throws TypeError for an unknown option, or one that is missing.
  */
 export function telegramChannel(options: TelegramOptions): Channel {
-  refuseUnknownOptions('telegramChannel', options, ['token', 'bot', 'api', 'listen']);
+  assertKnownOptions('telegramChannel', options, ['token', 'bot', 'api', 'listen']);
   const { token, bot, api = 'https://api.telegram.org', listen = true } = options;
   if (typeof token !== 'string' || token === '') throw new TypeError('telegramChannel: the token of a bot is required');
   if (!/^[A-Za-z0-9_]{3,64}$/.test(bot)) throw new TypeError('telegramChannel: the name of a bot is required');
@@ -34,10 +34,13 @@ export function telegramChannel(options: TelegramOptions): Channel {
 
   async function ask(method: string, body: object, signal: AbortSignal): Promise<Answer> {
     const response = await fetch(`${api}/bot${token}/${method}`, {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
-      ...{ body: JSON.stringify(body), signal, redirect: 'error' },
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal,
+      redirect: 'error',
     }).catch(() => {
-      // The URL of the request, which a fault may name, has the token in it.
+      // The URL of the request, which a failure may name, has the token in it.
       throw new Error('the bot API is out of reach');
     });
     return (await response.json().catch(() => ({ ok: false, error_code: response.status }))) as Answer; // as documented
@@ -54,9 +57,9 @@ export function telegramChannel(options: TelegramOptions): Channel {
           const [, start] = /^\/start ([0-9a-f]{64})$/.exec(message?.text ?? '') ?? [];
           if (start !== undefined && message !== undefined) await host.confirm(start, String(message.chat.id));
         }
-      } catch (fault) {
+      } catch (failure) {
         if (signal.aborted) return;
-        host.report(fault);
+        host.report(failure);
         await pause(signal);
       }
     }

@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto';
 import type { Channel, ChannelDelivery, DeliveryResult, Notification } from 'intentbook';
-import { refuseUnknownOptions } from 'intentbook/adapter';
+import { assertKnownOptions } from '#internal';
 import { addressGuard } from './address-guard.ts';
 import type { Posted } from './http-post.ts';
 import { post } from './http-post.ts';
@@ -26,12 +26,12 @@ interface PushTarget {
 /**
  * Web push (RFC 8030), encrypted for the browser (RFC 8291) and signed by a key of its own (VAPID, RFC 8292). A target is
  * `JSON.stringify` of a browser's `PushSubscription`: only who has been given it can read what is sent. Private addresses are
- * refused when the connection is made, and redirects are not followed. Needs the package web-push.
+ * rejected when the connection is made, and redirects are not followed. Needs the package web-push.
  *
  * @throws TypeError for an unknown option, or one that is missing or malformed. It repeats no secrets.
  */
 export function webPushChannel(options: WebPushOptions): Channel {
-  refuseUnknownOptions('webPushChannel', options, ['subject', 'publicKey', 'privateKey', 'allow']);
+  assertKnownOptions('webPushChannel', options, ['subject', 'publicKey', 'privateKey', 'allow']);
   const { subject, publicKey, privateKey, allow = [] } = options;
   if (!/^(mailto:[^@\s]+@[^@\s]+|https:\/\/[^/\s]+.*)$/.test(subject)) {
     throw new TypeError('webPushChannel: subject must be a URL of https, or mailto: and an address');

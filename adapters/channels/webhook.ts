@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Channel, ChannelDelivery, DeliveryResult, Notification } from 'intentbook';
-import { refuseUnknownOptions } from 'intentbook/adapter';
+import { assertKnownOptions } from '#internal';
 import { addressGuard } from './address-guard.ts';
 import type { Posted } from './http-post.ts';
 import { post } from './http-post.ts';
@@ -9,7 +9,7 @@ import { post } from './http-post.ts';
 export interface WebhookOptions {
   /**
    * Ranges of private addresses that are posted to all the same, for testing: `127.0.0.1/32`. 169.254.0.0/16 stays
-   * refused even then.
+   * rejected even then.
    */
   readonly allow?: readonly string[];
 }
@@ -17,12 +17,12 @@ export interface WebhookOptions {
 /**
  * Webhooks, signed as Standard Webhooks says. A target is a URL of http or https, without credentials; it proves that it
  * wants them by answering `{"type":"subscription.challenge","challenge":"…"}` with a body that has the challenge in it.
- * Private addresses are refused when the connection is made, and redirects are not followed.
+ * Private addresses are rejected when the connection is made, and redirects are not followed.
  *
  * @throws TypeError for an unknown option, or a range that is none.
  */
 export function webhookChannel(options: WebhookOptions = {}): Channel {
-  refuseUnknownOptions('webhookChannel', options, ['allow']);
+  assertKnownOptions('webhookChannel', options, ['allow']);
   const guard = addressGuard(options.allow ?? []);
   const json = { 'content-type': 'application/json', 'user-agent': 'intentbook' };
 

@@ -1,5 +1,5 @@
 import type { Address, Estimate, Estimator, Trade } from 'intentbook';
-import { parseHex, refuseUnknownOptions } from 'intentbook/adapter';
+import { assertKnownOptions, parseHex } from '#internal';
 import type { Pool } from './pool.ts';
 import { MAX_RESERVE, UNISWAP_V2_FEE } from './pool.ts';
 import type { PoolsBetween, Side } from './route.ts';
@@ -35,7 +35,7 @@ export function constantProduct(
   pools: readonly Pool[] | (() => Promise<readonly Pool[]> | readonly Pool[]),
   options: ConstantProductOptions = {},
 ): Estimator {
-  refuseUnknownOptions('constantProduct', options, ROUTING_OPTIONS);
+  assertKnownOptions('constantProduct', options, ROUTING_OPTIONS);
   const routing = readRouting('constantProduct', options);
   const { name = 'constant product' } = options;
   const fixed = typeof pools === 'function' ? undefined : indexPools(pools);

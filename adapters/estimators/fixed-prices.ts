@@ -1,6 +1,6 @@
 import type { Address, DecimalInput, Estimator } from 'intentbook';
-import type { Decimal } from 'intentbook/adapter';
-import { formatDecimal, parseDecimal, parseHex, refuseUnknownOptions } from 'intentbook/adapter';
+import type { Decimal } from '#internal';
+import { assertKnownOptions, formatDecimal, parseDecimal, parseHex } from '#internal';
 
 /**
  * What a token is worth: native atoms for one of its atoms, or native coins for a whole token of so many decimals.
@@ -26,7 +26,7 @@ const NATIVE_DECIMALS = 18;
  * @throws TypeError naming the token whose address or price is malformed, of no use, or there twice.
  */
 export function fixedPrices(table: Readonly<Record<string, FixedPrice>>, options: FixedPricesOptions = {}): Estimator {
-  refuseUnknownOptions('fixedPrices', options, ['gas', 'name']);
+  assertKnownOptions('fixedPrices', options, ['gas', 'name']);
   const { gas = 150_000, name = 'fixed prices' } = options;
   if (!Number.isSafeInteger(gas) || gas <= 0) {
     throw new TypeError(`fixedPrices: gas must be a positive whole number, not "${gas}"`);

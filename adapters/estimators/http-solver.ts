@@ -1,8 +1,8 @@
 import type { Estimator, EstimatorAnswer, Trade } from 'intentbook';
-import { readResponseText, refuseUnknownOptions } from 'intentbook/adapter';
+import { assertKnownOptions, readResponseText } from '#internal';
 
 /** How an engine of somebody else is asked. */
-export interface SolverHttpOptions {
+export interface HttpSolverOptions {
   /** Headers to send besides, such as an authorisation. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Bytes of an answer that are read at most. Default 65536. */
@@ -31,12 +31,12 @@ export interface SolverHttpOptions {
  * @param url where `/quote` is. A user and a password in it are sent as a Basic `Authorization`, and told to nobody else.
  * @throws TypeError when `url` is no http or https URL, or an option is malformed.
  */
-export function solverHttp(url: string, options: SolverHttpOptions = {}): Estimator {
-  refuseUnknownOptions('solverHttp', options, ['headers', 'maxBytes', 'fetch', 'name']);
+export function httpSolver(url: string, options: HttpSolverOptions = {}): Estimator {
+  assertKnownOptions('httpSolver', options, ['headers', 'maxBytes', 'fetch', 'name']);
   const { target, authorization } = endpointOf(url);
   const { headers = {}, maxBytes = 65_536, name = target.host } = options;
   if (!Number.isSafeInteger(maxBytes) || maxBytes <= 0) {
-    throw new TypeError(`solverHttp: maxBytes must be a positive whole number, not "${maxBytes}"`);
+    throw new TypeError(`httpSolver: maxBytes must be a positive whole number, not "${maxBytes}"`);
   }
   const send = options.fetch ?? fetch;
   const sent = new Headers({ 'content-type': 'application/json', accept: 'application/json', ...authorization });
@@ -69,7 +69,7 @@ export function solverHttp(url: string, options: SolverHttpOptions = {}): Estima
 function endpointOf(url: string): { readonly target: URL; readonly authorization: Record<string, string> } {
   const target = URL.canParse(url) ? new URL(url) : undefined;
   if (target === undefined || !['http:', 'https:'].includes(target.protocol)) {
-    throw new TypeError('solverHttp: url must be an http or https URL');
+    throw new TypeError('httpSolver: url must be an http or https URL');
   }
   const { username, password } = target;
   target.username = '';
@@ -97,6 +97,6 @@ function questionOf({ sellToken, buyToken, kind, amount }: Trade, timeout: numbe
 function readAnswer(answer: unknown): EstimatorAnswer {
   if (typeof answer !== 'object' || answer === null || !('amount' in answer)) return answer as EstimatorAnswer;
   const { amount } = answer;
-  if (typeof amount !== 'string' || !/^[0-9]{1,78}$/.test(amount)) return answer as never; // no bigint: refused as nonsense
+  if (typeof amount !== 'string' || !/^[0-9]{1,78}$/.test(amount)) return answer as never; // no bigint: rejected as nonsense
   return { ...answer, amount: BigInt(amount) } as EstimatorAnswer;
 }

@@ -11,7 +11,7 @@ export interface Pool {
 /** The fee of a Uniswap V2 pair: 0.3 %. */
 export const UNISWAP_V2_FEE = 3_000;
 
-/** A pair keeps its reserves in 112 bits each, and refuses what would pass them (UniswapV2Pair.sol, `_update`). */
+/** A pair keeps its reserves in 112 bits each, and rejects what would pass them (UniswapV2Pair.sol, `_update`). */
 export const MAX_RESERVE = (1n << 112n) - 1n;
 
 const MILLION = 1_000_000n;

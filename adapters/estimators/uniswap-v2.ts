@@ -1,5 +1,5 @@
 import type { Address, Estimator, Hex } from 'intentbook';
-import { parseHex, refuseUnknownOptions } from 'intentbook/adapter';
+import { assertKnownOptions, parseHex } from '#internal';
 import type { RoutingOptions } from './constant-product.ts';
 import {
   estimateAlong,
@@ -45,7 +45,7 @@ const CAPACITY = 10_000;
  * @throws TypeError when an address or the fee is malformed.
  */
 export function uniswapV2(client: CallClient, options: UniswapV2Options): Estimator {
-  refuseUnknownOptions('uniswapV2', options, [...ROUTING_OPTIONS, 'factory', 'fee']);
+  assertKnownOptions('uniswapV2', options, [...ROUTING_OPTIONS, 'factory', 'fee']);
   const routing = readRouting('uniswapV2', options);
   const factory = requireAddress('uniswapV2', options.factory);
   const { fee = UNISWAP_V2_FEE, name = 'Uniswap V2' } = options;

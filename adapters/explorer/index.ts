@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Api, ApiRequest, ApiResponse } from 'intentbook';
 import { OrderBookError } from 'intentbook';
-import { refusal } from 'intentbook/adapter';
+import { rejectionResponse } from '#internal';
 
 /** The files of the page, beside this one in the sources and in the package. */
 const PAGE = new URL('./page/', import.meta.url);
@@ -19,8 +19,14 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Nothing from elsewhere, nothing inline, in nobody's frame. */
 const POLICY = [
   "default-src 'none'",
-  ...["script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self'", "manifest-src 'self'"],
-  ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
 ].join('; ');
 
 const HEADERS = {
@@ -53,16 +59,16 @@ export function createExplorer(): Explorer {
     const allow = ['GET', 'HEAD'];
     if (!allow.includes(method)) {
       const error = new OrderBookError('MethodNotAllowed', undefined, { method, allow });
-      return refusal(error, { allow: allow.join(', ') });
+      return rejectionResponse(error, { allow: allow.join(', ') });
     }
     const file = files.get(name);
-    if (file === undefined) return refusal(new OrderBookError('NotFound', 'the explorer has no such file'));
+    if (file === undefined) return rejectionResponse(new OrderBookError('NotFound', 'the explorer has no such file'));
     const headers = { ...HEADERS, 'content-type': TYPES[extname(name)] ?? 'application/octet-stream', etag: file.etag };
     if (header('if-none-match') === file.etag) return { status: 304, headers };
     return { status: 200, headers, body: method === 'HEAD' ? '' : file.text };
   };
   return {
-    owns: (path) => path === '/explorer' || path.startsWith('/explorer/'),
+    handlesPath: (path) => path === '/explorer' || path.startsWith('/explorer/'),
     handle: async (request) => {
       const name = request.path.replace(/^\/explorer\/?/, '');
       return show(name === '' ? 'index.html' : name, request);

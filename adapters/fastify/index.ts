@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Api, OrderBook } from 'intentbook';
 import { createApi } from 'intentbook';
-import { refuseUnknownOptions } from 'intentbook/adapter';
 import { nodeHandler } from 'intentbook/node-http';
+import { assertKnownOptions } from '#internal';
 
 /** What is mounted, and where. */
 export interface FastifyPluginOptions {
@@ -50,7 +50,7 @@ export interface FastifyReplyLike {
  * ```
  */
 export function fastifyPlugin(instance: FastifyLike, options: FastifyPluginOptions, done: () => void): void {
-  refuseUnknownOptions('fastifyPlugin', options, ['book', 'prefix']);
+  assertKnownOptions('fastifyPlugin', options, ['book', 'prefix']);
   const api = 'handle' in options.book ? options.book : createApi(options.book);
   const { prefix } = instance;
   const serve = nodeHandler(api, { prefix });
@@ -65,7 +65,7 @@ export function fastifyPlugin(instance: FastifyLike, options: FastifyPluginOptio
       exposeHeadRoute: false, // HEAD is among the methods
       handler(request, reply) {
         const path = (request.raw.url ?? '/').split('?')[0] ?? '/';
-        if (prefix === '' && api.owns?.(path) === false) {
+        if (prefix === '' && api.handlesPath?.(path) === false) {
           reply.callNotFound();
           return;
         }

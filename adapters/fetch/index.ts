@@ -1,5 +1,5 @@
 import { type Api, type ApiRequestBody, type ApiResponse, createApi, type OrderBook } from 'intentbook';
-import { refuseUnknownOptions } from 'intentbook/adapter';
+import { assertKnownOptions } from '#internal';
 
 /** A handler for hosts of the web's own types: Hono, Bun, Deno, Next. Never rejects while the `Api` keeps its word. */
 export type FetchHandler = (request: Request, host?: unknown) => Promise<Response>;
@@ -27,7 +27,7 @@ export interface FetchHandlerOptions {
  * @throws TypeError for an unknown option or a prefix that does not begin with a slash.
  */
 export function fetchHandler(target: OrderBook | Api, options: FetchHandlerOptions = {}): FetchHandler {
-  refuseUnknownOptions('fetchHandler', options, ['prefix', 'remoteAddress']);
+  assertKnownOptions('fetchHandler', options, ['prefix', 'remoteAddress']);
   const prefix = (options.prefix ?? '').replace(/\/+$/, '');
   if (prefix !== '' && !prefix.startsWith('/')) throw new TypeError('fetchHandler: prefix must begin with a slash');
   const api = 'handle' in target ? target : createApi(target);
@@ -59,7 +59,7 @@ async function* chunksOf(body: ReadableStream<Uint8Array>, signal: AbortSignal):
     // Hosts on node would destroy the socket of a cancelled body, and the answer with it.
     yield* body.values({ preventCancel: true });
   } catch (error) {
-    // A client that has left is told by its own reason, so that nobody takes it for a fault.
+    // A client that has left is told by its own reason, so that nobody takes it for a failure.
     throw signal.aborted ? signal.reason : error;
   }
 }

@@ -18,8 +18,8 @@ import type {
   UsedNonce,
 } from 'intentbook';
 import { StoreError } from 'intentbook';
-import { leasesInMemory } from 'intentbook/adapter';
-import { memoryDeliveries } from './deliveries.ts';
+import { createInMemoryLeases } from 'intentbook/store-kit';
+import { createMemoryDeliveries } from './deliveries.ts';
 import { SortedList } from './sorted-list.ts';
 
 /** A notification, and whether it is shown. */
@@ -50,13 +50,13 @@ export function memoryAccountStore(): AccountStore {
   const nonces = new Map<string, UsedNonce>();
   const subscriptions = new Map<string, Subscription>();
   const confirmations = new Map<string, Pending>();
-  const deliveries = memoryDeliveries({
+  const deliveries = createMemoryDeliveries({
     subscription: (id) => subscriptions.get(id),
     body: (id) => rows.get(id)?.body ?? '{}',
     isVisible: (id) => rows.get(id)?.visible === true,
   });
   let now: (() => number) | undefined;
-  const leases = leasesInMemory(() => context()());
+  const leases = createInMemoryLeases(() => context()());
 
   function context(): () => number {
     if (now === undefined) throw new StoreError('Closed', 'the memory account store is not open');

@@ -1,14 +1,14 @@
 import type { NewDocument } from 'intentbook';
 
 /** App-data documents by their hash. */
-export interface MemoryDocuments {
+export interface MemoryAppData {
   put(document: NewDocument, keep?: number): 'known' | 'stored';
   get(hash: string): string | undefined;
   /** An order refers to a document, and may bring it. */
   refer(hash: string, document?: NewDocument): void;
 }
 
-export function memoryDocuments(): MemoryDocuments {
+export function createMemoryAppData(): MemoryAppData {
   const documents = new Map<string, string>();
   // Hashes of documents to which no order refers, the oldest first.
   const unreferenced = new Set<string>();

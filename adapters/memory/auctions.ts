@@ -9,7 +9,7 @@ export interface MemoryAuctions {
   competitions(limit: number): StoredCompetition[];
 }
 
-export function memoryAuctions(): MemoryAuctions {
+export function createMemoryAuctions(): MemoryAuctions {
   const auctions = new Map<number, StoredAuction>();
   const competitions = new Map<number, StoredCompetition>();
   const highestFirst = new SortedList<number>((a, b) => b - a);

@@ -15,7 +15,7 @@ interface Row {
 }
 
 /** What deliveries need to know of the rest. */
-interface Surroundings {
+interface DeliveriesContext {
   subscription(id: string): Subscription | undefined;
   body(notification: string): string;
   isVisible(notification: string): boolean;
@@ -24,7 +24,7 @@ interface Surroundings {
 type Argument<Verb extends keyof DeliveryStore> = Parameters<DeliveryStore[Verb]>[0];
 
 /** What is on its way. Nothing here awaits, so every verb is one step. */
-export function memoryDeliveries(around: Surroundings) {
+export function createMemoryDeliveries(around: DeliveriesContext) {
   const rows: Row[] = [];
   let last = 0;
 

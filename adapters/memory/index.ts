@@ -1,11 +1,11 @@
 import type { Domain, NewEvent, Store, StoreContext, StoredEvent } from 'intentbook';
 import { StoreError } from 'intentbook';
-import { assertSameDomain, leasesInMemory, versionWhenPlaced } from 'intentbook/adapter';
-import { memoryDocuments } from './app-data.ts';
-import { memoryAuctions } from './auctions.ts';
-import { memoryChain } from './chain.ts';
-import { memoryOrders } from './orders.ts';
-import { memoryQuotes } from './quotes.ts';
+import { assertSameDomain, createInMemoryLeases, getPlacementVersion } from 'intentbook/store-kit';
+import { createMemoryAppData } from './app-data.ts';
+import { createMemoryAuctions } from './auctions.ts';
+import { createMemoryChain } from './chain.ts';
+import { createMemoryOrders } from './orders.ts';
+import { createMemoryQuotes } from './quotes.ts';
 
 export { memoryAccountStore } from './account-store.ts';
 
@@ -17,29 +17,30 @@ export function memoryStore(): Store {
   let recorded: Domain | undefined;
   let opened: StoreContext | undefined;
   const log: StoredEvent[] = [];
-  const documents = memoryDocuments();
-  const quotes = memoryQuotes();
-  const auctions = memoryAuctions();
-  const leases = leasesInMemory(() => context().clock.now());
+  const documents = createMemoryAppData();
+  const quotes = createMemoryQuotes();
+  const auctions = createMemoryAuctions();
+  const leases = createInMemoryLeases(() => context().clock.now());
 
   function record(event: NewEvent): void {
     log.push({ id: log.length + 1, ...event });
   }
 
-  const orders = memoryOrders({
-    ...{ documents, record },
+  const orders = createMemoryOrders({
+    documents,
+    record,
     fold: (uid, at) => chain.fold(uid, at),
-    factsOf: (uid) => chain.factsOf(uid),
-    versionWhenPlaced: () => versionWhenPlaced(log.length),
+    eventsOfOrder: (uid) => chain.eventsOfOrder(uid),
+    getPlacementVersion: () => getPlacementVersion(log.length),
   });
-  const chain = memoryChain({ find: orders.find, record, placedBy: orders.ofAccount, change: orders.change });
+  const chain = createMemoryChain({ find: orders.find, record, placedBy: orders.ofAccount, change: orders.change });
 
   function context(): StoreContext {
     if (opened === undefined) throw new StoreError('Closed', 'the memory store is not open');
     return opened;
   }
 
-  /** A verb as a store has it: refused while the store is closed. */
+  /** A verb as a store has it: rejected while the store is closed. */
   const verb =
     <A extends readonly unknown[], R>(work: (...args: A) => R) =>
     async (...args: A): Promise<Awaited<R>> => {

@@ -1,20 +1,20 @@
 import type {
   CancelOutcome,
-  CancelRefusal,
+  CancelRejection,
   CancelRequest,
   InsertOutcome,
   NewEvent,
   NewOrder,
+  OrderChainEvent,
   OrderCounts,
   OrderCursor,
-  OrderFact,
   OrderInsert,
   OrderQuery,
   StoredOrder,
 } from 'intentbook';
-import type { OrderProgress, RowChange } from 'intentbook/adapter';
-import { expiryOf, judgeCancellation, orderStatus, tellsExpiry } from 'intentbook/adapter';
-import type { MemoryDocuments } from './app-data.ts';
+import type { OrderProgress, RowChange } from 'intentbook/store-kit';
+import { checkCancellable, createExpiryEvent, emitsExpiry, getOrderStatus } from 'intentbook/store-kit';
+import type { MemoryAppData } from './app-data.ts';
 import { SortedList } from './sorted-list.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -27,15 +27,15 @@ type Row = Omit<NewOrder, 'state' | 'budget' | 'validTo' | 'quote'> &
   };
 
 /** What orders take of the rest of the store. */
-export interface OrderSurroundings {
-  readonly documents: MemoryDocuments;
+export interface MemoryOrdersContext {
+  readonly documents: MemoryAppData;
   record(event: NewEvent): void;
   /** Folds what the chain has said of an order that has just been inserted. */
   fold(uid: string, at: number): void;
   /** What the chain has said of an order. */
-  factsOf(uid: string): readonly OrderFact[];
+  eventsOfOrder(uid: string): readonly OrderChainEvent[];
   /** The version of an order that the chain has placed. */
-  versionWhenPlaced(): number;
+  getPlacementVersion(): number;
 }
 
 /** Orders, by everything they are looked for by. Nothing here awaits, so every verb is one step. */
@@ -54,8 +54,8 @@ export interface MemoryOrders {
   change(change: RowChange): void;
 }
 
-export function memoryOrders(surroundings: OrderSurroundings): MemoryOrders {
-  const { documents, record, fold, factsOf, versionWhenPlaced } = surroundings;
+export function createMemoryOrders(surroundings: MemoryOrdersContext): MemoryOrders {
+  const { documents, record, fold, eventsOfOrder: factsOf, getPlacementVersion } = surroundings;
   const rows = new Map<string, Row>();
   const byAge = new SortedList<Row>(newestFirst);
   const byAccount = new Map<string, SortedList<Row>>();
@@ -96,7 +96,7 @@ export function memoryOrders(surroundings: OrderSurroundings): MemoryOrders {
     if (rows.has(order.uid)) return { status: 'duplicate' };
     const replaced = replaces === undefined ? undefined : rows.get(replaces);
     if (replaces !== undefined) {
-      const reason = judgeCancellation(replaced, now);
+      const reason = checkCancellable(replaced, now);
       if (reason !== undefined) return { status: 'irreplaceable', reason };
     }
     if (cap !== undefined) {
@@ -130,7 +130,7 @@ export function memoryOrders(surroundings: OrderSurroundings): MemoryOrders {
   function change(change: RowChange): void {
     if (change.type === 'insert') {
       const { order, progress } = change;
-      const version = versionWhenPlaced();
+      const version = getPlacementVersion();
       addRow({ ...order, ...UNTOUCHED, ...progress, quote: order.quote ?? null, placedOnChain: true, version });
       documents.refer(order.appData);
       return;
@@ -148,15 +148,15 @@ export function memoryOrders(surroundings: OrderSurroundings): MemoryOrders {
   function cancel({ uids, now, cancelledAt }: CancelRequest): CancelOutcome {
     const unique = [...new Set(uids)];
     const found = unique.map((uid) => rows.get(uid));
-    const refuse = (wanted: (reason: CancelRefusal) => boolean): CancelOutcome | undefined => {
+    const reject = (wanted: (reason: CancelRejection) => boolean): CancelOutcome | undefined => {
       for (const [i, uid] of unique.entries()) {
-        const reason = judgeCancellation(found[i], now);
-        if (reason !== undefined && wanted(reason)) return { status: 'refused', uid, reason };
+        const reason = checkCancellable(found[i], now);
+        if (reason !== undefined && wanted(reason)) return { status: 'rejected', uid, reason };
       }
       return undefined;
     };
-    const refused = refuse((reason) => reason === 'missing') ?? refuse(() => true);
-    if (refused !== undefined) return refused;
+    const rejected = reject((reason) => reason === 'missing') ?? reject(() => true);
+    if (rejected !== undefined) return rejected;
     for (const row of found) if (row !== undefined) cancelRow(row, cancelledAt);
     return { status: 'cancelled' };
   }
@@ -171,8 +171,8 @@ export function memoryOrders(surroundings: OrderSurroundings): MemoryOrders {
     );
     for (const row of due) {
       removeLiving(row);
-      row.swept = true;
-      if (tellsExpiry(row, factsOf(row.uid))) record(expiryOf(row.uid, row.validTo));
+      row.expiryRecorded = true;
+      if (emitsExpiry(row, factsOf(row.uid))) record(createExpiryEvent(row.uid, row.validTo));
     }
     return due.length;
   }
@@ -207,8 +207,21 @@ export function memoryOrders(surroundings: OrderSurroundings): MemoryOrders {
     const { executedFeeAmount, executedFee, executedFeeToken, placement, quote } = row;
     const fullAppData = documents.get(row.appData) ?? null;
     return {
-      ...{ uid, body, version, creationDate, validTo, state, invalidated, executedSellAmount, executedBuyAmount },
-      ...{ executedFeeAmount, executedFee, executedFeeToken, fullAppData, placement, quote },
+      uid,
+      body,
+      version,
+      creationDate,
+      validTo,
+      state,
+      invalidated,
+      executedSellAmount,
+      executedBuyAmount,
+      executedFeeAmount,
+      executedFee,
+      executedFeeToken,
+      fullAppData,
+      placement,
+      quote,
     };
   }
 
@@ -241,7 +254,7 @@ const UNTOUCHED = {
   executedFeeToken: null,
   placement: null,
   onchainUser: null,
-  swept: false,
+  expiryRecorded: false,
   cancelledOffChain: false,
   placedOnChain: false,
 } as const;
@@ -251,7 +264,8 @@ function accountsOf({ owner, onchainUser }: Row): string[] {
   return onchainUser === null || onchainUser === owner ? [owner] : [owner, onchainUser];
 }
 
-const isLiving = ({ state, swept }: Row) => !swept && (state === 'open' || state === 'presignaturePending');
+const isLiving = ({ state, expiryRecorded }: Row) =>
+  !expiryRecorded && (state === 'open' || state === 'presignaturePending');
 
 function newestFirst(a: OrderCursor, b: OrderCursor): number {
   return b.creationDate - a.creationDate || (a.uid < b.uid ? 1 : a.uid > b.uid ? -1 : 0);
@@ -266,7 +280,8 @@ function matches(row: Row, query: OrderQuery): boolean {
     (query.owner === undefined || accountsOf(row).includes(query.owner)) &&
     (query.sellToken === undefined || row.sellToken === query.sellToken) &&
     (query.buyToken === undefined || row.buyToken === query.buyToken) &&
-    (query.status === undefined || (row.swept ? 'expired' : orderStatus(row, query.status.now)) === query.status.is)
+    (query.status === undefined ||
+      (row.expiryRecorded ? 'expired' : getOrderStatus(row, query.status.now)) === query.status.is)
   );
 }
 

@@ -11,7 +11,7 @@ export interface MemoryQuotes {
   prune(now: number, limit: number): number;
 }
 
-export function memoryQuotes(): MemoryQuotes {
+export function createMemoryQuotes(): MemoryQuotes {
   const rows = new Map<number, Row>();
   const byTerms = new Map<string, SortedList<Row>>();
   const byExpiry = new SortedList<Row>((a, b) => a.expiresAt - b.expiresAt || a.id - b.id);

@@ -1,6 +1,6 @@
 import type { RecoveryBackend } from 'intentbook';
 
-/** What the bindings say of a signature that belongs to no key. Anything else they throw is a fault. */
+/** What the bindings say of a signature that belongs to no key. Anything else they throw is a failure. */
 const NO_KEY: readonly string[] = ['Signature could not be parsed', 'Public key could not be recover'];
 
 /**

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { ApiRequestBody } from 'intentbook';
-import type { Departure } from './client-connection.ts';
+import type { ClientConnection } from './client-connection.ts';
 
 /** What node:http hands out, and what hosts such as Express make of it: the body may have been read and parsed. */
 export interface NodeRequestLike extends IncomingMessage {
@@ -10,7 +10,7 @@ export interface NodeRequestLike extends IncomingMessage {
 }
 
 /** Hands the body on as the host has left it: unread, read, or parsed. */
-export function bodyOf(request: NodeRequestLike, departure: Departure): ApiRequestBody {
+export function bodyOf(request: NodeRequestLike, departure: ClientConnection): ApiRequestBody {
   const { body, headers, httpVersionMajor } = request;
   const length = headers['content-length'] ?? '0';
   if (httpVersionMajor === 1 && length === '0' && headers['transfer-encoding'] === undefined) return { type: 'none' };
@@ -21,12 +21,12 @@ export function bodyOf(request: NodeRequestLike, departure: Departure): ApiReque
   return { type: 'parsed', value: body };
 }
 
-async function* chunksOf(request: IncomingMessage, departure: Departure): AsyncGenerator<Uint8Array> {
+async function* chunksOf(request: IncomingMessage, departure: ClientConnection): AsyncGenerator<Uint8Array> {
   try {
     // Leaving off must not destroy the socket, which is still to carry the answer.
     yield* request.iterator({ destroyOnReturn: false });
   } catch (error) {
-    // A client that has left is told by its own reason, so that nobody takes it for a fault.
+    // A client that has left is told by its own reason, so that nobody takes it for a failure.
     throw departure.gone ? departure.signal.reason : error;
   }
 }

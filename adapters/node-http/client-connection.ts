@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 const served = new WeakMap<object, Set<AbortController>>();
 
 /** Whether the client of a request has left before it had the whole answer. */
-export class Departure {
+export class ClientConnection {
   readonly #socket: IncomingMessage['socket'];
   readonly #response: ServerResponse;
   #controller: AbortController | undefined;

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { type Api, type ApiRequest, type ApiRequestBody, createApi, type OrderBook } from 'intentbook';
-import { refuseUnknownOptions } from 'intentbook/adapter';
+import { assertKnownOptions } from '#internal';
 import { bodyOf, type NodeRequestLike } from './body.ts';
-import { Departure } from './client-connection.ts';
+import { ClientConnection } from './client-connection.ts';
 import { respond } from './respond.ts';
 
 export type { NodeRequestLike } from './body.ts';
@@ -31,7 +31,7 @@ export interface NodeHandlerOptions {
  * @throws TypeError for an unknown option or a prefix that does not begin with a slash.
  */
 export function nodeHandler(target: OrderBook | Api, options: NodeHandlerOptions = {}): NodeHandler {
-  refuseUnknownOptions('nodeHandler', options, ['prefix']);
+  assertKnownOptions('nodeHandler', options, ['prefix']);
   const prefix = (options.prefix ?? '').replace(/\/+$/, '');
   if (prefix !== '' && !prefix.startsWith('/')) throw new TypeError('nodeHandler: prefix must begin with a slash');
   const api = 'handle' in target ? target : createApi(target);
@@ -42,10 +42,10 @@ export function nodeHandler(target: OrderBook | Api, options: NodeHandlerOptions
     const path = mark < 0 ? url : url.slice(0, mark);
     const inside = path === prefix || path.startsWith(`${prefix}/`);
     // At the root of a host, what is not ours is the host's.
-    const ours = inside && (prefix !== '' || isBelow(request) || (api.owns?.(path) ?? true));
+    const ours = inside && (prefix !== '' || isBelow(request) || (api.handlesPath?.(path) ?? true));
     if (!ours && next !== undefined) return next();
 
-    const departure = new Departure(request, response);
+    const departure = new ClientConnection(request, response);
     api
       .handle(
         new NodeApiRequest(request, departure, {
@@ -70,9 +70,9 @@ class NodeApiRequest implements ApiRequest {
   readonly query: string;
   readonly body: ApiRequestBody;
   readonly #request: NodeRequestLike;
-  readonly #departure: Departure;
+  readonly #departure: ClientConnection;
 
-  constructor(request: NodeRequestLike, departure: Departure, { path, query }: { path: string; query: string }) {
+  constructor(request: NodeRequestLike, departure: ClientConnection, { path, query }: { path: string; query: string }) {
     this.method = request.method ?? 'GET';
     this.path = path;
     this.query = query;

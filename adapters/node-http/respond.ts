@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ApiResponse } from 'intentbook';
-import type { Departure } from './client-connection.ts';
+import type { ClientConnection } from './client-connection.ts';
 
-/** What is left of a refused body is read and thrown away up to here, so that its sender gets to see the refusal. */
+/** What is left of a rejected body is read and thrown away up to here, so that its sender gets to see the rejection. */
 const LINGER_BYTES = 16 * 1024 * 1024;
 /** A rest that node itself reads to the end, to keep the connection. */
 const SMALL_BYTES = 64 * 1024;
@@ -13,7 +13,7 @@ export async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   { status, headers, body }: ApiResponse,
-  departure: Departure,
+  departure: ClientConnection,
 ): Promise<void> {
   const stream = typeof body === 'object' && Symbol.asyncIterator in body ? body[Symbol.asyncIterator]() : undefined;
   const whole = typeof body === 'object' && Symbol.asyncIterator in body ? undefined : (body ?? '');

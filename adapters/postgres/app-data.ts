@@ -1,15 +1,15 @@
 import type { Hex, NewDocument } from 'intentbook';
-import type { Run } from './query.ts';
+import type { Query } from './query.ts';
 import { toBytes } from './rows.ts';
-import type { Session } from './session.ts';
+import type { PostgresSession } from './session.ts';
 
 /** The documents behind the hashes of app data. An insert of orders keeps its own, see orders.ts. */
-export interface Documents {
+export interface PgAppDataTable {
   put(document: NewDocument, keep?: number): Promise<'stored' | 'known'>;
-  get(run: Run, hash: Hex): Promise<string | undefined>;
+  get(run: Query, hash: Hex): Promise<string | undefined>;
 }
 
-export function documentsOf({ schema: s, prepare, write }: Session): Documents {
+export function createAppDataTable({ schema: s, prepare, write }: PostgresSession): PgAppDataTable {
   const find = prepare<readonly [string]>(`SELECT document FROM ${s}.documents WHERE hash = $1`);
   const insert = prepare(
     `INSERT INTO ${s}.documents (hash, document, referenced) VALUES ($1, $2, false) ON CONFLICT (hash) DO NOTHING ` +

@@ -1,8 +1,8 @@
 import type { AuctionStore, StoredCompetition } from 'intentbook';
-import type { Session } from './session.ts';
+import type { PostgresSession } from './session.ts';
 
 /** Auctions, read where they are written: a settlement may follow its auction before a copy of the database has it. */
-export function auctionsOf({ schema: s, prepare, read, write }: Session): AuctionStore {
+export function createAuctionTable({ schema: s, prepare, read, write }: PostgresSession): AuctionStore {
   const insert = prepare<readonly [number]>(`INSERT INTO ${s}.auctions (block, prices) VALUES ($1, $2) RETURNING id`);
   const forget = prepare(
     `DELETE FROM ${s}.auctions WHERE id <= (SELECT id FROM ${s}.auctions ORDER BY id DESC LIMIT 1 OFFSET $1)`,
@@ -45,12 +45,12 @@ export function auctionsOf({ schema: s, prepare, read, write }: Session): Auctio
       }),
 
     competition: (auctionId) =>
-      read('read a competition', async (run) => (await run(one, auctionId)).map(competitionOf)[0]),
+      read('read a competition', async (run) => (await run(one, auctionId)).map(readCompetition)[0]),
 
-    competitions: (limit) => read('read competitions', async (run) => (await run(highest, limit)).map(competitionOf)),
+    competitions: (limit) => read('read competitions', async (run) => (await run(highest, limit)).map(readCompetition)),
   };
 }
 
 type CompetitionRow = readonly [auction: number, body: string];
 
-const competitionOf = ([auctionId, body]: CompetitionRow): StoredCompetition => ({ auctionId, body });
+const readCompetition = ([auctionId, body]: CompetitionRow): StoredCompetition => ({ auctionId, body });

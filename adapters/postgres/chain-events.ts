@@ -1,21 +1,29 @@
-import type { Address, Fact, Hex, OrderFact, SettlementFact, TradeFact, TradeQuery } from 'intentbook';
-import { firstTradeBlocks, isOrderFact } from 'intentbook/adapter';
-import type { Run } from './query.ts';
+import type {
+  Address,
+  ChainEvent,
+  Hex,
+  OrderChainEvent,
+  SettlementChainEvent,
+  TradeChainEvent,
+  TradeQuery,
+} from 'intentbook';
+import { firstTradeBlocks, isOrderChainEvent } from 'intentbook/store-kit';
+import type { Query } from './query.ts';
 import { toBytes } from './rows.ts';
-import type { Session } from './session.ts';
+import type { PostgresSession } from './session.ts';
 
 /** What the chain has said, as rows. */
-export interface Facts {
-  /** Stores facts whose places are not taken. @returns the places of the new ones, see {@link placeOf}. */
-  add(run: Run, facts: readonly Fact[]): Promise<ReadonlySet<string>>;
-  ofOrders(run: Run, uids: readonly Hex[]): Promise<ReadonlyMap<Hex, readonly OrderFact[]>>;
+export interface PgChainEventTable {
+  /** Stores facts whose places are not taken. @returns the places of the new ones, see {@link readLogPosition}. */
+  add(run: Query, facts: readonly ChainEvent[]): Promise<ReadonlySet<string>>;
+  ofOrders(run: Query, uids: readonly Hex[]): Promise<ReadonlyMap<Hex, readonly OrderChainEvent[]>>;
   /** The hashes of those of the blocks that have facts or are remembered. */
-  hashes(run: Run, blocks: readonly number[]): Promise<ReadonlyMap<number, Hex>>;
-  removeAbove(run: Run, block: number): Promise<readonly Fact[]>;
-  trades(run: Run, query: TradeQuery): Promise<TradeFact[]>;
-  settlements(run: Run, transactionHash: Hex): Promise<SettlementFact[]>;
-  settlementsOfAuction(run: Run, auctionId: number): Promise<SettlementFact[]>;
-  firstTrade(run: Run, token: Address): Promise<number | undefined>;
+  hashes(run: Query, blocks: readonly number[]): Promise<ReadonlyMap<number, Hex>>;
+  removeAbove(run: Query, block: number): Promise<readonly ChainEvent[]>;
+  trades(run: Query, query: TradeQuery): Promise<TradeChainEvent[]>;
+  settlements(run: Query, transactionHash: Hex): Promise<SettlementChainEvent[]>;
+  settlementsOfAuction(run: Query, auctionId: number): Promise<SettlementChainEvent[]>;
+  firstTrade(run: Query, token: Address): Promise<number | undefined>;
 }
 
 type FactRow = readonly [
@@ -35,9 +43,9 @@ const TYPES = ['trade', 'settlement', 'invalidation', 'presignature', 'placement
 const TRADE = TYPES.indexOf('trade');
 const SETTLEMENT = TYPES.indexOf('settlement');
 
-export const placeOf = ({ blockNumber, logIndex }: Fact) => `${blockNumber} ${logIndex}`;
+export const readLogPosition = ({ blockNumber, logIndex }: ChainEvent) => `${blockNumber} ${logIndex}`;
 
-export function factsOf({ schema: s, prepare }: Session): Facts {
+export function createChainEventTable({ schema: s, prepare }: PostgresSession): PgChainEventTable {
   const columns = 'f.block, f.log, f.block_hash, f.transaction_hash, f."timestamp", f.type, f.uid, f.owner, f.detail';
   const insert = prepare<readonly [number, number]>(
     `INSERT INTO ${s}.facts AS f (block, log, block_hash, transaction_hash, "timestamp", type, uid, owner, detail, auction) ` +
@@ -88,13 +96,13 @@ export function factsOf({ schema: s, prepare }: Session): Facts {
         facts.map(({ transactionHash }) => toBytes(transactionHash)),
         facts.map(({ timestamp }) => timestamp),
         facts.map(({ type }) => TYPES.indexOf(type)),
-        facts.map((fact) => (isOrderFact(fact) ? toBytes(fact.uid) : null)),
+        facts.map((fact) => (isOrderChainEvent(fact) ? toBytes(fact.uid) : null)),
         facts.map((fact) => (fact.type === 'trade' ? toBytes(fact.owner) : null)),
         facts.map(detailOf),
         facts.map((fact) => (fact.type === 'settlement' ? fact.auctionId : null)),
       );
       const fresh = new Set(rows.map(([block, log]) => `${block} ${log}`));
-      const first = [...firstTradeBlocks(facts.filter((fact) => fresh.has(placeOf(fact))))];
+      const first = [...firstTradeBlocks(facts.filter((fact) => fresh.has(readLogPosition(fact))))];
       if (first.length > 0) {
         await run(
           traded,
@@ -106,9 +114,9 @@ export function factsOf({ schema: s, prepare }: Session): Facts {
     },
 
     async ofOrders(run, uids) {
-      const found = new Map<Hex, OrderFact[]>(uids.map((uid) => [uid, []]));
+      const found = new Map<Hex, OrderChainEvent[]>(uids.map((uid) => [uid, []]));
       const rows = uids.length === 0 ? [] : await run(byUid, uids.map(toBytes));
-      for (const fact of rows.map(readFact)) if (isOrderFact(fact)) found.get(fact.uid)?.push(fact);
+      for (const fact of rows.map(readFact)) if (isOrderChainEvent(fact)) found.get(fact.uid)?.push(fact);
       return found;
     },
 
@@ -141,7 +149,7 @@ export function factsOf({ schema: s, prepare }: Session): Facts {
 }
 
 /** What a fact says besides its place and its order. */
-function detailOf(fact: Fact): string {
+function detailOf(fact: ChainEvent): string {
   const { blockNumber, blockHash, logIndex, transactionHash, timestamp, type, ...rest } = fact;
   if ('uid' in rest) {
     const { uid, ...about } = rest;
@@ -152,13 +160,17 @@ function detailOf(fact: Fact): string {
   return JSON.stringify(rest);
 }
 
-function readFact(row: FactRow): Fact {
+function readFact(row: FactRow): ChainEvent {
   const [blockNumber, logIndex, blockHash, transactionHash, timestamp, type, uid, owner, detail] = row;
   return {
     type: TYPES[type],
-    ...{ blockNumber, logIndex, blockHash, transactionHash, timestamp },
+    blockNumber,
+    logIndex,
+    blockHash,
+    transactionHash,
+    timestamp,
     ...(uid === null ? {} : { uid }),
     ...(owner === null ? {} : { owner }),
     ...JSON.parse(detail),
-  } as Fact; // as `add` has taken it apart
+  } as ChainEvent; // as `add` has taken it apart
 }

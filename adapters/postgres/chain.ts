@@ -1,39 +1,49 @@
 import type {
   ApplyOutcome,
   BlockRef,
+  ChainEvent,
+  ChainEventBatch,
   ChainProgress,
-  Fact,
-  FactBatch,
   Hex,
   RollbackOutcome,
   RollbackRequest,
 } from 'intentbook';
-import { blockHashes, hasMoved, isOrderFact, judgeFacts, ordersTouched } from 'intentbook/adapter';
-import type { Facts } from './chain-events.ts';
-import { placeOf } from './chain-events.ts';
-import { judgedRowsOf } from './order-projection.ts';
-import type { Owners } from './owner-counts.ts';
-import type { Run } from './query.ts';
+import {
+  blockHashes,
+  getAffectedUids,
+  isCursorStale,
+  isOrderChainEvent,
+  projectOrderState,
+} from 'intentbook/store-kit';
+import type { PgChainEventTable } from './chain-events.ts';
+import { readLogPosition } from './chain-events.ts';
+import { createOrderProjectionTable } from './order-projection.ts';
+import type { PgOwnerCounts } from './owner-counts.ts';
+import type { Query } from './query.ts';
 import { toBytes } from './rows.ts';
-import type { Session } from './session.ts';
+import type { PostgresSession } from './session.ts';
 
-export interface Chain {
+export interface PgChainOperations {
   progress(): Promise<ChainProgress>;
-  apply(batch: FactBatch): Promise<ApplyOutcome>;
+  apply(batch: ChainEventBatch): Promise<ApplyOutcome>;
   rollback(request: RollbackRequest): Promise<RollbackOutcome>;
   /** Within the transaction that has inserted orders: folds what the chain has said before into their rows. */
-  fold(run: Run, uids: readonly Hex[], at: number): Promise<void>;
+  fold(run: Query, uids: readonly Hex[], at: number): Promise<void>;
 }
 
 type BlockRow = readonly [number: number | null, hash: Hex | null];
 
-export function chainOf(session: Session, facts: Facts, owners: Owners): Chain {
+export function createChainStore(
+  session: PostgresSession,
+  facts: PgChainEventTable,
+  owners: PgOwnerCounts,
+): PgChainOperations {
   const { schema: s, prepare, read, write } = session;
-  const rows = judgedRowsOf(session);
+  const rows = createOrderProjectionTable(session);
   const newest = prepare<BlockRow>(`SELECT number, hash FROM ${s}.progress`);
   // One transaction at a time says what the chain says.
   const lock = prepare<BlockRow>(`SELECT number, hash FROM ${s}.progress FOR UPDATE`);
-  const setMark = prepare(`UPDATE ${s}.progress SET number = $1, hash = $2`);
+  const setIndexedBlock = prepare(`UPDATE ${s}.progress SET number = $1, hash = $2`);
   const remembered = prepare<BlockRow>(`SELECT number, hash FROM ${s}.blocks ORDER BY number DESC`);
   const remember = prepare(
     `INSERT INTO ${s}.blocks (number, hash) SELECT * FROM unnest($1::bigint[], $2::bytea[]) ON CONFLICT DO NOTHING`,
@@ -42,8 +52,8 @@ export function chainOf(session: Session, facts: Facts, owners: Owners): Chain {
   const top = prepare<BlockRow>(`SELECT number, hash FROM ${s}.blocks ORDER BY number DESC LIMIT 1`);
 
   /** Whoever changes the facts of an order holds its owner, as does whoever inserts it: neither misses the other. */
-  async function hold(run: Run, touched: readonly Fact[]): Promise<readonly Hex[]> {
-    const uids = ordersTouched(touched);
+  async function hold(run: Query, touched: readonly ChainEvent[]): Promise<readonly Hex[]> {
+    const uids = getAffectedUids(touched);
     await owners.lock(run, uids.map(ownerOf));
     return uids;
   }
@@ -51,34 +61,39 @@ export function chainOf(session: Session, facts: Facts, owners: Owners): Chain {
   return {
     progress: () =>
       read('read how far the chain has been read', async (run) => ({
-        mark: refOf((await run(newest))[0]),
+        indexedBlock: refOf((await run(newest))[0]),
         blocks: (await run(remembered)).flatMap((row) => refOf(row) ?? []),
       })),
 
     apply: (batch) =>
       write('apply facts of the chain', async (run): Promise<ApplyOutcome> => {
-        const mark = refOf((await run(lock))[0]);
-        if (hasMoved(mark, batch.after)) return { status: 'moved', mark };
+        const indexedBlock = refOf((await run(lock))[0]);
+        if (isCursorStale(indexedBlock, batch.after)) return { status: 'moved', indexedBlock };
         const named = blockHashes(batch);
-        if (mark !== null) {
-          // Nothing is known above the mark.
+        if (indexedBlock !== null) {
+          // Nothing is known above the indexedBlock.
           const known = await facts.hashes(
             run,
-            [...named.keys()].filter((number) => number <= mark.number),
+            [...named.keys()].filter((number) => number <= indexedBlock.number),
           );
           for (const [block, stored] of known) {
-            if (named.get(block) !== stored) return { status: 'conflict', block, stored, mark };
+            if (named.get(block) !== stored) return { status: 'conflict', block, stored, indexedBlock };
           }
         }
 
-        const uids = await hold(run, batch.facts);
-        const fresh = await facts.add(run, batch.facts);
+        const uids = await hold(run, batch.events);
+        const fresh = await facts.add(run, batch.events);
         const [orders, all] = [await rows.find(run, uids), await facts.ofOrders(run, uids)];
         const affected = uids.map((uid) => {
           const after = all.get(uid) ?? [];
-          return { uid, order: orders.get(uid), before: after.filter((fact) => !fresh.has(placeOf(fact))), after };
+          return {
+            uid,
+            order: orders.get(uid),
+            before: after.filter((fact) => !fresh.has(readLogPosition(fact))),
+            after,
+          };
         });
-        await rows.write(run, judgeFacts(affected, batch.at), orders);
+        await rows.write(run, projectOrderState(affected, batch.at), orders);
 
         const { through, forgetBelow } = batch;
         const kept = [...named].filter(([number]) => number >= forgetBelow);
@@ -87,20 +102,22 @@ export function chainOf(session: Session, facts: Facts, owners: Owners): Chain {
           kept.map(([number]) => number),
           kept.map(([, hash]) => toBytes(hash)),
         );
-        const moved = mark === null || mark.number < through.number ? through : mark;
+        const moved = indexedBlock === null || indexedBlock.number < through.number ? through : indexedBlock;
         await run(forget, forgetBelow, moved.number);
-        if (moved !== mark) await run(setMark, moved.number, toBytes(moved.hash));
-        return { status: 'applied', applied: fresh.size, known: batch.facts.length - fresh.size, mark: moved };
+        if (moved !== indexedBlock) await run(setIndexedBlock, moved.number, toBytes(moved.hash));
+        return { status: 'applied', applied: fresh.size, known: batch.events.length - fresh.size, indexedBlock: moved };
       }),
 
     rollback: ({ to, after, at }) =>
       write('take back facts of the chain', async (run): Promise<RollbackOutcome> => {
-        const mark = refOf((await run(lock))[0]);
-        if (hasMoved(mark, after)) return { status: 'moved', mark };
+        const indexedBlock = refOf((await run(lock))[0]);
+        if (isCursorStale(indexedBlock, after)) return { status: 'moved', indexedBlock };
         const gone = await facts.removeAbove(run, to);
         const uids = await hold(run, gone);
         const [orders, all] = [await rows.find(run, uids), await facts.ofOrders(run, uids)];
-        const taken = gone.filter(isOrderFact).sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+        const taken = gone
+          .filter(isOrderChainEvent)
+          .sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
         const affected = uids.map((uid) => {
           const rest = all.get(uid) ?? [];
           return {
@@ -110,18 +127,19 @@ export function chainOf(session: Session, facts: Facts, owners: Owners): Chain {
             after: rest,
           };
         });
-        await rows.write(run, judgeFacts(affected, at), orders);
+        await rows.write(run, projectOrderState(affected, at), orders);
         await run(forget, 0, to);
-        if (mark === null || mark.number <= to) return { status: 'rolledBack', removed: gone.length, mark };
+        if (indexedBlock === null || indexedBlock.number <= to)
+          return { status: 'rolledBack', removed: gone.length, indexedBlock };
         const back = refOf((await run(top))[0]);
-        await run(setMark, back?.number ?? null, back === null ? null : toBytes(back.hash));
-        return { status: 'rolledBack', removed: gone.length, mark: back };
+        await run(setIndexedBlock, back?.number ?? null, back === null ? null : toBytes(back.hash));
+        return { status: 'rolledBack', removed: gone.length, indexedBlock: back };
       }),
 
     async fold(run, uids, at) {
       const [orders, all] = [await rows.find(run, uids), await facts.ofOrders(run, uids)];
       const affected = uids.map((uid) => ({ uid, order: orders.get(uid), before: [], after: all.get(uid) ?? [] }));
-      await rows.write(run, judgeFacts(affected, at), orders);
+      await rows.write(run, projectOrderState(affected, at), orders);
     },
   };
 }

@@ -1,22 +1,22 @@
 import { StoreError } from 'intentbook';
 import type { OwnPool, PgPool } from './driver.ts';
 import { createPool } from './driver.ts';
-import type { Run } from './query.ts';
+import type { Query } from './query.ts';
 
 /** Where the tables are, and who opens connections. */
-export type Source =
+export type PostgresSource =
   | { readonly kind: 'url'; readonly url: string; readonly readUrl?: string; readonly connections: number }
   | { readonly kind: 'pool'; readonly pool: PgPool; readonly readPool?: PgPool };
 
 /** Open pools. */
-export interface Connection {
+export interface PostgresConnection {
   readonly pool: PgPool;
   readonly readPool: PgPool | undefined;
   /** Ends the pools that are the store's own. */
   disconnect(): Promise<void>;
 }
 
-export async function connect(source: Source): Promise<Connection> {
+export async function connectPostgres(source: PostgresSource): Promise<PostgresConnection> {
   if (source.kind === 'pool') return { pool: source.pool, readPool: source.readPool, disconnect: async () => {} };
   const { url, readUrl, connections } = source;
   const pool = await createPool(url, { connections });
@@ -51,7 +51,7 @@ type Server = readonly [
  *
  * @throws StoreError `Unsupported` naming what it cannot, `Unavailable` when it is a standby.
  */
-export async function assertServer(run: Run, durable: boolean): Promise<void> {
+export async function assertServer(run: Query, durable: boolean): Promise<void> {
   const [server] = await run<Server>(SERVER);
   if (server === undefined) throw new StoreError('Unavailable', 'the server says nothing about itself');
   const [version, standby, encoding, byteaOutput, ...settings] = server;

@@ -59,7 +59,7 @@ export async function createPool(url: string, { connections }: PoolSettings): Pr
     pool.on('error', () => {});
     return pool as unknown as OwnPool; // its overloads of `query` take more than this store asks for
   } catch (cause) {
-    throw fault('read the connection string', cause);
+    throw toStoreError('read the connection string', cause);
   }
 }
 
@@ -69,7 +69,7 @@ const MEANINGS: readonly (readonly [code: string, meaning: string])[] = [
   ['22', 'a value does not fit the schema'],
   ['23', 'a value does not fit the schema'],
   ['25006', 'the server is read-only'],
-  ['28', 'the server refuses this user'],
+  ['28', 'the server rejects this user'],
   ['3D000', 'there is no such database'],
   ['3F000', 'the schema is missing'],
   ['40', 'it was in the way of another writer, too often'],
@@ -89,7 +89,7 @@ const MEANINGS: readonly (readonly [code: string, meaning: string])[] = [
 ];
 
 /** Makes of whatever the driver threw the one kind of error that a store throws. It carries no SQL and no address. */
-export function fault(doing: string, cause: unknown): StoreError {
+export function toStoreError(doing: string, cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause;
   return new StoreError('Unavailable', `the PostgreSQL store cannot ${doing}: ${meaning(cause)}`, { cause });
 }

@@ -1,9 +1,9 @@
 import type { Address, Hex, OrderEventType, StoredEvent } from 'intentbook';
-import type { Run } from './query.ts';
-import type { Session } from './session.ts';
+import type { Query } from './query.ts';
+import type { PostgresSession } from './session.ts';
 
 /** The log of what happened to orders. */
-export interface Events {
+export interface PgEventTable {
   last(): Promise<number>;
   after(id: number, limit: number): Promise<StoredEvent[]>;
 }
@@ -20,11 +20,11 @@ type EventRow = readonly [id: number, type: OrderEventType, uid: Hex, owner: Add
  * @param onNumbered told when events have been numbered.
  * @param onTold told when events have been read, before they are handed out.
  */
-export function eventsOf(
-  session: Session,
+export function createEventTable(
+  session: PostgresSession,
   onNumbered: () => Promise<void>,
-  onTold: (run: Run) => Promise<void> = async () => {},
-): Events {
+  onTold: (run: Query) => Promise<void> = async () => {},
+): PgEventTable {
   const { schema: s, prepare, read } = session;
   const queued = prepare(`SELECT 1 FROM ${s}.event_queue LIMIT 1`);
   const newest = prepare<readonly [number]>(`SELECT last FROM ${s}.event_ids`);

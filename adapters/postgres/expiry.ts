@@ -1,8 +1,8 @@
 import type { Hex } from 'intentbook';
-import { expiryOf, tellsExpiry } from 'intentbook/adapter';
-import type { Facts } from './chain-events.ts';
+import { createExpiryEvent, emitsExpiry } from 'intentbook/store-kit';
+import type { PgChainEventTable } from './chain-events.ts';
 import { BUDGETS, SCHEMES, toBytes } from './rows.ts';
-import type { Session } from './session.ts';
+import type { PostgresSession } from './session.ts';
 
 type SweptRow = readonly [uid: Hex, validTo: number, scheme: number];
 
@@ -21,25 +21,25 @@ export function expirySql(s: string): { readonly next: string; readonly due: str
 }
 
 /**
- * Sweeps up expired orders. An order is swept under its owner's lock, like every change of one. A sweep waits for nobody:
+ * Sweeps up expired orders. An order is expiryRecorded under its owner's lock, like every change of one. A sweep waits for nobody:
  * it passes over owners who are being written to, so that it never holds up one owner because of another.
  */
-export function expiryOver(
-  { schema: s, prepare, read, write }: Session,
-  facts: Facts,
+export function createExpirySweeper(
+  { schema: s, prepare, read, write }: PostgresSession,
+  facts: PgChainEventTable,
 ): (now: number, limit: number) => Promise<number> {
   const sql = expirySql(s);
   const next = prepare<readonly [validTo: number]>(sql.next);
   const due = prepare<readonly [Hex]>(sql.due);
   // What was due a moment ago is looked at again: it may have been changed before its owner was locked.
   const sweep = prepare<SweptRow>(
-    `WITH swept AS (UPDATE ${s}.orders SET live = false WHERE uid = ANY($1::bytea[]) AND live AND valid_to < $2 ` +
+    `WITH expiryRecorded AS (UPDATE ${s}.orders SET live = false WHERE uid = ANY($1::bytea[]) AND live AND valid_to < $2 ` +
       'RETURNING uid, owner, budget, valid_to, signing_scheme), ' +
       `counted AS (UPDATE ${s}.owners w SET live_open = w.live_open - d.open, live_pending = w.live_pending - d.pending ` +
       `FROM (SELECT owner, count(*) FILTER (WHERE budget = ${BUDGETS.indexOf('open')}) AS open, ` +
-      `count(*) FILTER (WHERE budget = ${BUDGETS.indexOf('pending')}) AS pending FROM swept GROUP BY owner) d ` +
+      `count(*) FILTER (WHERE budget = ${BUDGETS.indexOf('pending')}) AS pending FROM expiryRecorded GROUP BY owner) d ` +
       'WHERE w.owner = d.owner) ' +
-      'SELECT uid, valid_to, signing_scheme FROM swept ORDER BY valid_to, uid',
+      'SELECT uid, valid_to, signing_scheme FROM expiryRecorded ORDER BY valid_to, uid',
   );
   const record = prepare(
     `INSERT INTO ${s}.event_queue (type, uid, owner, at) SELECT 'expired', uid, owner, at FROM ` +
@@ -52,12 +52,12 @@ export function expiryOver(
     if (first === undefined || first[0] >= now) return 0;
     return write('sweep up expired orders', async (run) => {
       const uids = (await run(due, now, limit)).map(([uid]) => uid);
-      const swept = uids.length === 0 ? [] : await run(sweep, uids.map(toBytes), now);
-      const presigns = swept.filter(([, , scheme]) => SCHEMES[scheme] === 'presign').map(([uid]) => uid);
+      const expiryRecorded = uids.length === 0 ? [] : await run(sweep, uids.map(toBytes), now);
+      const presigns = expiryRecorded.filter(([, , scheme]) => SCHEMES[scheme] === 'presign').map(([uid]) => uid);
       const said = await facts.ofOrders(run, presigns);
-      const events = swept.flatMap(([uid, validTo, scheme]) => {
+      const events = expiryRecorded.flatMap(([uid, validTo, scheme]) => {
         const signingScheme = SCHEMES[scheme] as (typeof SCHEMES)[number]; // the table checks the range
-        return tellsExpiry({ signingScheme }, said.get(uid) ?? []) ? [expiryOf(uid, validTo)] : [];
+        return emitsExpiry({ signingScheme }, said.get(uid) ?? []) ? [createExpiryEvent(uid, validTo)] : [];
       });
       if (events.length > 0) {
         await run(
@@ -67,7 +67,7 @@ export function expiryOver(
           events.map(({ at }) => at),
         );
       }
-      return swept.length;
+      return expiryRecorded.length;
     });
   };
 }

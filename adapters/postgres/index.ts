@@ -1,13 +1,13 @@
 import type { AccountStore, Store } from 'intentbook';
-import { refuseUnknownOptions } from 'intentbook/adapter';
+import { assertKnownOptions } from 'intentbook/store-kit';
 import { ACCOUNT_MIGRATIONS } from './accounts/schema.ts';
-import { accountStoreOver } from './accounts/store.ts';
-import type { Source } from './connection.ts';
-import { connect } from './connection.ts';
+import { createPostgresAccountStore } from './accounts/store.ts';
+import type { PostgresSource } from './connection.ts';
+import { connectPostgres } from './connection.ts';
 import type { PgPool } from './driver.ts';
 import { migrate, quote } from './migrate.ts';
 import { FOUNDATION, MIGRATIONS } from './schema.ts';
-import { storeOver } from './store.ts';
+import { createPostgresStore } from './store.ts';
 
 export type { PgClient, PgPool, PgPoolClient, PgQuery } from './driver.ts';
 
@@ -17,11 +17,11 @@ export interface PostgresOptions {
   readonly schema?: string;
   /**
    * Whether to bring the schema up to date when the store is opened, which takes a role that may create tables. Unless
-   * it is set, an older schema is refused with `SchemaTooOld`.
+   * it is set, an older schema is rejected with `SchemaTooOld`.
    */
   readonly migrate?: boolean;
   /**
-   * Whether to refuse a server that may lose what it has acknowledged (`synchronous_commit`, `fsync` or
+   * Whether to reject a server that may lose what it has acknowledged (`synchronous_commit`, `fsync` or
    * `full_page_writes` off). True unless given; with false the store does not call itself durable.
    */
   readonly durable?: boolean;
@@ -70,18 +70,18 @@ export function postgresStore(options: PostgresUrlOptions): Store;
 export function postgresStore(pool: PgPool, options?: PostgresPoolOptions): Store;
 export function postgresStore(where: PostgresUrlOptions | PgPool, options: PostgresPoolOptions = {}): Store {
   if ('connect' in where) {
-    refuseUnknownOptions('postgresStore', options, [...COMMON, 'readPool']);
+    assertKnownOptions('postgresStore', options, [...COMMON, 'readPool']);
     const { readPool } = options;
     const source = { kind: 'pool', pool: where, ...(readPool === undefined ? {} : { readPool }) } as const;
-    return storeOver(source, settingsOf(options, 'intentbook'), MIGRATIONS);
+    return createPostgresStore(source, parseSettings(options, 'intentbook'), MIGRATIONS);
   }
-  refuseUnknownOptions('postgresStore', where, [...COMMON, 'url', 'readUrl', 'connections']);
+  assertKnownOptions('postgresStore', where, [...COMMON, 'url', 'readUrl', 'connections']);
   const { readUrl } = where;
   const source = urlSource(where);
   if (readUrl !== undefined) connectionString('readUrl', readUrl);
-  return storeOver(
+  return createPostgresStore(
     { ...source, ...(readUrl === undefined ? {} : { readUrl }) },
-    settingsOf(where, 'intentbook'),
+    parseSettings(where, 'intentbook'),
     MIGRATIONS,
   );
 }
@@ -104,18 +104,18 @@ export function postgresAccountStore(
   options: PostgresOptions = {},
 ): AccountStore {
   if ('connect' in where) {
-    refuseUnknownOptions('postgresAccountStore', options, COMMON);
-    return accountStoreOver({ kind: 'pool', pool: where }, settingsOf(options, 'intentbook_accounts'));
+    assertKnownOptions('postgresAccountStore', options, COMMON);
+    return createPostgresAccountStore({ kind: 'pool', pool: where }, parseSettings(options, 'intentbook_accounts'));
   }
-  refuseUnknownOptions('postgresAccountStore', where, [...COMMON, 'url', 'connections']);
-  return accountStoreOver(urlSource(where), settingsOf(where, 'intentbook_accounts'));
+  assertKnownOptions('postgresAccountStore', where, [...COMMON, 'url', 'connections']);
+  return createPostgresAccountStore(urlSource(where), parseSettings(where, 'intentbook_accounts'));
 }
 
 function urlSource({ url, connections = 10 }: { readonly url: string; readonly connections?: number }) {
   connectionString('url', url);
   // One listens, and one has to be left for the work.
   wholeNumber('connections', connections, 2);
-  return { kind: 'url', url, connections } as const satisfies Source;
+  return { kind: 'url', url, connections } as const satisfies PostgresSource;
 }
 
 function connectionString(name: string, value: unknown): void {
@@ -126,7 +126,7 @@ function connectionString(name: string, value: unknown): void {
 
 const COMMON = ['schema', 'migrate', 'durable', 'prepare', 'listen', 'pollInterval'] as const;
 
-function settingsOf(options: PostgresOptions, itsSchema: string) {
+function parseSettings(options: PostgresOptions, itsSchema: string) {
   const {
     schema = itsSchema,
     migrate = false,
@@ -154,7 +154,7 @@ function schemaName(schema: string): string {
 export interface SchemaStep {
   readonly version: number;
   readonly name: string;
-  /** Whether releases that do not know this step refuse the schema once it is applied. */
+  /** Whether releases that do not know this step reject the schema once it is applied. */
   readonly breaking: boolean;
   /** Statements, among them the one that records the step. To be run in one transaction. */
   readonly sql: string;
@@ -166,15 +166,17 @@ export interface SchemaOptions {
   readonly of?: 'book' | 'accounts';
 }
 
-const stepsOf = ({ of }: SchemaOptions) => (of === 'accounts' ? ACCOUNT_MIGRATIONS : MIGRATIONS);
+const toSchemaSteps = ({ of }: SchemaOptions) => (of === 'accounts' ? ACCOUNT_MIGRATIONS : MIGRATIONS);
 const schemaOf = ({ of }: SchemaOptions) => (of === 'accounts' ? 'intentbook_accounts' : 'intentbook');
 
 /** The steps of a schema as plain SQL, in their order, for those who apply them by other means. */
 export function postgresMigrations(options: SchemaOptions = {}): SchemaStep[] {
-  refuseUnknownOptions('postgresMigrations', options, ['schema', 'of']);
+  assertKnownOptions('postgresMigrations', options, ['schema', 'of']);
   const schema = quote(schemaName(options.schema ?? schemaOf(options)));
-  return stepsOf(options).map(({ version, name, breaking, sql }) => ({
-    ...{ version, name, breaking },
+  return toSchemaSteps(options).map(({ version, name, breaking, sql }) => ({
+    version,
+    name,
+    breaking,
     sql:
       `${version === 1 ? `CREATE SCHEMA IF NOT EXISTS ${schema};\n${FOUNDATION(schema)}` : ''}${sql(schema)}` +
       `\nINSERT INTO ${schema}.migrations (version, name, breaking) VALUES (${version}, '${name}', ${breaking});\n`,
@@ -187,11 +189,11 @@ export function postgresMigrations(options: SchemaOptions = {}): SchemaStep[] {
  * @returns the versions that were applied by this call.
  */
 export async function migratePostgres(options: SchemaOptions & { readonly url: string }): Promise<number[]> {
-  refuseUnknownOptions('migratePostgres', options, ['url', 'schema', 'of']);
+  assertKnownOptions('migratePostgres', options, ['url', 'schema', 'of']);
   const schema = schemaName(options.schema ?? schemaOf(options));
-  const { pool, disconnect } = await connect({ kind: 'url', url: options.url, connections: 2 });
+  const { pool, disconnect } = await connectPostgres({ kind: 'url', url: options.url, connections: 2 });
   try {
-    return await migrate(pool, schema, stepsOf(options));
+    return await migrate(pool, schema, toSchemaSteps(options));
   } finally {
     await disconnect();
   }

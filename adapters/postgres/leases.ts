@@ -1,8 +1,8 @@
 import type { LeaseOutcome, LeaseStore } from 'intentbook';
-import type { Session } from './session.ts';
+import type { PostgresSession } from './session.ts';
 
 /** Leases by name: a row for each, whose change is the decision. */
-export function leasesOf({ schema: s, prepare, write }: Session, now: () => number): LeaseStore {
+export function createLeaseTable({ schema: s, prepare, write }: PostgresSession, now: () => number): LeaseStore {
   const take = prepare<readonly [number]>(
     `INSERT INTO ${s}.leases AS l (name, holder, term, expires) VALUES ($1, $2, 1, $3) ON CONFLICT (name) DO UPDATE ` +
       'SET holder = excluded.holder, expires = excluded.expires, ' +

@@ -1,20 +1,23 @@
 import type { OrderQuery, OrderState, StoredOrder } from 'intentbook';
-import type { Run } from './query.ts';
-import type { OrderRow } from './rows.ts';
+import type { Query } from './query.ts';
+import type { PgOrderRow } from './rows.ts';
 import { orderColumns, readOrder, STATES, toBytes } from './rows.ts';
-import type { Session } from './session.ts';
+import type { PostgresSession } from './session.ts';
 
 /** A paged query: its text, and what is bound to it. */
-export interface ListingSql {
+export interface PgListingSql {
   readonly text: string;
   readonly values: readonly unknown[];
 }
 
 /** Lists orders, newest first. There is one statement for each combination of filters. */
-export function listingOf({ schema, prepare }: Session): (run: Run, query: OrderQuery) => Promise<StoredOrder[]> {
+export function createListing({
+  schema,
+  prepare,
+}: PostgresSession): (run: Query, query: OrderQuery) => Promise<StoredOrder[]> {
   return async (run, query) => {
     const { text, values } = listingSql(schema, query);
-    return (await run(prepare<OrderRow>(text), ...values)).map(readOrder);
+    return (await run(prepare<PgOrderRow>(text), ...values)).map(readOrder);
   };
 }
 
@@ -27,7 +30,7 @@ export function listingOf({ schema, prepare }: Session): (run: Run, query: Order
  * others stand together in one expression, which no index answers, and which the planner expects to let half of the
  * rows through rather than nearly none.
  */
-export function listingSql(schema: string, query: OrderQuery): ListingSql {
+export function listingSql(schema: string, query: OrderQuery): PgListingSql {
   const { owner, sellToken, buyToken, status, after, offset, limit } = query;
   const conditions: string[] = [];
   const others: string[] = [];

@@ -1,14 +1,14 @@
 import type { Domain } from 'intentbook';
 import { StoreError } from 'intentbook';
-import { assertSameDomain } from 'intentbook/adapter';
+import { assertSameDomain } from 'intentbook/store-kit';
 import type { PgClient, PgPool } from './driver.ts';
-import { fault } from './driver.ts';
-import type { Run } from './query.ts';
-import { lend, runOn } from './query.ts';
+import { toStoreError } from './driver.ts';
+import type { Query } from './query.ts';
+import { createQuery, withConnection } from './query.ts';
 import { toBytes } from './rows.ts';
-import type { Migration } from './schema.ts';
+import type { PgMigration } from './schema.ts';
 import { FOUNDATION } from './schema.ts';
-import type { Session } from './session.ts';
+import type { PostgresSession } from './session.ts';
 
 /**
  * Takes the steps that are still to be taken, each in a transaction of its own. Any number of processes may do this at
@@ -17,10 +17,10 @@ import type { Session } from './session.ts';
  * @param name of the schema, without quotes; it is created where it is missing.
  * @returns the versions that were applied.
  */
-export async function migrate(pool: PgPool, name: string, migrations: readonly Migration[]): Promise<number[]> {
+export async function migrate(pool: PgPool, name: string, migrations: readonly PgMigration[]): Promise<number[]> {
   const schema = quote(name);
   try {
-    return await lend(pool, async (client) => {
+    return await withConnection(pool, async (client) => {
       const applied: number[] = [];
       for (;;) {
         await client.query({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' });
@@ -36,14 +36,18 @@ export async function migrate(pool: PgPool, name: string, migrations: readonly M
       }
     });
   } catch (cause) {
-    throw fault(`migrate the schema ${schema}`, cause);
+    throw toStoreError(`migrate the schema ${schema}`, cause);
   }
 }
 
 /** Within a transaction. @returns the version that was applied, if one was missing. */
-async function takeStep(client: PgClient, name: string, migrations: readonly Migration[]): Promise<number | undefined> {
+async function takeStep(
+  client: PgClient,
+  name: string,
+  migrations: readonly PgMigration[],
+): Promise<number | undefined> {
   const schema = quote(name);
-  const run = runOn(client);
+  const run = createQuery(client);
   await run({ text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))' }, `intentbook migrations of ${name}`);
   // From here on it must not queue behind a long transaction, or everybody else would queue behind it.
   await run({ text: "SET LOCAL lock_timeout = '5s'" });
@@ -57,7 +61,9 @@ async function takeStep(client: PgClient, name: string, migrations: readonly Mig
   await client.query({ text: next.sql(schema) });
   await run(
     { text: `INSERT INTO ${schema}.migrations (version, name, breaking) VALUES ($1, $2, $3)` },
-    ...[next.version, next.name, next.breaking],
+    next.version,
+    next.name,
+    next.breaking,
   );
   return next.version;
 }
@@ -68,14 +74,14 @@ interface AppliedStep {
   readonly breaking: boolean;
 }
 
-async function appliedSteps(run: Run, schema: string): Promise<AppliedStep[]> {
+async function appliedSteps(run: Query, schema: string): Promise<AppliedStep[]> {
   const text = `SELECT version, name, breaking FROM ${schema}.migrations`;
   const rows = await run<readonly [number, string, boolean]>({ text });
   return rows.map(([version, name, breaking]) => ({ version, name, breaking }));
 }
 
 /** @throws StoreError `Unsupported` when the steps are those of something else. */
-function missing(applied: readonly AppliedStep[], migrations: readonly Migration[]): Migration[] {
+function missing(applied: readonly AppliedStep[], migrations: readonly PgMigration[]): PgMigration[] {
   const foreign = applied.find(({ version, name }) => migrations.some((m) => m.version === version && m.name !== name));
   if (foreign !== undefined) {
     const message = `the schema holds something else: its first steps include "${foreign.name}"; give each store its own`;
@@ -91,9 +97,9 @@ function missing(applied: readonly AppliedStep[], migrations: readonly Migration
  * @throws StoreError `SchemaTooOld` naming the remedy, `SchemaTooNew` naming the versions.
  */
 export async function assertSchema(
-  run: Run,
+  run: Query,
   name: string,
-  migrations: readonly Migration[],
+  migrations: readonly PgMigration[],
   remedy = `run "intentbook migrate --postgres URL --schema ${name}"`,
 ): Promise<void> {
   const schema = quote(name);
@@ -118,8 +124,8 @@ export async function assertSchema(
   }
 }
 
-/** Records whose store this is, when nobody has yet, and refuses one of another domain. */
-export async function claimDomain({ schema, prepare, read, write }: Session, domain: Domain): Promise<void> {
+/** Records whose store this is, when nobody has yet, and rejects one of another domain. */
+export async function claimDomain({ schema, prepare, read, write }: PostgresSession, domain: Domain): Promise<void> {
   const find = prepare<readonly [number, Domain['settlementContract']]>(
     `SELECT chain_id, settlement_contract FROM ${schema}.domain`,
   );

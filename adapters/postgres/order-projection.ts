@@ -1,20 +1,20 @@
 import type { Address, Budget, Hex, NewOrder } from 'intentbook';
-import type { FactJudgement, KnownOrder, OrderProgress } from 'intentbook/adapter';
-import { versionWhenPlaced } from 'intentbook/adapter';
-import type { Run } from './query.ts';
-import { BUDGETS, isSwept, NO_QUOTE, SCHEMES, STATES, toBytes } from './rows.ts';
-import type { Session } from './session.ts';
+import type { KnownOrder, OrderProgress, OrderStateProjection } from 'intentbook/store-kit';
+import { getPlacementVersion } from 'intentbook/store-kit';
+import type { Query } from './query.ts';
+import { BUDGETS, isExpiryRecorded, NO_QUOTE, SCHEMES, STATES, toBytes } from './rows.ts';
+import type { PostgresSession } from './session.ts';
 
 /** A row as the chain sees it, with what its owner's counters have of it. */
-export interface JudgedRow extends KnownOrder {
+export interface ProjectedRow extends KnownOrder {
   readonly live: boolean;
 }
 
 /** Rows of orders as the chain sees them. Everything here runs within a transaction that has locked their owners. */
-export interface JudgedRows {
-  find(run: Run, uids: readonly Hex[]): Promise<ReadonlyMap<Hex, JudgedRow>>;
+export interface PgOrderProjectionTable {
+  find(run: Query, uids: readonly Hex[]): Promise<ReadonlyMap<Hex, ProjectedRow>>;
   /** @param found the rows as they were judged. */
-  write(run: Run, judgement: FactJudgement, found: ReadonlyMap<Hex, JudgedRow>): Promise<void>;
+  write(run: Query, judgement: OrderStateProjection, found: ReadonlyMap<Hex, ProjectedRow>): Promise<void>;
 }
 
 type KnownRow = readonly [
@@ -26,13 +26,13 @@ type KnownRow = readonly [
   placedOnChain: boolean,
   live: boolean,
   validTo: number,
-  swept: boolean,
+  expiryRecorded: boolean,
 ];
 
-export function judgedRowsOf({ schema: s, prepare }: Session): JudgedRows {
+export function createOrderProjectionTable({ schema: s, prepare }: PostgresSession): PgOrderProjectionTable {
   const known = prepare<KnownRow>(
     'SELECT uid, body, signing_scheme, budget, cancelled_off_chain, placed_on_chain, live, valid_to, ' +
-      `${isSwept} FROM ${s}.orders WHERE uid = ANY($1::bytea[])`,
+      `${isExpiryRecorded} FROM ${s}.orders WHERE uid = ANY($1::bytea[])`,
   );
   const insert = prepare(
     `INSERT INTO ${s}.orders (uid, owner, sell_token, buy_token, created, valid_to, signing_scheme, state, budget, ` +
@@ -60,14 +60,14 @@ export function judgedRowsOf({ schema: s, prepare }: Session): JudgedRows {
     `UPDATE ${s}.owners w SET live_open = w.live_open + d.open, live_pending = w.live_pending + d.pending ` +
       'FROM unnest($1::bytea[], $2::bigint[], $3::bigint[]) d (owner, open, pending) WHERE w.owner = d.owner',
   );
-  // Every change takes a place, see `versionWhenPlaced`.
+  // Every change takes a place, see `getPlacementVersion`.
   const record = prepare<readonly [place: number]>(
     `INSERT INTO ${s}.event_queue (type, uid, owner, at, cause) SELECT type, uid, owner, at, cause FROM ` +
       'unnest($1::text[], $2::bytea[], $3::bytea[], $4::bigint[], $5::text[]) WITH ORDINALITY ' +
       'e (type, uid, owner, at, cause, place) ORDER BY e.place RETURNING place',
   );
 
-  async function insertRows(run: Run, orders: readonly NewOrder[], version: number): Promise<void> {
+  async function insertRows(run: Query, orders: readonly NewOrder[], version: number): Promise<void> {
     await run(
       insert,
       orders.map(({ uid }) => toBytes(uid)),
@@ -91,7 +91,7 @@ export function judgedRowsOf({ schema: s, prepare }: Session): JudgedRows {
     );
   }
 
-  async function updateRows(run: Run, changes: readonly Change[]): Promise<void> {
+  async function updateRows(run: Query, changes: readonly Change[]): Promise<void> {
     const to = changes.map(({ progress }) => progress);
     await run(
       update,
@@ -112,7 +112,7 @@ export function judgedRowsOf({ schema: s, prepare }: Session): JudgedRows {
     );
   }
 
-  async function recordAll(run: Run, events: FactJudgement['events']): Promise<readonly number[]> {
+  async function recordAll(run: Query, events: OrderStateProjection['events']): Promise<readonly number[]> {
     const rows = await run(
       record,
       events.map(({ type }) => type),
@@ -128,10 +128,16 @@ export function judgedRowsOf({ schema: s, prepare }: Session): JudgedRows {
     async find(run, uids) {
       const rows = uids.length === 0 ? [] : await run(known, uids.map(toBytes));
       return new Map(
-        rows.map(([uid, body, scheme, budget, cancelledOffChain, placedOnChain, live, validTo, swept]) => [
+        rows.map(([uid, body, scheme, budget, cancelledOffChain, placedOnChain, live, validTo, expiryRecorded]) => [
           uid,
           {
-            ...{ uid, body, cancelledOffChain, placedOnChain, live, validTo, swept },
+            uid,
+            body,
+            cancelledOffChain,
+            placedOnChain,
+            live,
+            validTo,
+            expiryRecorded,
             // The table checks the ranges.
             signingScheme: SCHEMES[scheme] as KnownOrder['signingScheme'],
             budget: BUDGETS[budget] as Budget,
@@ -165,7 +171,7 @@ export function judgedRowsOf({ schema: s, prepare }: Session): JudgedRows {
       }
 
       const places = events.length === 0 ? [] : await recordAll(run, events);
-      if (inserted.length > 0) await insertRows(run, inserted, versionWhenPlaced(places.at(-1) ?? 0));
+      if (inserted.length > 0) await insertRows(run, inserted, getPlacementVersion(places.at(-1) ?? 0));
       if (changes.length > 0) await updateRows(run, changes);
       if (removed.length > 0) {
         await run(removeQuotes, removed.map(toBytes));
@@ -191,4 +197,5 @@ interface Change {
   readonly versions: 0 | 1;
 }
 
-const isLive = ({ state, swept }: OrderProgress) => !swept && (state === 'open' || state === 'presignaturePending');
+const isLive = ({ state, expiryRecorded }: OrderProgress) =>
+  !expiryRecorded && (state === 'open' || state === 'presignaturePending');

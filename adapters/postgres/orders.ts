@@ -1,7 +1,7 @@
 import type {
   Address,
   CancelOutcome,
-  CancelRefusal,
+  CancelRejection,
   CancelRequest,
   Hex,
   InsertOptions,
@@ -9,48 +9,48 @@ import type {
   OrderInsert,
   StoredOrder,
 } from 'intentbook';
-import { judgeCancellation } from 'intentbook/adapter';
-import type { Kept, Owners } from './owner-counts.ts';
-import type { Known } from './plan-inserts.ts';
-import { judgeInserts } from './plan-inserts.ts';
-import type { Run } from './query.ts';
-import { Collision } from './query.ts';
-import type { Found, FoundRow, OrderRow } from './rows.ts';
-import { isSwept, orderColumns, quoteColumns, readFound, readOrder, toBytes } from './rows.ts';
-import type { Session } from './session.ts';
-import { changesOf } from './write-batch.ts';
+import { checkCancellable } from 'intentbook/store-kit';
+import type { Kept, PgOwnerCounts } from './owner-counts.ts';
+import type { KnownRows } from './plan-inserts.ts';
+import { planInserts } from './plan-inserts.ts';
+import type { Query } from './query.ts';
+import { RetryTransaction } from './query.ts';
+import type { Found, FoundRow, PgOrderRow } from './rows.ts';
+import { isExpiryRecorded, orderColumns, quoteColumns, readFound, readOrder, toBytes } from './rows.ts';
+import type { PostgresSession } from './session.ts';
+import { createBatchWriter } from './write-batch.ts';
 
-export interface Orders {
+export interface PgOrderTable {
   insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]>;
-  get(run: Run, uids: readonly Hex[]): Promise<StoredOrder[]>;
+  get(run: Query, uids: readonly Hex[]): Promise<StoredOrder[]>;
   cancel(request: CancelRequest): Promise<CancelOutcome>;
 }
 
-export function ordersOf(
-  session: Session,
-  owners: Owners,
-  fold: (run: Run, uids: readonly Hex[], at: number) => Promise<void>,
-): Orders {
+export function createOrderTable(
+  session: PostgresSession,
+  owners: PgOwnerCounts,
+  fold: (run: Query, uids: readonly Hex[], at: number) => Promise<void>,
+): PgOrderTable {
   const { schema: s, prepare, read, write, join } = session;
-  const select = prepare<OrderRow>(
+  const select = prepare<PgOrderRow>(
     `SELECT ${orderColumns(s)}, ${quoteColumns(s)} FROM ${s}.orders o WHERE o.uid = ANY($1::bytea[])`,
   );
   const find = prepare<FoundRow>(
-    `SELECT uid, owner, state, valid_to, signing_scheme, budget, ${isSwept} FROM ${s}.orders WHERE uid = ANY($1::bytea[])`,
+    `SELECT uid, owner, state, valid_to, signing_scheme, budget, ${isExpiryRecorded} FROM ${s}.orders WHERE uid = ANY($1::bytea[])`,
   );
   // Of an order that is there, they have been taken in.
   const waited = prepare<readonly [uid: Hex]>(
     `SELECT DISTINCT f.uid FROM ${s}.facts f WHERE f.uid = ANY($1::bytea[]) ` +
       `AND NOT EXISTS (SELECT FROM ${s}.orders o WHERE o.uid = f.uid)`,
   );
-  const apply = changesOf(session);
+  const apply = createBatchWriter(session);
 
-  async function findAll(run: Run, uids: Iterable<Hex>): Promise<Map<Hex, Found>> {
+  async function findAll(run: Query, uids: Iterable<Hex>): Promise<Map<Hex, Found>> {
     const rows = await run(find, [...uids].map(toBytes));
     return new Map(rows.map((row) => [row[0], readFound(row)]));
   }
 
-  async function insertAll(run: Run, inserts: readonly OrderInsert[]): Promise<InsertOutcome[]> {
+  async function insertAll(run: Query, inserts: readonly OrderInsert[]): Promise<InsertOutcome[]> {
     const kept = await owners.lock(
       run,
       inserts.map(({ order }) => order.owner),
@@ -65,7 +65,7 @@ export function ordersOf(
   }
 
   /** Cuts a batch after each order that facts wait for: what they make of it, those after it are judged by. */
-  async function stepsOf(run: Run, inserts: readonly OrderInsert[]): Promise<OrderInsert[][]> {
+  async function stepsOf(run: Query, inserts: readonly OrderInsert[]): Promise<OrderInsert[][]> {
     const rows = await run(
       waited,
       inserts.map(({ order }) => toBytes(order.uid)),
@@ -74,13 +74,13 @@ export function ordersOf(
     const steps: OrderInsert[][] = [[]];
     for (const insert of inserts) {
       steps.at(-1)?.push(insert);
-      if (cuts.has(insert.order.uid)) steps.push([]); // twice, if it is there twice: the first may be refused
+      if (cuts.has(insert.order.uid)) steps.push([]); // twice, if it is there twice: the first may be rejected
     }
     return steps.filter((step) => step.length > 0);
   }
 
-  async function insertStep(run: Run, inserts: readonly OrderInsert[], known?: Known): Promise<InsertOutcome[]> {
-    const { outcomes, changes } = judgeInserts(inserts, known);
+  async function insertStep(run: Query, inserts: readonly OrderInsert[], known?: KnownRows): Promise<InsertOutcome[]> {
+    const { outcomes, changes } = planInserts(inserts, known);
     const inserted = await apply(run, changes);
     const each = new Map(inserts.map(({ order: { uid, creationDate } }) => [uid, creationDate])); // each UID once
     for (const [uid, at] of each) if (inserted.get(uid)?.hasFacts) await fold(run, [uid], at);
@@ -88,12 +88,12 @@ export function ordersOf(
       const uid = inserts[i]?.order.uid;
       if (outcome.status !== 'inserted' || (uid !== undefined && inserted.has(uid))) return outcome;
       // Judged with a look and the owner's lock, and there all the same: under another owner, a moment ago.
-      if (known !== undefined) throw new Collision();
+      if (known !== undefined) throw new RetryTransaction();
       return { status: 'duplicate' };
     });
   }
 
-  async function look(run: Run, inserts: readonly OrderInsert[]): Promise<Known> {
+  async function look(run: Query, inserts: readonly OrderInsert[]): Promise<KnownRows> {
     const uids = new Set(inserts.flatMap(({ order, replaces = order.uid }) => [order.uid, replaces]));
     const orders = await findAll(run, uids);
     // Expiry is judged at each order's own time.
@@ -108,7 +108,7 @@ export function ordersOf(
     insert(inserts, options) {
       if (inserts.length === 0) return Promise.resolve([]);
       const transaction = options?.transaction;
-      const work = (run: Run) => insertAll(run, inserts);
+      const work = (run: Query) => insertAll(run, inserts);
       return transaction === undefined ? write('insert orders', work) : join('insert orders', transaction, work);
     },
 
@@ -119,17 +119,17 @@ export function ordersOf(
 
     async cancel(request) {
       const uids = [...new Set(request.uids)];
-      // A refusal needs no lock: it was true of one moment.
+      // A rejection needs no lock: it was true of one moment.
       const seen = await read('cancel orders', (run) => findAll(run, uids));
-      const refused = refuse(uids, seen, request.now);
-      if (refused !== undefined || uids.length === 0) return refused ?? { status: 'cancelled' };
+      const rejected = reject(uids, seen, request.now);
+      if (rejected !== undefined || uids.length === 0) return rejected ?? { status: 'cancelled' };
       return write('cancel orders', async (run) => {
         await owners.lock(
           run,
           [...seen.values()].map(({ owner }) => owner),
         );
         const found = await findAll(run, uids);
-        const late = refuse(uids, found, request.now);
+        const late = reject(uids, found, request.now);
         if (late !== undefined) return late;
         const cancelled = uids.flatMap((uid) => found.get(uid) ?? []);
         const at = request.cancelledAt;
@@ -165,12 +165,12 @@ function isRoomy(inserts: readonly OrderInsert[], kept: ReadonlyMap<Address, Kep
 }
 
 /** The first that is missing, else the first whose state forbids it. */
-function refuse(uids: readonly Hex[], found: ReadonlyMap<Hex, Found>, now: number): CancelOutcome | undefined {
-  let refused: CancelOutcome | undefined;
+function reject(uids: readonly Hex[], found: ReadonlyMap<Hex, Found>, now: number): CancelOutcome | undefined {
+  let rejected: CancelOutcome | undefined;
   for (const uid of uids) {
-    const reason: CancelRefusal | undefined = judgeCancellation(found.get(uid), now);
-    if (reason === 'missing') return { status: 'refused', uid, reason };
-    if (reason !== undefined) refused ??= { status: 'refused', uid, reason };
+    const reason: CancelRejection | undefined = checkCancellable(found.get(uid), now);
+    if (reason === 'missing') return { status: 'rejected', uid, reason };
+    if (reason !== undefined) rejected ??= { status: 'rejected', uid, reason };
   }
-  return refused;
+  return rejected;
 }

@@ -1,7 +1,7 @@
 import type { Address, Budget, OrderCounts } from 'intentbook';
-import type { Run } from './query.ts';
+import type { Query } from './query.ts';
 import { BUDGETS, toBytes } from './rows.ts';
-import type { Session } from './session.ts';
+import type { PostgresSession } from './session.ts';
 
 /** How many orders of each budget an owner has that are live, if time is left out of it. */
 export type Kept = Readonly<Record<Budget, number>>;
@@ -14,14 +14,14 @@ export interface CountQuestion {
 }
 
 /** How many live orders an owner has. */
-export interface Owners {
+export interface PgOwnerCounts {
   /**
    * Within a transaction: makes it the only one that may change orders of these owners, or add any. Every transaction
    * that writes does this first, and in one order, so that they wait for each other in a line and not in a circle.
    */
-  lock(run: Run, owners: Iterable<Address>): Promise<ReadonlyMap<Address, Kept>>;
+  lock(run: Query, owners: Iterable<Address>): Promise<ReadonlyMap<Address, Kept>>;
   /** Within a transaction that has locked the owners. An answer for each question. */
-  count(run: Run, questions: readonly CountQuestion[]): Promise<number[]>;
+  count(run: Query, questions: readonly CountQuestion[]): Promise<number[]>;
   read(owner: Address, now: number): Promise<OrderCounts>;
 }
 
@@ -32,7 +32,7 @@ const EXPIRED_TO_SUBTRACT = 1000;
  * Counts are kept by what is known without a clock, so the expired ones are taken off when asked. Where they are many,
  * the others are counted instead, which a cap bounds: neither way grows with what an owner has ever done.
  */
-export function ownersOf({ schema: s, prepare, read }: Session): Owners {
+export function createOwnerCounts({ schema: s, prepare, read }: PostgresSession): PgOwnerCounts {
   // The update that changes nothing is the lock. It also stops a host's transaction of a stricter isolation that began
   // before somebody else's order, and so could not count it.
   const lockRows = prepare<readonly [Address, number, number]>(
@@ -50,7 +50,7 @@ export function ownersOf({ schema: s, prepare, read }: Session): Owners {
       'ORDER BY q.place',
   );
 
-  async function count(run: Run, questions: readonly CountQuestion[]): Promise<number[]> {
+  async function count(run: Query, questions: readonly CountQuestion[]): Promise<number[]> {
     if (questions.length === 0) return [];
     const rows = await run(
       countRows,

@@ -1,10 +1,10 @@
 import type { Address, Budget, Hex, InsertOutcome, NewDocument, NewEvent, NewOrder, OrderInsert } from 'intentbook';
-import { judgeCancellation } from 'intentbook/adapter';
+import { checkCancellable } from 'intentbook/store-kit';
 import type { CountQuestion } from './owner-counts.ts';
 import type { Found } from './rows.ts';
 
 /** What a look at the tables has told, under the locks of the owners. */
-export interface Known {
+export interface KnownRows {
   /** Those of the orders to insert and to replace that are there. */
   readonly orders: ReadonlyMap<Hex, Found>;
   /** How many orders were live, for each order with a cap. */
@@ -18,7 +18,7 @@ export interface InsertedOrder {
 }
 
 /** What one transaction writes. */
-export interface Changes {
+export interface PlannedChanges {
   readonly insert: readonly InsertedOrder[];
   readonly documents: readonly (NewDocument & { readonly uid: Hex })[];
   /** Orders that are there and are cancelled. */
@@ -32,10 +32,10 @@ export interface Changes {
  *
  * @param known absent when nothing in the tables matters but which orders are there, and the insert tells that.
  */
-export function judgeInserts(
+export function planInserts(
   inserts: readonly OrderInsert[],
-  known: Known | undefined,
-): { readonly outcomes: InsertOutcome[]; readonly changes: Changes } {
+  known: KnownRows | undefined,
+): { readonly outcomes: InsertOutcome[]; readonly changes: PlannedChanges } {
   const fresh = new Map<Hex, { order: NewOrder; cancelled: boolean }>();
   const cancelled = new Map<Hex, Found>();
   const documents: (NewDocument & { uid: Hex })[] = [];
@@ -72,7 +72,7 @@ export function judgeInserts(
     if (find(order.uid) !== undefined) return { status: 'duplicate' };
     const replaced = replaces === undefined ? undefined : find(replaces);
     if (replaces !== undefined) {
-      const reason = judgeCancellation(replaced, now);
+      const reason = checkCancellable(replaced, now);
       if (reason !== undefined) return { status: 'irreplaceable', reason };
     }
     if (known !== undefined && cap !== undefined) {

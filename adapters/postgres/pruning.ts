@@ -1,6 +1,6 @@
 import type { Hex } from 'intentbook';
 import { toBytes } from './rows.ts';
-import type { Session } from './session.ts';
+import type { PostgresSession } from './session.ts';
 
 /**
  * The oldest order there is, and those that are over with their owners' locks. As with a sweep, nothing is asked that the
@@ -20,12 +20,12 @@ export function pruningSql(s: string): { readonly oldest: string; readonly due: 
  * Removes orders that are over for long, each under its owner's lock, like every change of one. It waits for nobody: it
  * passes over owners who are being written to. They are looked for in the order of their arrival, which has an index.
  */
-export function pruningOver({
+export function createPruner({
   schema: s,
   prepare,
   read,
   write,
-}: Session): (before: number, limit: number) => Promise<number> {
+}: PostgresSession): (before: number, limit: number) => Promise<number> {
   const sql = pruningSql(s);
   const oldest = prepare<readonly [created: number]>(sql.oldest);
   const due = prepare<readonly [Hex]>(sql.due);

@@ -12,18 +12,18 @@ export interface Statement<Row extends readonly unknown[] = readonly unknown[]> 
 }
 
 /** Runs statements: on any connection, or on the one that a transaction is open on. */
-export type Run = <Row extends readonly unknown[]>(
+export type Query = <Row extends readonly unknown[]>(
   statement: Statement<Row>,
   ...values: readonly unknown[]
 ) => Promise<readonly Row[]>;
 
 /** A transaction that has to be run again, though the server found nothing wrong with it. */
-export class Collision extends Error {
+export class RetryTransaction extends Error {
   override readonly name = 'Collision';
 }
 
-/** Lends a connection for as long as `work` runs. One that failed in any way but a refusal by the server is thrown away. */
-export async function lend<T>(pool: PgPool, work: (client: PgPoolClient) => Promise<T>): Promise<T> {
+/** Lends a connection for as long as `work` runs. One that failed in any way but a rejection by the server is thrown away. */
+export async function withConnection<T>(pool: PgPool, work: (client: PgPoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   // A lent connection that breaks while it is not being asked says so by an event, which must not end the process.
   client.on?.('error', swallow);
@@ -43,12 +43,12 @@ const swallow = () => {};
 
 /** Whether an error is the server's own (its codes differ from the system's by their first letter), after which the connection is as good as before. */
 export function isAnswer(cause: unknown): boolean {
-  if (cause instanceof StoreError || cause instanceof Collision) return true;
+  if (cause instanceof StoreError || cause instanceof RetryTransaction) return true;
   const code = codeOf(cause);
   return code !== undefined && /^[0-9FHPX][0-9A-Z]{4}$/.test(code) && !/^(08|57P|25P0[345])/.test(code);
 }
 
-export function runOn(client: PgClient): Run {
+export function createQuery(client: PgClient): Query {
   return async (statement, ...values) => {
     const { rows } = await client.query({ ...statement, values, rowMode: 'array', types: TYPES });
     return rows as never; // arrays of the columns selected, as the statement's type says

@@ -1,9 +1,9 @@
 import type { QuoteStore, QuoteTerms } from 'intentbook';
 import { KINDS, QUOTE_KINDS, toBytes } from './rows.ts';
-import type { Session } from './session.ts';
+import type { PostgresSession } from './session.ts';
 
 /** Quotes, read where they are written: an order may follow its quote before a copy of the database has it. */
-export function quotesOf({ schema: s, prepare, read, write }: Session): QuoteStore {
+export function createQuoteTable({ schema: s, prepare, read, write }: PostgresSession): QuoteStore {
   const insert = prepare<readonly [number]>(
     `INSERT INTO ${s}.quotes (sell_token, buy_token, kind, amount, quote_kind, expires_at, rank, body, metadata) ` +
       'VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id',

@@ -1,7 +1,7 @@
 import type { Address, Budget, Hex, OrderState, StoredOrder } from 'intentbook';
 
 /**
- * The columns of an order as a read takes them, in the order of {@link OrderRow}. `o` is the table of orders. What is
+ * The columns of an order as a read takes them, in the order of {@link PgOrderRow}. `o` is the table of orders. What is
  * short comes as one text: a value costs the server and the driver a microsecond each, and a page has thousands.
  */
 export const orderColumns = (schema: string) =>
@@ -26,7 +26,7 @@ export const quoteColumns = (schema: string) =>
 /** Says on a row that its order has no quote, where NULL says that an older release has written it. */
 export const NO_QUOTE = '';
 
-export type OrderRow = readonly [
+export type PgOrderRow = readonly [
   uid: Hex,
   body: string,
   short: string,
@@ -37,7 +37,7 @@ export type OrderRow = readonly [
 ];
 
 /** Makes an order of its row. Nothing is parsed: whoever renders it will see whether somebody has spoilt it. */
-export function readOrder([uid, body, short, placement, document, quote, quoteMetadata]: OrderRow): StoredOrder {
+export function readOrder([uid, body, short, placement, document, quote, quoteMetadata]: PgOrderRow): StoredOrder {
   const [version, created, validTo, state, invalidated, sold, bought, signedFee, fee, feeToken] = short.split(' ');
   // Without spreading, which would make of each of its members a step of its own.
   return {
@@ -67,7 +67,7 @@ export interface Found {
   readonly validTo: number;
   readonly signingScheme: (typeof SCHEMES)[number];
   readonly budget: Budget;
-  readonly swept?: boolean;
+  readonly expiryRecorded?: boolean;
 }
 
 export type FoundRow = readonly [
@@ -77,12 +77,15 @@ export type FoundRow = readonly [
   validTo: number,
   scheme: number,
   budget: number,
-  swept: boolean,
+  expiryRecorded: boolean,
 ];
 
-export function readFound([uid, owner, state, validTo, scheme, budget, swept]: FoundRow): Found {
+export function readFound([uid, owner, state, validTo, scheme, budget, expiryRecorded]: FoundRow): Found {
   return {
-    ...{ uid, owner, validTo, swept },
+    uid,
+    owner,
+    validTo,
+    expiryRecorded,
     // The table checks the ranges.
     state: STATES[state] as OrderState,
     signingScheme: SCHEMES[scheme] as Found['signingScheme'],
@@ -91,7 +94,7 @@ export function readFound([uid, owner, state, validTo, scheme, budget, swept]: F
 }
 
 /** Whether a row was swept up as expired: it is not live, and yet neither cancelled nor fulfilled. */
-export const isSwept = '(NOT live AND state < 2)';
+export const isExpiryRecorded = '(NOT live AND state < 2)';
 
 /** Codes are places in these lists. They are in databases: add at the end only. */
 export const STATES = ['open', 'presignaturePending', 'cancelled', 'fulfilled'] as const;

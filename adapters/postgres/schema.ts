@@ -1,5 +1,5 @@
 /** One step of the schema. */
-export interface Migration {
+export interface PgMigration {
   /** 1, 2, 3, without gaps. */
   readonly version: number;
   readonly name: string;
@@ -43,7 +43,7 @@ CREATE TABLE IF NOT EXISTS ${s}.domain (
  *
  * The log is written in two steps, so that ids follow commits although nobody waits for anybody: see events.ts.
  */
-const createBook: Migration = {
+const createBook: PgMigration = {
   version: 1,
   name: 'orders',
   breaking: false,
@@ -137,7 +137,7 @@ CREATE TABLE ${s}.leases (
 /**
  * Quotes come and go by the minute; an order keeps a copy of its own. Codes of kinds are in rows.ts. `rank` sorts byte by byte, whatever the database's own order of texts is.
  */
-const createQuotes: Migration = {
+const createQuotes: PgMigration = {
   version: 2,
   name: 'quotes',
   breaking: false,
@@ -170,7 +170,7 @@ CREATE TABLE ${s}.order_quotes (
  * What the chain has said. A fact's key is its place; \`detail\` is JSON of what it says besides. A release that does not
  * write \`cancelled_off_chain\` would lose cancellations when a block is taken back, so the step is breaking.
  */
-const followChain: Migration = {
+const followChain: PgMigration = {
   version: 3,
   name: 'chain',
   breaking: true,
@@ -218,11 +218,11 @@ INSERT INTO ${s}.progress (id) VALUES (1);
 };
 
 /**
- * What sweeping up expired orders takes: which of the live ones are next, and a listing of those that were swept, which
+ * What sweeping up expired orders takes: which of the live ones are next, and a listing of those that were expiryRecorded, which
  * are not live and yet neither cancelled nor fulfilled. A release that does not know of them would not list them, and
  * would bring them back to life, so the step is breaking.
  */
-const sweepExpired: Migration = {
+const sweepExpired: PgMigration = {
   version: 4,
   name: 'expiry',
   breaking: true,
@@ -236,7 +236,7 @@ CREATE INDEX orders_swept ON ${s}.orders (created, uid) WHERE NOT live AND state
  * Auctions are numbered for good, so that a settlement's auction is never mistaken for a later one. A release that does not
  * know the column leaves it empty: competitions then lack those transactions, and nothing else.
  */
-const holdAuctions: Migration = {
+const holdAuctions: PgMigration = {
   version: 5,
   name: 'auctions',
   breaking: false,
@@ -262,7 +262,7 @@ CREATE TABLE ${s}.competitions (
  * The first trade of each token, sold or bought: the index is for taking back the newest blocks. A release that does not
  * know the table leaves out tokens that are first traded while it reads the chain, and nothing else.
  */
-const keepFirstTrades: Migration = {
+const keepFirstTrades: PgMigration = {
   version: 6,
   name: 'first trades',
   breaking: false,
@@ -287,7 +287,7 @@ CREATE INDEX first_trades_block ON ${s}.first_trades (block);
  * there keep theirs where it is, so that no row is touched; on those written from now on, the empty text says that there is
  * none. A release that does not know the columns would show orders without their quotes, so the step is breaking.
  */
-const keepQuotes: Migration = {
+const keepQuotes: PgMigration = {
   version: 7,
   name: 'quotes of orders',
   breaking: true,
@@ -300,7 +300,7 @@ ALTER TABLE ${s}.orders
 };
 
 /** The schema's steps. What has been released is never changed, only added to. */
-export const MIGRATIONS: readonly Migration[] = [
+export const MIGRATIONS: readonly PgMigration[] = [
   createBook,
   createQuotes,
   followChain,

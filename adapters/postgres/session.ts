@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
 import { StoreError } from 'intentbook';
-import type { Begun, Fate } from './commit-outcome.ts';
-import { BEGIN, fateOver } from './commit-outcome.ts';
+import type { CommitOutcomeResolver, StartedTransaction } from './commit-outcome.ts';
+import { BEGIN, createCommitOutcomeResolver } from './commit-outcome.ts';
 import type { PgClient, PgPool } from './driver.ts';
-import { codeOf, fault } from './driver.ts';
-import type { Run, Statement } from './query.ts';
-import { Collision, isAnswer, lend, resultsOf, runOn } from './query.ts';
+import { codeOf, toStoreError } from './driver.ts';
+import type { Query, Statement } from './query.ts';
+import { createQuery, isAnswer, RetryTransaction, resultsOf, withConnection } from './query.ts';
 
 /** How the nouns of the store reach the database. */
-export interface Session {
+export interface PostgresSession {
   /** The schema as SQL writes it: an identifier in quotes. */
   readonly schema: string;
   /** A statement that each connection prepares when it first runs it. */
   prepare<Row extends readonly unknown[]>(text: string): Statement<Row>;
   /** Runs one statement, or a few, without a transaction around them. */
-  read<T>(doing: string, work: (run: Run) => Promise<T>): Promise<T>;
+  read<T>(doing: string, work: (run: Query) => Promise<T>): Promise<T>;
   /** Runs `work` in a durable transaction of its own. It runs again when another writer was in its way. */
-  write<T>(doing: string, work: (run: Run) => Promise<T>): Promise<T>;
+  write<T>(doing: string, work: (run: Query) => Promise<T>): Promise<T>;
   /**
    * Runs statements without values in one round trip and one durable transaction. It runs again when another writer was
    * in its way.
@@ -25,7 +25,7 @@ export interface Session {
    */
   script(doing: string, texts: readonly string[]): Promise<number[]>;
   /** Runs `work` inside the transaction that the host has open on a client. All of it is undone when it fails. */
-  join<T>(doing: string, transaction: unknown, work: (run: Run) => Promise<T>): Promise<T>;
+  join<T>(doing: string, transaction: unknown, work: (run: Query) => Promise<T>): Promise<T>;
 }
 
 /** How often a transaction is run again. Nothing of the runs before has been acknowledged to anybody. */
@@ -41,17 +41,20 @@ export interface SessionSettings {
   readonly wait: (ms: number) => Promise<void>;
 }
 
-export function openSession(pool: PgPool, { schema, named, wait, commit = plainCommit }: SessionSettings): Session {
-  const fate = fateOver(pool, wait);
+export function openSession(
+  pool: PgPool,
+  { schema, named, wait, commit = plainCommit }: SessionSettings,
+): PostgresSession {
+  const fate = createCommitOutcomeResolver(pool, wait);
   const statements = new Map<string, Statement>();
 
   async function again<T>(doing: string, work: (client: PgClient) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await lend(pool, work);
+        return await withConnection(pool, work);
       } catch (cause) {
-        if (cause instanceof InDoubt) throw cause;
-        if (attempt === ATTEMPTS || !mayRunAgain(cause)) throw fault(doing, cause);
+        if (cause instanceof CommitOutcomeUnknown) throw cause;
+        if (attempt === ATTEMPTS || !mayRunAgain(cause)) throw toStoreError(doing, cause);
       }
     }
   }
@@ -65,19 +68,19 @@ export function openSession(pool: PgPool, { schema, named, wait, commit = plainC
     },
     async read(doing, work) {
       try {
-        return await lend(pool, (client) => work(runOn(client)));
+        return await withConnection(pool, (client) => work(createQuery(client)));
       } catch (cause) {
-        throw fault(doing, cause);
+        throw toStoreError(doing, cause);
       }
     },
-    async write<T>(doing: string, work: (run: Run) => Promise<T>) {
+    async write<T>(doing: string, work: (run: Query) => Promise<T>) {
       try {
         return await again(doing, (client) => transact(client, work, commit, fate));
       } catch (cause) {
-        if (!(cause instanceof InDoubt)) throw cause;
-        // It is asked on another connection, so that nobody is told of a fault whose step is there.
+        if (!(cause instanceof CommitOutcomeUnknown)) throw cause;
+        // It is asked on another connection, so that nobody is told of a failure whose step is there.
         if (await fate.wasCommitted(cause.transaction)) return cause.result as T; // of this work
-        throw fault(doing, cause.cause);
+        throw toStoreError(doing, cause.cause);
       }
     },
     script: (doing, texts) => again(doing, (client) => runScript(client, texts)),
@@ -88,7 +91,7 @@ export function openSession(pool: PgPool, { schema, named, wait, commit = plainC
       try {
         return await within(transaction, work);
       } catch (cause) {
-        throw fault(doing, cause);
+        throw toStoreError(doing, cause);
       }
     },
   };
@@ -102,23 +105,28 @@ const plainCommit: Commit = async (client) => {
 };
 
 /** Thrown when a connection broke before it was known whether the transaction on it was committed. */
-class InDoubt extends Error {
-  readonly transaction: Begun;
+class CommitOutcomeUnknown extends Error {
+  readonly transaction: StartedTransaction;
   /** What the transaction has given, if it was. */
   readonly result: unknown;
 
-  constructor(transaction: Begun, result: unknown, cause: unknown) {
+  constructor(transaction: StartedTransaction, result: unknown, cause: unknown) {
     super('a commit is in doubt', { cause });
     this.transaction = transaction;
     this.result = result;
   }
 }
 
-async function transact<T>(client: PgClient, work: (run: Run) => Promise<T>, commit: Commit, fate: Fate): Promise<T> {
+async function transact<T>(
+  client: PgClient,
+  work: (run: Query) => Promise<T>,
+  commit: Commit,
+  fate: CommitOutcomeResolver,
+): Promise<T> {
   const transaction = await fate.begin(client);
   let result: T;
   try {
-    result = await work(runOn(client));
+    result = await work(createQuery(client));
   } catch (cause) {
     // A connection that is gone has rolled back by itself.
     if (isAnswer(cause)) await client.query({ text: 'ROLLBACK' });
@@ -127,7 +135,7 @@ async function transact<T>(client: PgClient, work: (run: Run) => Promise<T>, com
   try {
     await commit(client);
   } catch (cause) {
-    throw isAnswer(cause) ? cause : new InDoubt(transaction, result, cause);
+    throw isAnswer(cause) ? cause : new CommitOutcomeUnknown(transaction, result, cause);
   }
   return result;
 }
@@ -142,7 +150,7 @@ async function runScript(client: PgClient, texts: readonly string[]): Promise<nu
   }
 }
 
-async function within<T>(client: PgClient, work: (run: Run) => Promise<T>): Promise<T> {
+async function within<T>(client: PgClient, work: (run: Query) => Promise<T>): Promise<T> {
   try {
     await client.query({ text: 'SAVEPOINT intentbook' });
   } catch (cause) {
@@ -150,7 +158,7 @@ async function within<T>(client: PgClient, work: (run: Run) => Promise<T>): Prom
     throw new StoreError('Unsupported', 'no transaction is open on the client', { cause });
   }
   try {
-    const result = await work(runOn(client));
+    const result = await work(createQuery(client));
     await client.query({ text: 'RELEASE SAVEPOINT intentbook' });
     return result;
   } catch (cause) {
@@ -168,7 +176,7 @@ const DEADLOCK = '40P01';
 
 function mayRunAgain(cause: unknown): boolean {
   const code = codeOf(cause);
-  return cause instanceof Collision || code === SERIALIZATION_FAILURE || code === DEADLOCK;
+  return cause instanceof RetryTransaction || code === SERIALIZATION_FAILURE || code === DEADLOCK;
 }
 
 function isClient(transaction: unknown): transaction is PgClient {

@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import type { Store, StoreContext } from 'intentbook';
-import { storeLifetime } from 'intentbook/adapter';
-import { documentsOf } from './app-data.ts';
-import { auctionsOf } from './auctions.ts';
-import { chainOf } from './chain.ts';
-import { factsOf } from './chain-events.ts';
-import type { Connection, Source } from './connection.ts';
-import { assertServer, connect } from './connection.ts';
-import { fault } from './driver.ts';
-import { eventsOf } from './events.ts';
-import { expiryOver } from './expiry.ts';
-import { leasesOf } from './leases.ts';
-import { listingOf } from './listing.ts';
+import { createStoreLifecycle } from 'intentbook/store-kit';
+import { createAppDataTable } from './app-data.ts';
+import { createAuctionTable } from './auctions.ts';
+import { createChainStore } from './chain.ts';
+import { createChainEventTable } from './chain-events.ts';
+import type { PostgresConnection, PostgresSource } from './connection.ts';
+import { assertServer, connectPostgres } from './connection.ts';
+import { toStoreError } from './driver.ts';
+import { createEventTable } from './events.ts';
+import { createExpirySweeper } from './expiry.ts';
+import { createLeaseTable } from './leases.ts';
+import { createListing } from './listing.ts';
 import { assertSchema, claimDomain, migrate, quote } from './migrate.ts';
-import { ordersOf } from './orders.ts';
-import { ownersOf } from './owner-counts.ts';
-import { pruningOver } from './pruning.ts';
-import { quotesOf } from './quotes.ts';
-import { readersOf, replicaOver } from './replica.ts';
-import type { Migration } from './schema.ts';
+import { createOrderTable } from './orders.ts';
+import { createOwnerCounts } from './owner-counts.ts';
+import { createPruner } from './pruning.ts';
+import { createQuoteTable } from './quotes.ts';
+import { createReaders, createReplica } from './replica.ts';
+import type { PgMigration } from './schema.ts';
 import { openSession } from './session.ts';
-import { watchOf } from './watch.ts';
+import { createWatch } from './watch.ts';
 
 export interface StoreSettings {
   readonly schema: string;
@@ -32,8 +32,12 @@ export interface StoreSettings {
 }
 
 /** Makes the store over a source. */
-export function storeOver(source: Source, settings: StoreSettings, migrations: readonly Migration[]): Store {
-  const { parts, run, open, close } = storeLifetime<ReturnType<typeof assemble>>(
+export function createPostgresStore(
+  source: PostgresSource,
+  settings: StoreSettings,
+  migrations: readonly PgMigration[],
+): Store {
+  const { parts, run, open, close } = createStoreLifecycle<ReturnType<typeof assemble>>(
     'PostgreSQL store',
     'this PostgreSQL store is in use by another book; make one for each book',
   );
@@ -98,12 +102,12 @@ export function storeOver(source: Source, settings: StoreSettings, migrations: r
 
 /** Looks at everything before it changes anything, but for a migration that was asked for. */
 async function start(
-  source: Source,
+  source: PostgresSource,
   settings: StoreSettings,
   { domain, clock }: StoreContext,
-  migrations: readonly Migration[],
+  migrations: readonly PgMigration[],
 ) {
-  const connection = await connect(source);
+  const connection = await connectPostgres(source);
   try {
     const book = assemble(connection, settings, clock);
     await book.session.read('open', (run) => assertServer(run, settings.durable));
@@ -113,27 +117,27 @@ async function start(
     return book;
   } catch (cause) {
     await connection.disconnect().catch(() => {}); // what went wrong before matters more
-    throw fault('open', cause);
+    throw toStoreError('open', cause);
   }
 }
 
-function assemble(connection: Connection, settings: StoreSettings, clock: StoreContext['clock']) {
+function assemble(connection: PostgresConnection, settings: StoreSettings, clock: StoreContext['clock']) {
   const { pool, readPool } = connection;
-  const replica = readPool === undefined ? undefined : replicaOver(readPool);
+  const replica = readPool === undefined ? undefined : createReplica(readPool);
   const schema = quote(settings.schema);
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
   const commit = replica === undefined ? {} : { commit: replica.commit };
   const session = openSession(pool, { schema, named: settings.named, wait, ...commit });
-  const readers = readersOf(session, replica);
+  const readers = createReaders(session, replica);
   const hint = { channel: `intentbook.${settings.schema}`, signature: randomUUID() };
   const notify = session.prepare('SELECT pg_notify($1, $2)');
-  const owners = ownersOf(session);
-  const documents = documentsOf(session);
-  const facts = factsOf(session);
-  const chain = chainOf(session, facts, owners);
-  const watch = watchOf(pool, clock, { ...hint, listen: settings.listen, every: settings.pollEvery });
+  const owners = createOwnerCounts(session);
+  const documents = createAppDataTable(session);
+  const facts = createChainEventTable(session);
+  const chain = createChainStore(session, facts, owners);
+  const watch = createWatch(pool, clock, { ...hint, listen: settings.listen, every: settings.pollEvery });
   // In no transaction that writes: the server makes those that do wait for each other until they are on the disk.
-  const events = eventsOf(
+  const events = createEventTable(
     session,
     () => session.read('tell of events', async (run) => void (await run(notify, hint.channel, hint.signature))),
     replica?.catchUp,
@@ -142,16 +146,23 @@ function assemble(connection: Connection, settings: StoreSettings, clock: StoreC
   const touch = session.prepare(`SELECT 1 FROM ${schema}.domain FOR UPDATE`);
 
   return {
-    ...{ session, readers, owners, documents, events, watch, facts, chain },
-    orders: ordersOf(session, owners, chain.fold),
-    quotes: quotesOf(session),
-    auctions: auctionsOf(session),
-    leases: leasesOf(session, () => clock.now()),
-    list: listingOf(session),
-    expire: expiryOver(session, facts),
-    prune: pruningOver(session),
+    session,
+    readers,
+    owners,
+    documents,
+    events,
+    watch,
+    facts,
+    chain,
+    orders: createOrderTable(session, owners, chain.fold),
+    quotes: createQuoteTable(session),
+    auctions: createAuctionTable(session),
+    leases: createLeaseTable(session, () => clock.now()),
+    list: createListing(session),
+    expire: createExpirySweeper(session, facts),
+    prune: createPruner(session),
     async readDocument(hash: Parameters<Store['appData']['get']>[0]) {
-      // One that another process has just stored may be missing on a copy, and to be missing is a refusal.
+      // One that another process has just stored may be missing on a copy, and to be missing is a rejection.
       const copied = await readers.read('read a document', (run) => documents.get(run, hash));
       if (copied !== undefined || replica === undefined) return copied;
       return session.read('read a document', (run) => documents.get(run, hash));

@@ -25,7 +25,7 @@ const RECONNECT = 500;
  * Hints, from a connection that listens and from the passing of time. What is missed while the connection is down, and
  * what a process that has died left in the queue, is found by looking.
  */
-export function watchOf(pool: PgPool, clock: Clock, { channel, signature, listen, every }: WatchSettings): Watch {
+export function createWatch(pool: PgPool, clock: Clock, { channel, signature, listen, every }: WatchSettings): Watch {
   const hints = new Set<() => void>();
   let stopPolling: Cancel | undefined;
   let stopListening: (() => void) | undefined;
@@ -52,7 +52,7 @@ export function watchOf(pool: PgPool, clock: Clock, { channel, signature, listen
       const own = () => hint(); // one that is added twice is told twice
       hints.add(own);
       if (stopPolling === undefined) poll();
-      if (listen) stopListening ??= listenOn(pool, clock, { channel, signature, tell });
+      if (listen) stopListening ??= listenOn(pool, clock, { channel, signature, notify: tell });
       return () => {
         hints.delete(own);
         if (hints.size === 0) stop();
@@ -68,11 +68,11 @@ export function watchOf(pool: PgPool, clock: Clock, { channel, signature, listen
 interface Listening {
   readonly channel: string;
   readonly signature: string;
-  readonly tell: () => void;
+  readonly notify: () => void;
 }
 
 /** Holds a connection that listens, and another when that one breaks. */
-function listenOn(pool: PgPool, clock: Clock, { channel, signature, tell }: Listening): () => void {
+function listenOn(pool: PgPool, clock: Clock, { channel, signature, notify: tell }: Listening): () => void {
   let stopped = false;
   let held: PgPoolClient | undefined;
   let cancel: Cancel = () => {};

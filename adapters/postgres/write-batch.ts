@@ -1,8 +1,8 @@
 import type { Hex } from 'intentbook';
-import type { Changes } from './plan-inserts.ts';
-import type { Run } from './query.ts';
+import type { PlannedChanges } from './plan-inserts.ts';
+import type { Query } from './query.ts';
 import { BUDGETS, NO_QUOTE, SCHEMES, STATES, toBytes } from './rows.ts';
-import type { Session } from './session.ts';
+import type { PostgresSession } from './session.ts';
 
 /**
  * Writes what a transaction has decided, in one statement and so in one round trip.
@@ -10,10 +10,13 @@ import type { Session } from './session.ts';
  * @returns a function that answers the orders it has inserted, those that were not there already, and which of them the
  * chain has told facts of.
  */
-export function changesOf({
+export function createBatchWriter({
   schema: s,
   prepare,
-}: Session): (run: Run, changes: Changes) => Promise<ReadonlyMap<Hex, { readonly hasFacts: boolean }>> {
+}: PostgresSession): (
+  run: Query,
+  changes: PlannedChanges,
+) => Promise<ReadonlyMap<Hex, { readonly hasFacts: boolean }>> {
   const cancelled = STATES.indexOf('cancelled');
   const statement = prepare<readonly [uid: Hex, hasFacts: boolean]>(`
     WITH inserted AS (

@@ -1,5 +1,5 @@
 import type { UsdPriceSource } from 'intentbook';
-import { CHAINS, NATIVE_MARKER, readResponseText, refuseUnknownOptions } from 'intentbook/adapter';
+import { assertKnownOptions, CHAINS, NATIVE_MARKER, readResponseText } from '#internal';
 
 /** How prices are asked for. */
 export interface CoinGeckoOptions {
@@ -42,7 +42,7 @@ const MAX_BYTES = 65_536;
  * @throws TypeError when an option is unknown or `baseUrl` is no http or https URL.
  */
 export function coinGecko(options: CoinGeckoOptions = {}): UsdPriceSource {
-  refuseUnknownOptions('coinGecko', options, ['apiKey', 'plan', 'baseUrl', 'platforms', 'fetch']);
+  assertKnownOptions('coinGecko', options, ['apiKey', 'plan', 'baseUrl', 'platforms', 'fetch']);
   const { apiKey, plan = 'pro', fetch: send = fetch } = options;
   if (plan !== 'pro' && plan !== 'demo') throw new TypeError('coinGecko: plan must be "pro" or "demo"');
   const baseUrl = options.baseUrl ?? (apiKey !== undefined && plan === 'pro' ? PRO : FREE);

@@ -1,5 +1,5 @@
 import type { Address, UsdPriceSource } from 'intentbook';
-import { parseHex } from 'intentbook/adapter';
+import { parseHex } from '#internal';
 
 /**
  * A table of prices, by chain id and token, in dollars for one whole token: for development, for tests, for tokens that

@@ -1,5 +1,5 @@
 import type { Address, OrderBook, UsdPriceCall, UsdPriceQuery, UsdPriceSource } from 'intentbook';
-import { type Decimal, NATIVE_MARKER, parseDecimal, parseHex, refuseUnknownOptions } from 'intentbook/adapter';
+import { assertKnownOptions, type Decimal, NATIVE_MARKER, parseDecimal, parseHex } from '#internal';
 
 /** How many decimals a token has, `undefined` when that is not known. */
 export type DecimalsOf = (query: UsdPriceQuery, call: UsdPriceCall) => number | undefined | Promise<number | undefined>;
@@ -11,7 +11,7 @@ export interface DollarToken {
 }
 
 /** Whose native prices are used, and who says what native currency is worth. */
-export interface ThroughNativeOptions {
+export interface NativePriceSourceOptions {
   /** Who says what tokens are worth in native currency: of one chain id, the first. */
   readonly books: readonly Pick<OrderBook, 'chainId' | 'quotes' | 'balances'>[];
   /**
@@ -34,8 +34,8 @@ const NATIVE_DECIMALS = 18;
  *
  * @throws TypeError naming the option that is unknown or malformed.
  */
-export function throughNative(options: ThroughNativeOptions): UsdPriceSource {
-  refuseUnknownOptions('throughNative', options, ['books', 'nativeUsd', 'decimals']);
+export function nativePriceSource(options: NativePriceSourceOptions): UsdPriceSource {
+  assertKnownOptions('nativePriceSource', options, ['books', 'nativeUsd', 'decimals']);
   const { books, nativeUsd } = options;
   const byChain = new Map([...books].reverse().map((book) => [book.chainId, book]));
   const dollarOf = isSource(nativeUsd) ? () => undefined : readDollars(nativeUsd);
@@ -82,7 +82,7 @@ function wholePrice({ digits, scale }: Decimal, shift: number): number {
   return Number(`${digits}e${shift - scale}`);
 }
 
-function isSource(nativeUsd: ThroughNativeOptions['nativeUsd']): nativeUsd is UsdPriceSource {
+function isSource(nativeUsd: NativePriceSourceOptions['nativeUsd']): nativeUsd is UsdPriceSource {
   return typeof (nativeUsd as UsdPriceSource).usdPrice === 'function'; // the other form has numbers for keys
 }
 
@@ -90,10 +90,10 @@ function readDollars(table: Readonly<Record<number, DollarToken>>) {
   const dollars = new Map<number, { readonly token: Address; readonly decimals: number }>();
   for (const [chain, { token: text, decimals }] of Object.entries(table)) {
     const token = parseHex(text, 20);
-    if (token === undefined) throw new TypeError(`throughNative: "${text}" must be 0x and 40 hex digits`);
+    if (token === undefined) throw new TypeError(`nativePriceSource: "${text}" must be 0x and 40 hex digits`);
     if (!Number.isInteger(decimals) || decimals < 0 || decimals > 77) {
       throw new TypeError(
-        `throughNative: the decimals of ${token} must be a whole number from 0 to 77, not "${decimals}"`,
+        `nativePriceSource: the decimals of ${token} must be a whole number from 0 to 77, not "${decimals}"`,
       );
     }
     dollars.set(Number(chain), { token, decimals });

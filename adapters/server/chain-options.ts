@@ -1,4 +1,4 @@
-import type { Chain, OrderBookOptions } from 'intentbook';
+import type { ChainClient, OrderBookOptions } from 'intentbook';
 
 /** How the server knows its chain, as its options say. */
 export interface NodeOptions {
@@ -11,7 +11,7 @@ export interface NodeOptions {
 const BATCH = 100;
 
 /** A chain to ask about signatures, through several nodes. Nothing without nodes. */
-export async function mainnetChain(rpc: readonly string[] = []): Promise<Chain | undefined> {
+export async function mainnetChain(rpc: readonly string[] = []): Promise<ChainClient | undefined> {
   if (rpc.length === 0) return undefined;
   const { createPublicClient, fallback, http } = await import('viem');
   const { viemChain } = await import('intentbook/viem');
@@ -19,10 +19,10 @@ export async function mainnetChain(rpc: readonly string[] = []): Promise<Chain |
 }
 
 /** Puts together whom the book asks about its chain, and whom it follows. Nothing without nodes. */
-export async function chainOptions({
+export async function createChainOptions({
   rpc = [],
   fromBlock,
-}: NodeOptions): Promise<Pick<OrderBookOptions, 'chain' | 'follow'>> {
+}: NodeOptions): Promise<Pick<OrderBookOptions, 'chain' | 'indexer'>> {
   if (rpc.length === 0) return {};
   const { createPublicClient, fallback, http } = await import('viem');
   const { viemChain, viemSource } = await import('intentbook/viem');
@@ -34,6 +34,6 @@ export async function chainOptions({
   });
   return {
     chain: viemChain(createPublicClient({ transport: fallback(transports) })),
-    follow: { sources, ...(fromBlock === undefined ? {} : { fromBlock }) },
+    indexer: { sources, ...(fromBlock === undefined ? {} : { fromBlock }) },
   };
 }

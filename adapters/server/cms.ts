@@ -1,6 +1,6 @@
 import type { Announcement, AnnouncementSource } from 'intentbook';
-import { readResponseText } from 'intentbook/adapter';
 import * as z from 'zod';
+import { readResponseText } from '#internal';
 
 /** Bytes of an answer that are read. */
 const MAX_BYTES = 4 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import type { Accounts, OrderBook, Store } from 'intentbook';
 import { createAccountApi, createApi } from 'intentbook';
-import { json, VERSION } from 'intentbook/adapter';
+import { jsonResponse, VERSION } from '#internal';
 import { planServer } from './config/plan.ts';
 import type { BookSettings, ServerSettings } from './config/schema.ts';
 import { BOOK_KEYS } from './config/schema.ts';
@@ -15,14 +15,14 @@ import { frontPage, overview, readiness } from './http/overview.ts';
 import { createRouteNames } from './http/route-names.ts';
 import { createMetrics, metricsServer } from './metrics.ts';
 import { openAccounts } from './open-accounts.ts';
-import type { Deployment } from './open-books.ts';
-import { openDeployment } from './open-books.ts';
-import { gateOptions } from './rate-limit.ts';
+import type { OpenBook } from './open-books.ts';
+import { openBook } from './open-books.ts';
+import { toRateLimitOptions } from './rate-limit.ts';
 
-export { SettingsError } from './config/config-errors.ts';
+export { ConfigError } from './config/config-errors.ts';
 export type { BookSettings, ServerSettings } from './config/schema.ts';
 export type { Exchange } from './http/exchange.ts';
-export type { Deployment } from './open-books.ts';
+export type { OpenBook } from './open-books.ts';
 
 /** How long requests that run may still take when a server is closed, in milliseconds. */
 const GRACE = 10_000;
@@ -49,7 +49,7 @@ export interface RunningServer {
   /** Where Prometheus reads, when it does. */
   readonly metricsUrl: string | undefined;
   /** The books that it serves, in the order of the settings. */
-  readonly deployments: readonly Deployment[];
+  readonly deployments: readonly OpenBook[];
   /** The first of them. */
   readonly book: OrderBook;
   /** Their account interface, when it is not switched off. */
@@ -68,18 +68,18 @@ const SINGLE = { path: '/', db: 'intentbook.sqlite', schema: 'intentbook' } as c
  * Runs the standalone server within a program: books in their stores, served over HTTP. It takes no signals and prints
  * nothing; the command line does.
  *
- * @throws SettingsError, a TypeError, for options that are unknown or malformed, `StoreError` when a store refuses,
+ * @throws SettingsError, a TypeError, for options that are unknown or malformed, `StoreError` when a store rejects,
  * node's own error when the address cannot be listened on.
  */
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
-  const { folder = './', onExchange, ...said } = options;
+  const { folder = '.', onExchange, ...said } = options;
   const { settings, stores } = separate(said);
   const plan = planServer(settings, folder);
   const { port, host, rateLimit, trustedProxies, operatorToken, metricsPort, metricsHost = host } = plan.settings;
   // One budget for all books: they share the machine.
-  const gate = gateOptions(rateLimit, trustedProxies);
+  const gate = toRateLimitOptions(rateLimit, trustedProxies);
   const apiOptions = { ...gate, ...(operatorToken === undefined ? {} : { operatorToken }) };
-  const deployments: Deployment[] = [];
+  const deployments: OpenBook[] = [];
   const servers: HardenedServer[] = [];
   let closing = false;
   let accounts: Accounts | undefined;
@@ -91,7 +91,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
   }
 
   try {
-    for (const [i, book] of plan.books.entries()) deployments.push(await openDeployment(book, stores[i]));
+    for (const [i, book] of plan.books.entries()) deployments.push(await openBook(book, stores[i]));
     const hosted = stores.some((store) => store !== undefined);
     accounts = await openAccounts({ plan, deployments, hosted, folder });
     const opened = accounts;
@@ -107,7 +107,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       {
         '/': (request) => frontPage(request, explorer, overview(VERSION, deployments, docs)),
         '/ready': () => readiness(deployments, closing),
-        '/live': () => json(200, { live: true }),
+        '/live': () => jsonResponse(200, { live: true }),
         ...referencePages(document),
       },
     );
@@ -166,11 +166,11 @@ function separate(options: Omit<ServeOptions, 'folder' | 'onExchange'>) {
   return { settings: { ...rest, books: books.map(({ store: _, ...book }) => book) }, stores };
 }
 
-async function closeAll(deployments: readonly Deployment[]): Promise<void> {
+async function closeAll(deployments: readonly OpenBook[]): Promise<void> {
   await Promise.all(deployments.map(({ book }) => book.close()));
 }
 
-function firstOf([first]: readonly Deployment[]): Deployment {
+function firstOf([first]: readonly OpenBook[]): OpenBook {
   if (first === undefined) throw new Error('a server has one book at least');
   return first;
 }

@@ -1,10 +1,10 @@
 import type { AccountBacklog, Accounts, OrderBook } from 'intentbook';
 import { OrderBookError } from 'intentbook';
-import { refusal } from 'intentbook/adapter';
 import type { Registry } from 'prom-client';
+import { rejectionResponse } from '#internal';
 import type { Exchange } from './http/exchange.ts';
 import { createHardenedServer, type HardenedServer } from './http/hardened-server.ts';
-import type { Deployment } from './open-books.ts';
+import type { OpenBook } from './open-books.ts';
 
 /** Seconds, from a cached read to an answer that somebody has waited for. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -24,7 +24,7 @@ export interface Metrics {
  * @param accounts whose backlog is shown, if there are any.
  */
 export async function createMetrics(
-  deployments: readonly Deployment[],
+  deployments: readonly OpenBook[],
   streams: () => number,
   accounts: Accounts | undefined,
 ): Promise<Metrics> {
@@ -46,9 +46,9 @@ export async function createMetrics(
     buckets: SECONDS,
     registers,
   });
-  const refusals = new Counter({
-    name: 'intentbook_http_refusals_total',
-    help: 'Refusals over HTTP by their code.',
+  const rejections = new Counter({
+    name: 'intentbook_http_rejections_total',
+    help: 'Rejections over HTTP by their code.',
     labelNames: ['code'],
     registers,
   });
@@ -62,13 +62,13 @@ export async function createMetrics(
   });
   const orders = new Counter({
     name: 'intentbook_orders_submitted_total',
-    help: 'Orders that were judged, "accepted" or by the code of their refusal.',
+    help: 'Orders that were judged, "accepted" or by the code of their rejection.',
     labelNames: ['book', 'outcome'],
     registers,
   });
   const submission = new Histogram({
     name: 'intentbook_submission_seconds',
-    help: 'Time from the arrival of orders until all of them were stored or refused.',
+    help: 'Time from the arrival of orders until all of them were stored or rejected.',
     labelNames: ['book'],
     buckets: SECONDS,
     registers,
@@ -93,7 +93,7 @@ export async function createMetrics(
     registers,
   });
   const sources = new Histogram({
-    name: 'intentbook_quote_source_seconds',
+    name: 'intentbook_estimator_seconds',
     help: 'Time that sources of quotes took, by outcome.',
     labelNames: ['book', 'source', 'question', 'outcome'],
     buckets: SECONDS,
@@ -111,8 +111,8 @@ export async function createMetrics(
     labelNames: ['book'],
     registers,
   });
-  const faults = new Counter({
-    name: 'intentbook_faults_total',
+  const failures = new Counter({
+    name: 'intentbook_failures_total',
     help: 'Faults that no caller waited for.',
     labelNames: ['book'],
     registers,
@@ -120,26 +120,26 @@ export async function createMetrics(
 
   function follow(path: string, book: OrderBook): void {
     const label = { book: path };
-    book.on('ordersSubmitted', ({ accepted, refused, ms }) => {
+    book.on('ordersSubmitted', ({ accepted, rejected, ms }) => {
       if (accepted > 0) orders.inc({ ...label, outcome: 'accepted' }, accepted);
-      for (const outcome of refused) orders.inc({ ...label, outcome });
+      for (const outcome of rejected) orders.inc({ ...label, outcome });
       submission.observe(label, ms / 1000);
     });
     book.on('signersRecovered', ({ backend, signatures: count, ms }) => {
       signatures.inc({ ...label, backend }, count);
       recovery.inc({ ...label, backend }, ms / 1000);
     });
-    book.on('storeAsked', ({ verb, ms, failed }) => {
-      store.observe({ ...label, verb, outcome: failed ? 'fault' : 'answered' }, ms / 1000);
+    book.on('storeQueried', ({ verb, ms, failed }) => {
+      store.observe({ ...label, verb, outcome: failed ? 'failure' : 'answered' }, ms / 1000);
     });
-    book.on('sourceAsked', ({ source, question, outcome, ms }) => {
+    book.on('estimatorQueried', ({ source, question, outcome, ms }) => {
       sources.observe({ ...label, source, question, outcome }, ms / 1000);
     });
-    book.on('chainFollowed', (observation) => {
+    book.on('chainProgress', (observation) => {
       if (observation.type === 'progress') lag.set(label, Math.max(0, observation.head - observation.block));
       if (observation.type === 'reorganised') reorganisations.inc(label);
     });
-    book.on('fault', () => faults.inc(label));
+    book.on('failure', () => failures.inc(label));
   }
 
   if (accounts !== undefined) {
@@ -174,7 +174,7 @@ export async function createMetrics(
     exchanged({ method, status, errorType, ms }, route) {
       requests.inc({ method, route, status });
       latency.observe({ method, route }, ms / 1000);
-      if (errorType !== undefined) refusals.inc({ code: errorType });
+      if (errorType !== undefined) rejections.inc({ code: errorType });
     },
     render: () => register.metrics(),
   };
@@ -186,8 +186,8 @@ function shared(accounts: Accounts): () => Promise<AccountBacklog | undefined> {
   const look = async () => {
     try {
       return await accounts.backlog();
-    } catch (fault) {
-      accounts.report(fault);
+    } catch (failure) {
+      accounts.reportError(failure);
       return undefined;
     } finally {
       looking = undefined;
@@ -204,7 +204,9 @@ export function metricsServer(metrics: Metrics): HardenedServer {
   return createHardenedServer((request, response) => {
     request.resume();
     if (request.url !== '/metrics' || request.method !== 'GET') {
-      const { status, headers, body } = refusal(new OrderBookError('NotFound', 'the metrics are at /metrics'));
+      const { status, headers, body } = rejectionResponse(
+        new OrderBookError('NotFound', 'the metrics are at /metrics'),
+      );
       response.writeHead(status, { ...headers }).end(body);
       return;
     }

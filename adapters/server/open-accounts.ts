@@ -4,13 +4,13 @@ import { createAccounts } from 'intentbook';
 import { mainnetChain } from './chain-options.ts';
 import { cmsAnnouncements } from './cms.ts';
 import type { ServerPlan } from './config/plan.ts';
-import type { Deployment } from './open-books.ts';
+import type { OpenBook } from './open-books.ts';
 import { usdPriceOptions } from './usd-price-options.ts';
 
 /** What the account interface of a server is made with. */
 export interface AccountsContext {
   readonly plan: ServerPlan;
-  readonly deployments: readonly Deployment[];
+  readonly deployments: readonly OpenBook[];
   /** Whether a host brings the stores of its books. */
   readonly hosted: boolean;
   /** Where relative file names begin. */
@@ -25,7 +25,7 @@ export async function openAccounts({
   folder,
 }: AccountsContext): Promise<Accounts | undefined> {
   const { accounts: said, notifications, fundingCheck } = plan.settings;
-  const place = said ?? (hosted ? ':memory:' : naturalPlace(plan));
+  const place = said ?? (hosted ? ':memory:' : defaultLocation(plan));
   if (place === 'off') return undefined;
   const { affiliateDomain: domainName } = plan.settings;
   const mainnet = await mainnetChain(plan.settings.affiliateRpc ?? rpcOfMainnet(plan));
@@ -37,9 +37,9 @@ export async function openAccounts({
     affiliates: domainName === undefined ? {} : { domainName },
     usdPrices: await usdPriceOptions(plan, deployments),
     ...(mainnet === undefined ? {} : { mainnet }),
-    channels: await channelsOf(plan),
+    channels: await createChannels(plan),
     ...(plan.settings.cms === undefined ? {} : { announcements: cmsAnnouncements(plan.settings.cms) }),
-    onFault: (fault) => deployments[0]?.book.report(fault),
+    onFailure: (failure) => deployments[0]?.book.reportError(failure),
   });
   await accounts.start();
   return accounts;
@@ -54,7 +54,7 @@ function rpcOfMainnet({ books }: ServerPlan): readonly string[] | undefined {
  * Beside the file of the first book; in memory when that is. Several processes share a database, whose schema somebody
  * has to make: there it is off until it is said.
  */
-function naturalPlace({ books: [first] }: ServerPlan): string {
+function defaultLocation({ books: [first] }: ServerPlan): string {
   switch (first?.place.kind) {
     case 'file': {
       const { path } = first.place;
@@ -67,7 +67,7 @@ function naturalPlace({ books: [first] }: ServerPlan): string {
   }
 }
 
-async function channelsOf({ settings }: ServerPlan): Promise<Channel[]> {
+async function createChannels({ settings }: ServerPlan): Promise<Channel[]> {
   const { webhookAllow: allow, telegram, smtp, mailFrom: from, publicUrl } = settings;
   const { vapidSubject: subject, vapidPublicKey: publicKey, vapidPrivateKey: privateKey } = settings;
   const { emailChannel, telegramChannel, webhookChannel, webPushChannel } = await import('intentbook/channels');
@@ -91,7 +91,7 @@ const migrates = ({ books }: ServerPlan) => books.some(({ place }) => place.kind
 /** Makes the store that a setting names, not yet opened. One in a file brings its schema up to date by itself. */
 export async function accountStoreAt(
   place: string,
-  { folder = './', migrate }: { readonly folder?: string; readonly migrate: boolean },
+  { folder = '.', migrate }: { readonly folder?: string; readonly migrate: boolean },
 ): Promise<AccountStore> {
   if (place === ':memory:') return (await import('intentbook/memory')).memoryAccountStore();
   if (isDatabase(place)) {

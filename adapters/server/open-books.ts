@@ -1,11 +1,11 @@
 import { createOrderBook, type OrderBook, type Store } from 'intentbook';
-import { chainById, deployment, type Environment } from 'intentbook/adapter';
-import { chainOptions } from './chain-options.ts';
-import { addressOf, type BookPlan, type Place } from './config/plan.ts';
+import { chainById, deployment, type Environment } from '#internal';
+import { createChainOptions } from './chain-options.ts';
+import { addressOf, type BookPlan, type StoreLocation } from './config/plan.ts';
 import { quoteOptions } from './quote-options.ts';
 
 /** A book that is served. */
-export interface Deployment {
+export interface OpenBook {
   readonly book: OrderBook;
   /** The path segment of its chain, or the id of one that has none. */
   readonly chain: string;
@@ -17,7 +17,7 @@ export interface Deployment {
 }
 
 /** Opens a planned book, in a store of the host if it brings one. */
-export async function openDeployment(plan: BookPlan, store?: Store): Promise<Deployment> {
+export async function openBook(plan: BookPlan, store?: Store): Promise<OpenBook> {
   const { settings, chain, chainId, environment, path, place } = plan;
   const { maxOpenOrders = 1000, maxPendingPresign = 100 } = settings;
   const { minValidity, maxValidity, maxAppDataSize, maxUnreferencedDocuments } = settings;
@@ -27,13 +27,13 @@ export async function openDeployment(plan: BookPlan, store?: Store): Promise<Dep
   const book = createOrderBook({
     chainId,
     settlementContract: settings.settlementContract ?? deployment(environment, chainById(chainId)).settlement,
-    store: store ?? (await storeOf(place)),
+    store: store ?? (await openStore(place)),
     limits: {
       ...defined({ minValidity, maxValidity, maxAppDataSize, maxUnreferencedDocuments }),
       maxOpenOrders: maxOpenOrders === 'off' ? undefined : maxOpenOrders,
       maxPendingOrders: maxPendingPresign === 'off' ? undefined : maxPendingPresign,
     },
-    ...(await chainOptions(settings)),
+    ...(await createChainOptions(settings)),
     ...defined({ vaultRelayer, hooksTrampoline, wrappedNative, deniedTokens, eip1271, appDataHash, quotes, retention }),
   });
   await book.start();
@@ -41,7 +41,7 @@ export async function openDeployment(plan: BookPlan, store?: Store): Promise<Dep
 }
 
 /** Makes the store of a place, not yet opened. */
-export async function storeOf(place: Place): Promise<Store> {
+export async function openStore(place: StoreLocation): Promise<Store> {
   switch (place.kind) {
     case 'memory':
       return (await import('intentbook/memory')).memoryStore();
@@ -55,7 +55,7 @@ export async function storeOf(place: Place): Promise<Store> {
   }
 }
 
-function nameOf(place: Place): string | undefined {
+function nameOf(place: StoreLocation): string | undefined {
   if (place.kind === 'memory') return undefined;
   return place.kind === 'file' ? place.path : `${addressOf(place.url)}, schema ${place.schema}`;
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Estimator, QuoteOptions } from 'intentbook';
-import { parseDecimal } from 'intentbook/adapter';
 import type { FixedPrice } from 'intentbook/estimators';
+import { parseDecimal } from '#internal';
 
 /** What the server quotes with, as its options say. */
 export interface PriceOptions {
@@ -39,11 +39,11 @@ const SEPOLIA_PRICES: PriceTable = {
  * @throws TypeError saying what is wrong with the file, a URL or the gas price.
  */
 export async function quoteOptions({ chain, prices, solvers = [], gasPrice = DEFAULT_GAS_PRICE }: PriceOptions) {
-  const { fixedPrices, solverHttp } = await import('intentbook/estimators');
+  const { fixedPrices, httpSolver } = await import('intentbook/estimators');
   const table = await priceTable(chain, prices);
   const estimators: Estimator[] = [
     ...(table === undefined ? [] : [fixedPrices(table)]),
-    ...solvers.map((url) => solverHttp(url)),
+    ...solvers.map((url) => httpSolver(url)),
   ];
   const wei = parseDecimal(gasPrice);
   if (wei === undefined || wei.digits / 10n ** BigInt(wei.scale) >= 2n ** 256n) {

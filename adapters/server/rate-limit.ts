@@ -1,4 +1,4 @@
-import type { GateOptions } from 'intentbook';
+import type { RateLimitOptions } from 'intentbook';
 import { tokenBuckets } from 'intentbook';
 
 /** What one client may ask for. Five seconds' worth of requests may come at once. */
@@ -15,7 +15,10 @@ export interface RateLimit {
 export const DEFAULT_RATE_LIMIT: RateLimit = { reads: 50, writes: 10, streams: 32 };
 
 /** The limits that a server puts before its interfaces. */
-export function gateOptions(rateLimit: RateLimit | 'off', trustedProxies: readonly string[] = []): GateOptions {
+export function toRateLimitOptions(
+  rateLimit: RateLimit | 'off',
+  trustedProxies: readonly string[] = [],
+): RateLimitOptions {
   if (rateLimit === 'off') return { trustedProxies };
   const { reads, writes, streams } = rateLimit;
   const limiter = tokenBuckets({ reads: { perSecond: reads }, writes: { perSecond: writes }, streams });

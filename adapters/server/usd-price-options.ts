@@ -1,8 +1,8 @@
 import type { UsdPriceSource, UsdPricesOptions } from 'intentbook';
-import { CHAINS } from 'intentbook/adapter';
 import type { DollarToken } from 'intentbook/prices';
+import { CHAINS } from '#internal';
 import type { ServerPlan } from './config/plan.ts';
-import type { Deployment } from './open-books.ts';
+import type { OpenBook } from './open-books.ts';
 import { priceTable } from './quote-options.ts';
 
 /** The test token that stands for a dollar on Sepolia, where it has 18 decimals. */
@@ -17,9 +17,9 @@ const SEPOLIA = CHAINS.find(({ segment }) => segment === 'sepolia')?.chainId;
  */
 export async function usdPriceOptions(
   { settings, books }: ServerPlan,
-  deployments: readonly Deployment[],
+  deployments: readonly OpenBook[],
 ): Promise<UsdPricesOptions> {
-  const { coinGecko, fixedUsdPrices, throughNative } = await import('intentbook/prices');
+  const { coinGecko, fixedUsdPrices, nativePriceSource } = await import('intentbook/prices');
   const { apiKey, plan, url: baseUrl } = settings.coinGecko ?? {};
   const named = {
     ...(apiKey === undefined ? {} : { apiKey }),
@@ -32,14 +32,14 @@ export async function usdPriceOptions(
   const served = [...production, ...deployments].map(({ book }) => book);
   const sources: UsdPriceSource[] = [
     ...(settings.coinGecko === undefined ? [] : [coinGecko(named)]),
-    throughNative({ books: served, nativeUsd: dollars, decimals: await decimalsFrom(books, served) }),
+    nativePriceSource({ books: served, nativeUsd: dollars, decimals: await decimalsFrom(books, served) }),
     ...(settings.usdPrices === undefined ? [] : [fixedUsdPrices(settings.usdPrices)]),
   ];
   return { sources };
 }
 
 /** What a chain says of a token, or, where there is none to ask, the table of fixed prices. */
-async function decimalsFrom(plans: ServerPlan['books'], books: readonly Deployment['book'][]) {
+async function decimalsFrom(plans: ServerPlan['books'], books: readonly OpenBook['book'][]) {
   const known = new Map<string, number>();
   for (const { chain, chainId, settings } of plans) {
     for (const [token, price] of Object.entries((await priceTable(chain, settings.prices)) ?? {})) {

@@ -1,16 +1,16 @@
 import type { Hex, NewDocument } from 'intentbook';
 import { toBytes } from './rows.ts';
-import type { Session } from './session.ts';
+import type { SqliteSession } from './session.ts';
 
 /** The documents behind the hashes of app data. */
-export interface Documents {
+export interface AppDataTable {
   /** Within a transaction: an order refers to this hash, and may bring its document along. The first write wins. */
   refer(hash: Hex, document: NewDocument | undefined): void;
   put(document: NewDocument, keep?: number): 'stored' | 'known';
   get(hash: Hex): string | undefined;
 }
 
-export function documentsOf({ prefix: p, prepare, read, write }: Session): Documents {
+export function createAppDataTable({ prefix: p, prepare, read, write }: SqliteSession): AppDataTable {
   const find = prepare(`SELECT document FROM ${p}documents WHERE hash = ?`).pluck();
   const known = prepare(`SELECT referenced FROM ${p}documents WHERE hash = ?`).pluck();
   const insert = prepare(`INSERT INTO ${p}documents (hash, document, referenced) VALUES (?, ?, ?)`);

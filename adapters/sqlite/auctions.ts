@@ -1,7 +1,7 @@
 import type { NewAuction, StoredAuction, StoredCompetition } from 'intentbook';
-import type { Session } from './session.ts';
+import type { SqliteSession } from './session.ts';
 
-export interface Auctions {
+export interface AuctionTable {
   insert(auction: NewAuction, keep: number): number;
   get(id: number): StoredAuction | undefined;
   record(competition: StoredCompetition, keep: number): 'recorded' | 'replaced';
@@ -9,7 +9,7 @@ export interface Auctions {
   competitions(limit: number): StoredCompetition[];
 }
 
-export function auctionsOf({ prefix: p, prepare, read, write }: Session): Auctions {
+export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSession): AuctionTable {
   const insert = prepare(`INSERT INTO ${p}auctions (block, prices) VALUES (?, ?)`);
   const forget = prepare(
     `DELETE FROM ${p}auctions WHERE id <= (SELECT id FROM ${p}auctions ORDER BY id DESC LIMIT 1 OFFSET ?)`,
@@ -49,17 +49,17 @@ export function auctionsOf({ prefix: p, prepare, read, write }: Session): Auctio
       }),
 
     competition: (auctionId) =>
-      read('read a competition', () => competitionOf(one.get(auctionId) as CompetitionRow | undefined)), // the columns selected
+      read('read a competition', () => readCompetition(one.get(auctionId) as CompetitionRow | undefined)), // the columns selected
 
     competitions: (limit) =>
-      read('read competitions', () => (highest.all(limit) as CompetitionRow[]).map((row) => competitionOf(row))), // likewise
+      read('read competitions', () => (highest.all(limit) as CompetitionRow[]).map((row) => readCompetition(row))), // likewise
   };
 }
 
 type CompetitionRow = readonly [auction: number, body: string];
 
-function competitionOf(row: CompetitionRow): StoredCompetition;
-function competitionOf(row: CompetitionRow | undefined): StoredCompetition | undefined;
-function competitionOf(row: CompetitionRow | undefined): StoredCompetition | undefined {
+function readCompetition(row: CompetitionRow): StoredCompetition;
+function readCompetition(row: CompetitionRow | undefined): StoredCompetition | undefined;
+function readCompetition(row: CompetitionRow | undefined): StoredCompetition | undefined {
   return row && { auctionId: row[0], body: row[1] };
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { StoreError } from 'intentbook';
-import { fault } from './driver.ts';
+import { toStoreError } from './driver.ts';
 
 /** How a file is copied while it is served. */
 export interface SqliteBackupOptions {
@@ -50,6 +50,6 @@ export async function backupSqlite({ from, to, onProgress }: SqliteBackupOptions
       copy.close();
     }
   } catch (cause) {
-    throw fault(`copy "${from}" to "${to}"`, cause);
+    throw toStoreError(`copy "${from}" to "${to}"`, cause);
   }
 }

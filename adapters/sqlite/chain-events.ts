@@ -1,20 +1,20 @@
-import type { Fact, Hex, OrderFact, SettlementFact, TradeFact, TradeQuery } from 'intentbook';
-import { isOrderFact } from 'intentbook/adapter';
-import { hexOf, hexOrNull, toBytes, toHex } from './rows.ts';
-import type { Session } from './session.ts';
+import type { ChainEvent, Hex, OrderChainEvent, SettlementChainEvent, TradeChainEvent, TradeQuery } from 'intentbook';
+import { isOrderChainEvent } from 'intentbook/store-kit';
+import { hexOrNull, toBytes, toHex, toHexText } from './rows.ts';
+import type { SqliteSession } from './session.ts';
 
 /** What the chain has said, as rows. Everything here runs within a transaction or a read of the caller. */
-export interface Facts {
+export interface ChainEventTable {
   /** Stores a fact unless its place is taken. @returns whether it is new. */
-  add(fact: Fact): boolean;
-  ofOrder(uid: Buffer): OrderFact[];
+  add(fact: ChainEvent): boolean;
+  ofOrder(uid: Buffer): OrderChainEvent[];
   /** The hash of a block that has facts. */
   blockHash(block: number): Hex | undefined;
-  above(block: number): Fact[];
+  above(block: number): ChainEvent[];
   removeAbove(block: number): void;
-  trades(query: TradeQuery): TradeFact[];
-  settlements(transactionHash: Hex): SettlementFact[];
-  settlementsOfAuction(auctionId: number): SettlementFact[];
+  trades(query: TradeQuery): TradeChainEvent[];
+  settlements(transactionHash: Hex): SettlementChainEvent[];
+  settlementsOfAuction(auctionId: number): SettlementChainEvent[];
 }
 
 type FactRow = readonly [
@@ -34,9 +34,9 @@ const TYPES = ['trade', 'settlement', 'invalidation', 'presignature', 'placement
 const TRADE = TYPES.indexOf('trade');
 const SETTLEMENT = TYPES.indexOf('settlement');
 
-export function factsOf({ prefix: p, prepare }: Session): Facts {
+export function createChainEventTable({ prefix: p, prepare }: SqliteSession): ChainEventTable {
   const columns =
-    `f.block, f.log, ${hexOf('f.block_hash')}, ${hexOf('f.transaction_hash')}, f.timestamp, f.type, ` +
+    `f.block, f.log, ${toHexText('f.block_hash')}, ${toHexText('f.transaction_hash')}, f.timestamp, f.type, ` +
     `${hexOrNull('f.uid')}, ${hexOrNull('f.owner')}, f.detail`;
   const insert = prepare(
     `INSERT INTO ${p}facts (block, log, block_hash, transaction_hash, timestamp, type, uid, owner, auction, detail) ` +
@@ -65,15 +65,23 @@ export function factsOf({ prefix: p, prepare }: Session): Facts {
   return {
     add(fact) {
       const { blockNumber, logIndex, blockHash, transactionHash, timestamp } = fact;
-      const uid = isOrderFact(fact) ? toBytes(fact.uid) : null;
+      const uid = isOrderChainEvent(fact) ? toBytes(fact.uid) : null;
       const owner = fact.type === 'trade' ? toBytes(fact.owner) : null;
       const { changes } = insert.run(
-        ...[blockNumber, logIndex, toBytes(blockHash), toBytes(transactionHash), timestamp],
-        ...[TYPES.indexOf(fact.type), uid, owner, fact.type === 'settlement' ? fact.auctionId : null, detailOf(fact)],
+        blockNumber,
+        logIndex,
+        toBytes(blockHash),
+        toBytes(transactionHash),
+        timestamp,
+        TYPES.indexOf(fact.type),
+        uid,
+        owner,
+        fact.type === 'settlement' ? fact.auctionId : null,
+        detailOf(fact),
       );
       return changes > 0;
     },
-    ofOrder: (uid) => (byUid.all(uid) as FactRow[]).map(readFact).filter(isOrderFact), // the columns selected
+    ofOrder: (uid) => (byUid.all(uid) as FactRow[]).map(readFact).filter(isOrderChainEvent), // the columns selected
     blockHash(block) {
       const hash = hashAt.get(block) as Buffer | undefined; // a NOT NULL column
       return hash && toHex(hash);
@@ -98,7 +106,7 @@ export function factsOf({ prefix: p, prepare }: Session): Facts {
 }
 
 /** What a fact says besides its place and its order. */
-function detailOf(fact: Fact): string {
+function detailOf(fact: ChainEvent): string {
   switch (fact.type) {
     case 'trade': {
       const { sellToken, buyToken, sellAmount, buyAmount, feeAmount, executedFee, prices, protocolFees } = fact;
@@ -127,13 +135,17 @@ function detailOf(fact: Fact): string {
   }
 }
 
-function readFact(row: FactRow): Fact {
+function readFact(row: FactRow): ChainEvent {
   const [blockNumber, logIndex, blockHash, transactionHash, timestamp, type, uid, owner, detail] = row;
   return {
     type: TYPES[type],
-    ...{ blockNumber, logIndex, blockHash, transactionHash, timestamp },
+    blockNumber,
+    logIndex,
+    blockHash,
+    transactionHash,
+    timestamp,
     ...(uid === null ? {} : { uid }),
     ...(owner === null ? {} : { owner }),
     ...JSON.parse(detail),
-  } as Fact; // as `add` has taken it apart
+  } as ChainEvent; // as `add` has taken it apart
 }

@@ -2,41 +2,41 @@ import type {
   Address,
   ApplyOutcome,
   BlockRef,
+  ChainEvent,
+  ChainEventBatch,
   ChainProgress,
-  Fact,
-  FactBatch,
   Hex,
-  OrderFact,
+  OrderChainEvent,
   RollbackOutcome,
   RollbackRequest,
-  SettlementFact,
-  TradeFact,
+  SettlementChainEvent,
+  TradeChainEvent,
   TradeQuery,
 } from 'intentbook';
-import type { FactJudgement } from 'intentbook/adapter';
+import type { OrderStateProjection } from 'intentbook/store-kit';
 import {
   blockHashes,
   firstTradeBlocks,
-  hasMoved,
-  judgeFacts,
-  ordersTouched,
-  versionWhenPlaced,
-} from 'intentbook/adapter';
-import type { Documents } from './app-data.ts';
-import { factsOf } from './chain-events.ts';
-import type { Events } from './events.ts';
-import type { JudgedRows } from './order-projection.ts';
+  getAffectedUids,
+  getPlacementVersion,
+  isCursorStale,
+  projectOrderState,
+} from 'intentbook/store-kit';
+import type { AppDataTable } from './app-data.ts';
+import { createChainEventTable } from './chain-events.ts';
+import type { EventTable } from './events.ts';
+import type { OrderProjectionTable } from './order-projection.ts';
 import { toBytes, toHex } from './rows.ts';
-import type { Session } from './session.ts';
+import type { SqliteSession } from './session.ts';
 
-export interface Chain {
+export interface ChainOperations {
   progress(): ChainProgress;
-  apply(batch: FactBatch): ApplyOutcome;
+  apply(batch: ChainEventBatch): ApplyOutcome;
   rollback(request: RollbackRequest): RollbackOutcome;
-  trades(query: TradeQuery): TradeFact[];
-  settlements(transactionHash: Hex): SettlementFact[];
-  factsOf(uid: Buffer): readonly OrderFact[];
-  settlementsOfAuction(auctionId: number): SettlementFact[];
+  trades(query: TradeQuery): TradeChainEvent[];
+  settlements(transactionHash: Hex): SettlementChainEvent[];
+  eventsOfOrder(uid: Buffer): readonly OrderChainEvent[];
+  settlementsOfAuction(auctionId: number): SettlementChainEvent[];
   firstTrade(token: Address): number | undefined;
   /** Within a transaction: folds what the chain has said before into a row that has just been inserted. */
   fold(uid: Buffer, at: number): void;
@@ -44,11 +44,16 @@ export interface Chain {
 
 type BlockRow = readonly [number: number, hash: Buffer];
 
-export function chainOf(session: Session, rows: JudgedRows, documents: Documents, events: Events): Chain {
+export function createChainStore(
+  session: SqliteSession,
+  rows: OrderProjectionTable,
+  documents: AppDataTable,
+  events: EventTable,
+): ChainOperations {
   const { prefix: p, prepare, read } = session;
-  const facts = factsOf(session);
+  const facts = createChainEventTable(session);
   const newest = prepare(`SELECT number, hash FROM ${p}progress`).raw();
-  const setMark = prepare(
+  const setIndexedBlock = prepare(
     `INSERT INTO ${p}progress (id, number, hash) VALUES (1, ?, ?) ` +
       'ON CONFLICT (id) DO UPDATE SET number = excluded.number, hash = excluded.hash',
   );
@@ -67,76 +72,82 @@ export function chainOf(session: Session, rows: JudgedRows, documents: Documents
   const untraded = prepare(`DELETE FROM ${p}first_trades WHERE block > ?`);
   const firstTrade = prepare(`SELECT block FROM ${p}first_trades WHERE token = ?`).pluck();
 
-  const markNow = () => refOf(newest.get() as BlockRow | undefined); // the columns selected
+  const readIndexedBlock = () => refOf(newest.get() as BlockRow | undefined); // the columns selected
   function knownHash(block: number): Hex | undefined {
     const hash = hashOf.get(block) as Buffer | undefined; // a NOT NULL column
     return hash === undefined ? facts.blockHash(block) : toHex(hash);
   }
 
-  function write({ rows: changes, events: entries }: FactJudgement): void {
+  function write({ rows: changes, events: entries }: OrderStateProjection): void {
     for (const change of changes) {
       if (change.type === 'insert') documents.refer(change.order.appData, undefined);
-      rows.change(change, () => versionWhenPlaced(events.last()));
+      rows.change(change, () => getPlacementVersion(events.last()));
     }
     for (const event of entries) events.record(event);
   }
 
   /** Runs a change of the facts, then brings the orders it touches in line. */
-  function judged(touched: readonly Fact[], at: number, change: () => void): void {
-    const before = ordersTouched(touched).map((uid) => ({ uid, before: facts.ofOrder(toBytes(uid)) }));
+  function judged(touched: readonly ChainEvent[], at: number, change: () => void): void {
+    const before = getAffectedUids(touched).map((uid) => ({ uid, before: facts.ofOrder(toBytes(uid)) }));
     change();
     const affected = before.map((each) => {
       const bytes = toBytes(each.uid);
       return { ...each, order: rows.find(bytes), after: facts.ofOrder(bytes) };
     });
-    write(judgeFacts(affected, at));
+    write(projectOrderState(affected, at));
   }
 
   return {
     progress: () =>
       read('read how far the chain has been read', () => ({
-        mark: markNow() ?? null,
+        indexedBlock: readIndexedBlock() ?? null,
         blocks: (remembered.all() as BlockRow[]).flatMap((row) => refOf(row) ?? []), // the columns selected
       })),
 
     apply: (batch) =>
       session.write('apply facts of the chain', () => {
-        const mark = markNow() ?? null;
-        if (hasMoved(mark, batch.after)) return { status: 'moved', mark };
+        const indexedBlock = readIndexedBlock() ?? null;
+        if (isCursorStale(indexedBlock, batch.after)) return { status: 'moved', indexedBlock };
         const named = blockHashes(batch);
         for (const [number, hash] of named) {
-          // Nothing is known above the mark.
-          const stored = mark === null || number > mark.number ? undefined : knownHash(number);
+          // Nothing is known above the indexedBlock.
+          const stored = indexedBlock === null || number > indexedBlock.number ? undefined : knownHash(number);
           if (stored !== undefined && stored !== hash) {
-            return { status: 'conflict', block: number, stored, mark: mark ?? batch.through };
+            return { status: 'conflict', block: number, stored, indexedBlock: indexedBlock ?? batch.through };
           }
         }
-        const fresh: Fact[] = [];
-        judged(batch.facts, batch.at, () => {
-          for (const fact of batch.facts) if (facts.add(fact)) fresh.push(fact);
+        const fresh: ChainEvent[] = [];
+        judged(batch.events, batch.at, () => {
+          for (const fact of batch.events) if (facts.add(fact)) fresh.push(fact);
         });
         for (const [token, block] of firstTradeBlocks(fresh)) traded.run(toBytes(token), block);
         for (const [number, hash] of named) if (number >= batch.forgetBelow) remember.run(number, toBytes(hash));
         forgetBelow.run(batch.forgetBelow);
         const { through } = batch;
-        const moved = mark === null || mark.number < through.number ? through : mark;
-        if (moved !== mark) setMark.run(moved.number, toBytes(moved.hash));
-        return { status: 'applied', applied: fresh.length, known: batch.facts.length - fresh.length, mark: moved };
+        const moved = indexedBlock === null || indexedBlock.number < through.number ? through : indexedBlock;
+        if (moved !== indexedBlock) setIndexedBlock.run(moved.number, toBytes(moved.hash));
+        return {
+          status: 'applied',
+          applied: fresh.length,
+          known: batch.events.length - fresh.length,
+          indexedBlock: moved,
+        };
       }),
 
     rollback: ({ to, after, at }) =>
       session.write('take back facts of the chain', () => {
-        const mark = markNow() ?? null;
-        if (hasMoved(mark, after)) return { status: 'moved', mark };
+        const indexedBlock = readIndexedBlock() ?? null;
+        if (isCursorStale(indexedBlock, after)) return { status: 'moved', indexedBlock };
         const gone = facts.above(to);
         judged(gone, at, () => facts.removeAbove(to));
         forgetAbove.run(to);
         untraded.run(to);
-        if (mark === null || mark.number <= to) return { status: 'rolledBack', removed: gone.length, mark };
+        if (indexedBlock === null || indexedBlock.number <= to)
+          return { status: 'rolledBack', removed: gone.length, indexedBlock };
         const back = refOf(top.get() as BlockRow | undefined) ?? null; // the columns selected
         if (back === null) clearMark.run();
-        else setMark.run(back.number, toBytes(back.hash));
-        return { status: 'rolledBack', removed: gone.length, mark: back };
+        else setIndexedBlock.run(back.number, toBytes(back.hash));
+        return { status: 'rolledBack', removed: gone.length, indexedBlock: back };
       }),
 
     trades: (query) => read('read trades', () => facts.trades(query)),
@@ -146,11 +157,12 @@ export function chainOf(session: Session, rows: JudgedRows, documents: Documents
     settlements: (hash) => read('read settlements', () => facts.settlements(hash)),
     settlementsOfAuction: (auctionId) => read('read settlements', () => facts.settlementsOfAuction(auctionId)),
 
-    factsOf: facts.ofOrder,
+    eventsOfOrder: facts.ofOrder,
 
     fold(bytes, at) {
       const after = facts.ofOrder(bytes);
-      if (after.length > 0) write(judgeFacts([{ uid: toHex(bytes), order: rows.find(bytes), before: [], after }], at));
+      if (after.length > 0)
+        write(projectOrderState([{ uid: toHex(bytes), order: rows.find(bytes), before: [], after }], at));
     },
   };
 }

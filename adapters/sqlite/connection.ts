@@ -1,6 +1,6 @@
 import { StoreError } from 'intentbook';
 import type { SqliteDatabase } from './driver.ts';
-import { fault, openDatabase } from './driver.ts';
+import { openDatabase, toStoreError } from './driver.ts';
 
 /** How hard a commit is pressed to the disk, in SQLite's words. Only `FULL` and `EXTRA` survive a loss of power. */
 export const SYNCHRONOUS = ['OFF', 'NORMAL', 'FULL', 'EXTRA'] as const;
@@ -8,7 +8,7 @@ export const SYNCHRONOUS = ['OFF', 'NORMAL', 'FULL', 'EXTRA'] as const;
 export type Synchronous = (typeof SYNCHRONOUS)[number];
 
 /** Where the tables are. */
-export type Source =
+export type SqliteSource =
   | {
       readonly kind: 'file';
       readonly path: string;
@@ -23,7 +23,7 @@ export type Source =
     };
 
 /** An open database. */
-export interface Connection {
+export interface SqliteConnection {
   readonly database: SqliteDatabase;
   /** What every name of a table or index starts with. */
   readonly prefix: string;
@@ -35,11 +35,15 @@ export interface Connection {
 /** Marks the file as a book in its header, where `file` and other tools look: "ibok". */
 const APPLICATION_ID = 0x69626f6b;
 
-export async function connect(source: Source): Promise<Connection> {
+export async function connectSqlite(source: SqliteSource): Promise<SqliteConnection> {
   return source.kind === 'file' ? connectFile(source) : connectHandle(source);
 }
 
-async function connectFile({ path, synchronous, busyTimeout }: Source & { kind: 'file' }): Promise<Connection> {
+async function connectFile({
+  path,
+  synchronous,
+  busyTimeout,
+}: SqliteSource & { kind: 'file' }): Promise<SqliteConnection> {
   const database = await openDatabase(path, busyTimeout);
   try {
     // Before anything is changed: the file may be somebody else's.
@@ -54,7 +58,7 @@ async function connectFile({ path, synchronous, busyTimeout }: Source & { kind: 
     database.pragma('wal_autocheckpoint = 4000');
   } catch (cause) {
     database.close();
-    throw fault(`open the file "${path}"`, cause);
+    throw toStoreError(`open the file "${path}"`, cause);
   }
   return { database, prefix: '', own: true, disconnect: () => void database.close() };
 }
@@ -70,7 +74,7 @@ function claim(database: SqliteDatabase, path: string): void {
 }
 
 /** Takes a handle as it is. What the store promises hangs on settings that are the host's to make, so it insists. */
-function connectHandle({ database, prefix, synchronous }: Source & { kind: 'handle' }): Connection {
+function connectHandle({ database, prefix, synchronous }: SqliteSource & { kind: 'handle' }): SqliteConnection {
   try {
     if (database.inTransaction) throw new StoreError('Unavailable', 'a transaction is open on the database handle');
     require(database, 'journal_mode', ['wal'], 'wal');
@@ -78,7 +82,7 @@ function connectHandle({ database, prefix, synchronous }: Source & { kind: 'hand
     const enough = SYNCHRONOUS.map((_, level) => level).filter((level) => level >= least);
     require(database, 'synchronous', enough, synchronous);
   } catch (cause) {
-    throw fault('use the database handle', cause);
+    throw toStoreError('use the database handle', cause);
   }
   return { database, prefix, own: false, disconnect: () => {} };
 }

@@ -32,7 +32,7 @@ export async function openDatabase(path: string, busyTimeout: number): Promise<S
   try {
     return new driver.default(path, { timeout: busyTimeout });
   } catch (cause) {
-    throw fault(`open the file "${path}"`, cause);
+    throw toStoreError(`open the file "${path}"`, cause);
   }
 }
 
@@ -50,7 +50,7 @@ const MEANINGS: readonly (readonly [code: string, meaning: string])[] = [
 ];
 
 /** Makes of whatever the driver threw the one kind of error that a store throws. It carries no SQL. */
-export function fault(doing: string, cause: unknown): StoreError {
+export function toStoreError(doing: string, cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause;
   return new StoreError('Unavailable', `the SQLite store cannot ${doing}: ${meaning(cause)}`, { cause });
 }

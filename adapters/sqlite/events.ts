@@ -1,9 +1,9 @@
 import type { Address, Hex, NewEvent, OrderEventType, StoredEvent } from 'intentbook';
-import { hexOf, toBytes } from './rows.ts';
-import type { Session } from './session.ts';
+import { toBytes, toHexText } from './rows.ts';
+import type { SqliteSession } from './session.ts';
 
 /** The log of what happened to orders. */
-export interface Events {
+export interface EventTable {
   /** Within a transaction. */
   record(event: NewEvent): void;
   /** Before the store writes inside a transaction of the host: what is recorded from here on may never be committed. */
@@ -18,12 +18,12 @@ type EventRow = readonly [id: number, type: OrderEventType, uid: Hex, owner: Add
  * @param isAlone whether nobody but this store can have written to the log, so that its end is where it was last seen or
  * written. Asking the database instead takes longer than all else about a read from memory.
  */
-export function eventsOf(session: Session, isAlone: () => boolean): Events {
+export function createEventTable(session: SqliteSession, isAlone: () => boolean): EventTable {
   const { prefix: p, prepare, read } = session;
   const insert = prepare(`INSERT INTO ${p}events (type, uid, owner, at, cause) VALUES (?, ?, ?, ?, ?)`);
   const newest = prepare(`SELECT coalesce(max(id), 0) FROM ${p}events`).pluck();
   const select = prepare(
-    `SELECT id, type, ${hexOf('uid')}, ${hexOf('owner')}, at, cause FROM ${p}events WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
+    `SELECT id, type, ${toHexText('uid')}, ${toHexText('owner')}, at, cause FROM ${p}events WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   ).raw();
   let held: number | undefined;
   let end: number | undefined;

@@ -1,18 +1,18 @@
-import type { OrderFact } from 'intentbook';
-import { expiryOf, tellsExpiry } from 'intentbook/adapter';
-import type { Events } from './events.ts';
-import type { Owners } from './owner-counts.ts';
+import type { OrderChainEvent } from 'intentbook';
+import { createExpiryEvent, emitsExpiry } from 'intentbook/store-kit';
+import type { EventTable } from './events.ts';
+import type { OwnerCounts } from './owner-counts.ts';
 import { BUDGETS, SCHEMES, toHex } from './rows.ts';
-import type { Session } from './session.ts';
+import type { SqliteSession } from './session.ts';
 
 type DueRow = readonly [id: number, uid: Buffer, owner: Buffer, validTo: number, scheme: number, budget: number];
 
 /** Sweeps up expired orders. */
-export function expiryOver(
-  { prefix: p, prepare, read, write }: Session,
-  owners: Owners,
-  factsOf: (uid: Buffer) => readonly OrderFact[],
-  events: Events,
+export function createExpirySweeper(
+  { prefix: p, prepare, read, write }: SqliteSession,
+  owners: OwnerCounts,
+  factsOf: (uid: Buffer) => readonly OrderChainEvent[],
+  events: EventTable,
 ): (now: number, limit: number) => number {
   const live = `${p}orders INDEXED BY ${p}orders_expiring WHERE live = 1 AND valid_to < ?`;
   const any = prepare(`SELECT 1 FROM ${live} LIMIT 1`).pluck();
@@ -31,7 +31,7 @@ export function expiryOver(
         // The table checks the ranges.
         owners.remove(owner, BUDGETS[budget] as (typeof BUDGETS)[number]);
         const signingScheme = SCHEMES[scheme] as (typeof SCHEMES)[number];
-        if (tellsExpiry({ signingScheme }, factsOf(uid))) events.record(expiryOf(toHex(uid), validTo));
+        if (emitsExpiry({ signingScheme }, factsOf(uid))) events.record(createExpiryEvent(toHex(uid), validTo));
       }
       return rows.length;
     });

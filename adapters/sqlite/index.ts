@@ -1,11 +1,11 @@
 import type { AccountStore, Store } from 'intentbook';
-import { refuseUnknownOptions } from 'intentbook/adapter';
-import { accountStoreOver } from './accounts/store.ts';
-import type { Source, Synchronous } from './connection.ts';
+import { assertKnownOptions } from 'intentbook/store-kit';
+import { createSqliteAccountStore } from './accounts/store.ts';
+import type { SqliteSource, Synchronous } from './connection.ts';
 import { SYNCHRONOUS } from './connection.ts';
 import type { SqliteDatabase } from './driver.ts';
 import { MIGRATIONS } from './schema.ts';
-import { storeOver } from './store.ts';
+import { createSqliteStore } from './store.ts';
 
 export type { SqliteBackupOptions } from './backup.ts';
 export { backupSqlite } from './backup.ts';
@@ -34,7 +34,7 @@ export interface SqliteHandleOptions {
 }
 
 /**
- * A store in an SQLite file, for one process: a second one that opens the file is refused by name. Needs the package
+ * A store in an SQLite file, for one process: a second one that opens the file is rejected by name. Needs the package
  * better-sqlite3, which is loaded when the store is opened. Migrates an older file when it is opened.
  *
  * @example
@@ -42,14 +42,14 @@ export interface SqliteHandleOptions {
  */
 export function sqliteStore(options: SqliteStoreOptions): Store;
 /**
- * A store on the better-sqlite3 handle of the host. It changes no setting of the handle and never closes it; it refuses
+ * A store on the better-sqlite3 handle of the host. It changes no setting of the handle and never closes it; it rejects
  * to open where one that it needs is missing (`journal_mode = WAL`, `synchronous = FULL`). While the host has a
- * transaction open on the handle, the store's own writes are refused rather than made part of it; an insert that is
+ * transaction open on the handle, the store's own writes are rejected rather than made part of it; an insert that is
  * given the handle as `transaction` joins it.
  */
 export function sqliteStore(database: SqliteDatabase, options?: SqliteHandleOptions): Store;
 export function sqliteStore(where: SqliteStoreOptions | SqliteDatabase, options: SqliteHandleOptions = {}): Store {
-  return storeOver('prepare' in where ? handleSource(where, options) : fileSource(where), MIGRATIONS);
+  return createSqliteStore('prepare' in where ? handleSource(where, options) : fileSource(where), MIGRATIONS);
 }
 
 /**
@@ -59,11 +59,11 @@ export function sqliteStore(where: SqliteStoreOptions | SqliteDatabase, options:
  * const accounts = createAccounts({ books, store: sqliteAccountStore({ path: 'accounts.sqlite' }) });
  */
 export function sqliteAccountStore(options: SqliteStoreOptions): AccountStore {
-  return accountStoreOver(fileSource(options));
+  return createSqliteAccountStore(fileSource(options));
 }
 
-function fileSource(options: SqliteStoreOptions): Source {
-  refuseUnknownOptions('sqliteStore', options, ['path', 'synchronous', 'busyTimeout']);
+function fileSource(options: SqliteStoreOptions): SqliteSource {
+  assertKnownOptions('sqliteStore', options, ['path', 'synchronous', 'busyTimeout']);
   const { path, synchronous, busyTimeout = 1000 } = options;
   if (typeof path !== 'string' || path === '' || path === ':memory:') {
     throw new TypeError('sqliteStore: `path` must name a file; for a store that forgets there is memoryStore()');
@@ -74,8 +74,8 @@ function fileSource(options: SqliteStoreOptions): Source {
   return { kind: 'file', path, synchronous: synchronousLevel(synchronous), busyTimeout };
 }
 
-function handleSource(database: SqliteDatabase, options: SqliteHandleOptions): Source {
-  refuseUnknownOptions('sqliteStore', options, ['prefix', 'synchronous']);
+function handleSource(database: SqliteDatabase, options: SqliteHandleOptions): SqliteSource {
+  assertKnownOptions('sqliteStore', options, ['prefix', 'synchronous']);
   const { prefix = 'intentbook_', synchronous } = options;
   // It becomes part of names in SQL.
   if (typeof prefix !== 'string' || !/^(?!sqlite_)[a-z][a-z0-9_]{0,40}$/i.test(prefix)) {

@@ -2,7 +2,7 @@ import type { Address, OrderQuery, StoredOrder } from 'intentbook';
 import type { SqliteStatement } from './driver.ts';
 import type { OrderRow } from './rows.ts';
 import { orderColumns, readOrder, STATES, toBytes } from './rows.ts';
-import type { Session } from './session.ts';
+import type { SqliteSession } from './session.ts';
 
 /** A paged query: its text, and what is bound to it. */
 export interface ListingSql {
@@ -11,7 +11,7 @@ export interface ListingSql {
 }
 
 /** Lists orders, newest first. Statements are kept: there is one for each combination of filters. */
-export function listingOf({ prefix, prepare, read }: Session): (query: OrderQuery) => StoredOrder[] {
+export function createListing({ prefix, prepare, read }: SqliteSession): (query: OrderQuery) => StoredOrder[] {
   const statements = new Map<string, SqliteStatement>();
   const hasPlaced = prepare(`SELECT 1 FROM ${prefix}orders WHERE onchain_user = ? LIMIT 1`).pluck();
   return (query) => {

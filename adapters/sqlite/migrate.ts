@@ -1,7 +1,7 @@
 import type { Domain } from 'intentbook';
 import { StoreError } from 'intentbook';
-import { assertSameDomain } from 'intentbook/adapter';
-import type { Connection } from './connection.ts';
+import { assertSameDomain } from 'intentbook/store-kit';
+import type { SqliteConnection } from './connection.ts';
 import { toBytes, toHex } from './rows.ts';
 import type { Migration } from './schema.ts';
 import { FOUNDATION } from './schema.ts';
@@ -13,7 +13,7 @@ import { prepare, transact } from './session.ts';
  * @param newest the newest version that is known.
  * @throws StoreError `SchemaTooNew` naming both versions, `DomainMismatch` naming both domains.
  */
-export function assertOurs({ database, prefix: p }: Connection, domain: Domain, newest: number): void {
+export function assertOurs({ database, prefix: p }: SqliteConnection, domain: Domain, newest: number): void {
   const table = prepare(database, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`);
   if (table.get(`${p}meta`) === undefined) {
     database.exec(FOUNDATION(p));
@@ -39,7 +39,7 @@ export function assertOurs({ database, prefix: p }: Connection, domain: Domain, 
  *
  * @param assertHeld throws when this process is not the writer any more.
  */
-export function migrate(connection: Connection, migrations: readonly Migration[], assertHeld: () => void): void {
+export function migrate(connection: SqliteConnection, migrations: readonly Migration[], assertHeld: () => void): void {
   const { database, prefix: p, own } = connection;
   const recorded = prepare(database, `SELECT schema_version FROM ${p}meta`).pluck();
   const record = prepare(database, `UPDATE ${p}meta SET schema_version = ?`);

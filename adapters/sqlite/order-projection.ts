@@ -1,11 +1,11 @@
 import type { NewOrder } from 'intentbook';
-import type { KnownOrder, OrderProgress, RowChange } from 'intentbook/adapter';
-import type { Owners } from './owner-counts.ts';
-import { BUDGETS, isSwept, SCHEMES, STATES, toBytes, toHex } from './rows.ts';
-import type { Session } from './session.ts';
+import type { KnownOrder, OrderProgress, RowChange } from 'intentbook/store-kit';
+import type { OwnerCounts } from './owner-counts.ts';
+import { BUDGETS, isExpiryRecorded, SCHEMES, STATES, toBytes, toHex } from './rows.ts';
+import type { SqliteSession } from './session.ts';
 
 /** Rows of orders as the chain sees them. Everything here runs within a transaction. */
-export interface JudgedRows {
+export interface OrderProjectionTable {
   /** Inserts a row that nothing has happened to yet. */
   insert(order: NewOrder, uid: Buffer, owner: Buffer): void;
   find(uid: Buffer): KnownOrder | undefined;
@@ -21,11 +21,14 @@ type KnownRow = readonly [
   cancelledOffChain: number,
   placedOnChain: number,
   validTo: number,
-  swept: number,
+  expiryRecorded: number,
 ];
 type CountedRow = readonly [id: number, owner: Buffer, live: number, budget: number];
 
-export function judgedRowsOf({ prefix: p, prepare }: Session, owners: Owners): JudgedRows {
+export function createOrderProjectionTable(
+  { prefix: p, prepare }: SqliteSession,
+  owners: OwnerCounts,
+): OrderProjectionTable {
   const insert = prepare(
     `INSERT INTO ${p}orders (uid, owner, sell_token, buy_token, created, valid_to, signing_scheme, state, budget, ` +
       'live, app_data, body, placed_on_chain, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)',
@@ -34,7 +37,7 @@ export function judgedRowsOf({ prefix: p, prepare }: Session, owners: Owners): J
   const removeQuote = prepare(`DELETE FROM ${p}order_quotes WHERE order_id = ?`);
   const known = prepare(
     'SELECT uid, body, signing_scheme, budget, cancelled_off_chain, placed_on_chain, valid_to, ' +
-      `${isSwept} FROM ${p}orders WHERE uid = ?`,
+      `${isExpiryRecorded} FROM ${p}orders WHERE uid = ?`,
   ).raw();
   const counted = prepare(`SELECT id, owner, live, budget FROM ${p}orders WHERE uid = ?`).raw();
   const update = prepare(
@@ -46,9 +49,19 @@ export function judgedRowsOf({ prefix: p, prepare }: Session, owners: Owners): J
 
   function add(order: NewOrder, uid: Buffer, owner: Buffer, placedOnChain: boolean, version: number): void {
     const { lastInsertRowid } = insert.run(
-      ...[uid, owner, toBytes(order.sellToken), toBytes(order.buyToken), order.creationDate, order.validTo],
-      ...[SCHEMES.indexOf(order.signingScheme), STATES.indexOf(order.state), BUDGETS.indexOf(order.budget)],
-      ...[toBytes(order.appData), order.body, placedOnChain ? 1 : 0, version],
+      uid,
+      owner,
+      toBytes(order.sellToken),
+      toBytes(order.buyToken),
+      order.creationDate,
+      order.validTo,
+      SCHEMES.indexOf(order.signingScheme),
+      STATES.indexOf(order.state),
+      BUDGETS.indexOf(order.budget),
+      toBytes(order.appData),
+      order.body,
+      placedOnChain ? 1 : 0,
+      version,
     );
     if (order.quote !== undefined) insertQuote.run(lastInsertRowid, order.quote.body, order.quote.metadata);
     owners.add(owner, order.budget);
@@ -59,14 +72,24 @@ export function judgedRowsOf({ prefix: p, prepare }: Session, owners: Owners): J
     const row = counted.get(uid) as CountedRow | undefined; // the columns selected
     if (row === undefined) throw new Error('a fact changes an order that is not there');
     const [id, owner, live, budget] = row;
-    const lives = !to.swept && (to.state === 'open' || to.state === 'presignaturePending');
+    const lives = !to.expiryRecorded && (to.state === 'open' || to.state === 'presignaturePending');
     if (live === 1) owners.remove(owner, BUDGETS[budget] as KnownOrder['budget']); // the table checks the range
     if (lives) owners.add(owner, to.budget);
     update.run(
-      ...[versions, STATES.indexOf(to.state), lives ? 1 : 0, to.invalidated ? 1 : 0, BUDGETS.indexOf(to.budget)],
-      ...[to.validTo, to.executedSellAmount, to.executedBuyAmount, to.executedFeeAmount, to.executedFee],
-      ...[to.executedFeeToken === null ? null : toBytes(to.executedFeeToken), to.placement],
-      ...[to.onchainUser === null ? null : toBytes(to.onchainUser), id],
+      versions,
+      STATES.indexOf(to.state),
+      lives ? 1 : 0,
+      to.invalidated ? 1 : 0,
+      BUDGETS.indexOf(to.budget),
+      to.validTo,
+      to.executedSellAmount,
+      to.executedBuyAmount,
+      to.executedFeeAmount,
+      to.executedFee,
+      to.executedFeeToken === null ? null : toBytes(to.executedFeeToken),
+      to.placement,
+      to.onchainUser === null ? null : toBytes(to.onchainUser),
+      id,
     );
   }
 
@@ -76,10 +99,14 @@ export function judgedRowsOf({ prefix: p, prepare }: Session, owners: Owners): J
     find(bytes) {
       const row = known.get(bytes) as KnownRow | undefined; // the columns selected
       if (row === undefined) return undefined;
-      const [uid, body, scheme, budget, cancelledOffChain, placedOnChain, validTo, swept] = row;
+      const [uid, body, scheme, budget, cancelledOffChain, placedOnChain, validTo, expiryRecorded] = row;
       return {
-        ...{ uid: toHex(uid), body, cancelledOffChain: cancelledOffChain === 1, placedOnChain: placedOnChain === 1 },
-        ...{ validTo, swept: swept === 1 },
+        uid: toHex(uid),
+        body,
+        cancelledOffChain: cancelledOffChain === 1,
+        placedOnChain: placedOnChain === 1,
+        validTo,
+        expiryRecorded: expiryRecorded === 1,
         // The table checks the ranges.
         signingScheme: SCHEMES[scheme] as KnownOrder['signingScheme'],
         budget: BUDGETS[budget] as KnownOrder['budget'],

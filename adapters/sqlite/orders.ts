@@ -1,6 +1,6 @@
 import type {
   CancelOutcome,
-  CancelRefusal,
+  CancelRejection,
   CancelRequest,
   Hex,
   InsertOptions,
@@ -8,17 +8,27 @@ import type {
   OrderInsert,
   StoredOrder,
 } from 'intentbook';
-import { judgeCancellation } from 'intentbook/adapter';
-import type { Documents } from './app-data.ts';
+import { checkCancellable } from 'intentbook/store-kit';
+import type { AppDataTable } from './app-data.ts';
 import type { SqliteStatement } from './driver.ts';
-import type { Events } from './events.ts';
-import type { JudgedRows } from './order-projection.ts';
-import type { Owners } from './owner-counts.ts';
+import type { EventTable } from './events.ts';
+import type { OrderProjectionTable } from './order-projection.ts';
+import type { OwnerCounts } from './owner-counts.ts';
 import type { OrderRow } from './rows.ts';
-import { BUDGETS, isSwept, orderColumns, quoteColumns, readOrder, SCHEMES, STATES, toBytes, toHex } from './rows.ts';
-import type { Session } from './session.ts';
+import {
+  BUDGETS,
+  isExpiryRecorded,
+  orderColumns,
+  quoteColumns,
+  readOrder,
+  SCHEMES,
+  STATES,
+  toBytes,
+  toHex,
+} from './rows.ts';
+import type { SqliteSession } from './session.ts';
 
-export interface Orders {
+export interface OrderTable {
   insert(inserts: readonly OrderInsert[], options?: InsertOptions): InsertOutcome[];
   get(uids: readonly Hex[]): StoredOrder[];
   cancel(request: CancelRequest): CancelOutcome;
@@ -33,7 +43,7 @@ interface Found {
   readonly validTo: number;
   readonly signingScheme: (typeof SCHEMES)[number];
   readonly budget: (typeof BUDGETS)[number];
-  readonly swept: boolean;
+  readonly expiryRecorded: boolean;
 }
 
 type FoundRow = readonly [
@@ -43,21 +53,21 @@ type FoundRow = readonly [
   validTo: number,
   scheme: number,
   budget: number,
-  swept: number,
+  expiryRecorded: number,
 ];
 
-export function ordersOf(
-  session: Session,
-  owners: Owners,
-  documents: Documents,
-  events: Events,
-  rows: JudgedRows,
+export function createOrderTable(
+  session: SqliteSession,
+  owners: OwnerCounts,
+  documents: AppDataTable,
+  events: EventTable,
+  rows: OrderProjectionTable,
   fold: (uid: Buffer, at: number) => void,
-): Orders {
+): OrderTable {
   const { prefix: p, prepare, read, write, join } = session;
   const known = prepare(`SELECT 1 FROM ${p}orders WHERE uid = ?`).pluck();
   const find = prepare(
-    `SELECT id, owner, state, valid_to, signing_scheme, budget, ${isSwept} FROM ${p}orders WHERE uid = ?`,
+    `SELECT id, owner, state, valid_to, signing_scheme, budget, ${isExpiryRecorded} FROM ${p}orders WHERE uid = ?`,
   ).raw();
   const cancelRow = prepare(
     `UPDATE ${p}orders SET state = ${STATES.indexOf('cancelled')}, live = 0, invalidated = 1, ` +
@@ -70,9 +80,13 @@ export function ordersOf(
     const uid = toBytes(hex);
     const row = find.get(uid) as FoundRow | undefined; // the columns selected
     if (row === undefined) return undefined;
-    const [id, owner, state, validTo, scheme, budget, swept] = row;
+    const [id, owner, state, validTo, scheme, budget, expiryRecorded] = row;
     return {
-      ...{ id, uid, owner, validTo, swept: swept === 1 },
+      id,
+      uid,
+      owner,
+      validTo,
+      expiryRecorded: expiryRecorded === 1,
       // The table checks the ranges.
       state: STATES[state] as Found['state'],
       signingScheme: SCHEMES[scheme] as Found['signingScheme'],
@@ -93,7 +107,7 @@ export function ordersOf(
     if (known.get(uid) !== undefined) return { status: 'duplicate' };
     const replaced = replaces === undefined ? undefined : findOrder(replaces);
     if (replaces !== undefined) {
-      const reason = judgeCancellation(replaced, now);
+      const reason = checkCancellable(replaced, now);
       if (reason !== undefined) return { status: 'irreplaceable', reason };
     }
     if (cap !== undefined) {
@@ -140,16 +154,16 @@ export function ordersOf(
     cancel: ({ uids, now, cancelledAt }) =>
       write('cancel orders', () => {
         const found: Found[] = [];
-        let refused: CancelOutcome | undefined;
+        let rejected: CancelOutcome | undefined;
         for (const uid of new Set(uids)) {
           const order = findOrder(uid);
-          const reason: CancelRefusal | undefined = judgeCancellation(order, now);
+          const reason: CancelRejection | undefined = checkCancellable(order, now);
           // A missing order outweighs what may be wrong with those before it.
-          if (order === undefined) return { status: 'refused', uid, reason: 'missing' };
-          if (reason !== undefined) refused ??= { status: 'refused', uid, reason };
+          if (order === undefined) return { status: 'rejected', uid, reason: 'missing' };
+          if (reason !== undefined) rejected ??= { status: 'rejected', uid, reason };
           found.push(order);
         }
-        if (refused !== undefined) return refused;
+        if (rejected !== undefined) return rejected;
         for (const order of found) cancelOne(order, cancelledAt);
         return { status: 'cancelled' };
       }),
@@ -160,7 +174,7 @@ export function ordersOf(
 const BATCHES = [1, 16, 128] as const;
 const LARGEST_BATCH = 128;
 
-function selectMany({ prefix, prepare }: Session, size: number): SqliteStatement {
+function selectMany({ prefix, prepare }: SqliteSession, size: number): SqliteStatement {
   const places = Array.from({ length: size }, () => '?').join(', ');
   return prepare(
     `SELECT ${orderColumns(prefix)}, ${quoteColumns} FROM ${prefix}orders o ` +

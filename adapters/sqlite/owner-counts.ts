@@ -1,9 +1,9 @@
 import type { Address, Budget, OrderCounts } from 'intentbook';
 import { BUDGETS, toBytes } from './rows.ts';
-import type { Session } from './session.ts';
+import type { SqliteSession } from './session.ts';
 
 /** How many live orders an owner has. */
-export interface Owners {
+export interface OwnerCounts {
   /** At least as many as there are, at once: the expired are still among them. */
   atMost(owner: Buffer, budget: Budget): number;
   /** @param now seconds since 1970. */
@@ -22,7 +22,7 @@ const EXPIRED_TO_SUBTRACT = 1000;
  * Counts are kept by what is known without a clock, so the expired ones are taken off when asked. Where they are many,
  * the others are counted instead, which a cap bounds: neither way grows with what an owner has ever done.
  */
-export function ownersOf({ prefix: p, prepare, read }: Session): Owners {
+export function createOwnerCounts({ prefix: p, prepare, read }: SqliteSession): OwnerCounts {
   const kept = prepare(`SELECT live_open, live_pending FROM ${p}owners WHERE owner = ?`).raw();
   const live = `${p}orders INDEXED BY ${p}orders_live_expiry WHERE live = 1 AND owner = ? AND budget = ?`;
   const expired = prepare(`SELECT count(*) FROM (SELECT 1 FROM ${live} AND valid_to < ? LIMIT ?)`).pluck();

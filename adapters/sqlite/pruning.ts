@@ -1,10 +1,15 @@
-import type { Session } from './session.ts';
+import type { SqliteSession } from './session.ts';
 
 /**
  * Removes orders that are over for long. They are looked for in the order of their arrival, which has an index: what is
  * passed over are the few old ones that are valid for long.
  */
-export function pruningOver({ prefix: p, prepare, read, write }: Session): (before: number, limit: number) => number {
+export function createPruner({
+  prefix: p,
+  prepare,
+  read,
+  write,
+}: SqliteSession): (before: number, limit: number) => number {
   const done = `${p}orders INDEXED BY ${p}orders_newest WHERE created < ? AND live = 0 AND valid_to < ?`;
   const any = prepare(`SELECT 1 FROM ${done} ORDER BY created LIMIT 1`).pluck();
   const due = prepare(`SELECT id FROM ${done} ORDER BY created, uid LIMIT ?`).pluck();

@@ -1,14 +1,14 @@
 import type { NewQuote, OrderQuote, QuoteQuery, QuoteTerms } from 'intentbook';
 import { KINDS, QUOTE_KINDS, toBytes } from './rows.ts';
-import type { Session } from './session.ts';
+import type { SqliteSession } from './session.ts';
 
-export interface Quotes {
+export interface QuoteTable {
   insert(quote: NewQuote): number;
   match(query: QuoteQuery): OrderQuote | undefined;
   prune(now: number, limit: number): number;
 }
 
-export function quotesOf({ prefix: p, prepare, read, write }: Session): Quotes {
+export function createQuoteTable({ prefix: p, prepare, read, write }: SqliteSession): QuoteTable {
   const insert = prepare(
     `INSERT INTO ${p}quotes (sell_token, buy_token, kind, amount, quote_kind, expires_at, rank, body, metadata) ` +
       'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',

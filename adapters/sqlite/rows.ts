@@ -4,13 +4,13 @@ import type { Hex, OrderState, StoredOrder } from 'intentbook';
  * A column of bytes as a text of hex. Reads of many rows take it so: for each buffer that the driver makes, the collector
  * of garbage has a callback to call, and those of a hundred batches would hold up the process for 15 ms.
  */
-export const hexOf = (column: string) => `'0x' || lower(hex(${column}))`;
+export const toHexText = (column: string) => `'0x' || lower(hex(${column}))`;
 /** The same of a column that may be null. */
-export const hexOrNull = (column: string) => `CASE WHEN ${column} IS NOT NULL THEN ${hexOf(column)} END`;
+export const hexOrNull = (column: string) => `CASE WHEN ${column} IS NOT NULL THEN ${toHexText(column)} END`;
 
 /** The columns of an order as a read takes them, in the order of {@link OrderRow}. `o` is the table of orders. */
 export const orderColumns = (prefix: string) =>
-  `${hexOf('o.uid')}, o.body, o.version, o.created, o.valid_to, o.state, o.invalidated, o.executed_sell_amount, ` +
+  `${toHexText('o.uid')}, o.body, o.version, o.created, o.valid_to, o.state, o.invalidated, o.executed_sell_amount, ` +
   'o.executed_buy_amount, o.executed_fee_amount, o.executed_fee, ' +
   `${hexOrNull('o.executed_fee_token')}, ` +
   'o.placement, ' +
@@ -64,7 +64,7 @@ export function readOrder(row: OrderRow): StoredOrder {
 }
 
 /** Whether a row was swept up as expired: it is not live, and yet neither cancelled nor fulfilled. */
-export const isSwept = '(live = 0 AND state < 2)';
+export const isExpiryRecorded = '(live = 0 AND state < 2)';
 
 /** Codes are places in these lists. They are in files: add at the end only. */
 export const STATES = ['open', 'presignaturePending', 'cancelled', 'fulfilled'] as const;

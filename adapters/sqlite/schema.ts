@@ -170,7 +170,7 @@ const followChain: Migration = (p) => `
 `;
 
 /**
- * What sweeping up expired orders takes: which of the live ones are next, and a listing of those that were swept, which
+ * What sweeping up expired orders takes: which of the live ones are next, and a listing of those that were expiryRecorded, which
  * are not live and yet neither cancelled nor fulfilled.
  */
 const sweepExpired: Migration = (p) => `

@@ -1,9 +1,9 @@
 import { StoreError } from 'intentbook';
 import type { SqliteDatabase, SqliteStatement } from './driver.ts';
-import { fault } from './driver.ts';
+import { toStoreError } from './driver.ts';
 
 /** How the nouns of the store reach the database: statements, and transactions that a lost writer cannot commit. */
-export interface Session {
+export interface SqliteSession {
   readonly prefix: string;
   /** Whether a transaction is open, which can be the host's only: none of the store's own outlives a call. */
   readonly inTransaction: boolean;
@@ -19,7 +19,7 @@ export interface Session {
 export function openSession(
   { database, prefix, own }: { database: SqliteDatabase; prefix: string; own: boolean },
   assertHeld: () => void,
-): Session {
+): SqliteSession {
   return {
     prefix,
     get inTransaction() {
@@ -30,7 +30,7 @@ export function openSession(
       try {
         return work();
       } catch (cause) {
-        throw fault(doing, cause);
+        throw toStoreError(doing, cause);
       }
     },
     write: (doing, work) =>
@@ -87,7 +87,7 @@ function within<T>(
       throw cause;
     }
   } catch (cause) {
-    throw fault(doing, cause);
+    throw toStoreError(doing, cause);
   }
 }
 

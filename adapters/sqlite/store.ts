@@ -1,32 +1,32 @@
 import type { Store, StoreContext } from 'intentbook';
-import { leasesInMemory, storeLifetime } from 'intentbook/adapter';
-import { documentsOf } from './app-data.ts';
-import { auctionsOf } from './auctions.ts';
-import { chainOf } from './chain.ts';
-import type { Connection, Source } from './connection.ts';
-import { connect } from './connection.ts';
-import { fault } from './driver.ts';
-import { eventsOf } from './events.ts';
-import { expiryOver } from './expiry.ts';
-import { listingOf } from './listing.ts';
+import { createInMemoryLeases, createStoreLifecycle } from 'intentbook/store-kit';
+import { createAppDataTable } from './app-data.ts';
+import { createAuctionTable } from './auctions.ts';
+import { createChainStore } from './chain.ts';
+import type { SqliteConnection, SqliteSource } from './connection.ts';
+import { connectSqlite } from './connection.ts';
+import { toStoreError } from './driver.ts';
+import { createEventTable } from './events.ts';
+import { createExpirySweeper } from './expiry.ts';
+import { createListing } from './listing.ts';
 import { assertOurs, migrate } from './migrate.ts';
-import { judgedRowsOf } from './order-projection.ts';
-import { ordersOf } from './orders.ts';
-import { ownersOf } from './owner-counts.ts';
-import { pruningOver } from './pruning.ts';
-import { quotesOf } from './quotes.ts';
+import { createOrderProjectionTable } from './order-projection.ts';
+import { createOrderTable } from './orders.ts';
+import { createOwnerCounts } from './owner-counts.ts';
+import { createPruner } from './pruning.ts';
+import { createQuoteTable } from './quotes.ts';
 import type { Migration } from './schema.ts';
 import { openSession, transact } from './session.ts';
 import type { Lease } from './writer-lease.ts';
 import { takeLease } from './writer-lease.ts';
 
 /** Makes the store over a source. The verbs are synchronous inside: a call has happened when it returns. */
-export function storeOver(source: Source, migrations: readonly Migration[]): Store {
+export function createSqliteStore(source: SqliteSource, migrations: readonly Migration[]): Store {
   const {
     parts: book,
     open,
     close,
-  } = storeLifetime<ReturnType<typeof assemble>>(
+  } = createStoreLifecycle<ReturnType<typeof assemble>>(
     'SQLite store',
     'this SQLite store is in use by another book of this process',
   );
@@ -88,8 +88,8 @@ export function storeOver(source: Source, migrations: readonly Migration[]): Sto
 }
 
 /** Connects, becomes the writer, and only then touches the schema. */
-async function start(source: Source, { domain, clock }: StoreContext, migrations: readonly Migration[]) {
-  const connection = await connect(source);
+async function start(source: SqliteSource, { domain, clock }: StoreContext, migrations: readonly Migration[]) {
+  const connection = await connectSqlite(source);
   let lease: Lease | undefined;
   try {
     lease = transact(connection.database, 'open', () => {
@@ -102,12 +102,12 @@ async function start(source: Source, { domain, clock }: StoreContext, migrations
     return book;
   } catch (cause) {
     abandon(connection, lease);
-    throw fault('open', cause);
+    throw toStoreError('open', cause);
   }
 }
 
 /** Lets go after a failure, which matters more than whatever fails now. */
-function abandon(connection: Connection, lease: Lease | undefined): void {
+function abandon(connection: SqliteConnection, lease: Lease | undefined): void {
   try {
     lease?.release();
   } catch {
@@ -116,22 +116,26 @@ function abandon(connection: Connection, lease: Lease | undefined): void {
   connection.disconnect();
 }
 
-function assemble(connection: Connection, lease: Lease, clock: StoreContext['clock']) {
+function assemble(connection: SqliteConnection, lease: Lease, clock: StoreContext['clock']) {
   const session = openSession(connection, lease.assertHeld);
-  const owners = ownersOf(session);
-  const documents = documentsOf(session);
+  const owners = createOwnerCounts(session);
+  const documents = createAppDataTable(session);
   // A host may write, and take back, what it likes on its own handle.
-  const events = eventsOf(session, () => connection.own && lease.isSure());
-  const rows = judgedRowsOf(session, owners);
-  const chain = chainOf(session, rows, documents, events);
-  const orders = ordersOf(session, owners, documents, events, rows, chain.fold);
+  const events = createEventTable(session, () => connection.own && lease.isSure());
+  const rows = createOrderProjectionTable(session, owners);
+  const chain = createChainStore(session, rows, documents, events);
+  const orders = createOrderTable(session, owners, documents, events, rows, chain.fold);
   return {
-    ...{ orders, documents, events, chain, leases: leasesInMemory(() => clock.now()) },
-    quotes: quotesOf(session),
-    auctions: auctionsOf(session),
-    list: listingOf(session),
-    expire: expiryOver(session, owners, chain.factsOf, events),
-    prune: pruningOver(session),
+    orders,
+    documents,
+    events,
+    chain,
+    leases: createInMemoryLeases(() => clock.now()),
+    quotes: createQuoteTable(session),
+    auctions: createAuctionTable(session),
+    list: createListing(session),
+    expire: createExpirySweeper(session, owners, chain.eventsOfOrder, events),
+    prune: createPruner(session),
     count: (...[owner, now]: Parameters<Store['orders']['count']>) => owners.read(owner, now),
     /** A write transaction, though an empty one. That pages can be written is what the lease's renewals show. */
     check(): void {

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Cancel, Clock } from 'intentbook';
 import { StoreError } from 'intentbook';
-import type { Connection } from './connection.ts';
-import type { ProcessMark } from './process-identity.ts';
-import { isRunning, ownMark } from './process-identity.ts';
+import type { SqliteConnection } from './connection.ts';
+import type { ProcessIdentity } from './process-identity.ts';
+import { getOwnIdentity, isRunning } from './process-identity.ts';
 import { prepare, transact } from './session.ts';
 
 /** How long a lease lasts without being renewed, in milliseconds. */
@@ -34,9 +34,9 @@ const held = registry();
  *
  * @throws StoreError `WriterActive` naming the process that holds it.
  */
-export function takeLease({ database, prefix: p }: Connection, clock: Clock): Lease {
+export function takeLease({ database, prefix: p }: SqliteConnection, clock: Clock): Lease {
   const token = randomUUID();
-  const { pid, started } = ownMark();
+  const { pid, started } = getOwnIdentity();
   const holder = prepare(database, `SELECT token, host, pid, started, expires FROM ${p}lease`);
   const ours = prepare(database, `SELECT 1 FROM ${p}lease WHERE token = ?`).pluck();
   const renewal = prepare(database, `UPDATE ${p}lease SET expires = ? WHERE token = ?`);
@@ -103,7 +103,7 @@ export function takeLease({ database, prefix: p }: Connection, clock: Clock): Le
   };
 }
 
-interface Holder extends ProcessMark {
+interface Holder extends ProcessIdentity {
   readonly token: string;
   readonly host: string;
   readonly expires: number;
@@ -112,7 +112,7 @@ interface Holder extends ProcessMark {
 function isActive(holder: Holder, now: number): boolean {
   if (holder.expires <= now) return false;
   if (holder.host !== hostname()) return true;
-  const own = ownMark();
+  const own = getOwnIdentity();
   if (holder.pid !== own.pid) return isRunning(holder);
   if (held.has(holder.token)) return true;
   // Our own number, but not our lease: a thread of this process has its own registry and the same start, while what a

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'intentbook';
 import type { RpcClient } from './rpc.ts';
-import { ask, hex } from './rpc.ts';
+import { callRpc, hex } from './rpc.ts';
 
 /** A call to a contract that nobody vouches for. */
 export interface BoundedCall {
@@ -37,7 +37,7 @@ export async function boundedCalls(
 ): Promise<BoundedAnswer[]> {
   const size = HEAD + keep;
   const answer = hex(
-    await ask(client, signal, 'eth_call', [{ data: program(calls, keep) }, 'latest']),
+    await callRpc(client, signal, 'eth_call', [{ data: program(calls, keep) }, 'latest']),
     calls.length * size,
   );
   return calls.map((_, i) => {
@@ -80,11 +80,26 @@ function write(
 ): string {
   const address = `${PUSH_20}${to.slice(2)}`;
   return [
-    ...[push(size), push(dataAt), push(scratch), CODECOPY],
-    ...[push(keep), push(at + HEAD), push(size), push(scratch), address, push(gas), STATICCALL],
-    ...[push(at), MSTORE],
-    ...[RETURNDATASIZE, push(at + 32), MSTORE],
-    ...[address, EXTCODESIZE, push(at + 64), MSTORE],
+    push(size),
+    push(dataAt),
+    push(scratch),
+    CODECOPY,
+    push(keep),
+    push(at + HEAD),
+    push(size),
+    push(scratch),
+    address,
+    push(gas),
+    STATICCALL,
+    push(at),
+    MSTORE,
+    RETURNDATASIZE,
+    push(at + 32),
+    MSTORE,
+    address,
+    EXTCODESIZE,
+    push(at + 64),
+    MSTORE,
   ].join('');
 }
 

@@ -1,6 +1,6 @@
 import type {
   Address,
-  Chain,
+  ChainClient,
   ContractSignatureAnswer,
   ContractSignatureQuery,
   Domain,
@@ -10,12 +10,12 @@ import type {
   Simulation,
   SimulationQuery,
 } from 'intentbook';
-import { assertSameChain, NATIVE_MARKER, refuseUnknownOptions } from 'intentbook/adapter';
+import { assertKnownOptions, assertSameChain, NATIVE_MARKER } from '#internal';
 import type { BoundedAnswer } from './bounded-calls.ts';
 import { boundedCalls } from './bounded-calls.ts';
-import { isValidSignatureData, refusalOf, unwrap } from './contract-signature.ts';
+import { isValidSignatureData, signatureRejection, unwrap } from './contract-signature.ts';
 import type { RpcClient } from './rpc.ts';
-import { amount, ask, hex, quantity } from './rpc.ts';
+import { amount, callRpc, hex, quantity } from './rpc.ts';
 import type { SimulatedAnswer, SimulatedCall } from './simulation.ts';
 import { interactionCalls, simulateCalls } from './simulation.ts';
 import { readTokenInfo } from './token-info.ts';
@@ -44,8 +44,8 @@ const PRODUCTION: Address = '0x9008d19f58aabd9ed0d60971565aa8510560ab41';
  *
  * @param client a `PublicClient`, whose transport decides about retries.
  */
-export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Chain {
-  refuseUnknownOptions('viemChain', options, ['settlementContract', 'signatureGas']);
+export function viemChain(client: RpcClient, options: ViemChainOptions = {}): ChainClient {
+  assertKnownOptions('viemChain', options, ['settlementContract', 'signatureGas']);
   const { settlementContract = PRODUCTION, signatureGas = 2_000_000 } = options;
 
   async function readFunds(queries: readonly FundsQuery[], signal: AbortSignal): Promise<Funds[]> {
@@ -61,7 +61,7 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
       found.set(query, { balance: amountOf(answers[2 * i]), allowance: amountOf(answers[2 * i + 1]) });
     }
     for (const query of natives) {
-      const balance = amount(await ask(client, signal, 'eth_getBalance', [query.owner, 'latest']));
+      const balance = amount(await callRpc(client, signal, 'eth_getBalance', [query.owner, 'latest']));
       found.set(query, { balance, allowance: 0n });
     }
     return queries.flatMap((query) => found.get(query) ?? []);
@@ -106,7 +106,7 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
     tokenInfo: (token, { signal }) => readTokenInfo(client, token, signal),
 
     async isValidSignature(query, { signal }): Promise<ContractSignatureAnswer> {
-      const reason = refusalOf(await judge(query, signal));
+      const reason = signatureRejection(await judge(query, signal));
       if (reason === undefined) return { valid: true };
       const wrapped = unwrap(query.signature);
       if (wrapped === undefined) return { valid: false, reason };
@@ -115,7 +115,7 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
       const before = [making, ...interactionCalls(settlementContract, query.pre)];
       const data = isValidSignatureData(query.digest, signature);
       const made = await simulateSignature(query.owner, data, before, signal);
-      const still = made === undefined ? reason : refusalOf(made);
+      const still = made === undefined ? reason : signatureRejection(made);
       return still === undefined ? { valid: true } : { valid: false, reason: still };
     },
 
@@ -137,7 +137,8 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
         throw new TypeError('the node has lost an answer');
       }
       return {
-        ...{ balance: amountOf(firstWord(balance)), allowance: amountOf(firstWord(allowance)) },
+        balance: amountOf(firstWord(balance)),
+        allowance: amountOf(firstWord(allowance)),
         transferRevert: moved(transfer) ? undefined : transfer.data,
       };
     },
@@ -161,8 +162,8 @@ export async function verifyDomain(
   signal: AbortSignal,
 ): Promise<void> {
   const [chainId, code] = await Promise.all([
-    ask(client, signal, 'eth_chainId', []),
-    ask(client, signal, 'eth_getCode', [domain.settlementContract, 'latest']),
+    callRpc(client, signal, 'eth_chainId', []),
+    callRpc(client, signal, 'eth_getCode', [domain.settlementContract, 'latest']),
   ]);
   assertSameChain(name, domain, quantity(chainId), hex(code));
 }

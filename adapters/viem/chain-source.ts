@@ -1,8 +1,8 @@
 import type { Address, BlockHeader, ChainLog, ChainSource, Hex, LogQuery } from 'intentbook';
-import { refuseUnknownOptions, SETTLE_SELECTOR } from 'intentbook/adapter';
+import { assertKnownOptions, SETTLE_SELECTOR } from '#internal';
 import { verifyDomain } from './chain-client.ts';
 import type { RpcClient } from './rpc.ts';
-import { ask, hex, list, NodeFault, quantity, record, toQuantity } from './rpc.ts';
+import { callRpc, hex, list, NodeError, quantity, record, toQuantity } from './rpc.ts';
 
 /** How a node is followed. */
 export interface ViemSourceOptions {
@@ -24,17 +24,17 @@ const TRACES = 4;
  * @param client a `PublicClient` of one node: with several, make a source of each.
  */
 export function viemSource(client: RpcClient, options: ViemSourceOptions = {}): ChainSource {
-  refuseUnknownOptions('viemSource', options, ['name']);
+  assertKnownOptions('viemSource', options, ['name']);
   const { name = 'node' } = options;
   let traces = true;
 
   async function block(tag: string, signal: AbortSignal): Promise<BlockHeader | undefined> {
-    const answer = await ask(client, signal, 'eth_getBlockByNumber', [tag, false]);
+    const answer = await callRpc(client, signal, 'eth_getBlockByNumber', [tag, false]);
     return answer === null || answer === undefined ? undefined : headerOf(answer);
   }
 
   async function callsOf(settlement: Address, transaction: Hex, signal: AbortSignal): Promise<Direct> {
-    const answer = await ask(client, signal, 'eth_getTransactionByHash', [transaction]);
+    const answer = await callRpc(client, signal, 'eth_getTransactionByHash', [transaction]);
     if (answer === null || answer === undefined) throw new Error(`the node does not have transaction ${transaction}`);
     const { to, input } = record(answer);
     const isDirect = typeof to === 'string' && to.toLowerCase() === settlement;
@@ -49,10 +49,10 @@ export function viemSource(client: RpcClient, options: ViemSourceOptions = {}): 
   ): Promise<readonly Hex[] | undefined> {
     if (!traces) return undefined;
     try {
-      const trace = await ask(client, signal, 'debug_traceTransaction', [transaction, { tracer: 'callTracer' }]);
+      const trace = await callRpc(client, signal, 'debug_traceTransaction', [transaction, { tracer: 'callTracer' }]);
       return [...settleCallsIn(trace, settlement)];
     } catch (error) {
-      if (!(error instanceof NodeFault && error.unsupported)) throw error;
+      if (!(error instanceof NodeError && error.unsupported)) throw error;
       traces = false;
       return undefined;
     }
@@ -69,7 +69,7 @@ export function viemSource(client: RpcClient, options: ViemSourceOptions = {}): 
     },
     block: (number, { signal }) => block(toQuantity(number), signal),
     async logs(query, { signal }) {
-      return list(await ask(client, signal, 'eth_getLogs', [filterOf(query)])).flatMap(logOf);
+      return list(await callRpc(client, signal, 'eth_getLogs', [filterOf(query)])).flatMap(logOf);
     },
     async settleCalls(settlement, transactions, { signal }) {
       const calls = new Map<Hex, readonly Hex[]>();
@@ -103,12 +103,10 @@ interface Direct {
 function headerOf(answer: unknown): BlockHeader {
   const { number, hash, parentHash, timestamp, logsBloom } = record(answer);
   return {
-    ...{
-      number: quantity(number),
-      hash: hex(hash, 32),
-      parentHash: hex(parentHash, 32),
-      timestamp: quantity(timestamp),
-    },
+    number: quantity(number),
+    hash: hex(hash, 32),
+    parentHash: hex(parentHash, 32),
+    timestamp: quantity(timestamp),
     ...(typeof logsBloom === 'string' ? { logsBloom: hex(logsBloom, 256) } : {}),
   };
 }

@@ -15,7 +15,7 @@ export function isValidSignatureData(digest: Hex, signature: Hex): Hex {
 }
 
 /** @returns `undefined` when the contract says yes, else why it does not count as one. */
-export function refusalOf({ success, word: answer, size, exists }: BoundedAnswer): string | undefined {
+export function signatureRejection({ success, word: answer, size, exists }: BoundedAnswer): string | undefined {
   if (!exists) return 'no contract at this address';
   if (!success) return 'reverted, or ran out of gas';
   if (size < 32) return `answered ${size} bytes`;
@@ -30,7 +30,7 @@ export interface Unwrapped {
 }
 
 /**
- * Takes a signature apart that brings its contract along: `abi.encode(factory, factoryData, signature)` and a mark.
+ * Takes a signature apart that brings its contract along: `abi.encode(factory, factoryData, signature)` and a indexedBlock.
  *
  * @returns `undefined` when it is an ordinary one.
  */

@@ -1,5 +1,5 @@
 import type { Hex } from 'intentbook';
-import { parseHex } from 'intentbook/adapter';
+import { parseHex } from '#internal';
 
 /** What this adapter asks of a client: viem's `PublicClient` has it. */
 export interface RpcClient {
@@ -7,7 +7,7 @@ export interface RpcClient {
 }
 
 /** What a node, or the way to it, has answered instead of an answer. */
-export class NodeFault extends Error {
+export class NodeError extends Error {
   override readonly name = 'NodeFault';
   /** Whether the node does not know the method, or keeps it from us: asking again is no use. */
   readonly unsupported: boolean;
@@ -23,7 +23,7 @@ export class NodeFault extends Error {
  *
  * @throws NodeFault without the client's own error as its cause: that one names the node's URL, which often carries a key.
  */
-export async function ask(
+export async function callRpc(
   client: RpcClient,
   signal: AbortSignal,
   method: string,
@@ -33,7 +33,7 @@ export async function ask(
   try {
     return await client.request({ method, params });
   } catch (error) {
-    throw new NodeFault(`${method}: ${reasonOf(error)}`, isUnsupported(error));
+    throw new NodeError(`${method}: ${reasonOf(error)}`, isUnsupported(error));
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Address, Hex, InteractionData } from 'intentbook';
 import type { RpcClient } from './rpc.ts';
-import { ask, hex, list, NodeFault, record, toQuantity } from './rpc.ts';
+import { callRpc, hex, list, NodeError, record, toQuantity } from './rpc.ts';
 
 /** A call within a simulated block. */
 export interface SimulatedCall {
@@ -28,15 +28,21 @@ export async function simulateCalls(
 ): Promise<SimulatedAnswer[] | undefined> {
   const block = {
     calls: calls.map(({ from, to, data, value = 0n, gas }) => ({
-      ...{ from, to, input: data, value: toQuantity(value) },
+      from,
+      to,
+      input: data,
+      value: toQuantity(value),
       ...(gas === undefined ? {} : { gas: toQuantity(gas) }),
     })),
   };
   let answer: unknown;
   try {
-    answer = await ask(client, signal, 'eth_simulateV1', [{ blockStateCalls: [block], validation: false }, 'latest']);
+    answer = await callRpc(client, signal, 'eth_simulateV1', [
+      { blockStateCalls: [block], validation: false },
+      'latest',
+    ]);
   } catch (error) {
-    if (error instanceof NodeFault && error.unsupported) return undefined;
+    if (error instanceof NodeError && error.unsupported) return undefined;
     throw error;
   }
   const results = list(record(list(answer)[0])['calls']).map((result) => {
@@ -55,6 +61,9 @@ export function interactionCalls(
   interactions: readonly InteractionData[],
 ): SimulatedCall[] {
   return interactions.map(({ target, value, callData }) => ({
-    ...{ from: settlementContract, to: target, data: callData, value: BigInt(value) },
+    from: settlementContract,
+    to: target,
+    data: callData,
+    value: BigInt(value),
   }));
 }

@@ -1,5 +1,5 @@
 import type { Address, Hex, TokenInfo } from 'intentbook';
-import { hexToBytes } from 'intentbook/adapter';
+import { hexToBytes } from '#internal';
 import type { BoundedAnswer } from './bounded-calls.ts';
 import { boundedCalls } from './bounded-calls.ts';
 import type { RpcClient } from './rpc.ts';
@@ -30,9 +30,9 @@ export async function readTokenInfo(
   const [decimals, symbol, name, supply] = await boundedCalls(client, calls, signal, KEEP);
   if (supply === undefined || !supply.exists || !supply.success || supply.size < 32) return undefined;
   return {
-    ...member('decimals', decimalsOf(decimals)),
-    ...member('symbol', textOf(symbol)),
-    ...member('name', textOf(name)),
+    ...member('decimals', decodeDecimals(decimals)),
+    ...member('symbol', decodeText(symbol)),
+    ...member('name', decodeText(name)),
   };
 }
 
@@ -40,13 +40,13 @@ function member<K extends string, T>(key: K, value: T | undefined): { readonly [
   return (value === undefined ? {} : { [key]: value }) as { readonly [key in K]?: T }; // that key or none
 }
 
-function decimalsOf(answer: BoundedAnswer | undefined): number | undefined {
+function decodeDecimals(answer: BoundedAnswer | undefined): number | undefined {
   if (!answer?.success || answer.size < 32) return undefined;
   const decimals = BigInt(answer.word);
   return decimals <= 255n ? Number(decimals) : undefined;
 }
 
-function textOf(answer: BoundedAnswer | undefined): string | undefined {
+function decodeText(answer: BoundedAnswer | undefined): string | undefined {
   if (!answer?.success || answer.size < 32) return undefined;
   const bytes = answer.size === 32 ? untilZero(answer.word) : stringBytes(answer.data);
   if (bytes === undefined) return undefined;

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { RecoveryBackend, RecoveryPool } from 'intentbook';
-import { refuseUnknownOptions } from 'intentbook/adapter';
+import { assertKnownOptions } from '#internal';
 
 /** How many threads recover signers, and by what. */
 export interface RecoveryPoolOptions {
@@ -30,7 +30,7 @@ const SMALLEST = 64;
  * @throws Error when piscina is not installed, or no thread can be started with the backend asked for.
  */
 export async function recoveryPool(options: RecoveryPoolOptions = {}): Promise<ClosablePool> {
-  refuseUnknownOptions('recoveryPool', options, ['threads', 'backend']);
+  assertKnownOptions('recoveryPool', options, ['threads', 'backend']);
   const { threads = availableParallelism(), backend } = options;
   if (!Number.isSafeInteger(threads) || threads < 1) {
     throw new TypeError('recoveryPool: `threads` must be a whole number above 0');

@@ -29,15 +29,20 @@ function logOf(i: number, perBlock: number) {
     address: DOMAIN.settlementContract,
     topics: encodeEventTopics({ abi: ABI, args: { owner } }),
     data: encodeAbiParameters(TYPES, [sellToken, buyToken, 10n ** 18n, 3n * 10n ** 18n, 0n, uid]),
-    ...{ blockNumber: numberToHex(block), blockHash: padHex(numberToHex(block), { size: 32 }), blockTimestamp: '0x65' },
-    ...{ transactionHash: keccak256(numberToHex(i)), logIndex: numberToHex(i % perBlock) },
+    blockNumber: numberToHex(block),
+    blockHash: padHex(numberToHex(block), { size: 32 }),
+    blockTimestamp: '0x65',
+    transactionHash: keccak256(numberToHex(i)),
+    logIndex: numberToHex(i % perBlock),
   };
 }
 
 /** A chain of one reading, whose trades stand in its first blocks. */
 function scriptedNode(logs: readonly Log[], perBlock: number) {
   const block = (number: number) => ({
-    ...{ number: numberToHex(number), hash: padHex(numberToHex(number), { size: 32 }), timestamp: '0x65' },
+    number: numberToHex(number),
+    hash: padHex(numberToHex(number), { size: 32 }),
+    timestamp: '0x65',
     parentHash: padHex(numberToHex(Math.max(0, number - 1)), { size: 32 }),
   });
   return {
@@ -82,12 +87,13 @@ export const trial: MakeTrial = ({ tiny }) => {
           async round() {
             const folder = scratch();
             const book = createOrderBook({
-              ...{ chainId: CHAIN_ID, store: sqliteStore({ path: join(folder, 'book.sqlite') }) },
-              follow: { sources: [viemSource(node)], fromBlock: 1, onchainOrderContracts: [] },
+              chainId: CHAIN_ID,
+              store: sqliteStore({ path: join(folder, 'book.sqlite') }),
+              indexer: { sources: [viemSource(node)], fromBlock: 1, onchainOrderContracts: [] },
             });
             const start = performance.now();
             const done = new Promise<number>((resolve) => {
-              book.on('chainFollowed', (each) => {
+              book.on('chainProgress', (each) => {
                 if (each.type === 'progress' && each.block >= BLOCKS) resolve(performance.now());
               });
             });
@@ -118,9 +124,17 @@ export const trial: MakeTrial = ({ tiny }) => {
               for (const { topics, data, blockNumber, logIndex, blockHash, transactionHash } of some) {
                 const { args } = decodeEventLog({ abi: ABI, topics: topics as never, data }); // as they were encoded
                 insert.run(
-                  ...[Number(blockNumber), Number(logIndex), bytes(blockHash), bytes(transactionHash)],
-                  ...[bytes(args.orderUid), bytes(args.owner), args.sellToken, args.buyToken],
-                  ...[String(args.sellAmount), String(args.buyAmount), String(args.feeAmount)],
+                  Number(blockNumber),
+                  Number(logIndex),
+                  bytes(blockHash),
+                  bytes(transactionHash),
+                  bytes(args.orderUid),
+                  bytes(args.owner),
+                  args.sellToken,
+                  args.buyToken,
+                  String(args.sellAmount),
+                  String(args.buyAmount),
+                  String(args.feeAmount),
                 );
               }
             });
@@ -143,7 +157,8 @@ export const trial: MakeTrial = ({ tiny }) => {
     measures: [
       {
         title: 'backfill ÷ viem’s decoding and an insert',
-        ...{ of: times('intentbook', 'viem and an insert'), bar: { atMost: 2 } },
+        of: times('intentbook', 'viem and an insert'),
+        bar: { atMost: 2 },
       },
     ],
   };

@@ -54,7 +54,8 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
                 1,
                 async ({ bytes }) => check((await server.client.query({ ...SELECT, text, values: bytes })).rows.length),
                 {
-                  ...{ pieces, prepare },
+                  pieces,
+                  prepare,
                 },
               );
             const summing = await query(SUMMING_SELECT);
@@ -205,17 +206,17 @@ async function fillSumming({ client }: BenchServer, count: number): Promise<void
 }
 
 const SUMMING_TABLES = [
-  ...[
-    'orders',
-    'trades',
-    'executions',
-    'invalidations',
-    'onchain_invalidations',
-    'presignatures',
-    'ethflow',
-    'placements',
-  ],
-  ...['interactions', 'documents', 'quotes'],
+  'orders',
+  'trades',
+  'executions',
+  'invalidations',
+  'onchain_invalidations',
+  'presignatures',
+  'ethflow',
+  'placements',
+  'interactions',
+  'documents',
+  'quotes',
 ] as const;
 
 const SUMMING_SELECT = `

@@ -31,7 +31,7 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
           const caller = async () => {
             for (let signed = queue.pop(); signed !== undefined; signed = queue.pop()) {
               const { status } = await book.orders.submit(signed.order);
-              if (status !== 'accepted') throw new Error('an order was refused');
+              if (status !== 'accepted') throw new Error('an order was rejected');
             }
           };
           return watched(count, () => Promise.all(Array.from({ length: 256 }, caller)));
@@ -70,7 +70,9 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
     measures: LOADS.flatMap((load): Measure[] => [
       {
         title: `${load}: longest stretch of the engine`,
-        ...{ of: told(load, 'stretch'), unit: ' ms', bar: { atMost: 10 } },
+        of: told(load, 'stretch'),
+        unit: ' ms',
+        bar: { atMost: 10 },
       },
       { title: `${load}: loop delay, 99 % of the time below`, unit: ' ms', of: told(load, 'p99') },
       { title: `${load}: longest commit, checkpoint included`, unit: ' ms', of: told(load, 'commit') },

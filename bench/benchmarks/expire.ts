@@ -45,7 +45,9 @@ export const trial: MakeTrial = ({ orders }) => {
           };
           const clock = { ...systemClock, now: () => LATER };
           const book = createOrderBook({
-            ...{ chainId: CHAIN_ID, clock, store: { ...store, orders: { ...store.orders, expire } } },
+            chainId: CHAIN_ID,
+            clock,
+            store: { ...store, orders: { ...store.orders, expire } },
           });
           await book.start();
           const time = (((await ended) - start) * 1000) / count;
@@ -62,12 +64,12 @@ export const trial: MakeTrial = ({ orders }) => {
           const due = database
             .prepare('SELECT id, uid, owner FROM orders WHERE live = 1 AND valid_to < ? ORDER BY valid_to, uid LIMIT ?')
             .raw();
-          const mark = database.prepare('UPDATE orders SET live = 0 WHERE id = ?');
+          const indexedBlock = database.prepare('UPDATE orders SET live = 0 WHERE id = ?');
           const log = database.prepare('INSERT INTO events (type, uid, owner, at) VALUES (?, ?, ?, ?)');
           const step = database.transaction(() => {
             const rows = due.all(LATER, STEP) as [id: number, uid: Buffer, owner: Buffer][]; // as selected
             for (const [id, uid, owner] of rows) {
-              mark.run(id);
+              indexedBlock.run(id);
               log.run('expired', uid, owner, LATER);
             }
             return rows.length;

@@ -188,7 +188,8 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
     measures: MOUNTS.flatMap((mount): Measure[] => [
       {
         title: `GET, ${mount}: share of what the bare host answers in a second`,
-        ...{ of: times(`bare ${mount}`, mount), ...(mount === 'node:http' ? { bar: { atLeast: 0.6 } } : {}) },
+        of: times(`bare ${mount}`, mount),
+        ...(mount === 'node:http' ? { bar: { atLeast: 0.6 } } : {}),
       },
       {
         title: `by_uids, ${mount}: the same`,

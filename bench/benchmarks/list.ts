@@ -21,11 +21,13 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
     time: { path: '/api/v1/orders', query: `limit=${LIMIT}`, asked: { limit } },
     deep: { path: '/api/v1/orders', query: `limit=${LIMIT}&cursor=${cursor}`, asked: { limit, after: deep } },
     token: {
-      ...{ path: '/api/v1/orders', query: `limit=${LIMIT}&status=open&sellToken=${tokenOf(3)}` },
+      path: '/api/v1/orders',
+      query: `limit=${LIMIT}&status=open&sellToken=${tokenOf(3)}`,
       asked: { limit, sellToken: tokenOf(3), status: { is: 'open', now } },
     },
     owner: {
-      ...{ path: `/api/v1/account/${ownerOf(5)}/orders`, query: `limit=${LIMIT}` },
+      path: `/api/v1/account/${ownerOf(5)}/orders`,
+      query: `limit=${LIMIT}`,
       asked: { limit, owner: ownerOf(5), offset: 0 },
     },
   };

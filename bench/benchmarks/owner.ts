@@ -50,7 +50,7 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
     };
     const insert = async (inserts: readonly OrderInsert[]) => {
       const [outcome] = await store.orders.insert(inserts);
-      if (outcome?.status !== 'inserted') throw new Error('an order was refused');
+      if (outcome?.status !== 'inserted') throw new Error('an order was rejected');
     };
     let strangers = 0;
     return {
@@ -68,8 +68,11 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
           empty.push((await timed(1, () => insert([theirs]))).time);
         }
         return {
-          ...{ time: first.time, 'hundredth page': hundredth.time, 'owner of 100': quiet.time },
-          ...{ 'order for the owner': middle(busy), 'order for an empty one': middle(empty) },
+          time: first.time,
+          'hundredth page': hundredth.time,
+          'owner of 100': quiet.time,
+          'order for the owner': middle(busy),
+          'order for an empty one': middle(empty),
         };
       },
       async close() {

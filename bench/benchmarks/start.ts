@@ -61,11 +61,14 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
     measures: [
       {
         title: `start on ${count} orders ÷ start on an empty file`,
-        ...{ of: times(`start, ${count} orders`, 'start, empty'), bar: { atMost: 1.5 } },
+        of: times(`start, ${count} orders`, 'start, empty'),
+        bar: { atMost: 1.5 },
       },
       {
         title: `resident memory after ${reads} reads`,
-        ...{ of: told(`after ${reads} reads`, 'MB'), bar: { atMost: 300 }, unit: ' MB' },
+        of: told(`after ${reads} reads`, 'MB'),
+        bar: { atMost: 300 },
+        unit: ' MB',
       },
     ],
   };

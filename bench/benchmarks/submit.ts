@@ -13,7 +13,8 @@ export const trial: MakeTrial = ({ tiny }) => {
   const submitting = (callers: number, orders: number) => async (): Promise<Subject> => {
     const count = tiny ? 2 * callers : orders;
     const book = createOrderBook({
-      ...{ chainId: CHAIN_ID, recovery: 'native' },
+      chainId: CHAIN_ID,
+      recovery: 'native',
       store: sqliteStore({ path: scratchFile(`submit-${callers}`) }),
     });
     await book.start();
@@ -28,7 +29,7 @@ export const trial: MakeTrial = ({ tiny }) => {
           for (let signed = queue.pop(); signed !== undefined; signed = queue.pop()) {
             const start = performance.now();
             const { status } = await book.orders.submit(signed.order);
-            if (status !== 'accepted') throw new Error('an order was refused');
+            if (status !== 'accepted') throw new Error('an order was rejected');
             waits.push(performance.now() - start);
           }
         };
@@ -91,7 +92,8 @@ export const trial: MakeTrial = ({ tiny }) => {
     measures: [
       {
         title: 'verified by viem, a commit each ÷ 256 at once',
-        ...{ of: times('verified by viem, a commit each', '256 at once'), bar: { atLeast: 12 } },
+        of: times('verified by viem, a commit each', '256 at once'),
+        bar: { atLeast: 12 },
       },
       {
         title: 'verified by viem, a commit each ÷ 1 at a time',

@@ -61,7 +61,9 @@ export const trial: MakeTrial = ({ tiny }) => {
       viem: async () => {
         const { recoverTypedDataAddress } = await import('viem');
         const orders = (await signOrders('verify', 0, usual)).map((order) => ({
-          ...{ typed: typedData(order), signature: order.hashed.signature as `0x${string}`, owner: order.owner }, // signed
+          typed: typedData(order),
+          signature: order.hashed.signature as `0x${string}`,
+          owner: order.owner, // signed
         }));
         let next = 0;
         return {
@@ -86,17 +88,20 @@ export const trial: MakeTrial = ({ tiny }) => {
     measures: [
       {
         title: 'full check, native ÷ raw native recovery',
-        ...{ of: times('native', 'raw native recovery'), bar: { atMost: 1.3 } },
+        of: times('native', 'raw native recovery'),
+        bar: { atMost: 1.3 },
       },
       { title: 'viem ÷ full check, native', of: times('viem', 'native'), bar: { atLeast: 25 } },
       {
         title: 'full check, WebAssembly ÷ raw WebAssembly recovery',
-        ...{ of: times('wasm', 'raw WebAssembly recovery'), bar: { atMost: 1.25 } },
+        of: times('wasm', 'raw WebAssembly recovery'),
+        bar: { atMost: 1.25 },
       },
       { title: 'viem ÷ full check, WebAssembly', of: times('viem', 'wasm'), bar: { atLeast: 12 } },
       {
         title: 'recoverMany of 10,000: one thread ÷ 2 workers',
-        ...{ of: times('recoverMany, one thread', 'recoverMany, 2 workers'), bar: { atLeast: 1.7 } },
+        of: times('recoverMany, one thread', 'recoverMany, 2 workers'),
+        bar: { atLeast: 1.7 },
       },
       {
         title: 'the same of raw native recovery: what the machine gives',

@@ -1,9 +1,9 @@
-/** The statuses that the account interface refuses with, besides those of `OrderBookError`. */
+/** The statuses that the account interface rejects with, besides those of `OrderBookError`. */
 export type AccountErrorStatus = 400 | 401 | 403 | 404 | 409 | 410 | 429 | 503;
 
 /**
- * A refusal of the account interface: on the wire `{message}` with its status (contract, "Errors"; decision 1.2). What is
- * malformed is refused with an `OrderBookError` instead, whose message goes out alike.
+ * A rejection of the account interface: on the wire `{message}` with its status (contract, "Errors"; decision 1.2). What is
+ * malformed is rejected with an `OrderBookError` instead, whose message goes out alike.
  */
 export class AccountError extends Error {
   override readonly name = 'AccountError';

@@ -1,10 +1,10 @@
-import { within } from '../concurrency/deadline.ts';
-import { mapped } from '../concurrency/map-async.ts';
-import type { RecoveryChoice } from '../crypto/recovery.ts';
+import { withDeadline } from '../concurrency/deadline.ts';
+import { mapAsync } from '../concurrency/map-async.ts';
+import type { RecoveryBackendOption } from '../crypto/recovery.ts';
 import type { OrderBook, Readiness } from '../order-book.ts';
 import type { AccountStore, Delivery, DeliveryCounts, DeliveryState } from '../ports/account-store.ts';
 import type { AnnouncementSource } from '../ports/announcements.ts';
-import type { Chain } from '../ports/chain-client.ts';
+import type { ChainClient } from '../ports/chain-client.ts';
 import type { Channel } from '../ports/channel.ts';
 import type { Clock } from '../ports/clock.ts';
 import { systemClock } from '../ports/clock.ts';
@@ -12,29 +12,29 @@ import { StoreError } from '../ports/store.ts';
 import { chainById } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { Stream, StreamOptions } from '../streams/broadcaster.ts';
-import { createHub } from '../streams/broadcaster.ts';
+import { createStreamBroadcaster } from '../streams/broadcaster.ts';
 import type { StreamLimits } from '../streams/stream-limits.ts';
 import { readStreamLimits } from '../streams/stream-limits.ts';
-import { refuseUnknownOptions } from '../validation/options.ts';
+import { assertKnownOptions } from '../validation/options.ts';
 import type { AccountBalances } from './account-balances.ts';
 import { createAccountBalances } from './account-balances.ts';
 import type { AccountBook, KnownBook } from './account-books.ts';
 import { readBooks } from './account-books.ts';
 import { AccountError } from './account-error.ts';
-import type { Affiliates, AffiliatesOptions } from './affiliates.ts';
+import type { AffiliateApi, AffiliatesOptions } from './affiliates.ts';
 import { createAffiliates } from './affiliates.ts';
-import type { DispatchOptions } from './delivery-dispatcher.ts';
+import type { DeliveryOptions } from './delivery-dispatcher.ts';
 import { createDispatcher } from './delivery-dispatcher.ts';
 import { createFundingCheck } from './funding-check.ts';
-import { createFollower } from './notification-indexer.ts';
+import { createNotificationIndexer } from './notification-indexer.ts';
 import type { Notification, NotificationPage, NotificationQuery, RenderedNotifications } from './notification-list.ts';
 import { listNotifications, requireAccount } from './notification-list.ts';
 import type { TokenLookup } from './notification-messages.ts';
 import type { NotificationStreamEvent } from './notification-stream.ts';
 import { notificationLog, notificationStreamEvent } from './notification-stream.ts';
-import type { Subscriptions } from './subscriptions.ts';
+import type { SubscriptionApi } from './subscriptions.ts';
 import { createSubscriptions, hashOf } from './subscriptions.ts';
-import type { UsdPrices, UsdPricesOptions } from './usd-prices.ts';
+import type { UsdPriceApi, UsdPricesOptions } from './usd-prices.ts';
 import { createUsdPrices } from './usd-prices.ts';
 import { createWalletVerifier } from './wallet-signature.ts';
 
@@ -60,7 +60,7 @@ export interface AccountsOptions {
   /** Ways to be told. Default: none, and nobody can subscribe. */
   readonly channels?: readonly Channel[];
   /** How often, and how soon, a delivery that fails is tried again. */
-  readonly deliveries?: DispatchOptions;
+  readonly deliveries?: DeliveryOptions;
   /** How many subscriptions an account may have. Default 20. */
   readonly maxSubscriptions?: number;
   /** Affiliate codes: the domain they are signed under, what they promise, where statistics come from. */
@@ -71,15 +71,15 @@ export interface AccountsOptions {
    * Chain 1, which is asked whether a contract wallet has signed (EIP-1271), on whatever chain it trades. Default: nobody,
    * and contract wallets are answered with 503.
    */
-  readonly mainnet?: Pick<Chain, 'isValidSignature'>;
+  readonly mainnet?: Pick<ChainClient, 'isValidSignature'>;
   /** Milliseconds that chain 1 and sources of statistics have to answer. Default 5000. */
-  readonly deadline?: number;
+  readonly timeout?: number;
   /** Milliseconds between two readings of an account whose balances are watched. Default 5000. */
   readonly balanceInterval?: number;
   /** Where public keys are recovered, as with `createOrderBook`. */
-  readonly recovery?: RecoveryChoice;
+  readonly recovery?: RecoveryBackendOption;
   /** Told of what fails and no caller waits for. */
-  readonly onFault?: (fault: unknown) => void;
+  readonly onFailure?: (failure: unknown) => void;
   /** Where time comes from. Default: the machine's clock. */
   readonly clock?: Clock;
 }
@@ -98,15 +98,15 @@ const OPTIONS = [
   'affiliates',
   'usdPrices',
   'mainnet',
-  'deadline',
+  'timeout',
   'balanceInterval',
   'recovery',
-  'onFault',
+  'onFailure',
   'clock',
 ] as const satisfies readonly (keyof AccountsOptions)[];
 
 /** The verbs on notifications. Each rejects with an `AccountError` of 503 when they are switched off. */
-export interface Notifications {
+export interface NotificationApi {
   /** Lists what an account was told, newest first. Rejects with `InvalidParameter` when a parameter is none. */
   list(account: string, query?: NotificationQuery): Promise<NotificationPage>;
   /**
@@ -122,7 +122,7 @@ export interface Notifications {
 }
 
 /** For operators: what has become of what was to be delivered. */
-export interface Deliveries {
+export interface DeliveryApi {
   /** Reads deliveries in a state, oldest first, those above `after` only, 100 unless `limit` says otherwise. */
   list(query: { readonly state: DeliveryState; readonly after?: number; readonly limit?: number }): Promise<Delivery[]>;
   /** Has dead deliveries tried again, those named by their `seq` or all. @returns how many. */
@@ -139,11 +139,11 @@ export interface AccountBacklog {
 
 /** The account interface of one or more books (decision 5.9). */
 export interface Accounts {
-  readonly notifications: Notifications;
-  readonly subscriptions: Subscriptions;
-  readonly deliveries: Deliveries;
-  readonly affiliates: Affiliates;
-  readonly usdPrices: UsdPrices;
+  readonly notifications: NotificationApi;
+  readonly subscriptions: SubscriptionApi;
+  readonly deliveries: DeliveryApi;
+  readonly affiliates: AffiliateApi;
+  readonly usdPrices: UsdPriceApi;
   readonly balances: AccountBalances;
 
   /** Where it takes the time from, for mounts. */
@@ -158,8 +158,8 @@ export interface Accounts {
   ready(): Promise<Readiness>;
   /** Looks how far telling accounts is behind. */
   backlog(): Promise<AccountBacklog>;
-  /** Tells `onFault` about something that no caller waits for. For mounts. */
-  report(fault: unknown): void;
+  /** Tells `onFailure` about something that no caller waits for. For mounts. */
+  reportError(failure: unknown): void;
 }
 
 /**
@@ -168,7 +168,7 @@ export interface Accounts {
  * @throws TypeError naming the option that is unknown or malformed.
  */
 export function createAccounts(options: AccountsOptions): Accounts {
-  refuseUnknownOptions('createAccounts', options, OPTIONS);
+  assertKnownOptions('createAccounts', options, OPTIONS);
   const { store, clock = systemClock, notifications: notifying = 'on' } = options;
   if (store === undefined) throw new TypeError('createAccounts: a store is required, such as memoryAccountStore()');
   if (notifying !== 'on' && notifying !== 'off') {
@@ -178,22 +178,22 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const { tokens = wrappedNative } = options;
   if (typeof tokens !== 'function') throw new TypeError('createAccounts: tokens must be a function');
   const hints = new Set<() => void>();
-  const deadline = milliseconds('deadline', options.deadline ?? 5_000);
+  const deadline = milliseconds('timeout', options.timeout ?? 5_000);
   const interval = milliseconds('balanceInterval', options.balanceInterval ?? 5_000);
   let running = false;
 
-  function report(fault: unknown): void {
+  function report(failure: unknown): void {
     try {
-      options.onFault?.(fault);
+      options.onFailure?.(failure);
     } catch {
       // It had its chance.
     }
   }
 
-  const hub = createHub({
+  const hub = createStreamBroadcaster({
     // What an account has missed is found by the account, whatever the others were told.
     ...readStreamLimits('createAccounts', options.streams ?? {}, Number.MAX_SAFE_INTEGER),
-    onFault: report,
+    onFailure: report,
     log: notificationLog(store, (hint) => {
       hints.add(hint);
       const unwatch = store.notifications.watch(hint);
@@ -211,7 +211,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   }
 
   const followers = books.map((book) =>
-    createFollower({ book, store, clock, tokens, onAppended: appended, onFault: report }),
+    createNotificationIndexer({ book, store, clock, tokens, onAppended: appended, onFailure: report }),
   );
   const { fundingInterval = 60_000 } = options;
   const fundingChecks =
@@ -221,7 +221,13 @@ export function createAccounts(options: AccountsOptions): Accounts {
           .filter(({ book }) => book.balances.available)
           .map((book) =>
             createFundingCheck({
-              ...{ book, store, clock, tokens, onAppended: appended, onFault: report, holder: crypto.randomUUID() },
+              book,
+              store,
+              clock,
+              tokens,
+              onAppended: appended,
+              onFailure: report,
+              holder: crypto.randomUUID(),
               interval: milliseconds('fundingInterval', fundingInterval),
             }),
           );
@@ -231,25 +237,47 @@ export function createAccounts(options: AccountsOptions): Accounts {
 
   const { mainnet, recovery } = options;
   const verify = createWalletVerifier({
-    ...{ mainnet, clock, deadline, onFault: report },
+    mainnet,
+    clock,
+    deadline,
+    onFailure: report,
     ...(recovery === undefined ? {} : { recovery }),
   });
   const affiliates = createAffiliates(options.affiliates ?? {}, {
-    ...{ store: store.affiliates, verify, clock, deadline, onFault: report, started },
+    store: store.affiliates,
+    verify,
+    clock,
+    deadline,
+    onFailure: report,
+    started,
   });
-  const usdPrices = createUsdPrices(options.usdPrices ?? { sources: [] }, { clock, onFault: report });
+  const usdPrices = createUsdPrices(options.usdPrices ?? { sources: [] }, { clock, onFailure: report });
   const balances = createAccountBalances({ books, clock, interval, started });
 
   const channels = channelsOf(options.channels ?? []);
   const subscriptions = createSubscriptions({
-    ...{ store, channels, verify, clock, deadline, started, onFault: report },
+    store,
+    channels,
+    verify,
+    clock,
+    deadline,
+    started,
+    onFailure: report,
     domainName: options.affiliates?.domainName,
     cap: milliseconds('maxSubscriptions', options.maxSubscriptions ?? 20),
     random: (size) => crypto.getRandomValues(new Uint8Array(size)),
   });
   const dispatcher = createDispatcher({
-    ...{ attempts: 12, firstRetry: 1_000, longestRetry: 3_600_000, deadline: 3 * deadline, ...options.deliveries },
-    ...{ store, channels, clock, onFault: report, jitter: Math.random },
+    attempts: 12,
+    retryDelay: 1_000,
+    maxRetryDelay: 3_600_000,
+    timeout: 3 * deadline,
+    ...options.deliveries,
+    store,
+    channels,
+    clock,
+    onFailure: report,
+    jitter: Math.random,
   });
 
   function requireNotifications(): void {
@@ -259,9 +287,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
 
   const { announcements } = options;
   const announce = async (account: Address) =>
-    announcements === undefined ? [] : within(clock, deadline, (signal) => announcements(account, { signal }));
+    announcements === undefined ? [] : withDeadline(clock, deadline, (signal) => announcements(account, { signal }));
 
-  const rendered: Notifications['rendered'] = {
+  const rendered: NotificationApi['rendered'] = {
     async list(account, query = {}) {
       requireNotifications();
       return listNotifications(store, account, query, announce);
@@ -291,7 +319,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
         return { ...page, notifications: parsed };
       },
       async stream(account, streamOptions) {
-        return mapped(await rendered.stream(account, streamOptions), notificationStreamEvent);
+        return mapAsync(await rendered.stream(account, streamOptions), notificationStreamEvent);
       },
       rendered,
     },
@@ -332,8 +360,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
         if (!running) throw new StoreError('Closed', 'the account interface is not started');
         await store.check();
         return { ready: true, checks: { accounts: 'ok' } };
-      } catch (fault) {
-        return { ready: false, checks: { accounts: fault instanceof StoreError ? fault.code : 'unavailable' } };
+      } catch (failure) {
+        return { ready: false, checks: { accounts: failure instanceof StoreError ? failure.code : 'unavailable' } };
       }
     },
     async backlog() {
@@ -345,7 +373,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       const behind = notifying === 'off' ? [] : await Promise.all(books.map(entries));
       return { deliveries: await store.deliveries.count(), books: behind };
     },
-    report,
+    reportError: report,
   };
 }
 

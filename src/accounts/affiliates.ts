@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { within } from '../concurrency/deadline.ts';
+import { withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import { isoDate } from '../orders/order-json.ts';
 import type { Affiliate, AffiliateStore } from '../ports/account-store.ts';
@@ -8,8 +8,8 @@ import type { Clock } from '../ports/clock.ts';
 import { affiliateDigest, affiliateDomainSeparator } from '../protocol/affiliate.ts';
 import type { Address } from '../protocol/hex.ts';
 import { bytesToHex, parseHex } from '../protocol/hex.ts';
-import { hexOf, parseShape } from '../protocol/shape.ts';
-import { refuseUnknownOptions } from '../validation/options.ts';
+import { hexSchema, parseShape } from '../protocol/shape.ts';
+import { assertKnownOptions } from '../validation/options.ts';
 import { AccountError } from './account-error.ts';
 import { requireAccount } from './notification-list.ts';
 import type { WalletVerifier } from './wallet-signature.ts';
@@ -31,7 +31,7 @@ export interface RegisteredAffiliate {
   readonly createdAt: string;
 }
 
-/** What became of binding a code. Refusals are returned, with the status and message of decision 5.3. */
+/** What became of binding a code. Rejections are returned, with the status and message of decision 5.3. */
 export type RegistrationResult =
   | { readonly status: 'registered'; readonly affiliate: RegisteredAffiliate }
   | { readonly status: 'rejected'; readonly error: AccountError | OrderBookError };
@@ -62,11 +62,11 @@ export interface AffiliatesOptions {
 }
 
 /** The verbs on affiliate codes. */
-export interface Affiliates {
+export interface AffiliateApi {
   readonly terms: AffiliateTerms | undefined;
   /**
-   * Binds a code to the wallet that has signed it. Refusals are returned, with the status and message of the wire; only
-   * faults reject.
+   * Binds a code to the wallet that has signed it. Rejections are returned, with the status and message of the wire; only
+   * failures reject.
    *
    * @param walletAddress the wallet of the path, which the registration must be of.
    */
@@ -85,7 +85,7 @@ export interface AffiliatesContext {
   readonly clock: Clock;
   /** Milliseconds that the source of statistics has to answer. */
   readonly deadline: number;
-  readonly onFault: (fault: unknown) => void;
+  readonly onFailure: (failure: unknown) => void;
   /** Throws when the interface is not started. */
   readonly started: () => void;
 }
@@ -98,7 +98,7 @@ const CODE = /^[A-Za-z0-9_-]{5,20}$/;
 /** The shape of the body. */
 export const affiliateRegistration = /* @__PURE__ */ (() =>
   z.object({
-    walletAddress: hexOf(20),
+    walletAddress: hexSchema(20),
     code: z
       .string()
       .check(z.trim(), z.regex(CODE, { error: 'must be 5 to 20 letters, digits, "_" and "-"' }), z.toUpperCase()),
@@ -106,13 +106,13 @@ export const affiliateRegistration = /* @__PURE__ */ (() =>
   }))();
 
 /** @throws TypeError naming the option that is unknown or malformed. */
-export function createAffiliates(options: AffiliatesOptions, context: AffiliatesContext): Affiliates {
-  refuseUnknownOptions('createAccounts, affiliates', options, OPTIONS);
+export function createAffiliates(options: AffiliatesOptions, context: AffiliatesContext): AffiliateApi {
+  assertKnownOptions('createAccounts, affiliates', options, OPTIONS);
   const { domainName, terms, statistics } = options;
   if (domainName !== undefined && (typeof domainName !== 'string' || domainName === '')) {
     throw new TypeError('createAccounts: affiliates.domainName must be a text');
   }
-  const { store, verify, clock, deadline, onFault, started } = context;
+  const { store, verify, clock, deadline, onFailure, started } = context;
   let separator: Uint8Array | undefined;
 
   async function register(
@@ -135,7 +135,7 @@ export function createAffiliates(options: AffiliatesOptions, context: Affiliates
     const { status } = await store.register({ walletAddress, code, createdAt, ...signature });
     switch (status) {
       case 'registered':
-        return shown({ walletAddress, code, createdAt });
+        return toRegisteredAffiliate({ walletAddress, code, createdAt });
       case 'bound':
       case 'used':
         return new AccountError(409, 'Affiliate wallet address already bound to a code');
@@ -157,7 +157,7 @@ export function createAffiliates(options: AffiliatesOptions, context: Affiliates
       const wallet = requireAccount(walletAddress);
       started();
       const found = await store.byWallet(wallet);
-      return found && shown(found);
+      return found && toRegisteredAffiliate(found);
     },
     async byCode(text) {
       if (!CODE.test(text.trim())) {
@@ -165,16 +165,16 @@ export function createAffiliates(options: AffiliatesOptions, context: Affiliates
       }
       started();
       const found = await store.byCode(text.trim().toUpperCase());
-      return found && shown(found);
+      return found && toRegisteredAffiliate(found);
     },
     async statistics(kind, address) {
       const account = requireAccount(address);
       if (statistics?.[kind] === undefined) throw new AccountError(503, 'Affiliate statistics are not configured');
       try {
         // Called as a member: an implementation may need its `this`.
-        return await within(clock, deadline, async (signal) => statistics[kind]?.(account, { signal }));
-      } catch (fault) {
-        onFault(fault);
+        return await withDeadline(clock, deadline, async (signal) => statistics[kind]?.(account, { signal }));
+      } catch (failure) {
+        onFailure(failure);
         throw new AccountError(503, 'Affiliate statistics are not available', 1);
       }
     },
@@ -187,6 +187,6 @@ function unverifiable(reason: 'no chain' | 'no answer'): AccountError {
     : new AccountError(503, 'The signature could not be verified right now', 1);
 }
 
-function shown({ walletAddress, code, createdAt }: Affiliate): RegisteredAffiliate {
+function toRegisteredAffiliate({ walletAddress, code, createdAt }: Affiliate): RegisteredAffiliate {
   return { walletAddress, code, createdAt: isoDate(createdAt) };
 }

@@ -15,7 +15,7 @@ export interface ListEntry extends ListCursor {
 }
 
 /** Announcements as entries of the list behind a place. */
-export function entriesOf(
+export function toListEntries(
   announcements: readonly Announcement[],
   account: Address,
   after: ListCursor | undefined,

@@ -1,4 +1,4 @@
-import type { Balances, TokenBalance } from '../balances/balances.ts';
+import type { BalanceApi, TokenBalance } from '../balances/balances.ts';
 import type { Cancel, Clock } from '../ports/clock.ts';
 import type { Address } from '../protocol/hex.ts';
 
@@ -26,7 +26,7 @@ export type BalanceUpdate = {
 export interface WatchedAccount {
   readonly chainId: number;
   readonly account: Address;
-  readonly balances: Balances;
+  readonly balances: BalanceApi;
 }
 
 export interface BalanceWatch {
@@ -73,13 +73,16 @@ export function createBalanceWatch(clock: Clock, interval: number): BalanceWatch
     const known = trackers.get(key);
     if (known !== undefined) return known;
     const tracker: Tracker = {
-      ...{
-        watched,
-        readers: new Set<Reader>(),
-        leaving: new AbortController(),
-        seen: new Map<Address, TokenBalance>(),
-      },
-      ...{ seenAt: 0, begun: 0, succeeded: 0, failing: false, reading: false, cancel: undefined },
+      watched,
+      readers: new Set<Reader>(),
+      leaving: new AbortController(),
+      seen: new Map<Address, TokenBalance>(),
+      seenAt: 0,
+      begun: 0,
+      succeeded: 0,
+      failing: false,
+      reading: false,
+      cancel: undefined,
     };
     trackers.set(key, tracker);
     tracker.leaving.signal.addEventListener('abort', () => {
@@ -104,7 +107,7 @@ export function createBalanceWatch(clock: Clock, interval: number): BalanceWatch
       tracker.succeeded = round;
       tracker.failing = false;
     } catch {
-      tracker.failing = true; // the book has told the fault
+      tracker.failing = true; // the book has told the failure
     }
     tracker.reading = false;
     if (leaving.signal.aborted) return;

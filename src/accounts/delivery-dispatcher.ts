@@ -1,28 +1,28 @@
-import { within } from '../concurrency/deadline.ts';
+import { withDeadline } from '../concurrency/deadline.ts';
 import type { AccountStore, ClaimedDelivery } from '../ports/account-store.ts';
 import type { Channel, DeliveryResult } from '../ports/channel.ts';
 import type { Cancel, Clock } from '../ports/clock.ts';
 import { hashedId } from './notification-rules.ts';
 
 /** How deliveries are tried again, and when they are given up. */
-export interface DispatchOptions {
+export interface DeliveryOptions {
   /** How often a delivery is tried before it is dead. Default 12. */
   readonly attempts?: number;
   /** Milliseconds until the second try; each further one waits twice as long. Default 1000. */
-  readonly firstRetry?: number;
+  readonly retryDelay?: number;
   /** Milliseconds that a try waits at most. Default one hour. */
-  readonly longestRetry?: number;
+  readonly maxRetryDelay?: number;
   /** Milliseconds that a try may take. Default three times the `deadline` of the account interface. */
-  readonly deadline?: number;
+  readonly timeout?: number;
 }
 
-export interface DispatchContext extends Required<DispatchOptions> {
+export interface DispatchContext extends Required<DeliveryOptions> {
   readonly store: AccountStore;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly clock: Clock;
   /** From 0 up to 1, by which tries are spread. */
   readonly jitter: () => number;
-  readonly onFault: (fault: unknown) => void;
+  readonly onFailure: (failure: unknown) => void;
 }
 
 /** Delivers what is pending, for as long as it runs. */
@@ -45,7 +45,7 @@ const INTERVAL = 5_000;
  * dies in between leaves it to be claimed again. So each arrives at least once, under an id that does not change.
  */
 export function createDispatcher(context: DispatchContext): Dispatcher {
-  const { store, channels, clock, deadline, onFault } = context;
+  const { store, channels, clock, timeout: deadline, onFailure } = context;
   const running = new Set<Promise<void>>();
   let claiming: Promise<void> | undefined;
   let again = false;
@@ -57,11 +57,11 @@ export function createDispatcher(context: DispatchContext): Dispatcher {
     if (channel === undefined) return { status: 'failed', error: `the channel ${subscription.channel} is not served` };
     const id = `msg_${hashedId([subscription.id, notification])}`;
     try {
-      return await within(clock, deadline, (signal) =>
+      return await withDeadline(clock, deadline, (signal) =>
         channel.deliver({ id, subscription, body, now: clock.now() }, { signal }),
       );
-    } catch (fault) {
-      return { status: 'failed', error: fault instanceof Error ? fault.message : 'the channel failed' };
+    } catch (failure) {
+      return { status: 'failed', error: failure instanceof Error ? failure.message : 'the channel failed' };
     }
   }
 
@@ -76,8 +76,8 @@ export function createDispatcher(context: DispatchContext): Dispatcher {
       } else {
         await store.deliveries.settle({ seq, claim, outcome: failureOf(claimed, result) });
       }
-    } catch (fault) {
-      onFault(fault);
+    } catch (failure) {
+      onFailure(failure);
     }
   }
 
@@ -87,10 +87,10 @@ export function createDispatcher(context: DispatchContext): Dispatcher {
   ) {
     const text = error.slice(0, 500);
     if (tried >= context.attempts) return { status: 'dead', error: text } as const;
-    const exponential = Math.min(context.longestRetry, context.firstRetry * 2 ** (tried - 1));
+    const exponential = Math.min(context.maxRetryDelay, context.retryDelay * 2 ** (tried - 1));
     const wait = Math.max(
       exponential * (0.5 + context.jitter() / 2),
-      Math.min(retryAfter * 1000, context.longestRetry),
+      Math.min(retryAfter * 1000, context.maxRetryDelay),
     );
     return { status: 'retry', at: clock.now() + Math.ceil(wait), error: text } as const;
   }
@@ -119,8 +119,8 @@ export function createDispatcher(context: DispatchContext): Dispatcher {
         again = false;
         wait = await claim();
       } while (again && !stopped);
-    } catch (fault) {
-      onFault(fault);
+    } catch (failure) {
+      onFailure(failure);
     }
     claiming = undefined;
     if (again) wake();

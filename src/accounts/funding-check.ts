@@ -1,7 +1,7 @@
 import { fundsNeeded } from '../auctions/auction-order.ts';
-import { nextTurn } from '../concurrency/yield.ts';
+import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Order } from '../orders/order-json.ts';
-import type { AccountStore, Mark, NotificationChange } from '../ports/account-store.ts';
+import type { AccountStore, NotificationChange, ProgressMarker } from '../ports/account-store.ts';
 import type { Funds } from '../ports/chain-client.ts';
 import type { Cancel, Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
@@ -9,7 +9,7 @@ import type { Hex } from '../protocol/hex.ts';
 import type { KnownBook } from './account-books.ts';
 import type { OrderTokens, TokenLookup } from './notification-messages.ts';
 import { amountText, exchangeText, findTokens } from './notification-messages.ts';
-import { hashedId, notificationOf } from './notification-rules.ts';
+import { createNotification, hashedId } from './notification-rules.ts';
 
 /** Orders that are looked at in one step. */
 const PAGE = 500;
@@ -31,7 +31,7 @@ export interface FundingCheckContext {
   readonly holder: string;
   /** Notifications may have been written. */
   readonly onAppended: () => void;
-  readonly onFault: (fault: unknown) => void;
+  readonly onFailure: (failure: unknown) => void;
 }
 
 /** Tells accounts of open orders that they cannot pay for any more, for as long as it runs. */
@@ -42,7 +42,7 @@ export interface FundingCheck {
 }
 
 /** An open order with what its owner must have and has. */
-interface Judged {
+interface CheckedOrder {
   readonly order: Order;
   readonly needs: bigint;
   readonly funds: Funds;
@@ -50,12 +50,12 @@ interface Judged {
 
 /**
  * Makes a check of one book. An order is told of when two looks on end have found it unpayable: a balance that a trade has
- * taken is gone from the chain before the book has read that trade. That it was told is kept as a mark until it can be paid
+ * taken is gone from the chain before the book has read that trade. That it was told is kept as a indexedBlock until it can be paid
  * for again, so that each crossing is told once, across restarts; marks and notifications are written in one step, on
  * condition that nobody else has written any, so that two processes that look at once are harmless.
  */
 export function createFundingCheck(context: FundingCheckContext): FundingCheck {
-  const { store, clock, interval, holder, onFault } = context;
+  const { store, clock, interval, holder, onFailure } = context;
   const { book } = context.book;
   const feed = `funding ${book.chainId} ${book.settlementContract}`;
   const lease = { name: feed, holder };
@@ -73,7 +73,7 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
       const page = await book.orders.list({ status: 'open', limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
       await judge(page.orders, suspects);
       cursor = page.next;
-      await nextTurn();
+      await yieldToEventLoop();
     } while (cursor !== undefined);
     suspected = suspects;
   }
@@ -99,7 +99,7 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
     for (const { order } of short) suspects.add(order.uid);
     const at = clock.now();
     const open = await stillOpen(due);
-    const marks: Mark[] = [
+    const marks: ProgressMarker[] = [
       ...recovered.map(({ order }) => ({ key: order.uid, value: null })),
       ...open.map(({ order }) => ({ key: order.uid, value: String(at) })),
     ];
@@ -110,7 +110,7 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
   }
 
   /** Asks what the owners have of what their orders sell, where that tells whether they can be paid for. */
-  async function withFunds(orders: readonly Order[]): Promise<Judged[]> {
+  async function withFunds(orders: readonly Order[]): Promise<CheckedOrder[]> {
     const now = seconds(clock);
     const asked = orders.flatMap((order) => {
       const isPlaced = order.onchainOrderData?.placementError === undefined;
@@ -127,27 +127,32 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
   }
 
   /** What was filled or cancelled while the chain was asked is nobody's news any more. */
-  async function stillOpen(due: readonly Judged[]): Promise<Judged[]> {
+  async function stillOpen(due: readonly CheckedOrder[]): Promise<CheckedOrder[]> {
     if (due.length === 0) return [];
     const results = await book.orders.getMany(due.map(({ order }) => order.uid));
     const open = new Set(results.flatMap(({ order }) => (order?.status === 'open' ? [order.uid] : [])));
     return due.filter(({ order }) => open.has(order.uid));
   }
 
-  async function changesOf(short: readonly Judged[], at: number): Promise<NotificationChange[]> {
+  async function changesOf(short: readonly CheckedOrder[], at: number): Promise<NotificationChange[]> {
     const orders = short.map(({ order }) => order);
-    const tokensOf = await findTokens(orders, (token) => context.tokens(book.chainId, token), onFault);
+    const tokensOf = await findTokens(orders, (token) => context.tokens(book.chainId, token), onFailure);
     return short.map(({ order, needs, funds }) => {
       // The time names the crossing: of several, each is told.
       const id = hashedId(['insufficient_balance', order.uid, at]);
       const metadata = {
-        ...{ orderUid: order.uid, chainId: book.chainId, env: context.book.env, token: order.sellToken },
-        ...{ requiredAmount: String(needs), balance: String(funds.balance), allowance: String(funds.allowance) },
+        orderUid: order.uid,
+        chainId: book.chainId,
+        env: context.book.env,
+        token: order.sellToken,
+        requiredAmount: String(needs),
+        balance: String(funds.balance),
+        allowance: String(funds.allowance),
       };
       const message = messageOf({ order, needs, funds }, tokensOf(order));
       return {
         type: 'notify',
-        notification: notificationOf(id, 'insufficient_balance', at, order, message, metadata),
+        notification: createNotification(id, 'insufficient_balance', at, order, message, metadata),
       };
     });
   }
@@ -155,8 +160,8 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
   async function work(): Promise<void> {
     try {
       await look();
-    } catch (fault) {
-      onFault(fault);
+    } catch (failure) {
+      onFailure(failure);
     }
     running = undefined;
     if (!stopped) schedule();
@@ -178,14 +183,14 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
       stopped = true;
       cancel();
       await running;
-      await store.leases.release(lease).catch(onFault);
+      await store.leases.release(lease).catch(onFailure);
     },
   };
 }
 
-const isShort = ({ needs, funds }: Judged) => funds.balance < needs || funds.allowance < needs;
+const isShort = ({ needs, funds }: CheckedOrder) => funds.balance < needs || funds.allowance < needs;
 
-function messageOf({ order, needs, funds }: Judged, tokens: OrderTokens): string {
+function messageOf({ order, needs, funds }: CheckedOrder, tokens: OrderTokens): string {
   const amount = (atoms: bigint) => amountText(String(atoms), order.sellToken, tokens.sell);
   const what = exchangeText(order, order, tokens);
   const [lacking, has] =

@@ -15,21 +15,21 @@ const TELLING: readonly OrderEventType[] = ['traded', 'cancelled', 'expired'];
 /** Entries that count, or ask, how often an order was signed on chain. */
 const MARKED: readonly OrderEventType[] = ['presigned', 'cancelled', 'reverted'];
 
-/** Milliseconds after which a book is looked at though nobody said there was something new, or after a fault. */
+/** Milliseconds after which a book is looked at though nobody said there was something new, or after a failure. */
 const INTERVAL = 1_000;
 
-export interface FollowContext {
+export interface NotificationIndexerContext {
   readonly book: KnownBook;
   readonly store: AccountStore;
   readonly clock: Clock;
   readonly tokens: TokenLookup;
   /** Notifications may have been written. */
   readonly onAppended: () => void;
-  readonly onFault: (fault: unknown) => void;
+  readonly onFailure: (failure: unknown) => void;
 }
 
 /** Turns a book's log into notifications, for as long as it runs. */
-export interface Follower {
+export interface NotificationIndexer {
   start(): void;
   /** Waits for a step that is running. */
   stop(): Promise<void>;
@@ -40,7 +40,14 @@ export interface Follower {
  * has been worked off is kept with what came of it, and moves only together with that. Whatever dies in between, and
  * whoever else follows the same book: each entry counts once.
  */
-export function createFollower({ book, store, clock, tokens, onAppended, onFault }: FollowContext): Follower {
+export function createNotificationIndexer({
+  book,
+  store,
+  clock,
+  tokens,
+  onAppended,
+  onFailure,
+}: NotificationIndexerContext): NotificationIndexer {
   const { log, orders } = book.book;
   let running: Promise<void> | undefined;
   let again = false;
@@ -65,11 +72,15 @@ export function createFollower({ book, store, clock, tokens, onAppended, onFault
     const { changes, marks: changed } = deriveNotifications(events, {
       book,
       orders: new Map(found.map((order) => [order.uid, order])),
-      tokensOf: await findTokens(found, (token) => tokens(book.book.chainId, token), onFault),
+      tokensOf: await findTokens(found, (token) => tokens(book.book.chainId, token), onFailure),
       marks: new Map(marks.flatMap(({ key, value }) => (value === null ? [] : [[key, value]]))),
     });
     const outcome = await store.notifications.append({
-      ...{ feed: book.feed, after, through: last.id, changes, marks: changed },
+      feed: book.feed,
+      after,
+      through: last.id,
+      changes,
+      marks: changed,
     });
     if (outcome.status === 'appended' && outcome.changed > 0) onAppended();
     return outcome.status === 'moved' || events.length === BATCH;
@@ -81,8 +92,8 @@ export function createFollower({ book, store, clock, tokens, onAppended, onFault
         again = false;
         while (await step()) if (stopped) return;
       } while (again && !stopped);
-    } catch (fault) {
-      onFault(fault);
+    } catch (failure) {
+      onFailure(failure);
     }
   }
 

@@ -4,7 +4,7 @@ import type { Announcement } from '../ports/announcements.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import type { ListCursor } from './announcements.ts';
-import { entriesOf, merged } from './announcements.ts';
+import { merged, toListEntries } from './announcements.ts';
 
 /** Something that an account is told of (contract, "Notification"). */
 export interface Notification {
@@ -65,7 +65,7 @@ export async function listNotifications(
     store.notifications.list(after === undefined ? query : { ...query, after: { at: after.at, seq: after.seq } }),
     announce(owner),
   ]);
-  const found = merged(own, entriesOf(announcements, owner, after), limit + 1);
+  const found = merged(own, toListEntries(announcements, owner, after), limit + 1);
   const page = found.slice(0, limit);
   const last = page.at(-1);
   const notifications = page.map(({ body }) => body);

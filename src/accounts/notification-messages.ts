@@ -3,23 +3,23 @@ import { formatDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 
 /** What is known of a token. */
-export interface KnownToken {
+export interface TokenLabel {
   /** Decimal places of a whole token. */
   readonly decimals?: number;
   readonly symbol?: string;
 }
 
 /** Says what a token is called, as far as it is known. MUST NOT guess: 18 decimals are not to be assumed. */
-export type TokenLookup = (chainId: number, token: Address) => KnownToken | undefined | Promise<KnownToken | undefined>;
+export type TokenLookup = (chainId: number, token: Address) => TokenLabel | undefined | Promise<TokenLabel | undefined>;
 
 /** The two tokens of an order. */
 export interface OrderTokens {
-  readonly sell: KnownToken | undefined;
-  readonly buy: KnownToken | undefined;
+  readonly sell: TokenLabel | undefined;
+  readonly buy: TokenLabel | undefined;
 }
 
 /** An amount for people: in units where decimals and symbol are known, in atoms otherwise. */
-export function amountText(atoms: string, address: Address, token: KnownToken | undefined): string {
+export function amountText(atoms: string, address: Address, token: TokenLabel | undefined): string {
   const { decimals, symbol } = token ?? {};
   const usable = Number.isSafeInteger(decimals) && Number(decimals) >= 0 && Number(decimals) <= 255;
   if (!usable || decimals === undefined || symbol === undefined || symbol === '') return `${atoms} atoms of ${address}`;
@@ -41,15 +41,15 @@ export function exchangeText(
 export async function findTokens(
   orders: readonly Pick<Order, 'sellToken' | 'buyToken'>[],
   lookup: (token: Address) => ReturnType<TokenLookup>,
-  onFault: (fault: unknown) => void,
+  onFailure: (failure: unknown) => void,
 ): Promise<(order: Pick<Order, 'sellToken' | 'buyToken'>) => OrderTokens> {
-  const known = new Map<Address, KnownToken | undefined>();
+  const known = new Map<Address, TokenLabel | undefined>();
   for (const token of new Set(orders.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken]))) {
     try {
       known.set(token, await lookup(token));
-    } catch (fault) {
+    } catch (failure) {
       // A message in atoms is better than none.
-      onFault(fault);
+      onFailure(failure);
     }
   }
   return ({ sellToken, buyToken }) => ({ sell: known.get(sellToken), buy: known.get(buyToken) });

@@ -1,17 +1,17 @@
 import { keccak256Text } from '../crypto/keccak.ts';
 import type { Order } from '../orders/order-json.ts';
 import { isoDate } from '../orders/order-json.ts';
-import type { Mark, NewNotification, NotificationChange, NotificationType } from '../ports/account-store.ts';
+import type { NewNotification, NotificationChange, NotificationType, ProgressMarker } from '../ports/account-store.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { bytesToHex } from '../protocol/hex.ts';
 import type { KnownBook } from './account-books.ts';
 import type { Notification } from './notification-list.ts';
 import type { OrderTokens } from './notification-messages.ts';
 import { amountText, exchangeText } from './notification-messages.ts';
-import { improvementOf } from './price-improvement.ts';
+import { computeImprovement } from './price-improvement.ts';
 
 /** What a stretch of a book's log is read with. */
-export interface Surroundings {
+export interface NotificationRulesContext {
   readonly book: KnownBook;
   /** The orders that the entries are about, as they are now. One that is gone was rolled back, as a later entry says. */
   readonly orders: ReadonlyMap<string, Order>;
@@ -20,16 +20,19 @@ export interface Surroundings {
   readonly marks: ReadonlyMap<string, string>;
 }
 
-export interface Derived {
+export interface DerivedNotifications {
   readonly changes: NotificationChange[];
-  readonly marks: Mark[];
+  readonly marks: ProgressMarker[];
 }
 
 /**
  * Says what entries of a book's log mean to the accounts behind their orders (decision 5.1). The same entry always
  * means the same notification; what is taken back means that it is withdrawn.
  */
-export function deriveNotifications(events: readonly StoredEvent[], around: Surroundings): Derived {
+export function deriveNotifications(
+  events: readonly StoredEvent[],
+  around: NotificationRulesContext,
+): DerivedNotifications {
   const { book, orders } = around;
   const changes: NotificationChange[] = [];
   const signed = new Map<string, number>();
@@ -41,19 +44,19 @@ export function deriveNotifications(events: readonly StoredEvent[], around: Surr
       if (order === undefined) return;
       const id = notificationId(type, event);
       const metadata = { orderUid: event.uid, chainId: book.book.chainId, env: book.env, ...more };
-      changes.push({ type: 'notify', notification: notificationOf(id, type, event.at, order, message, metadata) });
+      changes.push({ type: 'notify', notification: createNotification(id, type, event.at, order, message, metadata) });
     };
 
     switch (event.type) {
       case 'traded':
-        tellTrade(event, order, around, notify);
+        notifyTrade(event, order, around, notify);
         break;
       case 'cancelled':
         // What was never signed on chain was never an order to anybody.
         if (order?.signingScheme === 'presign' && timesSigned(event.uid) === 0) break;
         if (order !== undefined) {
           const what = exchangeText(order, order, around.tokensOf(order));
-          const { txHash } = placeOf(event);
+          const { txHash } = getLogPosition(event);
           notify(
             'order_cancelled',
             `Your order to exchange ${what} was cancelled`,
@@ -67,7 +70,7 @@ export function deriveNotifications(events: readonly StoredEvent[], around: Surr
           notify('order_expired', `Your order to exchange ${what} has expired`);
         }
         break;
-      case 'revived':
+      case 'reinstated':
         changes.push({ type: 'withdraw', id: notificationId('order_expired', event) });
         break;
       case 'presigned':
@@ -79,7 +82,7 @@ export function deriveNotifications(events: readonly StoredEvent[], around: Surr
         break;
       case 'created':
       case 'placed':
-      case 'unsigned':
+      case 'presignatureRevoked':
       case 'refunded':
         break;
     }
@@ -90,17 +93,22 @@ export function deriveNotifications(events: readonly StoredEvent[], around: Surr
 
 type Notify = (type: NotificationType, message: string, more?: Readonly<Record<string, unknown>>) => void;
 
-function tellTrade(event: StoredEvent, order: Order | undefined, { tokensOf }: Surroundings, notify: Notify): void {
+function notifyTrade(
+  event: StoredEvent,
+  order: Order | undefined,
+  { tokensOf }: NotificationRulesContext,
+  notify: Notify,
+): void {
   const trade = event.cause?.trade;
   if (order === undefined || trade === undefined) return;
   const tokens = tokensOf(order);
   const { sellAmount, buyAmount } = trade;
   const what = exchangeText(order, trade, tokens);
-  const executed = { executedSellAmount: sellAmount, executedBuyAmount: buyAmount, ...placeOf(event) };
+  const executed = { executedSellAmount: sellAmount, executedBuyAmount: buyAmount, ...getLogPosition(event) };
   if (trade.completes) notify('order_filled', `Your order was filled: ${what}`, executed);
   else notify('order_partially_filled', `Your order was filled in part: ${what}`, executed);
 
-  const improvement = order.quote && improvementOf(order.quote, trade);
+  const improvement = order.quote && computeImprovement(order.quote, trade);
   if (improvement === undefined) return;
   const more = amountText(improvement.surplus, order.buyToken, tokens.buy);
   notify('price_improvement', `You received ${more} more than you were quoted: ${what}`, {
@@ -129,7 +137,7 @@ function typesOf({ cause }: StoredEvent): readonly NotificationType[] {
 export function notificationId(type: NotificationType, { uid, cause }: Pick<StoredEvent, 'uid' | 'cause'>): string {
   // An expiry has a transaction neither when it is told nor when it is taken back.
   const where = type === 'order_expired' ? undefined : cause;
-  return hashedId([type, uid, where?.place.transactionHash ?? '', where?.trade?.ordinal ?? 0]);
+  return hashedId([type, uid, where?.position.transactionHash ?? '', where?.trade?.ordinal ?? 0]);
 }
 
 /** 128 bits of a hash, as 32 hex digits. */
@@ -137,12 +145,12 @@ export function hashedId(parts: readonly (string | number)[]): string {
   return bytesToHex(keccak256Text(parts.join(' '))).slice(2, 34);
 }
 
-function placeOf({ cause }: StoredEvent): { readonly txHash?: string } {
-  return cause === undefined ? {} : { txHash: cause.place.transactionHash };
+function getLogPosition({ cause }: StoredEvent): { readonly txHash?: string } {
+  return cause === undefined ? {} : { txHash: cause.position.transactionHash };
 }
 
 /** Renders a notification for the account behind an order: its actual user, where that is not its owner. */
-export function notificationOf(
+export function createNotification(
   id: string,
   type: NotificationType,
   at: number,

@@ -14,7 +14,7 @@ export interface Improvement {
  *
  * @returns `undefined` when the trade has not brought more.
  */
-export function improvementOf(
+export function computeImprovement(
   quote: Pick<StoredOrderQuote, 'sellAmount' | 'buyAmount' | 'feeAmount'>,
   trade: { readonly sellAmount: string; readonly buyAmount: string },
 ): Improvement | undefined {

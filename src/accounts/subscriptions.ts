@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { within } from '../concurrency/deadline.ts';
+import { withDeadline } from '../concurrency/deadline.ts';
 import { keccak256Text } from '../crypto/keccak.ts';
 import { OrderBookError } from '../errors.ts';
 import { isoDate } from '../orders/order-json.ts';
@@ -33,7 +33,7 @@ export interface SubscriptionRequest extends SubscriptionProof {
 }
 
 /** A subscription as its account sees it. */
-export interface ShownSubscription {
+export interface SubscriptionView {
   readonly id: string;
   readonly account: Address;
   readonly channel: string;
@@ -45,22 +45,22 @@ export interface ShownSubscription {
 }
 
 /** A subscription as its account sees it once: with the secret of a webhook, which is not shown again. */
-export interface CreatedSubscription extends ShownSubscription {
+export interface CreatedSubscription extends SubscriptionView {
   /** What deliveries are signed with. Shown here and never again. */
   readonly secret?: string;
   /** Where to go to confirm it, when that is for the subscriber to do. */
   readonly confirm?: string;
 }
 
-/** The verbs on subscriptions. Refusals reject with an `AccountError` or `OrderBookError`. */
-export interface Subscriptions {
+/** The verbs on subscriptions. Rejections reject with an `AccountError` or `OrderBookError`. */
+export interface SubscriptionApi {
   create(account: string, request: SubscriptionRequest): Promise<CreatedSubscription>;
   /** Reads an account's subscriptions, by a proof over empty `channel`, `target` and `types`. */
-  list(account: string, proof: SubscriptionProof): Promise<ShownSubscription[]>;
+  list(account: string, proof: SubscriptionProof): Promise<SubscriptionView[]>;
   /** Removes one, by a proof whose `target` is its id and whose `channel` and `types` are empty. */
   remove(account: string, id: string, proof: SubscriptionProof): Promise<void>;
   /** Uses up the token that an invitation has brought. @returns what is active now. */
-  confirm(token: string): Promise<ShownSubscription>;
+  confirm(token: string): Promise<SubscriptionView>;
 }
 
 export interface SubscriptionsContext {
@@ -75,7 +75,7 @@ export interface SubscriptionsContext {
   readonly deadline: number;
   readonly random: (size: number) => Uint8Array;
   readonly started: () => void;
-  readonly onFault: (fault: unknown) => void;
+  readonly onFailure: (failure: unknown) => void;
 }
 
 /** Made inside functions that bundlers know to be free of effects. */
@@ -101,7 +101,7 @@ const LONGEST_PROOF = 86_400;
 /** Milliseconds that a token may be brought back. */
 const TOKEN_LIFE = 86_400_000;
 
-export function createSubscriptions(context: SubscriptionsContext): Subscriptions {
+export function createSubscriptions(context: SubscriptionsContext): SubscriptionApi {
   const { store, channels, clock, random } = context;
   let separator: Uint8Array | undefined;
 
@@ -122,14 +122,15 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
   }
 
   const nonceOf = (account: Address, { nonce, deadline }: z.output<typeof PROOF>) => ({
-    ...{ account, nonce: String(BigInt(nonce)) },
+    account,
+    nonce: String(BigInt(nonce)),
     expiresAt: (deadline + 1) * 1000,
   });
 
   /** Asks the target, or sends the token out. @returns what the subscriber is shown. */
   async function approach(channel: Channel, subscription: Subscription, token: string): Promise<string | undefined> {
     const ask = <T>(work: (signal: AbortSignal) => Promise<T>, deadline = context.deadline) =>
-      within(clock, deadline, work);
+      withDeadline(clock, deadline, work);
     if (channel.confirmation === 'echo') {
       const echoed = await ask(async (signal) => channel.challenge?.(subscription.target, token, { signal })).catch(
         () => false, // whatever is wrong with it is the target's own
@@ -144,8 +145,8 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
         async (signal) => channel.invite?.({ subscription, token, path }, { signal }),
         3 * context.deadline,
       );
-    } catch (fault) {
-      context.onFault(fault);
+    } catch (failure) {
+      context.onFailure(failure);
       throw new AccountError(503, 'The confirmation could not be sent', 30);
     }
   }
@@ -169,7 +170,11 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
       const secret = channel.signs ? `whsec_${btoa(String.fromCharCode(...random(32)))}` : null;
       const pending = channel.confirmation === 'token';
       const subscription: Subscription = {
-        ...{ id: bytesToHex(random(16)).slice(2), account, channel: channel.name, target, secret },
+        id: bytesToHex(random(16)).slice(2),
+        account,
+        channel: channel.name,
+        target,
+        secret,
         types: [...new Set(shaped.types)],
         state: pending ? 'pending' : 'active',
         createdAt: clock.now(),
@@ -178,7 +183,10 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
       if (!pending) await approach(channel, subscription, token);
       const now = clock.now();
       const outcome = await store.subscriptions.create({
-        ...{ subscription, nonce: nonceOf(account, shaped), cap: context.cap, now },
+        subscription,
+        nonce: nonceOf(account, shaped),
+        cap: context.cap,
+        now,
         ...(pending ? { confirmation: { tokenHash: hashOf(token), expiresAt: now + TOKEN_LIFE } } : {}),
       });
       if (outcome.status === 'used') throw USED;
@@ -190,9 +198,9 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
       try {
         const confirm = await approach(channel, subscription, token);
         return confirm === undefined ? shown : { ...shown, confirm };
-      } catch (refused) {
+      } catch (rejected) {
         await store.subscriptions.remove({ id: subscription.id, account, now: clock.now() });
-        throw refused;
+        throw rejected;
       }
     },
 
@@ -234,6 +242,6 @@ function shapedProof(proof: SubscriptionProof): z.output<typeof PROOF> {
   return shaped;
 }
 
-function show({ id, account, channel, target, types, state, createdAt }: Subscription): ShownSubscription {
+function show({ id, account, channel, target, types, state, createdAt }: Subscription): SubscriptionView {
   return { id, account, channel, target, types, state, createdAt: isoDate(createdAt) };
 }

@@ -1,17 +1,17 @@
-import { within } from '../concurrency/deadline.ts';
+import { withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { UsdPriceQuery, UsdPriceSource } from '../ports/prices.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
-import { refuseUnknownOptions } from '../validation/options.ts';
+import { assertKnownOptions } from '../validation/options.ts';
 
 /** Whom to ask for prices in US dollars, and for how long to remember them. */
 export interface UsdPricesOptions {
   /** Asked one after the other until one has a price. */
   readonly sources: readonly UsdPriceSource[];
   /** Milliseconds that a price is remembered for. Default 120000; 0: not at all. */
-  readonly lifetime?: number;
+  readonly cacheTtl?: number;
   /** Prices that are remembered; those found longest ago are forgotten first. Default 10000. */
   readonly maxPrices?: number;
   /** Milliseconds that each source has. Default 5000. */
@@ -27,7 +27,7 @@ export interface UsdPrice {
 }
 
 /** What tokens are worth in US dollars. */
-export interface UsdPrices {
+export interface UsdPriceApi {
   /**
    * The price of a token, `0xeeee…ee` for native currency, or `undefined` when no source has one. Rejects with
    * `InvalidParameter` for what is no chain id or no address, never for what a source does.
@@ -53,11 +53,11 @@ interface Remembered {
  */
 export function createUsdPrices(
   options: UsdPricesOptions,
-  { clock, onFault }: { readonly clock: Clock; readonly onFault: (fault: unknown) => void },
-): UsdPrices {
-  refuseUnknownOptions('createAccounts, usdPrices', options, ['sources', 'lifetime', 'maxPrices', 'timeout']);
-  const { sources, lifetime = 120_000, maxPrices = 10_000, timeout = 5_000 } = options;
-  requireNumber('lifetime', lifetime, 0);
+  { clock, onFailure }: { readonly clock: Clock; readonly onFailure: (failure: unknown) => void },
+): UsdPriceApi {
+  assertKnownOptions('createAccounts, usdPrices', options, ['sources', 'cacheTtl', 'maxPrices', 'timeout']);
+  const { sources, cacheTtl: lifetime = 120_000, maxPrices = 10_000, timeout = 5_000 } = options;
+  requireNumber('cacheTtl', lifetime, 0);
   requireNumber('maxPrices', maxPrices, 1);
   requireNumber('timeout', timeout, 1);
   if (!Array.isArray(sources) || sources.some((source) => typeof source?.usdPrice !== 'function')) {
@@ -78,11 +78,11 @@ export function createUsdPrices(
 
   async function askOne(source: UsdPriceSource, query: UsdPriceQuery): Promise<number | undefined> {
     try {
-      const price = await within(clock, timeout, (signal) => source.usdPrice(query, { signal }));
+      const price = await withDeadline(clock, timeout, (signal) => source.usdPrice(query, { signal }));
       if (price === undefined || (Number.isFinite(price) && price > 0)) return price;
       throw new TypeError(`answered ${String(price)}`);
     } catch (cause) {
-      onFault(
+      onFailure(
         new UsdPriceError(`${source.name} has no answer for ${query.token} on chain ${query.chainId}`, { cause }),
       );
       return undefined;

@@ -1,8 +1,8 @@
-import { within } from '../concurrency/deadline.ts';
-import { addressOf } from '../crypto/packed.ts';
-import type { RecoveryChoice } from '../crypto/recovery.ts';
-import { chooseRecovery } from '../crypto/recovery.ts';
-import type { Chain } from '../ports/chain-client.ts';
+import { withDeadline } from '../concurrency/deadline.ts';
+import { toAddress } from '../crypto/packed.ts';
+import type { RecoveryBackendOption } from '../crypto/recovery.ts';
+import { selectRecoveryBackend } from '../crypto/recovery.ts';
+import type { ChainClient } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { bytesToHex, hexSize, parseHex } from '../protocol/hex.ts';
@@ -18,12 +18,12 @@ export type WalletVerdict =
 
 export interface WalletVerifierOptions {
   /** Chain 1, where contract wallets are asked (EIP-1271). */
-  readonly mainnet: Pick<Chain, 'isValidSignature'> | undefined;
+  readonly mainnet: Pick<ChainClient, 'isValidSignature'> | undefined;
   readonly clock: Clock;
   /** Milliseconds that the chain has to answer. */
   readonly deadline: number;
-  readonly recovery?: RecoveryChoice;
-  readonly onFault: (fault: unknown) => void;
+  readonly recovery?: RecoveryBackendOption;
+  readonly onFailure: (failure: unknown) => void;
 }
 
 /** Says whether a wallet, a key's or a contract's, has signed a digest of 32 bytes. */
@@ -38,15 +38,15 @@ const ECDSA_SIZE = 65;
  * is not the wallet's.
  */
 export function createWalletVerifier(options: WalletVerifierOptions): WalletVerifier {
-  const { mainnet, clock, deadline, recovery, onFault } = options;
-  let backend: ReturnType<typeof chooseRecovery> | undefined;
+  const { mainnet, clock, deadline, recovery, onFailure } = options;
+  let backend: ReturnType<typeof selectRecoveryBackend> | undefined;
 
   async function recover(digest: Uint8Array, signature: Hex) {
     const parsed = parseEcdsaSignature(signature);
     if (typeof parsed === 'string') return undefined;
-    backend ??= chooseRecovery(recovery);
+    backend ??= selectRecoveryBackend(recovery);
     const key = (await backend).recover(digest, parsed.rs, parsed.recoveryId);
-    return key && { signer: bytesToHex(addressOf(key)), signature: parsed.hex };
+    return key && { signer: bytesToHex(toAddress(key)), signature: parsed.hex };
   }
 
   return async (wallet, digest, text) => {
@@ -60,10 +60,12 @@ export function createWalletVerifier(options: WalletVerifierOptions): WalletVeri
     const query = { owner: wallet, digest: bytesToHex(digest), signature, pre: [], flashloan: undefined };
     try {
       // Called as a member: an implementation may need its `this`.
-      const answer = await within(clock, deadline, async (signal) => mainnet.isValidSignature?.(query, { signal }));
+      const answer = await withDeadline(clock, deadline, async (signal) =>
+        mainnet.isValidSignature?.(query, { signal }),
+      );
       return answer?.valid === true ? { status: 'valid', signature } : { status: 'invalid' };
-    } catch (fault) {
-      onFault(fault);
+    } catch (failure) {
+      onFailure(failure);
       return { status: 'unverifiable', reason: 'no answer' };
     }
   };

@@ -71,15 +71,28 @@ export function auctionCandidate(row: StoredOrder): AuctionCandidate | undefined
   const sold = BigInt(row.executedSellAmount) - BigInt(row.executedFeeAmount);
   const isUntouched = row.executedSellAmount === '0';
   const order: AuctionOrder = {
-    ...{ uid, sellToken, buyToken, sellAmount, buyAmount, protocolFees: [] },
-    ...{ created: Math.floor(row.creationDate / 1000), validTo: body.validTo, kind },
-    ...{ receiver: body.receiver, owner: body.owner, partiallyFillable: body.partiallyFillable },
+    uid,
+    sellToken,
+    buyToken,
+    sellAmount,
+    buyAmount,
+    protocolFees: [],
+    created: Math.floor(row.creationDate / 1000),
+    validTo: body.validTo,
+    kind,
+    receiver: body.receiver,
+    owner: body.owner,
+    partiallyFillable: body.partiallyFillable,
     executed: kind === 'sell' ? String(sold) : row.executedBuyAmount,
     preInteractions: isUntouched ? interactions.pre : [],
     postInteractions: interactions.post,
-    ...{ sellTokenBalance: body.sellTokenBalance, buyTokenBalance: body.buyTokenBalance, class: body.class },
-    ...{ appData: body.appData, signingScheme: body.signingScheme, signature: body.signature },
-    quote: quoteOf(row.quote) ?? { sellAmount, buyAmount: '0', fee: feeAmount, solver: ZERO_ADDRESS },
+    sellTokenBalance: body.sellTokenBalance,
+    buyTokenBalance: body.buyTokenBalance,
+    class: body.class,
+    appData: body.appData,
+    signingScheme: body.signingScheme,
+    signature: body.signature,
+    quote: toAuctionQuote(row.quote) ?? { sellAmount, buyAmount: '0', fee: feeAmount, solver: ZERO_ADDRESS },
   };
   return { version: row.version, order, validFrom, needs: fundsNeeded(body) };
 }
@@ -92,7 +105,7 @@ export function fundsNeeded(order: Omit<OrderBody, 'validFrom'>): bigint | undef
   return partiallyFillable ? 1n : BigInt(sellAmount) + BigInt(feeAmount);
 }
 
-function quoteOf(quote: OrderQuote | null): AuctionQuote | undefined {
+function toAuctionQuote(quote: OrderQuote | null): AuctionQuote | undefined {
   if (quote === null) return undefined;
   const { sellAmount, buyAmount, feeAmount: fee, solver } = JSON.parse(quote.body) as StoredOrderQuote; // as rendered
   return { sellAmount, buyAmount, fee, solver };

@@ -17,7 +17,7 @@ export interface AuctionPricingContext {
   readonly wrappedNative: Address | undefined;
   /** Absent: nobody is asked. */
   readonly nativePrice: ((token: Address, signal: AbortSignal) => Promise<NativePriceResult>) | undefined;
-  readonly onFault: (fault: unknown) => void;
+  readonly onFailure: (failure: unknown) => void;
 }
 
 /** Milliseconds that an auction waits for prices. */
@@ -34,7 +34,7 @@ const AT_ONCE = 16;
 export const ONE_NATIVE = String(10n ** 18n);
 
 export function createAuctionPricing(context: AuctionPricingContext): AuctionPricing {
-  const { clock, wrappedNative, nativePrice, onFault } = context;
+  const { clock, wrappedNative, nativePrice, onFailure } = context;
   const unpriced = new Map<Address, number>();
 
   async function price(token: Address, signal: AbortSignal): Promise<string | undefined> {
@@ -63,8 +63,8 @@ export function createAuctionPricing(context: AuctionPricingContext): AuctionPri
           try {
             const found = await price(token, deadline.signal);
             if (found !== undefined) prices.set(token, found);
-          } catch (fault) {
-            if (!deadline.signal.aborted) onFault(fault);
+          } catch (failure) {
+            if (!deadline.signal.aborted) onFailure(failure);
           }
         }
       };

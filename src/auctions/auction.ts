@@ -35,7 +35,7 @@ export interface AuctionContext {
   /** Absent: nobody can say who can pay, and everybody is believed to. */
   readonly funding: Funding | undefined;
   readonly pricing: AuctionPricing;
-  readonly onFault: (fault: unknown) => void;
+  readonly onFailure: (failure: unknown) => void;
 }
 
 /** Auctions whose prices are remembered: a day of them and more, at one for each block of the slowest chains. */
@@ -47,7 +47,7 @@ const FRESH = 12_000;
 const PAGE = 1000;
 
 export function createAuctions(context: AuctionContext): Auctions {
-  const { store, clock, vaultRelayer, deniedTokens, funding, pricing, onFault } = context;
+  const { store, clock, vaultRelayer, deniedTokens, funding, pricing, onFailure } = context;
   let candidates = new Map<Hex, AuctionCandidate | undefined>();
   let versions = new Map<Hex, number>();
   let latest:
@@ -57,15 +57,15 @@ export function createAuctions(context: AuctionContext): Auctions {
   let listed: ReadonlySet<Hex> = new Set();
 
   async function current(): Promise<Auction> {
-    const [event, { mark }] = await Promise.all([store.events.last(), store.chain.progress()]);
-    const key = `${event} ${mark?.hash}`;
+    const [event, { indexedBlock }] = await Promise.all([store.events.last(), store.chain.progress()]);
+    const key = `${event} ${indexedBlock?.hash}`;
     const age = clock.now() - (latest?.at ?? 0);
     if (latest?.key === key && age >= 0 && age < FRESH) return latest.auction;
     const [orders, at] = [await tradable(), clock.now()];
     const prices = await pricing.find(
       orders.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken]).filter(isToken),
     );
-    const block = mark?.number ?? 0;
+    const block = indexedBlock?.number ?? 0;
     const content = JSON.stringify([orders, prices]);
     const isSame = latest?.key === key && latest.content === content;
     const id = isSame
@@ -126,8 +126,8 @@ export function createAuctions(context: AuctionContext): Auctions {
     if (row.state !== 'open') return undefined; // changed since it was listed
     try {
       return auctionCandidate(row);
-    } catch (fault) {
-      onFault(fault);
+    } catch (failure) {
+      onFailure(failure);
       return undefined;
     }
   }

@@ -5,15 +5,15 @@ import type { Address } from '../protocol/hex.ts';
 import type { NativePriceResult } from '../quotes/index.ts';
 import type { Auction } from './auction.ts';
 import type { Competition } from './competition.ts';
-import type { Auctioning } from './engine.ts';
+import type { AuctionEngine } from './engine.ts';
 
 /** What became of a competition that was told. */
 export type RecordResult =
   | { readonly status: 'recorded' | 'replaced' }
   | { readonly status: 'rejected'; readonly error: OrderBookError };
 
-/** The verbs on auctions: what solvers compete for, and how they did. Refusals are returned; only faults reject. */
-export interface AuctionVerbs {
+/** The verbs on auctions: what solvers compete for, and how they did. Rejections are returned; only failures reject. */
+export interface AuctionApi {
   /**
    * The auction of this moment: the open orders that can be paid for, and what their tokens are worth where that is known.
    * A new head and a change of the book make a new one, with a higher id, for whoever asks next.
@@ -29,21 +29,21 @@ export interface AuctionVerbs {
   competitionOfTransaction(hash: string): Promise<Competition | undefined>;
 }
 
-export interface AuctionPart extends Pick<Auctioning, 'status' | 'pricesOf' | 'isBidOn'> {
-  readonly verbs: AuctionVerbs;
+export interface AuctionModule extends Pick<AuctionEngine, 'status' | 'pricesOf' | 'isBidOn'> {
+  readonly verbs: AuctionApi;
 }
 
-export interface AuctionContext {
+export interface AuctionModuleContext {
   readonly started: () => void;
-  readonly onFault: (fault: unknown) => void;
+  readonly onFailure: (failure: unknown) => void;
   readonly nativePrice: (token: Address, signal: AbortSignal) => Promise<NativePriceResult>;
 }
 
 /** What holds auctions is loaded by the first who asks for one. */
-export function createAuctionPart(configuration: Configuration, context: AuctionContext): AuctionPart {
+export function createAuctionModule(configuration: Configuration, context: AuctionModuleContext): AuctionModule {
   const { started } = context;
   const auctioning = lazy(async () => {
-    const { createAuctioning } = await import('./engine.ts');
+    const { createAuctionEngine: createAuctioning } = await import('./engine.ts');
     return createAuctioning(configuration, context);
   });
 

@@ -1,6 +1,6 @@
 import { OrderBookError } from '../errors.ts';
-import { orderStatus } from '../orders/status.ts';
-import type { TradeFact } from '../ports/chain-store.ts';
+import { getOrderStatus } from '../orders/status.ts';
+import type { TradeChainEvent } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { Competition } from './competition.ts';
@@ -38,9 +38,9 @@ export async function competitionStatus(uid: Hex, context: CompetitionStatusCont
     store.orders.get([uid]),
     store.chain.trades({ filter: { uid }, limit: 1 }),
   ]);
-  if (trade !== undefined) return { type: 'traded', value: await executionsOf(trade, store) };
+  if (trade !== undefined) return { type: 'traded', value: await toExecutions(trade, store) };
   if (order === undefined) throw new OrderBookError('NotFound', 'there is no order with this UID');
-  const status = orderStatus(order, now);
+  const status = getOrderStatus(order, now);
   if (status === 'cancelled') return { type: 'cancelled' };
   if (status !== 'open') return { type: 'open' };
   const latest = await running(store);
@@ -53,11 +53,11 @@ export async function competitionStatus(uid: Hex, context: CompetitionStatusCont
 
 /** The latest competition, while what was decided in it may still happen. */
 async function running(store: Store): Promise<Competition | undefined> {
-  const [latest, { mark }] = await Promise.all([latestCompetition(store), store.chain.progress()]);
-  return latest !== undefined && latest.auctionDeadlineBlock >= (mark?.number ?? 0) ? latest : undefined;
+  const [latest, { indexedBlock }] = await Promise.all([latestCompetition(store), store.chain.progress()]);
+  return latest !== undefined && latest.auctionDeadlineBlock >= (indexedBlock?.number ?? 0) ? latest : undefined;
 }
 
-async function executionsOf(trade: TradeFact, store: Store): Promise<readonly SolverExecution[]> {
+async function toExecutions(trade: TradeChainEvent, store: Store): Promise<readonly SolverExecution[]> {
   const competition = await competitionOfTransaction(trade.transactionHash, store);
   if (competition !== undefined) return bids(competition, trade.uid);
   const settlements = await store.chain.settlements(trade.transactionHash);

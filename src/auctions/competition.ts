@@ -1,10 +1,10 @@
 import * as z from 'zod/mini';
 import { OrderBookError } from '../errors.ts';
 import type { StoredCompetition } from '../ports/auctions.ts';
-import type { SettlementFact } from '../ports/chain-store.ts';
+import type { SettlementChainEvent } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import { hexOf, parseShape } from '../protocol/shape.ts';
+import { hexSchema, parseShape } from '../protocol/shape.ts';
 
 /** How the solvers did in an auction (v2). Amounts are decimal strings of atoms, prices wei for 10^18 atoms. */
 export interface Competition {
@@ -47,34 +47,38 @@ const amount = () =>
     digits(),
     z.transform((text: string) => text.replace(/^0+(?=\d)/, '')),
   );
-const amounts = () => z._default(z.record(hexOf(20), amount()), {});
-const uids = () => z._default(z.array(hexOf(56)), []);
+const amounts = () => z._default(z.record(hexSchema(20), amount()), {});
+const uids = () => z._default(z.array(hexSchema(56)), []);
 
 /** What is sent in. For the description of the HTTP interface. */
 export const competition = /* @__PURE__ */ z.object({
   auctionId: whole(1, 'must be a positive whole number'),
   auctionStartBlock: whole(),
   auctionDeadlineBlock: whole(),
-  transactionHashes: z._default(z.array(hexOf(32)), []),
+  transactionHashes: z._default(z.array(hexSchema(32)), []),
   referenceScores: amounts(),
   auction: z._default(z.object({ orders: uids(), prices: amounts() }), { orders: [], prices: {} }),
   solutions: z.array(
     z.object({
-      solverAddress: hexOf(20),
+      solverAddress: hexSchema(20),
       score: amount(),
       ranking: whole(1, 'must be 1 or more'),
       clearingPrices: amounts(),
       orders: z._default(
         z.array(
           z.object({
-            ...{ id: hexOf(56), sellAmount: amount(), buyAmount: amount(), buyToken: hexOf(20), sellToken: hexOf(20) },
+            id: hexSchema(56),
+            sellAmount: amount(),
+            buyAmount: amount(),
+            buyToken: hexSchema(20),
+            sellToken: hexSchema(20),
           }),
         ),
         [],
       ),
       isWinner: z.boolean(),
       filteredOut: z._default(z.boolean(), false),
-      txHash: z._default(z.nullable(hexOf(32)), null),
+      txHash: z._default(z.nullable(hexSchema(32)), null),
       referenceScore: z._default(z.nullable(amount()), null),
     }),
   ),
@@ -129,13 +133,16 @@ async function completed({ auctionId, body }: StoredCompetition, store: Store): 
     transactionHashes: [...new Set([...subject.transactionHashes, ...hashes])],
     solutions: subject.solutions.map((solution) => ({
       ...solution,
-      txHash: solution.txHash ?? txOf(solution, settlements),
+      txHash: solution.txHash ?? getTransactionHash(solution, settlements),
     })),
   };
 }
 
 /** A solver settles its own winning solutions. With several in one auction nobody can tell which is which. */
-function txOf({ solverAddress, isWinner }: CompetitionSolution, settlements: readonly SettlementFact[]): Hex | null {
+function getTransactionHash(
+  { solverAddress, isWinner }: CompetitionSolution,
+  settlements: readonly SettlementChainEvent[],
+): Hex | null {
   const own = settlements.filter(({ solver }) => solver === solverAddress);
   return isWinner && own.length === 1 ? (own[0]?.transactionHash ?? null) : null;
 }

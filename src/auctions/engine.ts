@@ -1,5 +1,5 @@
 import { requireTransactionHash } from '../chain/trades.ts';
-import { createRemote } from '../concurrency/deadline.ts';
+import { createDeadlineLimiter } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Configuration } from '../options.ts';
 import { seconds } from '../ports/clock.ts';
@@ -7,7 +7,7 @@ import type { Hex } from '../protocol/hex.ts';
 import { createAuctions } from './auction.ts';
 import type { AuctionPrices } from './auction-prices.ts';
 import { createAuctionPricing } from './auction-prices.ts';
-import type { AuctionContext, AuctionVerbs } from './auctions.ts';
+import type { AuctionApi, AuctionModuleContext } from './auctions.ts';
 import type { Competition } from './competition.ts';
 import {
   competitionOfTransaction,
@@ -22,8 +22,8 @@ import { competitionStatus } from './competition-status.ts';
 import { createFunding } from './funding.ts';
 
 /** Holding auctions, once it is loaded. */
-export interface Auctioning {
-  readonly verbs: AuctionVerbs;
+export interface AuctionEngine {
+  readonly verbs: AuctionApi;
   /** How an order fares. */
   status(uid: Hex): Promise<CompetitionStatus>;
   /** What tokens were worth in an auction, as far as anybody remembers. */
@@ -35,16 +35,22 @@ export interface Auctioning {
 /** Competitions that are looked at for bids on an order: later ones have given up on it. */
 const RECENT = 5;
 
-export function createAuctioning(configuration: Configuration, context: AuctionContext): Auctioning {
-  const { store, clock, chain, vaultRelayer, settlementContract, tokens, checkDeadline, quotes } = configuration;
-  const { onFault, nativePrice } = context;
+export function createAuctionEngine(configuration: Configuration, context: AuctionModuleContext): AuctionEngine {
+  const { store, clock, chain, vaultRelayer, settlementContract, tokens, checkTimeout, quotes } = configuration;
+  const { onFailure, nativePrice } = context;
   const asksFunds = chain?.balancesAndAllowances !== undefined || chain?.balanceAndAllowance !== undefined;
-  const remote = createRemote(clock, checkDeadline);
+  const remote = createDeadlineLimiter(clock, checkTimeout);
   const auctions = createAuctions({
-    ...{ store, clock, vaultRelayer, onFault, deniedTokens: tokens.deniedTokens },
-    funding: chain !== undefined && asksFunds ? createFunding(chain, remote, settlementContract, onFault) : undefined,
+    store,
+    clock,
+    vaultRelayer,
+    onFailure,
+    deniedTokens: tokens.deniedTokens,
+    funding: chain !== undefined && asksFunds ? createFunding(chain, remote, settlementContract, onFailure) : undefined,
     pricing: createAuctionPricing({
-      ...{ clock, onFault, wrappedNative: tokens.wrappedNative },
+      clock,
+      onFailure,
+      wrappedNative: tokens.wrappedNative,
       nativePrice: quotes === undefined ? undefined : nativePrice,
     }),
   });

@@ -1,5 +1,5 @@
 import type { Remote } from '../concurrency/deadline.ts';
-import type { Chain, Funds, FundsQuery } from '../ports/chain-client.ts';
+import type { ChainClient, Funds, FundsQuery } from '../ports/chain-client.ts';
 import type { Address } from '../protocol/hex.ts';
 
 /** What an owner can pay with a token. */
@@ -21,15 +21,15 @@ const CHUNK = 100;
 const AT_ONCE = 4;
 
 export function createFunding(
-  chain: Chain,
+  chain: ChainClient,
   remote: Remote,
   settlementContract: Address,
-  onFault: (fault: unknown) => void,
+  onFailure: (failure: unknown) => void,
 ): Funding {
   let known: ReadonlyMap<string, bigint> = new Map();
 
   async function ask(queries: readonly FundsQuery[]): Promise<readonly Funds[]> {
-    return remote.ask(settlementContract, async (signal) => {
+    return remote.run(settlementContract, async (signal) => {
       if (chain.balancesAndAllowances !== undefined) return chain.balancesAndAllowances(queries, { signal });
       const funds: Funds[] = [];
       for (const query of queries) {
@@ -54,8 +54,8 @@ export function createFunding(
               const query = chunk[i];
               if (query !== undefined) found.set(fundsKey(query), lesser(balance, allowance));
             }
-          } catch (fault) {
-            onFault(fault);
+          } catch (failure) {
+            onFailure(failure);
             for (const key of chunk.map(fundsKey)) {
               const before = known.get(key);
               if (before !== undefined) found.set(key, before);

@@ -1,6 +1,6 @@
-import { DeadlineError, within } from '../concurrency/deadline.ts';
+import { DeadlineError, withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
-import type { Chain, ChainCall, Funds, FundsQuery, TokenInfo } from '../ports/chain-client.ts';
+import type { ChainCall, ChainClient, Funds, FundsQuery, TokenInfo } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
@@ -22,7 +22,7 @@ export interface BalanceCallOptions {
 }
 
 /** What the chain of a book says of accounts and tokens. */
-export interface Balances {
+export interface BalanceApi {
   /** Whether the book has a chain that can be asked for balances. Without one every verb rejects with `ChainUnavailable`. */
   readonly available: boolean;
   /**
@@ -44,12 +44,12 @@ export interface Balances {
 export type FundsPair = Omit<FundsQuery, 'spender'>;
 
 export interface BalancesContext {
-  readonly chain: Chain | undefined;
+  readonly chain: ChainClient | undefined;
   readonly vaultRelayer: Address;
   readonly clock: Clock;
   /** Milliseconds that the chain has to answer. */
   readonly deadline: number;
-  readonly onFault: (fault: unknown) => void;
+  readonly onFailure: (failure: unknown) => void;
 }
 
 /** Tokens that are remembered; the one that was learnt first is forgotten first. */
@@ -61,7 +61,7 @@ const PAIRS = 100;
 /** Native currency has 18 decimals on every chain of the protocol. */
 const NATIVE: TokenInfo = { decimals: 18 };
 
-export function createBalances({ chain, vaultRelayer, clock, deadline, onFault }: BalancesContext): Balances {
+export function createBalances({ chain, vaultRelayer, clock, deadline, onFailure }: BalancesContext): BalanceApi {
   const known = new Map<Address, TokenInfo>();
 
   async function infoOf(token: Address, call: ChainCall): Promise<TokenInfo | undefined> {
@@ -98,12 +98,12 @@ export function createBalances({ chain, vaultRelayer, clock, deadline, onFault }
   async function asked<T>(question: (call: ChainCall) => Promise<T>, options: BalanceCallOptions = {}): Promise<T> {
     options.signal?.throwIfAborted();
     try {
-      return await within(clock, deadline, (signal) => question({ signal }), options.signal);
-    } catch (fault) {
-      if (options.signal?.aborted || fault instanceof OrderBookError) throw fault;
-      onFault(fault);
+      return await withDeadline(clock, deadline, (signal) => question({ signal }), options.signal);
+    } catch (failure) {
+      if (options.signal?.aborted || failure instanceof OrderBookError) throw failure;
+      onFailure(failure);
       throw unavailable(
-        fault instanceof DeadlineError ? 'the chain did not answer in time' : 'the chain did not answer',
+        failure instanceof DeadlineError ? 'the chain did not answer in time' : 'the chain did not answer',
       );
     }
   }

@@ -39,14 +39,14 @@ export function attribute(events: readonly (Trade | Settlement)[], inputs: reado
     const call = calls[next++];
     if (call !== undefined) {
       for (const each of [...trades, event]) auctions.set(each.logIndex, call.auctionId);
-      for (const [logIndex, fee] of feesOf(trades, call)) fees.set(logIndex, fee);
+      for (const [logIndex, fee] of computeFees(trades, call)) fees.set(logIndex, fee);
     }
     trades = [];
   }
   return { fees, auctions };
 }
 
-function feesOf(trades: readonly Trade[], call: SettleCall): [logIndex: number, fee: bigint][] {
+function computeFees(trades: readonly Trade[], call: SettleCall): [logIndex: number, fee: bigint][] {
   if (trades.length !== call.trades.length) return [];
   return trades.flatMap((trade, i): [number, bigint][] => {
     const settled = call.trades[i];

@@ -2,7 +2,7 @@
 export interface BlockRange {
   readonly size: number;
   /** So many were too many. */
-  refused(asked: number): void;
+  rejected(asked: number): void;
   /** So many logs came. */
   answered(logs: number): void;
 }
@@ -14,8 +14,8 @@ const COMFORTABLE = 2000;
 const PATIENCE = 10;
 
 /**
- * Finds out what a node answers with ease. Every node has limits of its own, by blocks, by logs or by time, and refuses in
- * words of its own: so only the outcome counts. What was refused is not tried again until much else has gone well.
+ * Finds out what a node answers with ease. Every node has limits of its own, by blocks, by logs or by time, and rejects in
+ * words of its own: so only the outcome counts. What was rejected is not tried again until much else has gone well.
  */
 export function createRange(largest: number): BlockRange {
   let size = Math.min(1000, largest);
@@ -25,7 +25,7 @@ export function createRange(largest: number): BlockRange {
     get size() {
       return size;
     },
-    refused(asked) {
+    rejected(asked) {
       size = Math.max(1, Math.floor(asked / 2));
       ceiling = Math.max(1, Math.floor((asked * 3) / 4));
       answers = 0;

@@ -1,4 +1,4 @@
-import { createRemote } from '../concurrency/deadline.ts';
+import { createDeadlineLimiter } from '../concurrency/deadline.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import type { OrderBookEvents } from '../events.ts';
 import type { Configuration } from '../options.ts';
@@ -12,21 +12,21 @@ import { createOrderHasher } from '../protocol/order.ts';
 import type { QuoteResult } from '../quotes/quote.ts';
 import type { QuoteRequest } from '../quotes/request.ts';
 import type { BatchContext, ChainBatch } from './decode-batch.ts';
-import type { FollowState } from './indexer-options.ts';
+import type { IndexerState } from './indexer-options.ts';
 import type { PlacementQuote } from './placement.ts';
 
 /** On which condition blocks are taken back. */
 export interface RollbackOptions {
-  /** The mark that the caller has seen. Absent: whatever it is. */
+  /** The indexedBlock that the caller has seen. Absent: whatever it is. */
   readonly after?: BlockRef | null;
 }
 
 /** What the chain has to say. For hosts with an index of their own; a book that follows the chain by itself calls them too. */
-export interface ChainVerbs {
+export interface ChainApi {
   /** How far the chain has been read. */
   progress(): Promise<ChainProgress>;
   /**
-   * Stores what has happened on chain, and moves the mark, in one durable step: each event counts once, however often it
+   * Stores what has happened on chain, and moves the indexedBlock, in one durable step: each event counts once, however often it
    * is told. Events of orders that are not there wait for them. Rejects with a `TypeError` when the batch contradicts itself.
    */
   apply(batch: ChainBatch): Promise<ApplyOutcome>;
@@ -34,10 +34,10 @@ export interface ChainVerbs {
   rollback(toBlock: number, options?: RollbackOptions): Promise<RollbackOutcome>;
 }
 
-export interface Chain {
-  readonly verbs: ChainVerbs;
+export interface ChainIndexing {
+  readonly verbs: ChainApi;
   /** How following the chain goes; `undefined` when nobody does. */
-  readonly state: FollowState | undefined;
+  readonly state: IndexerState | undefined;
   /** What readiness shows. */
   checks(): Readonly<Record<string, string>>;
   /**
@@ -56,22 +56,22 @@ export interface ChainContext {
   readonly wake: () => void;
   readonly onApplied: OrderBookEvents['chainApplied'];
   readonly onRolledBack: OrderBookEvents['chainRolledBack'];
-  readonly onFollowed: OrderBookEvents['chainFollowed'];
-  readonly onFault: (fault: unknown) => void;
+  readonly onFollowed: OrderBookEvents['chainProgress'];
+  readonly onFailure: (failure: unknown) => void;
   readonly pricesOf: BatchContext['pricesOf'];
   readonly requestQuote: (request: QuoteRequest) => Promise<QuoteResult>;
 }
 
 /** Reading the chain is a tenth of the engine: it is loaded by books to which a chain tells something. */
-export function createChain(context: ChainContext): Chain {
-  const { configuration, started, wake, onFault } = context;
+export function createChainIndexing(context: ChainContext): ChainIndexing {
+  const { configuration, started, wake, onFailure } = context;
   const { store, clock, settlementContract, chainId } = configuration;
   const domain = { chainId, settlementContract };
   const hasher: OrderHasher = createOrderHasher(domain);
 
   const reading = lazy(() => import('./decode-batch.ts'));
 
-  const verbs: ChainVerbs = {
+  const verbs: ChainApi = {
     async progress() {
       started();
       return store.chain.progress();
@@ -83,8 +83,14 @@ export function createChain(context: ChainContext): Chain {
       const outcome = await store.chain.apply(batch);
       if (outcome.status !== 'applied') return outcome;
       if (outcome.applied > 0) wake();
-      const { mark, applied, known } = outcome;
-      context.onApplied({ mark, applied, known, ignored, unattributed: applied === 0 ? 0 : unattributed });
+      const { indexedBlock, applied, known } = outcome;
+      context.onApplied({
+        indexedBlock,
+        applied,
+        known,
+        ignored,
+        unattributed: applied === 0 ? 0 : unattributed,
+      });
       return outcome;
     },
     async rollback(to, { after } = {}) {
@@ -93,7 +99,7 @@ export function createChain(context: ChainContext): Chain {
       const outcome = await store.chain.rollback({ to, at: clock.now(), ...(after === undefined ? {} : { after }) });
       if (outcome.status !== 'rolledBack') return outcome;
       if (outcome.removed > 0) wake();
-      context.onRolledBack({ to, mark: outcome.mark, removed: outcome.removed });
+      context.onRolledBack({ to, indexedBlock: outcome.indexedBlock, removed: outcome.removed });
       return outcome;
     },
   };
@@ -101,7 +107,13 @@ export function createChain(context: ChainContext): Chain {
   function batchContext(): BatchContext {
     const { limits, tokens, hooksTrampoline, quotes } = configuration;
     return {
-      ...{ limits, tokens, hasher, settlementContract, hooksTrampoline, documents: store.appData, now: clock.now() },
+      limits,
+      tokens,
+      hasher,
+      settlementContract,
+      hooksTrampoline,
+      documents: store.appData,
+      now: clock.now(),
       pricesOf: context.pricesOf,
       ...(quotes === undefined ? {} : { findQuote }),
     };
@@ -122,31 +134,40 @@ export function createChain(context: ChainContext): Chain {
     const size = kind === 'sell' ? { sellAmountBeforeFee: amount } : { buyAmountAfterFee: amount };
     try {
       const result = await context.requestQuote({
-        ...{ sellToken, buyToken, from: owner, kind, onchainOrder: true, signingScheme, ...size },
+        sellToken,
+        buyToken,
+        from: owner,
+        kind,
+        onchainOrder: true,
+        signingScheme,
+        ...size,
       });
       if (result.status === 'rejected' || result.quote.id === null) return undefined;
       return await store.quotes.match({ ...query, now: clock.now(), id: result.quote.id });
-    } catch (fault) {
-      onFault(fault); // what the chain says must not wait for somebody's price
+    } catch (failure) {
+      onFailure(failure); // what the chain says must not wait for somebody's price
       return undefined;
     }
   }
 
-  const follow = configuration.follow;
+  const follow = configuration.indexer;
   const follower =
     follow &&
     lazy(async () => {
-      const { createFollower } = await import('./indexer.ts');
+      const { createChainIndexer: createFollower } = await import('./indexer.ts');
       return createFollower(follow, {
-        ...{ domain, clock, leases: store.leases, onFault },
-        remote: createRemote(clock, follow.deadline),
+        domain,
+        clock,
+        leases: store.leases,
+        onFailure,
+        remote: createDeadlineLimiter(clock, follow.timeout),
         progress: () => store.chain.progress(),
         apply: verbs.apply,
         rollback: (to, after) => verbs.rollback(to, { after }),
         observe: context.onFollowed,
       });
     });
-  const state = (): FollowState | undefined => follower && (follower.loaded?.state ?? 'starting');
+  const state = (): IndexerState | undefined => follower && (follower.loaded?.state ?? 'starting');
 
   return {
     verbs,
@@ -161,14 +182,14 @@ export function createChain(context: ChainContext): Chain {
     async prepare() {
       if (follower !== undefined) await Promise.all([follower.load(), reading.load()]);
       const nodes = [configuration.chain, ...(follow?.sources ?? [])];
-      const remote = createRemote(clock, configuration.checkDeadline);
+      const remote = createDeadlineLimiter(clock, configuration.checkTimeout);
       await Promise.all(
         nodes.map(async (node) => {
           try {
-            await remote.ask(settlementContract, async (signal) => node?.verify?.(domain, { signal }));
-          } catch (fault) {
-            if (fault instanceof ChainMismatch) throw fault;
-            onFault(fault);
+            await remote.run(settlementContract, async (signal) => node?.verify?.(domain, { signal }));
+          } catch (failure) {
+            if (failure instanceof ChainMismatch) throw failure;
+            onFailure(failure);
           }
         }),
       );

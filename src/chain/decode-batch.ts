@@ -1,13 +1,13 @@
 import type { AuctionPrices } from '../auctions/auction-prices.ts';
 import { ONE_NATIVE } from '../auctions/auction-prices.ts';
-import type { BlockRef, Fact, FactBatch, TradeFact } from '../ports/chain-store.ts';
+import type { BlockRef, ChainEvent, ChainEventBatch, TradeChainEvent } from '../ports/chain-store.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { EventPlace, ProtocolEvent } from '../protocol/event-decoder.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { attribute } from './attribution.ts';
 import type { PlacementContext } from './placement.ts';
 import { readPlacement } from './placement.ts';
-import { inChainOrder } from './project-order.ts';
+import { compareLogPositions } from './project-order.ts';
 
 /** What has happened on chain, as a host or the follower tells it. */
 export interface ChainBatch {
@@ -15,7 +15,7 @@ export interface ChainBatch {
   readonly events: readonly ProtocolEvent[];
   /** How far the events go: there are no others up to this block. */
   readonly through: BlockRef;
-  /** The mark that the caller has seen, so that two that apply at once do not disturb each other. Absent: any. */
+  /** The indexedBlock that the caller has seen, so that two that apply at once do not disturb each other. Absent: any. */
   readonly after?: BlockRef | null;
   /** Blocks whose hashes are worth remembering, to find where a fork begins. Those with events are remembered anyhow. */
   readonly blocks?: readonly BlockRef[];
@@ -38,7 +38,7 @@ export interface BatchContext extends PlacementContext {
 
 /** A batch as the store takes it. */
 export interface ReadBatch {
-  readonly batch: FactBatch;
+  readonly batch: ChainEventBatch;
   /** Trades of which nobody knows what fee they paid. */
   readonly unattributed: number;
   /** Events that are no orders of this protocol. */
@@ -64,7 +64,7 @@ export async function readBatch(chainBatch: ChainBatch, context: BatchContext): 
       ),
     ]),
   );
-  const facts: Fact[] = [];
+  const chainEvents: ChainEvent[] = [];
   const prices = new Map<number, AuctionPrices | undefined>();
   let [unattributed, ignored] = [0, 0];
   for (const event of events) {
@@ -72,30 +72,34 @@ export async function readBatch(chainBatch: ChainBatch, context: BatchContext): 
     const auctionId = auctions.get(event.logIndex) ?? null;
     if (auctionId !== null && !prices.has(auctionId)) prices.set(auctionId, await context.pricesOf(auctionId));
     const known = auctionId === null ? undefined : prices.get(auctionId);
-    const fact = await factOf(event, { fee: fees.get(event.logIndex), auctionId, prices: known }, context);
+    const fact = await toChainEvent(event, { fee: fees.get(event.logIndex), auctionId, prices: known }, context);
     if (fact === undefined) ignored++;
-    else facts.push(fact);
+    else chainEvents.push(fact);
     if (fact?.type === 'trade' && fact.executedFee === null) unattributed++;
   }
   const forgetBelow = through.number - HASHES_KEPT;
-  const batch = { facts, blocks, through, forgetBelow, at: context.now };
+  const batch = { events: chainEvents, blocks, through, forgetBelow, at: context.now };
   return { batch: after === undefined ? batch : { ...batch, after }, unattributed, ignored };
 }
 
 const NOTHING = { fees: new Map<number, bigint>(), auctions: new Map<number, number | null>() };
 
 /** What calldata has told of an event. */
-interface Told {
+interface TradeAttribution {
   readonly fee: bigint | undefined;
   readonly auctionId: number | null;
   readonly prices: AuctionPrices | undefined;
 }
 
-async function factOf(event: ProtocolEvent, told: Told, context: BatchContext): Promise<Fact | undefined> {
-  const place = placeOf(event);
+async function toChainEvent(
+  event: ProtocolEvent,
+  told: TradeAttribution,
+  context: BatchContext,
+): Promise<ChainEvent | undefined> {
+  const place = toLogPosition(event);
   switch (event.event) {
     case 'Trade':
-      return tradeFact(event, told);
+      return toTradeEvent(event, told);
     case 'Settlement':
       return { type: 'settlement', ...place, solver: event.solver, auctionId: told.auctionId };
     case 'OrderInvalidated':
@@ -110,10 +114,18 @@ async function factOf(event: ProtocolEvent, told: Told, context: BatchContext): 
   }
 }
 
-function tradeFact(event: EventPlace & Extract<ProtocolEvent, { event: 'Trade' }>, { fee, prices }: Told): TradeFact {
+function toTradeEvent(
+  event: EventPlace & Extract<ProtocolEvent, { event: 'Trade' }>,
+  { fee, prices }: TradeAttribution,
+): TradeChainEvent {
   const { orderUid: uid, owner, sellToken, buyToken } = event;
   return {
-    ...{ type: 'trade', ...placeOf(event), uid, owner, sellToken, buyToken },
+    type: 'trade',
+    ...toLogPosition(event),
+    uid,
+    owner,
+    sellToken,
+    buyToken,
     sellAmount: String(event.sellAmount),
     buyAmount: String(event.buyAmount),
     feeAmount: String(event.feeAmount),
@@ -129,16 +141,16 @@ function priceIn(prices: AuctionPrices, token: Address): string | null {
   return token === NATIVE_MARKER ? ONE_NATIVE : (prices[token] ?? null);
 }
 
-function placeOf({ blockNumber, blockHash, logIndex, transactionHash, timestamp = null }: EventPlace) {
+function toLogPosition({ blockNumber, blockHash, logIndex, transactionHash, timestamp = null }: EventPlace) {
   return { blockNumber, blockHash, logIndex, transactionHash, timestamp };
 }
 
 /** In the order of the chain, each once. */
 function sorted(events: readonly ProtocolEvent[]): ProtocolEvent[] {
-  const byPlace = [...events].sort(inChainOrder);
+  const byPlace = [...events].sort(compareLogPositions);
   return byPlace.filter((event, i) => {
     const before = byPlace[i - 1];
-    return before === undefined || inChainOrder(before, event) !== 0 || before.blockHash !== event.blockHash;
+    return before === undefined || compareLogPositions(before, event) !== 0 || before.blockHash !== event.blockHash;
   });
 }
 

@@ -1,4 +1,4 @@
-import type { Fact } from '../ports/chain-store.ts';
+import type { ChainEvent } from '../ports/chain-store.ts';
 import type { Address } from '../protocol/hex.ts';
 
 /**
@@ -6,7 +6,7 @@ import type { Address } from '../protocol/hex.ts';
  * each token. Taking back the blocks above another then takes no look at any trade: a token whose first block is taken
  * back has no trade left, and of the others the first one stays.
  */
-export function firstTradeBlocks(facts: Iterable<Fact>): ReadonlyMap<Address, number> {
+export function firstTradeBlocks(facts: Iterable<ChainEvent>): ReadonlyMap<Address, number> {
   const first = new Map<Address, number>();
   for (const fact of facts) {
     if (fact.type !== 'trade') continue;

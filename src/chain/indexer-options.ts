@@ -2,10 +2,10 @@ import type { ChainSource } from '../ports/chain-source.ts';
 import type { BlockRef } from '../ports/chain-store.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
-import { refuseUnknownOptions } from '../validation/options.ts';
+import { assertKnownOptions } from '../validation/options.ts';
 
 /** How a book follows the chain. */
-export interface FollowOptions {
+export interface IndexerOptions {
   /** Nodes, the preferred one first. The next one is asked when one fails or falls behind. At least one. */
   readonly sources: readonly ChainSource[];
   /** The first block whose events count. Default: the one after the newest, when nothing has been followed yet. */
@@ -17,35 +17,35 @@ export interface FollowOptions {
   /** Blocks from the newest that are followed one by one, since they may be taken back. Default 64. */
   readonly reorgLimit?: number;
   /** Blocks that are asked for at once, at most, while catching up. Default 10000. */
-  readonly largestRange?: number;
+  readonly maxBlockRange?: number;
   /** Milliseconds that a node has to answer a question. Default 15000. */
-  readonly deadline?: number;
+  readonly timeout?: number;
 }
 
 /** How following goes, as readiness shows it. */
-export type FollowState = 'starting' | 'following' | 'catching up' | 'standing by' | 'unavailable' | 'stopped';
+export type IndexerState = 'starting' | 'following' | 'catching up' | 'standing by' | 'unavailable' | 'stopped';
 
 /** What a book that follows its chain tells of it. */
-export type FollowObservation =
+export type IndexerObservation =
   /** `head` is the newest block that the node knows. */
   | { readonly type: 'progress'; readonly block: number; readonly head: number }
   | { readonly type: 'reorganised'; readonly from: BlockRef; readonly to: number }
   /** A second look has found events that the first had not shown. */
   | { readonly type: 'missed'; readonly events: number; readonly block: number }
-  | { readonly type: 'fault'; readonly source: string; readonly fault: unknown };
+  | { readonly type: 'failure'; readonly source: string; readonly failure: unknown };
 
 /** The chain has changed further back than is looked. Somebody has to say where to go on. */
 export class ReorganisationTooDeep extends Error {
   override readonly name = 'ReorganisationTooDeep';
 }
 
-const DEFAULTS = { pollInterval: 2000, reorgLimit: 64, largestRange: 10_000, deadline: 15_000 } as const;
+const DEFAULTS = { pollInterval: 2000, reorgLimit: 64, maxBlockRange: 10_000, timeout: 15_000 } as const;
 
 /** The least that each number may be. */
-const NUMBERS = { pollInterval: 1, reorgLimit: 1, largestRange: 1, deadline: 1, fromBlock: 1 } as const;
+const NUMBERS = { pollInterval: 1, reorgLimit: 1, maxBlockRange: 1, timeout: 1, fromBlock: 1 } as const;
 
 /** The options of following, read. */
-export type ReadFollowOptions = Required<Omit<FollowOptions, 'fromBlock' | 'onchainOrderContracts'>> & {
+export type ParsedIndexerOptions = Required<Omit<IndexerOptions, 'fromBlock' | 'onchainOrderContracts'>> & {
   readonly fromBlock: number | undefined;
   readonly onchainOrderContracts: readonly Address[];
   /** By this text one process at a time follows. */
@@ -53,8 +53,8 @@ export type ReadFollowOptions = Required<Omit<FollowOptions, 'fromBlock' | 'onch
 };
 
 /** @throws TypeError naming the option that is unknown or malformed. */
-export function readFollowOptions(options: FollowOptions, ethFlow: Address | undefined): ReadFollowOptions {
-  refuseUnknownOptions('createOrderBook, follow', options, [
+export function parseIndexerOptions(options: IndexerOptions, ethFlow: Address | undefined): ParsedIndexerOptions {
+  assertKnownOptions('createOrderBook, indexer', options, [
     'sources',
     'onchainOrderContracts',
     ...Object.keys(NUMBERS),
@@ -71,7 +71,9 @@ export function readFollowOptions(options: FollowOptions, ethFlow: Address | und
   return {
     ...DEFAULTS,
     ...options,
-    ...{ sources, fromBlock, holder: first.id },
+    sources,
+    fromBlock,
+    holder: first.id,
     onchainOrderContracts: onchainOrderContracts.map((text) => {
       const address = parseHex(text, 20);
       if (address === undefined) throw invalid(`onchainOrderContracts must be addresses, not "${text}"`);
@@ -80,4 +82,4 @@ export function readFollowOptions(options: FollowOptions, ethFlow: Address | und
   };
 }
 
-const invalid = (reason: string) => new TypeError(`createOrderBook, follow: ${reason}`);
+const invalid = (reason: string) => new TypeError(`createOrderBook, indexer: ${reason}`);

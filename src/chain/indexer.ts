@@ -10,12 +10,12 @@ import type { Domain } from '../protocol/eip712.ts';
 import type { ChainLog } from '../protocol/event-decoder.ts';
 import { createRange } from './block-range.ts';
 import type { ChainBatch } from './decode-batch.ts';
-import type { FollowObservation, FollowState, ReadFollowOptions } from './indexer-options.ts';
+import type { IndexerObservation, IndexerState, ParsedIndexerOptions } from './indexer-options.ts';
 import { ReorganisationTooDeep } from './indexer-options.ts';
-import { createChainReader, Inconsistent } from './log-reader.ts';
+import { createLogReader, Inconsistent } from './log-reader.ts';
 
 /** What following takes of the book. */
-export interface FollowContext {
+export interface ChainIndexerContext {
   readonly domain: Domain;
   readonly clock: Clock;
   readonly remote: Remote;
@@ -23,12 +23,12 @@ export interface FollowContext {
   readonly progress: () => Promise<ChainProgress>;
   readonly apply: (batch: ChainBatch) => Promise<ApplyOutcome>;
   readonly rollback: (to: number, after: BlockRef) => Promise<RollbackOutcome>;
-  readonly observe: (observation: FollowObservation) => void;
-  readonly onFault: (fault: unknown) => void;
+  readonly observe: (observation: IndexerObservation) => void;
+  readonly onFailure: (failure: unknown) => void;
 }
 
-export interface Follower {
-  readonly state: FollowState;
+export interface ChainIndexer {
+  readonly state: IndexerState;
   start(): void;
   /** Finishes what it is at and lets go of the lease. */
   stop(): Promise<void>;
@@ -49,16 +49,16 @@ const REST = 4;
 
 /**
  * Follows the chain: from where the store says that it stands, in ranges while that is long ago, block by block near the
- * head, where blocks are taken back. Every step asks one node only, is applied upon the mark it has read, and so can fail
+ * head, where blocks are taken back. Every step asks one node only, is applied upon the indexedBlock it has read, and so can fail
  * or be repeated anywhere.
  */
-export function createFollower(options: ReadFollowOptions, context: FollowContext): Follower {
-  const { sources, pollInterval, reorgLimit, largestRange, fromBlock, holder } = options;
-  const { clock, remote, leases, domain, observe, onFault } = context;
+export function createChainIndexer(options: ParsedIndexerOptions, context: ChainIndexerContext): ChainIndexer {
+  const { sources, pollInterval, reorgLimit, maxBlockRange, fromBlock, holder } = options;
+  const { clock, remote, leases, domain, observe, onFailure } = context;
   const verified = new Set<ChainSource>();
-  const range = createRange(largestRange);
+  const range = createRange(maxBlockRange);
   let usable = sources;
-  let state: FollowState = 'starting';
+  let state: IndexerState = 'starting';
   let turn = 0;
   let failures = 0;
   let firstBlock = fromBlock;
@@ -69,10 +69,12 @@ export function createFollower(options: ReadFollowOptions, context: FollowContex
   let stopping: AbortController | undefined;
 
   const ask = <T>(question: (call: ChainCall) => Promise<T>): Promise<T> =>
-    remote.ask(domain.settlementContract, (signal) => question({ signal }), stopping?.signal);
+    remote.run(domain.settlementContract, (signal) => question({ signal }), stopping?.signal);
 
-  const reader = createChainReader(options.onchainOrderContracts, {
-    ...{ domain, ask, observe },
+  const reader = createLogReader(options.onchainOrderContracts, {
+    domain,
+    run: ask,
+    observe,
     isStopping: () => stopping?.signal.aborted === true,
   });
 
@@ -91,24 +93,24 @@ export function createFollower(options: ReadFollowOptions, context: FollowContex
       await ask((call) => node.verify(domain, call));
       verified.add(node);
     }
-    const { mark, blocks } = await context.progress();
+    const { indexedBlock, blocks } = await context.progress();
     const head = await ask((call) => node.head(call));
-    if (mark === null) return begin(node, head);
-    if (head.number < mark.number) return stale(); // it lags behind, or is on a fork that is going to lose
-    const here = await ask((call) => node.block(mark.number, call));
-    if (here === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${mark.number}`);
-    if (here.hash !== mark.hash) return goBack(node, mark, blocks);
+    if (indexedBlock === null) return begin(node, head);
+    if (head.number < indexedBlock.number) return stale(); // it lags behind, or is on a fork that is going to lose
+    const here = await ask((call) => node.block(indexedBlock.number, call));
+    if (here === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${indexedBlock.number}`);
+    if (here.hash !== indexedBlock.hash) return goBack(node, indexedBlock, blocks);
 
     const settled = head.number - reorgLimit;
-    if (mark.number < settled) {
+    if (indexedBlock.number < settled) {
       state = 'catching up';
-      await catchUp(node, mark, settled, head);
+      await catchUp(node, indexedBlock, settled, head);
       return true;
     }
     state = 'following';
-    const end = await advance(node, mark, head);
-    await lookAgain(end, blocks.at(-1) ?? mark);
-    if (end.number === mark.number) return stale();
+    const end = await advance(node, indexedBlock, head);
+    await lookAgain(end, blocks.at(-1) ?? indexedBlock);
+    if (end.number === indexedBlock.number) return stale();
     movedAt = clock.now();
     return end.number < head.number;
   }
@@ -127,51 +129,51 @@ export function createFollower(options: ReadFollowOptions, context: FollowContex
     if (first > head.number + 1) return false;
     const before = first === head.number + 1 ? head : await ask((call) => node.block(first - 1, call));
     if (before === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${first - 1}`);
-    await apply({ events: [], through: refOf(before), after: null }, head);
+    await apply({ events: [], through: toBlockRef(before), after: null }, head);
     return true;
   }
 
   /** Finds the newest block that the node still has, and takes back what came after it. */
-  async function goBack(node: ChainSource, mark: BlockRef, blocks: readonly BlockRef[]): Promise<boolean> {
+  async function goBack(node: ChainSource, indexedBlock: BlockRef, blocks: readonly BlockRef[]): Promise<boolean> {
     for (const known of blocks) {
-      if (known.number >= mark.number) continue;
-      if (mark.number - known.number > reorgLimit) throw tooDeep(mark);
+      if (known.number >= indexedBlock.number) continue;
+      if (indexedBlock.number - known.number > reorgLimit) throw tooDeep(indexedBlock);
       const now = await ask((call) => node.block(known.number, call));
-      if (now?.hash === known.hash) return takeBack(known.number, mark);
+      if (now?.hash === known.hash) return takeBack(known.number, indexedBlock);
     }
     // Even the block that everything began upon is gone. Hashes are remembered for longer than the limit, so it is near.
-    const oldest = blocks.at(-1) ?? mark;
-    if (mark.number - oldest.number > reorgLimit) throw tooDeep(mark);
+    const oldest = blocks.at(-1) ?? indexedBlock;
+    if (indexedBlock.number - oldest.number > reorgLimit) throw tooDeep(indexedBlock);
     firstBlock = oldest.number + 1;
-    return takeBack(oldest.number - 1, mark);
+    return takeBack(oldest.number - 1, indexedBlock);
   }
 
-  async function takeBack(to: number, mark: BlockRef): Promise<boolean> {
-    const outcome = await context.rollback(to, mark);
+  async function takeBack(to: number, indexedBlock: BlockRef): Promise<boolean> {
+    const outcome = await context.rollback(to, indexedBlock);
     if (outcome.status !== 'rolledBack') return true;
     if (seenTwice !== undefined) seenTwice = Math.min(seenTwice, to);
-    observe({ type: 'reorganised', from: mark, to });
+    observe({ type: 'reorganised', from: indexedBlock, to });
     return true;
   }
 
-  function tooDeep(mark: BlockRef): ReorganisationTooDeep {
+  function tooDeep(indexedBlock: BlockRef): ReorganisationTooDeep {
     return new ReorganisationTooDeep(
-      `block ${mark.number} is not ${mark.hash} any more, and none of the ${reorgLimit} before it is as it was; ` +
+      `block ${indexedBlock.number} is not ${indexedBlock.hash} any more, and none of the ${reorgLimit} before it is as it was; ` +
         'roll back by hand to a block that still stands',
     );
   }
 
   /** Fetches a range by number, far enough from the head to stand. */
-  async function catchUp(node: ChainSource, mark: BlockRef, settled: number, head: BlockHeader): Promise<void> {
-    const from = mark.number + 1;
-    const to = Math.min(mark.number + range.size, settled);
+  async function catchUp(node: ChainSource, indexedBlock: BlockRef, settled: number, head: BlockHeader): Promise<void> {
+    const from = indexedBlock.number + 1;
+    const to = Math.min(indexedBlock.number + range.size, settled);
     const logs = await logsBetween(node, from, to);
     if (logs === undefined) return; // less of it, next
     const through = await blockBelow(node, to, head);
     if (logs.some(({ blockNumber, blockHash }) => blockNumber === to && blockHash !== through.hash)) {
       throw new Inconsistent(`block ${to} has two hashes`);
     }
-    await apply({ ...(await reader.read(node, logs)), through: refOf(through), after: mark }, head);
+    await apply({ ...(await reader.read(node, logs)), through: toBlockRef(through), after: indexedBlock }, head);
     range.answered(logs.length);
     movedAt = clock.now();
     seenTwice = to;
@@ -194,11 +196,11 @@ export function createFollower(options: ReadFollowOptions, context: FollowContex
   async function logsBetween(node: ChainSource, from: number, to: number): Promise<readonly ChainLog[] | undefined> {
     try {
       return await reader.logsBetween(node, from, to);
-    } catch (fault) {
-      if (to === from || fault instanceof Inconsistent) throw fault;
+    } catch (failure) {
+      if (to === from || failure instanceof Inconsistent) throw failure;
       await ask((call) => node.head(call));
-      observe({ type: 'fault', source: node.name, fault });
-      range.refused(to - from + 1);
+      observe({ type: 'failure', source: node.name, failure });
+      range.rejected(to - from + 1);
       return undefined;
     }
   }
@@ -207,9 +209,9 @@ export function createFollower(options: ReadFollowOptions, context: FollowContex
    * Reads blocks once more, from another node where there is one. What is known counts once, so this can only find what
    * was missing. After a start it goes further back: what came before may have been cut off.
    */
-  async function lookAgain(mark: BlockRef, oldest: BlockRef): Promise<void> {
-    const from = Math.max(seenTwice === undefined ? mark.number - reorgLimit : seenTwice, oldest.number) + 1;
-    const newest = mark.number - REST;
+  async function lookAgain(indexedBlock: BlockRef, oldest: BlockRef): Promise<void> {
+    const from = Math.max(seenTwice === undefined ? indexedBlock.number - reorgLimit : seenTwice, oldest.number) + 1;
+    const newest = indexedBlock.number - REST;
     const node = usable[(turn + 1) % usable.length];
     if (node === undefined || newest < from) return;
     if (seenTwice !== undefined && newest - seenTwice < SECOND_LOOK) return;
@@ -219,40 +221,40 @@ export function createFollower(options: ReadFollowOptions, context: FollowContex
       if (logs === undefined) return;
       const missed = await reader.read(node, logs);
       if (missed.events.length > 0) {
-        const outcome = await context.apply({ ...missed, through: mark, after: mark });
+        const outcome = await context.apply({ ...missed, through: indexedBlock, after: indexedBlock });
         if (outcome.status === 'moved') return;
         if (outcome.status === 'applied' && outcome.applied > 0) {
           observe({ type: 'missed', events: outcome.applied, block: to });
         }
       }
       seenTwice = to;
-    } catch (fault) {
-      if (fault instanceof StoreError) throw fault;
-      observe({ type: 'fault', source: node.name, fault }); // a first look has been taken, so there is time
+    } catch (failure) {
+      if (failure instanceof StoreError) throw failure;
+      observe({ type: 'failure', source: node.name, failure }); // a first look has been taken, so there is time
     }
   }
 
   /** Follows blocks by their hashes, each upon the one before. @returns how far it has come. */
-  async function advance(node: ChainSource, mark: BlockRef, head: BlockHeader): Promise<BlockRef> {
-    let on = mark;
+  async function advance(node: ChainSource, indexedBlock: BlockRef, head: BlockHeader): Promise<BlockRef> {
+    let on = indexedBlock;
     while (on.number < head.number && stopping?.signal.aborted === false) {
       const number = on.number + 1;
       const next = number === head.number ? head : await ask((call) => node.block(number, call));
       if (next === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${number}`);
       if (next.parentHash !== on.hash) break; // taken back just now: the next look finds how far
       const read = await reader.read(node, await reader.logsOf(node, next), next.timestamp);
-      if (!(await apply({ ...read, through: refOf(next), after: on }, head))) break;
-      on = refOf(next);
+      if (!(await apply({ ...read, through: toBlockRef(next), after: on }, head))) break;
+      on = toBlockRef(next);
     }
     return on;
   }
 
-  /** @returns whether it was upon the mark that is there. If not, somebody was faster, and the next look starts from there. */
+  /** @returns whether it was upon the indexedBlock that is there. If not, somebody was faster, and the next look starts from there. */
   async function apply(batch: ChainBatch, head: BlockHeader): Promise<boolean> {
     const outcome = await context.apply(batch);
     switch (outcome.status) {
       case 'applied':
-        observe({ type: 'progress', block: outcome.mark.number, head: head.number });
+        observe({ type: 'progress', block: outcome.indexedBlock.number, head: head.number });
         return true;
       case 'conflict':
         throw new Inconsistent(`block ${outcome.block} has another hash than ${outcome.stored}`);
@@ -269,16 +271,16 @@ export function createFollower(options: ReadFollowOptions, context: FollowContex
       try {
         if (!(await step(node))) wait = pollInterval;
         failures = 0;
-      } catch (fault) {
+      } catch (failure) {
         if (stop.aborted) return;
-        if (fault instanceof ReorganisationTooDeep) {
-          onFault(fault);
+        if (failure instanceof ReorganisationTooDeep) {
+          onFailure(failure);
           break;
         }
-        if (fault instanceof StoreError) {
-          onFault(fault);
+        if (failure instanceof StoreError) {
+          onFailure(failure);
           wait = Math.max(pollInterval, FIRST_RETRY);
-        } else wait = failed(node, fault);
+        } else wait = failed(node, failure);
       }
       if (wait !== undefined) await sleep(wait, stop);
     }
@@ -286,10 +288,10 @@ export function createFollower(options: ReadFollowOptions, context: FollowContex
   }
 
   /** Turns to the next node. @returns how long to wait before it is asked, once all of them have failed. */
-  function failed(node: ChainSource, fault: unknown): number | undefined {
-    observe({ type: 'fault', source: node.name, fault });
-    if (fault instanceof ChainMismatch) {
-      onFault(fault);
+  function failed(node: ChainSource, failure: unknown): number | undefined {
+    observe({ type: 'failure', source: node.name, failure });
+    if (failure instanceof ChainMismatch) {
+      onFailure(failure);
       usable = usable.filter((each) => each !== node);
       return undefined;
     }
@@ -321,16 +323,16 @@ export function createFollower(options: ReadFollowOptions, context: FollowContex
       if (running !== undefined) return;
       state = 'starting';
       stopping = new AbortController();
-      running = run(stopping.signal).catch(onFault);
+      running = run(stopping.signal).catch(onFailure);
     },
     async stop() {
       stopping?.abort(new Error('the book is closing'));
       await running;
       running = undefined;
       stopping = undefined;
-      await leases.release({ name: LEASE, holder }).catch(onFault);
+      await leases.release({ name: LEASE, holder }).catch(onFailure);
     },
   };
 }
 
-const refOf = ({ number, hash }: BlockRef): BlockRef => ({ number, hash });
+const toBlockRef = ({ number, hash }: BlockRef): BlockRef => ({ number, hash });

@@ -6,23 +6,23 @@ import type { ChainLog, ProtocolEvent } from '../protocol/event-decoder.ts';
 import { decodeLog, EVENT_TOPICS } from '../protocol/event-decoder.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { ChainBatch } from './decode-batch.ts';
-import type { FollowObservation } from './indexer-options.ts';
+import type { IndexerObservation } from './indexer-options.ts';
 
 /** A node has contradicted itself, or what it had said a moment before. It is asked again. */
 export class Inconsistent extends Error {
   override readonly name = 'Inconsistent';
 }
 
-export interface ChainReaderContext {
+export interface LogReaderContext {
   readonly domain: Domain;
   /** Asks a node, with a deadline. */
-  readonly ask: <T>(question: (call: ChainCall) => Promise<T>) => Promise<T>;
-  readonly observe: (observation: FollowObservation) => void;
+  readonly run: <T>(question: (call: ChainCall) => Promise<T>) => Promise<T>;
+  readonly observe: (observation: IndexerObservation) => void;
   readonly isStopping: () => boolean;
 }
 
 /** Reads from a node what concerns orders, and does not believe what contradicts itself. */
-export interface ChainReader {
+export interface LogReader {
   /** The logs of blocks, both ends included. Rejects with `Inconsistent` when there are others among them. */
   logsBetween(node: ChainSource, from: number, to: number): Promise<readonly ChainLog[]>;
   /** The logs of one block, by its hash. Rejects with `Inconsistent` when there are others among them. */
@@ -46,17 +46,22 @@ const TRANSACTIONS = 100;
 const CALL_ATTEMPTS = 5;
 
 const SETTLEMENT_TOPICS: readonly Hex[] = [
-  ...[EVENT_TOPICS.Trade, EVENT_TOPICS.Settlement, EVENT_TOPICS.OrderInvalidated, EVENT_TOPICS.PreSignature],
+  EVENT_TOPICS.Trade,
+  EVENT_TOPICS.Settlement,
+  EVENT_TOPICS.OrderInvalidated,
+  EVENT_TOPICS.PreSignature,
 ];
 const ONCHAIN_ORDER_TOPICS: readonly Hex[] = [
-  ...[EVENT_TOPICS.OrderPlacement, EVENT_TOPICS.OrderInvalidation, EVENT_TOPICS.OrderRefund],
+  EVENT_TOPICS.OrderPlacement,
+  EVENT_TOPICS.OrderInvalidation,
+  EVENT_TOPICS.OrderRefund,
 ];
 
 /** Makes a reader of the settlement contract, and of these that place orders. */
-export function createChainReader(
+export function createLogReader(
   onchainOrderContracts: readonly Address[],
-  { domain, ask, observe, isStopping }: ChainReaderContext,
-): ChainReader {
+  { domain, run: ask, observe, isStopping }: LogReaderContext,
+): LogReader {
   const addresses = [domain.settlementContract, ...onchainOrderContracts];
   const topics = [...SETTLEMENT_TOPICS, ...ONCHAIN_ORDER_TOPICS];
   let callFailures = 0;
@@ -120,17 +125,17 @@ export function createChainReader(
       const calls = await askFor(hashes);
       callFailures = 0;
       return calls;
-    } catch (fault) {
-      if (++callFailures < CALL_ATTEMPTS || isStopping()) throw fault;
+    } catch (failure) {
+      if (++callFailures < CALL_ATTEMPTS || isStopping()) throw failure;
     }
     // One of them may be all that the node cannot find.
     const found = new Map<Hex, readonly Hex[]>();
     for (const hash of hashes) {
       try {
         for (const [key, calls] of await askFor([hash])) found.set(key, calls);
-      } catch (fault) {
-        if (isStopping()) throw fault;
-        observe({ type: 'fault', source: node.name, fault });
+      } catch (failure) {
+        if (isStopping()) throw failure;
+        observe({ type: 'failure', source: node.name, failure });
       }
     }
     callFailures = 0;

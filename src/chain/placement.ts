@@ -3,7 +3,7 @@ import { OrderBookError } from '../errors.ts';
 import type { CheckContext } from '../orders/checks.ts';
 import { TERMS_CHECKS } from '../orders/checks.ts';
 import { renderBody } from '../orders/order-json.ts';
-import type { PlacementError, PlacementFact } from '../ports/chain-store.ts';
+import type { PlacementChainEvent, PlacementError } from '../ports/chain-store.ts';
 import type { OrderQuote, QuoteTerms } from '../ports/quotes.ts';
 import type { AppDataStore } from '../ports/store.ts';
 import type { AppData } from '../protocol/app-data.ts';
@@ -13,7 +13,7 @@ import { bytesToHex, hexSize, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { OrderData, OrderHasher } from '../protocol/order.ts';
 import { BUY_TOKEN_DESTINATIONS, nameOfHash, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
 import type { Interactions } from '../protocol/trampoline.ts';
-import { interactionsOf } from '../protocol/trampoline.ts';
+import { getInteractions } from '../protocol/trampoline.ts';
 import { packUid } from '../protocol/uid.ts';
 
 export type OrderPlacement = EventPlace & Extract<OnchainOrderEvent, { event: 'OrderPlacement' }>;
@@ -57,7 +57,7 @@ export async function readPlacement(
   event: OrderPlacement,
   at: number,
   context: PlacementContext,
-): Promise<PlacementFact | undefined> {
+): Promise<PlacementChainEvent | undefined> {
   const data = readOrder(event.order);
   const signer = readSigner(event);
   const extra = readExtra(event.data);
@@ -65,27 +65,44 @@ export async function readPlacement(
 
   const { owner, scheme, signature } = signer;
   const uid = packUid({ digest: bytesToHex(context.hasher.digest(data)), owner, validTo: data.validTo });
-  const content = await documentOf(data.appData, context);
+  const content = await readDocument(data.appData, context);
   const creationDate = at * 1000;
   const { kind, sellToken, buyToken } = data;
   const terms = { kind, sellToken, buyToken, amount: String(kind === 'sell' ? data.sellAmount : data.buyAmount) };
   const presigns = scheme === 'presign';
   const wanted = { uid, terms, id: extra.quoteId, owner, presigns, at: creationDate, validTo: extra.userValidTo };
-  const error = judgeTerms(data, scheme, extra.userValidTo, at, context);
+  const error = checkTerms(data, scheme, extra.userValidTo, at, context);
   const quote = (await context.findQuote?.(wanted)) ?? 'past';
 
   const { blockNumber, blockHash, logIndex, transactionHash } = event;
   return {
-    ...{ type: 'placement', blockNumber, blockHash, logIndex, transactionHash, timestamp: at, uid },
+    type: 'placement',
+    blockNumber,
+    blockHash,
+    logIndex,
+    transactionHash,
+    timestamp: at,
+    uid,
     order: {
-      ...{ uid, owner, creationDate, sellToken, buyToken, signingScheme: scheme, validTo: extra.userValidTo },
+      uid,
+      owner,
+      creationDate,
+      sellToken,
+      buyToken,
+      signingScheme: scheme,
+      validTo: extra.userValidTo,
       state: presigns ? 'presignaturePending' : 'open',
       budget: presigns ? 'pending' : 'open',
       appData: data.appData,
       body: renderBody({
-        ...{ uid, owner, data, signature, creationDate, signingScheme: scheme },
+        uid,
+        owner,
+        data,
+        signature,
+        creationDate,
+        signingScheme: scheme,
         settlementContract: context.settlementContract,
-        interactions: withWrapping(interactionsOf(content?.hooks ?? NO_HOOKS, context.hooksTrampoline), owner, event),
+        interactions: withWrapping(getInteractions(content?.hooks ?? NO_HOOKS, context.hooksTrampoline), owner, event),
         validFrom: content?.validFrom,
       }),
       ...(typeof quote === 'string' ? {} : { quote }),
@@ -121,12 +138,12 @@ function readExtra(data: Hex): { quoteId: number; userValidTo: number } | undefi
   return { quoteId: Number(BigInt.asIntN(64, BigInt(data.slice(0, 18)))), userValidTo: Number(`0x${data.slice(18)}`) };
 }
 
-async function documentOf(hash: Hex, { documents }: PlacementContext): Promise<AppData | undefined> {
+async function readDocument(hash: Hex, { documents }: PlacementContext): Promise<AppData | undefined> {
   const document = await lookUp(hash, documents);
   return document instanceof OrderBookError ? undefined : document.content;
 }
 
-function judgeTerms(
+function checkTerms(
   data: OrderData,
   signingScheme: 'eip1271' | 'presign',
   userValidTo: number,

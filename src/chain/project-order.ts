@@ -1,4 +1,10 @@
-import type { ChainCause, Fact, OrderFact, Place, PlacementFact } from '../ports/chain-store.ts';
+import type {
+  ChainCause,
+  ChainEvent,
+  LogPosition,
+  OrderChainEvent,
+  PlacementChainEvent,
+} from '../ports/chain-store.ts';
 import type { Budget, NewEvent, NewOrder, OrderEventType, OrderState } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
@@ -18,7 +24,7 @@ export interface KnownOrder {
   /** Its effective validity so far, in seconds since 1970. */
   readonly validTo: number;
   /** It was swept up as expired: open or waiting by its state, and not live any more. */
-  readonly swept: boolean;
+  readonly expiryRecorded: boolean;
 }
 
 /** An order whose facts change. */
@@ -27,8 +33,8 @@ export interface AffectedOrder {
   /** Absent: there is no such order. */
   readonly order: KnownOrder | undefined;
   /** Its facts so far, and those it has from now on, both in the order of the chain. */
-  readonly before: readonly OrderFact[];
-  readonly after: readonly OrderFact[];
+  readonly before: readonly OrderChainEvent[];
+  readonly after: readonly OrderChainEvent[];
 }
 
 /** What facts make of an order: every kept column that the chain has a say in. */
@@ -39,7 +45,7 @@ export interface OrderProgress {
   /** Effective validity, in seconds since 1970. */
   readonly validTo: number;
   /** Whether it stays swept up. An order that is not, and is open or waiting, is live again until it is swept. */
-  readonly swept: boolean;
+  readonly expiryRecorded: boolean;
   readonly executedSellAmount: string;
   readonly executedBuyAmount: string;
   readonly executedFeeAmount: string;
@@ -58,7 +64,7 @@ export type RowChange =
   | { readonly type: 'delete'; readonly uid: Hex };
 
 /** What a store has to write. */
-export interface FactJudgement {
+export interface OrderStateProjection {
   readonly rows: readonly RowChange[];
   /** For the log, in this order. */
   readonly events: readonly NewEvent[];
@@ -71,7 +77,7 @@ export interface FactJudgement {
  *
  * @param at milliseconds since 1970, the time of entries that have none of their own.
  */
-export function judgeFacts(affected: readonly AffectedOrder[], at: number): FactJudgement {
+export function projectOrderState(affected: readonly AffectedOrder[], at: number): OrderStateProjection {
   const rows: RowChange[] = [];
   const revived: NewEvent[] = [];
   const reverted: NewEvent[] = [];
@@ -89,24 +95,24 @@ export function judgeFacts(affected: readonly AffectedOrder[], at: number): Fact
     reverted.push(...gone.map((event) => revert(event, at)));
     added.push(...come);
 
-    const progress = progressOf(now, after);
-    const wasExpired = now.swept && tellsExpiry(now, before);
-    const isExpired = progress.swept && tellsExpiry(now, after) && !(born && placement === undefined);
-    if (wasExpired && !isExpired) revived.push({ type: 'revived', uid, owner: unpackUid(uid).owner, at });
-    if (isExpired && !wasExpired) expired.push(expiryOf(uid, progress.validTo));
+    const progress = computeProgress(now, after);
+    const wasExpired = now.expiryRecorded && emitsExpiry(now, before);
+    const isExpired = progress.expiryRecorded && emitsExpiry(now, after) && !(born && placement === undefined);
+    if (wasExpired && !isExpired) revived.push({ type: 'reinstated', uid, owner: unpackUid(uid).owner, at });
+    if (isExpired && !wasExpired) expired.push(createExpiryEvent(uid, progress.validTo));
 
     if (born && placement === undefined) rows.push({ type: 'delete', uid });
     else if (order === undefined && placement !== undefined) {
       rows.push({ type: 'insert', order: placement.order, progress });
     } else if (gone.length > 0 || come.length > 0) rows.push({ type: 'update', uid, progress });
   }
-  reverted.sort((a, b) => byPlace(b, a));
-  added.sort(byPlace);
+  reverted.sort((a, b) => compareByPosition(b, a));
+  added.sort(compareByPosition);
   return { rows, events: [...revived, ...reverted, ...added, ...expired] };
 }
 
 /** The entry that says that an order has expired, dated to the first second in which it was. */
-export function expiryOf(uid: Hex, validTo: number): NewEvent {
+export function createExpiryEvent(uid: Hex, validTo: number): NewEvent {
   return { type: 'expired', uid, owner: unpackUid(uid).owner, at: (validTo + 1) * 1000 };
 }
 
@@ -116,9 +122,9 @@ export function expiryOf(uid: Hex, validTo: number): NewEvent {
  *
  * @param facts all facts of the order.
  */
-export function tellsExpiry(
+export function emitsExpiry(
   { signingScheme }: Pick<KnownOrder, 'signingScheme'>,
-  facts: readonly OrderFact[],
+  facts: readonly OrderChainEvent[],
 ): boolean {
   return signingScheme !== 'presign' || facts.some((fact) => fact.type === 'presignature' && fact.signed);
 }
@@ -129,27 +135,27 @@ export function tellsExpiry(
  *
  * @param lastEventId the id of the newest entry of the log.
  */
-export function versionWhenPlaced(lastEventId: number): number {
+export function getPlacementVersion(lastEventId: number): number {
   return 2 ** 32 + lastEventId;
 }
 
 /** Puts facts in the order of the chain. */
-export function inChainOrder(a: Place, b: Place): number {
+export function compareLogPositions(a: LogPosition, b: LogPosition): number {
   return a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
 }
 
 /** Whether a fact is about an order. */
-export function isOrderFact(fact: Fact): fact is OrderFact {
+export function isOrderChainEvent(fact: ChainEvent): fact is OrderChainEvent {
   return fact.type !== 'settlement';
 }
 
 /** Sums up what facts make of an order (decision 2.22). */
-export function progressOf(order: KnownOrder, facts: readonly OrderFact[]): OrderProgress {
+export function computeProgress(order: KnownOrder, facts: readonly OrderChainEvent[]): OrderProgress {
   let [sold, bought, signedFee, fee] = [0n, 0n, 0n, 0n];
   let feeToken: Address | null = null;
   let invalidated = order.cancelledOffChain;
   let signed = false;
-  let placement: PlacementFact | undefined;
+  let placement: PlacementChainEvent | undefined;
   let refundTxHash: Hex | null = null;
   for (const fact of facts) {
     switch (fact.type) {
@@ -177,11 +183,11 @@ export function progressOf(order: KnownOrder, facts: readonly OrderFact[]): Orde
   }
   const presigns = order.signingScheme === 'presign';
   const waits = presigns && !signed;
-  const filled = isFilled(termsOf(order.body), sold - signedFee, bought);
+  const filled = isFilled(readTerms(order.body), sold - signedFee, bought);
   const validTo = placement?.userValidTo ?? unpackUid(order.uid).validTo;
   return {
     state: filled ? 'fulfilled' : invalidated ? 'cancelled' : waits ? 'presignaturePending' : 'open',
-    swept: order.swept && !filled && !invalidated && validTo <= order.validTo,
+    expiryRecorded: order.expiryRecorded && !filled && !invalidated && validTo <= order.validTo,
     invalidated,
     budget: presigns ? (signed ? 'open' : 'pending') : order.budget,
     validTo,
@@ -196,10 +202,10 @@ export function progressOf(order: KnownOrder, facts: readonly OrderFact[]): Orde
 }
 
 /** The entries of the log that an order's facts stand for. */
-function standingEvents(order: KnownOrder, facts: readonly OrderFact[], born: boolean, at: number): NewEvent[] {
+function standingEvents(order: KnownOrder, facts: readonly OrderChainEvent[], born: boolean, at: number): NewEvent[] {
   const { uid } = order;
   const { owner } = unpackUid(uid);
-  const terms = termsOf(order.body);
+  const terms = readTerms(order.body);
   const events: NewEvent[] = [];
   const ordinals = new Map<Hex, number>();
   let [sold, bought] = [0n, 0n];
@@ -209,10 +215,10 @@ function standingEvents(order: KnownOrder, facts: readonly OrderFact[], born: bo
   let placed = false;
   let refunded = false;
 
-  const tell = (type: OrderEventType, fact: OrderFact, trade?: ChainCause['trade']) => {
+  const tell = (type: OrderEventType, fact: OrderChainEvent, trade?: ChainCause['trade']) => {
     const { blockNumber, blockHash, logIndex, transactionHash, timestamp } = fact;
-    const place = { blockNumber, blockHash, logIndex, transactionHash };
-    const cause = trade === undefined ? { place } : { place, trade };
+    const position = { blockNumber, blockHash, logIndex, transactionHash };
+    const cause = trade === undefined ? { position } : { position, trade };
     events.push({ type, uid, owner, at: timestamp === null ? at : timestamp * 1000, cause });
   };
 
@@ -235,7 +241,7 @@ function standingEvents(order: KnownOrder, facts: readonly OrderFact[], born: bo
         break;
       case 'presignature':
         if (order.signingScheme !== 'presign' || fact.signed === signed) break;
-        tell(fact.signed ? 'presigned' : 'unsigned', fact);
+        tell(fact.signed ? 'presigned' : 'presignatureRevoked', fact);
         signed = fact.signed;
         break;
       case 'placement':
@@ -252,7 +258,7 @@ function standingEvents(order: KnownOrder, facts: readonly OrderFact[], born: bo
 }
 
 function revert({ type, uid, owner, cause }: NewEvent, at: number): NewEvent {
-  if (cause === undefined || type === 'reverted' || type === 'expired' || type === 'revived')
+  if (cause === undefined || type === 'reverted' || type === 'expired' || type === 'reinstated')
     throw new Error('only what the chain has told can be taken back');
   return { type: 'reverted', uid, owner, at, cause: { ...cause, reverted: type } };
 }
@@ -264,17 +270,26 @@ function difference(was: readonly NewEvent[], is: readonly NewEvent[]): [gone: N
   return [was.filter((event) => !after.has(key(event))), is.filter((event) => !before.has(key(event)))];
 }
 
-function byPlace(a: NewEvent, b: NewEvent): number {
-  return a.cause === undefined || b.cause === undefined ? 0 : inChainOrder(a.cause.place, b.cause.place);
+function compareByPosition(a: NewEvent, b: NewEvent): number {
+  return a.cause === undefined || b.cause === undefined ? 0 : compareLogPositions(a.cause.position, b.cause.position);
 }
 
-function isPlacement(fact: OrderFact): fact is PlacementFact {
+function isPlacement(fact: OrderChainEvent): fact is PlacementChainEvent {
   return fact.type === 'placement';
 }
 
-function fromPlacement({ order }: PlacementFact): KnownOrder {
+function fromPlacement({ order }: PlacementChainEvent): KnownOrder {
   const { uid, body, signingScheme, budget, validTo } = order;
-  return { uid, body, signingScheme, budget, validTo, cancelledOffChain: false, placedOnChain: true, swept: false };
+  return {
+    uid,
+    body,
+    signingScheme,
+    budget,
+    validTo,
+    cancelledOffChain: false,
+    placedOnChain: true,
+    expiryRecorded: false,
+  };
 }
 
 interface Terms {
@@ -283,7 +298,7 @@ interface Terms {
 }
 
 /** What decides when an order is filled. A damaged body, which reads report, must not hold up the chain: it never fills. */
-function termsOf(body: string): Terms | undefined {
+function readTerms(body: string): Terms | undefined {
   try {
     const { kind, sellAmount, buyAmount } = JSON.parse(body) as {
       kind: OrderKind;
@@ -302,7 +317,10 @@ function isFilled(terms: Terms | undefined, sold: bigint, bought: bigint): boole
   return executed > 0n && executed >= terms.fixedAmount;
 }
 
-function renderPlacement({ sender, placementError, userValidTo }: PlacementFact, refundTxHash: Hex | null): string {
+function renderPlacement(
+  { sender, placementError, userValidTo }: PlacementChainEvent,
+  refundTxHash: Hex | null,
+): string {
   return JSON.stringify({
     onchainUser: sender,
     onchainOrderData: placementError === null ? { sender } : { sender, placementError },

@@ -1,4 +1,4 @@
-import type { TradeFact } from '../ports/chain-store.ts';
+import type { TradeChainEvent } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
@@ -25,16 +25,16 @@ export async function totalSurplus(account: Address, store: Store): Promise<bigi
   for (let offset = 0; ; offset += PAGE) {
     const trades = await store.chain.trades({ filter: { account }, offset, limit: PAGE });
     const priced = trades.filter(({ prices }) => prices !== null);
-    const terms = await termsOf([...new Set(priced.map(({ uid }) => uid))], store);
+    const terms = await readTerms([...new Set(priced.map(({ uid }) => uid))], store);
     for (const trade of priced) {
       const signed = terms.get(trade.uid);
-      if (signed !== undefined) total += surplusOf(trade, signed);
+      if (signed !== undefined) total += computeSurplus(trade, signed);
     }
     if (trades.length < PAGE) return total;
   }
 }
 
-async function termsOf(uids: readonly Hex[], store: Store): Promise<ReadonlyMap<Hex, SignedTerms>> {
+async function readTerms(uids: readonly Hex[], store: Store): Promise<ReadonlyMap<Hex, SignedTerms>> {
   const orders = await store.orders.get(uids);
   return new Map(
     orders.flatMap(({ uid, body }): [Hex, SignedTerms][] => {
@@ -49,7 +49,7 @@ async function termsOf(uids: readonly Hex[], store: Store): Promise<ReadonlyMap<
 }
 
 /** What one trade has brought beyond its share of the limit, in wei, rounded down; never less than nothing. */
-export function surplusOf(trade: TradeFact, { kind, sellAmount, buyAmount }: SignedTerms): bigint {
+export function computeSurplus(trade: TradeChainEvent, { kind, sellAmount, buyAmount }: SignedTerms): bigint {
   const sold = BigInt(trade.sellAmount) - BigInt(trade.feeAmount);
   const bought = BigInt(trade.buyAmount);
   const price = kind === 'sell' ? trade.prices?.buyToken : trade.prices?.sellToken;

@@ -1,5 +1,5 @@
 import { OrderBookError } from '../errors.ts';
-import type { ProtocolFee, TradeFact, TradeFilter, TradeQuery } from '../ports/chain-store.ts';
+import type { ProtocolFee, TradeChainEvent, TradeFilter, TradeQuery } from '../ports/chain-store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { parseUid } from '../protocol/uid.ts';
@@ -79,12 +79,20 @@ export function requireTransactionHash(text: string): Hex {
 }
 
 /** The wire's form of a trade. */
-export function tradeOf(fact: TradeFact): OrderTrade {
+export function toOrderTrade(fact: TradeChainEvent): OrderTrade {
   const { blockNumber, logIndex, uid, owner, sellToken, buyToken, sellAmount, buyAmount, feeAmount } = fact;
   return {
-    ...{ blockNumber, logIndex, orderUid: uid, buyAmount, sellAmount },
+    blockNumber,
+    logIndex,
+    orderUid: uid,
+    buyAmount,
+    sellAmount,
     sellAmountBeforeFees: String(BigInt(sellAmount) - BigInt(feeAmount)),
-    ...{ owner, buyToken, sellToken, txHash: fact.transactionHash, executedProtocolFees: fact.protocolFees },
+    owner,
+    buyToken,
+    sellToken,
+    txHash: fact.transactionHash,
+    executedProtocolFees: fact.protocolFees,
   };
 }
 

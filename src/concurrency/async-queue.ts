@@ -1,5 +1,5 @@
 /** Values on their way to one reader, who may be slower than they come, or leave. */
-export interface Queue<T> extends AsyncIterable<T> {
+export interface AsyncQueue<T> extends AsyncIterable<T> {
   /** Nothing more will come. */
   readonly finished: boolean;
   push(value: T): void;
@@ -14,7 +14,7 @@ export interface Queue<T> extends AsyncIterable<T> {
  *
  * @param onLeave told once when the reader leaves before the end.
  */
-export function createQueue<T>(onLeave: () => void): Queue<T> {
+export function createAsyncQueue<T>(onLeave: () => void): AsyncQueue<T> {
   let values: T[] = [];
   let waiting: ((result: IteratorResult<T>) => void)[] = [];
   let finished = false;

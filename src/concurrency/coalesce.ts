@@ -3,7 +3,7 @@
  * may be from before a change that its caller knows of: it waits for the next, together with all who come meanwhile. So
  * however many ask at once, the store is asked twice at most.
  */
-export function createFlights() {
+export function createRequestCoalescer() {
   const current = new Map<string, { readonly landed: Promise<unknown>; next?: Promise<unknown> }>();
 
   function depart<T>(key: string, read: () => Promise<T>): Promise<T> {

@@ -15,7 +15,7 @@ export interface Remote {
    * Asks, as soon as less than four questions about this owner are under way. Rejects with what the question rejects
    * with, with a `DeadlineError` when it takes too long, or at once when `cancelled` is aborted.
    */
-  ask<T>(owner: Address, question: (signal: AbortSignal) => T | Promise<T>, cancelled?: AbortSignal): Promise<T>;
+  run<T>(owner: Address, question: (signal: AbortSignal) => T | Promise<T>, cancelled?: AbortSignal): Promise<T>;
 }
 
 interface Lane {
@@ -24,7 +24,7 @@ interface Lane {
 }
 
 /** @param deadline milliseconds that a question may take once it is asked; its time in the queue does not count. */
-export function createRemote(clock: Clock, deadline: number): Remote {
+export function createDeadlineLimiter(clock: Clock, deadline: number): Remote {
   const lanes = new Map<Address, Lane>();
 
   async function enter(owner: Address): Promise<void> {
@@ -43,11 +43,11 @@ export function createRemote(clock: Clock, deadline: number): Remote {
   }
 
   return {
-    async ask(owner, question, cancelled) {
+    async run(owner, question, cancelled) {
       await enter(owner);
       try {
         cancelled?.throwIfAborted();
-        return await within(clock, deadline, question, cancelled);
+        return await withDeadline(clock, deadline, question, cancelled);
       } finally {
         leave(owner);
       }
@@ -56,7 +56,7 @@ export function createRemote(clock: Clock, deadline: number): Remote {
 }
 
 /** Asks with a deadline, in milliseconds, at which the signal is aborted and the answer is a `DeadlineError`. */
-export function within<T>(
+export function withDeadline<T>(
   clock: Clock,
   deadline: number,
   question: (signal: AbortSignal) => T | Promise<T>,

@@ -19,9 +19,9 @@ export function lazy<T>(make: () => Promise<T>): Lazy<T> {
         loaded = part;
         return part;
       },
-      (fault) => {
+      (failure) => {
         loading = undefined;
-        throw fault;
+        throw failure;
       },
     );
     return loading;

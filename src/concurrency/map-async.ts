@@ -1,5 +1,5 @@
 /** The same iterable with each value turned into another. Whoever leaves it leaves the source. */
-export function mapped<T, U>(source: AsyncIterable<T>, turn: (value: T) => U): AsyncIterable<U> {
+export function mapAsync<T, U>(source: AsyncIterable<T>, turn: (value: T) => U): AsyncIterable<U> {
   const from = source[Symbol.asyncIterator]();
   const iterator: AsyncIterator<U> = {
     async next() {

@@ -1,18 +1,18 @@
-import { nextTurn } from './yield.ts';
+import { yieldToEventLoop } from './yield.ts';
 
 /** Spreads work over turns of the event loop. */
-export interface Pacer {
+export interface Throttle {
   /** How many wait for a later turn. */
   readonly waiting: number;
   /** Waits for one's turn, in the order of arrival. */
-  pass(): Promise<void>;
+  acquire(): Promise<void>;
 }
 
 /**
  * Lets `perTurn` pieces of work through in a turn of the event loop and holds back the rest. However much arrives at
  * once, whatever else the process does has its turn in between.
  */
-export function createPacer(perTurn: number, turn: () => Promise<void> = nextTurn): Pacer {
+export function createThrottle(perTurn: number, turn: () => Promise<void> = yieldToEventLoop): Throttle {
   const queue: (() => void)[] = [];
   let passed = 0;
 
@@ -29,7 +29,7 @@ export function createPacer(perTurn: number, turn: () => Promise<void> = nextTur
     get waiting() {
       return queue.length;
     },
-    pass() {
+    acquire() {
       if (passed === perTurn) return new Promise((resolve) => queue.push(resolve));
       if (passed++ === 0) void release();
       return Promise.resolve();

@@ -9,7 +9,7 @@ interface Channel {
 let later: Later | undefined;
 
 /** Waits until the event loop has turned once, so that what has arrived meanwhile is served. */
-export function nextTurn(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     later ??= immediate ?? messages();
     later(resolve);

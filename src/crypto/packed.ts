@@ -47,12 +47,12 @@ export function recoverPacked(signatures: Uint8Array, backend: RecoveryBackend):
     const key = backend.recover(digest, rs, signatures[from + 96] === 1 ? 1 : 0);
     if (key === undefined) continue;
     signers[to] = 1;
-    signers.set(addressOf(key), to + 1);
+    signers.set(toAddress(key), to + 1);
   }
   return signers;
 }
 
 /** The address of an uncompressed public key: the last 20 bytes of its hash. */
-export function addressOf(key: Uint8Array): Uint8Array {
+export function toAddress(key: Uint8Array): Uint8Array {
   return keccak256(key.subarray(1)).subarray(12);
 }

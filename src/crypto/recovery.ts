@@ -18,7 +18,7 @@ export interface RecoveryBackend {
 }
 
 /** A backend, or the name of one to load. */
-export type RecoveryChoice = RecoveryBackend | RecoveryBackend['name'];
+export type RecoveryBackendOption = RecoveryBackend | RecoveryBackend['name'];
 
 /**
  * The chosen backend. Without a choice the fastest that is there: `native` where the host has installed its package,
@@ -26,7 +26,7 @@ export type RecoveryChoice = RecoveryBackend | RecoveryBackend['name'];
  *
  * @throws Error when the backend was asked for by name and cannot be loaded; TypeError when there is none of that name.
  */
-export async function chooseRecovery(choice?: RecoveryChoice): Promise<RecoveryBackend> {
+export async function selectRecoveryBackend(choice?: RecoveryBackendOption): Promise<RecoveryBackend> {
   switch (choice) {
     case undefined:
       return nativeRecovery().catch(() => wasmRecovery());

@@ -1,33 +1,33 @@
 import { AccountError } from '../accounts/account-error.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { OrderBookError } from '../errors.ts';
-import { refuseUnknownOptions } from '../validation/options.ts';
+import { assertKnownOptions } from '../validation/options.ts';
 import { accountRoutes } from './account-routes/index.ts';
 import type { AccountRoute } from './account-routes/route.ts';
 import { readJson } from './body.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
-import type { GateOptions } from './rate-limit.ts';
-import { json } from './response.ts';
+import type { RateLimitOptions } from './rate-limit.ts';
+import { jsonResponse } from './response.ts';
 import type { Match } from './router.ts';
 import { allowHeader, decodeParam, serveRoutes } from './serve.ts';
 
 /**
  * The HTTP interface of accounts (contract, "{bff_url}"), which stands at the root of a server, beside the books' own.
- * Refusals are `{message}`.
+ * Rejections are `{message}`.
  *
  * ```ts
  * nodeHandler(composeApis(createAccountApi(accounts), createApi(book)));
  * ```
  */
-export function createAccountApi(accounts: Accounts, options: GateOptions = {}): Api {
-  refuseUnknownOptions('createAccountApi', options, ['limiter', 'trustedProxies']);
+export function createAccountApi(accounts: Accounts, options: RateLimitOptions = {}): Api {
+  assertKnownOptions('createAccountApi', options, ['limiter', 'trustedProxies']);
   return serveRoutes({
     routes: accountRoutes(),
     gate: options,
     call: (match, request) => call(accounts, request, match),
-    refuse,
-    fault: message(500, 'Internal server error', 1),
-    report: accounts.report,
+    reject,
+    failure: message(500, 'Internal server error', 1),
+    report: accounts.reportError,
   });
 }
 
@@ -36,9 +36,9 @@ export function createAccountApi(accounts: Accounts, options: GateOptions = {}):
  */
 export function composeApis(first: Api, ...others: readonly Api[]): Api {
   const all = [first, ...others];
-  const ownerOf = (path: string) => all.find((api) => api.owns?.(path) ?? true);
+  const ownerOf = (path: string) => all.find((api) => api.handlesPath?.(path) ?? true);
   return {
-    owns: (path) => ownerOf(path) !== undefined,
+    handlesPath: (path) => ownerOf(path) !== undefined,
     handle: (request) => (ownerOf(request.path) ?? all.at(-1) ?? first).handle(request),
   };
 }
@@ -58,7 +58,7 @@ async function call(
   });
 }
 
-function refuse(error: unknown): ApiResponse | undefined {
+function reject(error: unknown): ApiResponse | undefined {
   if (error instanceof AccountError) return message(error.status, error.message, error.retryAfter);
   if (!(error instanceof OrderBookError)) return undefined;
   const wait = error.retryable ? Number(error.data?.['retryAfter'] ?? 1) : undefined;
@@ -67,5 +67,5 @@ function refuse(error: unknown): ApiResponse | undefined {
 }
 
 function message(status: number, text: string, retryAfter?: number): ApiResponse {
-  return json(status, { message: text }, retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) });
+  return jsonResponse(status, { message: text }, retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) });
 }

@@ -1,17 +1,17 @@
 import { OrderBookError } from '../errors.ts';
 import type { OrderBook } from '../order-book.ts';
-import { refuseUnknownOptions } from '../validation/options.ts';
+import { assertKnownOptions } from '../validation/options.ts';
 import { readJson } from './body.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
-import type { GateOptions } from './rate-limit.ts';
-import { FAULT, refusal } from './response.ts';
+import type { RateLimitOptions } from './rate-limit.ts';
+import { FAILURE_RESPONSE, rejectionResponse } from './response.ts';
 import type { Route } from './route.ts';
 import type { Match } from './router.ts';
 import { ORDER_BOOK_ROUTES, PROBE_ROUTES } from './routes/index.ts';
 import { allowHeader, decodeParam, serveRoutes } from './serve.ts';
 
 /** How the HTTP interface of a book is served. */
-export interface ApiOptions extends GateOptions {
+export interface ApiOptions extends RateLimitOptions {
   /** Whether `/ready` and `/live` are answered too, for a server that is nobody's guest. Default false. */
   readonly probes?: boolean;
   /**
@@ -25,14 +25,14 @@ export interface ApiOptions extends GateOptions {
  * relative: whoever mounts it takes the prefix off.
  */
 export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
-  refuseUnknownOptions('createApi', options, ['probes', 'operatorToken', 'limiter', 'trustedProxies']);
+  assertKnownOptions('createApi', options, ['probes', 'operatorToken', 'limiter', 'trustedProxies']);
   return serveRoutes({
     routes: options.probes ? [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES] : ORDER_BOOK_ROUTES,
     gate: options,
     call: (match, request) => call(book, request, match, options.operatorToken),
-    refuse: (error) => (error instanceof OrderBookError ? refusal(error, allowHeader(error)) : undefined),
-    fault: FAULT,
-    report: book.report,
+    reject: (error) => (error instanceof OrderBookError ? rejectionResponse(error, allowHeader(error)) : undefined),
+    failure: FAILURE_RESPONSE,
+    report: book.reportError,
   });
 }
 

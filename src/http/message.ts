@@ -48,5 +48,5 @@ export interface Api {
    * Whether a path lies in this interface's own space. A mount at the root of a host answers only such paths and leaves
    * the others to the host. Absent: every path does.
    */
-  owns?(path: string): boolean;
+  handlesPath?(path: string): boolean;
 }

@@ -4,7 +4,7 @@ import type { Admission, Limiter, RequestKind, StreamAdmission } from '../ports/
 import type { ApiRequest, ApiResponse } from './message.ts';
 
 /** How often clients may ask. */
-export interface GateOptions {
+export interface RateLimitOptions {
   /** Who decides. Default: nobody, and every request passes. The same one may stand before several interfaces. */
   readonly limiter?: Limiter;
   /**
@@ -15,7 +15,7 @@ export interface GateOptions {
 }
 
 /** What a request costs, `free` for one that must always be answered. */
-export interface Toll {
+export interface RequestCost {
   readonly kind: RequestKind | 'free';
   /** Whether the answer is a stream of events, of which a client may have only so many at once. */
   readonly stream: boolean;
@@ -25,19 +25,26 @@ export interface Toll {
  * Stands before an interface: lets a request through to `answer`, or throws `RateLimited` with the seconds to wait in
  * `data.retryAfter`. A stream counts until it has ended or its client has gone.
  */
-export type Gate = (request: ApiRequest, toll: Toll, answer: () => Promise<ApiResponse>) => Promise<ApiResponse>;
+export type RateLimitGuard = (
+  request: ApiRequest,
+  toll: RequestCost,
+  answer: () => Promise<ApiResponse>,
+) => Promise<ApiResponse>;
 
 /** @throws TypeError naming a trusted proxy that is no address. */
-export function createGate({ limiter, trustedProxies = [] }: GateOptions, onFault: (fault: unknown) => void): Gate {
+export function createRateLimitGuard(
+  { limiter, trustedProxies = [] }: RateLimitOptions,
+  onFailure: (failure: unknown) => void,
+): RateLimitGuard {
   const clientOf = createClientOf(trustedProxies);
   if (limiter === undefined) return (_request, _toll, answer) => answer();
 
   return async (request, { kind, stream }, answer) => {
     if (kind === 'free') return answer();
     const client = clientOf(request);
-    requireAdmitted(await asked(() => limiter.take(client, kind), ADMITTED, onFault), 'requests');
+    requireAdmitted(await asked(() => limiter.take(client, kind), ADMITTED, onFailure), 'requests');
     if (!stream) return answer();
-    const admission = await asked(() => limiter.open(client), STREAM_ADMITTED, onFault);
+    const admission = await asked(() => limiter.open(client), STREAM_ADMITTED, onFailure);
     requireAdmitted(admission, 'streams');
     const release = admission.status === 'admitted' ? admission.release : () => {};
     return held(request, release, answer);
@@ -48,11 +55,11 @@ const ADMITTED: Admission = { status: 'admitted' };
 const STREAM_ADMITTED: StreamAdmission = { status: 'admitted', release() {} };
 
 /** A limiter that is out of order lets everybody pass. */
-async function asked<T>(question: () => T | Promise<T>, unknown: T, onFault: (fault: unknown) => void): Promise<T> {
+async function asked<T>(question: () => T | Promise<T>, unknown: T, onFailure: (failure: unknown) => void): Promise<T> {
   try {
     return await question();
-  } catch (fault) {
-    onFault(fault);
+  } catch (failure) {
+    onFailure(failure);
     return unknown;
   }
 }

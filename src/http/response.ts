@@ -16,17 +16,17 @@ export function jsonText(status: number, body: string | Uint8Array, headers: Hea
 }
 
 /** An answer whose body is a value, rendered as JSON. */
-export function json(status: number, body: unknown, headers: Headers = {}): ApiResponse {
+export function jsonResponse(status: number, body: unknown, headers: Headers = {}): ApiResponse {
   return jsonText(status, JSON.stringify(body), headers);
 }
 
-/** A refusal as the order book interface sends it (decision 1.1). */
-export function refusal(error: OrderBookError, headers: Headers = {}): ApiResponse {
+/** A rejection as the order book interface sends it (decision 1.1). */
+export function rejectionResponse(error: OrderBookError, headers: Headers = {}): ApiResponse {
   const wait = error.retryable ? { 'retry-after': String(error.data?.['retryAfter'] ?? 1) } : {};
-  return json(error.status, error, { ...wait, ...headers });
+  return jsonResponse(error.status, error, { ...wait, ...headers });
 }
 
-/** What is answered when something is at fault that no client can mend. Tells nothing of the inside. */
-export const FAULT: ApiResponse = {
-  ...json(500, { errorType: 'InternalServerError', description: '' }, { 'retry-after': '1' }),
+/** What is answered when something is at failure that no client can mend. Tells nothing of the inside. */
+export const FAILURE_RESPONSE: ApiResponse = {
+  ...jsonResponse(500, { errorType: 'InternalServerError', description: '' }, { 'retry-after': '1' }),
 };

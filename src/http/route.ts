@@ -1,6 +1,6 @@
 import type { OrderBook } from '../order-book.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
-import type { Toll } from './rate-limit.ts';
+import type { RequestCost } from './rate-limit.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -23,7 +23,7 @@ export interface Endpoint {
   /** Segments that begin with a colon are parameters. A literal segment wins over a parameter. */
   readonly path: string;
   /** What a request costs its client. Default: a `GET` reads, everything else writes. */
-  readonly kind?: Toll['kind'];
+  readonly kind?: RequestCost['kind'];
   /** Whether a success is a stream of events, of which a client may have only so many at once. */
   readonly stream?: boolean;
 }
@@ -32,14 +32,14 @@ export interface Endpoint {
 export interface Route extends Endpoint {
   /** Bytes of JSON body that are read at most, by a book. Absent: the route reads none. */
   readonly bodyLimit?: number | ((book: OrderBook) => number);
-  /** Refuses, by throwing an `OrderBookError`, before the body is read. */
+  /** Rejects, by throwing an `OrderBookError`, before the body is read. */
   before?(call: Pick<Call, 'request' | 'operatorToken'>): void;
-  /** Answers. May throw an `OrderBookError`, which becomes its refusal. */
+  /** Answers. May throw an `OrderBookError`, which becomes its rejection. */
   handle(call: Call): Promise<ApiResponse>;
 }
 
 /** What a request to this route costs; `undefined` stands for one that finds no route. */
-export function tollOf(route: Endpoint | undefined): Toll {
+export function getRequestCost(route: Endpoint | undefined): RequestCost {
   const { method = 'GET', kind = method === 'GET' ? 'read' : 'write', stream = false } = route ?? {};
   return { kind, stream };
 }

@@ -1,32 +1,32 @@
 import { OrderBookError } from '../errors.ts';
 import { CORS_HEADERS, PREFLIGHT_HEADERS } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
-import type { GateOptions } from './rate-limit.ts';
-import { createGate } from './rate-limit.ts';
+import type { RateLimitOptions } from './rate-limit.ts';
+import { createRateLimitGuard } from './rate-limit.ts';
 import { joinHeaders } from './response.ts';
 import type { Endpoint } from './route.ts';
-import { tollOf } from './route.ts';
+import { getRequestCost } from './route.ts';
 import type { Match, Router } from './router.ts';
 import { createRouter } from './router.ts';
 
 /** An interface: its routes, and how it speaks. */
 export interface RouteHost<R extends Endpoint> {
   readonly routes: readonly R[];
-  /** Answers a request that has found its route. What it throws is a refusal, or a fault. */
+  /** Answers a request that has found its route. What it throws is a rejection, or a failure. */
   call(match: Match<R>, request: ApiRequest): Promise<ApiResponse>;
-  /** Puts a refusal into words; `undefined` for what is none. */
-  refuse(error: unknown): ApiResponse | undefined;
+  /** Puts a rejection into words; `undefined` for what is none. */
+  reject(error: unknown): ApiResponse | undefined;
   /** What is answered to anything else that was thrown. */
-  readonly fault: ApiResponse;
-  report(fault: unknown): void;
+  readonly failure: ApiResponse;
+  report(failure: unknown): void;
   /** How often clients may ask. */
-  readonly gate: GateOptions;
+  readonly gate: RateLimitOptions;
 }
 
 /** Makes an interface of its routes: finds, answers, and does for each what HTTP asks of all. */
 export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
   const router = createRouter(host.routes);
-  const gate = createGate(host.gate, host.report);
+  const gate = createRateLimitGuard(host.gate, host.report);
   const spaces = new Set(host.routes.map(({ path }) => firstSegment(path)));
   const numbered = [...spaces].some((space) => space === NUMBERED);
 
@@ -35,20 +35,20 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
     try {
       const match = find(router, request);
       // What is not found costs too.
-      return await gate(request, tollOf(match instanceof OrderBookError ? undefined : match.route), () =>
+      return await gate(request, getRequestCost(match instanceof OrderBookError ? undefined : match.route), () =>
         match instanceof OrderBookError ? Promise.reject(match) : host.call(match, request),
       );
     } catch (error) {
-      const refused = host.refuse(error);
-      if (refused !== undefined) return refused;
-      // Who has left asked for the work to stop; that it did is no fault.
+      const rejected = host.reject(error);
+      if (rejected !== undefined) return rejected;
+      // Who has left asked for the work to stop; that it did is no failure.
       if (error !== request.signal?.reason || !request.signal?.aborted) host.report(error);
-      return host.fault;
+      return host.failure;
     }
   }
 
   return {
-    owns(path) {
+    handlesPath(path) {
       const space = firstSegment(path);
       return spaces.has(space) || (numbered && /^\d+$/.test(space));
     },
@@ -60,7 +60,7 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
   };
 }
 
-/** A refusal here is kept until the gate has been passed. */
+/** A rejection here is kept until the gate has been passed. */
 function find<R extends Endpoint>(router: Router<R>, { method, path }: ApiRequest): Match<R> | OrderBookError {
   try {
     return router.find(method, path);

@@ -32,7 +32,7 @@ export function createClientOf(trustedProxies: readonly string[]): (origin: Orig
   return (origin) => {
     const socket = parseIpAddress(origin.remoteAddress ?? '');
     if (socket === undefined) return UNKNOWN;
-    return nameOf(isTrusted(socket, trusted) ? forwardedBy(socket, origin, trusted) : socket);
+    return formatClient(isTrusted(socket, trusted) ? forwardedBy(socket, origin, trusted) : socket);
   };
 }
 
@@ -60,8 +60,8 @@ function withoutPort(text: string): string {
   return bracketed ?? plain ?? text;
 }
 
-function nameOf(address: IpAddress): string {
-  if (isIpv4(address)) return address.subarray(12).join('./');
+function formatClient(address: IpAddress): string {
+  if (isIpv4(address)) return address.subarray(12).join('.');
   const network = Array.from({ length: NETWORK_BYTES / 2 }, (_, i) => groupAt(address, 2 * i).toString(16));
   return `${network.join(':')}::/64`;
 }

@@ -22,7 +22,7 @@ export function parseIpAddress(text: string): IpAddress | undefined {
   }
   const [plain = ''] = text.split('%', 1);
   const last = plain.slice(plain.lastIndexOf(':') + 1);
-  const tail = last.includes('./') ? parseOctets(last) : [];
+  const tail = last.includes('.') ? parseOctets(last) : [];
   if (tail === undefined) return undefined;
   // Four octets at the end are two groups.
   const groups = tail.length === 0 ? plain : `${plain.slice(0, -last.length)}${hexGroups(tail)}`;
@@ -61,7 +61,7 @@ export function isIpv4(address: IpAddress): boolean {
 }
 
 function parseOctets(text: string): number[] | undefined {
-  const octets = text.split('./');
+  const octets = text.split('.');
   if (octets.length !== 4 || !octets.every((octet) => OCTET.test(octet) && Number(octet) <= 255)) return undefined;
   return octets.map(Number);
 }

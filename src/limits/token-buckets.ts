@@ -1,7 +1,7 @@
 import type { Clock } from '../ports/clock.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { Limiter, RequestKind } from '../ports/limiter.ts';
-import { refuseUnknownOptions } from '../validation/options.ts';
+import { assertKnownOptions } from '../validation/options.ts';
 
 /** A token bucket: it holds `burst` requests, and `perSecond` of them come back each second. */
 export interface Rate {
@@ -51,16 +51,16 @@ type Buckets = Record<RequestKind, Bucket>;
 
 /**
  * A limiter in this process's memory: for each client a token bucket of reads and one of writes, and a count of its
- * open streams. A refused request costs nothing, so that who keeps asking is served as often as who waits.
+ * open streams. A rejected request costs nothing, so that who keeps asking is served as often as who waits.
  *
  * @throws TypeError naming the option that is unknown or malformed.
  */
 export function tokenBuckets(options: TokenBucketsOptions = {}): Limiter {
-  refuseUnknownOptions('tokenBuckets', options, OPTIONS);
+  assertKnownOptions('tokenBuckets', options, OPTIONS);
   const { clock = systemClock, streams = 32, maxClients = 50_000 } = options;
   const rates = {
-    read: rateOf('reads', options.reads ?? { perSecond: 50 }),
-    write: rateOf('writes', options.writes ?? { perSecond: 10 }),
+    read: parseRate('reads', options.reads ?? { perSecond: 50 }),
+    write: parseRate('writes', options.writes ?? { perSecond: 10 }),
   };
   if (!Number.isSafeInteger(streams) || streams < 0) throw malformed('streams', 'a whole number from 0 up');
   if (!Number.isSafeInteger(maxClients) || maxClients < 2) throw malformed('maxClients', 'a whole number from 2 up');
@@ -99,11 +99,11 @@ export function tokenBuckets(options: TokenBucketsOptions = {}): Limiter {
         bucket.tokens = Math.max(0, bucket.tokens - 1);
         return { status: 'admitted' };
       }
-      return { status: 'refused', retryAfter: Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond)) };
+      return { status: 'rejected', retryAfter: Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond)) };
     },
     open(client) {
       const count = open.get(client) ?? 0;
-      if (count >= streams) return { status: 'refused', retryAfter: STREAM_RETRY };
+      if (count >= streams) return { status: 'rejected', retryAfter: STREAM_RETRY };
       open.set(client, count + 1);
       let held = true;
       return {
@@ -120,8 +120,8 @@ export function tokenBuckets(options: TokenBucketsOptions = {}): Limiter {
   };
 }
 
-function rateOf(name: 'reads' | 'writes', rate: Rate): Required<Rate> {
-  refuseUnknownOptions(`tokenBuckets, ${name}`, rate, ['perSecond', 'burst']);
+function parseRate(name: 'reads' | 'writes', rate: Rate): Required<Rate> {
+  assertKnownOptions(`tokenBuckets, ${name}`, rate, ['perSecond', 'burst']);
   const { perSecond, burst = Math.max(1, Math.ceil(perSecond * BURST_SECONDS)) } = rate;
   if (!Number.isFinite(perSecond) || perSecond <= 0) throw malformed(`${name}.perSecond`, 'a number above 0');
   if (!Number.isFinite(burst) || burst < 1) throw malformed(`${name}.burst`, 'a number from 1 up');

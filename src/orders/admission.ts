@@ -1,32 +1,32 @@
 import type { DocumentPolicy } from '../app-data/documents.ts';
 import type { Remote } from '../concurrency/deadline.ts';
 import type { OrderBookError } from '../errors.ts';
-import type { Chain } from '../ports/chain-client.ts';
+import type { ChainClient } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { OrderStore, Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { AuthenticationContext } from './authenticate.ts';
 import type { ContractSignatures } from './checks.ts';
 import type { Limits, OwnerLimitsTable, TokenPolicy } from './limits.ts';
-import type { Candidate } from './verified-order.ts';
+import type { VerifiedOrder } from './verified-order.ts';
 
 /** What the host decides about an order, besides its options. */
-export interface HostRules {
+export interface OrderPolicy {
   /**
    * Whether nothing is to be traded for this address, asked for the owner and the receiver of each order. An order that
-   * names one that is denied is refused with `Forbidden`. When it throws, rejects or answers anything but a boolean,
-   * nobody gets in: the order is refused with `InternalServerError`, retryable.
+   * names one that is denied is rejected with `Forbidden`. When it throws, rejects or answers anything but a boolean,
+   * nobody gets in: the order is rejected with `InternalServerError`, retryable.
    */
-  readonly isDenied?: (address: Address, call: HostCall) => boolean | Promise<boolean>;
+  readonly isDenied?: (address: Address, call: PolicyContext) => boolean | Promise<boolean>;
   /**
    * Whether an order may be settling right now, so that another one must not take its place: then the other one is
-   * refused with `OldOrderActivelyBidOn`. Faults as with `isDenied`.
+   * rejected with `OldOrderActivelyBidOn`. Faults as with `isDenied`.
    */
-  readonly isActivelyBidOn?: (uid: Hex, call: HostCall) => boolean | Promise<boolean>;
+  readonly isActivelyBidOn?: (uid: Hex, call: PolicyContext) => boolean | Promise<boolean>;
 }
 
 /** Travels with each question to the host. */
-export interface HostCall {
+export interface PolicyContext {
   /** Aborted when the answer is not waited for any more. */
   readonly signal: AbortSignal;
 }
@@ -44,15 +44,15 @@ export interface AdmissionContext extends AuthenticationContext {
   readonly tokens: TokenPolicy;
   readonly documents: DocumentPolicy;
   readonly eip1271: ContractSignatures;
-  readonly host: HostRules;
+  readonly host: OrderPolicy;
   /** Whether quotes are given out here, so that an order which names none may still have one. */
   readonly quoting: boolean;
-  readonly chain: Chain | undefined;
+  readonly chain: ChainClient | undefined;
   /** Whom owners allow to move their sell tokens. */
   readonly vaultRelayer: Address;
   readonly remote: Remote;
-  /** Told what a refusal does not tell: why the chain or the host could not answer. */
-  readonly onFault: (fault: unknown) => void;
+  /** Told what a rejection does not tell: why the chain or the host could not answer. */
+  readonly onFailure: (failure: unknown) => void;
 }
 
 /** Orders that are admitted together, by UID. */
@@ -60,7 +60,7 @@ export type Batch = ReadonlySet<Hex>;
 
 /** A rule that takes asking: the store, the host or the chain. */
 export type RemoteCheck = (
-  candidate: Candidate,
+  candidate: VerifiedOrder,
   context: AdmissionContext,
   batch: Batch,
 ) => Promise<OrderBookError | undefined>;

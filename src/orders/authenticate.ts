@@ -5,14 +5,14 @@ import { bytesToHex } from '../protocol/hex.ts';
 import type { OrderData, OrderHasher } from '../protocol/order.ts';
 import type { EcdsaSignature, Signature } from '../protocol/signature.ts';
 import { isEcdsa, parseSignature } from '../protocol/signature.ts';
-import { interactionsOf } from '../protocol/trampoline.ts';
+import { getInteractions } from '../protocol/trampoline.ts';
 import { packUid } from '../protocol/uid.ts';
 import type { Verifier } from '../protocol/verifier.ts';
 import type { ParsedCreation } from './creation.ts';
-import type { Candidate } from './verified-order.ts';
+import type { VerifiedOrder } from './verified-order.ts';
 
-/** The domain, as a refusal shows it. */
-export interface ShownDomain {
+/** The domain, as a rejection shows it. */
+export interface SigningDomain {
   readonly name: string;
   readonly version: string;
   readonly chainId: number;
@@ -22,13 +22,13 @@ export interface ShownDomain {
 /** What authentication works with. */
 export interface AuthenticationContext {
   readonly verifier: Verifier;
-  readonly domain: ShownDomain;
+  readonly domain: SigningDomain;
   /** The contract that hooks run through. */
   readonly hooksTrampoline: Address;
 }
 
 /** An order whose signature is still to be held against its owner. */
-export interface Claim {
+export interface UnverifiedOrder {
   readonly creation: ParsedCreation;
   readonly document: KnownDocument;
   readonly data: OrderData;
@@ -43,12 +43,12 @@ export interface Claim {
  *
  * @returns the claim, or `AppdataFromMismatch`, `MissingFrom` or `InvalidSignature`.
  */
-export function readClaim(
+export function parseUnverifiedOrder(
   creation: ParsedCreation,
   document: KnownDocument,
   hasher: OrderHasher,
-  domain: ShownDomain,
-): Claim | OrderBookError {
+  domain: SigningDomain,
+): UnverifiedOrder | OrderBookError {
   const { from, signingScheme: scheme } = creation;
   const { signer } = document.content;
   if (from !== undefined && signer !== undefined && from !== signer) {
@@ -70,28 +70,34 @@ export function readClaim(
 
 /** Holds signatures against owners, many at once. Contract signatures are left to the chain. */
 export async function authenticate(
-  claims: readonly (Claim | OrderBookError)[],
+  claims: readonly (UnverifiedOrder | OrderBookError)[],
   context: AuthenticationContext,
-): Promise<(Candidate | OrderBookError)[]> {
-  const signed = claims.filter((claim): claim is EcdsaClaim => !(claim instanceof OrderBookError) && isSigned(claim));
+): Promise<(VerifiedOrder | OrderBookError)[]> {
+  const signed = claims.filter(
+    (claim): claim is EcdsaUnverifiedOrder => !(claim instanceof OrderBookError) && isSigned(claim),
+  );
   const recovered = await context.verifier.recoverDigests(
     signed.map(({ digest, signature }) => ({ digest, scheme: signature.scheme, signature })),
   );
-  const signers = new Map(signed.map((claim, i) => [claim as Claim, recovered[i]]));
-  return claims.map((claim) => (claim instanceof OrderBookError ? claim : judge(claim, signers.get(claim), context)));
+  const signers = new Map(signed.map((claim, i) => [claim as UnverifiedOrder, recovered[i]]));
+  return claims.map((claim) =>
+    claim instanceof OrderBookError ? claim : checkSigner(claim, signers.get(claim), context),
+  );
 }
 
-type EcdsaClaim = Claim & { readonly signature: EcdsaSignature & { readonly scheme: 'eip712' | 'ethsign' } };
+type EcdsaUnverifiedOrder = UnverifiedOrder & {
+  readonly signature: EcdsaSignature & { readonly scheme: 'eip712' | 'ethsign' };
+};
 
-function isSigned(claim: Claim): claim is EcdsaClaim {
+function isSigned(claim: UnverifiedOrder): claim is EcdsaUnverifiedOrder {
   return isEcdsa(claim.signature.scheme);
 }
 
-function judge(
-  claim: Claim,
+function checkSigner(
+  claim: UnverifiedOrder,
   recovered: Address | undefined,
   { domain, hooksTrampoline }: AuthenticationContext,
-): Candidate | OrderBookError {
+): VerifiedOrder | OrderBookError {
   const { creation, document, data, digest, signature, expected } = claim;
   const { scheme } = signature;
   const owner = isEcdsa(scheme) ? recovered : expected;
@@ -102,10 +108,13 @@ function judge(
     return new OrderBookError('InvalidSignature', description, { recovered: owner, expected, ...help });
   }
   return {
-    ...{ creation, data, owner, document },
+    creation,
+    data,
+    owner,
+    document,
     uid: packUid({ digest: help.digest, owner, validTo: data.validTo }),
     signature: signature.hex,
-    interactions: interactionsOf(document.content.hooks, hooksTrampoline),
+    interactions: getInteractions(document.content.hooks, hooksTrampoline),
   };
 }
 
@@ -118,7 +127,7 @@ function signedData(creation: ParsedCreation, appData: Hex): OrderData {
     buyAmount: creation.buyAmount,
     validTo: creation.validTo,
     appData,
-    feeAmount: 0n, // any other fee has been refused before
+    feeAmount: 0n, // any other fee has been rejected before
     kind: creation.kind,
     partiallyFillable: creation.partiallyFillable,
     sellTokenBalance: creation.sellTokenBalance,

@@ -2,16 +2,16 @@ import * as z from 'zod/mini';
 import type { ErrorCode } from '../errors.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { CancelRefusal, Store } from '../ports/store.ts';
+import type { CancelRejection, Store } from '../ports/store.ts';
 import { cancellationDigest, cancellationsDigest } from '../protocol/cancellation.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { bytesToHex } from '../protocol/hex.ts';
-import { hex, hexOf, parseShape } from '../protocol/shape.ts';
+import { hex, hexSchema, parseShape } from '../protocol/shape.ts';
 import type { EcdsaScheme } from '../protocol/signature.ts';
 import { ECDSA_SCHEMES, parseEcdsaSignature } from '../protocol/signature.ts';
 import { UID_SIZE, unpackUid } from '../protocol/uid.ts';
 import type { Verifier } from '../protocol/verifier.ts';
-import type { ShownDomain } from './authenticate.ts';
+import type { SigningDomain } from './authenticate.ts';
 
 /** How many UIDs one request may name. */
 export const MAX_UIDS = 128;
@@ -39,15 +39,15 @@ export interface CancelContext {
   readonly store: Store;
   readonly clock: Clock;
   readonly verifier: Verifier;
-  readonly domain: ShownDomain;
+  readonly domain: SigningDomain;
 }
 
 const authorisation = { signature: hex(), signingScheme: z.enum(ECDSA_SCHEMES) };
 export const cancellations = /* @__PURE__ */ z.object({
-  orderUids: z.array(hexOf(UID_SIZE)).check(z.minLength(1, { error: 'must name an order' })),
+  orderUids: z.array(hexSchema(UID_SIZE)).check(z.minLength(1, { error: 'must name an order' })),
   ...authorisation,
 });
-export const cancellation = /* @__PURE__ */ z.object({ orderUid: hexOf(UID_SIZE), ...authorisation });
+export const cancellation = /* @__PURE__ */ z.object({ orderUid: hexSchema(UID_SIZE), ...authorisation });
 
 /**
  * Cancels orders by their owner's signature. The signature is judged first, then whether the orders exist, then their
@@ -64,7 +64,7 @@ export async function cancel(input: unknown, context: CancelContext): Promise<Ca
 }
 
 /** What a store's reason is called on the wire. */
-export const CANCEL_ERRORS: Readonly<Record<CancelRefusal, ErrorCode>> = {
+export const CANCEL_ERRORS: Readonly<Record<CancelRejection, ErrorCode>> = {
   missing: 'OrderNotFound',
   fulfilled: 'OrderFullyExecuted',
   cancelled: 'AlreadyCancelled',
@@ -123,7 +123,7 @@ function countUids(input: unknown): number {
   return Array.isArray(input.orderUids) ? input.orderUids.length : 0;
 }
 
-/** Refuses a list of UIDs that is too long, before any of them is decoded. */
+/** Rejects a list of UIDs that is too long, before any of them is decoded. */
 export function tooManyUids(count: number): OrderBookError {
   return new OrderBookError('TooManyOrderUids', `${count} order UIDs, at most ${MAX_UIDS} are allowed`, {
     limit: MAX_UIDS,

@@ -4,7 +4,7 @@ import type { Address } from '../protocol/hex.ts';
 import type { OrderData } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { Limits, TokenPolicy } from './limits.ts';
-import type { Candidate } from './verified-order.ts';
+import type { VerifiedOrder } from './verified-order.ts';
 
 /** What a check may look at besides the order. */
 export interface CheckContext {
@@ -27,10 +27,10 @@ export interface Terms {
 }
 
 /** What happens to contract signatures: a chain is asked, or all are let in, or none. */
-export type ContractSignatures = 'verified' | 'unverified' | 'refused';
+export type ContractSignatures = 'verified' | 'unverified' | 'rejected';
 
 /** A rule that an order must keep: pure, local, and with an answer of its own when it is broken. */
-export type Check<Subject = Candidate, Context = OrderCheckContext> = (
+export type Check<Subject = VerifiedOrder, Context = OrderCheckContext> = (
   subject: Subject,
   context: Context,
 ) => OrderBookError | undefined;
@@ -86,7 +86,7 @@ const validFromLeavesTime: Check = ({ data, document }, { limits }) => {
 /** A contract's signature can be checked on a chain only (decision 2.7). */
 const contractSignatureCanBeJudged: Check = ({ creation }, { eip1271 }) => {
   const { signingScheme: scheme } = creation;
-  if (scheme !== 'eip1271' || eip1271 !== 'refused') return undefined;
+  if (scheme !== 'eip1271' || eip1271 !== 'rejected') return undefined;
   return new OrderBookError('UnsupportedSigningScheme', undefined, { scheme });
 };
 
@@ -98,7 +98,7 @@ export const TERMS_CHECKS: readonly Check<Terms, CheckContext>[] = [
   validToIsInWindow,
 ];
 
-/** The local checks that follow the signature, in the order in which their refusals are reported (decision 2.2). */
+/** The local checks that follow the signature, in the order in which their rejections are reported (decision 2.2). */
 export const LOCAL_CHECKS: readonly Check[] = [
   amountsAreNotZero,
   ...TERMS_CHECKS,

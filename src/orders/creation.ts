@@ -3,7 +3,7 @@ import { OrderBookError } from '../errors.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import { BUY_TOKEN_DESTINATIONS, MAX_UINT32, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
-import { amount, hex, hexOf, parseShape } from '../protocol/shape.ts';
+import { amount, hex, hexSchema, parseShape } from '../protocol/shape.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import { SIGNING_SCHEMES } from '../protocol/signature.ts';
 import { MAX_UINT256, parseUint256 } from '../protocol/uint256.ts';
@@ -39,9 +39,9 @@ export interface OrderCreation {
 }
 
 export const orderCreation = /* @__PURE__ */ z.object({
-  sellToken: hexOf(20),
-  buyToken: hexOf(20),
-  receiver: z.nullish(hexOf(20)),
+  sellToken: hexSchema(20),
+  buyToken: hexSchema(20),
+  receiver: z.nullish(hexSchema(20)),
   sellAmount: amount(),
   buyAmount: amount(),
   validTo: z.number().check(z.refine(isUint32, { error: 'must be whole seconds since 1970, as a uint32' })),
@@ -52,10 +52,10 @@ export const orderCreation = /* @__PURE__ */ z.object({
   buyTokenBalance: z._default(z.enum(BUY_TOKEN_DESTINATIONS), 'erc20'),
   signingScheme: z.enum(SIGNING_SCHEMES),
   signature: hex(),
-  from: z.nullish(hexOf(20)),
+  from: z.nullish(hexSchema(20)),
   quoteId: z.nullish(z.int()),
   appData: z.string(),
-  appDataHash: z.nullish(hexOf(32)),
+  appDataHash: z.nullish(hexSchema(32)),
   fullBalanceCheck: z._default(z.boolean(), false),
 });
 

@@ -1,4 +1,4 @@
-import { nextTurn } from '../concurrency/yield.ts';
+import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Cancel, Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
@@ -26,7 +26,7 @@ export interface ExpirySweepContext {
   readonly onPruned: () => void;
   /** There are new entries in the log. */
   readonly wake: () => void;
-  readonly onFault: (fault: unknown) => void;
+  readonly onFailure: (failure: unknown) => void;
 }
 
 /** Announces orders whose time has passed, and removes those that are over for long, for as long as the book runs. */
@@ -41,7 +41,7 @@ export interface ExpirySweep {
  * restarts. Of several processes on one store one sweeps; that two should is harmless.
  */
 export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
-  const { store, clock, interval, holder, retention, wake, onFault } = context;
+  const { store, clock, interval, holder, retention, wake, onFailure } = context;
   let cancel: Cancel = () => {};
   let running: Promise<void> | undefined;
   let stopped = true;
@@ -54,12 +54,12 @@ export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
         while (!stopped && swept === BATCH) {
           swept = await store.orders.expire(seconds(clock), BATCH);
           if (swept > 0) wake();
-          await nextTurn(); // a synchronous store would sweep up all of them before anybody else has a turn
+          await yieldToEventLoop(); // a synchronous store would sweep up all of them before anybody else has a turn
         }
         await prune();
       }
-    } catch (fault) {
-      onFault(fault);
+    } catch (failure) {
+      onFailure(failure);
     }
     running = undefined;
     if (!stopped) schedule();
@@ -73,7 +73,7 @@ export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
     while (!stopped && removed === BATCH) {
       removed = await store.orders.prune(seconds(clock) - retention, BATCH);
       if (removed > 0) context.onPruned();
-      await nextTurn();
+      await yieldToEventLoop();
     }
     prunedAt = clock.now();
   }
@@ -100,7 +100,7 @@ export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
       stopped = true;
       cancel();
       await running;
-      if (store.traits.writers === 'many') await store.leases.release({ name: LEASE, holder }).catch(onFault);
+      if (store.traits.writers === 'many') await store.leases.release({ name: LEASE, holder }).catch(onFailure);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { nextTurn } from '../concurrency/yield.ts';
+import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { InsertOptions, InsertOutcome, OrderInsert, Store } from '../ports/store.ts';
 
@@ -21,23 +21,23 @@ export interface GroupCommitOptions {
 export const LARGEST_GROUP = 64;
 
 /** Milliseconds that an order waits for company, or for a group before it that does not come back. */
-export const PATIENCE = 10;
+export const MAX_WAIT_MS = 10;
 
 /** How many are told of their orders between two turns: each of them may have the next one at hand. */
-const TOLD_A_TURN = 16;
+const RESULTS_PER_TICK = 16;
 
 interface Member {
   readonly inserts: readonly OrderInsert[];
   readonly settle: (outcomes: InsertOutcome[]) => void;
-  readonly fail: (fault: unknown) => void;
+  readonly fail: (failure: unknown) => void;
 }
 
 /**
  * Stores what is submitted at the same time in one durable step, since it is the disk that makes a step slow, not the
- * orders in it. Each member has its own outcome; when a group faults, each is tried again by itself, so that one whose
+ * orders in it. Each member has its own outcome; when a group failures, each is tried again by itself, so that one whose
  * order breaks the step fails alone. What joins a transaction of the host is passed on as it is.
  */
-export function groupCommits({ store, clock, more, turn = nextTurn }: GroupCommitOptions): GroupCommit {
+export function groupCommits({ store, clock, more, turn = yieldToEventLoop }: GroupCommitOptions): GroupCommit {
   let queue: Member[] = [];
   let draining: Promise<void> | undefined;
   const committing = new Set<Promise<void>>();
@@ -56,7 +56,7 @@ export function groupCommits({ store, clock, more, turn = nextTurn }: GroupCommi
   async function gather(): Promise<void> {
     const since = clock.now();
     do await turn();
-    while (more() && sizeOf(queue) < LARGEST_GROUP && clock.now() - since < PATIENCE);
+    while (more() && sizeOf(queue) < LARGEST_GROUP && clock.now() - since < MAX_WAIT_MS);
   }
 
   function take(): Member[] {
@@ -74,7 +74,7 @@ export function groupCommits({ store, clock, more, turn = nextTurn }: GroupCommi
   async function patiently(step: Promise<void>): Promise<void> {
     let cancel = () => {};
     const late = new Promise<void>((resolve) => {
-      cancel = clock.after(PATIENCE, resolve);
+      cancel = clock.after(MAX_WAIT_MS, resolve);
     });
     await Promise.race([step, late]);
     cancel();
@@ -84,21 +84,21 @@ export function groupCommits({ store, clock, more, turn = nextTurn }: GroupCommi
     let outcomes: InsertOutcome[];
     try {
       outcomes = await store.orders.insert(group.flatMap(({ inserts }) => inserts));
-    } catch (fault) {
-      return commitEach(group, fault);
+    } catch (failure) {
+      return commitEach(group, failure);
     }
     let start = 0;
     for (const [i, { inserts, settle }] of group.entries()) {
-      if (group.length > TOLD_A_TURN && i % TOLD_A_TURN === 0) await turn();
+      if (group.length > RESULTS_PER_TICK && i % RESULTS_PER_TICK === 0) await turn();
       settle(outcomes.slice(start, start + inserts.length));
       start += inserts.length;
     }
   }
 
-  /** Nothing of the group is there. Who is at fault shows when each goes alone, unless it is the store itself. */
-  async function commitEach(group: readonly Member[], fault: unknown): Promise<void> {
+  /** Nothing of the group is there. Who is at failure shows when each goes alone, unless it is the store itself. */
+  async function commitEach(group: readonly Member[], failure: unknown): Promise<void> {
     let alone = group.length > 1;
-    let last = fault;
+    let last = failure;
     for (const { inserts, settle, fail } of group) {
       if (!alone) {
         fail(last);

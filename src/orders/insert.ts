@@ -6,15 +6,19 @@ import { isEcdsa } from '../protocol/signature.ts';
 import type { AdmissionContext } from './admission.ts';
 import { renderBody } from './order-json.ts';
 import { irreplaceable } from './replacement.ts';
-import type { Candidate } from './verified-order.ts';
+import type { VerifiedOrder } from './verified-order.ts';
 
 /** Makes what the store inserts of an order that has passed every check. */
-export function entryOf(candidate: Candidate, quote: OrderQuote | undefined, context: AdmissionContext): OrderInsert {
+export function toOrderInsert(
+  candidate: VerifiedOrder,
+  quote: OrderQuote | undefined,
+  context: AdmissionContext,
+): OrderInsert {
   const { data, uid, owner, document, signature, interactions } = candidate;
   const { signingScheme } = candidate.creation;
   const { validFrom, replacedOrder } = document.content;
   const creationDate = context.clock.now();
-  const cap = capOf(candidate, context);
+  const cap = getCap(candidate, context);
   return {
     order: {
       uid,
@@ -25,10 +29,17 @@ export function entryOf(candidate: Candidate, quote: OrderQuote | undefined, con
       signingScheme,
       validTo: data.validTo,
       state: signingScheme === 'presign' ? 'presignaturePending' : 'open',
-      budget: budgetOf(candidate, context),
+      budget: getBudget(candidate, context),
       appData: document.hash,
       body: renderBody({
-        ...{ uid, owner, data, signingScheme, signature, creationDate, interactions, validFrom },
+        uid,
+        owner,
+        data,
+        signingScheme,
+        signature,
+        creationDate,
+        interactions,
+        validFrom,
         settlementContract: context.domain.verifyingContract,
       }),
       ...(quote === undefined ? {} : { quote }),
@@ -42,9 +53,9 @@ export function entryOf(candidate: Candidate, quote: OrderQuote | undefined, con
 }
 
 /** What the store's outcome means to whoever has sent the order; `undefined` when it is stored now. */
-export function refusalOf(
+export function toRejection(
   outcome: InsertOutcome,
-  candidate: Candidate,
+  candidate: VerifiedOrder,
   context: AdmissionContext,
 ): OrderBookError | undefined {
   switch (outcome.status) {
@@ -54,7 +65,7 @@ export function refusalOf(
       return new OrderBookError('DuplicatedOrder', undefined, { uid: candidate.uid });
     case 'capped': {
       const { limit, count } = outcome;
-      const budget = budgetOf(candidate, context);
+      const budget = getBudget(candidate, context);
       const description = `the owner has ${count} ${budget} orders, ${limit} are allowed`;
       return new OrderBookError('TooManyLimitOrders', description, { limit, count, budget, owner: candidate.owner });
     }
@@ -67,12 +78,12 @@ export function refusalOf(
 }
 
 /** Whoever has proven to be the owner counts as open, whatever the order waits for (decision 2.25). */
-function budgetOf({ creation }: Candidate, { eip1271 }: AdmissionContext): 'open' | 'pending' {
+function getBudget({ creation }: VerifiedOrder, { eip1271 }: AdmissionContext): 'open' | 'pending' {
   if (isEcdsa(creation.signingScheme)) return 'open';
   return creation.signingScheme === 'eip1271' && eip1271 === 'verified' ? 'open' : 'pending';
 }
 
-function capOf(candidate: Candidate, context: AdmissionContext): number | undefined {
+function getCap(candidate: VerifiedOrder, context: AdmissionContext): number | undefined {
   const limits = { ...context.limits, ...context.ownerLimits.get(candidate.owner) };
-  return budgetOf(candidate, context) === 'open' ? limits.maxOpenOrders : limits.maxPendingOrders;
+  return getBudget(candidate, context) === 'open' ? limits.maxOpenOrders : limits.maxPendingOrders;
 }

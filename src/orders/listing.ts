@@ -3,7 +3,7 @@ import type { OrderCursor, OrderQuery } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { parseUid } from '../protocol/uid.ts';
-import { unknownName } from '../validation/options.ts';
+import { formatUnknownName } from '../validation/options.ts';
 import type { Order } from './order-json.ts';
 import type { RenderedPage, RenderedResult } from './read.ts';
 import type { UnreadableOrder } from './render-by-uids.ts';
@@ -38,7 +38,7 @@ export interface OrderPage {
 
 const DEFAULT_PAGE = 10;
 const LARGEST_PAGE = 1000;
-/** Skipping further than this is refused: beyond it only a cursor serves. */
+/** Skipping further than this is rejected: beyond it only a cursor serves. */
 const LARGEST_OFFSET = 1_000_000;
 
 /**
@@ -103,7 +103,7 @@ function addressFilter<K extends 'owner' | 'sellToken' | 'buyToken'>(
 
 function oneOfStatuses(text: string): OrderStatus {
   const status = ORDER_STATUSES.find((known) => known === text);
-  if (status === undefined) throw invalid('status', unknownName('status', text, ORDER_STATUSES));
+  if (status === undefined) throw invalid('status', formatUnknownName('status', text, ORDER_STATUSES));
   return status;
 }
 

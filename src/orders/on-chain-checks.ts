@@ -1,13 +1,13 @@
 import { DeadlineError } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
-import type { Chain, ChainCall, Funds, Simulation } from '../ports/chain-client.ts';
+import type { ChainCall, ChainClient, Funds, Simulation } from '../ports/chain-client.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import type { AdmissionContext, RemoteCheck } from './admission.ts';
-import type { Candidate } from './verified-order.ts';
+import type { VerifiedOrder } from './verified-order.ts';
 
 /** A question to the chain, with what its answer means. */
-interface Question {
+interface RemoteQuestion {
   readonly check: 'balanceAndAllowance' | 'isValidSignature' | 'simulate';
   ask(call: ChainCall): Promise<OrderBookError | undefined>;
 }
@@ -15,45 +15,45 @@ interface Question {
 /**
  * What only the chain knows: contract signature, balance and allowance, asked for at once (decisions 2.7 and 2.13).
  *
- * Several refusals are reported by this precedence: `InvalidSignature`, `InsufficientBalance`, `InsufficientAllowance`,
+ * Several rejections are reported by this precedence: `InvalidSignature`, `InsufficientBalance`, `InsufficientAllowance`,
  * `TransferSimulationFailed`, and only then `ChainUnavailable`, since waiting would not mend the others.
  */
-export const chainAgrees: RemoteCheck = async (candidate, context) => {
+export const checkOnChain: RemoteCheck = async (candidate, context) => {
   const { chain } = context;
   if (chain === undefined) return undefined;
   const questions = [signatureQuestion(candidate, chain), fundsQuestion(candidate, chain, context)];
   const asked = questions.filter((question) => question !== undefined);
   const enough = new AbortController();
-  const refusals = await Promise.all(
+  const rejections = await Promise.all(
     asked.map(async (question, i) => {
-      const refusal = await answerTo(question, candidate, context, enough.signal);
-      // Nothing outweighs a refusal of the first question, so the others need not be waited for.
-      if (i === 0 && refusal !== undefined && refusal.code !== 'ChainUnavailable') enough.abort(refusal);
-      return refusal;
+      const rejection = await answerTo(question, candidate, context, enough.signal);
+      // Nothing outweighs a rejection of the first question, so the others need not be waited for.
+      if (i === 0 && rejection !== undefined && rejection.code !== 'ChainUnavailable') enough.abort(rejection);
+      return rejection;
     }),
   );
-  return refusals.find((refusal) => refusal && refusal.code !== 'ChainUnavailable') ?? refusals.find(Boolean);
+  return rejections.find((rejection) => rejection && rejection.code !== 'ChainUnavailable') ?? rejections.find(Boolean);
 };
 
 async function answerTo(
-  { check, ask }: Question,
-  { owner }: Candidate,
-  { remote, onFault }: AdmissionContext,
+  { check, ask }: RemoteQuestion,
+  { owner }: VerifiedOrder,
+  { remote, onFailure }: AdmissionContext,
   cancelled: AbortSignal,
 ): Promise<OrderBookError | undefined> {
   try {
-    return await remote.ask(owner, (signal) => ask({ signal }), cancelled);
-  } catch (fault) {
+    return await remote.run(owner, (signal) => ask({ signal }), cancelled);
+  } catch (failure) {
     if (cancelled.aborted) return undefined; // another question has decided
-    onFault(fault);
-    const reason = fault instanceof DeadlineError ? 'timeout' : 'fault';
+    onFailure(failure);
+    const reason = failure instanceof DeadlineError ? 'timeout' : 'failure';
     const description = reason === 'timeout' ? 'the chain did not answer in time' : 'the chain could not be asked';
     return new OrderBookError('ChainUnavailable', `${description}; nothing was stored`, { check, reason });
   }
 }
 
 /** Whether the owner's contract calls the signature its own. */
-function signatureQuestion(candidate: Candidate, chain: Chain): Question | undefined {
+function signatureQuestion(candidate: VerifiedOrder, chain: ChainClient): RemoteQuestion | undefined {
   const { creation, owner, uid, signature, interactions, document } = candidate;
   const { signingScheme: scheme } = creation;
   if (scheme !== 'eip1271' || chain.isValidSignature === undefined) return undefined;
@@ -80,7 +80,11 @@ function signatureQuestion(candidate: Candidate, chain: Chain): Question | undef
  * pre-hooks or a loan, only what comes after them counts, so that is simulated; where that is not possible, what they
  * may change is not judged: hooks may set an allowance, a loan may bring the balance too.
  */
-function fundsQuestion(candidate: Candidate, chain: Chain, { vaultRelayer }: AdmissionContext): Question | undefined {
+function fundsQuestion(
+  candidate: VerifiedOrder,
+  chain: ChainClient,
+  { vaultRelayer }: AdmissionContext,
+): RemoteQuestion | undefined {
   const { creation, data, owner, interactions, document } = candidate;
   const { flashloan, wrappers } = document.content;
   if (creation.signingScheme === 'presign' || data.sellTokenBalance !== 'erc20' || wrappers.length > 0)
@@ -111,7 +115,7 @@ function fundsQuestion(candidate: Candidate, chain: Chain, { vaultRelayer }: Adm
   };
 }
 
-type Query = Parameters<NonNullable<Chain['balanceAndAllowance']>>[0];
+type Query = Parameters<NonNullable<ChainClient['balanceAndAllowance']>>[0];
 
 function tooLittle(balance: bigint, required: bigint, { owner, token }: Query): OrderBookError | undefined {
   if (balance >= required) return undefined;
@@ -133,7 +137,7 @@ function reverted({ transferRevert }: Simulation, { owner, token }: Query): Orde
   return new OrderBookError('TransferSimulationFailed', undefined, { token, owner, revertData: transferRevert });
 }
 
-/** What an adapter answers comes from a node: nonsense is a fault of the chain, not a verdict on an order. */
+/** What an adapter answers comes from a node: nonsense is a failure of the chain, not a verdict on an order. */
 function requireFunds<F extends Funds>(found: F): F {
   const { balance, allowance } = found;
   if (isAmount(balance) && isAmount(allowance)) return found;

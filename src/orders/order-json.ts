@@ -6,7 +6,7 @@ import type { BuyTokenDestination, OrderData, OrderKind, SellTokenSource } from 
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { Interactions } from '../protocol/trampoline.ts';
 import type { OrderStatus } from './status.ts';
-import { orderStatus } from './status.ts';
+import { getOrderStatus } from './status.ts';
 
 /**
  * The quote that an order was placed upon (contract, "StoredOrderQuote"). Amounts are decimal strings of atoms; gas and
@@ -237,7 +237,7 @@ export function prepareOrder(order: StoredOrder): PreparedOrder {
  */
 export function renderPrepared(order: PreparedOrder, now: number): RenderedOrder {
   const { uid, head, middle, tail, version, bare } = order;
-  const status = orderStatus(order, now);
+  const status = getOrderStatus(order, now);
   const json = `${head}${middle}${status}${tail}${renderEnd(order, status)}`;
   // A document may become known later without touching the row.
   return { uid, json, etag: `"${version}-${status}${bare ? '-bare' : ''}"` };

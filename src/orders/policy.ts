@@ -1,19 +1,19 @@
 import { OrderBookError } from '../errors.ts';
 import type { Address } from '../protocol/hex.ts';
 import { ZERO_ADDRESS } from '../protocol/hex.ts';
-import type { AdmissionContext, HostCall } from './admission.ts';
+import type { AdmissionContext, PolicyContext } from './admission.ts';
 import type { Terms } from './checks.ts';
 
 /** What asking the host takes. */
-export type HostContext = Pick<AdmissionContext, 'host' | 'remote' | 'onFault'>;
+export type PolicyCheckContext = Pick<AdmissionContext, 'host' | 'remote' | 'onFailure'>;
 
 /**
  * Neither the owner nor the receiver is denied by the host. A null or zero receiver is the owner; the owner of a quote
  * may be nobody yet, the zero address, who is not asked about.
  */
-export async function nobodyIsDenied(
+export async function checkDenyList(
   { owner, data }: Pick<Terms, 'owner' | 'data'>,
-  context: HostContext,
+  context: PolicyCheckContext,
 ): Promise<OrderBookError | undefined> {
   const { isDenied } = context.host;
   if (isDenied === undefined) return undefined;
@@ -23,25 +23,25 @@ export async function nobodyIsDenied(
     parties.push({ field: 'receiver', address: receiver });
   }
   const answers = await Promise.all(
-    parties.map(({ address }) => askHost(owner, (call) => isDenied(address, call), context)),
+    parties.map(({ address }) => runPolicy(owner, (call) => isDenied(address, call), context)),
   );
   const denied = parties.find((_, i) => answers[i] === true);
   if (denied !== undefined) return new OrderBookError('Forbidden', `the ${denied.field} is deny-listed`, denied);
   return answers.find((answer) => answer instanceof OrderBookError);
 }
 
-/** Asks a function of the host. What it fails with is told as a fault, and refuses the order. */
-export async function askHost(
+/** Asks a function of the host. What it fails with is told as a failure, and rejects the order. */
+export async function runPolicy(
   owner: Address,
-  question: (call: HostCall) => boolean | Promise<boolean>,
-  { remote, onFault }: HostContext,
+  question: (call: PolicyContext) => boolean | Promise<boolean>,
+  { remote, onFailure }: PolicyCheckContext,
 ): Promise<boolean | OrderBookError> {
   try {
-    const answer: unknown = await remote.ask(owner, (signal) => question({ signal }));
+    const answer: unknown = await remote.run(owner, (signal) => question({ signal }));
     if (typeof answer === 'boolean') return answer;
     throw new TypeError(`the host answered ${typeof answer} where it must answer true or false`);
-  } catch (fault) {
-    onFault(fault);
+  } catch (failure) {
+    onFailure(failure);
     return new OrderBookError('InternalServerError', '');
   }
 }

@@ -5,8 +5,8 @@ import type { Hex } from '../protocol/hex.ts';
 import type { OrderCache } from './cache.ts';
 import type { PreparedOrder, RenderedOrder } from './order-json.ts';
 import { prepareOrder, renderPrepared } from './order-json.ts';
-import type { Gathered, UnreadableOrder } from './render-by-uids.ts';
-import { renderElements } from './render-by-uids.ts';
+import type { GatheredOrders, UnreadableOrder } from './render-by-uids.ts';
+import { renderByUids } from './render-by-uids.ts';
 
 /** One of many orders that were asked for. */
 export type RenderedResult =
@@ -26,7 +26,7 @@ export interface ReadContext {
   /** Orders in memory, where that can be exact. */
   readonly cache?: OrderCache;
   /** Told of rows that cannot be read. */
-  readonly onFault: (fault: unknown) => void;
+  readonly onFailure: (failure: unknown) => void;
 }
 
 /** Reads one order. Rejects when its row is damaged. */
@@ -43,34 +43,38 @@ export async function readOrder(uid: Hex, { store, clock, cache }: ReadContext):
 
 /** Reads many orders: each once, unknown ones absent, a damaged one as an error of its own (decision 2.27). */
 export async function readOrders(uids: readonly Hex[], context: ReadContext): Promise<RenderedResult[]> {
-  const { kept, fresh, damaged, now } = await gather(uids, context);
+  const { cached: kept, loaded: fresh, unreadable: damaged, now } = await gather(uids, context);
   const orders = [...kept, ...fresh].map((order) => ({ order: renderPrepared(order, now) }));
   return [...orders, ...damaged.map((error) => ({ error }))];
 }
 
 /** The same as one JSON array, in the bytes that by_uids answers with. */
-export async function readElements(uids: readonly Hex[], context: ReadContext): Promise<Uint8Array> {
-  return renderElements(await gather(uids, context));
+export async function readManyBytes(uids: readonly Hex[], context: ReadContext): Promise<Uint8Array> {
+  return renderByUids(await gather(uids, context));
 }
 
-async function gather(uids: readonly Hex[], context: ReadContext): Promise<Gathered> {
+async function gather(uids: readonly Hex[], context: ReadContext): Promise<GatheredOrders> {
   const { store, clock, cache } = context;
   const moment = await cache?.follow();
-  const gathered = { kept: [] as PreparedOrder[], fresh: [] as PreparedOrder[], damaged: [] as UnreadableOrder[] };
+  const gathered = {
+    cached: [] as PreparedOrder[],
+    loaded: [] as PreparedOrder[],
+    unreadable: [] as UnreadableOrder[],
+  };
   const missing: Hex[] = [];
   for (const uid of new Set(uids)) {
     const kept = cache?.get(uid);
     if (kept === undefined) missing.push(uid);
-    else gathered.kept.push(kept);
+    else gathered.cached.push(kept);
   }
   // By one clock, so that no two of them belong to different times.
   const now = seconds(clock);
   if (missing.length === 0) return { ...gathered, now };
   for (const row of await store.orders.get(missing)) {
     const order = prepare(row, context);
-    if (order === undefined) gathered.damaged.push(unreadable(row));
+    if (order === undefined) gathered.unreadable.push(unreadable(row));
     else {
-      gathered.fresh.push(order);
+      gathered.loaded.push(order);
       if (moment !== undefined) cache?.put(order, moment);
     }
   }
@@ -120,11 +124,11 @@ interface StatusFilter {
   readonly status?: NonNullable<OrderQuery['status']>['is'];
 }
 
-function prepare(row: StoredOrder, { onFault }: ReadContext): PreparedOrder | undefined {
+function prepare(row: StoredOrder, { onFailure }: ReadContext): PreparedOrder | undefined {
   try {
     return prepareOrder(row);
-  } catch (fault) {
-    onFault(fault);
+  } catch (failure) {
+    onFailure(failure);
     return undefined;
   }
 }

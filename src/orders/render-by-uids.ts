@@ -1,7 +1,7 @@
 import type { Hex } from '../protocol/hex.ts';
 import type { PreparedOrder } from './order-json.ts';
 import { renderEnd } from './order-json.ts';
-import { ORDER_STATUSES, orderStatus } from './status.ts';
+import { getOrderStatus, ORDER_STATUSES } from './status.ts';
 
 /** An order whose row is there, but damaged. */
 export interface UnreadableOrder {
@@ -10,11 +10,11 @@ export interface UnreadableOrder {
 }
 
 /** What became of many orders that were asked for. */
-export interface Gathered {
+export interface GatheredOrders {
   /** From memory: these have been asked for before, and will be again. */
-  readonly kept: readonly PreparedOrder[];
-  readonly fresh: readonly PreparedOrder[];
-  readonly damaged: readonly UnreadableOrder[];
+  readonly cached: readonly PreparedOrder[];
+  readonly loaded: readonly PreparedOrder[];
+  readonly unreadable: readonly UnreadableOrder[];
   /** Seconds since 1970, by which statuses are derived. */
   readonly now: number;
 }
@@ -30,10 +30,10 @@ const STATUS_BYTES = /* @__PURE__ */ new Map(ORDER_STATUSES.map((status) => [sta
  * written straight into bytes: joined as text, all of it would be copied three times before it is on the wire. What is
  * in memory is encoded once for all answers.
  */
-export function renderElements({ kept, fresh, damaged, now }: Gathered): Uint8Array {
-  const page = new Page();
+export function renderByUids({ cached: kept, loaded: fresh, unreadable: damaged, now }: GatheredOrders): Uint8Array {
+  const page = new JsonArrayWriter();
   for (const order of kept) {
-    const status = orderStatus(order, now);
+    const status = getOrderStatus(order, now);
     const { head, tail } = bytesOf(order);
     page.separate();
     page.bytes(BEFORE_ORDER_BYTES);
@@ -44,7 +44,7 @@ export function renderElements({ kept, fresh, damaged, now }: Gathered): Uint8Ar
     else page.text(`${renderEnd(order, status)}}`);
   }
   for (const order of fresh) {
-    const status = orderStatus(order, now);
+    const status = getOrderStatus(order, now);
     page.separate();
     page.bytes(BEFORE_ORDER_BYTES);
     page.text(order.head); // by itself: joined with anything it would be copied first
@@ -63,44 +63,44 @@ function bytesOf(order: PreparedOrder) {
 }
 
 /** What pages are written on, one after the other: no page is waited for while it is written. */
-let sheet = new Uint8Array(64 * 1024);
-const LARGEST_SHEET = 1024 * 1024;
+let buffer = new Uint8Array(64 * 1024);
+const MAX_BUFFER_BYTES = 1024 * 1024;
 
 /** A JSON array in the making. */
-class Page {
+class JsonArrayWriter {
   #used = 0;
 
   separate(): void {
     this.#reserve(1);
-    sheet[this.#used] = this.#used === 0 ? BEGIN : COMMA;
+    buffer[this.#used] = this.#used === 0 ? BEGIN : COMMA;
     this.#used++;
   }
 
   bytes(bytes: Uint8Array): void {
     this.#reserve(bytes.length);
-    sheet.set(bytes, this.#used);
+    buffer.set(bytes, this.#used);
     this.#used += bytes.length;
   }
 
   text(text: string): void {
     this.#reserve(3 * text.length); // no letter takes more bytes of UTF-8
-    this.#used += encoder.encodeInto(text, sheet.subarray(this.#used)).written;
+    this.#used += encoder.encodeInto(text, buffer.subarray(this.#used)).written;
   }
 
   finish(): Uint8Array {
     if (this.#used === 0) this.separate();
     this.#reserve(1);
-    sheet[this.#used++] = END;
-    const page = sheet.slice(0, this.#used);
-    if (sheet.length > LARGEST_SHEET) sheet = new Uint8Array(64 * 1024);
+    buffer[this.#used++] = END;
+    const page = buffer.slice(0, this.#used);
+    if (buffer.length > MAX_BUFFER_BYTES) buffer = new Uint8Array(64 * 1024);
     return page;
   }
 
   #reserve(size: number): void {
     const needed = this.#used + size;
-    if (needed <= sheet.length) return;
-    const larger = new Uint8Array(Math.max(needed, 2 * sheet.length));
-    larger.set(sheet.subarray(0, this.#used));
-    sheet = larger;
+    if (needed <= buffer.length) return;
+    const larger = new Uint8Array(Math.max(needed, 2 * buffer.length));
+    larger.set(buffer.subarray(0, this.#used));
+    buffer = larger;
   }
 }

@@ -1,4 +1,4 @@
-import type { CancelRefusal, OrderState } from '../ports/store.ts';
+import type { CancelRejection, OrderState } from '../ports/store.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 
@@ -13,7 +13,10 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number];
  *
  * @param now seconds since 1970.
  */
-export function orderStatus(order: { readonly state: OrderState; readonly validTo: number }, now: number): OrderStatus {
+export function getOrderStatus(
+  order: { readonly state: OrderState; readonly validTo: number },
+  now: number,
+): OrderStatus {
   switch (order.state) {
     case 'fulfilled':
     case 'cancelled':
@@ -25,12 +28,12 @@ export function orderStatus(order: { readonly state: OrderState; readonly validT
 }
 
 /** What decides whether an order can be cancelled by a signature of its owner. */
-export interface Cancellable {
+export interface CancellableOrder {
   readonly state: OrderState;
   readonly validTo: number;
   readonly signingScheme: SigningScheme;
   /** It was swept up as expired (`OrderStore.expire`), which stands whatever a clock says that is behind. */
-  readonly swept?: boolean;
+  readonly expiryRecorded?: boolean;
 }
 
 /**
@@ -39,9 +42,9 @@ export interface Cancellable {
  *
  * @param order `undefined` when there is no such order.
  */
-export function judgeCancellation(order: Cancellable | undefined, now: number): CancelRefusal | undefined {
+export function checkCancellable(order: CancellableOrder | undefined, now: number): CancelRejection | undefined {
   if (order === undefined) return 'missing';
-  const status = order.swept ? 'expired' : orderStatus(order, now);
+  const status = order.expiryRecorded ? 'expired' : getOrderStatus(order, now);
   switch (status) {
     case 'fulfilled':
     case 'cancelled':

@@ -5,7 +5,7 @@ import type { Interactions } from '../protocol/trampoline.ts';
 import type { ParsedCreation } from './creation.ts';
 
 /** An order on its way in, once its owner is known. */
-export interface Candidate {
+export interface VerifiedOrder {
   readonly creation: ParsedCreation;
   /** What was signed. */
   readonly data: OrderData;

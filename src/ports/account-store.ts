@@ -9,7 +9,7 @@ import type { LeaseStore } from './store.ts';
  *
  * Every verb that writes is one atomic step with a condition, as those of `Store` are: all of it is there afterwards, or
  * none of it, and it says what happened instead of throwing for a lost race. When its promise is fulfilled, a durable
- * store MUST have the outcome on stable storage. A rejected promise means a fault, after which nothing of the step is
+ * store MUST have the outcome on stable storage. A rejected promise means a failure, after which nothing of the step is
  * there.
  *
  * A store that several processes write to has three duties more. `append` MUST judge the cursor under a lock, so that of
@@ -21,7 +21,7 @@ export interface AccountStore {
   readonly traits: AccountStoreTraits;
 
   /**
-   * Makes the store ready. Creates the schema or migrates an older one where this store does that itself. MUST refuse with a
+   * Makes the store ready. Creates the schema or migrates an older one where this store does that itself. MUST reject with a
    * `StoreError`: a newer schema (`SchemaTooNew`), a second live writer where there can be one only (`WriterActive`).
    */
   open(context: { readonly clock: Clock }): Promise<void>;
@@ -84,7 +84,7 @@ export type NotificationChange =
   | { readonly type: 'withdraw'; readonly id: string };
 
 /** Something to remember beside a feed, by a key of its own. A `null` value forgets it. */
-export interface Mark {
+export interface ProgressMarker {
   readonly key: string;
   readonly value: string | null;
 }
@@ -99,7 +99,7 @@ export interface NotificationBatch {
   readonly through: number;
   /** Applied in this order. */
   readonly changes: readonly NotificationChange[];
-  readonly marks?: readonly Mark[];
+  readonly marks?: readonly ProgressMarker[];
 }
 
 /** What became of a step of the log. */
@@ -163,7 +163,7 @@ export interface NotificationStore {
   }): Promise<StoredNotification[]>;
 
   /** Reads marks of a feed. Those that are not there are absent. */
-  marks(feed: string, keys: readonly string[]): Promise<Mark[]>;
+  marks(feed: string, keys: readonly string[]): Promise<ProgressMarker[]>;
 
   /** The id of the newest entry of the account log, 0 when there is none. */
   last(): Promise<number>;

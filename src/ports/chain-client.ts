@@ -5,15 +5,15 @@ import type { InteractionData } from '../protocol/trampoline.ts';
 
 /**
  * What a book asks the chain: before it lets an order in, and for accounts that want to know what they have. Every
- * question is optional: one that is not there is not asked, and what it would have refused gets in.
+ * question is optional: one that is not there is not asked, and what it would have rejected gets in.
  *
  * An answer MUST be of the newest block that the implementation knows, and of one block. A question that could not be
  * answered MUST reject; it MUST NOT be answered by a guess. The book gives each question a deadline, at which `signal`
- * is aborted and the order is refused with `ChainUnavailable`: an implementation SHOULD stop its work then, and what it
+ * is aborted and the order is rejected with `ChainUnavailable`: an implementation SHOULD stop its work then, and what it
  * answers later is dropped. An implementation MUST NOT throw for an order that is odd, only for a chain that is out of
  * reach.
  */
-export interface Chain {
+export interface ChainClient {
   /**
    * What an owner has of a token, and how much of it a spender may move. `0xeeee…ee` stands for native currency, of which
    * nothing can be allowed. Many are asked in one turn when an account's balances are read, so an implementation SHOULD
@@ -45,7 +45,7 @@ export interface Chain {
 
   /**
    * Asked once, when a book starts. Rejects with a `ChainMismatch` when this is another chain than the book's, or its
-   * settlement contract is not there: then the book does not start. Any other fault does not keep it from starting.
+   * settlement contract is not there: then the book does not start. Any other failure does not keep it from starting.
    */
   verify?(domain: Domain, call: ChainCall): Promise<void>;
 }

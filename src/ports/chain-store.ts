@@ -8,20 +8,20 @@ export interface BlockRef {
 }
 
 /** Where on the chain a fact stands. Block number and log index are its key, the block's hash tells of which fork it is. */
-export interface Place {
+export interface LogPosition {
   readonly blockNumber: number;
   readonly blockHash: Hex;
   readonly logIndex: number;
   readonly transactionHash: Hex;
 }
 
-interface FactBase extends Place {
+interface ChainEventBase extends LogPosition {
   /** The block's time in seconds since 1970; null when nobody has told it. */
   readonly timestamp: number | null;
 }
 
 /** `Trade` of the settlement contract: an order was filled, wholly or in part. Amounts are decimal strings of atoms. */
-export interface TradeFact extends FactBase {
+export interface TradeChainEvent extends ChainEventBase {
   readonly type: 'trade';
   readonly uid: Hex;
   readonly owner: Address;
@@ -55,7 +55,7 @@ export interface ProtocolFee {
 }
 
 /** `Settlement` of the settlement contract: closes a settlement. */
-export interface SettlementFact extends FactBase {
+export interface SettlementChainEvent extends ChainEventBase {
   readonly type: 'settlement';
   readonly solver: Address;
   /** The auction that the transaction claims to settle; null when it claims none. */
@@ -63,20 +63,20 @@ export interface SettlementFact extends FactBase {
 }
 
 /** `OrderInvalidated` of the settlement contract, or `OrderInvalidation` of a native-currency-flow contract. */
-export interface InvalidationFact extends FactBase {
+export interface InvalidationChainEvent extends ChainEventBase {
   readonly type: 'invalidation';
   readonly uid: Hex;
 }
 
 /** `PreSignature` of the settlement contract: the owner signs on chain, or takes it back. */
-export interface PresignatureFact extends FactBase {
+export interface PresignatureChainEvent extends ChainEventBase {
   readonly type: 'presignature';
   readonly uid: Hex;
   readonly signed: boolean;
 }
 
 /** `OrderPlacement`: an order was placed on chain. */
-export interface PlacementFact extends FactBase {
+export interface PlacementChainEvent extends ChainEventBase {
   readonly type: 'placement';
   readonly uid: Hex;
   /** The row to make when there is none. */
@@ -92,20 +92,26 @@ export interface PlacementFact extends FactBase {
 export type PlacementError = 'QuoteNotFound' | 'ValidToTooFarInFuture' | 'PreValidationError';
 
 /** `OrderRefund` of a native-currency-flow contract: the sell amount went back to the user. */
-export interface RefundFact extends FactBase {
+export interface RefundChainEvent extends ChainEventBase {
   readonly type: 'refund';
   readonly uid: Hex;
 }
 
 /** Something that the chain says. */
-export type Fact = TradeFact | SettlementFact | InvalidationFact | PresignatureFact | PlacementFact | RefundFact;
+export type ChainEvent =
+  | TradeChainEvent
+  | SettlementChainEvent
+  | InvalidationChainEvent
+  | PresignatureChainEvent
+  | PlacementChainEvent
+  | RefundChainEvent;
 
 /** A fact about one order. */
-export type OrderFact = Exclude<Fact, SettlementFact>;
+export type OrderChainEvent = Exclude<ChainEvent, SettlementChainEvent>;
 
 /** What the chain has to do with an entry of the log. */
 export interface ChainCause {
-  readonly place: Place;
+  readonly position: LogPosition;
   readonly trade?: {
     /** Counts the order's trades in this transaction, from 1. */
     readonly ordinal: number;
@@ -116,18 +122,18 @@ export interface ChainCause {
     readonly feeAmount: string;
   };
   /** Of a `reverted` entry: what did not happen after all. The rest is as it was told then. */
-  readonly reverted?: Exclude<OrderEventType, 'expired' | 'revived' | 'reverted'>;
+  readonly reverted?: Exclude<OrderEventType, 'expired' | 'reinstated' | 'reverted'>;
 }
 
 /** Facts to store in one step. */
-export interface FactBatch {
+export interface ChainEventBatch {
   /** In the order of the chain, none twice, none above `through`, of one fork. */
-  readonly facts: readonly Fact[];
+  readonly events: readonly ChainEvent[];
   /** Blocks of that fork whose hashes are worth remembering, none above `through`. */
   readonly blocks: readonly BlockRef[];
   /** How far the facts go: every fact up to this block is in the store afterwards. */
   readonly through: BlockRef;
-  /** The mark that the caller has seen. Absent: whatever it is. */
+  /** The indexedBlock that the caller has seen. Absent: whatever it is. */
   readonly after?: BlockRef | null;
   /** Hashes of blocks below this number may be forgotten. */
   readonly forgetBelow: number;
@@ -138,31 +144,31 @@ export interface FactBatch {
 /** What became of a batch of facts. */
 export type ApplyOutcome =
   /** `applied` facts are new, the others were there. */
-  | { readonly status: 'applied'; readonly applied: number; readonly known: number; readonly mark: BlockRef }
+  | { readonly status: 'applied'; readonly applied: number; readonly known: number; readonly indexedBlock: BlockRef }
   /** A block of the batch has another hash than the one that is stored: somebody has to roll back first. */
-  | { readonly status: 'conflict'; readonly block: number; readonly stored: Hex; readonly mark: BlockRef }
-  /** The mark is not the one that the caller has seen. */
-  | { readonly status: 'moved'; readonly mark: BlockRef | null };
+  | { readonly status: 'conflict'; readonly block: number; readonly stored: Hex; readonly indexedBlock: BlockRef }
+  /** The indexedBlock is not the one that the caller has seen. */
+  | { readonly status: 'moved'; readonly indexedBlock: BlockRef | null };
 
 /** Down to which block facts are taken back, and when (`at`, milliseconds since 1970). */
 export interface RollbackRequest {
   /** The last block whose facts stay. */
   readonly to: number;
-  /** The mark that the caller has seen. Absent: whatever it is. */
+  /** The indexedBlock that the caller has seen. Absent: whatever it is. */
   readonly after?: BlockRef | null;
   readonly at: number;
 }
 
-/** What became of taking blocks back; `moved` when the mark is not the one that the caller has seen. */
+/** What became of taking blocks back; `moved` when the indexedBlock is not the one that the caller has seen. */
 export type RollbackOutcome =
-  | { readonly status: 'rolledBack'; readonly removed: number; readonly mark: BlockRef | null }
-  | { readonly status: 'moved'; readonly mark: BlockRef | null };
+  | { readonly status: 'rolledBack'; readonly removed: number; readonly indexedBlock: BlockRef | null }
+  | { readonly status: 'moved'; readonly indexedBlock: BlockRef | null };
 
 /** How far the chain has been read. */
 export interface ChainProgress {
   /** Every fact up to this block is stored; null when none has been. */
-  readonly mark: BlockRef | null;
-  /** The blocks whose hashes are remembered, newest first, the mark among them. */
+  readonly indexedBlock: BlockRef | null;
+  /** The blocks whose hashes are remembered, newest first, the indexedBlock among them. */
   readonly blocks: readonly BlockRef[];
 }
 
@@ -185,32 +191,32 @@ export interface ChainStore {
   progress(): Promise<ChainProgress>;
 
   /**
-   * Stores facts, each once, and moves the mark, in one step with what they change: the orders' rows, the owners'
-   * counters and the log. How a row follows from its facts is judged by `judgeFacts` of `intentbook/adapter`, over all
+   * Stores facts, each once, and moves the indexedBlock, in one step with what they change: the orders' rows, the owners'
+   * counters and the log. How a row follows from its facts is judged by `projectOrderState` of `intentbook/store-kit`, over all
    * facts of the order. A fact whose place is taken by one of the same block is known already. Facts of orders that are
    * not there are kept, and `insert` folds them in when they come.
    */
-  apply(batch: FactBatch): Promise<ApplyOutcome>;
+  apply(batch: ChainEventBatch): Promise<ApplyOutcome>;
 
   /**
    * Takes back what blocks above `to` have said, in one step: rows, counters and totals are what the remaining facts
    * make of them, and the log gets a `reverted` entry for each that does not stand any more. An order that was placed
-   * by such a block is gone. The mark goes back to the newest remembered block that is not above `to`.
+   * by such a block is gone. The indexedBlock goes back to the newest remembered block that is not above `to`.
    */
   rollback(request: RollbackRequest): Promise<RollbackOutcome>;
 
   /** Reads trades, newest first: by block, then by log index, both descending. */
-  trades(query: TradeQuery): Promise<TradeFact[]>;
+  trades(query: TradeQuery): Promise<TradeChainEvent[]>;
 
   /**
    * The first block in which a token was sold or bought, by any order; undefined when it never was. The time it takes MUST
-   * NOT grow with the number of trades. See `firstTradeBlocks` of `intentbook/adapter`.
+   * NOT grow with the number of trades. See `firstTradeBlocks` of `intentbook/store-kit`.
    */
   firstTrade(token: Address): Promise<number | undefined>;
 
   /** Reads the settlements of a transaction, in their order. */
-  settlements(transactionHash: Hex): Promise<SettlementFact[]>;
+  settlements(transactionHash: Hex): Promise<SettlementChainEvent[]>;
 
   /** Reads the settlements that claim to settle an auction, in their order. */
-  settlementsOfAuction(auctionId: number): Promise<SettlementFact[]>;
+  settlementsOfAuction(auctionId: number): Promise<SettlementChainEvent[]>;
 }

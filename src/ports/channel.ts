@@ -76,5 +76,5 @@ export type DeliveryResult =
 export interface ChannelHost {
   /** Uses a token up. @returns whether it was good. */
   confirm(token: string, target: string): Promise<boolean>;
-  readonly report: (fault: unknown) => void;
+  readonly report: (failure: unknown) => void;
 }

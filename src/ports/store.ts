@@ -12,7 +12,7 @@ import type { OrderQuote, QuoteStore } from './quotes.ts';
  *
  * Every verb that writes is one atomic step: all of it is there afterwards, or none of it. It is conditional, and says
  * what happened instead of throwing for a lost race. When its promise is fulfilled, a durable store MUST have the
- * outcome on stable storage. A rejected promise means a fault, after which nothing of the step is there.
+ * outcome on stable storage. A rejected promise means a failure, after which nothing of the step is there.
  *
  * Times in milliseconds are named `…At` or `creationDate`, times in seconds `validTo` or `now`.
  */
@@ -20,7 +20,7 @@ export interface Store {
   readonly traits: StoreTraits;
 
   /**
-   * Makes the store ready. Creates the schema or migrates an older one where this store does that itself. MUST refuse
+   * Makes the store ready. Creates the schema or migrates an older one where this store does that itself. MUST reject
    * with a `StoreError`: a store of another domain (`DomainMismatch`, naming both), a newer schema (`SchemaTooNew`), a
    * second live writer where there can be one only (`WriterActive`, naming the first).
    */
@@ -101,7 +101,7 @@ export interface StoredOrder {
   readonly uid: Hex;
   readonly body: string;
   /**
-   * 1 when inserted, or `versionWhenPlaced` for a row that the chain has made; one more with every change. A version of a
+   * 1 when inserted, or `getPlacementVersion` for a row that the chain has made; one more with every change. A version of a
    * UID never names two states, though such a row may go and come again. Up to 2^53.
    */
   readonly version: number;
@@ -149,10 +149,10 @@ export type InsertOutcome =
   /** The budget is used up: `count` live orders are in it, `limit` are allowed. */
   | { readonly status: 'capped'; readonly limit: number; readonly count: number }
   /** The order to replace cannot be cancelled. */
-  | { readonly status: 'irreplaceable'; readonly reason: CancelRefusal };
+  | { readonly status: 'irreplaceable'; readonly reason: CancelRejection };
 
 /** Why an order cannot be cancelled off chain, judged in this order. */
-export type CancelRefusal = 'missing' | 'fulfilled' | 'cancelled' | 'expired' | 'on-chain';
+export type CancelRejection = 'missing' | 'fulfilled' | 'cancelled' | 'expired' | 'on-chain';
 
 /** Which orders are cancelled, and when. */
 export interface CancelRequest {
@@ -167,7 +167,7 @@ export interface CancelRequest {
 export type CancelOutcome =
   | { readonly status: 'cancelled' }
   /** The first order in the list that is missing; if none is, the first whose state forbids it. */
-  | { readonly status: 'refused'; readonly uid: Hex; readonly reason: CancelRefusal };
+  | { readonly status: 'rejected'; readonly uid: Hex; readonly reason: CancelRejection };
 
 /** A place in a listing: the order that was served last. */
 export interface OrderCursor {
@@ -207,7 +207,7 @@ export interface OrderStore {
    * Inserts orders in one durable step, each judged by itself, in the order of the list: one that is a duplicate, over
    * its cap or unable to replace leaves the others alone. For an inserted order the row, its document, the owner's
    * counters, the `created` event and, where it replaces, the other order's cancellation with its event are written
-   * together. Facts that the chain has told before are folded in by `judgeFacts`: the row is what they make of it, and
+   * together. Facts that the chain has told before are folded in by `projectOrderState`: the row is what they make of it, and
    * their entries follow `created`. Expiry is judged at the order's creation date. Concurrent inserts MUST NOT exceed a cap, and two that replace one order leave exactly one winner.
    *
    * @returns an outcome for each, in the order of the list.
@@ -238,7 +238,7 @@ export interface OrderStore {
    * before. But from then on it is expired whatever the `now` of a listing, a count or a cancellation says, and nothing
    * that is asked for live orders MUST take longer for it.
    *
-   * What the chain tells of a swept order afterwards is judged by `judgeFacts`, which says in the log when it is not
+   * What the chain tells of a swept order afterwards is judged by `projectOrderState`, which says in the log when it is not
    * expired after all (`revived`). Concurrent sweeps MUST NOT write an event twice. A sweep MAY leave out orders of an
    * owner who is being written to; the next one has them.
    *
@@ -280,13 +280,13 @@ export const ORDER_EVENTS = [
   /** It was placed on chain too, after it had been sent in. */
   'placed',
   'presigned',
-  'unsigned',
+  'presignatureRevoked',
   'traded',
   'refunded',
   /** Its time has passed while it was open, as far as the chain had been read. */
   'expired',
   /** It has not expired after all: the chain has told of it what is older, or has taken back what made it expire. */
-  'revived',
+  'reinstated',
   /** A block was taken back, and with it what `cause.reverted` names. */
   'reverted',
 ] as const;
@@ -362,7 +362,7 @@ export interface LeaseStore {
   release(lease: { readonly name: string; readonly holder: string }): Promise<void>;
 }
 
-/** Why a store refuses or fails, as far as a host can act on it. */
+/** Why a store rejects or fails, as far as a host can act on it. */
 export type StoreErrorCode =
   | 'Closed'
   | 'DomainMismatch'
@@ -373,7 +373,7 @@ export type StoreErrorCode =
   | 'Unavailable'
   | 'Unsupported';
 
-/** A fault of a store, thrown. The message carries neither SQL nor secrets; `cause` has the driver's own error. */
+/** A failure of a store, thrown. The message carries neither SQL nor secrets; `cause` has the driver's own error. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly code: StoreErrorCode;
@@ -384,7 +384,7 @@ export class StoreError extends Error {
   }
 }
 
-/** Refuses to open a store of one domain for another, by one wording for every store. */
+/** Rejects to open a store of one domain for another, by one wording for every store. */
 export function assertSameDomain(recorded: Domain, wanted: Domain): void {
   if (recorded.chainId === wanted.chainId && recorded.settlementContract === wanted.settlementContract) return;
   throw new StoreError(

@@ -16,7 +16,7 @@ export const ENVIRONMENTS = ['production', 'staging'] as const;
 export type Environment = (typeof ENVIRONMENTS)[number];
 
 /** A chain that the protocol is deployed on. */
-export interface Chain {
+export interface ChainInfo {
   /** The path segment of `{base_url}` (contract, "What the service does"). */
   readonly segment: string;
   readonly chainId: number;
@@ -46,7 +46,7 @@ export const HOOKS_TRAMPOLINE: Address = '0x60bf78233f48ec42ee3f101b9a05ec787872
 export const NATIVE_MARKER: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
 
 /** The chains of the contract, in its order. */
-export const CHAINS: readonly Chain[] = [
+export const CHAINS: readonly ChainInfo[] = [
   {
     segment: 'mainnet',
     chainId: 1,
@@ -126,17 +126,17 @@ export const CHAINS: readonly Chain[] = [
 ];
 
 /** The chain with an id, when the protocol is deployed there. */
-export function chainById(chainId: number): Chain | undefined {
+export function chainById(chainId: number): ChainInfo | undefined {
   return CHAINS.find((chain) => chain.chainId === chainId);
 }
 
 /** The chain with a path segment such as `sepolia`. */
-export function chainBySegment(segment: string): Chain | undefined {
+export function chainBySegment(segment: string): ChainInfo | undefined {
   return CHAINS.find((chain) => chain.segment === segment);
 }
 
 /** The contracts of an environment, on a chain that may have its own. */
-export function deployment(environment: Environment, chain?: Chain): Deployment {
+export function deployment(environment: Environment, chain?: ChainInfo): Deployment {
   const common = DEPLOYMENTS[environment];
   return chain?.ethFlow === undefined ? common : { ...common, ethFlow: chain.ethFlow[environment] };
 }

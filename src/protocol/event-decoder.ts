@@ -89,7 +89,7 @@ export function decodeLog(log: ChainLog): ProtocolEvent | undefined {
   const { address, topics, data, blockNumber, blockHash, logIndex, transactionHash, timestamp = null } = log;
   const decode = DECODERS.get(topics[0]);
   const decoded = decode?.(data, topics[1], address);
-  return decoded && { ...{ blockNumber, blockHash, logIndex, transactionHash, timestamp }, ...decoded };
+  return decoded && { blockNumber, blockHash, logIndex, transactionHash, timestamp, ...decoded };
 }
 
 type Decoded = SettlementEvent | OnchainOrderEvent;
@@ -168,9 +168,18 @@ function decodeOrder(data: Hex): EmittedOrder | undefined {
   if (validTo === undefined || appData === undefined || kind === undefined) return undefined;
   if (sellSource === undefined || buyDestination === undefined) return undefined;
   return {
-    ...{ sellToken, buyToken, receiver, sellAmount, buyAmount, validTo, feeAmount },
-    ...{ appData: `0x${appData}`, kind: `0x${kind}`, partiallyFillable: abi.small(9) === 1 },
-    ...{ sellTokenBalance: `0x${sellSource}`, buyTokenBalance: `0x${buyDestination}` },
+    sellToken,
+    buyToken,
+    receiver,
+    sellAmount,
+    buyAmount,
+    validTo,
+    feeAmount,
+    appData: `0x${appData}`,
+    kind: `0x${kind}`,
+    partiallyFillable: abi.small(9) === 1,
+    sellTokenBalance: `0x${sellSource}`,
+    buyTokenBalance: `0x${buyDestination}`,
   };
 }
 

@@ -1,5 +1,5 @@
 import { keccak256Text } from '../crypto/keccak.ts';
-import type { RecoveryChoice } from '../crypto/recovery.ts';
+import type { RecoveryBackendOption } from '../crypto/recovery.ts';
 import { OrderBookError } from '../errors.ts';
 import { appDataHash, EMPTY_DOCUMENT, parseAppData, ZERO_APP_DATA } from './app-data.ts';
 import { CHAINS, deployment, ENVIRONMENTS } from './chains.ts';
@@ -32,7 +32,7 @@ export interface ExplainOptions {
   /** Fees that may have been signed besides the order's own and 0: those of the quotes it was made from. Atoms, decimal. */
   readonly feeAmounts?: readonly string[];
   /** Where public keys are recovered. Default: as `createVerifier` does. */
-  readonly backend?: RecoveryChoice;
+  readonly backend?: RecoveryBackendOption;
 }
 
 /** Something that was signed otherwise than it was sent. */
@@ -81,7 +81,7 @@ export async function explainSignature(
   options: ExplainOptions = {},
 ): Promise<SignatureExplanation> {
   const unknown = { expected: undefined, recovered: undefined, digest: undefined, domain: undefined };
-  const claim = readClaim(order, options);
+  const claim = parseClaimedSignature(order, options);
   if (typeof claim === 'string') return { matches: false, summary: claim, ...unknown, differences: undefined };
   const { expected, sent, scheme } = claim;
   const { domain } = sent;
@@ -137,7 +137,7 @@ interface Signing {
 }
 
 /** An order as it was sent, with what else its document may have been. */
-interface Claim {
+interface ClaimedSignature {
   readonly expected: Address | undefined;
   readonly scheme: SigningScheme;
   readonly sent: Signing;
@@ -146,7 +146,7 @@ interface Claim {
   readonly otherFees: readonly bigint[];
 }
 
-function readClaim(order: ExplainedOrder, options: ExplainOptions): Claim | string {
+function parseClaimedSignature(order: ExplainedOrder, options: ExplainOptions): ClaimedSignature | string {
   try {
     const { appData } = order;
     const scheme = order.signingScheme ?? 'eip712';
@@ -193,7 +193,7 @@ interface Trial {
   signer(signing: Signing, signature: EcdsaSignature): Address | undefined;
 }
 
-async function createTrial({ sent }: Claim, { backend }: ExplainOptions): Promise<Trial> {
+async function createTrial({ sent }: ClaimedSignature, { backend }: ExplainOptions): Promise<Trial> {
   const verifier: Verifier = await createVerifier({ ...sent.domain, ...(backend === undefined ? {} : { backend }) });
   const hashers = new Map<string, OrderHasher>();
   function digest({ domain, data }: Signing): Uint8Array {
@@ -226,13 +226,13 @@ interface Mistake {
 
 /** The fewest mistakes that explain a signature: none, one, or two. */
 function findMatch(
-  claim: Claim,
+  claim: ClaimedSignature,
   fits: (signing: Signing) => boolean,
 ): { readonly domain: Domain; readonly differences: readonly SignedDifference[] } | undefined {
   const { sent } = claim;
   const matched = (signing: Signing) => ({ domain: signing.domain, differences: differences(claim, signing) });
   if (fits(sent)) return matched(sent);
-  const mistakes = mistakesOf(claim);
+  const mistakes = listMistakes(claim);
   for (const mistake of mistakes) {
     const signing = mistake.apply(sent);
     if (fits(signing)) return matched(signing);
@@ -247,7 +247,7 @@ function findMatch(
   return undefined;
 }
 
-function mistakesOf({ sent, expected, otherAppData, otherFees }: Claim): readonly Mistake[] {
+function listMistakes({ sent, expected, otherAppData, otherFees }: ClaimedSignature): readonly Mistake[] {
   const domains = CHAINS.flatMap((chain) =>
     ENVIRONMENTS.map((environment) => ({
       chainId: chain.chainId,
@@ -285,7 +285,7 @@ function signedOtherwise(kind: keyof OrderData, change: Partial<OrderData>): Mis
   return { kind, apply: (signing) => ({ ...signing, data: { ...signing.data, ...change } }) };
 }
 
-function differences({ sent, domainIsKnown }: Claim, signed: Signing): readonly SignedDifference[] {
+function differences({ sent, domainIsKnown }: ClaimedSignature, signed: Signing): readonly SignedDifference[] {
   const found: SignedDifference[] = [];
   const compare = (field: SignedDifference['field'], before: unknown, after: unknown) => {
     if (before !== after) found.push({ field, sent: String(before), signed: String(after) });

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { Address, Hex } from './hex.ts';
 import { MAX_UINT32 } from './order.ts';
-import { firstMisfit, hex, hexOf } from './shape.ts';
+import { firstShapeError, hex, hexSchema } from './shape.ts';
 import { UID_SIZE } from './uid.ts';
 import { parseUint256 } from './uint256.ts';
 
@@ -68,7 +68,7 @@ export const NO_METADATA: Metadata = {
   validFrom: undefined,
 };
 
-const address = /* @__PURE__ */ hexOf(20);
+const address = /* @__PURE__ */ hexSchema(20);
 
 /** Decimal digits up to a bound; a number would have lost digits before it came here. */
 function decimal(bound: bigint, what: string) {
@@ -95,7 +95,9 @@ const FEE_FORMS: Readonly<Record<string, (fee: FeeShape) => FeePolicy>> = {
   volumeBps: ({ volumeBps }) => ({ kind: 'volume', bps: volumeBps }),
   'surplusBps,maxVolumeBps': ({ surplusBps, maxVolumeBps }) => ({ kind: 'surplus', bps: surplusBps, maxVolumeBps }),
   'priceImprovementBps,maxVolumeBps': ({ priceImprovementBps, maxVolumeBps }) => ({
-    ...{ kind: 'priceImprovement', bps: priceImprovementBps, maxVolumeBps },
+    kind: 'priceImprovement',
+    bps: priceImprovementBps,
+    maxVolumeBps,
   }),
 };
 
@@ -128,11 +130,14 @@ const partnerFee = /* @__PURE__ */ z.pipe(
 const metadata = /* @__PURE__ */ z.object({
   hooks: z.optional(z.object({ pre: z._default(z.array(hook), []), post: z._default(z.array(hook), []) })),
   signer: z.nullish(address),
-  replacedOrder: z.nullish(z.object({ uid: hexOf(UID_SIZE) })),
+  replacedOrder: z.nullish(z.object({ uid: hexSchema(UID_SIZE) })),
   partnerFee: z.optional(z.array(partnerFee)),
   flashloan: z.nullish(
     z.object({
-      ...{ liquidityProvider: address, protocolAdapter: address, receiver: address, token: address },
+      liquidityProvider: address,
+      protocolAdapter: address,
+      receiver: address,
+      token: address,
       amount: decimal(1n << 256n, 'a uint256'),
     }),
   ),
@@ -159,7 +164,7 @@ export function parseMetadata(given: unknown, name: string): Metadata | string {
   const value = withFeesAsList(given);
   const result = metadata.safeParse(value);
   if (!result.success) {
-    const { path, reason } = firstMisfit(result.error, value);
+    const { path, reason } = firstShapeError(result.error, value);
     return `${path === '' ? name : `${name}.${path}`} ${reason}`;
   }
   const { hooks, signer, replacedOrder, partnerFee: partnerFees, flashloan, wrappers, validFrom } = result.data;

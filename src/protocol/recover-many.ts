@@ -1,4 +1,4 @@
-import { nextTurn } from '../concurrency/yield.ts';
+import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { RecoveryPool } from '../crypto/packed.ts';
 import { PACKED_SIGNATURE, PACKED_SIGNER, packSignature } from '../crypto/packed.ts';
 import { OrderBookError } from '../errors.ts';
@@ -38,7 +38,7 @@ export async function recoverEach<T>(
   if (pool !== undefined && items.length >= pool.smallest) return recoverElsewhere(items, read, pool);
   const answers: (Address | OrderBookError | undefined)[] = [];
   for (const [i, item] of items.entries()) {
-    if (i > 0 && i % SIGNATURES_A_TURN === 0) await nextTurn();
+    if (i > 0 && i % SIGNATURES_A_TURN === 0) await yieldToEventLoop();
     const signed = read(item);
     answers.push(
       signed instanceof OrderBookError ? signed : recoverDigest(signed.digest, signed.scheme, signed.signature),
@@ -56,7 +56,7 @@ async function recoverElsewhere<T>(
   const size = Math.min(LARGEST_SLICE, Math.ceil(items.length / (4 * pool.threads)));
   const slices: Promise<(Address | OrderBookError | undefined)[]>[] = [];
   for (let start = 0; start < items.length; start += size) {
-    if (start > 0) await nextTurn();
+    if (start > 0) await yieldToEventLoop();
     const answers = recoverSlice(items.slice(start, start + size).map(read), pool);
     answers.catch(() => {}); // it is told below, when its place in the list comes
     slices.push(answers);

@@ -48,10 +48,10 @@ const HEAD = 10;
 export function decodeSettle(input: string): SettleCall | undefined {
   if (!input.startsWith(SETTLE_SELECTOR)) return undefined;
   const abi = readAbi(input, HEAD);
-  const tokens = listOf(abi.at(0), (items, i) => items.address(i));
-  const prices = listOf(abi.at(1), (items, i) => items.uint(i));
+  const tokens = decodeList(abi.at(0), (items, i) => items.address(i));
+  const prices = decodeList(abi.at(1), (items, i) => items.uint(i));
   if (tokens === undefined || prices === undefined || tokens.length !== prices.length) return undefined;
-  const trades = listOf(abi.at(2), (items, i) => {
+  const trades = decodeList(abi.at(2), (items, i) => {
     const trade = items.at(i);
     return trade && decodeTrade(trade, tokens, prices);
   });
@@ -71,7 +71,11 @@ function decodeTrade(
   if (sellToken === undefined || buyToken === undefined) return undefined;
   const price = (index: number) => prices[index] ?? 0n;
   return {
-    ...{ sellToken, buyToken, sellAmount, buyAmount, executedAmount },
+    sellToken,
+    buyToken,
+    sellAmount,
+    buyAmount,
+    executedAmount,
     // GPv2Trade.sol: bit 0 is the kind, bit 1 whether the order may be filled in parts.
     kind: (flags & 1) === 0 ? 'sell' : 'buy',
     partiallyFillable: (flags & 2) !== 0,
@@ -81,7 +85,7 @@ function decodeTrade(
 }
 
 /** Items are read from where their offsets are counted from: behind the length. */
-function listOf<T>(
+function decodeList<T>(
   list: AbiReader | undefined,
   read: (items: AbiReader, index: number) => T | undefined,
 ): T[] | undefined {

@@ -6,7 +6,7 @@ import type { Hex } from './hex.ts';
 const LOWER = /* @__PURE__ */ z.transform((text: string) => text.toLowerCase() as Hex);
 
 /** Hex text of a fixed size, read in either case, kept in lower case. */
-export function hexOf(size: number) {
+export function hexSchema(size: number) {
   const pattern = new RegExp(`^0x[0-9a-fA-F]{${2 * size}}$`);
   const text = z.string().check(z.regex(pattern, { error: `must be 0x and ${2 * size} hex digits` }));
   return z.pipe(text, LOWER);
@@ -31,18 +31,18 @@ export function parseShape<T>(
 ): T | OrderBookError {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const { path, reason } = firstMisfit(result.error, value);
+  const { path, reason } = firstShapeError(result.error, value);
   return new OrderBookError(code, `${path === '' ? 'the body' : path} ${reason}`, { path });
 }
 
 /** The first field that does not fit, and why. The path of the whole value is empty. */
-export function firstMisfit(
+export function firstShapeError(
   error: z.core.$ZodError,
   value: unknown,
 ): { readonly path: string; readonly reason: string } {
   const [issue] = error.issues;
   if (issue === undefined) return { path: '', reason: 'does not fit' };
-  return { path: issue.path.map(String).join('./'), reason: reasonOf(issue, value) };
+  return { path: issue.path.map(String).join('.'), reason: reasonOf(issue, value) };
 }
 
 function reasonOf(issue: z.core.$ZodIssue, value: unknown): string {

@@ -23,7 +23,7 @@ const NONE: Interactions = { pre: [], post: [] };
  * Turns hooks into interactions: at most one before and one after the trade, each a call of the hooks trampoline, which
  * runs the hooks in their order, keeps their gas limits and survives their failures (decision 2.18).
  */
-export function interactionsOf({ pre, post }: Hooks, trampoline: Address = HOOKS_TRAMPOLINE): Interactions {
+export function getInteractions({ pre, post }: Hooks, trampoline: Address = HOOKS_TRAMPOLINE): Interactions {
   if (pre.length === 0 && post.length === 0) return NONE;
   return { pre: throughTrampoline(pre, trampoline), post: throughTrampoline(post, trampoline) };
 }

@@ -1,8 +1,8 @@
 import { accelerateKeccak } from '../crypto/keccak.ts';
 import type { RecoveryPool } from '../crypto/packed.ts';
-import { addressOf } from '../crypto/packed.ts';
-import type { RecoveryBackend, RecoveryChoice } from '../crypto/recovery.ts';
-import { chooseRecovery } from '../crypto/recovery.ts';
+import { toAddress } from '../crypto/packed.ts';
+import type { RecoveryBackend, RecoveryBackendOption } from '../crypto/recovery.ts';
+import { selectRecoveryBackend } from '../crypto/recovery.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Domain } from './eip712.ts';
 import { parseDomain, personalDigest } from './eip712.ts';
@@ -45,7 +45,7 @@ export interface VerifierOptions extends Domain {
    * Where public keys are recovered. Default: `native`, libsecp256k1 compiled for the machine, where the host has
    * installed the package secp256k1; `wasm`, the same library in WebAssembly, otherwise.
    */
-  readonly backend?: RecoveryChoice;
+  readonly backend?: RecoveryBackendOption;
   /** Other threads, for `recoverMany` and `recoverDigests`. Whoever made it closes it. Default: none. */
   readonly pool?: RecoveryPool;
 }
@@ -88,13 +88,13 @@ export interface Verifier {
  */
 export async function createVerifier(options: VerifierOptions): Promise<Verifier> {
   const domain = parseDomain(options);
-  const [backend] = await Promise.all([chooseRecovery(options.backend), accelerateKeccak()]);
+  const [backend] = await Promise.all([selectRecoveryBackend(options.backend), accelerateKeccak()]);
   const hasher = createOrderHasher(domain);
 
   function recoverDigest(digest: Uint8Array, scheme: EcdsaScheme, signature: EcdsaSignature): Address | undefined {
     const message = scheme === 'ethsign' ? personalDigest(digest) : digest;
     const key = backend.recover(message, signature.rs, signature.recoveryId);
-    return key && bytesToHex(addressOf(key));
+    return key && bytesToHex(toAddress(key));
   }
 
   function read(order: SignedOrder): SignedDigest {

@@ -3,36 +3,45 @@ import type { TokenPolicy } from '../orders/limits.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
-import { createSources } from './estimators.ts';
+import { createEstimatorPool } from './estimators.ts';
 import { createGasPrice } from './gas-price.ts';
-import type { Quotes, QuotesContext } from './index.ts';
+import type { QuoteApi, QuotesContext } from './index.ts';
 import { createNativePrices } from './native-price.ts';
 import { requestQuote } from './quote.ts';
-import { createKeeper } from './quote-cache.ts';
+import { createQuotePersister } from './quote-cache.ts';
 import type { ReadQuoteOptions } from './quote-options.ts';
 import { streamQuotes } from './quote-stream.ts';
-import { createFlights } from './race-cache.ts';
+import { createRaceCache } from './race-cache.ts';
 
 /** The verbs on quotes, once they are loaded. */
-export interface Quoting {
-  readonly verbs: Quotes;
+export interface QuoteEngine {
+  readonly verbs: QuoteApi;
   /** Ends what runs: whoever waits is told to come back later. */
   close(): void;
 }
 
-export function createQuoting(options: ReadQuoteOptions, book: QuotesContext): Quoting {
-  const { store, clock, limits, tokens, host, remote, onFault, observe } = book;
-  const { estimators, priceAmount, timeouts, answerLifetime, volumeFee } = options;
+export function createQuoteEngine(options: ReadQuoteOptions, book: QuotesContext): QuoteEngine {
+  const { store, clock, limits, tokens, host, remote, onFailure, observe } = book;
+  const { estimators, priceAmount, timeouts, quoteCacheTtl, volumeFee } = options;
   const { wrappedNative } = tokens;
   const { usual } = timeouts;
-  const flights = createFlights(clock, answerLifetime);
-  const sources = createSources({ estimators, clock, flights, wrappedNative, priceAmount, observe, onFault });
-  const prices = createNativePrices({ sources, clock, wrappedNative, timeout: usual, ttl: options.priceLifetime });
+  const flights = createRaceCache(clock, quoteCacheTtl);
+  const sources = createEstimatorPool({ estimators, clock, flights, wrappedNative, priceAmount, observe, onFailure });
+  const prices = createNativePrices({ sources, clock, wrappedNative, timeout: usual, ttl: options.priceCacheTtl });
   const context = {
-    ...{ documents: store.appData, clock, limits, tokens, host, remote, sources, prices, onFault },
-    gasPrice: createGasPrice(options.gasPrice, { clock, timeout: usual, lifetime: answerLifetime, onFault }),
-    keeper: createKeeper(store.quotes, clock, options.lifetimes),
-    ...{ volumeFee, timeouts },
+    documents: store.appData,
+    clock,
+    limits,
+    tokens,
+    host,
+    remote,
+    sources,
+    prices,
+    onFailure,
+    gasPrice: createGasPrice(options.gasPrice, { clock, timeout: usual, lifetime: quoteCacheTtl, onFailure }),
+    keeper: createQuotePersister(store.quotes, clock, options.lifetimes),
+    volumeFee,
+    timeouts,
   };
 
   return {

@@ -6,11 +6,11 @@ import type { Address } from '../protocol/hex.ts';
 import { parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import { isNestedDeeper, MAX_JSON_DEPTH } from '../protocol/json.ts';
 import { MAX_UINT256 } from '../protocol/uint256.ts';
-import type { Judged } from './estimator-race.ts';
+import type { RaceAnswer } from './estimator-race.ts';
 import { isAmount } from './fee.ts';
 
 /** An estimate that makes sense, with every member present. */
-export interface SoundEstimate {
+export interface ValidatedEstimate {
   readonly source: string;
   readonly amount: bigint;
   readonly gas: bigint;
@@ -31,18 +31,22 @@ const MAX_WAYS = 16;
  * source may be somebody else's program, and a plain JavaScript function may answer anything. Members that are null
  * count as absent, since in some languages that is how the absent is written.
  */
-export function judgeEstimate(source: string, trade: Trade, answer: unknown): Judged<readonly SoundEstimate[]> {
+export function validateEstimate(
+  source: string,
+  trade: Trade,
+  answer: unknown,
+): RaceAnswer<readonly ValidatedEstimate[]> {
   if (answer === undefined || answer === null) return NONE;
   if (typeof answer !== 'object') return INVALID;
   if (!Array.isArray(answer)) {
     const said = answer as Readonly<Record<string, unknown>>; // an object; each member is judged
     if (said['unsupportedToken'] !== undefined && said['unsupportedToken'] !== null)
-      return judgeUnsupported(trade, said);
+      return validateUnsupported(trade, said);
   }
   const ways: readonly unknown[] = Array.isArray(answer) ? answer : [answer];
   if (ways.length === 0) return NONE;
   if (ways.length > MAX_WAYS) return INVALID;
-  const value: SoundEstimate[] = [];
+  const value: ValidatedEstimate[] = [];
   for (const way of ways) {
     const sound = readEstimate(source, way);
     if (sound === undefined) return INVALID;
@@ -54,7 +58,7 @@ export function judgeEstimate(source: string, trade: Trade, answer: unknown): Ju
 const NONE = { outcome: 'none' } as const;
 const INVALID = { outcome: 'invalid' } as const;
 
-function readEstimate(source: string, said: unknown): SoundEstimate | undefined {
+function readEstimate(source: string, said: unknown): ValidatedEstimate | undefined {
   if (typeof said !== 'object' || said === null) return undefined;
   const { amount, gas, solver, verified, metadata } = said as Readonly<Record<string, unknown>>; // each is judged below
   const address = parseHex(solver ?? ZERO_ADDRESS, 20);
@@ -66,15 +70,15 @@ function readEstimate(source: string, said: unknown): SoundEstimate | undefined 
 }
 
 /** A source can speak of the tokens that it was asked about, and of no others. */
-function judgeUnsupported(
+function validateUnsupported(
   { sellToken, buyToken }: Trade,
   { unsupportedToken, reason }: Readonly<Record<string, unknown>>,
-): Judged<never> {
+): RaceAnswer<never> {
   const token = parseHex(unsupportedToken, 20);
   if (token !== sellToken && token !== buyToken) return INVALID;
   const why = typeof reason === 'string' ? `: ${reason.slice(0, 200)}` : '';
   const error = new OrderBookError('UnsupportedToken', `token ${token} cannot be traded${why}`, { token });
-  return { outcome: 'refused', error };
+  return { outcome: 'rejected', error };
 }
 
 /**
@@ -101,7 +105,7 @@ const ETHER = 10n ** 18n;
  * Judges what a source says a token is worth. A price is of use when 10^18 atoms are worth at least one wei, and less
  * than 2^256 of them.
  */
-export function judgePrice(answer: unknown): Judged<Decimal> {
+export function validatePrice(answer: unknown): RaceAnswer<Decimal> {
   if (answer === undefined || answer === null) return NONE;
   const value = parseDecimal(answer);
   return value !== undefined && isUsablePrice(value) ? { outcome: 'answered', value } : INVALID;

@@ -3,18 +3,18 @@ import type { Clock } from '../ports/clock.ts';
 import type { EstimateContext } from '../ports/estimator.ts';
 
 /** What a source's answer amounts to. */
-export type Judged<T> =
+export type RaceAnswer<T> =
   | { readonly outcome: 'answered'; readonly value: T }
   /** It knows no route. */
   | { readonly outcome: 'none' }
   /** What it said makes no sense. */
   | { readonly outcome: 'invalid' }
   /** It says that nobody can do this. */
-  | { readonly outcome: 'refused'; readonly error: OrderBookError };
+  | { readonly outcome: 'rejected'; readonly error: OrderBookError };
 
 /** What became of asking one source. */
-export type SourceOutcome =
-  | Judged<unknown>['outcome']
+export type EstimatorOutcome =
+  | RaceAnswer<unknown>['outcome']
   /** It threw or rejected. */
   | 'failed'
   /** The deadline came first. */
@@ -22,18 +22,18 @@ export type SourceOutcome =
   /** Whoever asked has gone. */
   | 'abandoned';
 
-export interface Runner<T> {
+export interface RaceRunner<T> {
   readonly name: string;
-  run(context: EstimateContext): Promise<Judged<T>>;
+  run(context: EstimateContext): Promise<RaceAnswer<T>>;
 }
 
 export interface RaceOptions<T> {
-  readonly runners: readonly Runner<T>[];
+  readonly runners: readonly RaceRunner<T>[];
   readonly clock: Clock;
   /** Milliseconds that the sources are told they have. How long they do have is up to those who wait. */
   readonly timeout: number;
   /** Told once of each runner. */
-  readonly observe: (source: string, outcome: SourceOutcome, ms: number, cause?: unknown) => void;
+  readonly observe: (source: string, outcome: EstimatorOutcome, ms: number, cause?: unknown) => void;
   /** Told once, when the race is over, unless that is at once. */
   readonly onEnd: () => void;
 }
@@ -55,29 +55,29 @@ export interface Race<T> {
    *
    * @param onOver told at once when the seat is over, but not when it was so from the start or is left.
    */
-  join(timeout: number, onOver?: (seat: Seat<T>) => void): Seat<T>;
+  subscribe(timeout: number, onOver?: (seat: RaceSubscription<T>) => void): RaceSubscription<T>;
   /** Ends it for everybody. */
   close(): void;
 }
 
 /** A place at a race, with a deadline of its own: who is in a hurry takes nothing from the others. */
-export interface Seat<T> {
+export interface RaceSubscription<T> {
   /** What has been answered in the time of this seat, in the order of arrival. */
   readonly answers: readonly T[];
-  readonly refusals: readonly OrderBookError[];
+  readonly rejections: readonly OrderBookError[];
   /** Nothing more will come. */
   readonly over: boolean;
   /** The book has ended the race before its time. */
   readonly closed: boolean;
   /** Fulfilled at the next answer, or when the seat is over. Rejects with the signal's reason when that is aborted. */
   changed(signal?: AbortSignal): Promise<void>;
-  leave(): void;
+  unsubscribe(): void;
 }
 
 /** Starts a race. A source that throws, hangs or answers too late costs nobody anything but time until the deadline. */
 export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOptions<T>): Race<T> {
   const answers: T[] = [];
-  const refusals: OrderBookError[] = [];
+  const rejections: OrderBookError[] = [];
   const seats = new Set<{ changed(): void }>();
   const controller = new AbortController();
   const running = new Set(runners.map(({ name }) => name));
@@ -95,8 +95,8 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
     for (const seat of [...seats]) seat.changed();
   }
 
-  async function run(runner: Runner<T>): Promise<void> {
-    let judged: Judged<T> | undefined;
+  async function run(runner: RaceRunner<T>): Promise<void> {
+    let judged: RaceAnswer<T> | undefined;
     let cause: unknown;
     try {
       judged = await runner.run({ signal: controller.signal, timeout });
@@ -107,14 +107,17 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
     running.delete(runner.name);
     observe(runner.name, judged?.outcome ?? 'failed', elapsed(), cause);
     if (judged?.outcome === 'answered') answers.push(judged.value);
-    if (judged?.outcome === 'refused') refusals.push(judged.error);
+    if (judged?.outcome === 'rejected') rejections.push(judged.error);
     if (running.size === 0) end('complete');
     else if (judged?.outcome === 'answered') for (const seat of [...seats]) seat.changed();
   }
 
-  function join(patience: number, onOver?: (seat: Seat<T>) => void): Seat<T> {
+  function join(patience: number, onOver?: (seat: RaceSubscription<T>) => void): RaceSubscription<T> {
     let over = state !== 'running';
-    let seen: { readonly answers: readonly T[]; readonly refusals: readonly OrderBookError[] } = { answers, refusals };
+    let seen: { readonly answers: readonly T[]; readonly rejections: readonly OrderBookError[] } = {
+      answers,
+      rejections,
+    };
     let waiting: (() => void)[] = [];
 
     function wake(): void {
@@ -125,7 +128,7 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
     function finish(how: 'late' | 'abandoned'): void {
       if (over) return;
       over = true;
-      seen = { answers: [...answers], refusals: [...refusals] };
+      seen = { answers: [...answers], rejections: [...rejections] };
       cancel();
       seats.delete(place);
       if (seats.size === 0) end(how);
@@ -144,12 +147,12 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
           finish('late');
           onOver?.(seat);
         });
-    const seat: Seat<T> = {
+    const seat: RaceSubscription<T> = {
       get answers() {
         return seen.answers;
       },
-      get refusals() {
-        return seen.refusals;
+      get rejections() {
+        return seen.rejections;
       },
       get over() {
         return over;
@@ -158,7 +161,7 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
         return state === 'closed';
       },
       changed: (signal) => unlessAborted(signal, over ? undefined : (resolve) => waiting.push(resolve)),
-      leave: () => finish('abandoned'),
+      unsubscribe: () => finish('abandoned'),
     };
     if (!over) seats.add(place);
     return seat;
@@ -170,7 +173,7 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
       return state;
     },
     startedAt,
-    join,
+    subscribe: join,
     close: () => end('closed'),
   };
 }

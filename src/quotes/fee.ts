@@ -82,13 +82,13 @@ export function basisPoints(ppm: number): string {
  * How good an estimate is once its gas is paid: more is better. A fraction, because what is compared may differ by less
  * than an atom.
  */
-export interface Merit {
+export interface NetRate {
   readonly numerator: bigint;
   readonly denominator: bigint;
 }
 
 /** The merit of an estimate for what was asked: what is bought for all that is sold, the fee included. */
-export function merit(side: QuoteSide, estimated: bigint, fee: bigint): Merit {
+export function netRate(side: QuoteSide, estimated: bigint, fee: bigint): NetRate {
   if (side.kind === 'buy') return { numerator: 1n, denominator: estimated + fee };
   if ('sellAmountAfterFee' in side) return { numerator: estimated, denominator: side.sellAmountAfterFee + fee };
   const whole = side.sellAmountBeforeFee;
@@ -99,7 +99,7 @@ export function merit(side: QuoteSide, estimated: bigint, fee: bigint): Merit {
 }
 
 /** Negative, zero or positive as `a` is worse than, as good as or better than `b`. */
-export function compareMerits(a: Merit, b: Merit): number {
+export function compareRates(a: NetRate, b: NetRate): number {
   const difference = a.numerator * b.denominator - b.numerator * a.denominator;
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }

@@ -19,11 +19,11 @@ export interface GasPriceOptions {
   /** Milliseconds after the question in which its answer is still given. */
   readonly lifetime: number;
   /** Told when the host's function fails or answers nonsense. */
-  readonly onFault: (fault: unknown) => void;
+  readonly onFailure: (failure: unknown) => void;
 }
 
 /** The host's function having been asked. */
-interface Asked {
+interface CachedGasPrice {
   readonly at: number;
   readonly price: Promise<Decimal | undefined>;
   /** Milliseconds for which it is as good as asking again. */
@@ -33,20 +33,20 @@ interface Asked {
 /** Reads the price of gas that the host gives or finds out. Quotes that ask at about the same time share one answer. */
 export function createGasPrice(
   given: ReadGasPriceOption,
-  { clock, timeout, lifetime, onFault }: GasPriceOptions,
+  { clock, timeout, lifetime, onFailure }: GasPriceOptions,
 ): ReadGasPrice {
   if (typeof given !== 'function') return async () => given;
   const askHost = async (): Promise<Decimal | undefined> => {
     try {
       const price = readPrice(await given());
-      if (price === undefined) onFault(new TypeError('quotes.gasPrice has answered no decimal number of wei'));
+      if (price === undefined) onFailure(new TypeError('quotes.gasPrice has answered no decimal number of wei'));
       return price;
-    } catch (fault) {
-      onFault(fault);
+    } catch (failure) {
+      onFailure(failure);
       return undefined;
     }
   };
-  const ask = (): Asked => {
+  const ask = (): CachedGasPrice => {
     const question = { at: clock.now(), price: askHost(), goodFor: timeout };
     void question.price.then((price) => {
       question.goodFor = price === undefined ? 0 : lifetime;
@@ -54,7 +54,7 @@ export function createGasPrice(
     return question;
   };
 
-  let last: Asked | undefined;
+  let last: CachedGasPrice | undefined;
   return async (patience, signal) => {
     const age = last === undefined ? -1 : clock.now() - last.at;
     // A clock may step back. How long one who waits is ready to does not say that the question is lost.
@@ -83,7 +83,7 @@ function inTime<T>(promise: Promise<T>, patience: number, clock: Clock, signal?:
     signal?.addEventListener('abort', abort);
     void promise.then(
       (value) => finish(() => resolve(value)),
-      (fault) => finish(() => reject(fault)),
+      (failure) => finish(() => reject(failure)),
     );
   });
 }

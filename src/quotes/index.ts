@@ -1,15 +1,15 @@
 import { lazy } from '../concurrency/lazy.ts';
 import type { OrderBookError } from '../errors.ts';
 import type { Limits, TokenPolicy } from '../orders/limits.ts';
-import type { HostContext } from '../orders/policy.ts';
+import type { PolicyCheckContext } from '../orders/policy.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
-import type { SourceCounters, SourceObservation } from './estimators.ts';
+import type { EstimatorCounters, EstimatorObservation } from './estimators.ts';
 import type { QuoteResult } from './quote.ts';
 import type { QuoteOptions } from './quote-options.ts';
 import { NO_SOURCES, readQuoteOptions } from './quote-options.ts';
 import type { QuoteStreamResult } from './quote-stream.ts';
-import { createSweep } from './quote-sweeper.ts';
+import { createQuoteSweeper } from './quote-sweeper.ts';
 import type { QuoteRequest } from './request.ts';
 
 /** A signal that ends the asking when nobody waits for the answer any more. */
@@ -24,30 +24,30 @@ export type NativePriceResult =
   | { readonly status: 'priced'; readonly price: string }
   | { readonly status: 'rejected'; readonly error: OrderBookError };
 
-/** The verbs on quotes. Refusals are returned; only faults and aborted calls reject. */
-export interface Quotes {
-  /** Quotes a trade: `InvalidParameter`, `NoLiquidity`, `UnsupportedToken`, `SellAmountDoesNotCoverFee` and what orders are refused for. */
+/** The verbs on quotes. Rejections are returned; only failures and aborted calls reject. */
+export interface QuoteApi {
+  /** Quotes a trade: `InvalidParameter`, `NoLiquidity`, `UnsupportedToken`, `SellAmountDoesNotCoverFee` and what orders are rejected for. */
   request(request: QuoteRequest, options?: QuoteCallOptions): Promise<QuoteResult>;
   /** Quotes a trade as answers come in: each quote is better than all before it. */
   stream(request: QuoteRequest, options?: QuoteCallOptions): Promise<QuoteStreamResult>;
   /** What a token is worth in native currency. */
   nativePrice(token: string, options?: QuoteCallOptions): Promise<NativePriceResult>;
   /** How often each outcome has been observed of each source, by its name. Empty until the book has started. */
-  counters(): Readonly<Record<string, SourceCounters>>;
+  counters(): Readonly<Record<string, EstimatorCounters>>;
 }
 
 /** What quoting takes of the book. */
-export interface QuotesContext extends HostContext {
+export interface QuotesContext extends PolicyCheckContext {
   readonly store: Store;
   readonly clock: Clock;
   readonly limits: Limits;
   readonly tokens: TokenPolicy;
-  readonly observe: (observation: SourceObservation) => void;
+  readonly observe: (observation: EstimatorObservation) => void;
 }
 
 /** The verbs, and what the book does with them when it starts and closes. */
-export interface QuotesPart {
-  readonly verbs: Quotes;
+export interface QuoteModule {
+  readonly verbs: QuoteApi;
   /** Loads what a book with sources needs. */
   prepare(): Promise<void>;
   start(): void;
@@ -60,11 +60,11 @@ export interface QuotesPart {
  *
  * @throws TypeError naming the option that is unknown or malformed.
  */
-export function createQuotes(given: QuoteOptions | undefined, book: QuotesContext): QuotesPart {
+export function createQuoteModule(given: QuoteOptions | undefined, book: QuotesContext): QuoteModule {
   const options = readQuoteOptions(given ?? NO_SOURCES);
-  const sweep = createSweep(book.store.quotes, book.clock, book.onFault);
+  const sweep = createQuoteSweeper(book.store.quotes, book.clock, book.onFailure);
   const quoting = lazy(async () => {
-    const { createQuoting } = await import('./engine.ts');
+    const { createQuoteEngine: createQuoting } = await import('./engine.ts');
     return createQuoting(options, book);
   });
 

@@ -4,9 +4,9 @@ import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Decimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import { median } from './estimate-validation.ts';
-import type { Seat } from './estimator-race.ts';
-import type { Sources } from './estimators.ts';
-import { bookCloses } from './rejection.ts';
+import type { RaceSubscription } from './estimator-race.ts';
+import type { EstimatorPool } from './estimators.ts';
+import { shuttingDownError } from './rejection.ts';
 
 /** What tokens are worth in native currency, remembered for a while. */
 export interface NativePrices {
@@ -25,7 +25,7 @@ export interface NativePrices {
 }
 
 export interface NativePricesOptions {
-  readonly sources: Sources;
+  readonly sources: EstimatorPool;
   readonly clock: Clock;
   readonly wrappedNative: Address | undefined;
   /** Milliseconds that the sources have before what they have said is remembered, however short of time a caller is. */
@@ -62,13 +62,13 @@ export function createNativePrices(options: NativePricesOptions): NativePrices {
    * The book waits for a price itself, as long as it is its habit. What is remembered for everybody is then never the
    * part of the answers that was there when somebody had no more time, was content with the first, or left.
    */
-  function ask(token: Address, timeout: number): Seat<Decimal> {
+  function ask(token: Address, timeout: number): RaceSubscription<Decimal> {
     const race = sources.prices(token, options.timeout, (started) => {
-      started.join(options.timeout, ({ answers, closed }) => {
+      started.subscribe(options.timeout, ({ answers, closed }) => {
         if (!closed) remember(token, answers);
       });
     });
-    return race.join(timeout);
+    return race.subscribe(timeout);
   }
 
   return {
@@ -80,12 +80,12 @@ export function createNativePrices(options: NativePricesOptions): NativePrices {
       try {
         while (!seat.over && (until === 'end' || seat.answers.length === 0)) await seat.changed(signal);
       } finally {
-        seat.leave();
+        seat.unsubscribe();
       }
-      const { answers, refusals, closed } = seat;
-      if (closed) return bookCloses();
+      const { answers, rejections, closed } = seat;
+      if (closed) return shuttingDownError();
       if (answers.length > 0) return median(answers);
-      return refusals[0] ?? new OrderBookError('NoLiquidity', `no source has a price for ${token}`, { token });
+      return rejections[0] ?? new OrderBookError('NoLiquidity', `no source has a price for ${token}`, { token });
     },
   };
 }

@@ -3,8 +3,8 @@ import { OrderBookError } from '../errors.ts';
 import type { Terms } from '../orders/checks.ts';
 import { TERMS_CHECKS } from '../orders/checks.ts';
 import type { Limits, TokenPolicy } from '../orders/limits.ts';
-import type { HostContext } from '../orders/policy.ts';
-import { nobodyIsDenied } from '../orders/policy.ts';
+import type { PolicyCheckContext } from '../orders/policy.ts';
+import { checkDenyList } from '../orders/policy.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Trade } from '../ports/estimator.ts';
 import type { AppDataStore } from '../ports/store.ts';
@@ -13,12 +13,12 @@ import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { hooksGas } from '../protocol/trampoline.ts';
 import { fixedAmount } from './fee.ts';
-import type { Wanted } from './quote-candidate.ts';
+import type { CandidateContext } from './quote-candidate.ts';
 import type { ParsedQuoteRequest } from './request.ts';
-import { parseQuoteRequest, validToOf } from './request.ts';
+import { getValidTo, parseQuoteRequest } from './request.ts';
 
 /** What a request is judged by before any source is asked. */
-export interface PrepareContext extends HostContext {
+export interface PrepareContext extends PolicyCheckContext {
   readonly documents: AppDataStore;
   readonly clock: Clock;
   readonly limits: Limits;
@@ -30,7 +30,7 @@ export interface PrepareContext extends HostContext {
 }
 
 /** A request that may be quoted: everything that is known without asking a source. */
-export interface Prepared extends Wanted {
+export interface Prepared extends CandidateContext {
   readonly request: ParsedQuoteRequest;
   readonly validTo: number;
   readonly appDataHash: Hex;
@@ -53,10 +53,10 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
   const document = await resolveDocument({ appData, appDataHash }, context.documents, policy);
   if (document instanceof OrderBookError) return document;
   const now = Math.floor(context.clock.now() / 1000);
-  const validTo = validToOf(request, now);
-  const terms = termsOf(request, validTo);
-  const refusal = judgeTerms(terms, now, context) ?? (await nobodyIsDenied(terms, context));
-  if (refusal !== undefined) return refusal;
+  const validTo = getValidTo(request, now);
+  const terms = toTerms(request, validTo);
+  const rejection = checkTerms(terms, now, context) ?? (await checkDenyList(terms, context));
+  if (rejection !== undefined) return rejection;
 
   const unwraps = request.buyToken === NATIVE_MARKER;
   const { wrappedNative } = context.tokens;
@@ -66,7 +66,10 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
   const buyToken = unwraps && wrappedNative !== undefined ? wrappedNative : request.buyToken;
   const { usual, longest } = context.timeouts;
   return {
-    ...{ request, side, validTo, appDataHash: document.hash },
+    request,
+    side,
+    validTo,
+    appDataHash: document.hash,
     // One object for all sources: none of them can change what the others are asked.
     trade: Object.freeze({ sellToken, buyToken, kind: side.kind, amount: fixedAmount(side) }),
     extraGas: BigInt(request.signing.gas) + hooksGas(document.content.hooks),
@@ -76,15 +79,15 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
   };
 }
 
-function termsOf(request: ParsedQuoteRequest, validTo: number): Terms {
+function toTerms(request: ParsedQuoteRequest, validTo: number): Terms {
   const { sellToken, buyToken, receiver, from: owner, signing } = request;
   return { data: { sellToken, buyToken, receiver, validTo }, creation: { signingScheme: signing.scheme }, owner };
 }
 
-function judgeTerms(terms: Terms, now: number, { limits, tokens }: PrepareContext): OrderBookError | undefined {
+function checkTerms(terms: Terms, now: number, { limits, tokens }: PrepareContext): OrderBookError | undefined {
   for (const check of TERMS_CHECKS) {
-    const refusal = check(terms, { limits, tokens, now });
-    if (refusal !== undefined) return refusal;
+    const rejection = check(terms, { limits, tokens, now });
+    if (rejection !== undefined) return rejection;
   }
   return undefined;
 }

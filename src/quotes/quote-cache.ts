@@ -1,11 +1,11 @@
 import type { Clock } from '../ports/clock.ts';
 import type { QuoteStore } from '../ports/quotes.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
-import type { SoundEstimate } from './estimate-validation.ts';
+import type { ValidatedEstimate } from './estimate-validation.ts';
 import type { GasCost } from './fee.ts';
-import type { Offer } from './quote-candidate.ts';
+import type { QuoteCandidate } from './quote-candidate.ts';
 import type { ParsedQuoteRequest } from './request.ts';
-import { newQuote, quoteKindOf } from './stored-quote.ts';
+import { getQuoteKind, newQuote } from './stored-quote.ts';
 
 /** Milliseconds that quotes live, by how their order will be placed (decision 3.5). */
 export interface QuoteLifetimes {
@@ -14,25 +14,25 @@ export interface QuoteLifetimes {
 }
 
 /** A quote that orders can be linked to. */
-export interface KeptQuote {
+export interface PersistedQuote {
   readonly id: number;
   /** Milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
 /** Stores quotes. */
-export interface Keeper {
-  keep(request: ParsedQuoteRequest, offer: Offer, cost: GasCost): Promise<KeptQuote>;
+export interface QuotePersister {
+  keep(request: ParsedQuoteRequest, offer: QuoteCandidate, cost: GasCost): Promise<PersistedQuote>;
 }
 
 /**
  * Makes a keeper. Requests that share one answer of a source share its stored quote too, for the first half of its life:
  * whoever gets it has the other half to place an order.
  */
-export function createKeeper(quotes: QuoteStore, clock: Clock, lifetimes: QuoteLifetimes): Keeper {
-  const kept = new WeakMap<SoundEstimate, Map<string, Keeping>>();
+export function createQuotePersister(quotes: QuoteStore, clock: Clock, lifetimes: QuoteLifetimes): QuotePersister {
+  const kept = new WeakMap<ValidatedEstimate, Map<string, Keeping>>();
 
-  async function insert(request: ParsedQuoteRequest, offer: Offer, cost: GasCost, expiresAt: number) {
+  async function insert(request: ParsedQuoteRequest, offer: QuoteCandidate, cost: GasCost, expiresAt: number) {
     return { id: await quotes.insert(newQuote(request, offer, cost, expiresAt)), expiresAt };
   }
 
@@ -42,7 +42,7 @@ export function createKeeper(quotes: QuoteStore, clock: Clock, lifetimes: QuoteL
       kept.set(offer.estimate, known);
       // All else that a stored quote is made of comes with the estimate.
       const prices = [cost.gasPrice, cost.sellTokenPrice].map(formatDecimal);
-      const key = [quoteKindOf(request.signing), request.buyToken, ...prices].join(' ');
+      const key = [getQuoteKind(request.signing), request.buyToken, ...prices].join(' ');
       const before = known.get(key);
       const now = clock.now();
       if (before !== undefined && now < before.sharedUntil) return before.quote;
@@ -59,6 +59,6 @@ export function createKeeper(quotes: QuoteStore, clock: Clock, lifetimes: QuoteL
 }
 
 interface Keeping {
-  readonly quote: Promise<KeptQuote>;
+  readonly quote: Promise<PersistedQuote>;
   readonly sharedUntil: number;
 }

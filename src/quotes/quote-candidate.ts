@@ -1,10 +1,10 @@
 import { MAX_UINT256 } from '../protocol/uint256.ts';
-import type { SoundEstimate } from './estimate-validation.ts';
-import type { Amounts, GasCost, Merit, QuoteSide } from './fee.ts';
-import { compareMerits, isAmount, merit, networkFee, quoteAmounts, takeVolumeFee } from './fee.ts';
+import type { ValidatedEstimate } from './estimate-validation.ts';
+import type { Amounts, GasCost, NetRate, QuoteSide } from './fee.ts';
+import { compareRates, isAmount, netRate, networkFee, quoteAmounts, takeVolumeFee } from './fee.ts';
 
 /** What the answers of sources are turned into offers for. */
-export interface Wanted {
+export interface CandidateContext {
   readonly side: QuoteSide;
   /** Units of gas besides what settling the trade takes: hooks, and checking the signature. */
   readonly extraGas: bigint;
@@ -15,23 +15,27 @@ export interface Wanted {
 }
 
 /** What a source's answer comes to for the one who asked. */
-export interface Offer {
-  readonly estimate: SoundEstimate;
+export interface QuoteCandidate {
+  readonly estimate: ValidatedEstimate;
   /** Units of gas that settling the trade takes. */
   readonly gas: bigint;
   /** What all of the gas costs, in atoms of the sell token. */
   readonly fee: bigint;
-  readonly merit: Merit;
+  readonly netRate: NetRate;
   /** `undefined` when the fee takes all that is sold, or so much that nothing is bought for the rest. */
   readonly amounts: Amounts | undefined;
 }
 
 /** Works an answer out; `undefined` when nothing that could be signed comes of it. */
-export function makeOffer(wanted: Wanted, estimate: SoundEstimate, cost: GasCost): Offer | undefined {
+export function createQuoteCandidate(
+  wanted: CandidateContext,
+  estimate: ValidatedEstimate,
+  cost: GasCost,
+): QuoteCandidate | undefined {
   const { side } = wanted;
   const gas = estimate.gas + wanted.unwrapGas;
   const fee = networkFee(gas + wanted.extraGas, cost);
-  const offer = { estimate, gas, fee, merit: merit(side, estimate.amount, fee) };
+  const offer = { estimate, gas, fee, netRate: netRate(side, estimate.amount, fee) };
   const before = quoteAmounts(side, estimate.amount, fee);
   if (before === 'uncovered') return { ...offer, amounts: undefined };
   const amounts = wanted.volumeFee === undefined ? before : takeVolumeFee(side.kind, before, fee, wanted.volumeFee);
@@ -41,8 +45,8 @@ export function makeOffer(wanted: Wanted, estimate: SoundEstimate, cost: GasCost
 }
 
 /** Whether an offer is strictly better than another one, or than none. */
-export function isBetter(offer: Offer, than: Offer | undefined): boolean {
+export function isBetterCandidate(offer: QuoteCandidate, than: QuoteCandidate | undefined): boolean {
   if (than === undefined) return true;
-  const order = compareMerits(offer.merit, than.merit);
+  const order = compareRates(offer.netRate, than.netRate);
   return order > 0 || (order === 0 && offer.estimate.verified && !than.estimate.verified);
 }

@@ -3,7 +3,7 @@ import type { Decimal } from '../protocol/decimal.ts';
 import { parseDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import { MAX_UINT256 } from '../protocol/uint256.ts';
-import { refuseUnknownOptions } from '../validation/options.ts';
+import { assertKnownOptions } from '../validation/options.ts';
 
 /** How a book quotes. */
 export interface QuoteOptions {
@@ -30,14 +30,22 @@ export interface QuoteOptions {
    * Milliseconds, from when they were asked, for which the sources' answers to a trade are given to all who ask the same, once all
    * have answered; and so the price of gas. Default 500; 0: only while they are being asked.
    */
-  readonly answerLifetime?: number;
+  readonly quoteCacheTtl?: number;
   /** Milliseconds that the price of a token is remembered for. Default 30000; 0: not at all. */
-  readonly priceLifetime?: number;
+  readonly priceCacheTtl?: number;
 }
 
 const OPTIONS = [
-  ...['estimators', 'gasPrice', 'volumeFee', 'timeout', 'maxTimeout'],
-  ...['expiry', 'onchainExpiry', 'answerLifetime', 'priceAmount', 'priceLifetime'],
+  'estimators',
+  'gasPrice',
+  'volumeFee',
+  'timeout',
+  'maxTimeout',
+  'expiry',
+  'onchainExpiry',
+  'quoteCacheTtl',
+  'priceAmount',
+  'priceCacheTtl',
 ];
 
 /** The price of gas, or who tells it. */
@@ -51,28 +59,29 @@ export interface ReadQuoteOptions {
   readonly timeouts: { readonly usual: number; readonly longest: number };
   readonly lifetimes: { readonly standard: number; readonly onchain: number };
   readonly priceAmount: bigint;
-  readonly answerLifetime: number;
-  readonly priceLifetime: number;
+  readonly quoteCacheTtl: number;
+  readonly priceCacheTtl: number;
 }
 
 /** @throws TypeError naming the option that is unknown or malformed. */
 export function readQuoteOptions(options: QuoteOptions): ReadQuoteOptions {
-  refuseUnknownOptions('createOrderBook, quotes', options, OPTIONS);
+  assertKnownOptions('createOrderBook, quotes', options, OPTIONS);
   const { priceAmount = 10n ** 17n } = options;
   const gasPrice = typeof options.gasPrice === 'function' ? options.gasPrice : readPrice(options.gasPrice);
   if (typeof priceAmount !== 'bigint' || priceAmount <= 0n) throw malformed('priceAmount', 'a positive bigint');
   if (gasPrice === undefined) throw malformed('gasPrice', 'a decimal number of wei below 2^256');
   return {
     estimators: nameEstimators(options.estimators),
-    ...{ gasPrice, priceAmount },
+    gasPrice,
+    priceAmount,
     volumeFee: volumeFeeOf(options),
     timeouts: { usual: duration(options, 'timeout', 5_000), longest: duration(options, 'maxTimeout', 10_000) },
     lifetimes: {
       standard: duration(options, 'expiry', 60) * 1000,
       onchain: duration(options, 'onchainExpiry', 600) * 1000,
     },
-    answerLifetime: duration(options, 'answerLifetime', 500),
-    priceLifetime: duration(options, 'priceLifetime', 30_000),
+    quoteCacheTtl: duration(options, 'quoteCacheTtl', 500),
+    priceCacheTtl: duration(options, 'priceCacheTtl', 30_000),
   };
 }
 
@@ -114,7 +123,7 @@ const LONGEST = 2 ** 31 - 1;
 
 function duration(
   options: QuoteOptions,
-  name: 'timeout' | 'maxTimeout' | 'expiry' | 'onchainExpiry' | 'answerLifetime' | 'priceLifetime',
+  name: 'timeout' | 'maxTimeout' | 'expiry' | 'onchainExpiry' | 'quoteCacheTtl' | 'priceCacheTtl',
   standard: number,
 ): number {
   const value = options[name] ?? standard;

@@ -1,16 +1,16 @@
-import type { Queue } from '../concurrency/async-queue.ts';
-import { createQueue } from '../concurrency/async-queue.ts';
+import type { AsyncQueue } from '../concurrency/async-queue.ts';
+import { createAsyncQueue } from '../concurrency/async-queue.ts';
 import { OrderBookError } from '../errors.ts';
-import type { SoundEstimate } from './estimate-validation.ts';
-import type { Seat } from './estimator-race.ts';
+import type { ValidatedEstimate } from './estimate-validation.ts';
+import type { RaceSubscription } from './estimator-race.ts';
 import type { GasCost } from './fee.ts';
 import type { Prepared } from './prepare.ts';
 import { prepare } from './prepare.ts';
 import type { Covered, QuoteContext } from './quote.ts';
-import { bestOffer, costOf, present } from './quote.ts';
-import type { Offer } from './quote-candidate.ts';
-import { isBetter } from './quote-candidate.ts';
-import { bookCloses, noQuote } from './rejection.ts';
+import { findBestCandidate, getGasCost, present } from './quote.ts';
+import type { QuoteCandidate } from './quote-candidate.ts';
+import { isBetterCandidate } from './quote-candidate.ts';
+import { noQuoteError, shuttingDownError } from './rejection.ts';
 import type { QuoteResponse } from './response.ts';
 
 /** One event of a stream: a quote better than all before it, or, when there was none at all, why. */
@@ -28,7 +28,7 @@ export type QuoteStreamResult =
   | { readonly status: 'rejected'; readonly error: OrderBookError };
 
 /**
- * Quotes a trade as answers come in. What can be refused without a quote is refused before the stream begins; for the
+ * Quotes a trade as answers come in. What can be rejected without a quote is rejected before the stream begins; for the
  * fee the first price of the sell token will do, since waiting for all of them would be waiting for the slowest source.
  */
 export async function streamQuotes(
@@ -41,18 +41,18 @@ export async function streamQuotes(
   if (prepared instanceof OrderBookError) return { status: 'rejected', error: prepared };
 
   const deadline = context.clock.now() + prepared.timeout;
-  const seat = context.sources.estimates(prepared.trade, prepared.timeout).join(prepared.timeout);
-  const queue = createQueue<QuoteStreamEvent>(() => seat.leave());
+  const seat = context.sources.estimates(prepared.trade, prepared.timeout).subscribe(prepared.timeout);
+  const queue = createAsyncQueue<QuoteStreamEvent>(() => seat.unsubscribe());
   let cost: GasCost | OrderBookError;
   try {
-    cost = await costOf(prepared, context, 'first answer', signal);
+    cost = await getGasCost(prepared, context, 'first answer', signal);
     signal?.throwIfAborted();
   } catch (aborted) {
-    seat.leave();
+    seat.unsubscribe();
     throw aborted;
   }
   if (cost instanceof OrderBookError) {
-    seat.leave();
+    seat.unsubscribe();
     return { status: 'rejected', error: cost };
   }
   const abort = () => queue.leave();
@@ -62,30 +62,30 @@ export async function streamQuotes(
     stopWaiting = context.clock.after(deadline - context.clock.now(), () => resolve(undefined));
   });
   pump({ prepared, seat, cost, queue, timeUp }, context)
-    .catch((fault) => {
-      context.onFault(fault);
+    .catch((failure) => {
+      context.onFailure(failure);
       queue.finish();
     })
     .finally(() => {
       signal?.removeEventListener('abort', abort);
       stopWaiting();
-      seat.leave();
+      seat.unsubscribe();
     });
   return { status: 'streaming', quotes: queue };
 }
 
-interface Stream {
+interface QuoteStreamState {
   readonly prepared: Prepared;
-  readonly seat: Seat<readonly SoundEstimate[]>;
+  readonly seat: RaceSubscription<readonly ValidatedEstimate[]>;
   readonly cost: GasCost;
-  readonly queue: Queue<QuoteStreamEvent>;
+  readonly queue: AsyncQueue<QuoteStreamEvent>;
   /** Fulfilled at the deadline, which a store that hangs does not put off. */
   readonly timeUp: Promise<undefined>;
 }
 
 /** Turns answers into events until no more come or the reader has gone. */
-async function pump({ prepared, seat, cost, queue, timeUp }: Stream, context: QuoteContext): Promise<void> {
-  let best: Offer | undefined;
+async function pump({ prepared, seat, cost, queue, timeUp }: QuoteStreamState, context: QuoteContext): Promise<void> {
+  let best: QuoteCandidate | undefined;
   let seen = 0;
   while (!queue.finished) {
     const answer = seat.answers[seen];
@@ -95,8 +95,8 @@ async function pump({ prepared, seat, cost, queue, timeUp }: Stream, context: Qu
       continue;
     }
     seen++;
-    const offer = bestOffer(prepared, answer, cost);
-    if (offer === undefined || !isBetter(offer, best)) continue;
+    const offer = findBestCandidate(prepared, answer, cost);
+    if (offer === undefined || !isBetterCandidate(offer, best)) continue;
     best = offer;
     const { amounts } = offer;
     if (amounts === undefined) continue;
@@ -104,19 +104,19 @@ async function pump({ prepared, seat, cost, queue, timeUp }: Stream, context: Qu
     queue.push({ type: 'quote', quote });
   }
   if (best?.amounts === undefined) {
-    queue.push({ type: 'error', error: seat.closed ? bookCloses() : noQuote(best, seat.refusals) });
+    queue.push({ type: 'error', error: seat.closed ? shuttingDownError() : noQuoteError(best, seat.rejections) });
   }
   queue.finish();
 }
 
 /** A quote that cannot be stored, or not in time, is still a quote: it has no id. */
 async function keepAndPresent(
-  { prepared, cost, timeUp }: Pick<Stream, 'prepared' | 'cost' | 'timeUp'>,
+  { prepared, cost, timeUp }: Pick<QuoteStreamState, 'prepared' | 'cost' | 'timeUp'>,
   offer: Covered,
-  { keeper, onFault }: QuoteContext,
+  { keeper, onFailure }: QuoteContext,
 ): Promise<QuoteResponse> {
-  const keeping = keeper.keep(prepared.request, offer, cost).catch((fault) => {
-    onFault(fault);
+  const keeping = keeper.keep(prepared.request, offer, cost).catch((failure) => {
+    onFailure(failure);
     return undefined;
   });
   return present(prepared, offer, cost, await Promise.race([keeping, timeUp]));

@@ -1,4 +1,4 @@
-import { nextTurn } from '../concurrency/yield.ts';
+import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Cancel, Clock } from '../ports/clock.ts';
 import type { QuoteStore } from '../ports/quotes.ts';
 
@@ -7,13 +7,17 @@ const INTERVAL = 30_000;
 const BATCH = 1_000;
 
 /** Removes expired quotes for as long as the book runs. */
-export interface Sweep {
+export interface QuoteSweeper {
   start(): void;
   /** Waits for a step that is running. */
   stop(): Promise<void>;
 }
 
-export function createSweep(quotes: QuoteStore, clock: Clock, onFault: (fault: unknown) => void): Sweep {
+export function createQuoteSweeper(
+  quotes: QuoteStore,
+  clock: Clock,
+  onFailure: (failure: unknown) => void,
+): QuoteSweeper {
   let cancel: Cancel = () => {};
   let running: Promise<void> | undefined;
   let stopped = true;
@@ -21,9 +25,9 @@ export function createSweep(quotes: QuoteStore, clock: Clock, onFault: (fault: u
   async function sweep(): Promise<void> {
     try {
       // What else the process has to do comes between two steps, however fast the store is.
-      while (!stopped && (await quotes.prune(clock.now(), BATCH)) === BATCH) await nextTurn();
-    } catch (fault) {
-      onFault(fault);
+      while (!stopped && (await quotes.prune(clock.now(), BATCH)) === BATCH) await yieldToEventLoop();
+    } catch (failure) {
+      onFailure(failure);
     }
     running = undefined;
     if (!stopped) schedule();

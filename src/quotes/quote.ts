@@ -1,24 +1,24 @@
 import { OrderBookError } from '../errors.ts';
-import type { SoundEstimate } from './estimate-validation.ts';
-import type { Sources } from './estimators.ts';
+import type { ValidatedEstimate } from './estimate-validation.ts';
+import type { EstimatorPool } from './estimators.ts';
 import type { GasCost } from './fee.ts';
 import type { ReadGasPrice } from './gas-price.ts';
 import type { NativePrices } from './native-price.ts';
 import type { PrepareContext, Prepared } from './prepare.ts';
 import { prepare } from './prepare.ts';
-import type { Keeper, KeptQuote } from './quote-cache.ts';
-import type { Offer } from './quote-candidate.ts';
-import { isBetter, makeOffer } from './quote-candidate.ts';
-import { bookCloses, noQuote } from './rejection.ts';
+import type { PersistedQuote, QuotePersister } from './quote-cache.ts';
+import type { QuoteCandidate } from './quote-candidate.ts';
+import { createQuoteCandidate, isBetterCandidate } from './quote-candidate.ts';
+import { noQuoteError, shuttingDownError } from './rejection.ts';
 import type { QuoteResponse } from './response.ts';
 import { quoteResponse } from './response.ts';
 
 /** What quoting works with. */
 export interface QuoteContext extends PrepareContext {
-  readonly sources: Sources;
+  readonly sources: EstimatorPool;
   readonly prices: NativePrices;
   readonly gasPrice: ReadGasPrice;
-  readonly keeper: Keeper;
+  readonly keeper: QuotePersister;
 }
 
 /** What became of a request for a quote. */
@@ -32,24 +32,24 @@ export async function requestQuote(input: unknown, context: QuoteContext, signal
   signal?.throwIfAborted();
   if (prepared instanceof OrderBookError) return { status: 'rejected', error: prepared };
   const fast = prepared.request.priceQuality === 'fast';
-  const seat = context.sources.estimates(prepared.trade, prepared.timeout).join(prepared.timeout);
+  const seat = context.sources.estimates(prepared.trade, prepared.timeout).subscribe(prepared.timeout);
   try {
-    const cost = await costOf(prepared, context, fast ? 'first answer' : 'end', signal);
+    const cost = await getGasCost(prepared, context, fast ? 'first answer' : 'end', signal);
     if (cost instanceof OrderBookError) return { status: 'rejected', error: cost };
-    const bestSoFar = () => bestOffer(prepared, seat.answers.flat(), cost);
+    const bestSoFar = () => findBestCandidate(prepared, seat.answers.flat(), cost);
     while (!seat.over && !(fast && bestSoFar()?.amounts !== undefined)) await seat.changed(signal);
-    if (seat.closed) return { status: 'rejected', error: bookCloses() };
+    if (seat.closed) return { status: 'rejected', error: shuttingDownError() };
     const best = bestSoFar();
-    if (best?.amounts === undefined) return { status: 'rejected', error: noQuote(best, seat.refusals) };
+    if (best?.amounts === undefined) return { status: 'rejected', error: noQuoteError(best, seat.rejections) };
     const kept = fast ? undefined : await context.keeper.keep(prepared.request, best, cost);
     return { status: 'quoted', quote: present(prepared, { ...best, amounts: best.amounts }, cost, kept) };
   } finally {
-    seat.leave();
+    seat.unsubscribe();
   }
 }
 
 /** What gas costs in the sell token, or why nobody knows. */
-export async function costOf(
+export async function getGasCost(
   { trade, timeout }: Prepared,
   { prices, gasPrice }: QuoteContext,
   until: 'end' | 'first answer',
@@ -64,24 +64,28 @@ export async function costOf(
 }
 
 /** The best of several estimates, their gas paid. */
-export function bestOffer(prepared: Prepared, estimates: readonly SoundEstimate[], cost: GasCost): Offer | undefined {
-  let best: Offer | undefined;
+export function findBestCandidate(
+  prepared: Prepared,
+  estimates: readonly ValidatedEstimate[],
+  cost: GasCost,
+): QuoteCandidate | undefined {
+  let best: QuoteCandidate | undefined;
   for (const estimate of estimates) {
-    const offer = makeOffer(prepared, estimate, cost);
-    if (offer !== undefined && isBetter(offer, best)) best = offer;
+    const offer = createQuoteCandidate(prepared, estimate, cost);
+    if (offer !== undefined && isBetterCandidate(offer, best)) best = offer;
   }
   return best;
 }
 
 /** An offer that can be signed. */
-export type Covered = Offer & { readonly amounts: NonNullable<Offer['amounts']> };
+export type Covered = QuoteCandidate & { readonly amounts: NonNullable<QuoteCandidate['amounts']> };
 
 /** @param kept `undefined` when the quote is not stored. */
 export function present(
   prepared: Prepared,
   { estimate, gas, fee, amounts }: Covered,
   cost: GasCost,
-  kept: KeptQuote | undefined,
+  kept: PersistedQuote | undefined,
 ): QuoteResponse {
   const { request, validTo, appDataHash, volumeFee } = prepared;
   const { verified } = estimate;

@@ -2,7 +2,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Race } from './estimator-race.ts';
 
 /** Races by what they ask, so that the same question is not asked twice at about the same time. */
-export interface Flights {
+export interface RaceCache {
   /**
    * The race that asks a question: one that runs and is younger than `timeout`, or one that has just had every answer,
    * or else a new one.
@@ -16,7 +16,7 @@ export interface Flights {
 const CAPACITY = 1_000;
 
 /** @param lifetime milliseconds after it was started in which a race that has had every answer still gives them. */
-export function createFlights(clock: Clock, lifetime: number): Flights {
+export function createRaceCache(clock: Clock, lifetime: number): RaceCache {
   const running = new Set<Race<unknown>>();
   const flying = new Map<string, Race<unknown>>();
   const landed = new Map<string, Race<unknown>>();

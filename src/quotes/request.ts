@@ -3,7 +3,7 @@ import { OrderBookError } from '../errors.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import { BUY_TOKEN_DESTINATIONS, MAX_UINT32, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
-import { hexOf, parseShape } from '../protocol/shape.ts';
+import { hexSchema, parseShape } from '../protocol/shape.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import { isEcdsa, SIGNING_SCHEMES } from '../protocol/signature.ts';
 import { parseUint256 } from '../protocol/uint256.ts';
@@ -68,14 +68,14 @@ const gasLimit = () =>
   );
 
 const common = {
-  sellToken: hexOf(20),
-  buyToken: hexOf(20),
-  from: hexOf(20),
-  receiver: z.nullish(hexOf(20)),
+  sellToken: hexSchema(20),
+  buyToken: hexSchema(20),
+  from: hexSchema(20),
+  receiver: z.nullish(hexSchema(20)),
   validTo: z.nullish(uint32()),
   validFor: z.nullish(uint32()),
   appData: z.nullish(z.string()),
-  appDataHash: z.nullish(hexOf(32)),
+  appDataHash: z.nullish(hexSchema(32)),
   sellTokenBalance: z._default(z.enum(SELL_TOKEN_SOURCES), 'erc20'),
   buyTokenBalance: z._default(z.enum(BUY_TOKEN_DESTINATIONS), 'erc20'),
   signingScheme: z._default(z.enum(SIGNING_SCHEMES), 'eip712'),
@@ -140,9 +140,9 @@ export function parseQuoteRequest(input: unknown): ParsedQuoteRequest | OrderBoo
       ? parseShape(sale, input, 'InvalidParameter')
       : parseShape(purchase, input, 'InvalidParameter');
   if (request instanceof OrderBookError) return request;
-  const side = sideOf(request);
+  const side = parseSide(request);
   if (side instanceof OrderBookError) return side;
-  const signing = signingOf(request);
+  const signing = parseSigning(request);
   if (signing instanceof OrderBookError) return signing;
   if (typeof request.validTo === 'number' && typeof request.validFor === 'number') {
     return invalid('validFor', 'only one of validTo and validFor may be given');
@@ -154,8 +154,16 @@ export function parseQuoteRequest(input: unknown): ParsedQuoteRequest | OrderBoo
   }
   const { sellToken, buyToken, from, sellTokenBalance, buyTokenBalance, priceQuality } = request;
   return {
-    ...{ sellToken, buyToken, from, side, signing, appData, appDataHash },
-    ...{ sellTokenBalance, buyTokenBalance, priceQuality },
+    sellToken,
+    buyToken,
+    from,
+    side,
+    signing,
+    appData,
+    appDataHash,
+    sellTokenBalance,
+    buyTokenBalance,
+    priceQuality,
     receiver: request.receiver ?? null,
     validity:
       typeof request.validTo === 'number'
@@ -166,12 +174,12 @@ export function parseQuoteRequest(input: unknown): ParsedQuoteRequest | OrderBoo
 }
 
 /** The second until which the order would be valid, once the request has arrived. */
-export function validToOf({ validity }: ParsedQuoteRequest, now: number): number {
+export function getValidTo({ validity }: ParsedQuoteRequest, now: number): number {
   return 'validTo' in validity ? validity.validTo : Math.min(now + validity.validFor, MAX_UINT32);
 }
 
 /** Of a sale's two amounts the first that is one: a client may send both, and leave one of them empty. */
-function sideOf(request: z.infer<typeof sale> | z.infer<typeof purchase>): QuoteSide | OrderBookError {
+function parseSide(request: z.infer<typeof sale> | z.infer<typeof purchase>): QuoteSide | OrderBookError {
   if (request.kind === 'buy') {
     const { kind } = request;
     const buyAmountAfterFee = readAtoms('buyAmountAfterFee', request.buyAmountAfterFee);
@@ -196,7 +204,7 @@ function readAtoms(path: string, text: string | null | undefined): bigint | Orde
   return invalid(path, `${path} ${wrong}`);
 }
 
-function signingOf({
+function parseSigning({
   signingScheme: scheme,
   onchainOrder: onchain,
   verificationGasLimit,

@@ -5,7 +5,7 @@ import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protoco
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { Amounts, GasCost } from './fee.ts';
 import { basisPoints } from './fee.ts';
-import type { KeptQuote } from './quote-cache.ts';
+import type { PersistedQuote } from './quote-cache.ts';
 import type { ParsedQuoteRequest } from './request.ts';
 
 /**
@@ -66,7 +66,7 @@ export interface ResponseParts {
   /** Parts per million. */
   readonly volumeFee: number | undefined;
   /** `undefined` when the quote is not stored. */
-  readonly kept: KeptQuote | undefined;
+  readonly kept: PersistedQuote | undefined;
 }
 
 /** Puts the answer together. */
@@ -75,7 +75,9 @@ export function quoteResponse(parts: ResponseParts): QuoteResponse {
   const { sellToken, buyToken, receiver, sellTokenBalance, buyTokenBalance } = request;
   return {
     quote: {
-      ...{ sellToken, buyToken, receiver },
+      sellToken,
+      buyToken,
+      receiver,
       sellAmount: amounts.sellAmount.toString(),
       buyAmount: amounts.buyAmount.toString(),
       validTo: parts.validTo,
@@ -86,7 +88,8 @@ export function quoteResponse(parts: ResponseParts): QuoteResponse {
       sellTokenPrice: formatDecimal(cost.sellTokenPrice),
       kind: request.side.kind,
       partiallyFillable: false,
-      ...{ sellTokenBalance, buyTokenBalance },
+      sellTokenBalance,
+      buyTokenBalance,
       signingScheme: request.signing.scheme,
     },
     from: request.from,

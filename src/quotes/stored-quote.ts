@@ -3,11 +3,11 @@ import type { NewQuote, QuoteKind } from '../ports/quotes.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { GasCost, QuoteSide } from './fee.ts';
 import { fixedAmount, networkFee } from './fee.ts';
-import type { Offer } from './quote-candidate.ts';
+import type { QuoteCandidate } from './quote-candidate.ts';
 import type { ParsedQuoteRequest, QuotedScheme } from './request.ts';
 
 /** How the order of a request will be placed. */
-export function quoteKindOf({ scheme, onchain }: QuotedScheme): QuoteKind {
+export function getQuoteKind({ scheme, onchain }: QuotedScheme): QuoteKind {
   if (!onchain) return 'standard';
   return scheme === 'presign' ? 'onchainPresign' : 'onchainEip1271'; // no other scheme can be on chain
 }
@@ -18,7 +18,7 @@ export function quoteKindOf({ scheme, onchain }: QuotedScheme): QuoteKind {
  */
 export function newQuote(
   { sellToken, buyToken, side, signing }: Pick<ParsedQuoteRequest, 'sellToken' | 'buyToken' | 'side' | 'signing'>,
-  { estimate, gas }: Pick<Offer, 'estimate' | 'gas'>,
+  { estimate, gas }: Pick<QuoteCandidate, 'estimate' | 'gas'>,
   cost: GasCost,
   expiresAt: number,
 ): NewQuote {
@@ -35,11 +35,13 @@ export function newQuote(
     verified: estimate.verified,
   };
   return {
-    ...{ sellToken, buyToken, expiresAt },
+    sellToken,
+    buyToken,
+    expiresAt,
     kind: side.kind,
     amount: fixedAmount(side).toString(),
-    quoteKind: quoteKindOf(signing),
-    rank: rankOf(estimate.verified, sellAmount + fee, buyAmount),
+    quoteKind: getQuoteKind(signing),
+    rank: getRank(estimate.verified, sellAmount + fee, buyAmount),
     quote: { body: JSON.stringify(body), metadata: estimate.metadata },
   };
 }
@@ -53,6 +55,6 @@ function wholeAmounts(side: QuoteSide, estimated: bigint): readonly [sellAmount:
  * What is verified first, then the rate, what is bought for what is sold with its fee: as text that sorts as it ranks.
  * The rate is a 256-bit fixed-point number; amounts have 256 bits at most, so 512 bits hold it.
  */
-function rankOf(verified: boolean, sold: bigint, bought: bigint): string {
+function getRank(verified: boolean, sold: bigint, bought: bigint): string {
   return `${verified ? 1 : 0}${((bought << 256n) / sold).toString(16).padStart(128, '0')}`;
 }

@@ -6,7 +6,7 @@ import type { LeaseStore } from '../ports/store.ts';
  *
  * @param now milliseconds since 1970.
  */
-export function leasesInMemory(now: () => number): LeaseStore {
+export function createInMemoryLeases(now: () => number): LeaseStore {
   const leases = new Map<string, { holder: string; term: number; expiresAt: number }>();
 
   return {

@@ -1,7 +1,7 @@
 import { StoreError } from '../ports/store.ts';
 
 /** The life of a store between opening and closing, for whoever writes one. */
-export interface StoreLifetime<Parts> {
+export interface StoreLifecycle<Parts> {
   /** What the store is made of while it is open. Throws `Closed` otherwise. */
   parts(): Parts;
   /** Runs a verb, and keeps it in mind until it is done, so that closing can wait for it. Rejects with `Closed`. */
@@ -18,10 +18,10 @@ export interface StoreLifetime<Parts> {
  * @param name for messages: `PostgreSQL store`.
  * @param inUse what is said to who opens it a second time.
  */
-export function storeLifetime<Parts extends { close(): void | Promise<void> }>(
+export function createStoreLifecycle<Parts extends { close(): void | Promise<void> }>(
   name: string,
   inUse: string,
-): StoreLifetime<Parts> {
+): StoreLifecycle<Parts> {
   let opened: Parts | undefined;
   let opening: Promise<void> | undefined;
   const running = new Set<Promise<unknown>>();

@@ -18,7 +18,7 @@ export type StreamEvent =
   | { readonly type: 'gap'; readonly from: number; readonly to: number };
 
 /** A stretch of a log, rendered. */
-export interface Stretch {
+export interface LogPage {
   readonly items: readonly StreamItem[];
   /** Up to where the log has been read. */
   readonly through: number;
@@ -34,18 +34,18 @@ export interface StreamLog {
   follow(
     after: number,
     keys: ReadonlySet<string>,
-  ): Promise<Stretch & { readonly keysOf: readonly (readonly string[])[] }>;
+  ): Promise<LogPage & { readonly keysOf: readonly (readonly string[])[] }>;
   /** Reads on for one reader that catches up. `through` may be beyond `told` when the log has grown since. */
-  resume(after: number, key: string, told: number): Promise<Stretch>;
+  resume(after: number, key: string, told: number): Promise<LogPage>;
 }
 
-export interface HubOptions {
+export interface BroadcasterOptions {
   readonly log: StreamLog;
   /** How many items may wait for a reader that is slow. */
   readonly queueSize: number;
   /** How many places of the log a reader that comes back may have missed to be told of them one by one. */
   readonly resumeLimit: number;
-  readonly onFault: (fault: unknown) => void;
+  readonly onFailure: (failure: unknown) => void;
 }
 
 /** Where a stream begins, and what ends it. */
@@ -66,7 +66,7 @@ export interface Stream extends AsyncIterable<StreamEvent> {
 }
 
 /** Spreads a log to many readers. */
-export interface Hub {
+export interface StreamBroadcaster {
   subscribe(key: string, options?: StreamOptions): Promise<Stream>;
   /** Ends all streams. Can be subscribed to again. */
   close(): void;
@@ -79,7 +79,12 @@ export interface Hub {
  * does not keep up is told of a gap instead of being waited for. Who comes back with the last place that it has seen reads the log
  * from there by itself, until it has caught up.
  */
-export function createHub({ log, queueSize, resumeLimit, onFault }: HubOptions): Hub {
+export function createStreamBroadcaster({
+  log,
+  queueSize,
+  resumeLimit,
+  onFailure,
+}: BroadcasterOptions): StreamBroadcaster {
   const readers = new Map<string, Set<StreamSubscriber>>();
   const open = new Set<StreamSubscriber>();
   let told: number | undefined;
@@ -107,8 +112,8 @@ export function createHub({ log, queueSize, resumeLimit, onFault }: HubOptions):
         again ||= through > told;
         told = Math.max(told, through);
       }
-    } catch (fault) {
-      onFault(fault);
+    } catch (failure) {
+      onFailure(failure);
       // A stream that is silently behind is worse than one that ends: its reader comes back to where it was.
       for (const subscriber of [...open]) subscriber.leave();
     }
@@ -154,7 +159,10 @@ export function createHub({ log, queueSize, resumeLimit, onFault }: HubOptions):
 
     async subscribe(key, { after, signal } = {}) {
       const subscriber = createSubscriber({
-        ...{ key, queueSize, resumeLimit, onFault },
+        key,
+        queueSize,
+        resumeLimit,
+        onFailure,
         told: () => told,
         resume: log.resume,
         onLive: () => {
@@ -175,9 +183,9 @@ export function createHub({ log, queueSize, resumeLimit, onFault }: HubOptions):
         await begin();
         const newest = await log.last();
         await subscriber.begin(after ?? newest, newest);
-      } catch (fault) {
+      } catch (failure) {
         subscriber.leave();
-        throw fault;
+        throw failure;
       }
       if (signal?.aborted) subscriber.leave();
       else signal?.addEventListener('abort', subscriber.leave, { once: true });

@@ -8,11 +8,11 @@ const EVENT_NAMES = {
   cancelled: 'orderCancelled',
   placed: 'orderPlaced',
   presigned: 'orderPresigned',
-  unsigned: 'orderUnsigned',
+  presignatureRevoked: 'orderPresignatureRevoked',
   traded: 'orderTraded',
   refunded: 'orderRefunded',
   expired: 'orderExpired',
-  revived: 'orderRevived',
+  reinstated: 'orderReinstated',
   reverted: 'orderReverted',
 } as const satisfies Record<OrderEventType, keyof OrderBookEvents>;
 
@@ -22,7 +22,7 @@ const BATCH = 500;
 const RETRY = 1000;
 
 /** Tells listeners what the store's log says. */
-export interface Feed {
+export interface EventDispatcher {
   /** Begins after the newest event there is. */
   start(): Promise<void>;
   /** There may be new events. Returns at once. */
@@ -37,7 +37,11 @@ export interface Feed {
  * Reads the store's log after each write and tells its entries in order, each once. The log, not the verb that wrote,
  * is what listeners hear: with several processes on one store, everybody hears everything, in the same order.
  */
-export function createFeed(store: Store, clock: Clock, emitter: EventEmitter<OrderBookEvents>): Feed {
+export function createEventDispatcher(
+  store: Store,
+  clock: Clock,
+  emitter: EventEmitter<OrderBookEvents>,
+): EventDispatcher {
   let told = 0;
   let running: Promise<void> | undefined;
   let again = false;
@@ -50,14 +54,14 @@ export function createFeed(store: Store, clock: Clock, emitter: EventEmitter<Ord
     for (const listener of emitter.listeners(name)) {
       try {
         listener(argument);
-      } catch (fault) {
-        report(fault, name);
+      } catch (failure) {
+        report(failure, name);
       }
     }
   }
 
-  function report(fault: unknown, name?: keyof OrderBookEvents): void {
-    if (name !== 'fault') tell('fault', fault as never); // a fault may be anything
+  function report(failure: unknown, name?: keyof OrderBookEvents): void {
+    if (name !== 'failure') tell('failure', failure as never); // a failure may be anything
   }
 
   async function drain(): Promise<void> {
@@ -72,8 +76,8 @@ export function createFeed(store: Store, clock: Clock, emitter: EventEmitter<Ord
         if (events.length > 0) for (const hint of [...hints]) hint();
         again ||= events.length === BATCH;
       } while (again);
-    } catch (fault) {
-      report(fault);
+    } catch (failure) {
+      report(failure);
       if (!stopped) cancelRetry = clock.after(RETRY, wake);
     } finally {
       running = undefined;

@@ -4,7 +4,7 @@ import type { Hex } from '../protocol/hex.ts';
 import type { StreamItem, StreamLog } from './broadcaster.ts';
 
 /** A book's log, as it can be read on by whoever follows it. */
-export interface BookLog {
+export interface EventLog {
   /** The id of the newest entry, 0 when there is none. */
   last(): Promise<number>;
   /** Reads entries in the order of their ids, those above `id` only, at most `limit`. */
@@ -24,7 +24,7 @@ export const ofOwner = (owner: string) => `owner ${owner}`;
  * A book's log as its readers follow it: each entry with the order as it is now. An order that is gone with the block that
  * had placed it is told as `withdrawn`.
  */
-export function orderLog(log: BookLog, read: (uids: readonly Hex[]) => Promise<readonly RenderedResult[]>): StreamLog {
+export function orderLog(log: EventLog, read: (uids: readonly Hex[]) => Promise<readonly RenderedResult[]>): StreamLog {
   async function render(events: readonly StoredEvent[]) {
     const results = events.length === 0 ? [] : await read(events.map(({ uid }) => uid));
     const texts = new Map(results.flatMap(({ order }) => (order === undefined ? [] : [[order.uid, order.json]])));
@@ -32,7 +32,7 @@ export function orderLog(log: BookLog, read: (uids: readonly Hex[]) => Promise<r
     const items: StreamItem[] = [];
     const keysOf: string[][] = [];
     for (const { id, uid, owner } of events) {
-      if (unreadable.has(uid)) continue; // told as a fault by whoever has read it
+      if (unreadable.has(uid)) continue; // told as a failure by whoever has read it
       const json = texts.get(uid);
       const user = json === undefined ? undefined : ONCHAIN_USER.exec(json)?.[1];
       items.push(

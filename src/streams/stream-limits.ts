@@ -1,4 +1,4 @@
-import { refuseUnknownOptions } from '../validation/options.ts';
+import { assertKnownOptions } from '../validation/options.ts';
 
 /** What streams may hold back for a reader. */
 export interface StreamLimits {
@@ -13,7 +13,7 @@ export interface StreamLimits {
 
 /** @throws TypeError naming the limit that is unknown or malformed. */
 export function readStreamLimits(where: string, limits: StreamLimits, resumeLimit = 10_000): Required<StreamLimits> {
-  refuseUnknownOptions(`${where}, streams`, limits, ['queueSize', 'resumeLimit']);
+  assertKnownOptions(`${where}, streams`, limits, ['queueSize', 'resumeLimit']);
   const read = { queueSize: 256, resumeLimit, ...limits };
   for (const [name, value] of Object.entries(read)) {
     if (!Number.isSafeInteger(value) || value < 1)

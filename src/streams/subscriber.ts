@@ -1,4 +1,4 @@
-import type { Stream, StreamEvent, StreamItem, Stretch } from './broadcaster.ts';
+import type { LogPage, Stream, StreamEvent, StreamItem } from './broadcaster.ts';
 
 export interface SubscriberOptions {
   readonly key: string;
@@ -6,13 +6,13 @@ export interface SubscriberOptions {
   readonly resumeLimit: number;
   /** Up to where those who listen have been told. */
   told(): number | undefined;
-  resume(after: number, key: string, told: number): Promise<Stretch>;
+  resume(after: number, key: string, told: number): Promise<LogPage>;
   /** From now on it is told what happens. */
   onLive(): void;
   /** From now on it is not, since it reads by itself. */
   onLagging(): void;
   onLeave(): void;
-  onFault(fault: unknown): void;
+  onFailure(failure: unknown): void;
 }
 
 /** A stream as its hub sees it. */
@@ -88,8 +88,8 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
       if (!live) {
         try {
           await catchUp();
-        } catch (fault) {
-          options.onFault(fault);
+        } catch (failure) {
+          options.onFailure(failure);
           leave();
         }
         continue;

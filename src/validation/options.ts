@@ -1,12 +1,12 @@
 /**
- * Refuses options that this function does not know, naming the one that was probably meant, so that a misspelling is
+ * Rejects options that this function does not know, naming the one that was probably meant, so that a misspelling is
  * not silently a default.
  *
  * @throws TypeError naming the unknown option.
  */
-export function refuseUnknownOptions(where: string, options: object, known: readonly string[]): void {
+export function assertKnownOptions(where: string, options: object, known: readonly string[]): void {
   for (const name of Object.keys(options)) {
-    if (!known.includes(name)) throw new TypeError(`${where}: ${unknownName('option', name, known)}`);
+    if (!known.includes(name)) throw new TypeError(`${where}: ${formatUnknownName('option', name, known)}`);
   }
 }
 
@@ -14,7 +14,7 @@ export function refuseUnknownOptions(where: string, options: object, known: read
 const LONGEST_NAME = 64;
 
 /** Says that a name is not known, and which one is nearest to it. */
-export function unknownName(what: string, name: string, known: readonly string[]): string {
+export function formatUnknownName(what: string, name: string, known: readonly string[]): string {
   if (name.length > LONGEST_NAME) return `unknown ${what} "${name.slice(0, LONGEST_NAME)}…"`;
   const nearest = known
     .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))

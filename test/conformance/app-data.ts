@@ -98,11 +98,11 @@ export const APP_DATA: readonly Rule[] = [
     },
   },
   {
-    name: 'an order that is refused keeps no document',
+    name: 'an order that is rejected keeps no document',
     async run({ store }) {
       await store.appData.put(document(1, '{"waits":1}'), 1);
-      const refused = { order: order(1, { appData: document(1, '').hash }), document: document(1, '{}'), cap: 0 };
-      assert.equal((await store.orders.insert([refused]))[0]?.status, 'capped');
+      const rejected = { order: order(1, { appData: document(1, '').hash }), document: document(1, '{}'), cap: 0 };
+      assert.equal((await store.orders.insert([rejected]))[0]?.status, 'capped');
       await store.appData.put(document(2, '{}'), 1);
       assert.equal(await store.appData.get(document(1, '').hash), undefined);
     },

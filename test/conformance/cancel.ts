@@ -37,7 +37,7 @@ export const CANCEL: readonly Rule[] = [
     async run({ store }) {
       await place(store, order(1), presignOrder(2), order(3));
       const outcome = await store.orders.cancel(request(order(1).uid, presignOrder(2).uid, order(3).uid));
-      assert.deepEqual(outcome, { status: 'refused', uid: presignOrder(2).uid, reason: 'on-chain' });
+      assert.deepEqual(outcome, { status: 'rejected', uid: presignOrder(2).uid, reason: 'on-chain' });
       for (const read of await store.orders.get([order(1).uid, order(3).uid])) {
         assert.deepEqual([read.state, read.version, read.invalidated], ['open', 1, false]);
       }
@@ -50,21 +50,21 @@ export const CANCEL: readonly Rule[] = [
     async run({ store }) {
       const expired = order(2, { validTo: NOW - 1 });
       await place(store, presignOrder(1), expired, order(3));
-      const refusal = (...uids: Hex[]) => store.orders.cancel(request(...uids));
-      assert.deepEqual(await refusal(presignOrder(1).uid, order(3).uid, uid(98), expired.uid, uid(99)), {
-        status: 'refused',
+      const rejection = (...uids: Hex[]) => store.orders.cancel(request(...uids));
+      assert.deepEqual(await rejection(presignOrder(1).uid, order(3).uid, uid(98), expired.uid, uid(99)), {
+        status: 'rejected',
         uid: uid(98),
         reason: 'missing',
       });
-      assert.deepEqual(await refusal(order(3).uid, expired.uid, presignOrder(1).uid), {
-        status: 'refused',
+      assert.deepEqual(await rejection(order(3).uid, expired.uid, presignOrder(1).uid), {
+        status: 'rejected',
         uid: expired.uid,
         reason: 'expired',
       });
     },
   },
   {
-    name: 'an order is refused by its status first, and only an open one by its scheme',
+    name: 'an order is rejected by its status first, and only an open one by its scheme',
     async run({ store }) {
       const validTo = NOW - 1;
       await place(
@@ -86,7 +86,7 @@ export const CANCEL: readonly Rule[] = [
         [presignOrder(6, { validTo }).uid, 'expired'],
         [order(7, { validTo }).uid, 'expired'],
       ] as const) {
-        assert.deepEqual(await store.orders.cancel(request(uid)), { status: 'refused', uid, reason });
+        assert.deepEqual(await store.orders.cancel(request(uid)), { status: 'rejected', uid, reason });
       }
       assert.deepEqual(await store.orders.cancel(request(order(2).uid)), { status: 'cancelled' });
     },
@@ -98,7 +98,7 @@ export const CANCEL: readonly Rule[] = [
       await place(store, first, second);
       assert.deepEqual(await store.orders.cancel(request(first.uid)), { status: 'cancelled' });
       assert.deepEqual(await store.orders.cancel({ ...request(second.uid), now: NOW + 1 }), {
-        status: 'refused',
+        status: 'rejected',
         uid: second.uid,
         reason: 'expired',
       });

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import type {
   BlockRef,
-  Fact,
-  FactBatch,
+  ChainEvent,
+  ChainEventBatch,
   Hex,
-  InvalidationFact,
+  InvalidationChainEvent,
   NewOrder,
-  PlacementFact,
-  PresignatureFact,
-  RefundFact,
+  PlacementChainEvent,
+  PresignatureChainEvent,
+  RefundChainEvent,
   Store,
   StoredOrder,
-  TradeFact,
+  TradeChainEvent,
 } from 'intentbook';
 import type { Rule } from './harness.ts';
 import {
@@ -43,35 +43,64 @@ export const PLACED: NewOrder = {
 
 const block = (number: number, fork = 0): BlockRef => ({ number, hash: word(number * 16 + fork) });
 export const at = (number: number, logIndex = 0, fork = 0) => ({
-  ...{ blockNumber: number, blockHash: block(number, fork).hash, logIndex },
-  ...{ transactionHash: word(number * 1000 + fork), timestamp: NOW + number },
+  blockNumber: number,
+  blockHash: block(number, fork).hash,
+  logIndex,
+  transactionHash: word(number * 1000 + fork),
+  timestamp: NOW + number,
 });
 
-export const trade = (of: NewOrder, number: number, changes: Partial<TradeFact> = {}): TradeFact => ({
-  ...{ type: 'trade', ...at(number), uid: of.uid, owner: of.owner, sellToken: WETH, buyToken: USDC },
-  ...{ sellAmount: '40', buyAmount: '20', feeAmount: '0', executedFee: '3', prices: null, protocolFees: [] },
+export const trade = (of: NewOrder, number: number, changes: Partial<TradeChainEvent> = {}): TradeChainEvent => ({
+  type: 'trade',
+  ...at(number),
+  uid: of.uid,
+  owner: of.owner,
+  sellToken: WETH,
+  buyToken: USDC,
+  sellAmount: '40',
+  buyAmount: '20',
+  feeAmount: '0',
+  executedFee: '3',
+  prices: null,
+  protocolFees: [],
   ...changes,
 });
-export const invalidation = (of: NewOrder, number: number): InvalidationFact => ({
+export const invalidation = (of: NewOrder, number: number): InvalidationChainEvent => ({
   type: 'invalidation',
   ...at(number),
   uid: of.uid,
 });
-export const presignature = (of: NewOrder, number: number, signed: boolean): PresignatureFact => ({
-  ...{ type: 'presignature', ...at(number), uid: of.uid, signed },
+export const presignature = (of: NewOrder, number: number, signed: boolean): PresignatureChainEvent => ({
+  type: 'presignature',
+  ...at(number),
+  uid: of.uid,
+  signed,
 });
-export const refund = (of: NewOrder, number: number): RefundFact => ({ type: 'refund', ...at(number), uid: of.uid });
-export const placement = (number: number, changes: Partial<PlacementFact> = {}): PlacementFact => ({
-  ...{ type: 'placement', ...at(number), uid: PLACED.uid, order: PLACED, sender: BOB },
-  ...{ userValidTo: PLACED.validTo, placementError: null, ...changes },
+export const refund = (of: NewOrder, number: number): RefundChainEvent => ({
+  type: 'refund',
+  ...at(number),
+  uid: of.uid,
+});
+export const placement = (number: number, changes: Partial<PlacementChainEvent> = {}): PlacementChainEvent => ({
+  type: 'placement',
+  ...at(number),
+  uid: PLACED.uid,
+  order: PLACED,
+  sender: BOB,
+  userValidTo: PLACED.validTo,
+  placementError: null,
+  ...changes,
 });
 
-const batch = (through: number | BlockRef, ...facts: Fact[]): FactBatch => ({
-  ...{ facts, blocks: [], through: typeof through === 'number' ? block(through) : through },
-  ...{ forgetBelow: 0, at: PLACED_AT },
+const batch = (through: number | BlockRef, ...facts: ChainEvent[]): ChainEventBatch => ({
+  events: facts,
+  blocks: [],
+  through: typeof through === 'number' ? block(through) : through,
+  forgetBelow: 0,
+  at: PLACED_AT,
 });
 
-export async function apply(store: Store, through: number, ...facts: Fact[]): Promise<void> {
+export async function apply(store: Store, through: number, ...facts: ChainEvent[]): Promise<void> {
   const outcome = await store.chain.apply(batch(through, ...facts));
   assert.equal(outcome.status, 'applied');
 }
@@ -86,19 +115,19 @@ const log = async (store: Store) =>
   (await store.events.after(0, 1000)).map(({ type, uid: of, cause }) => [
     type,
     of,
-    cause?.place.blockNumber,
+    cause?.position.blockNumber,
     cause?.reverted,
   ]);
 
 export const CHAIN: readonly Rule[] = [
   {
-    name: 'a store that nothing was told has no mark',
+    name: 'a store that nothing was told has no indexedBlock',
     async run({ store }) {
-      assert.deepEqual(await store.chain.progress(), { mark: null, blocks: [] });
+      assert.deepEqual(await store.chain.progress(), { indexedBlock: null, blocks: [] });
       assert.deepEqual(await store.chain.rollback({ to: 5, at: PLACED_AT }), {
         status: 'rolledBack',
         removed: 0,
-        mark: null,
+        indexedBlock: null,
       });
       assert.deepEqual(await store.chain.trades({ filter: { uid: SELL.uid }, limit: 10 }), []);
     },
@@ -122,7 +151,11 @@ export const CHAIN: readonly Rule[] = [
       const { timestamp, ...where } = at(11);
       assert.deepEqual(await store.events.after(2, 10), [
         {
-          ...{ id: 3, type: 'traded', uid: SELL.uid, owner: ALICE, at: timestamp * 1000 },
+          id: 3,
+          type: 'traded',
+          uid: SELL.uid,
+          owner: ALICE,
+          at: timestamp * 1000,
           cause: {
             place: where,
             trade: { ordinal: 1, completes: true, sellAmount: '60', buyAmount: '31', feeAmount: '0' },
@@ -185,13 +218,13 @@ export const CHAIN: readonly Rule[] = [
         status: 'applied',
         applied: 2,
         known: 0,
-        mark: block(12),
+        indexedBlock: block(12),
       });
       const before = await read(store, SELL);
       for (const through of [12, 11, 13]) {
-        const mark = block(Math.max(12, through));
+        const indexedBlock = block(Math.max(12, through));
         const outcome = await store.chain.apply(batch(through, ...facts));
-        assert.deepEqual(outcome, { status: 'applied', applied: 0, known: 2, mark });
+        assert.deepEqual(outcome, { status: 'applied', applied: 0, known: 2, indexedBlock });
       }
       assert.deepEqual(await read(store, SELL), before);
       assert.equal(await store.events.last(), 3);
@@ -205,53 +238,53 @@ export const CHAIN: readonly Rule[] = [
       await apply(store, 12, trade(SELL, 10, { sellAmount: '40' }));
       assert.equal((await read(store, SELL)).state, 'fulfilled');
       const stands = (await store.events.after(0, 100)).filter(({ type }) => type === 'traded').at(-1);
-      assert.deepEqual([stands?.cause?.place.blockNumber, stands?.cause?.trade?.completes], [12, true]);
+      assert.deepEqual([stands?.cause?.position.blockNumber, stands?.cause?.trade?.completes], [12, true]);
     },
   },
   {
-    name: 'a batch of another fork is refused whole, naming the block',
+    name: 'a batch of another fork is rejected whole, naming the block',
     async run({ store }) {
       await place(store, SELL);
       await apply(store, 10, trade(SELL, 10));
-      const mark = block(10);
-      for (const refused of [
+      const indexedBlock = block(10);
+      for (const rejected of [
         batch(block(10, 1), trade(SELL, 9, { ...at(9) })),
         batch(12, trade(SELL, 10, { ...at(10, 1, 1) }), trade(SELL, 11)),
         { ...batch(12), blocks: [block(10, 1)] },
       ]) {
-        assert.deepEqual(await store.chain.apply(refused), {
+        assert.deepEqual(await store.chain.apply(rejected), {
           status: 'conflict',
           block: 10,
           stored: block(10).hash,
-          mark,
+          indexedBlock,
         });
       }
       assert.equal((await read(store, SELL)).version, 2);
-      assert.deepEqual((await store.chain.progress()).mark, mark);
+      assert.deepEqual((await store.chain.progress()).indexedBlock, indexedBlock);
     },
   },
   {
-    name: 'a batch that builds on another mark than there is changes nothing',
+    name: 'a batch that builds on another indexedBlock than there is changes nothing',
     async run({ store }) {
       await place(store, SELL);
       await apply(store, 10);
       for (const after of [null, block(9), block(10, 1)]) {
         assert.deepEqual(await store.chain.apply({ ...batch(11, trade(SELL, 11)), after }), {
           status: 'moved',
-          mark: block(10),
+          indexedBlock: block(10),
         });
         assert.deepEqual(await store.chain.rollback({ to: 3, after, at: PLACED_AT }), {
           status: 'moved',
-          mark: block(10),
+          indexedBlock: block(10),
         });
       }
       assert.equal((await read(store, SELL)).version, 1);
       const outcome = await store.chain.apply({ ...batch(11, trade(SELL, 11)), after: block(10) });
-      assert.deepEqual(outcome, { status: 'applied', applied: 1, known: 0, mark: block(11) });
+      assert.deepEqual(outcome, { status: 'applied', applied: 1, known: 0, indexedBlock: block(11) });
     },
   },
   {
-    name: 'of several that apply upon one mark, exactly one does',
+    name: 'of several that apply upon one indexedBlock, exactly one does',
     async run({ store, writers }) {
       await place(store, SELL);
       await apply(store, 10);
@@ -277,7 +310,9 @@ export const CHAIN: readonly Rule[] = [
       const before = await read(store, SELL);
       await apply(store, 12, trade(SELL, 11, { sellAmount: '60' }), trade(BUY, 11, at(11, 1)), invalidation(SELL, 12));
       assert.deepEqual(await store.chain.rollback({ to: 10, at: PLACED_AT + 9 }), {
-        ...{ status: 'rolledBack', removed: 3, mark: block(10) },
+        status: 'rolledBack',
+        removed: 3,
+        indexedBlock: block(10),
       });
       assert.deepEqual(await read(store, SELL), { ...before, version: 4 });
       assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 1, pending: 0 });
@@ -304,7 +339,7 @@ export const CHAIN: readonly Rule[] = [
       const outcome = await store.chain.apply(
         batch(block(10, 1), trade(SELL, 10, { ...at(10, 0, 1), sellAmount: '100' })),
       );
-      assert.deepEqual(outcome, { status: 'applied', applied: 1, known: 0, mark: block(10, 1) });
+      assert.deepEqual(outcome, { status: 'applied', applied: 1, known: 0, indexedBlock: block(10, 1) });
       assert.deepEqual(
         [(await read(store, SELL)).state, (await read(store, SELL)).executedSellAmount],
         ['fulfilled', '100'],
@@ -332,7 +367,7 @@ export const CHAIN: readonly Rule[] = [
       await place(store, SELL);
       await apply(store, 10, invalidation(SELL, 10));
       const request = { uids: [SELL.uid], now: NOW, cancelledAt: PLACED_AT };
-      assert.deepEqual(await store.orders.cancel(request), { status: 'refused', uid: SELL.uid, reason: 'cancelled' });
+      assert.deepEqual(await store.orders.cancel(request), { status: 'rejected', uid: SELL.uid, reason: 'cancelled' });
       await store.chain.rollback({ to: 9, at: PLACED_AT });
       assert.deepEqual(await store.orders.cancel(request), { status: 'cancelled' });
     },
@@ -355,7 +390,7 @@ export const CHAIN: readonly Rule[] = [
       assert.equal((await read(store, waiting)).state, 'presignaturePending');
       assert.deepEqual(
         (await log(store)).map(([type]) => type),
-        ['created', 'presigned', 'unsigned', 'presigned', 'reverted'],
+        ['created', 'presigned', 'presignatureRevoked', 'presigned', 'reverted'],
       );
     },
   },
@@ -439,7 +474,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'what waited for an order counts, though a first copy of it in the batch was refused',
+    name: 'what waited for an order counts, though a first copy of it in the batch was rejected',
     async run({ store }) {
       const gone = order(5);
       await apply(store, 10, invalidation(gone, 10));
@@ -592,7 +627,10 @@ export const CHAIN: readonly Rule[] = [
     name: 'hashes of blocks are remembered as far back as was asked for',
     async run({ store }) {
       await store.chain.apply({ ...batch(12, trade(SELL, 10)), blocks: [block(9), block(11)] });
-      assert.deepEqual(await store.chain.progress(), { mark: block(12), blocks: [12, 11, 10, 9].map((n) => block(n)) });
+      assert.deepEqual(await store.chain.progress(), {
+        indexedBlock: block(12),
+        blocks: [12, 11, 10, 9].map((n) => block(n)),
+      });
       await store.chain.apply({ ...batch(13), forgetBelow: 11 });
       assert.deepEqual(
         (await store.chain.progress()).blocks,
@@ -601,12 +639,12 @@ export const CHAIN: readonly Rule[] = [
       assert.deepEqual(await store.chain.rollback({ to: 12, at: PLACED_AT }), {
         status: 'rolledBack',
         removed: 0,
-        mark: block(12),
+        indexedBlock: block(12),
       });
       assert.deepEqual(await store.chain.rollback({ to: 10, at: PLACED_AT }), {
         status: 'rolledBack',
         removed: 0,
-        mark: null,
+        indexedBlock: null,
       });
       assert.deepEqual(await store.chain.trades({ filter: { uid: SELL.uid }, limit: 9 }), [trade(SELL, 10)]);
     },

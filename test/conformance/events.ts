@@ -70,7 +70,7 @@ export const EVENTS: readonly Rule[] = [
     },
   },
   {
-    name: 'what was refused is not in the log',
+    name: 'what was rejected is not in the log',
     async run({ store }) {
       await place(store, order(1));
       await store.orders.insert([{ order: order(1) }, { order: order(2), cap: 1 }]);

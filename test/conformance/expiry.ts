@@ -99,8 +99,10 @@ export const EXPIRY: readonly Rule[] = [
     async run({ store }) {
       const orders = range(30).map((n) =>
         (n % 7 === 6 ? presignOrder : order)(n + 10, {
-          ...{ owner: n % 3 === 0 ? BOB : ALICE, creationDate: PLACED_AT + ((n * 7) % 11) },
-          ...{ sellToken: n % 4 === 0 ? DAI : WETH, buyToken: n % 5 === 0 ? DAI : USDC },
+          owner: n % 3 === 0 ? BOB : ALICE,
+          creationDate: PLACED_AT + ((n * 7) % 11),
+          sellToken: n % 4 === 0 ? DAI : WETH,
+          buyToken: n % 5 === 0 ? DAI : USDC,
           validTo: NOW + ((n * 5) % 13),
         }),
       );
@@ -127,7 +129,9 @@ export const EXPIRY: readonly Rule[] = [
       await store.orders.expire(LATER, ALL);
       const uids = [SELL.uid];
       assert.deepEqual(await store.orders.cancel({ uids, now: NOW, cancelledAt: PLACED_AT }), {
-        ...{ status: 'refused', uid: SELL.uid, reason: 'expired' },
+        status: 'rejected',
+        uid: SELL.uid,
+        reason: 'expired',
       });
       assert.deepEqual(await store.orders.insert([{ order: order(7), replaces: SELL.uid }]), [
         { status: 'irreplaceable', reason: 'expired' },
@@ -158,8 +162,8 @@ export const EXPIRY: readonly Rule[] = [
       assert.equal((await read(store, cancelled)).state, 'cancelled');
       assert.deepEqual(await types(store, 4), [
         ['traded', SELL.uid],
-        ['revived', SELL.uid],
-        ['revived', cancelled.uid],
+        ['reinstated', SELL.uid],
+        ['reinstated', cancelled.uid],
         ['traded', SELL.uid],
         ['cancelled', cancelled.uid],
       ]);
@@ -188,7 +192,7 @@ export const EXPIRY: readonly Rule[] = [
       await apply(store, 10, ...fills);
       assert.deepEqual(
         (await types(store, last + 4)).map(([type]) => type),
-        ['revived', 'revived', 'traded', 'traded'],
+        ['reinstated', 'reinstated', 'traded', 'traded'],
       );
     },
   },
@@ -205,7 +209,7 @@ export const EXPIRY: readonly Rule[] = [
         ['created', waiting.uid],
         ['presigned', waiting.uid],
         ['expired', waiting.uid],
-        ['revived', waiting.uid],
+        ['reinstated', waiting.uid],
         ['presigned', waiting.uid],
       ]);
       assert.equal((await store.events.after(3, 1))[0]?.at, PLACED_AT + 7);
@@ -222,7 +226,7 @@ export const EXPIRY: readonly Rule[] = [
       await store.chain.rollback({ to: 9, at: PLACED_AT });
       assert.deepEqual(
         (await types(store)).map(([type]) => type),
-        ['created', 'expired', 'revived', 'created'],
+        ['created', 'expired', 'reinstated', 'created'],
       );
       await apply(store, 10, placement(10));
       assert.deepEqual(await store.orders.count(FLOW, NOW), { open: 1, pending: 0 });
@@ -245,7 +249,7 @@ export const EXPIRY: readonly Rule[] = [
       );
       assert.deepEqual(
         (await types(store)).map(([type]) => type),
-        ['created', 'placed', 'expired', 'revived', 'placed'],
+        ['created', 'placed', 'expired', 'reinstated', 'placed'],
       );
     },
   },

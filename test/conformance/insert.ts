@@ -121,7 +121,7 @@ export const INSERT: readonly Rule[] = [
     },
   },
   {
-    name: 'a transaction is refused by a store that cannot join one',
+    name: 'a transaction is rejected by a store that cannot join one',
     skip: ({ hostTransaction }) => (hostTransaction ? 'traits.hostTransaction is true: it can' : undefined),
     async run({ store }) {
       await assert.rejects(store.orders.insert([{ order: order(1) }], { transaction: {} }), { code: 'Unsupported' });

@@ -21,7 +21,7 @@ const CALLS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'events.after': (store) => store.events.after(0, 1),
   'chain.progress': (store) => store.chain.progress(),
   'chain.apply': (store) =>
-    store.chain.apply({ facts: [], blocks: [], through: { number: 1, hash: word(1) }, forgetBelow: 0, at: PLACED_AT }),
+    store.chain.apply({ events: [], blocks: [], through: { number: 1, hash: word(1) }, forgetBelow: 0, at: PLACED_AT }),
   'chain.rollback': (store) => store.chain.rollback({ to: 0, at: PLACED_AT }),
   'chain.trades': (store) => store.chain.trades({ filter: { uid: order(1).uid }, limit: 1 }),
   'chain.settlements': (store) => store.chain.settlements(word(1)),
@@ -118,7 +118,7 @@ export const OPENING: readonly Rule[] = [
     },
   },
   {
-    name: 'a store of one domain is refused to another, naming both, and is unharmed',
+    name: 'a store of one domain is rejected to another, naming both, and is unharmed',
     async run({ store, open }) {
       await place(store, order(1));
       await store.close();
@@ -143,7 +143,7 @@ export const OPENING: readonly Rule[] = [
     },
   },
   {
-    name: 'a second live writer is refused, and the first goes on',
+    name: 'a second live writer is rejected, and the first goes on',
     skip: ({ writers }) => (writers === 'many' ? 'traits.writers is "many": it takes several' : undefined),
     async run({ store, storage, open }) {
       const second = storage.connect();

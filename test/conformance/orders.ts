@@ -58,8 +58,8 @@ export function document(n: number, text: string): NewDocument {
 /** Inserts orders that the case takes for granted. */
 export async function place(store: Store, ...orders: NewOrder[]): Promise<void> {
   const outcomes = await store.orders.insert(orders.map((each) => ({ order: each })));
-  const refused = outcomes.find(({ status }) => status !== 'inserted');
-  if (refused !== undefined) throw new Error(`the suite's own order was not inserted: ${refused.status}`);
+  const rejected = outcomes.find(({ status }) => status !== 'inserted');
+  if (rejected !== undefined) throw new Error(`the suite's own order was not inserted: ${rejected.status}`);
 }
 
 /** Numbers from 0 on. */

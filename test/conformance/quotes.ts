@@ -11,15 +11,26 @@ const said = (n: number) => ({ body: `{ "sellAmount": "${n}" }`, metadata: `{ "p
 /** A quote of a sale of 1000 atoms. Its rank is three digits. */
 function quote(n: number, changes: Partial<NewQuote> = {}): NewQuote {
   return {
-    ...{ sellToken: WETH, buyToken: USDC, kind: 'sell', amount: '1000', quoteKind: 'standard' },
-    ...{ expiresAt: LATER, rank: '500', quote: said(n) },
+    sellToken: WETH,
+    buyToken: USDC,
+    kind: 'sell',
+    amount: '1000',
+    quoteKind: 'standard',
+    expiresAt: LATER,
+    rank: '500',
+    quote: said(n),
     ...changes,
   };
 }
 
 function query(changes: Partial<QuoteQuery> = {}): QuoteQuery {
   return {
-    ...{ sellToken: WETH, buyToken: USDC, kind: 'sell', amount: '1000', quoteKind: 'standard', now: PLACED_AT },
+    sellToken: WETH,
+    buyToken: USDC,
+    kind: 'sell',
+    amount: '1000',
+    quoteKind: 'standard',
+    now: PLACED_AT,
     ...changes,
   };
 }

@@ -144,26 +144,20 @@ const others: readonly Attack[] = [
     answers: 1,
     steps(random) {
       const headers = [
-        ...[
-          'expect: 100-continue',
-          'expect: miracles',
-          'connection: upgrade\r\nupgrade: websocket',
-          'content-encoding: gzip',
-        ],
-        ...[
-          'if-none-match: "',
-          'last-event-id: 9e9',
-          'x-forwarded-for: \u0000',
-          'authorization: Bearer',
-          'accept-encoding: *;q=nan',
-        ],
-        ...[
-          'transfer-encoding: gzip, chunked',
-          'te: trailers',
-          'trailer: x',
-          'upgrade: h2c\r\nhttp2-settings: x',
-          '__proto__: x',
-        ],
+        'expect: 100-continue',
+        'expect: miracles',
+        'connection: upgrade\r\nupgrade: websocket',
+        'content-encoding: gzip',
+        'if-none-match: "',
+        'last-event-id: 9e9',
+        'x-forwarded-for: \u0000',
+        'authorization: Bearer',
+        'accept-encoding: *;q=nan',
+        'transfer-encoding: gzip, chunked',
+        'te: trailers',
+        'trailer: x',
+        'upgrade: h2c\r\nhttp2-settings: x',
+        '__proto__: x',
       ];
       const some = Array.from({ length: 1 + random(4) }, () => headers[random(headers.length)]);
       return [post(`${some.join('\r\n')}\r\ncontent-length: 2\r\nconnection: close`, '[]'), 2, 'end'];

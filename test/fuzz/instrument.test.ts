@@ -6,7 +6,7 @@ import type { Target } from './target.ts';
 /** Throws at a word that nobody would guess at once: one chance in 2^48. */
 const PLANTED = `
   export function read(bytes: Uint8Array): string {
-    ${[...'fraud!'].map((letter, i) => `if (bytes[${i}] !== ${letter.charCodeAt(0)}) return 'refused at ${i}';`).join('\n')}
+    ${[...'fraud!'].map((letter, i) => `if (bytes[${i}] !== ${letter.charCodeAt(0)}) return 'rejected at ${i}';`).join('\n')}
     throw new Error('planted');
   }
 `;
@@ -39,9 +39,9 @@ test.each([
     })(),
   ],
   [
-    'a fault',
+    'a failure',
     () => {
-      throw new TypeError('fault');
+      throw new TypeError('failure');
     },
   ],
   [

@@ -147,5 +147,7 @@ const counting: ts.TransformerFactory<ts.SourceFile> = (context) => {
 };
 
 const SHORT_CIRCUITS: readonly ts.SyntaxKind[] = [
-  ...[ts.SyntaxKind.AmpersandAmpersandToken, ts.SyntaxKind.BarBarToken, ts.SyntaxKind.QuestionQuestionToken],
+  ts.SyntaxKind.AmpersandAmpersandToken,
+  ts.SyntaxKind.BarBarToken,
+  ts.SyntaxKind.QuestionQuestionToken,
 ];

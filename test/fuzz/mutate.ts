@@ -81,17 +81,31 @@ function pump(bytes: Uint8Array, random: Mutations['random']): Uint8Array {
 }
 
 const VALUES: readonly unknown[] = [
-  ...[null, true, false, 0, -1, 1.5, 2 ** 32 - 1, 2 ** 32, 2 ** 53, 1e308, '', '0', '1', '0x', 'null', [], {}],
-  ...[
-    [[]],
-    { length: 1 },
-    '9'.repeat(78),
-    '9'.repeat(79),
-    `0x${'0'.repeat(40)}`,
-    `0x${'F'.repeat(64)}`,
-    '\u2028',
-    '\ud800',
-  ],
+  null,
+  true,
+  false,
+  0,
+  -1,
+  1.5,
+  2 ** 32 - 1,
+  2 ** 32,
+  2 ** 53,
+  1e308,
+  '',
+  '0',
+  '1',
+  '0x',
+  'null',
+  [],
+  {},
+  [[]],
+  { length: 1 },
+  '9'.repeat(78),
+  '9'.repeat(79),
+  `0x${'0'.repeat(40)}`,
+  `0x${'F'.repeat(64)}`,
+  '\u2028',
+  '\ud800',
 ];
 
 /** Changes one value of a JSON text: another, none, a second time, under another name. `undefined` when it is not JSON. */

@@ -59,7 +59,9 @@ async function requireHealthy({ url }: SpawnedServer): Promise<void> {
   assert.equal((await fetch(`${url}/live`)).status, 200);
   assert.equal((await fetch(`${url}/api/v1/version`)).status, 200);
   const answer = await fetch(`${url}/api/v1/orders/by_uids`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json', connection: 'close' }, body: '[]' },
+    method: 'POST',
+    headers: { 'content-type': 'application/json', connection: 'close' },
+    body: '[]',
   });
   assert.equal(await answer.text(), '[]');
 }

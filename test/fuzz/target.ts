@@ -5,7 +5,7 @@ export interface Target {
   /** Also the name of its folder in `corpus`. */
   readonly name: string;
   /**
-   * Reads, and checks what must hold of the outcome. A refusal is an outcome; whatever is thrown is a finding.
+   * Reads, and checks what must hold of the outcome. A rejection is an outcome; whatever is thrown is a finding.
    *
    * @returns what came of it, which must be the same for the same bytes.
    */
@@ -29,8 +29,8 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 type Kind<E> = abstract new (...args: never[]) => E;
 
-/** The outcome, or the refusal of the declared kind as one. Anything else that is thrown goes on. */
-export function refusing<T, E extends Error>(kind: Kind<E>, read: () => T): T | E {
+/** The outcome, or the rejection of the declared kind as one. Anything else that is thrown goes on. */
+export function rejecting<T, E extends Error>(kind: Kind<E>, read: () => T): T | E {
   try {
     return read();
   } catch (error) {
@@ -39,8 +39,8 @@ export function refusing<T, E extends Error>(kind: Kind<E>, read: () => T): T | 
   }
 }
 
-/** Whether it is a refusal, which must then have words for people: one line, no `undefined`. */
-export function isRefusal(outcome: unknown): outcome is Error {
+/** Whether it is a rejection, which must then have words for people: one line, no `undefined`. */
+export function isRejection(outcome: unknown): outcome is Error {
   if (!(outcome instanceof Error)) return false;
   assert.match(outcome.message, /\S/);
   assert.doesNotMatch(outcome.message, /\bundefined\b|\[object|NaN/);

@@ -1,7 +1,7 @@
 // Run after `npm install` has changed package-lock.json: `node test/package/complete-lock.mjs`.
 //
 // npm leaves builds for other platforms out of the lock file when the registry at hand does not serve them, and `npm ci`
-// then refuses the file. This writes them down by what their names tell; an entry without a digest is fetched only where
+// then rejects the file. This writes them down by what their names tell; an entry without a digest is fetched only where
 // its platform matches.
 import { readFileSync, writeFileSync } from 'node:fs';
 

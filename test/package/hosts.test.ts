@@ -25,8 +25,13 @@ afterAll(() => host[Symbol.dispose]());
 
 /** How a host is compiled: as strictly as can be, and its libraries with it. */
 const STRICT = {
-  ...{ strict: true, skipLibCheck: false, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true },
-  ...{ target: 'es2022', lib: ['es2023', 'esnext.disposable', 'dom', 'dom.asynciterable'], types: ['node'] },
+  strict: true,
+  skipLibCheck: false,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
+  target: 'es2022',
+  lib: ['es2023', 'esnext.disposable', 'dom', 'dom.asynciterable'],
+  types: ['node'],
 };
 const RESOLUTIONS = {
   NodeNext: { module: 'nodenext', moduleResolution: 'nodenext' },
@@ -138,7 +143,14 @@ describe('every entry of the package', () => {
 
   test.skipIf(!LONG).each(ways)('takes what frameworks and drivers make, by %s', (name, options) => {
     const packages = [
-      ...['@types/better-sqlite3', '@types/express', '@types/pg', 'better-sqlite3', 'express', 'fastify', 'pg', 'viem'],
+      '@types/better-sqlite3',
+      '@types/express',
+      '@types/pg',
+      'better-sqlite3',
+      'express',
+      'fastify',
+      'pg',
+      'viem',
     ];
     for (const each of packages) {
       const link = join(host.folder, 'node_modules', each);

@@ -25,9 +25,9 @@ describe('the packed package, in a host that has none of the optional peers', ()
     const code = `import { OrderBookError, StoreError, createOrderBook } from 'intentbook';
       import { memoryStore } from 'intentbook/memory';
       const book = createOrderBook({ chainId: 1, store: memoryStore() });
-      const fault = await book.orders.get('0x' + '00'.repeat(56)).catch((error) => error);
-      const refused = await book.orders.get('0x').catch((error) => error);
-      console.log(fault instanceof StoreError, refused instanceof OrderBookError);`;
+      const failure = await book.orders.get('0x' + '00'.repeat(56)).catch((error) => error);
+      const rejected = await book.orders.get('0x').catch((error) => error);
+      console.log(failure instanceof StoreError, rejected instanceof OrderBookError);`;
     expect(host.run('errors.mjs', code)).toBe('true true\n');
   });
 

@@ -7,7 +7,10 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The sources of all that can be imported. */
 const ENTRIES = [
-  ...['src/index.ts', 'src/internal.ts', 'src/http/openapi/index.ts', 'test/conformance/index.ts'],
+  'src/index.ts',
+  'src/internal.ts',
+  'src/http/openapi/index.ts',
+  'test/conformance/index.ts',
   ...readdirSync(`${root}adapters`).map((name) => `adapters/${name}/index.ts`),
 ].map((file) => root + file);
 
@@ -59,16 +62,19 @@ function membersOf(name: string): string[] {
 const isTold = (name: string) => new RegExp(`\`[^\`\n]*\\b${name}\\b[^\`\n]*\``).test(readme);
 
 test.each([
-  ...['OrderBookOptions', 'Limits', 'QuoteOptions', 'FollowOptions', 'StreamLimits', 'AccountsOptions'],
-  ...[
-    'AffiliatesOptions',
-    'ApiOptions',
-    'FetchHandlerOptions',
-    'NodeHandlerOptions',
-    'TokenBucketsOptions',
-    'DispatchOptions',
-    'UsdPricesOptions',
-  ],
+  'OrderBookOptions',
+  'Limits',
+  'QuoteOptions',
+  'IndexerOptions',
+  'StreamLimits',
+  'AccountsOptions',
+  'AffiliatesOptions',
+  'ApiOptions',
+  'FetchHandlerOptions',
+  'NodeHandlerOptions',
+  'TokenBucketsOptions',
+  'DeliveryOptions',
+  'UsdPricesOptions',
 ])('the README has every member of %s', (name) => {
   const members = membersOf(name);
   expect(members.length).toBeGreaterThan(0);
@@ -80,11 +86,11 @@ test.each([
     ['orders', 'Orders'],
     ['quotes', 'Quotes'],
     ['appData', 'Documents'],
-    ['chain', 'ChainVerbs'],
+    ['chain', 'ChainApi'],
   ] as const),
   ...([
     ['trades', 'Trades'],
-    ['auctions', 'AuctionVerbs'],
+    ['auctions', 'AuctionApi'],
   ] as const),
 ])('the README has every verb of book.%s', (group, name) => {
   expect(membersOf(name).filter((verb) => !isTold(`${group}.${verb}`))).toEqual([]);

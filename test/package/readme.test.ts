@@ -37,7 +37,7 @@ describe('a snippet of the README runs as it stands', () => {
     });
     await import(/* @vite-ignore */ file);
     vi.restoreAllMocks();
-    for (const line of lines) expect(String(line[0])).not.toMatch(/^[A-Z][A-Za-z]+$/); // no refusal was printed
+    for (const line of lines) expect(String(line[0])).not.toMatch(/^[A-Z][A-Za-z]+$/); // no rejection was printed
   });
 
   test('there are snippets to run', () => expect(snippets.length).toBeGreaterThan(2));

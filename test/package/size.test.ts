@@ -20,9 +20,20 @@ async function bundle(code: string, external: readonly string[] = ['hash-wasm', 
   const file = join(host.folder, 'program.js');
   writeFileSync(file, code);
   return build({
-    ...{ entryPoints: [file], absWorkingDir: host.folder, outdir: 'bundled', write: false, metafile: true },
-    ...{ bundle: true, splitting: true, minify: true, treeShaking: true, format: 'esm', target: 'es2022' },
-    ...{ platform: 'node', external: [...external], logLevel: 'silent' },
+    entryPoints: [file],
+    absWorkingDir: host.folder,
+    outdir: 'bundled',
+    write: false,
+    metafile: true,
+    bundle: true,
+    splitting: true,
+    minify: true,
+    treeShaking: true,
+    format: 'esm',
+    target: 'es2022',
+    platform: 'node',
+    external: [...external],
+    logLevel: 'silent',
   });
 }
 

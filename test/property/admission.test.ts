@@ -81,8 +81,14 @@ test('any valid order is accepted, and comes back field for field', async () => 
       const { appData, ...same } = order;
       expect(read).toMatchObject({
         ...same,
-        ...{ appData: keccak256(toHex(appData)), fullAppData: appData, owner: owner.address.toLowerCase() },
-        ...{ status: 'open', class: 'limit', invalidated: false, executedSellAmount: '0', executedBuyAmount: '0' },
+        appData: keccak256(toHex(appData)),
+        fullAppData: appData,
+        owner: owner.address.toLowerCase(),
+        status: 'open',
+        class: 'limit',
+        invalidated: false,
+        executedSellAmount: '0',
+        executedBuyAmount: '0',
       });
       const over = await world.http.send('GET', `/api/v1/orders/${result.uid}`);
       expect(over.json()).toEqual(read);
@@ -142,7 +148,7 @@ const SIGNED_FIELDS: readonly Signed[] = [
   ...(['sellTokenBalance', 'buyTokenBalance'] as const),
 ];
 
-test('any change of a signed field is refused with who has signed that and who should have', async () => {
+test('any change of a signed field is rejected with who has signed that and who should have', async () => {
   const verifier = await createVerifier(SEPOLIA_DOMAIN);
   await fc.assert(
     fc.asyncProperty(
@@ -167,19 +173,17 @@ test('any change of a signed field is refused with who has signed that and who s
   );
 }, 120_000);
 
-test('any garbage is refused, never a fault', async () => {
+test('any garbage is rejected, never a failure', async () => {
   const field = fc.constantFrom(
-    ...[
-      ...SIGNED_FIELDS,
-      'feeAmount',
-      'appData',
-      'appDataHash',
-      'signature',
-      'signingScheme',
-      'from',
-      'quoteId',
-      'fullBalanceCheck',
-    ],
+    ...SIGNED_FIELDS,
+    'feeAmount',
+    'appData',
+    'appDataHash',
+    'signature',
+    'signingScheme',
+    'from',
+    'quoteId',
+    'fullBalanceCheck',
   );
   await fc.assert(
     fc.asyncProperty(choice, field, fc.jsonValue(), async (chosen, name, value) => {
@@ -191,5 +195,5 @@ test('any garbage is refused, never a fault', async () => {
     }),
     { numRuns: RUNS },
   );
-  expect(world.faults).toEqual([]);
+  expect(world.failures).toEqual([]);
 }, 120_000);

@@ -40,7 +40,8 @@ const by = fc.nat(1);
 const submitting =
   (list: readonly number[], by: number): Plan =>
   () => ({
-    ...{ says: `submit ${list.join('+')}`, by },
+    says: `submit ${list.join('+')}`,
+    by,
     real: (world) => world.submit(list, by),
     model: submitted(list),
     // Orders sent together are judged each by itself.
@@ -64,7 +65,8 @@ const cancel: fc.Arbitrary<Plan> = fc
     const owner = sample(list[0] ?? 0).signer;
     const signer = stranger === 0 ? (owner + 1) % SIGNERS.length : owner;
     return {
-      ...{ says: `cancel ${list.join('+')}${stranger === 0 ? ' by a stranger' : ''}`, by },
+      says: `cancel ${list.join('+')}${stranger === 0 ? ' by a stranger' : ''}`,
+      by,
       real: (world) => world.cancel(list, signer, by),
       model: (state, at) => state.cancel(list, signer, at),
     };
@@ -98,7 +100,8 @@ const mine: fc.Arbitrary<Plan> = fc
     const height = planned.blocks.length + 1;
     const words = facts.map(({ type, order, sold, bought, signed }) => `${type} ${order} ${sold}/${bought} ${signed}`);
     return {
-      ...{ says: `block ${height} (${words.join(', ')})`, by },
+      says: `block ${height} (${words.join(', ')})`,
+      by,
       real: (world) => world.mine(height, facts, by),
       model: (state) => [`applied ${facts.length}`, state.mine(facts)],
     };
@@ -107,19 +110,22 @@ const mine: fc.Arbitrary<Plan> = fc
 const rollback: fc.Arbitrary<Plan> = fc
   .record({ depth: fc.integer({ min: 1, max: 4 }), by })
   .map(({ depth, by }) => (planned) => ({
-    ...{ says: `roll ${depth} back`, by },
+    says: `roll ${depth} back`,
+    by,
     real: (world) => world.rollback(Math.max(0, planned.blocks.length - depth), by),
     model: (state) => ['rolledBack', state.rollback(depth)],
   }));
 
 const again: fc.Arbitrary<Plan> = by.map((by) => (planned) => ({
-  ...{ says: 'the same block again', by },
+  says: 'the same block again',
+  by,
   real: (world) => world.again(planned.blocks.length, by),
   model: (state) => ['applied 0', state],
 }));
 
 const sweep: fc.Arbitrary<Plan> = by.map((by) => () => ({
-  ...{ says: 'sweep', by },
+  says: 'sweep',
+  by,
   real: async (world) => String(await world.sweep(by)),
   model(state, at) {
     const [swept, next] = state.sweep(at);
@@ -165,7 +171,7 @@ function alone(plan: Plan): BookCommand {
 
 /**
  * All that may be there when deeds have answered so: as if they had come one after the other, in whatever order. One that was
- * refused because something failed has done nothing.
+ * rejected because something failed has done nothing.
  */
 function explain(before: BookModel, at: number, deeds: readonly Deed[], words: readonly string[]): BookModel[] {
   const steps = deeds.flatMap(({ parts, model }, i) => {
@@ -226,7 +232,7 @@ function disturb(plan: Plan, calls: number): BookCommand {
       says = `${deed.says}, but the store fails after ${calls} calls`;
       const { now } = world;
       const answer = await world.failIn(() => deed.real(world), deed.by, calls);
-      // One fault need not be everybody's.
+      // One failure need not be everybody's.
       const possible = answer === undefined ? [held.state] : explain(held.state, now, [deed], [answer]);
       assert.ok(possible.length > 0, `${says}: it answers ${answer}`);
       await follow(held, possible, world, deed.by, says);

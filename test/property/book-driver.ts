@@ -31,14 +31,14 @@ interface Writer {
 }
 
 const EVENT_NAMES = [
-  ...(['orderCreated', 'orderCancelled', 'orderPresigned', 'orderUnsigned', 'orderTraded'] as const),
-  ...(['orderExpired', 'orderRevived', 'orderReverted'] as const),
+  ...(['orderCreated', 'orderCancelled', 'orderPresigned', 'orderPresignatureRevoked', 'orderTraded'] as const),
+  ...(['orderExpired', 'orderReinstated', 'orderReverted'] as const),
 ];
 
 /** The real thing: books on a medium, and a chain that is told to them. */
 export class BookWorld {
   readonly clock: ManualClock = manualClock(START * 1000);
-  readonly faults: unknown[] = [];
+  readonly failures: unknown[] = [];
   readonly #medium: Medium;
   readonly #writers: Writer[] = [];
   readonly #replay = new Replay();
@@ -59,12 +59,16 @@ export class BookWorld {
     const life = mortal(this.#medium.connect());
     const limits = { maxOpenOrders: CAPS.open, maxPendingOrders: CAPS.pending };
     const book = createOrderBook({
-      ...{ chainId: SEPOLIA, clock: this.clock, store: life.store, limits },
-      ...{ expiryInterval: 'off', eip1271: 'accept-unverified' },
+      chainId: SEPOLIA,
+      clock: this.clock,
+      store: life.store,
+      limits,
+      expiryInterval: 'off',
+      eip1271: 'accept-unverified',
     });
     const heard: number[] = [];
     for (const name of EVENT_NAMES) book.on(name, (event: OrderEvent) => void heard.push(event.id));
-    book.on('fault', (fault) => void this.faults.push(fault));
+    book.on('failure', (failure) => void this.failures.push(failure));
     await book.start();
     return { book, life, heard, since: await life.store.events.last() };
   }
@@ -141,17 +145,17 @@ export class BookWorld {
     life.failAfter(calls);
     try {
       return await doing();
-    } catch (fault) {
+    } catch (failure) {
       assert.ok(
-        fault instanceof StoreError && fault.code === 'Unavailable' && fault.cause instanceof Error,
-        String(fault),
+        failure instanceof StoreError && failure.code === 'Unavailable' && failure.cause instanceof Error,
+        String(failure),
       );
       return undefined;
     } finally {
       life.failAfter(-1);
       // Listeners may have to do without what was to be read for them, until it is read again.
       this.clock.advance(1000);
-      this.faults.splice(0);
+      this.failures.splice(0);
     }
   }
 
@@ -212,7 +216,7 @@ export class BookWorld {
         await writer.life.store.close();
       }
     }
-    assert.deepEqual(this.faults, [], 'faults were told');
+    assert.deepEqual(this.failures, [], 'failures were told');
   }
 
   async dispose(): Promise<void> {
@@ -257,7 +261,7 @@ class Replay {
       assert.ok(event.id > this.last, 'ids count up');
       this.last = event.id;
       const { uid, type, cause } = event;
-      const place = cause === undefined ? '' : `${cause.place.blockHash} ${cause.place.logIndex}`;
+      const place = cause === undefined ? '' : `${cause.position.blockHash} ${cause.position.logIndex}`;
       if (type === 'created') {
         assert.ok(!this.#standing.has(uid), 'created twice');
         this.#standing.set(uid, new Map());
@@ -265,8 +269,8 @@ class Replay {
       }
       const standing = this.#standing.get(uid);
       if (standing === undefined) throw new Error(`${type} of an order that was never created`);
-      if (type === 'reverted' || type === 'revived') {
-        const taken = type === 'revived' ? 'expired' : `${cause?.reverted}`;
+      if (type === 'reverted' || type === 'reinstated') {
+        const taken = type === 'reinstated' ? 'expired' : `${cause?.reverted}`;
         assert.ok(standing.delete(`${taken} ${place}`), `nothing to take back: ${taken}`);
         continue;
       }
@@ -283,9 +287,14 @@ class Replay {
       const trades = events.flatMap(({ cause }) => cause?.trade ?? []);
       const sum = (amount: 'sellAmount' | 'buyAmount') => trades.reduce((all, each) => all + BigInt(each[amount]), 0n);
       return {
-        ...{ uid, cancelled: has('cancelled'), signed: count('presigned') > count('unsigned') },
-        ...{ filled: trades.some(({ completes }) => completes), trades: trades.length },
-        ...{ sold: String(sum('sellAmount')), bought: String(sum('buyAmount')), expired: has('expired') },
+        uid,
+        cancelled: has('cancelled'),
+        signed: count('presigned') > count('presignatureRevoked'),
+        filled: trades.some(({ completes }) => completes),
+        trades: trades.length,
+        sold: String(sum('sellAmount')),
+        bought: String(sum('buyAmount')),
+        expired: has('expired'),
       };
     });
     return logs.sort((a, b) => (a.uid < b.uid ? -1 : 1));

@@ -70,7 +70,10 @@ export class BookModel {
     const swept = wasSwept && !filled && !invalidated;
     return {
       state: filled ? 'fulfilled' : invalidated ? 'cancelled' : waits ? 'presignaturePending' : 'open',
-      ...{ sold, bought, swept, told: swept && (scheme !== 'presign' || everSigned) },
+      sold,
+      bought,
+      swept,
+      told: swept && (scheme !== 'presign' || everSigned),
       budget: waits || scheme === 'eip1271' ? 'pending' : 'open',
     };
   }
@@ -86,14 +89,14 @@ export class BookModel {
     ).length;
   }
 
-  /** Orders sent together. @returns a word for each: `accepted`, or the code of the refusal. */
+  /** Orders sent together. @returns a word for each: `accepted`, or the code of the rejection. */
   submit(list: readonly number[], at: number): [string[], BookModel] {
     const now = Math.floor(at / 1000);
-    const first = list.map((n) => this.#refuseAtOnce(n, list, now));
+    const first = list.map((n) => this.#rejectAtOnce(n, list, now));
     let next: BookModel = this;
     const words = list.map((n, i) => {
-      const refusal = first[i] ?? next.#refuseInsert(n, now);
-      if (refusal !== undefined) return refusal;
+      const rejection = first[i] ?? next.#rejectInsert(n, now);
+      if (rejection !== undefined) return rejection;
       const { replaces } = sample(n);
       if (replaces !== undefined) next = next.#with(replaces, { cancelled: true });
       next = next.#with(n, { at, cancelled: false, swept: false });
@@ -102,7 +105,7 @@ export class BookModel {
     return [words, next.#settled()];
   }
 
-  #refuseAtOnce(n: number, list: readonly number[], now: number): string | undefined {
+  #rejectAtOnce(n: number, list: readonly number[], now: number): string | undefined {
     const { validTo, replaces, scheme, signer } = sample(n);
     if (this.placed.has(n)) return 'DuplicatedOrder';
     if (validTo < now) return 'OrderExpired';
@@ -110,20 +113,20 @@ export class BookModel {
     if (replaces === undefined) return undefined;
     if (scheme === 'presign' || scheme === 'eip1271') return 'InvalidSignature';
     if (sample(replaces).signer !== signer) return 'WrongOwner';
-    return list.includes(replaces) ? undefined : this.#refuseCancelling(replaces, now);
+    return list.includes(replaces) ? undefined : this.#rejectCancelling(replaces, now);
   }
 
-  #refuseInsert(n: number, now: number): string | undefined {
+  #rejectInsert(n: number, now: number): string | undefined {
     const { replaces, signer, scheme } = sample(n);
     if (this.placed.has(n)) return 'DuplicatedOrder';
-    const refusal = replaces === undefined ? undefined : this.#refuseCancelling(replaces, now);
-    if (refusal !== undefined) return refusal;
+    const rejection = replaces === undefined ? undefined : this.#rejectCancelling(replaces, now);
+    if (rejection !== undefined) return rejection;
     const budget = scheme === 'presign' || scheme === 'eip1271' ? 'pending' : 'open';
     const freed = replaces !== undefined && this.standing(replaces).budget === budget ? 1 : 0;
     return this.count(signer, budget, now) - freed >= CAPS[budget] ? 'TooManyLimitOrders' : undefined;
   }
 
-  #refuseCancelling(n: number, now: number): string | undefined {
+  #rejectCancelling(n: number, now: number): string | undefined {
     if (!this.placed.has(n)) return 'OrderNotFound';
     const { state, swept } = this.standing(n);
     if (state === 'fulfilled') return 'OrderFullyExecuted';
@@ -138,8 +141,8 @@ export class BookModel {
     const now = Math.floor(at / 1000);
     if (list.some((n) => sample(n).signer !== signer)) return ['WrongOwner', this];
     if (list.some((n) => !this.placed.has(n))) return ['OrderNotFound', this];
-    const refusal = list.map((n) => this.#refuseCancelling(n, now)).find((each) => each !== undefined);
-    if (refusal !== undefined) return [refusal, this];
+    const rejection = list.map((n) => this.#rejectCancelling(n, now)).find((each) => each !== undefined);
+    if (rejection !== undefined) return [rejection, this];
     let next: BookModel = this;
     for (const n of list) next = next.#with(n, { cancelled: true });
     return ['cancelled', next.#settled()];
@@ -215,7 +218,13 @@ export class BookModel {
     const trades = facts.filter(({ type }) => type === 'trade').length;
     return {
       uid: sample(n).uid,
-      ...{ cancelled: invalidated, signed, filled, trades, sold: String(sold), bought: String(bought), expired: told },
+      cancelled: invalidated,
+      signed,
+      filled,
+      trades,
+      sold: String(sold),
+      bought: String(bought),
+      expired: told,
     };
   }
 }

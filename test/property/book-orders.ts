@@ -70,10 +70,16 @@ async function makeSamples(): Promise<readonly Sample[]> {
       ...(scheme === 'presign' || scheme === 'eip1271' ? { signingScheme: scheme, ...unsigned[scheme] } : {}),
     };
     samples.push({
-      ...{ uid: uidOf(signed, owner), owner, signer: number, validTo, scheme, replaces },
+      uid: uidOf(signed, owner),
+      owner,
+      signer: number,
+      validTo,
+      scheme,
+      replaces,
       creation: creation as OrderCreation, // what a wallet sends
       kind: signed.kind,
-      ...{ sellAmount: BigInt(signed.sellAmount), buyAmount: BigInt(signed.buyAmount) },
+      sellAmount: BigInt(signed.sellAmount),
+      buyAmount: BigInt(signed.buyAmount),
     });
   }
   return samples;
@@ -93,8 +99,11 @@ function uidOf(order: WireOrder, owner: Hex): Hex {
     message: {
       ...order,
       receiver: order.receiver as Hex, // its owner
-      ...{ sellToken: order.sellToken as Hex, buyToken: order.buyToken as Hex }, // addresses
-      ...{ sellAmount: BigInt(order.sellAmount), buyAmount: BigInt(order.buyAmount), feeAmount: 0n },
+      sellToken: order.sellToken as Hex,
+      buyToken: order.buyToken as Hex, // addresses
+      sellAmount: BigInt(order.sellAmount),
+      buyAmount: BigInt(order.buyAmount),
+      feeAmount: 0n,
       appData: keccak256(toHex(order.appData)),
     },
   });

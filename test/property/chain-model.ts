@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import type {
   Address,
   BlockRef,
-  Fact,
-  FactBatch,
+  ChainEvent,
+  ChainEventBatch,
   Hex,
   NewOrder,
   OrderInsert,
-  PlacementFact,
+  PlacementChainEvent,
   Store,
   StoredEvent,
   StoredOrder,
@@ -71,8 +71,14 @@ function sample(n: number, terms: object, changes: Partial<NewOrder> = {}): Samp
   const validTo = changes.validTo ?? START + 3600;
   const order: NewOrder = {
     uid: `0x${String(n).padStart(64, '0')}${owner.slice(2)}${validTo.toString(16).padStart(8, '0')}`,
-    ...{ owner, validTo, creationDate: NOW + n, sellToken: WETH, buyToken: USDC },
-    ...{ signingScheme: 'eip712', state: 'open', budget: 'open' },
+    owner,
+    validTo,
+    creationDate: NOW + n,
+    sellToken: WETH,
+    buyToken: USDC,
+    signingScheme: 'eip712',
+    state: 'open',
+    budget: 'open',
     appData: `0x${'0'.repeat(64)}`,
     body: JSON.stringify({ n, ...terms }),
     ...changes,
@@ -93,7 +99,7 @@ function placeable(n: number, terms: object): Sample {
 /** A block as the chain has it. */
 interface Block extends BlockRef {
   readonly parent: Hex;
-  readonly facts: readonly Fact[];
+  readonly facts: readonly ChainEvent[];
 }
 
 /** What has happened, as somebody sees it who is told only what has stayed. */
@@ -113,7 +119,7 @@ export async function play(steps: readonly Step[], stores: readonly Store[], ver
   let history: Entry[] = [];
   let chain: Block[] = [GENESIS];
   let shelved: Block[] = [];
-  let last: FactBatch | undefined;
+  let last: ChainEventBatch | undefined;
   let minted = 0;
   let now = START;
   const tip = () => chain.at(-1) ?? GENESIS;
@@ -238,9 +244,10 @@ export async function look(store: Store) {
   );
   return {
     orders: sorted(await store.orders.get(uids)),
-    ...{ perAccount, perStatus },
+    perAccount,
+    perStatus,
     perOrder: await Promise.all(uids.map((uid) => store.chain.trades({ filter: { uid }, limit: 1000 }))),
-    mark: (await store.chain.progress()).mark,
+    indexedBlock: (await store.chain.progress()).indexedBlock,
     standing: standing(await everything(store)),
   };
 }
@@ -285,12 +292,15 @@ export function invariants(): Verifier {
   };
 }
 
-function batchOf(blocks: readonly Block[], after: BlockRef): FactBatch {
+function batchOf(blocks: readonly Block[], after: BlockRef): ChainEventBatch {
   const through = refOf(blocks.at(-1) ?? GENESIS);
   return {
-    ...{ through, after: refOf(after), at: NOW, forgetBelow: 0 },
+    through,
+    after: refOf(after),
+    at: NOW,
+    forgetBelow: 0,
     blocks: blocks.map(refOf),
-    facts: blocks.flatMap(({ facts }) => facts),
+    events: blocks.flatMap(({ facts }) => facts),
   };
 }
 
@@ -300,15 +310,18 @@ const refOf = ({ number, hash: of }: BlockRef): BlockRef => ({ number, hash: of 
 function mint(n: number, parent: BlockRef, picks: readonly Pick[]): Block {
   const number = parent.number + 1;
   const block = { number, hash: hash(n), parent: parent.hash };
-  const facts = picks.map((each, i): Fact => factOf(each, block, i));
+  const facts = picks.map((each, i): ChainEvent => factOf(each, block, i));
   return { ...block, facts: facts.filter((fact) => fact.type !== 'placement' || fact.order !== undefined) };
 }
 
-function factOf({ type, order: n, amount }: Pick, block: BlockRef, i: number): Fact {
+function factOf({ type, order: n, amount }: Pick, block: BlockRef, i: number): ChainEvent {
   const { order, placed } = pick(ORDERS, n);
   const { uid, owner } = order;
   const base = {
-    ...{ blockNumber: block.number, blockHash: block.hash, logIndex: 3 * i + (amount % 3), uid },
+    blockNumber: block.number,
+    blockHash: block.hash,
+    logIndex: 3 * i + (amount % 3),
+    uid,
     // Neighbours share a transaction now and then.
     transactionHash: `0x${block.hash.slice(2, 60)}${String(i >> 1).padStart(6, '0')}` as Hex,
     timestamp: START + block.number,
@@ -330,7 +343,7 @@ function factOf({ type, order: n, amount }: Pick, block: BlockRef, i: number): F
     case 'placement': {
       const row = placed as NewOrder; // those without are filtered out
       const details = { sender: TRADER, userValidTo: placed?.validTo ?? null, placementError: null };
-      return { type, ...base, order: row, ...details } satisfies PlacementFact;
+      return { type, ...base, order: row, ...details } satisfies PlacementChainEvent;
     }
     case 'invalidation':
     case 'refund':
@@ -362,9 +375,9 @@ function standing(events: readonly StoredEvent[]): string[] {
     const { reverted, ...cause } = event.cause ?? {};
     const told = JSON.stringify([event.uid, event.type, event.owner, cause]);
     if (event.type === 'expired') assert.ok(!stands.includes(told), 'expired twice');
-    if (event.type !== 'reverted' && event.type !== 'revived') stands.push(told);
+    if (event.type !== 'reverted' && event.type !== 'reinstated') stands.push(told);
     else {
-      const taken = JSON.stringify([event.uid, event.type === 'revived' ? 'expired' : reverted, event.owner, cause]);
+      const taken = JSON.stringify([event.uid, event.type === 'reinstated' ? 'expired' : reverted, event.owner, cause]);
       const index = stands.lastIndexOf(taken);
       assert.notEqual(index, -1, `nothing to take back: ${taken}`);
       stands.splice(index, 1);

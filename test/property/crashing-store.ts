@@ -63,7 +63,9 @@ export function mortal(inner: Store): MortalStore {
     ...Object.fromEntries(wrapped),
   } as Store; // the same nouns, with the same verbs
   return {
-    ...{ store, died, die },
+    store,
+    died,
+    die,
     failAfter(calls) {
       failing = calls;
     },

@@ -15,7 +15,9 @@ afterAll(() => world[Symbol.asyncDispose]());
 function ask(method: string, target: string, headers: Record<string, string> = {}, body?: string) {
   const [path = '', query = ''] = target.split('?');
   const request: ApiRequest = {
-    ...{ method, path, query },
+    method,
+    path,
+    query,
     header: (name) => headers[name],
     body: body === undefined ? { type: 'none' } : { type: 'bytes', bytes: body },
   };
@@ -23,39 +25,33 @@ function ask(method: string, target: string, headers: Record<string, string> = {
 }
 
 const READS = () => [
-  ...[
-    '/',
-    '/api/v1/version',
-    '/api/v1/orders',
-    `/api/v1/orders/${uid}`,
-    '/api/v1/orders/0x',
-    '/nowhere',
-    '/api/v1/auction',
-  ],
-  ...[
-    `/api/v1/account/${alice}/orders?limit=1`,
-    `/api/v1/orders?limit=1&owner=${alice}`,
-    '/api/v1/trades',
-    '/api/v1/quote',
-  ],
+  '/',
+  '/api/v1/version',
+  '/api/v1/orders',
+  `/api/v1/orders/${uid}`,
+  '/api/v1/orders/0x',
+  '/nowhere',
+  '/api/v1/auction',
+  `/api/v1/account/${alice}/orders?limit=1`,
+  `/api/v1/orders?limit=1&owner=${alice}`,
+  '/api/v1/trades',
+  '/api/v1/quote',
 ];
 
 // What a cache does not tell apart must not be answered differently: it knows a request by its method and target.
 test('no answer depends on who the host or the proxies are said to be', async () => {
   const claims = {
-    ...{ host: 'evil.example', 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example;proto=http' },
-    ...{
-      'x-forwarded-proto': 'http',
-      'x-forwarded-prefix': '/evil',
-      'x-original-url': '/evil',
-      'x-rewrite-url': '/evil',
-    },
-    ...{
-      origin: 'https://evil.example',
-      referer: 'https://evil.example',
-      'x-http-method-override': 'DELETE',
-      cookie: 'a=b',
-    },
+    host: 'evil.example',
+    'x-forwarded-host': 'evil.example',
+    forwarded: 'host=evil.example;proto=http',
+    'x-forwarded-proto': 'http',
+    'x-forwarded-prefix': '/evil',
+    'x-original-url': '/evil',
+    'x-rewrite-url': '/evil',
+    origin: 'https://evil.example',
+    referer: 'https://evil.example',
+    'x-http-method-override': 'DELETE',
+    cookie: 'a=b',
   };
   for (const target of READS()) {
     const [plain, claimed] = [await ask('GET', target), await ask('GET', target, claims)];
@@ -85,7 +81,7 @@ test.each<[number, string, string, Record<string, string>, string?]>([
   [415, 'POST', '/api/v1/orders', {}, '{}'],
   [422, 'POST', '/api/v1/orders', JSON_TYPE, '{}'],
   [403, 'GET', '/restricted/api/v2/solver_competition/1', {}],
-])('a refusal is kept by no cache: %i %s %s', async (expected, method, target, headers, body) => {
+])('a rejection is kept by no cache: %i %s %s', async (expected, method, target, headers, body) => {
   const { status, headers: answered } = await ask(method, target, headers, body);
   expect([status, answered['cache-control']]).toEqual([expected, 'no-store']);
 });

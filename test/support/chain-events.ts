@@ -21,7 +21,10 @@ export const hashOf = (text: string): Hex => keccak256(toHex(text));
 /** The events of a block, in the order given. */
 export function eventsIn(block: BlockRef, happenings: readonly Happening[]): ProtocolEvent[] {
   return happenings.map((happening, logIndex) => ({
-    ...{ blockNumber: block.number, blockHash: block.hash, logIndex, timestamp: 1_700_000_000 + block.number * 12 },
+    blockNumber: block.number,
+    blockHash: block.hash,
+    logIndex,
+    timestamp: 1_700_000_000 + block.number * 12,
     transactionHash: hashOf(`${block.hash} ${logIndex}`),
     ...happening,
   }));
@@ -47,12 +50,22 @@ export function placementOf(
 ): Happening {
   const words = (number: number, digits: number) => number.toString(16).padStart(digits, '0');
   return {
-    ...{ event: 'OrderPlacement', address: NATIVE_FLOW, sender: TRADER, signature: { scheme: 0, data: NATIVE_FLOW } },
+    event: 'OrderPlacement',
+    address: NATIVE_FLOW,
+    sender: TRADER,
+    signature: { scheme: 0, data: NATIVE_FLOW },
     data: data ?? `0x${words(quoteId, 16)}${words(userValidTo, 8)}`,
     order: {
-      ...{ receiver: TRADER, sellAmount: 1000n, buyAmount: 400n, feeAmount: 0n, validTo: 0xffff_ffff },
-      ...{ appData: hashOf('{}'), kind: hashOf('sell'), partiallyFillable: false },
-      ...{ sellTokenBalance: hashOf('erc20'), buyTokenBalance: hashOf('erc20') },
+      receiver: TRADER,
+      sellAmount: 1000n,
+      buyAmount: 400n,
+      feeAmount: 0n,
+      validTo: 0xffff_ffff,
+      appData: hashOf('{}'),
+      kind: hashOf('sell'),
+      partiallyFillable: false,
+      sellTokenBalance: hashOf('erc20'),
+      buyTokenBalance: hashOf('erc20'),
       ...order,
     },
   };

@@ -1,7 +1,7 @@
 import type {
   Address,
-  Chain,
   ChainCall,
+  ChainClient,
   ContractSignatureAnswer,
   ContractSignatureQuery,
   Funds,
@@ -11,7 +11,7 @@ import type {
   TokenInfo,
 } from 'intentbook';
 
-/** What a scripted chain says to a question: a value, a fault, never anything, or what a function makes of it. */
+/** What a scripted chain says to a question: a value, a failure, never anything, or what a function makes of it. */
 type Line<Query, Answer> = Answer | Error | 'silence' | ((query: Query, call: ChainCall) => Answer | Promise<Answer>);
 
 /** A question without a line is one that the chain does not have. */
@@ -24,13 +24,13 @@ export interface ChainScript {
 
 /** A question as it was asked. */
 export interface Asked {
-  readonly question: keyof Chain;
+  readonly question: keyof ChainClient;
   readonly query: FundsQuery & ContractSignatureQuery & SimulationQuery & Address;
   readonly signal: AbortSignal;
 }
 
 /** A chain that answers by a script, and remembers what it was asked. */
-export function scriptedChain(script: ChainScript): Chain & { readonly asked: readonly Asked[] } {
+export function scriptedChain(script: ChainScript): ChainClient & { readonly asked: readonly Asked[] } {
   const asked: Asked[] = [];
   function play(question: keyof ChainScript) {
     const line = script[question];

@@ -135,7 +135,7 @@ interface Account {
   readonly gid?: number;
 }
 
-/** PostgreSQL refuses to run as root. */
+/** PostgreSQL rejects to run as root. */
 function unprivileged(): Account {
   if (process.getuid?.() !== 0) return {};
   for (const name of ['postgres', 'nobody']) {

@@ -72,7 +72,9 @@ export async function temporarySchema(): Promise<TemporarySchema> {
     }
   };
   return {
-    ...{ url, schema, query },
+    url,
+    schema,
+    query,
     [Symbol.asyncDispose]: async () => void (await query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`)),
   };
 }

@@ -23,7 +23,7 @@ export interface ScriptedChain {
   node(name: string, mood?: Mood): ChainSource;
 }
 
-/** What becomes of an answer: it may be changed, or thrown away for a fault. */
+/** What becomes of an answer: it may be changed, or thrown away for a failure. */
 export type Mood = <T>(question: keyof ChainSource, answer: T) => T | Promise<T>;
 
 /** @param fork sets its blocks apart from those of another chain. */
@@ -44,7 +44,7 @@ export function scriptedChain(fork = 'a', first = 100): ScriptedChain {
     const logs = eventsIn(header, happenings).map(({ event, timestamp, ...args }): ChainLog => {
       const { blockNumber, blockHash, logIndex, transactionHash } = args;
       const address = 'address' in args ? args.address : SEPOLIA_DOMAIN.settlementContract;
-      return { ...{ blockNumber, blockHash, logIndex, transactionHash, address }, ...encodeLog(event, args) };
+      return { blockNumber, blockHash, logIndex, transactionHash, address, ...encodeLog(event, args) };
     });
     blocks.push({ ...header, happenings, logs });
   }

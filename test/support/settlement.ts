@@ -40,10 +40,15 @@ export function settleData(fills: readonly Fill[], prices: Readonly<Record<strin
       (order.buyTokenBalance === 'internal' ? 16 : 0) |
       (SCHEMES[order.signingScheme] << 5);
     return {
-      ...{ sellTokenIndex: BigInt(sellTokenIndex), buyTokenIndex: BigInt(buyTokenIndex) },
+      sellTokenIndex: BigInt(sellTokenIndex),
+      buyTokenIndex: BigInt(buyTokenIndex),
       receiver: order.receiver ?? '0x0000000000000000000000000000000000000000',
-      ...{ sellAmount: BigInt(order.sellAmount), buyAmount: BigInt(order.buyAmount), validTo: order.validTo },
-      ...{ appData: order.appData, feeAmount: 0n, flags: BigInt(flags) },
+      sellAmount: BigInt(order.sellAmount),
+      buyAmount: BigInt(order.buyAmount),
+      validTo: order.validTo,
+      appData: order.appData,
+      feeAmount: 0n,
+      flags: BigInt(flags),
       executedAmount: executed ?? BigInt(order.kind === 'buy' ? order.buyAmount : order.sellAmount),
       signature: onchainSignature(order),
     };

@@ -41,7 +41,7 @@ describe('options', () => {
       /settlementContract must be 0x and 40 hex digits/,
     ],
     [{ chainId: 1, store: memoryStore(), deniedTokens: ['x'] }, /deniedTokens/],
-  ])('%# is refused by a TypeError that names it', (options, message) => {
+  ])('%# is rejected by a TypeError that names it', (options, message) => {
     expect(() => createOrderBook(options as never)).toThrow(message);
     expect(() => createOrderBook(options as never)).toThrow(TypeError);
   });
@@ -136,7 +136,7 @@ describe('life', () => {
 });
 
 describe('submitting', () => {
-  test('a duplicate is refused, or accepted as existing when the caller asks for that', async () => {
+  test('a duplicate is rejected, or accepted as existing when the caller asks for that', async () => {
     const order = await signed();
     const first = await book.orders.submit(order);
     expect(first).toMatchObject({ status: 'accepted', existing: false });
@@ -144,7 +144,7 @@ describe('submitting', () => {
     expect(await book.orders.submit(order, { acceptExisting: true })).toEqual({ ...first, existing: true });
   });
 
-  test('a stored order is a duplicate even when it would be refused by now', async () => {
+  test('a stored order is a duplicate even when it would be rejected by now', async () => {
     const order = await signed();
     await book.orders.submit(order);
     clock.advance(3600_000);
@@ -172,7 +172,7 @@ describe('submitting', () => {
     expect(await at(4294967295, true)).toBe('accepted');
   });
 
-  test('what a store throws is a fault, and reaches the caller', async () => {
+  test('what a store throws is a failure, and reaches the caller', async () => {
     const broken: Store = {
       ...store,
       open: async () => {},
@@ -231,7 +231,7 @@ describe('reading', () => {
     await expect(book.orders.get(uid)).rejects.toMatchObject({ code: 'InvalidParameter' });
   });
 
-  test('a damaged row is an error element of its own, is left out of listings, and is told as a fault', async () => {
+  test('a damaged row is an error element of its own, is left out of listings, and is told as a failure', async () => {
     const good = await accepted(book);
     const bad = await accepted(book, { sellAmount: '2' });
     await book.close();
@@ -247,8 +247,8 @@ describe('reading', () => {
     };
     const reading = createOrderBook({ chainId: SEPOLIA, store: damaged, clock });
     await reading.start();
-    const faults: unknown[] = [];
-    reading.on('fault', (fault) => faults.push(fault));
+    const failures: unknown[] = [];
+    reading.on('failure', (failure) => failures.push(failure));
     const results = await reading.orders.getMany([good, bad]);
     expect(results.find(({ error }) => error !== undefined)?.error).toEqual({
       uid: bad,
@@ -257,7 +257,7 @@ describe('reading', () => {
     expect(results.find(({ order }) => order !== undefined)?.order?.uid).toBe(good);
     expect((await reading.orders.list()).orders.map((order) => order.uid)).toEqual([good]);
     await expect(reading.orders.get(bad)).rejects.toThrow(/damaged/);
-    expect(faults).toHaveLength(2);
+    expect(failures).toHaveLength(2);
     await reading.close();
   });
 });
@@ -290,16 +290,16 @@ describe('events', () => {
   });
 
   test('a listener that throws disturbs nobody', async () => {
-    const faults: unknown[] = [];
+    const failures: unknown[] = [];
     const failure = new Error('a listener of the host');
     book.on('orderCreated', () => {
       throw failure;
     });
-    book.on('fault', (fault) => void faults.push(fault));
+    book.on('failure', (failure) => void failures.push(failure));
     const events = heard(book);
     await accepted(book);
     await book.close();
-    expect(faults).toEqual([failure]);
+    expect(failures).toEqual([failure]);
     expect(events).toHaveLength(1);
     await book.start();
   });

@@ -1,4 +1,4 @@
-import { deployments, openBook, Refusal } from './book.js';
+import { deployments, openBook, Rejection } from './book.js';
 import { element, quiet } from './elements.js';
 import { account } from './views/account.js';
 import { order } from './views/order.js';
@@ -41,7 +41,7 @@ function viewOf({ book, view, subject, prefix }, signal) {
 
 function trouble(error) {
   const [title, text] =
-    error instanceof Refusal && error.status === 404
+    error instanceof Rejection && error.status === 404
       ? ['Not found', 'This book does not know it. Another book of this server may.']
       : ['That did not work', error.message];
   return [element('h1', {}, title), quiet(text)];

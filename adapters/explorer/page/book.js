@@ -1,5 +1,5 @@
-/** What a book refused, as it says it. */
-export class Refusal extends Error {
+/** What a book rejected, as it says it. */
+export class Rejection extends Error {
   constructor(status, body) {
     super(body?.description ?? body?.message ?? `the server answered ${status}`);
     this.status = status;
@@ -10,7 +10,7 @@ export class Refusal extends Error {
 async function read(url, signal) {
   const response = await fetch(url, { signal, headers: { accept: 'application/json' } });
   const body = await response.json().catch(() => undefined);
-  if (!response.ok) throw new Refusal(response.status, body);
+  if (!response.ok) throw new Rejection(response.status, body);
   return { body, link: response.headers.get('link') };
 }
 
@@ -39,7 +39,7 @@ export function openBook({ api, chainId, path }) {
     },
 
     order: async (uid, signal) => (await get(`/orders/${uid}`, signal)).body,
-    ofTransaction: async (hash, signal) => (await get(`/transactions/${hash}/orders`, signal)).body,
+    listByTransaction: async (hash, signal) => (await get(`/transactions/${hash}/orders`, signal)).body,
     trades: async (uid, signal) => (await get(`/trades?orderUid=${uid}`, signal)).body,
 
     /** What an account was told, or nothing where the server does not keep that. */
@@ -48,7 +48,7 @@ export function openBook({ api, chainId, path }) {
         const { body } = await read(`/accounts/${account}/notifications`, signal);
         return body.filter(({ metadata }) => metadata?.chainId === undefined || metadata.chainId === chainId);
       } catch (error) {
-        if (error instanceof Refusal) return undefined;
+        if (error instanceof Rejection) return undefined;
         throw error;
       }
     },
@@ -68,7 +68,7 @@ export function openBook({ api, chainId, path }) {
       source.addEventListener('gap', missed);
       source.addEventListener('open', () => state('live'));
       source.addEventListener('error', () => {
-        // A broken connection is tried again by the browser; a refused one is not.
+        // A broken connection is tried again by the browser; a rejected one is not.
         state(source.readyState === EventSource.CLOSED ? 'every 5 s' : 'reconnecting');
         if (source.readyState !== EventSource.CLOSED || timer !== undefined) return;
         timer = setInterval(() => document.visibilityState === 'visible' && missed(), 5000);

@@ -1,11 +1,14 @@
 import type { Address, Affiliate, AffiliateStore } from 'intentbook';
 import { toBytes } from '../rows.ts';
-import type { Session } from '../session.ts';
-import type { TakeTurn } from './serial-lock.ts';
+import type { PostgresSession } from '../session.ts';
+import type { AcquireLock } from './serial-lock.ts';
 
 type AffiliateRow = readonly [wallet: Address, code: string, created: number];
 
-export function affiliatesOf({ schema: s, prepare, read, write }: Session, takeTurn: TakeTurn): AffiliateStore {
+export function createAffiliateTable(
+  { schema: s, prepare, read, write }: PostgresSession,
+  takeTurn: AcquireLock,
+): AffiliateStore {
   const look = prepare<readonly [bound: boolean, used: boolean, taken: boolean]>(
     `SELECT EXISTS (SELECT FROM ${s}.affiliates WHERE wallet = $1), ` +
       `EXISTS (SELECT FROM ${s}.used_signatures WHERE hash IN (sha256($3::bytea), sha256($4::bytea))), ` +

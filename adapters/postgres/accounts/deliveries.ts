@@ -1,9 +1,9 @@
 import type { Address, Delivery, DeliveryStore } from 'intentbook';
-import type { Run } from '../query.ts';
+import type { Query } from '../query.ts';
 import { toBytes } from '../rows.ts';
-import type { Session } from '../session.ts';
-import type { TakeTurn } from './serial-lock.ts';
-import type { SubscriptionRow } from './subscriptions.ts';
+import type { PostgresSession } from '../session.ts';
+import type { AcquireLock } from './serial-lock.ts';
+import type { PgSubscriptionRow } from './subscriptions.ts';
 import { readSubscription, subscriptionColumns } from './subscriptions.ts';
 
 /** A notification that is to be delivered to whoever has asked for it. */
@@ -16,8 +16,8 @@ export interface AddedDelivery {
 
 /** What notifications do to deliveries, within the transaction that has the turn of the log. */
 export interface Outbox {
-  add(run: Run, shown: readonly AddedDelivery[]): Promise<void>;
-  drop(run: Run, notifications: readonly string[]): Promise<void>;
+  add(run: Query, shown: readonly AddedDelivery[]): Promise<void>;
+  drop(run: Query, notifications: readonly string[]): Promise<void>;
 }
 
 /** Codes are places in this list. They are in databases: add at the end only. */
@@ -30,7 +30,7 @@ type ClaimedRow = readonly [
   body: string,
   attempts: number,
   claims: number,
-  ...subscription: SubscriptionRow,
+  ...subscription: PgSubscriptionRow,
 ];
 
 type DeliveryRow = readonly [
@@ -43,7 +43,7 @@ type DeliveryRow = readonly [
   error: string | null,
 ];
 
-export function outboxOf({ schema: s, prepare }: Session): Outbox {
+export function createOutbox({ schema: s, prepare }: PostgresSession): Outbox {
   // A subscription that is being removed is waited for, and left out.
   const add = prepare(
     `WITH wanted AS (SELECT n.place AS turn, w.place, w.id, n.notification, n.due ` +
@@ -74,7 +74,10 @@ export function outboxOf({ schema: s, prepare }: Session): Outbox {
 }
 
 /** Deliveries for any number of processes: what one has locked the others pass over. */
-export function deliveriesOf({ schema: s, prepare, read, write }: Session, takeTurn: TakeTurn): DeliveryStore {
+export function createDeliveryTable(
+  { schema: s, prepare, read, write }: PostgresSession,
+  takeTurn: AcquireLock,
+): DeliveryStore {
   // From one subscription that has something pending to the next, however much each has: a look at the index for each.
   const first = `SELECT d.subscription, d.seq, d.due FROM ${s}.deliveries d WHERE d.state = ${PENDING}`;
   const heads =
@@ -125,7 +128,12 @@ export function deliveriesOf({ schema: s, prepare, read, write }: Session, takeT
         const seqs = (await run(due, now, limit)).map(([seq]) => seq);
         const rows = seqs.length === 0 ? [] : await run(take, seqs, until);
         const claimed = rows.map(([seq, notification, body, attempt, claim, ...subscription]) => ({
-          ...{ seq, subscription: readSubscription(subscription), notification, body, attempt, claim },
+          seq,
+          subscription: readSubscription(subscription),
+          notification,
+          body,
+          attempt,
+          claim,
         }));
         return { claimed, next: (await run(next))[0]?.[0] ?? null };
       }),
@@ -144,7 +152,14 @@ export function deliveriesOf({ schema: s, prepare, read, write }: Session, takeT
         const rows = await run(list, STATES.indexOf(state), after, limit);
         return rows.map(
           ([seq, subscription, notification, account, channel, attempts, error]): Delivery => ({
-            ...{ seq, subscription, notification, account, channel, state, attempts, error },
+            seq,
+            subscription,
+            notification,
+            account,
+            channel,
+            state,
+            attempts,
+            error,
           }),
         );
       }),

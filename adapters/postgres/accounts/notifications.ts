@@ -7,11 +7,11 @@ import type {
   NotificationChange,
   NotificationStore,
 } from 'intentbook';
-import type { Run } from '../query.ts';
+import type { Query } from '../query.ts';
 import { toBytes } from '../rows.ts';
-import type { Session } from '../session.ts';
+import type { PostgresSession } from '../session.ts';
 import type { AddedDelivery, Outbox } from './deliveries.ts';
-import type { TakeTurn } from './serial-lock.ts';
+import type { AcquireLock } from './serial-lock.ts';
 
 type NotificationRow = readonly [id: string, visible: boolean, account: Address, type: string, at: number];
 type LogRow = readonly [id: number, withdrawn: boolean, account: Address, notification: string, body: string];
@@ -37,9 +37,9 @@ interface Entry {
  *
  * @param onAppended told when the log has grown.
  */
-export function notificationsOf(
-  { schema: s, prepare, read, write }: Session,
-  takeTurn: TakeTurn,
+export function createNotificationTable(
+  { schema: s, prepare, read, write }: PostgresSession,
+  takeTurn: AcquireLock,
   outbox: Outbox,
   onAppended: () => Promise<void>,
 ): Omit<NotificationStore, 'watch'> {
@@ -81,7 +81,7 @@ export function notificationsOf(
   const follow = prepare<LogRow>(`${logged} WHERE l.id > $1 ORDER BY l.id LIMIT $2`);
   const followOne = prepare<LogRow>(`${logged} WHERE l.account = $3 AND l.id > $1 ORDER BY l.id LIMIT $2`);
 
-  async function append(run: Run, batch: NotificationBatch): Promise<AppendOutcome> {
+  async function append(run: Query, batch: NotificationBatch): Promise<AppendOutcome> {
     const { feed, after, through, changes, marks = [] } = batch;
     const lastId = await takeTurn(run, 'log');
     const cursor = (await run(cursorOf, feed))[0]?.[0] ?? null;
@@ -101,13 +101,13 @@ export function notificationsOf(
     return { status: 'appended', changed: entries.length };
   }
 
-  async function apply(run: Run, changes: readonly NotificationChange[], lastId: number): Promise<readonly Entry[]> {
+  async function apply(run: Query, changes: readonly NotificationChange[], lastId: number): Promise<readonly Entry[]> {
     const ids = [...new Set(changes.map((change) => (change.type === 'notify' ? change.notification.id : change.id)))];
     const rows = await run(known, ids);
     const there = new Map<string, Known>(
       rows.map(([id, visible, account, type, at]) => [id, { id, visible, account, type, at }]),
     );
-    const { entries, shown, hidden } = judge(changes, there, lastId);
+    const { entries, shown, hidden } = planEntries(changes, there, lastId);
     if (entries.length === 0) return entries;
     const all = [...there.values()];
     const fresh = all.flatMap(({ fresh: stored, ...each }) => (stored === undefined ? [] : [{ ...each, ...stored }]));
@@ -167,7 +167,11 @@ export function notificationsOf(
           account === undefined ? await run(follow, id, limit) : await run(followOne, id, limit, toBytes(account));
         return rows.map(
           ([entry, withdrawn, of, notification, body]): AccountLogEntry => ({
-            ...{ id: entry, account: of, type: withdrawn ? 'withdrawn' : 'notification', notification, body },
+            id: entry,
+            account: of,
+            type: withdrawn ? 'withdrawn' : 'notification',
+            notification,
+            body,
           }),
         );
       }),
@@ -179,7 +183,7 @@ export function notificationsOf(
  *
  * @returns the entries of the log; what has come to be seen at any time, in that order; and what is hidden in the end.
  */
-function judge(changes: readonly NotificationChange[], there: Map<string, Known>, lastId: number) {
+function planEntries(changes: readonly NotificationChange[], there: Map<string, Known>, lastId: number) {
   const entries: Entry[] = [];
   const shown = new Map<string, AddedDelivery>();
   for (const change of changes) {

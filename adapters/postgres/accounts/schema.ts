@@ -1,4 +1,4 @@
-import type { Migration } from '../schema.ts';
+import type { PgMigration } from '../schema.ts';
 
 /**
  * What the account interface keeps. Whoever changes what hangs together holds its row of `turns` until the commit: `log`
@@ -8,7 +8,7 @@ import type { Migration } from '../schema.ts';
  *
  * A delivery goes with its subscription, and waits for it in the index of those that are pending.
  */
-const createAccounts: Migration = {
+const createAccounts: PgMigration = {
   version: 1,
   name: 'accounts',
   breaking: false,
@@ -109,4 +109,4 @@ CREATE TABLE ${s}.leases (
 };
 
 /** The schema's steps. What has been released is never changed, only added to. */
-export const ACCOUNT_MIGRATIONS: readonly Migration[] = [createAccounts];
+export const ACCOUNT_MIGRATIONS: readonly PgMigration[] = [createAccounts];

@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import type { AccountStore, Clock } from 'intentbook';
-import { storeLifetime } from 'intentbook/adapter';
-import type { Connection, Source } from '../connection.ts';
-import { assertServer, connect } from '../connection.ts';
-import { fault } from '../driver.ts';
-import { leasesOf } from '../leases.ts';
+import { createStoreLifecycle } from 'intentbook/store-kit';
+import type { PostgresConnection, PostgresSource } from '../connection.ts';
+import { assertServer, connectPostgres } from '../connection.ts';
+import { toStoreError } from '../driver.ts';
+import { createLeaseTable } from '../leases.ts';
 import { assertSchema, migrate, quote } from '../migrate.ts';
 import { openSession } from '../session.ts';
 import type { StoreSettings } from '../store.ts';
-import { watchOf } from '../watch.ts';
-import { affiliatesOf } from './affiliates.ts';
-import { deliveriesOf, outboxOf } from './deliveries.ts';
-import { notificationsOf } from './notifications.ts';
+import { createWatch } from '../watch.ts';
+import { createAffiliateTable } from './affiliates.ts';
+import { createDeliveryTable, createOutbox } from './deliveries.ts';
+import { createNotificationTable } from './notifications.ts';
 import { ACCOUNT_MIGRATIONS } from './schema.ts';
-import { turnsOf } from './serial-lock.ts';
-import { subscriptionsOf } from './subscriptions.ts';
+import { createSerialLock } from './serial-lock.ts';
+import { createSubscriptionTable } from './subscriptions.ts';
 
 /** Makes the account store over a source. */
-export function accountStoreOver(source: Source, settings: StoreSettings): AccountStore {
-  const { parts, run, open, close } = storeLifetime<ReturnType<typeof assemble>>(
+export function createPostgresAccountStore(source: PostgresSource, settings: StoreSettings): AccountStore {
+  const { parts, run, open, close } = createStoreLifecycle<ReturnType<typeof assemble>>(
     'PostgreSQL account store',
     'this PostgreSQL account store is in use already; make one for each user',
   );
@@ -66,8 +66,8 @@ export function accountStoreOver(source: Source, settings: StoreSettings): Accou
 
 const REMEDY = 'run "intentbook migrate --accounts <url>", or open it with `migrate`';
 
-async function start(source: Source, settings: StoreSettings, clock: Clock) {
-  const connection = await connect(source);
+async function start(source: PostgresSource, settings: StoreSettings, clock: Clock) {
+  const connection = await connectPostgres(source);
   try {
     const parts = assemble(connection, settings, clock);
     await parts.session.read('open', (run) => assertServer(run, settings.durable));
@@ -76,28 +76,29 @@ async function start(source: Source, settings: StoreSettings, clock: Clock) {
     return parts;
   } catch (cause) {
     await connection.disconnect().catch(() => {}); // what went wrong before matters more
-    throw fault('open', cause);
+    throw toStoreError('open', cause);
   }
 }
 
-function assemble(connection: Connection, settings: StoreSettings, clock: Clock) {
+function assemble(connection: PostgresConnection, settings: StoreSettings, clock: Clock) {
   const schema = quote(settings.schema);
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
   const session = openSession(connection.pool, { schema, named: settings.named, wait });
-  const takeTurn = turnsOf(session);
+  const takeTurn = createSerialLock(session);
   const hint = { channel: `intentbook.${settings.schema}`, signature: randomUUID() };
   const notify = session.prepare('SELECT pg_notify($1, $2)');
   // In no transaction that writes: the server makes those that do wait for each other until they are on the disk.
   const tell = () =>
     session.read('tell of notifications', async (run) => void (await run(notify, hint.channel, hint.signature)));
-  const watch = watchOf(connection.pool, clock, { ...hint, listen: settings.listen, every: settings.pollEvery });
+  const watch = createWatch(connection.pool, clock, { ...hint, listen: settings.listen, every: settings.pollEvery });
   return {
-    ...{ session, watch },
-    notifications: notificationsOf(session, takeTurn, outboxOf(session), tell),
-    affiliates: affiliatesOf(session, takeTurn),
-    subscriptions: subscriptionsOf(session, takeTurn),
-    deliveries: deliveriesOf(session, takeTurn),
-    leases: leasesOf(session, () => clock.now()),
+    session,
+    watch,
+    notifications: createNotificationTable(session, takeTurn, createOutbox(session), tell),
+    affiliates: createAffiliateTable(session, takeTurn),
+    subscriptions: createSubscriptionTable(session, takeTurn),
+    deliveries: createDeliveryTable(session, takeTurn),
+    leases: createLeaseTable(session, () => clock.now()),
     check: () => session.write('be written to', async (run) => void (await takeTurn(run, 'affiliates'))),
     async close(): Promise<void> {
       watch.close();

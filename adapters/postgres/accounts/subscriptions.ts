@@ -1,14 +1,14 @@
 import type { Address, Subscription, SubscriptionStore, UsedNonce } from 'intentbook';
-import type { Run } from '../query.ts';
+import type { Query } from '../query.ts';
 import { toBytes } from '../rows.ts';
-import type { Session } from '../session.ts';
-import type { TakeTurn } from './serial-lock.ts';
+import type { PostgresSession } from '../session.ts';
+import type { AcquireLock } from './serial-lock.ts';
 
 /** The columns of a subscription, `w` being its table. */
 export const subscriptionColumns =
   'w.id, w.account, w.channel, w.target, array_to_json(w.types)::text, w.active, w.secret, w.created';
 
-export type SubscriptionRow = readonly [
+export type PgSubscriptionRow = readonly [
   id: string,
   account: Address,
   channel: string,
@@ -19,13 +19,16 @@ export type SubscriptionRow = readonly [
   created: number,
 ];
 
-export function readSubscription(row: SubscriptionRow): Subscription {
+export function readSubscription(row: PgSubscriptionRow): Subscription {
   const [id, account, channel, target, types, active, secret, createdAt] = row;
   const state = active ? 'active' : 'pending';
   return { id, account, channel, target, types: JSON.parse(types), state, secret, createdAt };
 }
 
-export function subscriptionsOf({ schema: s, prepare, read, write }: Session, takeTurn: TakeTurn): SubscriptionStore {
+export function createSubscriptionTable(
+  { schema: s, prepare, read, write }: PostgresSession,
+  takeTurn: AcquireLock,
+): SubscriptionStore {
   const forgetPending = prepare(`DELETE FROM ${s}.subscriptions WHERE NOT active AND token_expires < $1`);
   const forgetNonces = prepare(`DELETE FROM ${s}.nonces WHERE expires < $1`);
   const findNonce = prepare(`SELECT 1 FROM ${s}.nonces WHERE account = $1 AND nonce = $2`);
@@ -35,22 +38,23 @@ export function subscriptionsOf({ schema: s, prepare, read, write }: Session, ta
     `INSERT INTO ${s}.subscriptions (id, account, channel, target, types, active, secret, created, token_hash, token_expires) ` +
       'VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
   );
-  const confirm = prepare<SubscriptionRow>(
+  const confirm = prepare<PgSubscriptionRow>(
     `UPDATE ${s}.subscriptions w SET active = true, target = coalesce($3, target), token_hash = NULL, token_expires = NULL ` +
       `WHERE token_hash = $1 AND token_expires >= $2 RETURNING ${subscriptionColumns}`,
   );
-  const list = prepare<SubscriptionRow>(
+  const list = prepare<PgSubscriptionRow>(
     `SELECT ${subscriptionColumns} FROM ${s}.subscriptions w WHERE w.account = $1 ORDER BY w.place`,
   );
   const remove = prepare(`DELETE FROM ${s}.subscriptions WHERE id = $1 AND account = $2 RETURNING 1`);
 
   /** Whether a nonce was used, once those that are over have been forgotten. */
-  async function isUsed(run: Run, { account, nonce }: UsedNonce, now: number): Promise<boolean> {
+  async function isUsed(run: Query, { account, nonce }: UsedNonce, now: number): Promise<boolean> {
     await run(forgetNonces, now);
     return (await run(findNonce, toBytes(account), nonce)).length > 0;
   }
 
-  const use = (run: Run, { account, nonce, expiresAt }: UsedNonce) => run(useNonce, toBytes(account), nonce, expiresAt);
+  const use = (run: Query, { account, nonce, expiresAt }: UsedNonce) =>
+    run(useNonce, toBytes(account), nonce, expiresAt);
 
   return {
     create: ({ subscription, confirmation, nonce, cap, now }) =>

@@ -1,5 +1,5 @@
-import type { Environment } from 'intentbook/adapter';
-import { ENVIRONMENTS, isIpRange, parseDecimal, parseHex } from 'intentbook/adapter';
+import type { Environment } from '#internal';
+import { ENVIRONMENTS, isIpRange, parseDecimal, parseHex } from '#internal';
 import { CHAIN_NAMES } from '../config/schema.ts';
 import { DEFAULT_GAS_PRICE } from '../quote-options.ts';
 import { DEFAULT_RATE_LIMIT, type RateLimit } from '../rate-limit.ts';

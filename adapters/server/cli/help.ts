@@ -1,10 +1,10 @@
-import type { UpkeepName } from '../commands/names.ts';
+import type { CommandName } from '../commands/names.ts';
 import { CHAIN_NAMES } from '../config/schema.ts';
 import type { Flag } from './flags.ts';
 import { envName, FLAGS } from './flags.ts';
 
 /** The text of `--help`. */
-export function helpText(of?: UpkeepName): string {
+export function helpText(of?: CommandName): string {
   if (of !== undefined) return UPKEEP_HELP[of];
   const ofServe = Object.entries<Flag<unknown>>(FLAGS).filter(([, { scope }]) => scope !== 'upkeep');
   const flags = ofServe.map(([name, flag]) => {
@@ -65,7 +65,7 @@ const WHICH_BOOK = `Which book
   --json         print the outcome as one JSON object, for machines`;
 
 /** The texts of `intentbook <command> --help`. */
-const UPKEEP_HELP: Readonly<Record<UpkeepName, string>> = {
+const UPKEEP_HELP: Readonly<Record<CommandName, string>> = {
   export: `intentbook export <file>: write all orders of a book to a file
 
 One JSON object a line: the book's domain, then the orders, newest first, each with its document, its quote and whether

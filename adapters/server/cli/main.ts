@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { createRequire } from 'node:module';
-import { type UpkeepOptions, upkeep } from '../commands/index.ts';
+import { type CommandOptions, runCommand } from '../commands/index.ts';
 import { migrateAll } from '../commands/migrate.ts';
 import { readConfigFile } from '../config/load.ts';
-import { type ServeOptions, SettingsError, serve } from '../index.ts';
-import { failureText, reasonOf } from '../logging/failure.ts';
+import { ConfigError, type ServeOptions, serve } from '../index.ts';
+import { failureText, getReason } from '../logging/failure.ts';
 import { createLog } from '../logging/log.ts';
 import { textLog } from '../logging/text-log.ts';
 import { helpText } from './help.ts';
@@ -26,18 +26,20 @@ async function run(): Promise<void> {
 }
 
 async function runMigration(options: MigrateOptions): Promise<void> {
-  for (const line of await migrateAll(options).catch((error: unknown) => fail(1, reasonOf(error)))) console.log(line);
+  for (const line of await migrateAll(options).catch((error: unknown) => fail(1, getReason(error)))) console.log(line);
 }
 
-async function runUpkeep(options: UpkeepOptions): Promise<void> {
-  const { ok, words, data } = await upkeep(options, process.stderr).catch((error: unknown) => fail(1, reasonOf(error)));
+async function runUpkeep(options: CommandOptions): Promise<void> {
+  const { ok, words, data } = await runCommand(options, process.stderr).catch((error: unknown) =>
+    fail(1, getReason(error)),
+  );
   console.log(options.json ? JSON.stringify({ ok, ...data }) : words);
   if (!ok) process.exitCode = 1;
 }
 
 async function configured(file: string): Promise<ServeOptions> {
   return readConfigFile(file).catch((error: unknown) => {
-    if (!(error instanceof SettingsError)) throw error;
+    if (!(error instanceof ConfigError)) throw error;
     throw new UsageError([`${file} is not right:`, ...error.problems].join('\n  '));
   });
 }
@@ -46,7 +48,7 @@ async function runServer(options: ServeOptions): Promise<void> {
   const cannotStart = (error: unknown): never => fail(1, failureText(error, options));
   const log = options.log === 'json' ? await createLog(version).catch(cannotStart) : textLog(version);
   const server = await serve({ ...options, onExchange: log.exchanged }).catch(cannotStart);
-  for (const { path, book } of server.deployments) book.on('fault', (fault) => log.fault(path, fault));
+  for (const { path, book } of server.deployments) book.on('failure', (failure) => log.failure(path, failure));
   onSignals(process, () => performance.now(), {
     first(signal) {
       log.stopping(signal);

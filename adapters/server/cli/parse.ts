@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
-import { unknownName } from 'intentbook/adapter';
-import type { UpkeepName, UpkeepOptions } from '../commands/index.ts';
-import { TAKES_FILE, UPKEEP } from '../commands/names.ts';
-import { refuseUnknownVariables } from '../config/environment.ts';
+import { formatUnknownName } from '#internal';
+import type { CommandName, CommandOptions } from '../commands/index.ts';
+import { COMMAND_NAMES, TAKES_FILE } from '../commands/names.ts';
+import { rejectUnknownVariables } from '../config/environment.ts';
 import type { ServeOptions } from '../index.ts';
 import type { Flag, FlagName } from './flags.ts';
 import { envName, FLAG_NAMES, FLAGS } from './flags.ts';
@@ -17,18 +17,18 @@ export interface MigrateOptions {
 }
 
 /** Where a server listens. */
-export interface Address {
+export interface BindAddress {
   readonly port: number;
   readonly host: string;
 }
 
 /** What a command line asks for. */
 export type Command =
-  | { readonly name: 'help'; readonly of?: UpkeepName }
-  | { readonly name: 'upkeep'; readonly options: UpkeepOptions }
+  | { readonly name: 'help'; readonly of?: CommandName }
+  | { readonly name: 'upkeep'; readonly options: CommandOptions }
   | { readonly name: 'version' }
   | { readonly name: 'migrate'; readonly options: MigrateOptions }
-  | { readonly name: 'serve'; readonly options: ServeOptions & Address }
+  | { readonly name: 'serve'; readonly options: ServeOptions & BindAddress }
   /** What the file says, but for what is said here. */
   | { readonly name: 'serve'; readonly config: string; readonly options: ServeOptions };
 
@@ -36,7 +36,7 @@ export type Command =
 const BOOK_FLAGS: readonly FlagName[] = ['chain', 'environment', 'settlement-contract', 'db', 'postgres', 'schema'];
 
 /** The flags of each command that does one thing and ends. */
-const UPKEEP_FLAGS: Readonly<Record<UpkeepName, readonly FlagName[]>> = {
+const UPKEEP_FLAGS: Readonly<Record<CommandName, readonly FlagName[]>> = {
   export: [...BOOK_FLAGS, 'json'],
   import: [...BOOK_FLAGS, 'json'],
   verify: [...BOOK_FLAGS, 'json'],
@@ -46,7 +46,7 @@ const UPKEEP_FLAGS: Readonly<Record<UpkeepName, readonly FlagName[]>> = {
 
 const MIGRATE_FLAGS: readonly FlagName[] = ['postgres', 'schema', 'accounts'];
 const SERVE_FLAGS = FLAG_NAMES.filter((name) => scopeOf(name) !== 'upkeep');
-const COMMANDS = ['serve', 'migrate', ...UPKEEP, 'help', 'version'] as const;
+const COMMANDS = ['serve', 'migrate', ...COMMAND_NAMES, 'help', 'version'] as const;
 
 /** Reads the value of a flag, from wherever it is said. */
 type Reader = <T>(name: FlagName, flag: Flag<T>) => T;
@@ -60,17 +60,17 @@ type Reader = <T>(name: FlagName, flag: Flag<T>) => T;
 export function parseCommand(args: readonly string[], env: Readonly<Record<string, string | undefined>>): Command {
   const { given, words, asked } = split(args);
   const [word, second, third] = words;
-  const upkeep = UPKEEP.find((name) => name === word);
+  const upkeep = COMMAND_NAMES.find((name) => name === word);
   if (asked !== undefined) return { name: asked, ...(asked === 'help' && upkeep !== undefined && { of: upkeep }) };
   if (word === undefined) throw new UsageError('a command is missing: run "intentbook serve", or "intentbook --help"');
   const command = COMMANDS.find((name) => name === word);
-  if (command === undefined) throw new UsageError(unknownName('command', word, COMMANDS));
+  if (command === undefined) throw new UsageError(formatUnknownName('command', word, COMMANDS));
   const surplus = upkeep !== undefined && TAKES_FILE.includes(upkeep) ? third : second;
   if (surplus !== undefined) throw new UsageError(`"${surplus}" is one word too many; flags begin with two dashes`);
   if (command === 'help' || command === 'version') return { name: command };
-  refuseUnknownVariables(env);
+  rejectUnknownVariables(env);
 
-  const said: Said = {
+  const said: ParsedArgs = {
     given,
     contract: contractWords(env),
     source: (name) => {
@@ -94,7 +94,7 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
 }
 
 /** What has been said, on the command line and in the environment. */
-interface Said {
+interface ParsedArgs {
   readonly given: ReadonlyMap<string, string>;
   /** Who has said it, for messages; undefined when nobody has. */
   source(name: FlagName): string | undefined;
@@ -104,7 +104,7 @@ interface Said {
 }
 
 /** @throws UsageError when a content system is named without its key. */
-function contractWords(env: Readonly<Record<string, string | undefined>>): Said['contract'] {
+function contractWords(env: Readonly<Record<string, string | undefined>>): ParsedArgs['contract'] {
   const { CMS_ENABLED: enabled, CMS_BASE_URL: url, CMS_API_KEY: apiKey } = env;
   if (enabled === 'false') return { notifications: 'off' };
   if (!url) return {};
@@ -115,13 +115,13 @@ function contractWords(env: Readonly<Record<string, string | undefined>>): Said[
 }
 
 function requireFlagsOf(command: (typeof COMMANDS)[number], given: ReadonlyMap<string, string>): void {
-  const upkeep = UPKEEP.find((name) => name === command);
+  const upkeep = COMMAND_NAMES.find((name) => name === command);
   const own = upkeep === undefined ? (command === 'migrate' ? MIGRATE_FLAGS : SERVE_FLAGS) : UPKEEP_FLAGS[upkeep];
   const foreign = [...given.keys()].find((name) => !own.some((each) => each === name));
   if (foreign !== undefined) throw new UsageError(`--${foreign} is no flag of "intentbook ${command}"`);
 }
 
-function upkeepCommand(command: UpkeepName, file: string | undefined, { given, read }: Said): Command {
+function upkeepCommand(command: CommandName, file: string | undefined, { given, read }: ParsedArgs): Command {
   if (file === undefined && TAKES_FILE.includes(command)) {
     throw new UsageError(`say which file: intentbook ${command} <file>`);
   }
@@ -140,7 +140,7 @@ function upkeepCommand(command: UpkeepName, file: string | undefined, { given, r
   return { name: 'upkeep', options: { command, book, file: file ?? '', days, json: read('json', FLAGS.json) } };
 }
 
-function migrateCommand({ given, read }: Said): Command {
+function migrateCommand({ given, read }: ParsedArgs): Command {
   const postgres = read('postgres', FLAGS.postgres);
   const place = read('accounts', FLAGS.accounts);
   const accounts = place === 'off' || place === ':memory:' ? undefined : place;
@@ -156,11 +156,12 @@ function migrateCommand({ given, read }: Said): Command {
   return { name: 'migrate', options };
 }
 
-function serveCommand(said: Said): Command {
+function serveCommand(said: ParsedArgs): Command {
   const { given, read } = said;
   const config = read('config', FLAGS.config);
   const ofServer = {
-    ...{ port: read('port', FLAGS.port), host: read('host', FLAGS.host) },
+    port: read('port', FLAGS.port),
+    host: read('host', FLAGS.host),
     metricsPort: read('metrics-port', FLAGS['metrics-port']),
     metricsHost: read('metrics-host', FLAGS['metrics-host']),
     log: read('log', FLAGS.log),
@@ -196,10 +197,12 @@ function serveCommand(said: Said): Command {
   if (given.has('from-block') && said.source('rpc') === undefined)
     throw new UsageError('--from-block needs --rpc <urls>');
   const place = {
-    ...{ postgres, postgresRead: read('postgres-read', FLAGS['postgres-read']) },
-    ...{ schema: read('schema', FLAGS.schema), migrate: read('migrate', FLAGS.migrate) },
+    postgres,
+    postgresRead: read('postgres-read', FLAGS['postgres-read']),
+    schema: read('schema', FLAGS.schema),
+    migrate: read('migrate', FLAGS.migrate),
   };
-  const options: ServeOptions & Address = {
+  const options: ServeOptions & BindAddress = {
     ...ofServer,
     ...said.contract,
     chain: read('chain', FLAGS.chain),
@@ -264,6 +267,6 @@ function standsAlone(name: FlagName): boolean {
 
 function unknownFlag(rawName: string): string {
   const known = [...FLAG_NAMES, 'help', 'version'].map((name) => `--${name}`);
-  const text = unknownName('flag', rawName, known);
+  const text = formatUnknownName('flag', rawName, known);
   return text.endsWith('?') ? text : `${text}; "intentbook --help" lists them`;
 }

@@ -49,22 +49,20 @@ export function parseLine(text: string): Header | OrderLine | Trailer {
 }
 
 /** What an order's line makes the store do. */
-export function insertOf({ uid, creationDate, validTo, body, fullAppData, quote }: OrderLine): OrderInsert {
+export function toOrderInsert({ uid, creationDate, validTo, body, fullAppData, quote }: OrderLine): OrderInsert {
   const { owner, sellToken, buyToken, signingScheme, appData } = JSON.parse(body) as NewOrder; // the body of an order
   const waits = signingScheme === 'presign';
   return {
     order: {
-      ...{
-        uid: uid as NewOrder['uid'],
-        owner,
-        creationDate,
-        sellToken,
-        buyToken,
-        signingScheme,
-        validTo,
-        appData,
-        body,
-      }, // as it was stored
+      uid: uid as NewOrder['uid'],
+      owner,
+      creationDate,
+      sellToken,
+      buyToken,
+      signingScheme,
+      validTo,
+      appData,
+      body, // as it was stored
       state: waits ? 'presignaturePending' : 'open',
       budget: waits ? 'pending' : 'open',
       ...(quote === null ? {} : { quote }),

@@ -4,8 +4,8 @@ import { open } from 'node:fs/promises';
 import type { Domain, Store } from 'intentbook';
 import { headerLine, orderLine, parseLine, type Trailer, trailerLine } from './book-file.ts';
 import type { Progress } from './progress.ts';
-import { linesOf } from './read-file.ts';
-import { pagesOf } from './walk.ts';
+import { readLines } from './read-file.ts';
+import { readPages } from './walk.ts';
 
 export interface Exported extends Trailer {
   /** Orders that stood in the file already, from an export that was interrupted. */
@@ -26,7 +26,7 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
   try {
     await file.truncate(begun.end);
     const hash = createHash('sha256');
-    for await (const { text } of linesOf(path)) hash.update(`${text}\n`);
+    for await (const { text } of readLines(path)) hash.update(`${text}\n`);
     let at = begun.end;
     const write = async (text: string) => {
       hash.update(text);
@@ -35,7 +35,7 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
     if (at === 0) await write(headerLine(domain));
     let { orders } = begun;
     let left = 0;
-    for await (const page of pagesOf(store, begun.last)) {
+    for await (const page of readPages(store, begun.last)) {
       // Listings leave quotes out.
       const whole = new Map((await store.orders.get(page.map(({ uid }) => uid))).map((order) => [order.uid, order]));
       const lines = page.flatMap(({ uid }) => {
@@ -61,7 +61,7 @@ async function lookAt(path: string, { chainId, settlementContract }: Domain) {
   let orders = 0;
   let whole = 0;
   let last: { creationDate: number; uid: `0x${string}` } | undefined;
-  for await (const { text, end } of linesOf(path)) {
+  for await (const { text, end } of readLines(path)) {
     const line = parseLine(text);
     if ('sha256' in line) throw new Error(`the file "${path}" is a finished export already`);
     if ('intentbook' in line) {

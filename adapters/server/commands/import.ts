@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises';
 import type { Domain, Hex, Store, StoredOrder } from 'intentbook';
-import { insertOf, type OrderLine, orderLine, parseLine } from './book-file.ts';
+import { type OrderLine, orderLine, parseLine, toOrderInsert } from './book-file.ts';
 import type { Progress } from './progress.ts';
-import { linesOf } from './read-file.ts';
+import { readLines } from './read-file.ts';
 
 export interface Imported {
   /** Orders in the file. */
@@ -52,7 +52,7 @@ export async function importBook(store: Store, domain: Domain, path: string, pro
 async function judge(path: string, domain: Domain): Promise<{ ends: number[]; sha256: string }> {
   const ends: number[] = [];
   let finished: string | undefined;
-  for await (const { text, end, digest } of linesOf(path)) {
+  for await (const { text, end, digest } of readLines(path)) {
     if (finished !== undefined) throw new Error(`the file "${path}" goes on after its end`);
     const line = parseLine(text);
     if ('intentbook' in line) {
@@ -75,14 +75,14 @@ async function judge(path: string, domain: Domain): Promise<{ ends: number[]; sh
 
 async function store128(store: Store, texts: readonly string[]): Promise<{ inserted: number; cancelled: number }> {
   const lines = texts.map((text) => parseLine(text) as OrderLine); // their kind has been judged
-  const outcomes = await store.orders.insert(lines.map(insertOf));
+  const outcomes = await store.orders.insert(lines.map(toOrderInsert));
   const stored = await byUid(store, lines);
   const uids = lines
     .filter(({ uid, cancelled }) => cancelled && stored.get(uid)?.state !== 'cancelled')
     .map(({ uid }) => uid as Hex); // as it was stored
   // By the clock of the first second, so that those are cancelled too whose time has passed since.
   const outcome = uids.length === 0 ? undefined : await store.orders.cancel({ uids, now: 0, cancelledAt: Date.now() });
-  if (outcome?.status === 'refused')
+  if (outcome?.status === 'rejected')
     throw new Error(`order ${outcome.uid} cannot be cancelled here: ${outcome.reason}`);
   const after = await byUid(store, lines);
   for (const [i, line] of lines.entries()) {

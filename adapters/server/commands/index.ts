@@ -1,22 +1,22 @@
 import { resolve } from 'node:path';
 import type { Domain, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
-import { chainById, deployment } from 'intentbook/adapter';
+import { chainById, deployment } from '#internal';
 import { type BookPlan, planServer } from '../config/plan.ts';
 import type { BookSettings } from '../config/schema.ts';
-import { storeOf } from '../open-books.ts';
+import { openStore } from '../open-books.ts';
 import { exportBook } from './export.ts';
 import { importBook } from './import.ts';
-import type { UpkeepName } from './names.ts';
+import type { CommandName } from './names.ts';
 import { type Progress, progressBar } from './progress.ts';
 import { pruneBook } from './prune.ts';
 import { verifyBook } from './verify.ts';
 
-export type { UpkeepName } from './names.ts';
+export type { CommandName } from './names.ts';
 
 /** What is to be done, and with which book. */
-export interface UpkeepOptions {
-  readonly command: UpkeepName;
+export interface CommandOptions {
+  readonly command: CommandName;
   readonly book: BookSettings;
   /** The file to write or to read, where the command has one. */
   readonly file: string;
@@ -27,14 +27,17 @@ export interface UpkeepOptions {
 }
 
 /** What came of it: in words, and as data. */
-export interface Outcome {
+export interface CommandOutcome {
   readonly ok: boolean;
   readonly words: string;
   readonly data: object;
 }
 
 /** Does one thing with a book, and shows on `out` how far it has come. */
-export async function upkeep(options: UpkeepOptions, out: Parameters<typeof progressBar>[1]): Promise<Outcome> {
+export async function runCommand(
+  options: CommandOptions,
+  out: Parameters<typeof progressBar>[1],
+): Promise<CommandOutcome> {
   const progress = progressBar(options.command, out);
   try {
     return await (options.command === 'backup' ? backUp(options, progress) : withStore(options, progress));
@@ -43,12 +46,13 @@ export async function upkeep(options: UpkeepOptions, out: Parameters<typeof prog
   }
 }
 
-async function backUp({ book, file }: UpkeepOptions, progress: Progress): Promise<Outcome> {
+async function backUp({ book, file }: CommandOptions, progress: Progress): Promise<CommandOutcome> {
   const { backupSqlite } = await import('intentbook/sqlite');
   const [from, to] = [resolve(book.db ?? ''), resolve(file)];
   let pages = 0;
   await backupSqlite({
-    ...{ from, to },
+    from,
+    to,
     onProgress(copied, total) {
       pages = total;
       progress.at(copied, total);
@@ -57,10 +61,10 @@ async function backUp({ book, file }: UpkeepOptions, progress: Progress): Promis
   return { ok: true, words: `${from} was copied to ${to}`, data: { from, to, pages } };
 }
 
-async function withStore(options: UpkeepOptions, progress: Progress): Promise<Outcome> {
-  const [plan] = planServer({ books: [{ path: '/', ...defined(options.book) }] }, './').books;
+async function withStore(options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
+  const [plan] = planServer({ books: [{ path: '/', ...defined(options.book) }] }, '.').books;
   if (plan === undefined) throw new Error('there is no book');
-  const store = await storeOf(plan.place);
+  const store = await openStore(plan.place);
   const domain = domainOf(plan);
   await store.open({ domain, clock: systemClock });
   try {
@@ -70,7 +74,12 @@ async function withStore(options: UpkeepOptions, progress: Progress): Promise<Ou
   }
 }
 
-async function doWith(store: Store, domain: Domain, options: UpkeepOptions, progress: Progress): Promise<Outcome> {
+async function doWith(
+  store: Store,
+  domain: Domain,
+  options: CommandOptions,
+  progress: Progress,
+): Promise<CommandOutcome> {
   const file = resolve(options.file);
   switch (options.command) {
     case 'export': {

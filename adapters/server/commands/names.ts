@@ -1,6 +1,6 @@
 /** Commands that do one thing with a book and end. */
-export const UPKEEP = ['export', 'import', 'verify', 'prune', 'backup'] as const;
-export type UpkeepName = (typeof UPKEEP)[number];
+export const COMMAND_NAMES = ['export', 'import', 'verify', 'prune', 'backup'] as const;
+export type CommandName = (typeof COMMAND_NAMES)[number];
 
 /** Those that are told a file. */
-export const TAKES_FILE: readonly UpkeepName[] = ['export', 'import', 'backup'];
+export const TAKES_FILE: readonly CommandName[] = ['export', 'import', 'backup'];

@@ -11,7 +11,7 @@ export interface FileLine {
 }
 
 /** Reads a file line by line. What follows the last line feed is no line. */
-export async function* linesOf(path: string): AsyncGenerator<FileLine> {
+export async function* readLines(path: string): AsyncGenerator<FileLine> {
   const hash = createHash('sha256');
   let rest = Buffer.alloc(0);
   let end = 0;

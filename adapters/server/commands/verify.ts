@@ -1,8 +1,8 @@
 import type { Domain, Order, Store, StoredOrder, Verifier } from 'intentbook';
 import { createVerifier } from 'intentbook';
-import { appDataHash, bytesToHex } from 'intentbook/adapter';
+import { appDataHash, bytesToHex } from '#internal';
 import type { Progress } from './progress.ts';
-import { pagesOf } from './walk.ts';
+import { readPages } from './walk.ts';
 
 export interface Verified {
   readonly orders: number;
@@ -27,7 +27,7 @@ export async function verifyBook(store: Store, domain: Domain, progress: Progres
   const problems: Problem[] = [];
   let orders = 0;
   let signatures = 0;
-  for await (const page of pagesOf(store)) {
+  for await (const page of readPages(store)) {
     const judged = await Promise.all(page.map((row) => problemOf(row, domain, verifier)));
     for (const [i, { reason, recovered }] of judged.entries()) {
       if (recovered) signatures++;

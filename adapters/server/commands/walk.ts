@@ -4,7 +4,7 @@ import type { Store, StoredOrder } from 'intentbook';
 const PAGE = 500;
 
 /** Walks all orders of a store, newest first, a page at a time. */
-export async function* pagesOf(
+export async function* readPages(
   store: Store,
   after?: Pick<StoredOrder, 'creationDate' | 'uid'>,
 ): AsyncGenerator<readonly StoredOrder[]> {

@@ -1,8 +1,8 @@
-import { unknownName } from 'intentbook/adapter';
 import type * as z from 'zod';
+import { formatUnknownName } from '#internal';
 
 /** Settings that cannot be meant. Each problem is one line that names its key. */
-export class SettingsError extends TypeError {
+export class ConfigError extends TypeError {
   override readonly name = 'SettingsError';
   readonly problems: readonly string[];
 
@@ -22,7 +22,7 @@ interface Node {
  * Says what is wrong with a value that does not fit its schema, a line for each key, with the key that was probably
  * meant, or the place where it belongs.
  */
-export function problemsOf(error: z.ZodError, value: unknown, schema: Node): string[] {
+export function formatProblems(error: z.ZodError, value: unknown, schema: Node): string[] {
   return error.issues.flatMap((issue) => {
     const where = pathOf(issue.path);
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(key, issue.path, schema));
@@ -43,10 +43,10 @@ function pathOf(path: readonly PropertyKey[]): string {
 function unknownKey(key: string, path: readonly PropertyKey[], schema: Node): string {
   const here = Object.keys(nodeAt(schema, path)?.properties ?? {});
   const where = path.length === 0 ? '' : `${pathOf(path)}: `;
-  const said = unknownName('key', key, here);
+  const said = formatUnknownName('key', key, here);
   const homes = homesOf(key, schema, '');
   if (homes.length > 0) return `${where}unknown key "${key}" here; it belongs to ${homes.join(' or ')}`;
-  return where + (said.endsWith('?') ? said : unknownName('key', key, everyKey(schema)));
+  return where + (said.endsWith('?') ? said : formatUnknownName('key', key, everyKey(schema)));
 }
 
 function nodeAt(schema: Node, path: readonly PropertyKey[]): Node | undefined {

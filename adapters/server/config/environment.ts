@@ -1,4 +1,4 @@
-import { unknownName } from 'intentbook/adapter';
+import { formatUnknownName } from '#internal';
 import { envName, FLAG_NAMES } from '../cli/flags.ts';
 import { UsageError } from '../cli/usage-error.ts';
 
@@ -8,17 +8,17 @@ const PREFIX = 'INTENTBOOK_';
 const SERVICE_LINK = /^INTENTBOOK_(?:\w+_)?(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT_\d+_(?:TCP|UDP)(?:_\w+)?)$/;
 
 /**
- * Refuses variables that look like ours and are not, so that a misspelling is not silently a default.
+ * Rejects variables that look like ours and are not, so that a misspelling is not silently a default.
  *
  * @throws UsageError naming the variable that was probably meant.
  */
-export function refuseUnknownVariables(env: Readonly<Record<string, string | undefined>>): void {
+export function rejectUnknownVariables(env: Readonly<Record<string, string | undefined>>): void {
   const known = FLAG_NAMES.map(envName);
   // Compared without what they all begin with, which would make any two of them alike.
   const bare = (name: string) => name.slice(PREFIX.length);
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith(PREFIX) || !value || known.includes(name) || SERVICE_LINK.test(name)) continue;
-    const text = unknownName('variable', bare(name), known.map(bare));
+    const text = formatUnknownName('variable', bare(name), known.map(bare));
     throw new UsageError(text.replace(/"(?=\w)/g, `"${PREFIX}`));
   }
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { ServeOptions } from '../index.ts';
-import { SettingsError } from './config-errors.ts';
+import { ConfigError } from './config-errors.ts';
 import { planServer } from './plan.ts';
 
 /**
@@ -12,13 +12,13 @@ import { planServer } from './plan.ts';
 export async function readConfigFile(name: string): Promise<ServeOptions> {
   const path = resolve(name);
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new SettingsError([reasonFor(cause)]);
+    throw new ConfigError([reasonFor(cause)]);
   });
   const value = parse(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new SettingsError(['it must be a JSON object: { "books": [{ "chain": "sepolia" }] }']);
+    throw new ConfigError(['it must be a JSON object: { "books": [{ "chain": "sepolia" }] }']);
   }
-  if (!('books' in value)) throw new SettingsError(['books is missing: { "books": [{ "chain": "sepolia" }] }']);
+  if (!('books' in value)) throw new ConfigError(['books is missing: { "books": [{ "chain": "sepolia" }] }']);
   const folder = dirname(path);
   planServer(value, folder);
   return { ...value, folder } as ServeOptions; // it fits, as was just seen
@@ -28,7 +28,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new SettingsError([`it is not JSON: ${error instanceof Error ? error.message : String(error)}`]);
+    throw new ConfigError([`it is not JSON: ${error instanceof Error ? error.message : String(error)}`]);
   }
 }
 

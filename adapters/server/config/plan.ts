@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
-import type { Environment } from 'intentbook/adapter';
-import { chainById, chainBySegment } from 'intentbook/adapter';
-import { problemsOf, SettingsError } from './config-errors.ts';
+import type { Environment } from '#internal';
+import { chainById, chainBySegment } from '#internal';
+import { ConfigError, formatProblems } from './config-errors.ts';
 import type { ReadBook, ReadSettings } from './schema.ts';
-import { fitSettings, settingsSchema } from './schema.ts';
+import { parseSettings, settingsSchema } from './schema.ts';
 
 /** Where a book's orders are kept. */
-export type Place =
+export type StoreLocation =
   | { readonly kind: 'memory' }
   | { readonly kind: 'file'; readonly path: string }
   | {
@@ -30,7 +30,7 @@ export interface BookPlan {
   readonly environment: Environment;
   /** `/`, or a path without a slash at its end. */
   readonly path: string;
-  readonly place: Place;
+  readonly place: StoreLocation;
 }
 
 /** What a server is to do. */
@@ -46,21 +46,21 @@ export interface ServerPlan {
  * @throws SettingsError naming every key that is wrong.
  */
 export function planServer(value: unknown, folder: string): ServerPlan {
-  const { data: settings, error } = fitSettings(value);
-  if (error !== undefined) throw new SettingsError(problemsOf(error, value, settingsSchema()));
+  const { data: settings, error } = parseSettings(value);
+  if (error !== undefined) throw new ConfigError(formatProblems(error, value, settingsSchema()));
   const problems = [
     ...halves(settings, ['smtp', 'mailFrom', 'publicUrl']),
     ...halves(settings, ['vapidSubject', 'vapidPublicKey', 'vapidPrivateKey']),
     ...settings.books.flatMap(contradictions),
   ];
-  if (problems.length > 0) throw new SettingsError(problems);
+  if (problems.length > 0) throw new ConfigError(problems);
   const share = Math.max(2, Math.min(10, Math.floor(CONNECTIONS / settings.books.length)));
   const books = settings.books.map((book) => planBook({ ...settings.defaults, ...book }, book, { folder, share }));
   const clashes = [
-    ...twice('path', books, ({ path }) => path),
-    ...twice('place', books, ({ place }) => placeKey(place)),
+    ...findDuplicate('path', books, ({ path }) => path),
+    ...findDuplicate('place', books, ({ place }) => locationKey(place)),
   ];
-  if (clashes.length > 0) throw new SettingsError(clashes);
+  if (clashes.length > 0) throw new ConfigError(clashes);
   return { settings, books };
 }
 
@@ -77,14 +77,14 @@ function contradictions(book: ReadBook, i: number): string[] {
 }
 
 /** What a book's plan needs to know besides its settings. */
-interface Surroundings {
+interface PlanContext {
   /** Where relative file names begin. */
   readonly folder: string;
   /** How many connections to a database a book may open. */
   readonly share: number;
 }
 
-function planBook(settings: ReadBook, own: ReadBook, around: Surroundings): BookPlan {
+function planBook(settings: ReadBook, own: ReadBook, around: PlanContext): BookPlan {
   const known = typeof settings.chain === 'number' ? chainById(settings.chain) : chainBySegment(settings.chain);
   const { environment } = settings;
   const chain = known?.segment ?? String(settings.chain);
@@ -93,15 +93,21 @@ function planBook(settings: ReadBook, own: ReadBook, around: Surroundings): Book
   const { prices } = settings;
   const file = typeof prices === 'string' && prices !== 'off';
   return {
-    ...{ chain, environment },
+    chain,
+    environment,
     settings: file ? { ...settings, prices: resolve(around.folder, prices) } : settings,
     chainId: known?.chainId ?? Number(settings.chain),
     path: settings.path ?? natural,
-    place: placeOf(settings, own, `${chain}${staging ? '-staging' : ''}`, around),
+    place: toStoreLocation(settings, own, `${chain}${staging ? '-staging' : ''}`, around),
   };
 }
 
-function placeOf(settings: ReadBook, { db }: ReadBook, name: string, { folder, share }: Surroundings): Place {
+function toStoreLocation(
+  settings: ReadBook,
+  { db }: ReadBook,
+  name: string,
+  { folder, share }: PlanContext,
+): StoreLocation {
   const { postgres: url, postgresRead: readUrl, migrate = false } = settings;
   // A book's own file wins over a database that all share.
   if (url !== undefined && db === undefined) {
@@ -112,7 +118,7 @@ function placeOf(settings: ReadBook, { db }: ReadBook, name: string, { folder, s
   return db === ':memory:' ? { kind: 'memory' } : { kind: 'file', path: resolve(folder, db ?? `${name}.sqlite`) };
 }
 
-function placeKey(place: Place): string | undefined {
+function locationKey(place: StoreLocation): string | undefined {
   switch (place.kind) {
     case 'memory':
       return undefined;
@@ -124,7 +130,11 @@ function placeKey(place: Place): string | undefined {
 }
 
 /** Names every value that two books have in common and must not. */
-function twice(what: string, books: readonly BookPlan[], keyOf: (book: BookPlan) => string | undefined): string[] {
+function findDuplicate(
+  what: string,
+  books: readonly BookPlan[],
+  keyOf: (book: BookPlan) => string | undefined,
+): string[] {
   const first = new Map<string, number>();
   return books.flatMap((book, i) => {
     const key = keyOf(book);

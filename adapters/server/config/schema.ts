@@ -1,5 +1,5 @@
-import { CHAINS, ENVIRONMENTS, isIpRange, parseDecimal } from 'intentbook/adapter';
 import * as z from 'zod';
+import { CHAINS, ENVIRONMENTS, isIpRange, parseDecimal } from '#internal';
 import { DEFAULT_GAS_PRICE } from '../quote-options.ts';
 import { DEFAULT_RATE_LIMIT } from '../rate-limit.ts';
 
@@ -65,7 +65,7 @@ const COMMON = {
     .optional(),
   migrate: z
     .boolean({ error: 'must be true or false' })
-    .describe('Whether to bring the schema in PostgreSQL up to date first. Otherwise an older one is refused.')
+    .describe('Whether to bring the schema in PostgreSQL up to date first. Otherwise an older one is rejected.')
     .optional(),
   maxOpenOrders: cap()
     .describe('Live orders that one owner may have; "off" for any number. 1000 unless given.')
@@ -84,11 +84,11 @@ const COMMON = {
   retention: whole(1, 36_500)
     .describe('Days that orders are kept for after they are over, before they are removed. For ever unless given.')
     .optional(),
-  appDataHash: oneOf(['accept', 'refuse'])
+  appDataHash: oneOf(['accept', 'reject'])
     .describe('Whether an order may give the hash of a known document. "accept" unless given.')
     .optional(),
-  eip1271: oneOf(['refuse', 'accept-unverified'])
-    .describe('What happens to contract signatures that no chain can check. "refuse" unless given.')
+  eip1271: oneOf(['reject', 'accept-unverified'])
+    .describe('What happens to contract signatures that no chain can check. "reject" unless given.')
     .optional(),
   deniedTokens: z
     .array(address(), { error: 'must be a list of addresses' })
@@ -292,7 +292,7 @@ export type ReadSettings = z.output<typeof SETTINGS>;
 export type ReadBook = z.output<typeof BOOK>;
 
 /** Fits a value into the settings, without judging what only several of them together can show. */
-export function fitSettings(value: unknown): z.ZodSafeParseResult<ReadSettings> {
+export function parseSettings(value: unknown): z.ZodSafeParseResult<ReadSettings> {
   return SETTINGS.safeParse(value);
 }
 

@@ -45,7 +45,7 @@ export function closableStreams(api: Api): ClosableApi {
   }
 
   return {
-    ...(api.owns === undefined ? {} : { owns: api.owns }),
+    ...(api.handlesPath === undefined ? {} : { handlesPath: api.handlesPath }),
     get openStreams() {
       return open.size;
     },

@@ -1,6 +1,6 @@
 import type { Api, ApiRequest, ApiRequestBody, ApiResponse } from 'intentbook';
 import { OrderBookError } from 'intentbook';
-import { CORS_HEADERS, PREFLIGHT_HEADERS, refusal } from 'intentbook/adapter';
+import { CORS_HEADERS, PREFLIGHT_HEADERS, rejectionResponse } from '#internal';
 
 /** An interface and where it stands: `/`, or a path without a slash at its end. */
 export interface Mounted {
@@ -28,7 +28,7 @@ export function composeServer(mounted: readonly Mounted[], pages: Readonly<Recor
     for (const { path, api } of byLength) {
       const prefix = path === '/' ? '' : path;
       const inside = asked === prefix || asked.startsWith(`${prefix}/`);
-      if (inside && (prefix !== '' || api.owns?.(asked) !== false)) {
+      if (inside && (prefix !== '' || api.handlesPath?.(asked) !== false)) {
         return { api, path: asked.slice(prefix.length) || '/' };
       }
     }
@@ -43,7 +43,7 @@ export function composeServer(mounted: readonly Mounted[], pages: Readonly<Recor
       const found = find(request);
       if (found !== undefined) return found.api.handle(new Below(request, found.path));
       const data = { path: request.path, served };
-      return shared(request, refusal(new OrderBookError('NotFound', 'nothing is served at this path', data)));
+      return shared(request, rejectionResponse(new OrderBookError('NotFound', 'nothing is served at this path', data)));
     },
   };
 }
@@ -52,7 +52,7 @@ async function show(page: Page, request: ApiRequest): Promise<ApiResponse> {
   const allow = ['GET', 'HEAD'];
   if (allow.includes(request.method)) return page(request);
   const error = new OrderBookError('MethodNotAllowed', undefined, { method: request.method, allow });
-  return refusal(error, { allow: allow.join(', ') });
+  return rejectionResponse(error, { allow: allow.join(', ') });
 }
 
 /** What every answer has in common, of whatever interface (decisions 1.16, 1.17). */

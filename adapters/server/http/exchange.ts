@@ -8,7 +8,7 @@ export interface Exchange {
   readonly method: string;
   readonly path: string;
   readonly status: number;
-  /** The code of a refusal. */
+  /** The code of a rejection. */
   readonly errorType: string | undefined;
   /** Milliseconds until the answer could be sent; of a stream, until it could begin. */
   readonly ms: number;
@@ -21,7 +21,7 @@ const ID = /^[\w.:-]{1,100}$/;
 /** Gives each request an id, answers with it, and tells of the exchange. What is told must not throw. */
 export function observedApi(api: Api, tell: (exchange: Exchange) => void): Api {
   return {
-    ...(api.owns === undefined ? {} : { owns: api.owns }),
+    ...(api.handlesPath === undefined ? {} : { handlesPath: api.handlesPath }),
     async handle(request) {
       const since = performance.now();
       const response = await api.handle(request);
@@ -38,7 +38,7 @@ function exchangeOf(id: string, request: ApiRequest, { status, body }: ApiRespon
   return { id, method, path, status, errorType: status < 400 ? undefined : codeIn(body), ms, client };
 }
 
-/** A refusal says its code; only refusals, which are short, are looked into. */
+/** A rejection says its code; only rejections, which are short, are looked into. */
 function codeIn(body: ApiResponse['body']): string | undefined {
   return typeof body === 'string' ? /^\{"errorType":"(\w+)"/.exec(body)?.[1] : undefined;
 }

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { OrderBookError } from 'intentbook';
 
 /** How long a client may take, in milliseconds. */
-interface Patience {
+interface HttpTimeouts {
   readonly headersTimeout: number;
   readonly requestTimeout: number;
   readonly keepAliveTimeout: number;
@@ -13,7 +13,7 @@ interface Patience {
   readonly stalled: number;
 }
 
-const PATIENCE: Patience = {
+const HTTP_TIMEOUTS: HttpTimeouts = {
   /** For the head of a request. */
   headersTimeout: 10_000,
   /** For a whole request; the largest body is one megabyte. */
@@ -35,7 +35,7 @@ export interface HardenedServer {
 
 export function createHardenedServer(
   handler: (request: IncomingMessage, response: ServerResponse) => void,
-  { stalled, ...patience }: Patience = PATIENCE,
+  { stalled, ...patience }: HttpTimeouts = HTTP_TIMEOUTS,
 ): HardenedServer {
   // The answers that are under way, for each connection that is open.
   const connections = new Map<Duplex, Set<ServerResponse>>();
@@ -51,8 +51,8 @@ export function createHardenedServer(
       if (closing && answers.size === 0) socket.destroySoon();
     });
     if (request.headers.host === undefined && request.httpVersion === '1.1') {
-      const body = refusalBody('the Host header is missing');
-      response.writeHead(400, refusalHeaders(body)).end(body);
+      const body = rejectionBody('the Host header is missing');
+      response.writeHead(400, rejectionHeaders(body)).end(body);
     } else handler(request, response);
   }
 
@@ -74,9 +74,9 @@ export function createHardenedServer(
     const silent = 'bytesRead' in socket && socket.bytesRead === 0;
     if (!socket.writable || answering || silent || error.code === 'ECONNRESET') socket.destroy();
     else {
-      // The handler may still answer, but not into this refusal.
+      // The handler may still answer, but not into this rejection.
       if (socket instanceof Socket) answer?.detachSocket(socket);
-      socket.end(rawRefusal(refusalBody(complaint(error.code))));
+      socket.end(rawRejection(rejectionBody(complaint(error.code))));
     }
   });
   // `server.close` calls this, and node's own takes a connection for idle whose answer has not left to its end.
@@ -127,11 +127,11 @@ function complaint(code: string | undefined): string {
   return 'this is not HTTP';
 }
 
-function refusalBody(description: string): string {
+function rejectionBody(description: string): string {
   return JSON.stringify(new OrderBookError('InvalidParameter', description));
 }
 
-function refusalHeaders(body: string): Record<string, string> {
+function rejectionHeaders(body: string): Record<string, string> {
   return {
     'content-type': 'application/json; charset=utf-8',
     'content-length': `${Buffer.byteLength(body)}`,
@@ -142,7 +142,7 @@ function refusalHeaders(body: string): Record<string, string> {
 }
 
 /** An answer where node has given up on the request, and so has no response to write. */
-function rawRefusal(body: string): string {
-  const headers = Object.entries(refusalHeaders(body)).map(([name, value]) => `${name}: ${value}`);
+function rawRejection(body: string): string {
+  const headers = Object.entries(rejectionHeaders(body)).map(([name, value]) => `${name}: ${value}`);
   return ['HTTP/1.1 400 Bad Request', ...headers, '', body].join('\r\n');
 }

@@ -2,16 +2,22 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { ApiResponse } from 'intentbook';
 import { OrderBookError } from 'intentbook';
-import { json, refusal } from 'intentbook/adapter';
 import type { OpenApiDocument } from 'intentbook/openapi';
 import { openApiDocument } from 'intentbook/openapi';
-import type { Deployment } from '../open-books.ts';
+import { jsonResponse, rejectionResponse } from '#internal';
+import type { OpenBook } from '../open-books.ts';
 import type { Page } from './compose.ts';
 
 /** What the page may load: its own files, and nothing from anywhere else. The library writes styles into elements. */
 const POLICY = [
-  ...["default-src 'none'", "script-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data:"],
-  ...["connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
 ].join('; ');
 
 const HTML = `<!doctype html>
@@ -29,7 +35,7 @@ const HTML = `<!doctype html>
 const START = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#reference', deepLinking: true, validatorUrl: null });\n`;
 
 /** Describes the HTTP interface of a server. */
-export function describe(deployments: readonly Deployment[]): OpenApiDocument {
+export function describe(deployments: readonly OpenBook[]): OpenApiDocument {
   return openApiDocument({
     servers: deployments.map(({ path, chain, environment }) => ({
       url: path,
@@ -42,7 +48,7 @@ export function describe(deployments: readonly Deployment[]): OpenApiDocument {
 /** The description of the HTTP interface, for machines and, as a page that needs no network, for people. */
 export function referencePages(document: OpenApiDocument): Readonly<Record<string, Page>> {
   return {
-    '/openapi.json': () => json(200, document, { 'cache-control': 'no-cache' }),
+    '/openapi.json': () => jsonResponse(200, document, { 'cache-control': 'no-cache' }),
     '/docs': () => content('text/html; charset=utf-8', HTML),
     '/docs/start.js': () => content('text/javascript; charset=utf-8', START),
     '/docs/swagger-ui-bundle.js': () => ofLibrary('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
@@ -52,8 +58,10 @@ export function referencePages(document: OpenApiDocument): Readonly<Record<strin
 
 function content(type: string, body: string | Uint8Array): ApiResponse {
   const headers = {
-    ...{ 'content-type': type, 'cache-control': 'no-cache' },
-    ...{ 'content-security-policy': POLICY, 'x-content-type-options': 'nosniff' },
+    'content-type': type,
+    'cache-control': 'no-cache',
+    'content-security-policy': POLICY,
+    'x-content-type-options': 'nosniff',
   };
   return { status: 200, headers, body };
 }
@@ -73,6 +81,8 @@ async function ofLibrary(file: string, type: string): Promise<ApiResponse> {
   try {
     return content(type, await readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`)));
   } catch {
-    return refusal(new OrderBookError('NotFound', 'this page needs the package: npm install swagger-ui-dist'));
+    return rejectionResponse(
+      new OrderBookError('NotFound', 'this page needs the package: npm install swagger-ui-dist'),
+    );
   }
 }

@@ -1,17 +1,22 @@
 import type { ApiRequest, ApiResponse } from 'intentbook';
-import { json } from 'intentbook/adapter';
 import type { Explorer } from 'intentbook/explorer';
-import type { Deployment } from '../open-books.ts';
+import { jsonResponse } from '#internal';
+import type { OpenBook } from '../open-books.ts';
 
 /** Says what is deployed: every book with its domain and the path of its interface (decision 2.29), and where the reference is. */
-export function overview(version: string, deployments: readonly Deployment[], docs: boolean): ApiResponse {
+export function overview(version: string, deployments: readonly OpenBook[], docs: boolean): ApiResponse {
   const books = deployments.map(({ path, chain, environment, book: { chainId, settlementContract } }) => ({
-    ...{ path, chain, environment, chainId, settlementContract },
+    path,
+    chain,
+    environment,
+    chainId,
+    settlementContract,
     api: `${path === '/' ? '' : path}/api/v1`,
   }));
   const atRoot = books.find(({ path }) => path === '/');
-  return json(200, {
-    ...{ name: 'intentbook', version },
+  return jsonResponse(200, {
+    name: 'intentbook',
+    version,
     // As the book itself would answer, for whoever asks a server of one book.
     ...(atRoot && { chainId: atRoot.chainId, settlementContract: atRoot.settlementContract, api: atRoot.api }),
     ...(docs && { docs: '/docs' }),
@@ -30,7 +35,7 @@ export function frontPage(request: ApiRequest, explorer: Explorer | undefined, o
  * Whether all of the books can serve: 200, or 500 with what is missing. The checks of a book that is not at the root
  * begin with its path.
  */
-export async function readiness(deployments: readonly Deployment[], closing: boolean): Promise<ApiResponse> {
+export async function readiness(deployments: readonly OpenBook[], closing: boolean): Promise<ApiResponse> {
   const states = await Promise.all(
     deployments.map(async ({ path, book }) => {
       const { ready, checks } = await book.ready();
@@ -41,7 +46,7 @@ export async function readiness(deployments: readonly Deployment[], closing: boo
   const ready = !closing && states.every((state) => state.ready);
   const checks = Object.fromEntries(states.flatMap((state) => state.checks));
   const document = { ready, checks: closing ? { server: 'closing', ...checks } : checks };
-  if (ready) return json(200, document);
+  if (ready) return jsonResponse(200, document);
   const error = { errorType: 'InternalServerError', description: 'not ready' };
-  return json(500, { ...error, ...document }, { 'retry-after': '1' });
+  return jsonResponse(500, { ...error, ...document }, { 'retry-after': '1' });
 }

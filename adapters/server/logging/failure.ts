@@ -5,7 +5,7 @@ export function failureText(
   error: unknown,
   { port, host }: { port?: number | undefined; host?: string | undefined },
 ): string {
-  if (error instanceof StoreError) return reasonOf(error);
+  if (error instanceof StoreError) return getReason(error);
   switch (codeOf(error)) {
     case 'EADDRINUSE':
       return `port ${port} of ${host} is taken; name another with --port, or --port 0 for any free one`;
@@ -16,12 +16,12 @@ export function failureText(
     case 'EAI_AGAIN':
       return `"${host}" is no address of this machine; name one with --host, such as 127.0.0.1`;
     default:
-      return reasonOf(error);
+      return getReason(error);
   }
 }
 
 /** What an error says, in one line. */
-export function reasonOf(error: unknown): string {
+export function getReason(error: unknown): string {
   return oneLine(error instanceof Error ? error.message : String(error));
 }
 

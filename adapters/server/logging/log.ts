@@ -4,7 +4,7 @@ import type { Exchange, RunningServer } from '../index.ts';
 export interface Log {
   started(server: RunningServer): void;
   exchanged(exchange: Exchange): void;
-  fault(path: string, fault: unknown): void;
+  failure(path: string, failure: unknown): void;
   stopping(signal: string): void;
 }
 
@@ -18,8 +18,11 @@ export async function createLog(version: string): Promise<Log> {
   return {
     started({ url, metricsUrl, deployments }) {
       const books = deployments.map(({ path, chain, environment, book }) => ({
-        ...{ path, chain, environment },
-        ...{ chainId: book.chainId, settlementContract: book.settlementContract },
+        path,
+        chain,
+        environment,
+        chainId: book.chainId,
+        settlementContract: book.settlementContract,
       }));
       log.info({ url, metricsUrl, books }, 'ready');
     },
@@ -27,7 +30,7 @@ export async function createLog(version: string): Promise<Log> {
       const line = { requestId: id, ...exchange, status, ms: Math.round(ms * 1000) / 1000 };
       log[status >= 500 ? 'error' : 'info'](line, 'request');
     },
-    fault: (path, fault) => log.error({ book: path, err: fault }, 'fault'),
+    failure: (path, failure) => log.error({ book: path, err: failure }, 'failure'),
     stopping: (signal) => log.info({ signal }, 'stopping'),
   };
 }

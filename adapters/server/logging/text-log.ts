@@ -1,5 +1,5 @@
 import type { RunningServer } from '../index.ts';
-import type { Deployment } from '../open-books.ts';
+import type { OpenBook } from '../open-books.ts';
 import type { Log } from './log.ts';
 
 /** Says what a person at a terminal wants to know, which is not every request. */
@@ -7,7 +7,7 @@ export function textLog(version: string): Log {
   return {
     started: (server) => console.log(greeting(version, server)),
     exchanged() {},
-    fault: (_path, fault) => console.error('intentbook:', fault),
+    failure: (_path, failure) => console.error('intentbook:', failure),
     stopping: (signal) => console.log(`${signal}: finishing the requests that run; a second signal ends them`),
   };
 }
@@ -25,15 +25,15 @@ function greeting(version: string, { url, metricsUrl, deployments }: RunningServ
   );
 }
 
-function detailsOf(deployment: Deployment): string[] {
+function detailsOf(deployment: OpenBook): string[] {
   return [`             ${domainOf(deployment)}`, `             database ${databaseOf(deployment)}`];
 }
 
-function databaseOf({ database }: Deployment): string {
+function databaseOf({ database }: OpenBook): string {
   return database ?? 'none, all is forgotten at the end';
 }
 
-function domainOf({ chain, environment, book }: Deployment): string {
+function domainOf({ chain, environment, book }: OpenBook): string {
   const staging = environment === 'staging' ? ', staging' : '';
   return `${chain} (${book.chainId})${staging}, settlement contract ${book.settlementContract}`;
 }

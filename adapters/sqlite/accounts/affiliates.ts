@@ -1,8 +1,8 @@
 import type { Address, Affiliate, NewAffiliate, RegisterOutcome } from 'intentbook';
 import { toBytes, toHex } from '../rows.ts';
-import type { Session } from '../session.ts';
+import type { SqliteSession } from '../session.ts';
 
-export function affiliatesOf({ prefix: p, prepare, read, write }: Session) {
+export function createAffiliateTable({ prefix: p, prepare, read, write }: SqliteSession) {
   const select = `SELECT wallet, code, created_at FROM ${p}affiliates`;
   const byWallet = prepare(`${select} WHERE wallet = ?`).raw();
   const byCode = prepare(`${select} WHERE code = ?`).raw();

@@ -1,6 +1,6 @@
 import type { ClaimedDelivery, Delivery, DeliveryStore } from 'intentbook';
 import { toHex } from '../rows.ts';
-import type { Session } from '../session.ts';
+import type { SqliteSession } from '../session.ts';
 import type { SubscriptionRow } from './subscriptions.ts';
 import { readSubscription, subscriptionColumns } from './subscriptions.ts';
 
@@ -9,7 +9,7 @@ const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'dropped'] as const;
 
 type Argument<Verb extends keyof DeliveryStore> = Parameters<DeliveryStore[Verb]>[0];
 
-export function deliveriesOf({ prefix: p, prepare, read, write }: Session) {
+export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteSession) {
   // From one subscription that has something pending to the next, however much each has.
   const pending = `FROM ${p}deliveries WHERE state = 0`;
   const heads =
@@ -99,7 +99,13 @@ type ListedRow = readonly [number, string, string, Buffer, string, number, numbe
 function deliveryOf(row: ListedRow): Delivery {
   const [seq, subscription, notification, account, channel, state, attempts, error] = row;
   return {
-    ...{ seq, subscription, notification, account: toHex(account), channel, attempts, error },
+    seq,
+    subscription,
+    notification,
+    account: toHex(account),
+    channel,
+    attempts,
+    error,
     state: DELIVERY_STATES[state] as Delivery['state'], // the table checks the range
   };
 }

@@ -1,18 +1,18 @@
 import type {
   AccountLogEntry,
   AppendOutcome,
-  Mark,
   NewNotification,
   NotificationBatch,
   NotificationChange,
   NotificationStore,
+  ProgressMarker,
   StoredNotification,
 } from 'intentbook';
 import { toBytes, toHex } from '../rows.ts';
-import type { Session } from '../session.ts';
+import type { SqliteSession } from '../session.ts';
 
 /** The verbs on notifications, as they are inside: a call has happened when it returns. */
-export function notificationsOf({ prefix: p, prepare, read, write }: Session) {
+export function createNotificationTable({ prefix: p, prepare, read, write }: SqliteSession) {
   const cursorOf = prepare(`SELECT cursor FROM ${p}feeds WHERE feed = ?`).pluck();
   const setCursor = prepare(`INSERT OR REPLACE INTO ${p}feeds (feed, cursor) VALUES (?, ?)`);
   const setMark = prepare(`INSERT OR REPLACE INTO ${p}marks (feed, key, value) VALUES (?, ?, ?)`);
@@ -92,7 +92,7 @@ export function notificationsOf({ prefix: p, prepare, read, write }: Session) {
       }),
     marks: (feed: string, keys: readonly string[]) =>
       read('read marks', () =>
-        [...new Set(keys)].flatMap((key): Mark[] => {
+        [...new Set(keys)].flatMap((key): ProgressMarker[] => {
           const value = markOf.get(feed, key) as string | undefined; // a text column
           return value === undefined ? [] : [{ key, value }];
         }),

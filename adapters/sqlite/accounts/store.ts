@@ -1,28 +1,28 @@
 import type { AccountStore, Clock, Domain } from 'intentbook';
-import { leasesInMemory, storeLifetime } from 'intentbook/adapter';
-import type { Source } from '../connection.ts';
-import { connect } from '../connection.ts';
-import { fault } from '../driver.ts';
+import { createInMemoryLeases, createStoreLifecycle } from 'intentbook/store-kit';
+import type { SqliteSource } from '../connection.ts';
+import { connectSqlite } from '../connection.ts';
+import { toStoreError } from '../driver.ts';
 import { assertOurs, migrate } from '../migrate.ts';
 import { openSession, transact } from '../session.ts';
 import type { Lease } from '../writer-lease.ts';
 import { takeLease } from '../writer-lease.ts';
-import { affiliatesOf } from './affiliates.ts';
-import { deliveriesOf } from './deliveries.ts';
-import { notificationsOf } from './notifications.ts';
+import { createAffiliateTable } from './affiliates.ts';
+import { createDeliveryTable } from './deliveries.ts';
+import { createNotificationTable } from './notifications.ts';
 import { ACCOUNT_MIGRATIONS } from './schema.ts';
-import { subscriptionsOf } from './subscriptions.ts';
+import { createSubscriptionTable } from './subscriptions.ts';
 
 /** Recorded in the place of a book's domain, so that neither takes the other's file for its own. */
 const NO_DOMAIN: Domain = { chainId: 0, settlementContract: `0x${'00'.repeat(20)}` };
 
 /** Makes the account store over a source. The verbs are synchronous inside: a call has happened when it returns. */
-export function accountStoreOver(source: Source): AccountStore {
+export function createSqliteAccountStore(source: SqliteSource): AccountStore {
   const {
     parts: store,
     open,
     close,
-  } = storeLifetime<Awaited<ReturnType<typeof start>>>(
+  } = createStoreLifecycle<Awaited<ReturnType<typeof start>>>(
     'SQLite account store',
     'this SQLite account store is in use already',
   );
@@ -70,8 +70,8 @@ export function accountStoreOver(source: Source): AccountStore {
   };
 }
 
-async function start(source: Source, clock: Clock) {
-  const connection = await connect(source);
+async function start(source: SqliteSource, clock: Clock) {
+  const connection = await connectSqlite(source);
   let lease: Lease | undefined;
   try {
     lease = transact(connection.database, 'open', () => {
@@ -86,17 +86,17 @@ async function start(source: Source, clock: Clock) {
       // It runs out by itself; what has failed matters more.
     }
     connection.disconnect();
-    throw fault('open', cause);
+    throw toStoreError('open', cause);
   }
   const held = lease;
   const session = openSession(connection, held.assertHeld);
   held.keep();
   return {
-    notifications: notificationsOf(session),
-    affiliates: affiliatesOf(session),
-    subscriptions: subscriptionsOf(session),
-    deliveries: deliveriesOf(session),
-    leases: leasesInMemory(() => clock.now()),
+    notifications: createNotificationTable(session),
+    affiliates: createAffiliateTable(session),
+    subscriptions: createSubscriptionTable(session),
+    deliveries: createDeliveryTable(session),
+    leases: createInMemoryLeases(() => clock.now()),
     check(): void {
       held.assertRenewed();
       session.write('be written to', () => {});

@@ -7,7 +7,7 @@ import type {
   UsedNonce,
 } from 'intentbook';
 import { toBytes, toHex } from '../rows.ts';
-import type { Session } from '../session.ts';
+import type { SqliteSession } from '../session.ts';
 
 /** The columns of a subscription, in the order of {@link SubscriptionRow}; `s` is their table. */
 export const subscriptionColumns = 's.id, s.account, s.channel, s.target, s.types, s.active, s.secret, s.created_at';
@@ -26,12 +26,18 @@ export type SubscriptionRow = readonly [
 export function readSubscription(row: SubscriptionRow): Subscription {
   const [id, account, channel, target, types, active, secret, createdAt] = row;
   return {
-    ...{ id, account: toHex(account), channel, target, types: JSON.parse(types) },
-    ...{ state: active === 1 ? 'active' : 'pending', secret, createdAt },
+    id,
+    account: toHex(account),
+    channel,
+    target,
+    types: JSON.parse(types),
+    state: active === 1 ? 'active' : 'pending',
+    secret,
+    createdAt,
   };
 }
 
-export function subscriptionsOf({ prefix: p, prepare, read, write }: Session) {
+export function createSubscriptionTable({ prefix: p, prepare, read, write }: SqliteSession) {
   const columns = `${subscriptionColumns} FROM ${p}subscriptions s`;
   const insert = prepare(
     `INSERT INTO ${p}subscriptions (id, account, channel, target, types, active, secret, created_at, token_hash, ` +
@@ -71,8 +77,16 @@ export function subscriptionsOf({ prefix: p, prepare, read, write }: Session) {
         useUp(nonce);
         const { tokenHash, expiresAt } = confirmation ?? {};
         insert.run(
-          ...[id, toBytes(account), channel, target, JSON.stringify(types), state === 'active' ? 1 : 0, secret],
-          ...[createdAt, tokenHash === undefined ? null : toBytes(tokenHash), expiresAt ?? null],
+          id,
+          toBytes(account),
+          channel,
+          target,
+          JSON.stringify(types),
+          state === 'active' ? 1 : 0,
+          secret,
+          createdAt,
+          tokenHash === undefined ? null : toBytes(tokenHash),
+          expiresAt ?? null,
         );
         return { status: 'created' };
       }),

@@ -1,6 +1,6 @@
 import { AccountError } from '../../accounts/account-error.ts';
-import type { AffiliateRegistration, Affiliates } from '../../accounts/affiliates.ts';
-import { json } from '../response.ts';
+import type { AffiliateApi, AffiliateRegistration } from '../../accounts/affiliates.ts';
+import { jsonResponse } from '../response.ts';
 import { BODY_LIMIT } from '../route.ts';
 import type { AccountRoute } from './route.ts';
 
@@ -14,7 +14,7 @@ const registerAffiliate: AccountRoute = {
     const result = await accounts.affiliates.register(param('address'), registration);
     if (result.status === 'rejected') throw result.error;
     const { code, createdAt } = result.affiliate;
-    return json(201, { code, createdAt });
+    return jsonResponse(201, { code, createdAt });
   },
 };
 
@@ -25,7 +25,7 @@ const getAffiliate: AccountRoute = {
   async handle({ accounts: { affiliates }, param }) {
     const found = await affiliates.get(param('address'));
     if (found === undefined) throw new AccountError(404, 'Affiliate not found');
-    return json(200, { code: found.code, createdAt: found.createdAt, ...affiliates.terms });
+    return jsonResponse(200, { code: found.code, createdAt: found.createdAt, ...affiliates.terms });
   },
 };
 
@@ -36,11 +36,11 @@ const getCode: AccountRoute = {
   async handle({ accounts: { affiliates }, param }) {
     const found = await affiliates.byCode(param('code'));
     if (found === undefined) throw new AccountError(404, 'Affiliate code not found');
-    return json(200, { code: found.code, ...promise(affiliates) });
+    return jsonResponse(200, { code: found.code, ...promise(affiliates) });
   },
 };
 
-function promise({ terms }: Affiliates) {
+function promise({ terms }: AffiliateApi) {
   if (terms === undefined) return {};
   const { rewardAmount, revenueSplitTraderPct, triggerVolume, timeCapDays, volumeCap } = terms;
   return { traderRewardAmount: (rewardAmount * revenueSplitTraderPct) / 100, triggerVolume, timeCapDays, volumeCap };
@@ -56,7 +56,7 @@ const statistics = (
   async handle({ accounts, param }) {
     const found = await accounts.affiliates.statistics(kind, param('address'));
     if (found === undefined) throw new AccountError(404, missing);
-    return json(200, found);
+    return jsonResponse(200, found);
   },
 });
 

@@ -1,8 +1,8 @@
 import type { BalanceEvent } from '../../accounts/balance-watch.ts';
-import { json } from '../response.ts';
+import { jsonResponse } from '../response.ts';
 import type { ServerSentEvent } from '../sse.ts';
 import { eventStream } from '../sse.ts';
-import { chainIdOf } from './chain-id.ts';
+import { parseChainId } from './chain-id.ts';
 import type { AccountCall, AccountRoute } from './route.ts';
 
 /** What an account has of tokens, and what the vault relayer may move of them. */
@@ -12,12 +12,12 @@ const getBalances: AccountRoute = {
   async handle(call) {
     const { accounts, request, param } = call;
     const balances = await accounts.balances.get(
-      chainIdOf(param('chainId')),
+      parseChainId(param('chainId')),
       param('account'),
       tokensOf(call),
       request.signal === undefined ? {} : { signal: request.signal },
     );
-    return json(200, balances);
+    return jsonResponse(200, balances);
   },
 };
 
@@ -29,7 +29,7 @@ const streamBalances: AccountRoute = {
   async handle(call) {
     const { accounts, request, param } = call;
     const events = accounts.balances.watch(
-      chainIdOf(param('chainId')),
+      parseChainId(param('chainId')),
       param('account'),
       tokensOf(call),
       request.signal === undefined ? {} : { signal: request.signal },

@@ -5,7 +5,7 @@ import { OrderBookError } from '../../errors.ts';
  *
  * @throws OrderBookError `InvalidParameter` when it is none.
  */
-export function chainIdOf(text: string): number {
+export function parseChainId(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
   throw new OrderBookError('InvalidParameter', 'chainId: must be a whole number', { parameter: 'chainId' });
 }

@@ -17,6 +17,6 @@ export interface AccountCall {
 export interface AccountRoute extends Endpoint {
   /** Bytes of JSON body that are read at most. Absent: the route reads none. */
   readonly bodyLimit?: number;
-  /** Answers. May throw an `AccountError` or an `OrderBookError`, which becomes its refusal. */
+  /** Answers. May throw an `AccountError` or an `OrderBookError`, which becomes its rejection. */
   handle(call: AccountCall): Promise<ApiResponse>;
 }

@@ -1,7 +1,7 @@
 import { AccountError } from '../../accounts/account-error.ts';
 import type { SubscriptionProof, SubscriptionRequest } from '../../accounts/subscriptions.ts';
 import type { ApiRequest } from '../message.ts';
-import { json } from '../response.ts';
+import { jsonResponse } from '../response.ts';
 import { BODY_LIMIT } from '../route.ts';
 import type { AccountRoute } from './route.ts';
 
@@ -14,7 +14,7 @@ const createSubscription: AccountRoute = {
   bodyLimit: BODY_LIMIT,
   async handle({ accounts, param, body }) {
     const request = body as SubscriptionRequest; // whatever it is, `create` reads its shape
-    return json(201, await accounts.subscriptions.create(param('account'), request));
+    return jsonResponse(201, await accounts.subscriptions.create(param('account'), request));
   },
 };
 
@@ -23,7 +23,7 @@ const listSubscriptions: AccountRoute = {
   method: 'GET',
   path: PATH,
   async handle({ accounts, param, request }) {
-    return json(200, await accounts.subscriptions.list(param('account'), proofOf(request)));
+    return jsonResponse(200, await accounts.subscriptions.list(param('account'), proofOf(request)));
   },
 };
 
@@ -33,7 +33,7 @@ const removeSubscription: AccountRoute = {
   path: PATH,
   async handle({ accounts, param, query, request }) {
     await accounts.subscriptions.remove(param('account'), query.get('id') ?? '', proofOf(request));
-    return json(200, { removed: true });
+    return jsonResponse(200, { removed: true });
   },
 };
 
@@ -43,7 +43,7 @@ const confirmSubscription: AccountRoute = {
   path: '/accounts/:account/subscriptions/confirm',
   kind: 'write',
   async handle({ accounts, query }) {
-    return json(200, await accounts.subscriptions.confirm(query.get('token') ?? ''));
+    return jsonResponse(200, await accounts.subscriptions.confirm(query.get('token') ?? ''));
   },
 };
 

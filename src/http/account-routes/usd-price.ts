@@ -1,6 +1,6 @@
 import { AccountError } from '../../accounts/account-error.ts';
-import { json } from '../response.ts';
-import { chainIdOf } from './chain-id.ts';
+import { jsonResponse } from '../response.ts';
+import { parseChainId } from './chain-id.ts';
 import type { AccountRoute } from './route.ts';
 
 /**
@@ -11,10 +11,10 @@ export const usdPrice: AccountRoute = {
   method: 'GET',
   path: '/:chainId/tokens/:token/usdPrice',
   async handle({ accounts, param }) {
-    const found = await accounts.usdPrices.get(chainIdOf(param('chainId')), param('token'));
+    const found = await accounts.usdPrices.get(parseChainId(param('chainId')), param('token'));
     if (found === undefined) throw new AccountError(404, 'Price not found');
     const seconds = Math.floor(found.freshFor / 1000);
     const headers = seconds > 0 ? { 'cache-control': `public, max-age=${seconds}` } : {};
-    return json(200, { price: found.price }, headers);
+    return jsonResponse(200, { price: found.price }, headers);
   },
 };

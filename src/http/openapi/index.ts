@@ -39,17 +39,17 @@ export function openApiDocument({
   standalone = false,
 }: OpenApiOptions = {}): OpenApiDocument {
   const paths: Record<string, Record<string, object>> = {};
-  const add = (route: Endpoint, more: object, refusals: Refusals) => {
+  const add = (route: Endpoint, more: object, rejections: Rejections) => {
     const path = route.path.replace(/:(\w+)/g, '{$1}');
     const at = paths[path] ?? {};
-    at[route.method.toLowerCase()] = { ...operationOf(route, refusals), ...more };
+    at[route.method.toLowerCase()] = { ...operationOf(route, rejections), ...more };
     paths[path] = at;
   };
-  for (const route of ORDER_BOOK_ROUTES) add(route, {}, codedRefusals);
+  for (const route of ORDER_BOOK_ROUTES) add(route, {}, codedRejections);
   if (standalone) {
     const root = { servers: [{ url: '/' }] };
-    for (const route of PROBE_ROUTES) add(route, root, codedRefusals);
-    for (const route of accountRoutes()) add(route, root, messageRefusals);
+    for (const route of PROBE_ROUTES) add(route, root, codedRejections);
+    for (const route of accountRoutes()) add(route, root, messageRejections);
   }
   return {
     openapi: '3.1.0',
@@ -64,10 +64,10 @@ export function openApiDocument({
   };
 }
 
-/** Says how a route refuses. */
-type Refusals = (route: Endpoint, operation: Operation | undefined) => Readonly<Record<string, object>>;
+/** Says how a route rejects. */
+type Rejections = (route: Endpoint, operation: Operation | undefined) => Readonly<Record<string, object>>;
 
-function operationOf(route: Endpoint, refusals: Refusals): object {
+function operationOf(route: Endpoint, rejections: Rejections): object {
   const operation = OPERATIONS[`${route.method} ${route.path}`];
   const parameters = [...pathParameters(route), ...queryParameters(operation)];
   const successes = Object.entries(operation?.success ?? { 200: { description: 'Success.', body: undefined } });
@@ -78,7 +78,7 @@ function operationOf(route: Endpoint, refusals: Refusals): object {
     ...(operation?.body && { requestBody: { required: true, content: json(ref(operation.body)) } }),
     responses: {
       ...Object.fromEntries(successes.map(([status, success]) => [status, successOf(success)])),
-      ...refusals(route, operation),
+      ...rejections(route, operation),
     },
   };
 }
@@ -95,7 +95,10 @@ function operationId({ method, path }: Endpoint): string {
 
 function pathParameters({ path }: Endpoint): object[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
-    ...{ name, in: 'path', required: true, schema: { type: 'string' } },
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
     ...(PATH_PARAMETERS[name] && { description: PATH_PARAMETERS[name] }),
   }));
 }
@@ -115,7 +118,10 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
 
 function queryParameters(operation: Operation | undefined): object[] {
   return Object.entries(operation?.query ?? {}).map(([name, { type, description }]) => ({
-    ...{ name, in: 'query', required: false, description },
+    name,
+    in: 'query',
+    required: false,
+    description,
     schema: { type },
   }));
 }
@@ -152,7 +158,7 @@ function json(schema: object): object {
 }
 
 /** The order book's: by status, the codes that it stands for here. */
-function codedRefusals(route: Endpoint, operation: Operation | undefined): Readonly<Record<string, object>> {
+function codedRejections(route: Endpoint, operation: Operation | undefined): Readonly<Record<string, object>> {
   const codes: ErrorCode[] = ['RateLimited', 'InternalServerError', ...(operation?.errors ?? [])];
   if (route.path.includes(':')) codes.push('InvalidParameter');
   if (operation?.body) codes.push('InvalidJson', 'InvalidBody', 'PayloadTooLarge', 'UnsupportedMediaType');
@@ -161,10 +167,10 @@ function codedRefusals(route: Endpoint, operation: Operation | undefined): Reado
     const { status } = ERRORS[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
-  return Object.fromEntries([...byStatus].map(([status, some]) => [status, refusalOf(some)]));
+  return Object.fromEntries([...byStatus].map(([status, some]) => [status, rejectionOf(some)]));
 }
 
-function refusalOf(codes: readonly ErrorCode[]): object {
+function rejectionOf(codes: readonly ErrorCode[]): object {
   const description = codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join('\n\n');
   const schema = { allOf: [ref('Error'), { type: 'object', properties: { errorType: { enum: codes } } }] };
   const retryable = codes.some((code) => ERRORS[code].retryable);
@@ -176,6 +182,6 @@ function refusalOf(codes: readonly ErrorCode[]): object {
 }
 
 /** The account interface's: a message for people. */
-function messageRefusals(): Readonly<Record<string, object>> {
-  return { default: { description: 'A refusal.', content: json(ref('Message')) } };
+function messageRejections(): Readonly<Record<string, object>> {
+  return { default: { description: 'A rejection.', content: json(ref('Message')) } };
 }

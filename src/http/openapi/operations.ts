@@ -65,7 +65,8 @@ const QUOTE_RULES: readonly ErrorCode[] = [
 ];
 const TOKENS = { tokens: text('Addresses between commas, 100 at most. Required.') };
 const statistics = (summary: string): Operation => ({
-  ...{ summary, tag: 'accounts' },
+  summary,
+  tag: 'accounts',
   success: { 200: { description: 'As the host’s source says.', body: 'AffiliateStatistics' } },
 });
 const ready: Operation = {

@@ -156,7 +156,11 @@ export function createSchemas() {
   });
   const prices = z.record(z.string(), atoms('Wei for 10^18 atoms.'));
   const auctionOrder = z.object({
-    ...{ uid, sellToken: address(), buyToken: address(), receiver: address().nullable(), owner: address() },
+    uid,
+    sellToken: address(),
+    buyToken: address(),
+    receiver: address().nullable(),
+    owner: address(),
     sellAmount: atoms('The signed one.'),
     buyAmount: atoms('The signed one.'),
     protocolFees: z.array(z.record(z.string(), z.unknown())),
@@ -189,15 +193,21 @@ export function createSchemas() {
     auction: z.object({ orders: z.array(uid), prices }),
     solutions: z.array(
       z.object({
-        ...{ solverAddress: address(), score: atoms('In wei.'), ranking: z.int().describe('1 is the best.') },
+        solverAddress: address(),
+        score: atoms('In wei.'),
+        ranking: z.int().describe('1 is the best.'),
         clearingPrices: prices,
         orders: z.array(
           z.object({
-            ...{ id: uid, sellAmount: atoms('Sold.'), buyAmount: atoms('Bought.') },
-            ...{ buyToken: address(), sellToken: address() },
+            id: uid,
+            sellAmount: atoms('Sold.'),
+            buyAmount: atoms('Bought.'),
+            buyToken: address(),
+            sellToken: address(),
           }),
         ),
-        ...{ isWinner: z.boolean(), filteredOut: z.boolean() },
+        isWinner: z.boolean(),
+        filteredOut: z.boolean(),
         txHash: bytes(32, 'What has settled it.').nullable(),
         referenceScore: atoms('In wei.').nullable(),
       }),
@@ -306,7 +316,8 @@ export function componentSchemas(): Readonly<Record<string, object>> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(createSchemas())) registry.add(schema, { id });
   const { schemas } = z.toJSONSchema(registry, {
-    ...{ io: 'input', unrepresentable: 'any' },
+    io: 'input',
+    unrepresentable: 'any',
     uri: (id) => `#/components/schemas/${id}`,
   });
   return Object.fromEntries(Object.entries(schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema]));

@@ -1,6 +1,6 @@
 import type { OrderCancellation } from '../../orders/cancel.ts';
 import { requireUid } from '../../orders/listing.ts';
-import { json, refusal } from '../response.ts';
+import { jsonResponse, rejectionResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 import { BODY_LIMIT } from '../route.ts';
 
@@ -13,6 +13,6 @@ export const deleteOrder: Route = {
     const orderUid = requireUid(param('uid'));
     const rest = typeof body === 'object' && body !== null ? body : {};
     const result = await book.orders.cancel({ ...rest, orderUid } as OrderCancellation); // `cancel` reads its shape
-    return result.status === 'cancelled' ? json(200, 'Cancelled') : refusal(result.error);
+    return result.status === 'cancelled' ? jsonResponse(200, 'Cancelled') : rejectionResponse(result.error);
   },
 };

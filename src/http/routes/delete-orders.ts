@@ -1,5 +1,5 @@
 import type { OrderCancellations } from '../../orders/cancel.ts';
-import { json, refusal } from '../response.ts';
+import { jsonResponse, rejectionResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 import { LIST_BODY_LIMIT } from '../route.ts';
 
@@ -10,7 +10,7 @@ export const deleteOrders: Route = {
   bodyLimit: LIST_BODY_LIMIT,
   async handle({ book, body }) {
     const result = await book.orders.cancel(withoutSingle(body));
-    return result.status === 'cancelled' ? json(200, 'Cancelled') : refusal(result.error);
+    return result.status === 'cancelled' ? jsonResponse(200, 'Cancelled') : rejectionResponse(result.error);
   },
 };
 

@@ -1,5 +1,5 @@
 import { OrderBookError } from '../../errors.ts';
-import { json } from '../response.ts';
+import { jsonResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 
 /** Returns the document behind a hash (decision 2.19). It can be cached for good: the hash is its content. */
@@ -11,6 +11,6 @@ export const getAppData: Route = {
     const fullAppData = await book.appData.get(hash);
     if (fullAppData === undefined)
       throw new OrderBookError('NotFound', 'there is no document with this hash', { hash });
-    return json(200, { fullAppData }, { 'cache-control': 'public, max-age=31536000, immutable' });
+    return jsonResponse(200, { fullAppData }, { 'cache-control': 'public, max-age=31536000, immutable' });
   },
 };

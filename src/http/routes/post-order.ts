@@ -1,5 +1,5 @@
 import type { OrderCreation } from '../../orders/creation.ts';
-import { json, refusal } from '../response.ts';
+import { jsonResponse, rejectionResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 import { documentBodyLimit } from '../route.ts';
 
@@ -10,6 +10,6 @@ export const postOrder: Route = {
   bodyLimit: documentBodyLimit,
   async handle({ book, body }) {
     const result = await book.orders.submit(body as OrderCreation); // whatever it is, `submit` reads its shape
-    return result.status === 'accepted' ? json(201, result.uid) : refusal(result.error);
+    return result.status === 'accepted' ? jsonResponse(201, result.uid) : rejectionResponse(result.error);
   },
 };

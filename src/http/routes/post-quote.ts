@@ -1,5 +1,5 @@
 import type { QuoteRequest } from '../../quotes/request.ts';
-import { json, refusal } from '../response.ts';
+import { jsonResponse, rejectionResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 import { BODY_LIMIT } from '../route.ts';
 
@@ -11,6 +11,6 @@ export const postQuote: Route = {
   async handle({ book, body, request: { signal } }) {
     const request = body as QuoteRequest; // whatever it is, `request` reads its shape
     const result = await book.quotes.request(request, signal === undefined ? {} : { signal });
-    return result.status === 'quoted' ? json(200, result.quote) : refusal(result.error);
+    return result.status === 'quoted' ? jsonResponse(200, result.quote) : rejectionResponse(result.error);
   },
 };

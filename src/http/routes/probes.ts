@@ -1,6 +1,6 @@
 import type { Readiness } from '../../order-book.ts';
 import type { ApiResponse } from '../message.ts';
-import { json } from '../response.ts';
+import { jsonResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 
 /** Whether this book can serve: 200, or 500 with what is missing. */
@@ -21,12 +21,12 @@ export const live: Route = {
   path: '/live',
   kind: 'free', // whoever restarts a server that does not answer must not be made to by a limit
   async handle() {
-    return json(200, { live: true });
+    return jsonResponse(200, { live: true });
   },
 };
 
 function readiness(state: Readiness): ApiResponse {
-  if (state.ready) return json(200, state);
+  if (state.ready) return jsonResponse(200, state);
   const error = { errorType: 'InternalServerError', description: 'not ready' };
-  return json(500, { ...error, ...state }, { 'retry-after': '1' });
+  return jsonResponse(500, { ...error, ...state }, { 'retry-after': '1' });
 }

@@ -1,5 +1,5 @@
 import { OrderBookError } from '../../errors.ts';
-import { json, refusal } from '../response.ts';
+import { jsonResponse, rejectionResponse } from '../response.ts';
 import type { Call, Route } from '../route.ts';
 import { documentBodyLimit } from '../route.ts';
 
@@ -24,6 +24,6 @@ async function put({ book, body }: Call, hash?: string) {
   }
   const { fullAppData } = body as { readonly fullAppData: string }; // whatever it is, `put` reads its shape
   const result = await book.appData.put(fullAppData, { hash });
-  if (result.status === 'rejected') return refusal(result.error);
-  return json(result.status === 'stored' ? 201 : 200, result.hash);
+  if (result.status === 'rejected') return rejectionResponse(result.error);
+  return jsonResponse(result.status === 'stored' ? 201 : 200, result.hash);
 }

@@ -1,6 +1,6 @@
 import type { QuoteStreamEvent } from '../../quotes/quote-stream.ts';
 import type { QuoteRequest } from '../../quotes/request.ts';
-import { refusal } from '../response.ts';
+import { rejectionResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 import { BODY_LIMIT } from '../route.ts';
 import type { ServerSentEvent } from '../sse.ts';
@@ -8,7 +8,7 @@ import { eventStream } from '../sse.ts';
 
 /**
  * Requests quotes as they come in: an unnamed event for each that is better than all before it, or, when there was
- * none, one `error` event. What can be refused without a quote is refused as an ordinary answer.
+ * none, one `error` event. What can be rejected without a quote is rejected as an ordinary answer.
  */
 export const quoteStream: Route = {
   method: 'POST',
@@ -18,7 +18,7 @@ export const quoteStream: Route = {
   async handle({ book, body, request: { signal } }) {
     const request = body as QuoteRequest; // whatever it is, `stream` reads its shape
     const result = await book.quotes.stream(request, signal === undefined ? {} : { signal });
-    if (result.status === 'rejected') return refusal(result.error);
+    if (result.status === 'rejected') return rejectionResponse(result.error);
     return eventStream(result.quotes, textOf, { clock: book.clock });
   },
 };

@@ -1,4 +1,4 @@
-import { json, jsonText } from '../response.ts';
+import { jsonResponse, jsonText } from '../response.ts';
 import type { Route } from '../route.ts';
 
 /** Lists the orders that a transaction has traded: each once, in the order of its trades; none when it has traded none. */
@@ -6,7 +6,7 @@ export const transactionOrders: Route = {
   method: 'GET',
   path: '/api/v1/transactions/:hash/orders',
   async handle({ book, param }) {
-    const orders = await book.orders.rendered.ofTransaction(param('hash'));
+    const orders = await book.orders.rendered.listByTransaction(param('hash'));
     return jsonText(200, `[${orders.map((order) => order.json).join(',')}]`);
   },
 };
@@ -16,7 +16,7 @@ export const totalSurplus: Route = {
   method: 'GET',
   path: '/api/v1/users/:user/total_surplus',
   async handle({ book, param }) {
-    return json(200, { totalSurplus: String(await book.trades.totalSurplus(param('user'))) });
+    return jsonResponse(200, { totalSurplus: String(await book.trades.totalSurplus(param('user'))) });
   },
 };
 
@@ -25,6 +25,6 @@ export const orderStatus: Route = {
   method: 'GET',
   path: '/api/v1/orders/:uid/status',
   async handle({ book, param }) {
-    return json(200, await book.orders.competitionStatus(param('uid')));
+    return jsonResponse(200, await book.orders.competitionStatus(param('uid')));
   },
 };

@@ -2,7 +2,7 @@ import type { Competition } from '../../auctions/competition.ts';
 import { OrderBookError } from '../../errors.ts';
 import { requireOperator } from '../auth.ts';
 import type { ApiResponse } from '../message.ts';
-import { json, refusal } from '../response.ts';
+import { jsonResponse, rejectionResponse } from '../response.ts';
 import type { Call, Route } from '../route.ts';
 import { LIST_BODY_LIMIT } from '../route.ts';
 
@@ -45,8 +45,8 @@ export const recordCompetition: Route = {
   before: requireOperator,
   async handle({ book, body }) {
     const result = await book.auctions.record(body as Competition); // judged by the verb
-    if (result.status === 'rejected') return refusal(result.error);
-    return json(result.status === 'recorded' ? 201 : 200, result);
+    if (result.status === 'rejected') return rejectionResponse(result.error);
+    return jsonResponse(result.status === 'recorded' ? 201 : 200, result);
   },
 };
 
@@ -71,5 +71,5 @@ function parseAuctionId(text: string): number | undefined {
 
 function found(competition: Competition | undefined): ApiResponse {
   if (competition === undefined) throw new OrderBookError('NotFound', 'solver competition not found');
-  return json(200, competition);
+  return jsonResponse(200, competition);
 }

@@ -1,5 +1,5 @@
 import { parseDecimal, priceOfEther } from '../../protocol/decimal.ts';
-import { json, refusal } from '../response.ts';
+import { jsonResponse, rejectionResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 
 /** What a token is worth: native atoms for one of its atoms, as a JSON number. */
@@ -8,7 +8,9 @@ export const nativePrice: Route = {
   path: '/api/v1/token/:token/native_price',
   async handle({ book, param, request: { signal } }) {
     const result = await book.quotes.nativePrice(param('token'), signal === undefined ? {} : { signal });
-    return result.status === 'priced' ? json(200, { price: Number(result.price) }) : refusal(result.error);
+    return result.status === 'priced'
+      ? jsonResponse(200, { price: Number(result.price) })
+      : rejectionResponse(result.error);
   },
 };
 
@@ -20,9 +22,10 @@ export const tokenMetadata: Route = {
   path: '/api/v1/token/:token/metadata',
   async handle({ book, param, request: { signal } }) {
     const result = await book.quotes.nativePrice(param('token'), signal === undefined ? {} : { signal });
-    if (result.status === 'rejected' && result.error.code === 'InvalidParameter') return refusal(result.error);
+    if (result.status === 'rejected' && result.error.code === 'InvalidParameter')
+      return rejectionResponse(result.error);
     const price = result.status === 'priced' ? parseDecimal(result.price) : undefined;
-    const firstTradeBlock = (await book.trades.firstBlock(param('token'))) ?? null;
-    return json(200, { firstTradeBlock, nativePrice: price === undefined ? null : priceOfEther(price) });
+    const firstTradeBlock = (await book.trades.firstTradeBlock(param('token'))) ?? null;
+    return jsonResponse(200, { firstTradeBlock, nativePrice: price === undefined ? null : priceOfEther(price) });
   },
 };

@@ -1,6 +1,6 @@
 import type { OrderTrade, TradeListQuery } from '../../chain/trades.ts';
 import { OrderBookError } from '../../errors.ts';
-import { json } from '../response.ts';
+import { jsonResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 
 /** As many as the first version of the route answers with: it knows no pages. */
@@ -19,7 +19,7 @@ export const tradesV1: Route = {
       trades.push(...page);
       if (page.length < PAGE) break;
     }
-    return json(200, trades);
+    return jsonResponse(200, trades);
   },
 };
 
@@ -29,7 +29,7 @@ export const tradesV2: Route = {
   path: '/api/v2/trades',
   async handle({ book, query }) {
     const page = { ...numberOf(query, 'offset'), ...numberOf(query, 'limit') };
-    return json(200, await book.trades.list({ ...filterOf(query), ...page }));
+    return jsonResponse(200, await book.trades.list({ ...filterOf(query), ...page }));
   },
 };
 

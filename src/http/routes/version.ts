@@ -1,5 +1,5 @@
 import { VERSION } from '../../version.ts';
-import { json } from '../response.ts';
+import { jsonResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 
 /** Which version serves which domain, as text (decision 2.29). */
@@ -20,6 +20,6 @@ export const root: Route = {
   method: 'GET',
   path: '/',
   async handle({ book: { chainId, settlementContract } }) {
-    return json(200, { name: 'intentbook', version: VERSION, chainId, settlementContract, api: '/api/v1' });
+    return jsonResponse(200, { name: 'intentbook', version: VERSION, chainId, settlementContract, api: '/api/v1' });
   },
 };

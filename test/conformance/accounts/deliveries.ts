@@ -15,7 +15,7 @@ async function claim(store: AccountStore, now = LATER, limit = 100): Promise<Cla
 const delivered = (store: AccountStore, { seq, claim }: ClaimedDelivery) =>
   store.deliveries.settle({ seq, claim, outcome: { status: 'delivered' } });
 const retry = (store: AccountStore, { seq, claim }: ClaimedDelivery, at: number) =>
-  store.deliveries.settle({ seq, claim, outcome: { status: 'retry', at, error: 'refused' } });
+  store.deliveries.settle({ seq, claim, outcome: { status: 'retry', at, error: 'rejected' } });
 const dead = (store: AccountStore, { seq, claim }: ClaimedDelivery) =>
   store.deliveries.settle({ seq, claim, outcome: { status: 'dead', error: 'given up' } });
 
@@ -54,8 +54,12 @@ export const DELIVERIES: readonly AccountRule[] = [
       const [first] = claimed.filter((each) => each.subscription.id === 'subscription-1');
       assert.ok(first);
       assert.deepEqual(first, {
-        ...{ seq: first.seq, subscription: subscription(1), notification: 'notification-1' },
-        ...{ body: notification(1).body, attempt: 1, claim: 1 },
+        seq: first.seq,
+        subscription: subscription(1),
+        notification: 'notification-1',
+        body: notification(1).body,
+        attempt: 1,
+        claim: 1,
       });
     },
   },
@@ -97,7 +101,7 @@ export const DELIVERIES: readonly AccountRule[] = [
       const again = await claimOne(store, LATER + 50);
       assert.deepEqual([again.notification, again.attempt, again.claim], ['notification-1', 2, 2]);
       const [listed] = await store.deliveries.list({ state: 'pending', limit: 1 });
-      assert.deepEqual([listed?.attempts, listed?.error], [2, 'refused']);
+      assert.deepEqual([listed?.attempts, listed?.error], [2, 'rejected']);
     },
   },
   {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { AccountStore, Mark, NewNotification, NotificationChange } from 'intentbook';
+import type { AccountStore, NewNotification, NotificationChange, ProgressMarker } from 'intentbook';
 import { ALICE, BOB, range } from '../orders.ts';
 import type { AccountRule } from './harness.ts';
 import { AT } from './harness.ts';
@@ -24,11 +24,15 @@ export const withdraw = (n: number): NotificationChange => ({ type: 'withdraw', 
 export async function step(
   store: AccountStore,
   changes: readonly NotificationChange[],
-  marks: readonly Mark[] = [],
+  marks: readonly ProgressMarker[] = [],
 ): Promise<number> {
   const after = await store.notifications.cursor('book');
   const outcome = await store.notifications.append({
-    ...{ feed: 'book', after, through: (after ?? 0) + 1, changes, marks },
+    feed: 'book',
+    after,
+    through: (after ?? 0) + 1,
+    changes,
+    marks,
   });
   assert.equal(outcome.status, 'appended');
   return outcome.status === 'appended' ? outcome.changed : 0;
@@ -53,7 +57,9 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
     name: 'a batch writes its notifications, their entries, its marks and the cursor together',
     async run({ store }) {
       const outcome = await store.notifications.append({
-        ...{ feed: 'book', after: null, through: 7 },
+        feed: 'book',
+        after: null,
+        through: 7,
         changes: notify(notification(1), notification(2, { account: BOB })),
         marks: [{ key: 'a', value: '1' }],
       });
@@ -76,7 +82,10 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
       await step(store, notify(notification(1)));
       for (const after of [null, 0, 2]) {
         const outcome = await store.notifications.append({
-          ...{ feed: 'book', after, through: 9, changes: [...notify(notification(2)), withdraw(1)] },
+          feed: 'book',
+          after,
+          through: 9,
+          changes: [...notify(notification(2)), withdraw(1)],
           marks: [{ key: 'a', value: '1' }],
         });
         assert.deepEqual(outcome, { status: 'moved', cursor: 1 });
@@ -93,12 +102,10 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
         const outcomes = await Promise.all(
           range(12).map(async (n) =>
             writers[n % writers.length]?.notifications.append({
-              ...{
-                feed: 'book',
-                after,
-                through: (after ?? 0) + 1,
-                changes: notify(notification(100 * (after ?? 0) + n)),
-              },
+              feed: 'book',
+              after,
+              through: (after ?? 0) + 1,
+              changes: notify(notification(100 * (after ?? 0) + n)),
             }),
           ),
         );
@@ -231,7 +238,10 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
       const writing = Promise.all(
         range(40).map((n) =>
           writers[n % writers.length]?.notifications.append({
-            ...{ feed: `feed ${n}`, after: null, through: 1, changes: notify(notification(n), notification(100 + n)) },
+            feed: `feed ${n}`,
+            after: null,
+            through: 1,
+            changes: notify(notification(n), notification(100 + n)),
           }),
         ),
       ).finally(() => {

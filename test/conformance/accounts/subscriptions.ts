@@ -68,7 +68,7 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'an account has as many subscriptions as its cap allows, and what is refused uses no nonce up',
+    name: 'an account has as many subscriptions as its cap allows, and what is rejected uses no nonce up',
     async run({ store, writers }) {
       const outcomes = await Promise.all(
         range(12).map((n) => writers[n % writers.length]?.subscriptions.create(request(n, {}, { cap: 5 }))),
@@ -78,8 +78,8 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
         outcomes.find((outcome) => outcome?.status !== 'created'),
         { status: 'capped', limit: 5 },
       );
-      const refused = outcomes.findIndex((outcome) => outcome?.status === 'capped');
-      assert.deepEqual(await store.subscriptions.create(request(refused)), { status: 'created' });
+      const rejected = outcomes.findIndex((outcome) => outcome?.status === 'capped');
+      assert.deepEqual(await store.subscriptions.create(request(rejected)), { status: 'created' });
     },
   },
   {

@@ -5,16 +5,43 @@ import { decodeLog } from '../../../src/protocol/event-decoder.ts';
 import { parseHex } from '../../../src/protocol/hex.ts';
 import { decodeSettle, SETTLE_SELECTOR } from '../../../src/protocol/settle-calldata.ts';
 import type { Target } from '../target.ts';
-import { isRefusal, JSON_MARKS, textOf } from '../target.ts';
+import { isRejection, JSON_MARKS, textOf } from '../target.ts';
 
 const word = (value: bigint | number) => BigInt(value).toString(16).padStart(64, '0');
 
 /** Two tokens, two prices, one trade, no interactions. */
 const SETTLE = [
-  ...[SETTLE_SELECTOR, word(0x80), word(0xe0), word(0x140), word(0x360)],
-  ...[word(2), word(0xaa), word(0xbb), word(2), word(3), word(5)],
-  ...[word(1), word(0x20), word(0), word(1), word(0xcc), word(1000), word(400), word(1767226200), word(0), word(0)],
-  ...[word(0), word(1000), word(0x160), word(0), word(0x60), word(0x80), word(0xa0), word(0), word(0), word(0)],
+  SETTLE_SELECTOR,
+  word(0x80),
+  word(0xe0),
+  word(0x140),
+  word(0x360),
+  word(2),
+  word(0xaa),
+  word(0xbb),
+  word(2),
+  word(3),
+  word(5),
+  word(1),
+  word(0x20),
+  word(0),
+  word(1),
+  word(0xcc),
+  word(1000),
+  word(400),
+  word(1767226200),
+  word(0),
+  word(0),
+  word(0),
+  word(1000),
+  word(0x160),
+  word(0),
+  word(0x60),
+  word(0x80),
+  word(0xa0),
+  word(0),
+  word(0),
+  word(0),
 ].join('');
 
 const calldata: Target = {
@@ -28,7 +55,7 @@ const calldata: Target = {
   seeds: [SETTLE, `${SETTLE}00000000075bcd15`, SETTLE_SELECTOR],
   run(bytes) {
     const text = textOf(bytes);
-    // What is no hex text, the transport refuses.
+    // What is no hex text, the transport rejects.
     if (parseHex(text) !== text) return 'not hex';
     const call = decodeSettle(text);
     for (const trade of call?.trades ?? []) {
@@ -53,14 +80,10 @@ const log: Target = {
     '0x',
   ],
   seeds: [
-    ...[
-      'a07a543ab8a018198e99ca0184c93fe9050a79400a0a723441f84de1d972cc17',
-      'd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822',
-    ],
-    ...[
-      '40338ce1a7c49204f0099533b1e9a7ee0a3d261f84974ab7af36105b8c4e9db4',
-      '875b6cb035bbd4ac6500fabc6d1e4ca5bdc58a3e2b424ccb5c24cdbebeb009a9',
-    ],
+    'a07a543ab8a018198e99ca0184c93fe9050a79400a0a723441f84de1d972cc17',
+    'd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822',
+    '40338ce1a7c49204f0099533b1e9a7ee0a3d261f84974ab7af36105b8c4e9db4',
+    '875b6cb035bbd4ac6500fabc6d1e4ca5bdc58a3e2b424ccb5c24cdbebeb009a9',
   ].map((topic) =>
     JSON.stringify({
       address: `0x${'9c'.repeat(20)}`,
@@ -93,15 +116,21 @@ const competition: Target = {
   words: [...JSON_MARKS, '"1"', '1', '-1', '1e99', '"__proto__"', `"0x${'ab'.repeat(56)}"`, `"0x${'ab'.repeat(20)}"`],
   seeds: [
     JSON.stringify({
-      ...{ auctionId: 7, auctionStartBlock: 5, auctionDeadlineBlock: 9, transactionHashes: [`0x${'ab'.repeat(32)}`] },
-      ...{
-        referenceScores: {},
-        auction: { orders: [`0x${'ab'.repeat(56)}`], prices: { [`0x${'ab'.repeat(20)}`]: '5' } },
-      },
+      auctionId: 7,
+      auctionStartBlock: 5,
+      auctionDeadlineBlock: 9,
+      transactionHashes: [`0x${'ab'.repeat(32)}`],
+      referenceScores: {},
+      auction: { orders: [`0x${'ab'.repeat(56)}`], prices: { [`0x${'ab'.repeat(20)}`]: '5' } },
       solutions: [
         {
-          ...{ solverAddress: `0x${'ab'.repeat(20)}`, score: '5', ranking: 1, clearingPrices: {}, isWinner: true },
-          ...{ orders: [{ id: `0x${'ab'.repeat(56)}`, sellAmount: '5', buyAmount: '5' }], filteredOut: false },
+          solverAddress: `0x${'ab'.repeat(20)}`,
+          score: '5',
+          ranking: 1,
+          clearingPrices: {},
+          isWinner: true,
+          orders: [{ id: `0x${'ab'.repeat(56)}`, sellAmount: '5', buyAmount: '5' }],
+          filteredOut: false,
         },
       ],
     }),
@@ -114,7 +143,7 @@ const competition: Target = {
       return 'not JSON';
     }
     const parsed = parseCompetition(given);
-    if (isRefusal(parsed)) return parsed;
+    if (isRejection(parsed)) return parsed;
     assert.deepEqual(parseCompetition(JSON.parse(JSON.stringify(parsed))), parsed);
     return parsed;
   },

@@ -2,31 +2,25 @@ import assert from 'node:assert/strict';
 import { FLAG_NAMES } from '../../../adapters/server/cli/flags.ts';
 import { parseCommand } from '../../../adapters/server/cli/parse.ts';
 import { UsageError } from '../../../adapters/server/cli/usage-error.ts';
-import { SettingsError } from '../../../adapters/server/config/config-errors.ts';
+import { ConfigError } from '../../../adapters/server/config/config-errors.ts';
 import { planServer } from '../../../adapters/server/config/plan.ts';
 import type { Target } from '../target.ts';
-import { isRefusal, JSON_MARKS, refusing, textOf } from '../target.ts';
+import { isRejection, JSON_MARKS, rejecting, textOf } from '../target.ts';
 
 const SETTINGS = {
-  ...{
-    host: '127.0.0.1',
-    port: 8080,
-    metricsPort: 9100,
-    log: 'json',
-    rateLimit: { reads: 50, writes: 10, streams: 32 },
-  },
-  ...{
-    trustedProxies: ['10.0.0.0/8'],
-    accounts: ':memory:',
-    notifications: 'on',
-    explorer: false,
-    operatorToken: 'x'.repeat(16),
-  },
-  ...{
-    coinGecko: { apiKey: 'key', plan: 'demo' },
-    usdPrices: { 1: { [`0x${'ab'.repeat(20)}`]: 1 } },
-    webhookAllow: ['::1'],
-  },
+  host: '127.0.0.1',
+  port: 8080,
+  metricsPort: 9100,
+  log: 'json',
+  rateLimit: { reads: 50, writes: 10, streams: 32 },
+  trustedProxies: ['10.0.0.0/8'],
+  accounts: ':memory:',
+  notifications: 'on',
+  explorer: false,
+  operatorToken: 'x'.repeat(16),
+  coinGecko: { apiKey: 'key', plan: 'demo' },
+  usdPrices: { 1: { [`0x${'ab'.repeat(20)}`]: 1 } },
+  webhookAllow: ['::1'],
   defaults: { maxOpenOrders: 'off', minValidity: 60, rpc: ['http://127.0.0.1:8545'] },
   books: [
     { chain: 'mainnet', db: ':memory:', prices: { [`0x${'ab'.repeat(20)}`]: { price: '1.5', decimals: 6 } } },
@@ -38,30 +32,34 @@ const SECRET = 'hunter2';
 const settings: Target = {
   name: 'settings',
   words: [
-    ...[...JSON_MARKS, '"off"', '-1', '1e99', '1.5', '"__proto__"', '"constructor"', '"/"', '"/api"'],
-    ...[
-      '"books"',
-      '"chain"',
-      '"sepolia"',
-      '"mainnet"',
-      '"staging"',
-      '"path"',
-      '"db"',
-      '"postgres"',
-      '"defaults"',
-      '"rpc"',
-    ],
-    ...[
-      '"prices"',
-      '"price"',
-      '"decimals"',
-      '"http://"',
-      '"postgres://"',
-      '"pg_x"',
-      '"maxOpenOrders"',
-      '"usdToken"',
-      '"token"',
-    ],
+    ...JSON_MARKS,
+    '"off"',
+    '-1',
+    '1e99',
+    '1.5',
+    '"__proto__"',
+    '"constructor"',
+    '"/"',
+    '"/api"',
+    '"books"',
+    '"chain"',
+    '"sepolia"',
+    '"mainnet"',
+    '"staging"',
+    '"path"',
+    '"db"',
+    '"postgres"',
+    '"defaults"',
+    '"rpc"',
+    '"prices"',
+    '"price"',
+    '"decimals"',
+    '"http://"',
+    '"postgres://"',
+    '"pg_x"',
+    '"maxOpenOrders"',
+    '"usdToken"',
+    '"token"',
   ],
   seeds: [JSON.stringify(SETTINGS), '{"books":[{}]}', '{"books":[{"chain":"mainnet"},{"chain":"mainnet"}]}'],
   run(bytes) {
@@ -71,8 +69,8 @@ const settings: Target = {
     } catch {
       return 'not JSON';
     }
-    const plan = refusing(SettingsError, () => planServer(value, '/folder'));
-    if (isRefusal(plan)) return plan;
+    const plan = rejecting(ConfigError, () => planServer(value, '/folder'));
+    if (isRejection(plan)) return plan;
     assert.deepEqual(planServer(JSON.parse(JSON.stringify(value)), '/folder'), plan);
     assert.equal(new Set(plan.books.map(({ path }) => path)).size, plan.books.length);
     for (const { path } of plan.books) assert.match(path, /^\/(?:[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*)?$/);
@@ -89,32 +87,32 @@ const commandLine: Target = {
       `--${name}=`,
       `INTENTBOOK_${name.toUpperCase().replaceAll('-', '_')}=`,
     ]),
-    ...[
-      'serve\n',
-      'migrate\n',
-      'export\n',
-      'import\n',
-      'verify\n',
-      'prune\n',
-      'backup\n',
-      '-h',
-      '--',
-      '\n',
-      '=',
-      'off',
-      'on',
-    ],
-    ...[
-      'sepolia',
-      '1',
-      '50,10,32',
-      '127.0.0.1',
-      'postgres://',
-      `postgres://u:${SECRET}@h/d`,
-      'http://h',
-      'CMS_ENABLED=false',
-    ],
-    ...['--__proto__=1', '--constructor', '--toString', 'INTENTBOOK_PROT=1', 'INTENTBOOK_SERVICE_HOST=1'],
+    'serve\n',
+    'migrate\n',
+    'export\n',
+    'import\n',
+    'verify\n',
+    'prune\n',
+    'backup\n',
+    '-h',
+    '--',
+    '\n',
+    '=',
+    'off',
+    'on',
+    'sepolia',
+    '1',
+    '50,10,32',
+    '127.0.0.1',
+    'postgres://',
+    `postgres://u:${SECRET}@h/d`,
+    'http://h',
+    'CMS_ENABLED=false',
+    '--__proto__=1',
+    '--constructor',
+    '--toString',
+    'INTENTBOOK_PROT=1',
+    'INTENTBOOK_SERVICE_HOST=1',
   ],
   seeds: [
     'serve\n--port\n0\n--chain\nmainnet\n--db\n:memory:\n--rate-limit=off',
@@ -130,8 +128,8 @@ const commandLine: Target = {
       lines.filter(isVariable).map((line) => line.split(/=(.*)/s, 2) as [name: string, value: string]),
     );
     const args = lines.filter((line) => !isVariable(line));
-    const command = refusing(UsageError, () => parseCommand(args, env));
-    if (isRefusal(command)) return command;
+    const command = rejecting(UsageError, () => parseCommand(args, env));
+    if (isRejection(command)) return command;
     assert.deepEqual(parseCommand(args, env), command);
     return command;
   },

@@ -9,13 +9,15 @@ import type { Target } from '../target.ts';
 import { JSON_MARKS, textOf } from '../target.ts';
 
 const clock = manualClock();
-const faults: unknown[] = [];
+const failures: unknown[] = [];
 const book = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore() });
-book.on('fault', (fault) => faults.push(fault));
+book.on('failure', (failure) => failures.push(failure));
 const accounts = createAccounts({
-  ...{ books: [book], store: memoryAccountStore(), clock },
+  books: [book],
+  store: memoryAccountStore(),
+  clock,
   channels: [webhookChannel()],
-  onFault: (fault) => void faults.push(fault),
+  onFailure: (failure) => void failures.push(failure),
 });
 await book.start();
 await accounts.start();
@@ -38,91 +40,80 @@ const [UID = ''] = uids;
 const HASH = `0x${'ab'.repeat(32)}`;
 
 const PATHS = [
-  ...[
-    '/api/v1/orders',
-    '/api/v1/orders/by_uids',
-    '/api/v1/orders/stream',
-    `/api/v1/orders/${UID}`,
-    `/api/v1/orders/${UID}/status`,
-  ],
-  ...[
-    `/api/v1/account/${OWNER}/orders`,
-    `/api/v1/transactions/${HASH}/orders`,
-    '/api/v1/trades',
-    '/api/v2/trades',
-    '/api/v1/auction',
-  ],
-  ...[
-    '/api/v1/quote',
-    '/api/v1/quote/stream',
-    `/api/v1/token/${OWNER}/native_price`,
-    '/api/v1/app_data',
-    `/api/v1/app_data/${HASH}`,
-  ],
-  ...[
-    '/api/v1/version',
-    '/api/v2/solver_competition/latest',
-    '/api/v2/solver_competition/1',
-    '/restricted/api/v1/competition',
-  ],
-  ...[
-    `/accounts/${OWNER}/notifications`,
-    `/accounts/${OWNER}/subscriptions`,
-    `/accounts/${OWNER}/subscriptions/confirm`,
-  ],
-  ...[
-    `/affiliate/${OWNER}`,
-    '/ref-codes/CODE1',
-    `/api/v1/users/${OWNER}/total_surplus`,
-    `/11155111/tokens/${OWNER}/usdPrice`,
-  ],
+  '/api/v1/orders',
+  '/api/v1/orders/by_uids',
+  '/api/v1/orders/stream',
+  `/api/v1/orders/${UID}`,
+  `/api/v1/orders/${UID}/status`,
+  `/api/v1/account/${OWNER}/orders`,
+  `/api/v1/transactions/${HASH}/orders`,
+  '/api/v1/trades',
+  '/api/v2/trades',
+  '/api/v1/auction',
+  '/api/v1/quote',
+  '/api/v1/quote/stream',
+  `/api/v1/token/${OWNER}/native_price`,
+  '/api/v1/app_data',
+  `/api/v1/app_data/${HASH}`,
+  '/api/v1/version',
+  '/api/v2/solver_competition/latest',
+  '/api/v2/solver_competition/1',
+  '/restricted/api/v1/competition',
+  `/accounts/${OWNER}/notifications`,
+  `/accounts/${OWNER}/subscriptions`,
+  `/accounts/${OWNER}/subscriptions/confirm`,
+  `/affiliate/${OWNER}`,
+  '/ref-codes/CODE1',
+  `/api/v1/users/${OWNER}/total_surplus`,
+  `/11155111/tokens/${OWNER}/usdPrice`,
 ];
 const WORDS = [
   ...PATHS,
-  ...[
-    'GET',
-    'POST',
-    'PUT',
-    'DELETE',
-    'HEAD',
-    'OPTIONS',
-    'PATCH',
-    '?',
-    '&',
-    '=',
-    '/',
-    '//',
-    '%',
-    '%2f',
-    '%00',
-    '..',
-    '\n',
-    '\n\n',
-  ],
-  ...[
-    'content-type: application/json',
-    'content-encoding: gzip',
-    'if-none-match: *',
-    'if-none-match: "1-open"',
-    'last-event-id: ',
-  ],
-  ...[
-    'authorization: Bearer operator-operator',
-    'authorization: Subscription nonce=1, deadline=2, signature=0x',
-    'content-length: 9',
-  ],
-  ...['owner=', 'orderUid=', 'limit=', 'offset=', 'cursor=', 'status=', 'token=', UID, OWNER, ...JSON_MARKS],
-  ...[
-    '"__proto__"',
-    '"orderUids"',
-    '"signature"',
-    '"signingScheme"',
-    '"fullAppData"',
-    '"channel"',
-    '"webhook"',
-    '"target"',
-    '"nonce"',
-  ],
+  'GET',
+  'POST',
+  'PUT',
+  'DELETE',
+  'HEAD',
+  'OPTIONS',
+  'PATCH',
+  '?',
+  '&',
+  '=',
+  '/',
+  '//',
+  '%',
+  '%2f',
+  '%00',
+  '..',
+  '\n',
+  '\n\n',
+  'content-type: application/json',
+  'content-encoding: gzip',
+  'if-none-match: *',
+  'if-none-match: "1-open"',
+  'last-event-id: ',
+  'authorization: Bearer operator-operator',
+  'authorization: Subscription nonce=1, deadline=2, signature=0x',
+  'content-length: 9',
+  'owner=',
+  'orderUid=',
+  'limit=',
+  'offset=',
+  'cursor=',
+  'status=',
+  'token=',
+  UID,
+  OWNER,
+  ...JSON_MARKS,
+  '"__proto__"',
+  '"orderUids"',
+  '"signature"',
+  '"signingScheme"',
+  '"fullAppData"',
+  '"channel"',
+  '"webhook"',
+  '"target"',
+  '"nonce"',
 ];
 const JSON_TYPE = 'content-type: application/json';
 
@@ -145,8 +136,8 @@ const request: Target = {
   ],
   async run(bytes) {
     const { status, text } = await answer(api, bytes);
-    assert.notEqual(status, 500, `a fault: ${String(faults.at(-1))}`);
-    assert.equal(faults.length, 0);
+    assert.notEqual(status, 500, `a failure: ${String(failures.at(-1))}`);
+    assert.equal(failures.length, 0);
     // Whoever writes changes what is answered the next time.
     return bytes[0] === 'G'.charCodeAt(0) ? [status, text] : undefined;
   },
@@ -161,7 +152,9 @@ async function answer(to: Api, bytes: Uint8Array): Promise<{ status: number; tex
   const headers = new Map(lines.map((each) => each.split(/: ?(.*)/s, 2) as [string, string])); // two, or one
   const body = bytes.subarray(split + 2);
   const response = await to.handle({
-    ...{ method, path, query },
+    method,
+    path,
+    query,
     header: (name) => headers.get(name),
     body: body.length === 0 ? { type: 'none' } : { type: 'bytes', bytes: body },
   });
@@ -174,7 +167,7 @@ async function answer(to: Api, bytes: Uint8Array): Promise<{ status: number; tex
   if (response.status >= 400 && method !== 'HEAD') {
     const { errorType, description, message } = JSON.parse(text);
     assert(typeof message === 'string' || (typeof errorType === 'string' && typeof description === 'string'));
-    assert.equal(response.headers['cache-control'], 'no-store', 'a refusal may be kept');
+    assert.equal(response.headers['cache-control'], 'no-store', 'a rejection may be kept');
   }
   return { status: response.status, text };
 }

@@ -8,46 +8,75 @@ import { appDataHash, parseAppData } from '../../../src/protocol/app-data.ts';
 import type { ParsedQuoteRequest } from '../../../src/quotes/request.ts';
 import { parseQuoteRequest } from '../../../src/quotes/request.ts';
 import type { Target } from '../target.ts';
-import { isRefusal, JSON_MARKS, textOf } from '../target.ts';
+import { isRejection, JSON_MARKS, textOf } from '../target.ts';
 
 const ADDRESS = '0xfFf9976782d46CC05630D1f6eBAb18b2324d6B14';
 const OTHER = '0x0625aFB445C3B6B7B929342a04A22599fd5dBB59';
 const SIGNATURE = `0x${'1b'.repeat(65)}`;
 
 const ORDER = {
-  ...{ sellToken: ADDRESS, buyToken: OTHER, receiver: null, sellAmount: '1000', buyAmount: '400', validTo: 1767226200 },
-  ...{ appData: '{}', feeAmount: '0', kind: 'sell', partiallyFillable: false, sellTokenBalance: 'erc20' },
-  ...{ buyTokenBalance: 'erc20', signingScheme: 'eip712', signature: SIGNATURE, from: ADDRESS, quoteId: 7 },
-  ...{ appDataHash: null, fullBalanceCheck: true },
+  sellToken: ADDRESS,
+  buyToken: OTHER,
+  receiver: null,
+  sellAmount: '1000',
+  buyAmount: '400',
+  validTo: 1767226200,
+  appData: '{}',
+  feeAmount: '0',
+  kind: 'sell',
+  partiallyFillable: false,
+  sellTokenBalance: 'erc20',
+  buyTokenBalance: 'erc20',
+  signingScheme: 'eip712',
+  signature: SIGNATURE,
+  from: ADDRESS,
+  quoteId: 7,
+  appDataHash: null,
+  fullBalanceCheck: true,
 };
 const JSON_WORDS = [
-  ...[...JSON_MARKS, 'true', 'false', '1e9', '-0', '0.1', '1e400', '\\u0000', '\\ud800', '\ufeff'],
-  ...[
-    '"__proto__"',
-    '"constructor"',
-    '"toString"',
-    '{"__proto__":{"polluted":1}}',
-    '{"constructor":{"prototype":{"polluted":1}}}',
-  ],
+  ...JSON_MARKS,
+  'true',
+  'false',
+  '1e9',
+  '-0',
+  '0.1',
+  '1e400',
+  '\\u0000',
+  '\\ud800',
+  '\ufeff',
+  '"__proto__"',
+  '"constructor"',
+  '"toString"',
+  '{"__proto__":{"polluted":1}}',
+  '{"constructor":{"prototype":{"polluted":1}}}',
 ];
 const ORDER_WORDS = [
   ...Object.keys(ORDER).map((key) => `"${key}"`),
-  ...['"buy"', '"sell"', '"internal"', '"external"', '"ethsign"', '"presign"', '"eip1271"', '4294967295', '4294967296'],
-  ...[
-    `"${ADDRESS}"`,
-    `"0x"`,
-    `"${2n ** 256n - 1n}"`,
-    `"${2n ** 256n}"`,
-    `"0x${'ab'.repeat(32)}"`,
-    '"00"',
-    '9007199254740993',
-  ],
+  '"buy"',
+  '"sell"',
+  '"internal"',
+  '"external"',
+  '"ethsign"',
+  '"presign"',
+  '"eip1271"',
+  '4294967295',
+  '4294967296',
+  `"${ADDRESS}"`,
+  `"0x"`,
+  `"${2n ** 256n - 1n}"`,
+  `"${2n ** 256n}"`,
+  `"0x${'ab'.repeat(32)}"`,
+  '"00"',
+  '9007199254740993',
   ...JSON_WORDS,
 ];
 
 const json = {
   header: (name: string) => (name === 'content-type' ? 'application/json' : undefined),
-  ...{ method: 'POST', path: '/', query: '' },
+  method: 'POST',
+  path: '/',
+  query: '',
 };
 
 /** Reads bytes as the body of a request, with the limit that most bodies have. */
@@ -73,9 +102,9 @@ const orderBody: Target = {
   seeds: [JSON.stringify(ORDER), JSON.stringify({ ...ORDER, receiver: OTHER, kind: 'buy', signingScheme: 'presign' })],
   async run(bytes) {
     const body = await bodyOf(bytes);
-    if (isRefusal(body)) return body;
+    if (isRejection(body)) return body;
     const parsed = parseOrderCreation(body);
-    if (isRefusal(parsed)) return parsed;
+    if (isRejection(parsed)) return parsed;
     assertClean(parsed);
     assert.deepEqual(parseOrderCreation(JSON.parse(JSON.stringify(rendered(parsed)))), parsed);
     return parsed;
@@ -89,16 +118,34 @@ function rendered({ feeIsZero, sellAmount, buyAmount, ...order }: ParsedCreation
 }
 
 const QUOTE = {
-  ...{ sellToken: ADDRESS, buyToken: OTHER, from: ADDRESS, receiver: OTHER, kind: 'sell', sellAmountBeforeFee: '1000' },
-  ...{ validFor: 600, appData: '{}', signingScheme: 'eip712', onchainOrder: false, priceQuality: 'fast', timeout: 500 },
+  sellToken: ADDRESS,
+  buyToken: OTHER,
+  from: ADDRESS,
+  receiver: OTHER,
+  kind: 'sell',
+  sellAmountBeforeFee: '1000',
+  validFor: 600,
+  appData: '{}',
+  signingScheme: 'eip712',
+  onchainOrder: false,
+  priceQuality: 'fast',
+  timeout: 500,
 };
 
 const quoteBody: Target = {
   name: 'quote-body',
   words: [
     ...Object.keys(QUOTE).map((key) => `"${key}"`),
-    ...['"sellAmountAfterFee"', '"buyAmountAfterFee"', '"validTo"', '"appDataHash"', '"verificationGasLimit"'],
-    ...['"optimal"', '"verified"', '"sellTokenBalance"', '"buyTokenBalance"', ...ORDER_WORDS],
+    '"sellAmountAfterFee"',
+    '"buyAmountAfterFee"',
+    '"validTo"',
+    '"appDataHash"',
+    '"verificationGasLimit"',
+    '"optimal"',
+    '"verified"',
+    '"sellTokenBalance"',
+    '"buyTokenBalance"',
+    ...ORDER_WORDS,
   ],
   seeds: [
     JSON.stringify(QUOTE),
@@ -113,9 +160,9 @@ const quoteBody: Target = {
   ],
   async run(bytes) {
     const body = await bodyOf(bytes);
-    if (isRefusal(body)) return body;
+    if (isRejection(body)) return body;
     const parsed = parseQuoteRequest(body);
-    if (isRefusal(parsed)) return parsed;
+    if (isRejection(parsed)) return parsed;
     assertClean(parsed);
     assert.deepEqual(parseQuoteRequest(JSON.parse(JSON.stringify(asked(parsed)))), parsed);
     return parsed;
@@ -136,7 +183,9 @@ function asked({ side, validity, signing, ...request }: ParsedQuoteRequest): obj
 const HOOK = { target: ADDRESS, callData: '0xAb', gasLimit: '21000' };
 const METADATA = {
   hooks: { pre: [HOOK], post: [HOOK] },
-  ...{ signer: ADDRESS, replacedOrder: { uid: `0x${'cd'.repeat(56)}` }, validFrom: 1767226200 },
+  signer: ADDRESS,
+  replacedOrder: { uid: `0x${'cd'.repeat(56)}` },
+  validFrom: 1767226200,
   partnerFee: [
     { recipient: ADDRESS, volumeBps: 5 },
     { recipient: ADDRESS, surplusBps: 5, maxVolumeBps: 9 },
@@ -149,36 +198,39 @@ const METADATA = {
 const appData: Target = {
   name: 'app-data',
   words: [
-    ...['"metadata"', '"backend"', '"hooks"', '"pre"', '"post"', '"target"', '"callData"', '"gasLimit"', '"signer"'],
-    ...[
-      '"replacedOrder"',
-      '"uid"',
-      '"partnerFee"',
-      '"recipient"',
-      '"bps"',
-      '"volumeBps"',
-      '"surplusBps"',
-      '"maxVolumeBps"',
-    ],
-    ...[
-      '"priceImprovementBps"',
-      '"flashloan"',
-      '"liquidityProvider"',
-      '"protocolAdapter"',
-      '"receiver"',
-      '"token"',
-      '"amount"',
-    ],
-    ...[
-      '"wrappers"',
-      '"address"',
-      '"data"',
-      '"isOmittable"',
-      '"validFrom"',
-      `"${2n ** 64n}"`,
-      '"18446744073709551615"',
-    ],
-    ...[`"0x${'cd'.repeat(56)}"`, ...ORDER_WORDS],
+    '"metadata"',
+    '"backend"',
+    '"hooks"',
+    '"pre"',
+    '"post"',
+    '"target"',
+    '"callData"',
+    '"gasLimit"',
+    '"signer"',
+    '"replacedOrder"',
+    '"uid"',
+    '"partnerFee"',
+    '"recipient"',
+    '"bps"',
+    '"volumeBps"',
+    '"surplusBps"',
+    '"maxVolumeBps"',
+    '"priceImprovementBps"',
+    '"flashloan"',
+    '"liquidityProvider"',
+    '"protocolAdapter"',
+    '"receiver"',
+    '"token"',
+    '"amount"',
+    '"wrappers"',
+    '"address"',
+    '"data"',
+    '"isOmittable"',
+    '"validFrom"',
+    `"${2n ** 64n}"`,
+    '"18446744073709551615"',
+    `"0x${'cd'.repeat(56)}"`,
+    ...ORDER_WORDS,
   ],
   seeds: [
     '{}',

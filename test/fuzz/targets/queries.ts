@@ -6,7 +6,7 @@ import { decodeParam } from '../../../src/http/serve.ts';
 import { createClientOf } from '../../../src/limits/client.ts';
 import { formatCursor, parseListQuery } from '../../../src/orders/listing.ts';
 import type { Target } from '../target.ts';
-import { isRefusal, refusing, textOf } from '../target.ts';
+import { isRejection, rejecting, textOf } from '../target.ts';
 
 const ADDRESS = '0xfFf9976782d46CC05630D1f6eBAb18b2324d6B14';
 const UID = `0x${'aB'.repeat(56)}`;
@@ -16,46 +16,42 @@ const query: Target = {
   name: 'query',
   words: [
     ...NAMES.map((name) => `${name}=`),
-    ...[
-      '&',
-      '=',
-      '%',
-      '%00',
-      '%ff',
-      '%2',
-      '+',
-      ';',
-      '#',
-      '?',
-      '1000',
-      '1001',
-      '1000000',
-      '-1',
-      '1e3',
-      '0x10',
-      ' ',
-      ADDRESS,
-    ],
-    ...[
-      'open',
-      'presignaturePending',
-      'fulfilled',
-      'cancelled',
-      'expired',
-      `1700000000000-${UID}`,
-      '__proto__=',
-      'constructor=',
-    ],
+    '&',
+    '=',
+    '%',
+    '%00',
+    '%ff',
+    '%2',
+    '+',
+    ';',
+    '#',
+    '?',
+    '1000',
+    '1001',
+    '1000000',
+    '-1',
+    '1e3',
+    '0x10',
+    ' ',
+    ADDRESS,
+    'open',
+    'presignaturePending',
+    'fulfilled',
+    'cancelled',
+    'expired',
+    `1700000000000-${UID}`,
+    '__proto__=',
+    'constructor=',
   ],
   seeds: [
     `status=open&sellToken=${ADDRESS}&buyToken=${ADDRESS}&owner=${ADDRESS}&limit=1000`,
     `offset=10&limit=5&cursor=1700000000000-${UID}`,
   ],
   run(bytes) {
-    const outcome = refusing(OrderBookError, () =>
+    const outcome = rejecting(OrderBookError, () =>
       parseListQuery(listingQuery(new URLSearchParams(textOf(bytes)), NAMES)),
     );
-    if (isRefusal(outcome)) return outcome;
+    if (isRejection(outcome)) return outcome;
     const { after, ...filters } = outcome;
     const again = { ...filters, ...(after === undefined ? {} : { cursor: formatCursor(after) }) };
     assert.deepEqual(parseListQuery(again), outcome);
@@ -82,8 +78,8 @@ const cursor: Target = {
   seeds: [`1700000000000-${UID}`, `0-${UID}`],
   run(bytes) {
     const text = textOf(bytes);
-    const outcome = refusing(OrderBookError, () => parseListQuery({ cursor: text }));
-    if (isRefusal(outcome)) return outcome;
+    const outcome = rejecting(OrderBookError, () => parseListQuery({ cursor: text }));
+    if (isRejection(outcome)) return outcome;
     assert(outcome.after !== undefined && Number.isSafeInteger(outcome.after.creationDate));
     assert.deepEqual(parseListQuery({ cursor: formatCursor(outcome.after) }), outcome);
     return outcome;
@@ -97,8 +93,8 @@ const eventId: Target = {
   run(bytes) {
     const text = textOf(bytes);
     const header = (name: string) => (name === 'last-event-id' ? text : undefined);
-    const id = refusing(OrderBookError, () => lastEventId({ ...request, header }));
-    if (isRefusal(id)) return id;
+    const id = rejecting(OrderBookError, () => lastEventId({ ...request, header }));
+    if (isRejection(id)) return id;
     if (id === undefined) assert.equal(text, '');
     else assert(Number.isSafeInteger(id) && id >= 0 && Number(text) === id);
     return id;
@@ -112,8 +108,8 @@ const parameter: Target = {
   words: ['%', '%2', '%2F', '%00', '%ff', '%f0%9f%92%a9', '%ed%a0%80', '%u0041', '/', '..', '%2e%2e'],
   seeds: [ADDRESS, '%30x', '9007199254740993', '1'],
   run(bytes) {
-    const text = refusing(OrderBookError, () => decodeParam('uid', textOf(bytes)));
-    if (isRefusal(text)) return text;
+    const text = rejecting(OrderBookError, () => decodeParam('uid', textOf(bytes)));
+    if (isRejection(text)) return text;
     // Half of a surrogate pair cannot be encoded, and cannot be decoded into.
     assert.equal(decodeURIComponent(encodeURIComponent(text)), text);
     return text;
@@ -126,17 +122,29 @@ const clientOf = createClientOf(['127.0.0.1', '10.0.0.0/8', 'fd00::/8']);
 const forwarded: Target = {
   name: 'forwarded-for',
   words: [
-    ...[
-      '127.0.0.1',
-      '10.0.0.1',
-      '203.0.113.9',
-      '::1',
-      'fd00::1',
-      '2001:db8::1',
-      '::ffff:10.0.0.1',
-      '[2001:db8::1]:443',
-    ],
-    ...[',', ', ', ':', '::', './', '%eth0', '/8', '\n', '256', '0x7f', 'unknown', ' ', 'ffff:', ']', '['],
+    '127.0.0.1',
+    '10.0.0.1',
+    '203.0.113.9',
+    '::1',
+    'fd00::1',
+    '2001:db8::1',
+    '::ffff:10.0.0.1',
+    '[2001:db8::1]:443',
+    ',',
+    ', ',
+    ':',
+    '::',
+    '.',
+    '%eth0',
+    '/8',
+    '\n',
+    '256',
+    '0x7f',
+    'unknown',
+    ' ',
+    'ffff:',
+    ']',
+    '[',
   ],
   seeds: ['127.0.0.1\n203.0.113.9, 10.0.0.1', 'fd00::1\n[2001:db8::1]:5678', '::ffff:127.0.0.1\n1.2.3.4:80'],
   run(bytes) {

@@ -17,8 +17,26 @@ import { textOf } from '../target.ts';
 const N = SECP256K1_N.toString(16);
 const HALF = (SECP256K1_N >> 1n).toString(16).padStart(64, '0');
 const WORDS = [
-  ...['0x', '00', '01', '1b', '1c', '1B', 'ff', 'FF', N, HALF, '0'.repeat(64), 'f'.repeat(64), 'aB'.repeat(32)],
-  ...['eip712 ', 'ethsign ', 'presign ', 'eip1271 ', 'x', ' ', '０'],
+  '0x',
+  '00',
+  '01',
+  '1b',
+  '1c',
+  '1B',
+  'ff',
+  'FF',
+  N,
+  HALF,
+  '0'.repeat(64),
+  'f'.repeat(64),
+  'aB'.repeat(32),
+  'eip712 ',
+  'ethsign ',
+  'presign ',
+  'eip1271 ',
+  'x',
+  ' ',
+  '０',
 ];
 const SIGNATURE = `0x${'5c'.repeat(32)}${'2d'.repeat(32)}1b`;
 
@@ -86,7 +104,7 @@ const uid: Target = {
 
 const amount: Target = {
   name: 'amount',
-  words: ['0', '00', '9', String(2n ** 256n - 1n), String(2n ** 256n), '1e5', '0x', '-', '+', './', ' ', '１', '\n'],
+  words: ['0', '00', '9', String(2n ** 256n - 1n), String(2n ** 256n), '1e5', '0x', '-', '+', '.', ' ', '１', '\n'],
   seeds: ['0', '1000000000000000000', String(2n ** 256n - 1n), '0'.repeat(90)],
   run(bytes) {
     const parsed = parseUint256(textOf(bytes));
@@ -101,7 +119,7 @@ const amount: Target = {
 
 const decimal: Target = {
   name: 'decimal',
-  words: ['0', './', 'e', 'E', '-', '+', '1e-400', '1e400', '400', '401', '999', '00', ' ', '1.5', 'Infinity', 'NaN'],
+  words: ['0', '.', 'e', 'E', '-', '+', '1e-400', '1e400', '400', '401', '999', '00', ' ', '1.5', 'Infinity', 'NaN'],
   seeds: ['1.5', '4e-10', '15000000000', '0.00029481', '1e400'],
   run(bytes) {
     const parsed = parseDecimal(textOf(bytes));

@@ -9,38 +9,35 @@ const { parseTarget } = webhookChannel();
 const guard = addressGuard([]);
 
 const HOSTS = [
-  ...[
-    '127.0.0.1',
-    '10.0.0.1',
-    '172.16.0.1',
-    '192.168.0.1',
-    '169.254.169.254',
-    '100.64.0.1',
-    '0.0.0.0',
-    '255.255.255.255',
-  ],
-  ...[
-    '[::1]',
-    '[::]',
-    '[fe80::1]',
-    '[fd00::1]',
-    '[::ffff:127.0.0.1]',
-    '[::ffff:a9fe:a9fe]',
-    '[64:ff9b::7f00:1]',
-    '[2001:db8::1]',
-  ],
-  ...[
-    '[2606:4700::1]',
-    '[2002:7f00:1::]',
-    '0x7f.1',
-    '2130706433',
-    '017700000001',
-    '1.1.1.1',
-    'example.org',
-    'localhost',
-    '127.1',
-  ],
-  ...['１２７.0.0.1', '①②⑦.0.0.1', '[::127.0.0.1]', '[::ffff:0:127.0.0.1]'],
+  '127.0.0.1',
+  '10.0.0.1',
+  '172.16.0.1',
+  '192.168.0.1',
+  '169.254.169.254',
+  '100.64.0.1',
+  '0.0.0.0',
+  '255.255.255.255',
+  '[::1]',
+  '[::]',
+  '[fe80::1]',
+  '[fd00::1]',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:a9fe:a9fe]',
+  '[64:ff9b::7f00:1]',
+  '[2001:db8::1]',
+  '[2606:4700::1]',
+  '[2002:7f00:1::]',
+  '0x7f.1',
+  '2130706433',
+  '017700000001',
+  '1.1.1.1',
+  'example.org',
+  'localhost',
+  '127.1',
+  '１２７.0.0.1',
+  '①②⑦.0.0.1',
+  '[::127.0.0.1]',
+  '[::ffff:0:127.0.0.1]',
 ];
 
 /** Whether an address is on the public internet, worked out with whole numbers instead of lists of ranges. */
@@ -56,7 +53,7 @@ function isPublic(address: string): boolean {
   return high !== 0x2002 && !(high === 0x3fff && (groups[1] ?? 0) < 0x1000);
 }
 
-const numberOf = (address: string) => address.split('./').reduce((sum, part) => sum * 256 + Number(part), 0);
+const numberOf = (address: string) => address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
 
 const CLOSED: readonly (readonly [first: string, last: string])[] = [
   ...([
@@ -146,7 +143,7 @@ const address: Target = {
     ...HOSTS.map((host) => host.replace(/[[\]]/g, '')),
     '%eth0',
     '%',
-    './',
+    '.',
     ':',
     '::',
     'ffff',

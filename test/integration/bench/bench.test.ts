@@ -45,7 +45,7 @@ describe('every trial works', () => {
     expect(Object.keys(digest?.subjects ?? {})).toContain('intentbook');
   });
 
-  test('or is refused by name', () => {
+  test('or is rejected by name', () => {
     expect(() => bench('digets')).toThrow('there is no trial digets; there are');
   });
 });

@@ -29,7 +29,7 @@ describe('the account interface over a real EVM', () => {
   let token: Hex;
   let close = async () => {};
   let ask: (method: string, path: string, body?: unknown) => Promise<readonly [number, unknown]>;
-  const faults: unknown[] = [];
+  const failures: unknown[] = [];
 
   beforeAll(async () => {
     evm = await startEvm();
@@ -38,8 +38,8 @@ describe('the account interface over a real EVM', () => {
     token = await deployToken(client, 'TKN');
     const chain = viemChain(client);
     const book = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), chain });
-    const onFault = (fault: unknown) => faults.push(fault);
-    const accounts = createAccounts({ books: [book], store: memoryAccountStore(), mainnet: chain, onFault });
+    const onFailure = (failure: unknown) => failures.push(failure);
+    const accounts = createAccounts({ books: [book], store: memoryAccountStore(), mainnet: chain, onFailure });
     await book.start();
     await accounts.start();
     const { send } = directWorld(createAccountApi(accounts), () => 0);
@@ -55,7 +55,7 @@ describe('the account interface over a real EVM', () => {
   });
   afterAll(async () => {
     await close();
-    expect(faults).toEqual([]);
+    expect(failures).toEqual([]);
   });
 
   const balances = (...tokens: string[]) =>
@@ -65,7 +65,12 @@ describe('the account interface over a real EVM', () => {
     const { client } = evm;
     const write = async (functionName: 'mint' | 'approve', to: Hex, amount: bigint) => {
       const hash = await client.writeContract({
-        ...{ address: token, abi: ERC20, functionName, args: [to, amount], account: SOLVER as Hex, chain: null },
+        address: token,
+        abi: ERC20,
+        functionName,
+        args: [to, amount],
+        account: SOLVER as Hex,
+        chain: null,
       });
       await client.waitForTransactionReceipt({ hash });
     };
@@ -76,7 +81,8 @@ describe('the account interface over a real EVM', () => {
       200,
       [
         {
-          ...{ balance: '123', allowance: WORD.toString() },
+          balance: '123',
+          allowance: WORD.toString(),
           token: { address: lower(token), decimals: 18, symbol: 'TKN', name: 'TKN' },
         },
         { balance: (10n ** 20n + 7n).toString(), allowance: '0', token: { address: NATIVE, decimals: 18 } },
@@ -113,8 +119,10 @@ describe('the account interface over a real EVM', () => {
     await book.start();
     const store = memoryAccountStore();
     await using accounts = createAccounts({
-      ...{ books: [book], store, fundingInterval: 20 },
-      onFault: (fault) => faults.push(fault),
+      books: [book],
+      store,
+      fundingInterval: 20,
+      onFailure: (failure) => failures.push(failure),
     });
     await accounts.start();
     const validTo = Math.floor(Date.now() / 1000) + 3600;
@@ -129,8 +137,13 @@ describe('the account interface over a real EVM', () => {
       await write('burn', owner, 40n);
       while ((await told()).length < times) await new Promise((resolve) => setTimeout(resolve, 10));
       shortfalls.unshift({
-        ...{ orderUid: uid, chainId: SEPOLIA, env: 'production', token: lower(sold) },
-        ...{ requiredAmount: '100', balance: '60', allowance: WORD.toString() },
+        orderUid: uid,
+        chainId: SEPOLIA,
+        env: 'production',
+        token: lower(sold),
+        requiredAmount: '100',
+        balance: '60',
+        allowance: WORD.toString(),
       });
       expect((await told()).map(({ metadata }) => metadata)).toEqual(shortfalls);
       await write('mint', SOLVER, owner, 40n);
@@ -140,7 +153,8 @@ describe('the account interface over a real EVM', () => {
 
   describe('an affiliate', () => {
     const body = async (wallet: Hex, code: string, signer = OWNER) => ({
-      ...{ walletAddress: wallet, code },
+      walletAddress: wallet,
+      code,
       signedMessage: await signer.signTypedData(affiliateTypedData(wallet, code)),
     });
     const register = async (of: { walletAddress: Hex }) => (await ask('POST', `/affiliate/${of.walletAddress}`, of))[0];

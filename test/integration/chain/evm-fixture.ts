@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { FollowOptions, OrderBook, OrderBookOptions, OrderCreation } from 'intentbook';
+import type { IndexerOptions, OrderBook, OrderBookOptions, OrderCreation } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { viemChain, viemSource } from 'intentbook/viem';
@@ -35,7 +35,12 @@ export async function startWorld(...flags: string[]): Promise<World> {
 
 export async function mint({ client }: Evm, token: Hex, to: Hex, amount: bigint): Promise<void> {
   const hash = await client.writeContract({
-    ...{ address: token, abi: ERC20, functionName: 'mint', args: [to, amount], account: SOLVER, chain: sepolia },
+    address: token,
+    abi: ERC20,
+    functionName: 'mint',
+    args: [to, amount],
+    account: SOLVER,
+    chain: sepolia,
   });
   await client.waitForTransactionReceipt({ hash });
 }
@@ -54,8 +59,12 @@ export async function fund(world: World, account: Hex, amount = 10n ** 24n): Pro
   await client.impersonateAccount({ address: account });
   await client.setBalance({ address: account, value: 10n ** 18n });
   const hash = await client.writeContract({
-    ...{ address: sellToken, abi: ERC20, functionName: 'approve', args: [RELAYER, 2n ** 256n - 1n] },
-    ...{ account, chain: sepolia },
+    address: sellToken,
+    abi: ERC20,
+    functionName: 'approve',
+    args: [RELAYER, 2n ** 256n - 1n],
+    account,
+    chain: sepolia,
   });
   await client.waitForTransactionReceipt({ hash });
 }
@@ -63,14 +72,14 @@ export async function fund(world: World, account: Hex, amount = 10n ** 24n): Pro
 /** A book that asks and follows the world's chain. */
 export interface WorldBook extends AsyncDisposable {
   readonly book: OrderBook;
-  readonly faults: unknown[];
+  readonly failures: unknown[];
   /** Waits until the book has followed the chain to its head. */
   caughtUp(): Promise<void>;
 }
 
 /** What a test may choose. */
 export interface BookChoice extends Partial<Omit<OrderBookOptions, 'follow'>> {
-  readonly follow?: Partial<FollowOptions>;
+  readonly follow?: Partial<IndexerOptions>;
 }
 
 export async function startBook(
@@ -83,21 +92,22 @@ export async function startBook(
     store,
     chain: viemChain(client),
     ...options,
-    follow: { sources: [viemSource(client)], fromBlock: 1, pollInterval: 10, ...follow },
+    indexer: { sources: [viemSource(client)], fromBlock: 1, pollInterval: 10, ...follow },
   });
-  const faults: unknown[] = [];
-  book.on('fault', (fault) => faults.push(fault));
-  book.on('chainFollowed', (observation) => {
-    if (observation.type === 'fault') faults.push(observation.fault);
+  const failures: unknown[] = [];
+  book.on('failure', (failure) => failures.push(failure));
+  book.on('chainProgress', (observation) => {
+    if (observation.type === 'failure') failures.push(observation.failure);
   });
   await book.start();
   return {
-    ...{ book, faults },
+    book,
+    failures,
     async caughtUp() {
       for (;;) {
         const head = await client.getBlock();
-        const { mark } = await book.chain.progress();
-        if (mark?.hash === head.hash) return;
+        const { indexedBlock } = await book.chain.progress();
+        if (indexedBlock?.hash === head.hash) return;
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
     },

@@ -38,9 +38,18 @@ function happenings(order: Order, from: Hex) {
   const onFlow = (functionName: string, ...args: unknown[]) =>
     send(world.client, { to: flow, data: encodeFunctionData({ abi: contract('Flow').abi, functionName, args }) });
   const placed = {
-    ...{ sellToken: world.sellToken, buyToken: world.buyToken, receiver: SOLVER, buyAmount: 400n, feeAmount: 0n },
-    ...{ sellAmount: BigInt(order.validTo), validTo: 0xffff_ffff, appData: hash('{}'), kind: hash('sell') },
-    ...{ partiallyFillable: false, sellTokenBalance: hash('erc20'), buyTokenBalance: hash('erc20') },
+    sellToken: world.sellToken,
+    buyToken: world.buyToken,
+    receiver: SOLVER,
+    buyAmount: 400n,
+    feeAmount: 0n,
+    sellAmount: BigInt(order.validTo),
+    validTo: 0xffff_ffff,
+    appData: hash('{}'),
+    kind: hash('sell'),
+    partiallyFillable: false,
+    sellTokenBalance: hash('erc20'),
+    buyTokenBalance: hash('erc20'),
   };
   const data = concatHex([numberToHex(1, { size: 8 }), numberToHex(order.validTo, { size: 4 })]);
   const prices = { [world.sellToken]: 60n, [world.buyToken]: 100n };
@@ -79,8 +88,18 @@ test(`a book that has lived through ${SEQUENCES} random sequences with reorganis
     orders.push(order);
     const { sellToken, buyToken, receiver, sellAmount, buyAmount, feeAmount, kind, validTo, signature } = order;
     bodies.push({
-      ...{ sellToken, buyToken, receiver, sellAmount, buyAmount, feeAmount, kind, validTo, signature },
-      ...{ partiallyFillable: true, appData: '{}', signingScheme: 'eip712' },
+      sellToken,
+      buyToken,
+      receiver,
+      sellAmount,
+      buyAmount,
+      feeAmount,
+      kind,
+      validTo,
+      signature,
+      partiallyFillable: true,
+      appData: '{}',
+      signingScheme: 'eip712',
     });
     const can = happenings(order, trader.address);
     const { number: start } = await world.client.getBlock();
@@ -96,7 +115,7 @@ test(`a book that has lived through ${SEQUENCES} random sequences with reorganis
     }
   }
   await lived.caughtUp();
-  // What a node says while its chain changes may be a fault, and is asked again: only what is known in the end counts.
+  // What a node says while its chain changes may be a failure, and is asked again: only what is known in the end counts.
 
   await using late = await startBook(world, { follow });
   await late.caughtUp();

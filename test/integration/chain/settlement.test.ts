@@ -21,7 +21,7 @@ beforeEach(async () => {
   running = await startBook(world);
   return async () => {
     await running[Symbol.asyncDispose]();
-    expect(running.faults).toEqual([]);
+    expect(running.failures).toEqual([]);
   };
 });
 
@@ -47,8 +47,12 @@ describe('a settlement fulfils an order, with exact amounts and fee', () => {
     const order = await read(uid);
     // 1000 sold bring 590 instead of 600: the 10 that are missing are worth 10 × 100 / 60 of what was sold.
     expect(order).toMatchObject({
-      ...{ status: 'fulfilled', executedSellAmount: '1000', executedBuyAmount: '590' },
-      ...{ executedFee: '16', executedFeeToken: world.sellToken, invalidated: false },
+      status: 'fulfilled',
+      executedSellAmount: '1000',
+      executedBuyAmount: '590',
+      executedFee: '16',
+      executedFeeToken: world.sellToken,
+      invalidated: false,
     });
     expect(await running.book.trades.list({ orderUid: uid })).toMatchObject([
       {
@@ -59,7 +63,7 @@ describe('a settlement fulfils an order, with exact amounts and fee', () => {
         owner: trader.address.toLowerCase(),
       },
     ]);
-    expect((await running.book.orders.ofTransaction(transactionHash)).map((each) => each.uid)).toEqual([uid]);
+    expect((await running.book.orders.listByTransaction(transactionHash)).map((each) => each.uid)).toEqual([uid]);
     expect(await running.book.orders.competitionStatus(uid)).toEqual({
       type: 'traded',
       value: [{ solver: SOLVER.toLowerCase(), executedAmounts: { sell: '1000', buy: '590' } }],
@@ -152,7 +156,7 @@ describe('a settlement fulfils an order, with exact amounts and fee', () => {
       { status: 'fulfilled', executedFee: '16' },
       { status: 'fulfilled', executedFee: '33' },
     ]);
-    expect((await running.book.orders.ofTransaction(transactionHash)).map(({ uid }) => uid)).toEqual(uids);
+    expect((await running.book.orders.listByTransaction(transactionHash)).map(({ uid }) => uid)).toEqual(uids);
   });
 });
 
@@ -172,9 +176,18 @@ test('an order for native currency is placed, settled, invalidated and refunded 
   await fund(world, flow);
   const hash = (name: string) => keccak256(toHex(name));
   const order = (sellAmount: bigint) => ({
-    ...{ sellToken: world.sellToken, buyToken: world.buyToken, receiver: SOLVER, sellAmount, buyAmount: 400n },
-    ...{ validTo: 0xffff_ffff, appData: hash('{}'), feeAmount: 0n, kind: hash('sell'), partiallyFillable: false },
-    ...{ sellTokenBalance: hash('erc20'), buyTokenBalance: hash('erc20') },
+    sellToken: world.sellToken,
+    buyToken: world.buyToken,
+    receiver: SOLVER,
+    sellAmount,
+    buyAmount: 400n,
+    validTo: 0xffff_ffff,
+    appData: hash('{}'),
+    feeAmount: 0n,
+    kind: hash('sell'),
+    partiallyFillable: false,
+    sellTokenBalance: hash('erc20'),
+    buyTokenBalance: hash('erc20'),
   });
   const until = validTo();
   const place = (sellAmount: bigint, userValidTo = until) =>
@@ -193,7 +206,11 @@ test('an order for native currency is placed, settled, invalidated and refunded 
   const bySize = Object.fromEntries(orders.map((each) => [each.sellAmount, each]));
   const user = SOLVER.toLowerCase();
   expect(bySize['1000']).toMatchObject({
-    ...{ status: 'open', owner: flow, onchainUser: user, signingScheme: 'eip1271', validTo: 0xffff_ffff },
+    status: 'open',
+    owner: flow,
+    onchainUser: user,
+    signingScheme: 'eip1271',
+    validTo: 0xffff_ffff,
     onchainOrderData: { sender: user },
     ethflowData: { userValidTo: until, refundTxHash: null, isRefunded: false },
     interactions: { pre: [{ target: flow, value: '0', callData: '0x4c84c1c8' }], post: [] },

@@ -239,7 +239,9 @@ describe('real pairs', () => {
     await write(factory, pairAbi, 'createPair', [first, second]);
     const tokensOf = [first, second].map((address) => address.toLowerCase() as Hex);
     const pair = await evm.client.readContract({
-      ...{ address: factory, abi: factoryAbi, functionName: 'getPair' },
+      address: factory,
+      abi: factoryAbi,
+      functionName: 'getPair',
       args: [first, second],
     });
     await write(second, erc20, 'transfer', [pair, 10n ** 18n]);

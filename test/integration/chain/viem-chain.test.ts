@@ -1,4 +1,4 @@
-import type { Chain, Hex } from 'intentbook';
+import type { ChainClient, Hex } from 'intentbook';
 import type { RpcClient } from 'intentbook/viem';
 import { viemChain } from 'intentbook/viem';
 import type { Address as ViemAddress } from 'viem';
@@ -20,7 +20,7 @@ import type { World } from './evm-fixture.ts';
 import { ERC20, fundedTrader, startWorld } from './evm-fixture.ts';
 
 let world: World;
-let chain: Chain;
+let chain: ChainClient;
 beforeAll(async () => {
   world = await startWorld();
   chain = viemChain(world.client);
@@ -80,12 +80,12 @@ describe('funds', () => {
     }
   });
 
-  test('that cannot be read are a fault without the address of the node in it', async () => {
+  test('that cannot be read are a failure without the address of the node in it', async () => {
     const { createPublicClient, http } = await import('viem');
     const dead = createPublicClient({ transport: http('http://127.0.0.1:1/my-secret-key', { retryCount: 0 }) });
     const query = { owner: lower(SETTLEMENT), token: lower(world.sellToken), spender: lower(RELAYER) };
-    const fault = await viemChain(dead).balanceAndAllowance?.(query, call()).then(String, String);
-    expect(fault).toContain('eth_call');
+    const failure = await viemChain(dead).balanceAndAllowance?.(query, call()).then(String, String);
+    expect(failure).toContain('eth_call');
     const { inspect } = await import('node:util');
     const whole = await viemChain(dead)
       .balanceAndAllowance?.(query, call())
@@ -99,7 +99,7 @@ describe('a contract signature', () => {
     owner: string,
     signature: Hex,
     of = chain,
-    pre: Parameters<NonNullable<Chain['simulate']>>[0]['pre'] = [],
+    pre: Parameters<NonNullable<ChainClient['simulate']>>[0]['pre'] = [],
   ) => of.isValidSignature?.({ owner: lower(owner), digest: DIGEST, signature, pre, flashloan: undefined }, call());
 
   test('holds when the contract says so', async () => {
@@ -168,8 +168,12 @@ describe('a simulation', () => {
     const { abi, bytecode } = contract('Wallet');
     const address = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [KEY.address] }));
     const hash = await world.client.writeContract({
-      ...{ address: world.sellToken, abi: ERC20, functionName: 'mint', args: [address, 500n] },
-      ...{ account: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', chain: sepolia },
+      address: world.sellToken,
+      abi: ERC20,
+      functionName: 'mint',
+      args: [address, 500n],
+      account: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+      chain: sepolia,
     });
     await world.client.waitForTransactionReceipt({ hash });
     const approve = encodeFunctionData({ abi: ERC20, functionName: 'approve', args: [RELAYER, 400n] });
@@ -198,7 +202,7 @@ describe('a simulation', () => {
     });
   });
 
-  test('that a node fails at, or garbles, is a fault and no verdict', async () => {
+  test('that a node fails at, or garbles, is a failure and no verdict', async () => {
     const { address, hook } = await wallet();
     const query = { owner: address, token: lower(world.sellToken), spender: lower(RELAYER), flashloan: undefined };
     for (const answer of [null, [], [{}], [{ calls: [] }], [{ calls: [null, null, null, null] }]]) {

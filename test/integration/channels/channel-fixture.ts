@@ -28,8 +28,12 @@ export async function proof(channel = '', target = '', types: readonly Notificat
   const deadline = Math.floor(Date.now() / 1000) + 600;
   const signed = { nonce, deadline, ...changes };
   const message = {
-    ...{ account: ALICES, channel, target, types },
-    ...{ nonce: BigInt(signed.nonce), deadline: BigInt(signed.deadline) },
+    account: ALICES,
+    channel,
+    target,
+    types,
+    nonce: BigInt(signed.nonce),
+    deadline: BigInt(signed.deadline),
   };
   const domain = { name: 'Service Affiliate', version: '1' };
   const signature = await ALICE.signTypedData({ domain, types: TYPES, primaryType: 'Subscription', message });
@@ -46,7 +50,7 @@ export async function authorization(target = ''): Promise<{ authorization: strin
 export interface ChannelWorld extends AsyncDisposable {
   readonly accounts: Accounts;
   readonly http: HttpWorld;
-  readonly faults: unknown[];
+  readonly failures: unknown[];
   subscribe(channel: string, target: string, types?: readonly NotificationType[]): Promise<Record<string, string>>;
   /** Tells Alice something. */
   notify(...ids: string[]): Promise<void>;
@@ -66,16 +70,22 @@ async function worldOf(
   channels: readonly Channel[],
 ): Promise<ChannelWorld> {
   const store = memoryAccountStore();
-  const faults: unknown[] = [];
+  const failures: unknown[] = [];
   const accounts = createAccounts({
-    ...{ books: [], store, channels, onFault: (fault) => void faults.push(fault), deadline },
-    deliveries: { attempts, deadline: 600, firstRetry: 5, longestRetry: 40 },
+    books: [],
+    store,
+    channels,
+    onFailure: (failure) => void failures.push(failure),
+    timeout: deadline,
+    deliveries: { attempts, timeout: 600, retryDelay: 5, maxRetryDelay: 40 },
   });
   await accounts.start();
   const http = directWorld(createAccountApi(accounts), () => Math.floor(Date.now() / 1000));
   let through = 0;
   return {
-    ...{ accounts, http, faults },
+    accounts,
+    http,
+    failures,
     async subscribe(channel, target, types = ['order_filled']) {
       const answer = await http.send('POST', `/accounts/${ALICES}/subscriptions`, {
         body: await proof(channel, target, types),

@@ -42,8 +42,8 @@ describe('an e-mail', () => {
     await using wrong = await channelWorld(emailChannel({ smtp: smtp.replace('hush', 'wrong'), ...rest }));
     const answer = await wrong.http.send('POST', PATH, { body: await proof('email', 'a@b.org', ['order_filled']) });
     assert.deepEqual([answer.status, answer.json()], [503, { message: 'The confirmation could not be sent' }]);
-    assert.ok(wrong.faults.length > 0);
-    assert.doesNotMatch(wrong.faults.map((fault) => `${(fault as Error).message}`).join(), /ssw0rd/);
+    assert.ok(wrong.failures.length > 0);
+    assert.doesNotMatch(wrong.failures.map((failure) => `${(failure as Error).message}`).join(), /ssw0rd/);
     const listed = await wrong.http.send('GET', PATH, { headers: await authorization() });
     assert.deepEqual(listed.json(), [], 'what nobody was asked about is not kept');
   });
@@ -54,13 +54,13 @@ describe('an e-mail', () => {
     await recipient.subscribe(world);
     const list = async () =>
       (await world.http.send('GET', PATH, { headers: await authorization() })).json() as unknown[];
-    recipient.refusal = { code: 452, text: '4.2.2 the mailbox of alice is full' };
+    recipient.rejection = { code: 452, text: '4.2.2 the mailbox of alice is full' };
     await world.notify('one');
     await until(async () => (await world.accounts.deliveries.list({ state: 'dead' })).length === 1);
     const [dead] = await world.accounts.deliveries.list({ state: 'dead' });
     assert.equal(dead?.error, 'the mail server answered 452');
     assert.equal((await list()).length, 1);
-    recipient.refusal = { code: 550, text: '5.1.1 no such user' };
+    recipient.rejection = { code: 550, text: '5.1.1 no such user' };
     await world.notify('two');
     await until(async () => (await list()).length === 0);
   });
@@ -77,7 +77,7 @@ describe('an e-mail', () => {
     `${'a'.repeat(65)}@example.org`,
     'alice@exa_mple..org',
     'alice@[127.0.0.1]',
-  ])('to %j is refused', async (target) => {
+  ])('to %j is rejected', async (target) => {
     await using recipient = await mailRecipient();
     assert.equal(recipient.channel.parseTarget(target), undefined);
   });
@@ -93,7 +93,7 @@ describe('an e-mail', () => {
     [{ from: 'me' }, /from must be an address/],
     [{ publicUrl: 'api.example.org' }, /publicUrl must be a URL/],
     [{ form: 'x' }, /unknown option "form".*from/],
-  ])('channel with %o is refused, naming no secret', (changes, message) => {
+  ])('channel with %o is rejected, naming no secret', (changes, message) => {
     const options = { smtp: 'smtp://me:hush@a', from: 'b@c.org', publicUrl: 'https://d', ...changes };
     assert.throws(
       () => emailChannel(options),

@@ -13,8 +13,8 @@ import { ALICES } from '../../unit/accounts/accounts-fixture.ts';
 import type { ChannelWorld } from './channel-fixture.ts';
 import { until } from './channel-fixture.ts';
 
-/** What becomes of a message that comes in: it is taken, refused for now, or never answered. */
-export type Mood = 'takes' | 'refuses' | 'hangs';
+/** What becomes of a message that comes in: it is taken, rejected for now, or never answered. */
+export type Mood = 'takes' | 'rejects' | 'hangs';
 
 /** Something that was taken. */
 export interface Taken {
@@ -76,8 +76,8 @@ function httpDoors(answer: (request: IncomingMessage, body: Buffer, response: Se
 }
 
 /** Answers by the mood. @returns whether the message is taken. */
-function takes({ mood }: { readonly mood: Mood }, response: ServerResponse, refusal = 503): boolean {
-  if (mood === 'refuses') response.writeHead(refusal).end();
+function takes({ mood }: { readonly mood: Mood }, response: ServerResponse, rejection = 503): boolean {
+  if (mood === 'rejects') response.writeHead(rejection).end();
   return mood === 'takes';
 }
 
@@ -94,7 +94,8 @@ export async function webhookRecipient(): Promise<Recipient> {
     response.end();
   });
   return Object.assign(state, door, {
-    ...{ channel: webhookChannel(LOOPBACK), taken },
+    channel: webhookChannel(LOOPBACK),
+    taken,
     async subscribe(world: ChannelWorld) {
       const { secret } = await world.subscribe('webhook', `http://127.0.0.1:${door.port}/hook`);
       webhook = new Webhook(secret ?? '');
@@ -121,7 +122,8 @@ export async function pushRecipient(): Promise<Recipient> {
     response.writeHead(201).end();
   });
   return Object.assign(state, door, {
-    ...{ channel: webPushChannel({ subject: 'mailto:us@example.org', ...keys, ...LOOPBACK }), taken },
+    channel: webPushChannel({ subject: 'mailto:us@example.org', ...keys, ...LOOPBACK }),
+    taken,
     async subscribe(world: ChannelWorld) {
       const endpoint = `http://127.0.0.1:${door.port}/push/1`;
       const subscription = {
@@ -156,23 +158,26 @@ export interface MailRecipient extends Recipient {
   /** Every mail that was taken, as it came. */
   readonly mails: string[];
   /** What the server says to a recipient, instead of taking the mail. */
-  refusal: { readonly code: number; readonly text: string } | undefined;
+  rejection: { readonly code: number; readonly text: string } | undefined;
 }
 
 export async function mailRecipient({ user, pass }: { user?: string; pass?: string } = {}): Promise<MailRecipient> {
   const [taken, mails]: [Taken[], string[]] = [[], []];
-  const state = { mood: 'takes' as Mood, refusal: undefined as MailRecipient['refusal'] };
+  const state = { mood: 'takes' as Mood, rejection: undefined as MailRecipient['rejection'] };
   const failure = ({ code, text }: { code: number; text: string }) =>
     Object.assign(new Error(text), { responseCode: code });
   const door = await doors(() => {
     const server = new SMTPServer({
-      ...{ disabledCommands: ['STARTTLS'], authOptional: user === undefined, allowInsecureAuth: true, closeTimeout: 1 },
+      disabledCommands: ['STARTTLS'],
+      authOptional: user === undefined,
+      allowInsecureAuth: true,
+      closeTimeout: 1,
       onAuth({ username, password }, _session, callback) {
         if (username === user && password === pass) callback(null, { user: username });
         else callback(failure({ code: 535, text: `no such user: ${username} ${password}` }));
       },
       onRcptTo(_address, _session, callback) {
-        callback(state.refusal === undefined ? null : failure(state.refusal));
+        callback(state.rejection === undefined ? null : failure(state.rejection));
       },
       onData(stream, _session, callback) {
         let mail = '';
@@ -180,7 +185,7 @@ export async function mailRecipient({ user, pass }: { user?: string; pass?: stri
           mail += chunk;
         });
         stream.on('end', () => {
-          if (state.mood === 'refuses') return callback(failure({ code: 451, text: 'come again' }));
+          if (state.mood === 'rejects') return callback(failure({ code: 451, text: 'come again' }));
           if (state.mood === 'hangs') return;
           mails.push(mail);
           const [, name] = /filled: (.*?)\r?\n/.exec(mail) ?? [];
@@ -198,9 +203,11 @@ export async function mailRecipient({ user, pass }: { user?: string; pass?: stri
   });
   const login = user === undefined ? '' : `${user}:${pass}@`;
   return Object.assign(state, door, {
-    ...{ taken, mails },
+    taken,
+    mails,
     channel: emailChannel({
-      ...{ smtp: `smtp://${login}127.0.0.1:${door.port}`, from: 'books@example.org' },
+      smtp: `smtp://${login}127.0.0.1:${door.port}`,
+      from: 'books@example.org',
       publicUrl: 'https://api.example.org/',
     }),
     async subscribe(world: ChannelWorld) {
@@ -242,7 +249,8 @@ export async function botRecipient(): Promise<Recipient> {
     reply({});
   });
   return Object.assign(state, door, {
-    ...{ channel: telegramChannel({ token: '1:x', bot: 'a_bot', api: `http://127.0.0.1:${door.port}` }), taken },
+    channel: telegramChannel({ token: '1:x', bot: 'a_bot', api: `http://127.0.0.1:${door.port}` }),
+    taken,
     async subscribe(world: ChannelWorld) {
       const { confirm = '' } = await world.subscribe('telegram', '');
       const text = `/start ${confirm.split('start=')[1]}`;

@@ -15,9 +15,9 @@ const CHANNELS: readonly (readonly [string, () => Promise<Recipient>])[] = [
 /** Each, and how it begins and ends. */
 const TROUBLES: readonly (readonly [string, (recipient: Recipient, begins: boolean) => Promise<void> | void])[] = [
   [
-    'refuses',
+    'rejects',
     (recipient, begins) => {
-      recipient.mood = begins ? 'refuses' : 'takes';
+      recipient.mood = begins ? 'rejects' : 'takes';
     },
   ],
   [
@@ -32,7 +32,7 @@ const TROUBLES: readonly (readonly [string, (recipient: Recipient, begins: boole
 const pending = ({ accounts }: ChannelWorld) => accounts.deliveries.list({ state: 'pending' });
 
 describe.each(CHANNELS)('a receiver of %s', (name, make) => {
-  test('that refuses, hangs and is down gets everything in order afterwards, each under its one id', async () => {
+  test('that rejects, hangs and is down gets everything in order afterwards, each under its one id', async () => {
     await using recipient = await make();
     await using world = await stubbornWorld(recipient.channel);
     await recipient.subscribe(world);

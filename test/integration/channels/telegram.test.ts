@@ -39,13 +39,13 @@ async function botApi() {
   };
 }
 
-const refusal =
+const rejection =
   (error_code: number, parameters = {}) =>
   (response: ServerResponse) =>
     void response.writeHead(error_code).end(JSON.stringify({ ok: false, error_code, parameters }));
 
 describe('a Telegram bot', () => {
-  test('tells whoever has started it by the link, again after a refusal, and never says its token', async () => {
+  test('tells whoever has started it by the link, again after a rejection, and never says its token', async () => {
     await using api = await botApi();
     const channel = telegramChannel({ token: '123:secret', bot: 'intentbook_bot', api: api.server.url });
     await using world = await channelWorld(channel);
@@ -64,7 +64,7 @@ describe('a Telegram bot', () => {
     });
     assert.equal(api.sent[0]?.chat_id, '4711');
     assert.match(api.sent[0]?.text ?? '', /^filled: try/);
-    api.next(refusal(429, { retry_after: 0.01 }), refusal(500));
+    api.next(rejection(429, { retry_after: 0.01 }), rejection(500));
     await world.notify('later');
     await until(() => api.sent.some(({ text }) => text === 'filled: later'));
     assert.ok(!JSON.stringify(await world.accounts.deliveries.list({ state: 'delivered' })).includes('secret'));
@@ -76,7 +76,7 @@ describe('a Telegram bot', () => {
     await using world = await channelWorld(channel);
     const created = await world.subscribe('telegram', '');
     api.update(`/start ${created['confirm']?.split('start=')[1]}`);
-    api.next(refusal(403));
+    api.next(rejection(403));
     await until(async () => {
       await world.notify(`n ${Math.random()}`);
       return api.server.received.some(({ path }) => path.endsWith('/sendMessage'));

@@ -87,7 +87,7 @@ describe('a push', () => {
     target(good, { ...KEYS, p256dh: KEYS.auth }),
     target(good, { ...KEYS, auth: 'AAAA' }),
     target(good, { ...KEYS, auth: 7 }),
-  ])('to %s is refused', (text) => {
+  ])('to %s is rejected', (text) => {
     assert.equal(webPushChannel(OPTIONS).parseTarget(text), undefined);
   });
 
@@ -106,7 +106,7 @@ describe('a push', () => {
     [{ privateKey: 'hush' }, /privateKey must be/],
     [{ allow: ['localhost'] }, /no address/],
     [{ pubicKey: 'x' }, /unknown option "pubicKey".*publicKey/],
-  ])('channel with %o is refused, naming no secret', (changes, message) => {
+  ])('channel with %o is rejected, naming no secret', (changes, message) => {
     assert.throws(
       () => webPushChannel({ ...OPTIONS, ...changes }),
       (error: Error) => message.test(error.message) && !error.message.includes('hush'),

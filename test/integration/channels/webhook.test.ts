@@ -28,7 +28,7 @@ describe('a webhook', () => {
       [payload.type, payload.timestamp, payload.data.id],
       ['order_filled', '2023-11-14T22:13:20.000Z', 'one'],
     );
-    // Judged by the reference library of Standard Webhooks, which refuses what is older than five minutes.
+    // Judged by the reference library of Standard Webhooks, which rejects what is older than five minutes.
     const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = delivered.headers;
     const headers = { 'webhook-id': `${id}`, 'webhook-timestamp': `${at}`, 'webhook-signature': `${signature}` };
     const webhook = new Webhook(created['secret'] ?? '');
@@ -63,7 +63,7 @@ describe('a webhook', () => {
     });
   });
 
-  test('is refused unless it echoes', async () => {
+  test('is rejected unless it echoes', async () => {
     await using target = await receiver();
     await using world = await channelWorld(webhookChannel(LOOPBACK));
     for (const behaviour of [
@@ -104,7 +104,7 @@ describe('a target that is not on the public internet', () => {
     'http://[fd00::1]/',
     'http://[64:ff9b::a00:1]/',
     'http://0.0.0.0/',
-  ])('%s is refused', async (url) => {
+  ])('%s is rejected', async (url) => {
     await using world = await channelWorld(webhookChannel());
     const answer = await world.http.send('POST', PATH, { body: await proof('webhook', url, ['order_filled']) });
     assert.equal(answer.status, 400);
@@ -112,7 +112,7 @@ describe('a target that is not on the public internet', () => {
     await assert.rejects(post(request), /not on the public internet/);
   });
 
-  test('is refused where its name resolves to one, however many others it has', async () => {
+  test('is rejected where its name resolves to one, however many others it has', async () => {
     const server = createServer((_, response) => response.end());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { port: number }; // it listens on a port
@@ -145,7 +145,7 @@ describe('a target that is not on the public internet', () => {
     assert.equal(addressGuard(['0.0.0.0/0', '::/0']).allows(address), opened);
   });
 
-  test('an allowance that is no range is refused at once', () => {
+  test('an allowance that is no range is rejected at once', () => {
     assert.throws(() => webhookChannel({ allow: ['localhost'] }), /no address/);
     assert.throws(() => webhookChannel({ allow: ['10.0.0.0/33'] }), /no address/);
   });
@@ -174,7 +174,7 @@ describe('subscriptions', () => {
     assert.equal((await remove(await authorization(shown.id))).status, 404);
   });
 
-  test('are refused for what is wrong with them', async () => {
+  test('are rejected for what is wrong with them', async () => {
     await using world = await channelWorld(webhookChannel(LOOPBACK));
     const url = 'https://example.org/';
     const now = Math.floor(Date.now() / 1000);

@@ -27,7 +27,12 @@ describe('what is quoted, signed and sent by the TradingSdk', () => {
     trader = await fundedTrader(world);
     const { sellToken, buyToken } = world;
     server = await serve({
-      ...{ port: 0, db: ':memory:', chain: 'sepolia', rpc: [world.url], fromBlock: 1, gasPrice: '1' },
+      port: 0,
+      db: ':memory:',
+      chain: 'sepolia',
+      rpc: [world.url],
+      fromBlock: 1,
+      gasPrice: '1',
       prices: { [sellToken]: { price: '1', decimals: 18 }, [buyToken]: { price: '0.5', decimals: 18 } },
     });
     api = new OrderBookApi({
@@ -85,8 +90,11 @@ describe('what is quoted, signed and sent by the TradingSdk', () => {
     const order = await fulfilled(orderId);
     const bought = (2n * ETHER * 1_998n) / 1000n;
     expect(order).toMatchObject({
-      ...{ executedSellAmount: String(2n * ETHER), executedBuyAmount: String(bought), executedFee: '0' },
-      ...{ executedFeeToken: sellToken.toLowerCase(), invalidated: false },
+      executedSellAmount: String(2n * ETHER),
+      executedBuyAmount: String(bought),
+      executedFee: '0',
+      executedFeeToken: sellToken.toLowerCase(),
+      invalidated: false,
     });
     expect(order.quote).toMatchObject({ sellAmount: String(2n * ETHER), verified: false });
     const [fill, ...others] = await api.getTrades({ orderUid: orderId });
@@ -104,7 +112,9 @@ describe('what is quoted, signed and sent by the TradingSdk', () => {
     const { orderId } = await sdk.postSwapOrder({ kind: OrderKind.BUY, ...trade });
     await solve(orderId, { [sellToken]: 2n, [buyToken]: 1n });
     expect(await fulfilled(orderId)).toMatchObject({
-      ...{ kind: 'buy', executedBuyAmount: String(3n * ETHER), executedSellAmount: String((3n * ETHER) / 2n) },
+      kind: 'buy',
+      executedBuyAmount: String(3n * ETHER),
+      executedSellAmount: String((3n * ETHER) / 2n),
     });
   });
 });

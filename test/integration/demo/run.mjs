@@ -202,14 +202,14 @@ async function trade(url) {
 
   heading('What a bad signature gets');
   const order = await signOrder(trader, 'eip712', choices[0][1]);
-  const refusal = await api.sendOrder({ ...order, buyAmount: '1' }).catch((error) => error);
-  assert(refusal instanceof OrderBookApiError, 'an order that was changed after it was signed must be refused');
-  const { errorType, description, data } = refusal.body;
-  assert.equal(refusal.response.status, 400);
+  const rejection = await api.sendOrder({ ...order, buyAmount: '1' }).catch((error) => error);
+  assert(rejection instanceof OrderBookApiError, 'an order that was changed after it was signed must be rejected');
+  const { errorType, description, data } = rejection.body;
+  assert.equal(rejection.response.status, 400);
   assert.equal(errorType, 'InvalidSignature');
   assert.equal(data.expected, trader.address.toLowerCase());
   line('tried', 'the same sale, its buy amount changed to 1 atom after signing');
-  line('answer', `${refusal.response.status} ${paint('red', errorType)}`);
+  line('answer', `${rejection.response.status} ${paint('red', errorType)}`);
   line('because', description);
   line('owner', data.expected);
   line('signer', `${data.recovered}, as recovered from the changed order`);

@@ -215,7 +215,7 @@ describe('ways through pools', () => {
     ['too many hops', [], { maxHops: 5 }],
     ['half a unit of gas', [], { gasBase: 0.5 }],
     ['no gas at all', [], { gasBase: 0, gasPerHop: 0 }],
-  ])('%s is refused when the source is made', (_, pools, options) => {
+  ])('%s is rejected when the source is made', (_, pools, options) => {
     expect(() => constantProduct(pools as never, options)).toThrow(TypeError);
   });
 });

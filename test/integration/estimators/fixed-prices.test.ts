@@ -60,11 +60,11 @@ describe('a table of prices', () => {
     ['a price of more than 256 bits for 10^18 atoms', { [A]: '1e60' }, /more than 256 bits/],
     ['an address in two spellings', { [A]: 1, [A.toUpperCase().replace('0X', '0x')]: 2 }, /twice/],
     ['decimals', { [A]: { price: '1', decimals: 1.5 } }, /decimals/],
-  ])('%s that is none is refused when the source is made', (_, table, message) => {
+  ])('%s that is none is rejected when the source is made', (_, table, message) => {
     expect(() => fixedPrices(table as never)).toThrow(message);
   });
 
-  test.each([-1, 0, 1.5, Number.NaN, '1'])('gas of %s is refused when the source is made', (gas) => {
+  test.each([-1, 0, 1.5, Number.NaN, '1'])('gas of %s is rejected when the source is made', (gas) => {
     expect(() => fixedPrices({}, { gas: gas as number })).toThrow(/gas must be a positive whole number/);
   });
 

@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Trade } from 'intentbook';
-import { solverHttp } from 'intentbook/estimators';
+import { httpSolver } from 'intentbook/estimators';
 import { afterEach, describe, expect, test } from 'vitest';
 import { COW, WETH } from '../../support/orders.ts';
-import { quoted, quotingWorld, refused, SELL, settle, source, watch } from '../../unit/quotes/quotes-fixture.ts';
+import { quoted, quotingWorld, rejected, SELL, settle, source, watch } from '../../unit/quotes/quotes-fixture.ts';
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -40,7 +40,7 @@ const TRADE: Trade = {
 };
 
 function ask(url: string, signal = new AbortController().signal, options = {}) {
-  return solverHttp(url, options).estimate(TRADE, { signal, timeout: 1234 });
+  return httpSolver(url, options).estimate(TRADE, { signal, timeout: 1234 });
 }
 
 describe('an engine behind HTTP', () => {
@@ -57,7 +57,7 @@ describe('an engine behind HTTP', () => {
       const amount = ((BigInt(String(question['amount'])) * 3n) / 10_000n).toString();
       response.end(JSON.stringify({ amount, gas: 120_000, solver: WETH, verified: true, metadata: { hops: 1 } }));
     });
-    const solver = solverHttp(`${url}/engine/`, { headers: { 'x-key': 'secret' } });
+    const solver = httpSolver(`${url}/engine/`, { headers: { 'x-key': 'secret' } });
     const { book } = await quotingWorld({ estimators: [{ ...solver, nativePrice: () => '0.0003' }] });
     const response = await quoted(book, { ...SELL, timeout: 3000 });
     expect(response.verified).toBe(true);
@@ -90,8 +90,8 @@ describe('an engine behind HTTP', () => {
     const url = await engine((_, response) =>
       response.end(JSON.stringify({ unsupportedToken: COW, reason: 'rebases' })),
     );
-    const { book } = await quotingWorld({ estimators: [source('priced', () => undefined), solverHttp(url)] });
-    expect(await refused(book, SELL)).toMatchObject({
+    const { book } = await quotingWorld({ estimators: [source('priced', () => undefined), httpSolver(url)] });
+    expect(await rejected(book, SELL)).toMatchObject({
       code: 'UnsupportedToken',
       message: expect.stringMatching(/rebases/),
     });
@@ -139,9 +139,9 @@ describe('an engine behind HTTP', () => {
   ])('an amount that is %s is nonsense', async (_, amount) => {
     const url = await engine((_question, response) => response.end(JSON.stringify({ amount, gas: 1 })));
     const { book, outcomes } = await quotingWorld({
-      estimators: [{ ...solverHttp(url, { name: 'solver' }), nativePrice: () => 1 }],
+      estimators: [{ ...httpSolver(url, { name: 'solver' }), nativePrice: () => 1 }],
     });
-    expect((await refused(book, SELL)).code).toBe('NoLiquidity');
+    expect((await rejected(book, SELL)).code).toBe('NoLiquidity');
     expect(outcomes()).toEqual({ solver: 'invalid' });
   });
 
@@ -160,8 +160,8 @@ describe('an engine behind HTTP', () => {
       response.on('close', left);
       asked();
     });
-    const { book, clock } = await quotingWorld({ estimators: [{ ...solverHttp(url), nativePrice: () => 1 }] });
-    const waiting = watch(refused(book, SELL));
+    const { book, clock } = await quotingWorld({ estimators: [{ ...httpSolver(url), nativePrice: () => 1 }] });
+    const waiting = watch(rejected(book, SELL));
     await isAsked;
     clock.advance(5_000);
     await hasLeft;
@@ -175,9 +175,9 @@ describe('an engine behind HTTP', () => {
       authorizations.push(request.headers.authorization);
       response.writeHead(authorizations.length === 1 ? 404 : 500).end();
     });
-    const solver = solverHttp(url.replace('//', '//me:s%C3%A9cret%21@'));
+    const solver = httpSolver(url.replace('//', '//me:s%C3%A9cret%21@'));
     const { book, observations } = await quotingWorld({ estimators: [solver] });
-    await refused(book, SELL);
+    await rejected(book, SELL);
     expect(authorizations[0]).toBe(`Basic ${Buffer.from('me:sécret!').toString('base64')}`);
     expect(observations.length).toBeGreaterThan(0);
     for (const { source: name, cause } of observations) expect(`${name} ${cause}`).not.toMatch(/cret/);
@@ -186,11 +186,11 @@ describe('an engine behind HTTP', () => {
     expect(authorizations.at(-1)).toBe('Bearer own');
   });
 
-  test.each([Number.NaN, 0, -1, 1.5, Number.POSITIVE_INFINITY])('a limit of %s bytes is refused', (maxBytes) => {
-    expect(() => solverHttp('http://127.0.0.1', { maxBytes })).toThrow(/maxBytes/);
+  test.each([Number.NaN, 0, -1, 1.5, Number.POSITIVE_INFINITY])('a limit of %s bytes is rejected', (maxBytes) => {
+    expect(() => httpSolver('http://127.0.0.1', { maxBytes })).toThrow(/maxBytes/);
   });
 
   test.each(['ftp://example.org', 'example.org', ''])('"%s" is no URL to ask', (url) => {
-    expect(() => solverHttp(url)).toThrow(TypeError);
+    expect(() => httpSolver(url)).toThrow(TypeError);
   });
 });

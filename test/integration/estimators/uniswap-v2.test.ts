@@ -69,7 +69,7 @@ describe('pairs on a chain', () => {
     expect([await ask(10), await ask(10_010)]).toEqual([1, 0]);
   });
 
-  test.each([2e6, 1_000_000, -1, 0.5])('a fee of %s is refused when the source is made', (fee) => {
+  test.each([2e6, 1_000_000, -1, 0.5])('a fee of %s is rejected when the source is made', (fee) => {
     expect(() => uniswapV2(node().client, { factory: FACTORY, fee })).toThrow(/fee/);
   });
 });

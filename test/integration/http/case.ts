@@ -39,8 +39,8 @@ export const WRONG: readonly unknown[] = [
   { __proto__: null },
 ];
 
-/** Asserts a refusal in its one form, and returns its body. */
-export function refused(
+/** Asserts a rejection in its one form, and returns its body. */
+export function rejected(
   answer: Answer,
   status: number,
   errorType: string,

@@ -9,12 +9,12 @@ import { HTTP_CASES } from './suite.ts';
 
 describe('the HTTP core over the memory store', () => {
   const book = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), quotes: SUITE_QUOTES });
-  const faults: unknown[] = [];
-  book.on('fault', (fault) => faults.push(fault));
+  const failures: unknown[] = [];
+  book.on('failure', (failure) => failures.push(failure));
   beforeAll(() => book.start());
   afterAll(async () => {
     await book.close();
-    if (faults.length > 0) throw faults[0];
+    if (failures.length > 0) throw failures[0];
   });
 
   const world = described(directWorld(createApi(book), () => Math.floor(systemClock.now() / 1000)));

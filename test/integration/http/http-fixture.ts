@@ -45,7 +45,9 @@ export function directWorld(api: Api, now: () => number): HttpWorld {
       const { headers, bytes } = encode(sent);
       const [path = '', query = ''] = target.split(/\?(.*)/s);
       const request: ApiRequest = {
-        ...{ method, path, query },
+        method,
+        path,
+        query,
         header: (name) => headers[name],
         body: bytes === undefined ? { type: 'none' } : { type: 'chunks', chunks: chunked(bytes) },
       };

@@ -10,7 +10,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { scriptedChain } from '../../support/chain.ts';
 import { manualClock } from '../../support/clock.ts';
 import { answering, hanging, quotingWorld, SELL } from '../../unit/quotes/quotes-fixture.ts';
-import { MISSING_UID, ORDERS, refused } from './case.ts';
+import { MISSING_UID, ORDERS, rejected } from './case.ts';
 import { answer, directWorld } from './http-fixture.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -22,35 +22,39 @@ afterEach(async () => {
 async function limited(options: ApiOptions = {}) {
   const clock = manualClock();
   const book = createOrderBook({ chainId: 11155111, store: memoryStore(), clock });
-  const faults: unknown[] = [];
-  book.on('fault', (fault) => faults.push(fault));
+  const failures: unknown[] = [];
+  book.on('failure', (failure) => failures.push(failure));
   await book.start();
   closing.push(() => book.close());
   const limiter = tokenBuckets({ reads: { perSecond: 1, burst: 3 }, writes: { perSecond: 0.1, burst: 1 }, clock });
   const api = createApi(book, { limiter, probes: true, ...options });
-  return { api, book, clock, faults, world: directWorld(api, () => 0) };
+  return { api, book, clock, failures, world: directWorld(api, () => 0) };
 }
 
 /** Sends a request as if from an address. */
 async function from(api: Api, remoteAddress: string, path = '/api/v1/version', forwarded?: string) {
   const request: ApiRequest = {
-    ...{ method: 'GET', path, query: '', remoteAddress, body: { type: 'none' } },
+    method: 'GET',
+    path,
+    query: '',
+    remoteAddress,
+    body: { type: 'none' },
     header: (name) => (name === 'x-forwarded-for' ? forwarded : undefined),
   };
   return (await api.handle(request)).status;
 }
 
 describe('a limited interface', () => {
-  test('refuses with 429 RateLimited, says how long to wait, and admits who has waited', async () => {
+  test('rejects with 429 RateLimited, says how long to wait, and admits who has waited', async () => {
     const { world, clock } = await limited();
     for (let i = 0; i < 3; i++) expect((await world.send('GET', '/api/v1/version')).status).toBe(200);
-    const refusal = await world.send('GET', '/api/v1/version');
-    expect(refused(refusal, 429, 'RateLimited')).toEqual({
+    const rejection = await world.send('GET', '/api/v1/version');
+    expect(rejected(rejection, 429, 'RateLimited')).toEqual({
       errorType: 'RateLimited',
       description: 'too many requests; try again in 1 s',
       data: { retryAfter: 1 },
     });
-    expect(refusal.header('retry-after')).toBe('1');
+    expect(rejection.header('retry-after')).toBe('1');
     clock.advance(1000);
     expect((await world.send('GET', '/api/v1/version')).status).toBe(200);
   });
@@ -58,18 +62,18 @@ describe('a limited interface', () => {
   test('writes have a lower limit; by_uids reads', async () => {
     const { world } = await limited();
     expect((await world.send('POST', ORDERS, { body: {} })).status).toBe(422);
-    const refusal = await world.send('POST', ORDERS, { body: {} });
-    refused(refusal, 429, 'RateLimited');
-    expect(refusal.header('retry-after')).toBe('10');
+    const rejection = await world.send('POST', ORDERS, { body: {} });
+    rejected(rejection, 429, 'RateLimited');
+    expect(rejection.header('retry-after')).toBe('10');
     for (let i = 0; i < 3; i++) expect((await world.send('POST', `${ORDERS}/by_uids`, { body: [] })).status).toBe(200);
-    refused(await world.send('GET', `${ORDERS}/${MISSING_UID}`), 429, 'RateLimited');
+    rejected(await world.send('GET', `${ORDERS}/${MISSING_UID}`), 429, 'RateLimited');
   });
 
   test('routes that are not there cost too; OPTIONS and /live are always answered', async () => {
     const { world } = await limited();
-    for (let i = 0; i < 3; i++) refused(await world.send('GET', '/api/v1/nowhere'), 404, 'NotFound');
-    refused(await world.send('GET', '/api/v1/nowhere'), 429, 'RateLimited');
-    refused(await world.send('PATCH', ORDERS), 429, 'RateLimited');
+    for (let i = 0; i < 3; i++) rejected(await world.send('GET', '/api/v1/nowhere'), 404, 'NotFound');
+    rejected(await world.send('GET', '/api/v1/nowhere'), 429, 'RateLimited');
+    rejected(await world.send('PATCH', ORDERS), 429, 'RateLimited');
     expect((await world.send('OPTIONS', ORDERS)).status).toBe(204);
     for (let i = 0; i < 9; i++) expect((await world.send('GET', '/live')).status).toBe(200);
     expect((await world.send('GET', '/ready')).status).toBe(429);
@@ -106,9 +110,9 @@ describe('a limited interface', () => {
         throw new Error('the counter is away');
       },
     };
-    const { world, faults } = await limited({ limiter: broken });
+    const { world, failures } = await limited({ limiter: broken });
     expect((await world.send('GET', '/api/v1/version')).status).toBe(200);
-    expect(faults).toMatchObject([{ message: 'the counter is away' }]);
+    expect(failures).toMatchObject([{ message: 'the counter is away' }]);
   });
 });
 
@@ -141,7 +145,7 @@ describe('streams of one client', () => {
     await open();
     const { response } = await open();
     const text = await response.text();
-    refused(
+    rejected(
       answer(response.status, (name) => response.headers.get(name) ?? undefined, text),
       429,
       'RateLimited',
@@ -159,7 +163,10 @@ describe('streams of one client', () => {
     const api = createApi(book, { limiter: tokenBuckets({ streams: 1 }) });
     for (let i = 0; i < 3; i++) {
       const { status, body } = await api.handle({
-        ...{ method: 'POST', path: '/api/v1/quote/stream', query: '', remoteAddress: '127.0.0.1' },
+        method: 'POST',
+        path: '/api/v1/quote/stream',
+        query: '',
+        remoteAddress: '127.0.0.1',
         header: (name) => (name === 'content-type' ? 'application/json' : undefined),
         body: { type: 'bytes', bytes: JSON.stringify(SELL) },
       });
@@ -173,7 +180,11 @@ describe('streams of one client', () => {
     const bytes = JSON.stringify(SELL);
     const ask = (signal: AbortSignal) =>
       api.handle({
-        ...{ method: 'POST', path: '/api/v1/quote/stream', query: '', signal, remoteAddress: '127.0.0.1' },
+        method: 'POST',
+        path: '/api/v1/quote/stream',
+        query: '',
+        signal,
+        remoteAddress: '127.0.0.1',
         header: (name) => (name === 'content-type' ? 'application/json' : undefined),
         body: { type: 'bytes', bytes },
       });
@@ -186,7 +197,7 @@ describe('streams of one client', () => {
   });
 });
 
-test('one limiter stands before both interfaces, and each refuses in its own words', async () => {
+test('one limiter stands before both interfaces, and each rejects in its own words', async () => {
   const limiter = tokenBuckets({ reads: { perSecond: 1, burst: 2 }, clock: manualClock() });
   const { api, book } = await limited({ limiter });
   const accounts = createAccounts({ books: [book], store: memoryAccountStore() });
@@ -198,11 +209,11 @@ test('one limiter stands before both interfaces, and each refuses in its own wor
   expect(await from(api, '203.0.113.1')).toBe(200); // another client, who is not asked to wait
   const world = directWorld(api, () => 0);
   expect((await world.send('GET', '/api/v1/version')).status).toBe(200);
-  refused(await world.send('GET', '/api/v1/version'), 429, 'RateLimited');
-  const refusal = await accountWorld.send('GET', path);
-  expect([refusal.status, refusal.json()]).toEqual([429, { message: 'too many requests; try again in 1 s' }]);
-  expect(refusal.header('retry-after')).toBe('1');
-  expect(refusal.header('cache-control')).toBe('no-store');
+  rejected(await world.send('GET', '/api/v1/version'), 429, 'RateLimited');
+  const rejection = await accountWorld.send('GET', path);
+  expect([rejection.status, rejection.json()]).toEqual([429, { message: 'too many requests; try again in 1 s' }]);
+  expect(rejection.header('retry-after')).toBe('1');
+  expect(rejection.header('cache-control')).toBe('no-store');
 });
 
 test('streams of balances count among those of a client', async () => {
@@ -218,8 +229,13 @@ test('streams of balances count among those of a client', async () => {
   const api = createAccountApi(accounts, { limiter: tokenBuckets({ streams: 1 }) });
   const open = (signal: AbortSignal) =>
     api.handle({
-      ...{ method: 'GET', path: `/1/accounts/0x${'ab'.repeat(20)}/balances/sse`, query: `tokens=0x${'cd'.repeat(20)}` },
-      ...{ signal, remoteAddress: '203.0.113.1', header: () => undefined, body: { type: 'none' } },
+      method: 'GET',
+      path: `/1/accounts/0x${'ab'.repeat(20)}/balances/sse`,
+      query: `tokens=0x${'cd'.repeat(20)}`,
+      signal,
+      remoteAddress: '203.0.113.1',
+      header: () => undefined,
+      body: { type: 'none' },
     });
   const client = new AbortController();
   expect((await open(client.signal)).status).toBe(200);

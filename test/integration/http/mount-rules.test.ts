@@ -286,7 +286,7 @@ test('fetch: a body that breaks off because its client has left says so, whateve
   expect(outcome).toEqual({ told: true });
 });
 
-test.each([nodeHandler, fetchHandler])('%o refuses what it cannot honour', (handler) => {
+test.each([nodeHandler, fetchHandler])('%o rejects what it cannot honour', (handler) => {
   const api: Api = { handle: async () => ({ status: 200, headers: {} }) };
   expect(() => handler(api, { prefix: 'sepolia' })).toThrow('must begin with a slash');
   // A misspelling is no option to the compiler either.

@@ -38,8 +38,8 @@ const pairs = MOUNTS.flatMap((mount, i) =>
 
 describe.each(pairs)('$mount.name over $store.0', ({ mount, store: [, make] }) => {
   const book = createOrderBook({ chainId: SEPOLIA, store: make(), quotes: SUITE_QUOTES });
-  const faults: unknown[] = [];
-  book.on('fault', (fault) => faults.push(fault));
+  const failures: unknown[] = [];
+  book.on('failure', (failure) => failures.push(failure));
   let served: Served;
   beforeAll(async () => {
     await book.start();
@@ -48,7 +48,7 @@ describe.each(pairs)('$mount.name over $store.0', ({ mount, store: [, make] }) =
   afterAll(async () => {
     await served.stop();
     await book.close();
-    if (faults.length > 0) throw faults[0];
+    if (failures.length > 0) throw failures[0];
   });
 
   for (const { name, judged, run } of HTTP_CASES) {

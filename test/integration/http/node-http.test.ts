@@ -9,12 +9,12 @@ import { afterEach, describe, expect, test } from 'vitest';
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 const closing: (() => void)[] = [];
-const faults: unknown[] = [];
-process.on('unhandledRejection', (fault) => faults.push(fault));
-process.on('uncaughtExceptionMonitor', (fault) => faults.push(fault));
+const failures: unknown[] = [];
+process.on('unhandledRejection', (failure) => failures.push(failure));
+process.on('uncaughtExceptionMonitor', (failure) => failures.push(failure));
 afterEach(() => {
   for (const close of closing.splice(0)) close();
-  expect(faults).toEqual([]);
+  expect(failures).toEqual([]);
 });
 
 async function listening(listener: Listener): Promise<number> {
@@ -42,7 +42,7 @@ const bodyEcho = nodeHandler(
   }),
 );
 
-const fail = (fault: unknown) => void faults.push(fault);
+const fail = (failure: unknown) => void failures.push(failure);
 
 /** Reads a request to its end, as a body parser does. */
 async function consumed(request: IncomingMessage): Promise<string> {
@@ -96,7 +96,7 @@ describe('a host that passes next', () => {
     expect(await (await fetch(`${base}/`)).text()).toBe('theirs');
   });
 
-  test('gets the fault of an api that breaks its word', async () => {
+  test('gets the failure of an api that breaks its word', async () => {
     const handler = nodeHandler(apiOf(() => Promise.reject(new Error('broken'))));
     const port = await listening((request, response) =>
       handler(request, response, (error) => response.end(`host: ${error}`)),
@@ -110,7 +110,7 @@ test('an api that breaks its word cuts the connection where there is no next', a
   await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
 });
 
-test('a header that cannot be sent is a fault like any other', async () => {
+test('a header that cannot be sent is a failure like any other', async () => {
   const port = await listening(nodeHandler(apiOf(() => ({ status: 200, headers: { 'x-bad': 'a\nb' }, body: '' }))));
   await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
 });
@@ -253,7 +253,7 @@ test('the signal stays silent when the answer has arrived', async () => {
 });
 
 describe('a body that the api does not read to its end', () => {
-  const refusing = nodeHandler(apiOf(() => ({ status: 413, headers: {}, body: 'too large' })));
+  const rejecting = nodeHandler(apiOf(() => ({ status: 413, headers: {}, body: 'too large' })));
 
   const leavingOff = nodeHandler(
     apiOf(async ({ body }) => {
@@ -263,7 +263,7 @@ describe('a body that the api does not read to its end', () => {
   );
 
   test.each([
-    ['unread', refusing],
+    ['unread', rejecting],
     ['partly read', leavingOff],
   ])(
     'large and %s: the answer comes first, what follows is thrown away, then the connection ends',
@@ -280,7 +280,7 @@ describe('a body that the api does not read to its end', () => {
   );
 
   test('endless: the connection is cut in the end', async () => {
-    const { socket } = await rawConnection(await listening(refusing));
+    const { socket } = await rawConnection(await listening(rejecting));
     socket.on('error', () => {});
     socket.write('POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n');
     const megabyte = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(0x100000), Buffer.from('\r\n')]);
@@ -293,7 +293,7 @@ describe('a body that the api does not read to its end', () => {
   });
 
   test('small: the connection is kept', async () => {
-    const connection = await rawConnection(await listening(refusing));
+    const connection = await rawConnection(await listening(rejecting));
     const request = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n';
     for (const count of [1, 2, 3]) {
       connection.socket.write(request + 'x'.repeat(1000));
@@ -303,7 +303,7 @@ describe('a body that the api does not read to its end', () => {
   });
 
   test('HEAD: the answer has no body', async () => {
-    const connection = await rawConnection(await listening(refusing));
+    const connection = await rawConnection(await listening(rejecting));
     connection.socket.write('HEAD / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n');
     await until(connection.socket, () => connection.received.endsWith('\r\n\r\n'));
     connection.socket.end(Buffer.alloc(100_000));

@@ -4,7 +4,7 @@ import type { UsdPriceQuery } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import { fixedPrices } from 'intentbook/estimators';
 import { memoryStore } from 'intentbook/memory';
-import { coinGecko, fixedUsdPrices, throughNative } from 'intentbook/prices';
+import { coinGecko, fixedUsdPrices, nativePriceSource } from 'intentbook/prices';
 import { afterEach, describe, expect, test } from 'vitest';
 import { COW, SEPOLIA, WETH } from '../../support/orders.ts';
 
@@ -109,7 +109,7 @@ describe('CoinGecko', () => {
     [{ key: 'x' }, 'unknown option "key"'],
     [{ plan: 'paid' }, 'plan must be'],
     [{ baseUrl: 'ftp://x' }, 'baseUrl must be'],
-  ])('%j is refused', (options, message) => expect(() => coinGecko(options as never)).toThrow(message));
+  ])('%j is rejected', (options, message) => expect(() => coinGecko(options as never)).toThrow(message));
 });
 
 describe('through native currency', () => {
@@ -133,7 +133,7 @@ describe('through native currency', () => {
   // The vector is of the production system: 1 and 288778763.042292 native atoms for an atom, 18 and 6 decimals.
   test('by a token that is worth a dollar', async () => {
     const books = [pricing({ [TOKEN]: '1', [USDC]: '288778763.042292' })];
-    const source = throughNative({ books, decimals, nativeUsd: { 1: { token: USDC, decimals: 6 } } });
+    const source = nativePriceSource({ books, decimals, nativeUsd: { 1: { token: USDC, decimals: 6 } } });
     expect(await source.usdPrice(on1(TOKEN), call())).toBeCloseTo(3462.8585200136367, 9);
     expect(await source.usdPrice(on1(NATIVE), call())).toBeCloseTo(3462.8585200136367, 9);
     expect(await source.usdPrice(on1(USDC), call())).toBeCloseTo(1, 12);
@@ -141,7 +141,11 @@ describe('through native currency', () => {
 
   test('by a source of the price of native currency', async () => {
     const nativeUsd = fixedUsdPrices({ 1: { [NATIVE]: 2000 } });
-    const source = throughNative({ books: [pricing({ [TOKEN]: '0.0005', [USDC]: '500000000' })], decimals, nativeUsd });
+    const source = nativePriceSource({
+      books: [pricing({ [TOKEN]: '0.0005', [USDC]: '500000000' })],
+      decimals,
+      nativeUsd,
+    });
     expect(await source.usdPrice(on1(TOKEN), call())).toBe(1);
     expect(await source.usdPrice(on1(USDC), call())).toBe(1);
     expect(await source.usdPrice(on1(NATIVE), call())).toBe(2000);
@@ -149,25 +153,25 @@ describe('through native currency', () => {
 
   test('has none where decimals, a price or the chain is not known', async () => {
     const nativeUsd = fixedUsdPrices({ 1: { [NATIVE]: 2000 } });
-    const source = throughNative({ books: [pricing({ [TOKEN]: '1', [WETH]: '1' })], decimals, nativeUsd });
+    const source = nativePriceSource({ books: [pricing({ [TOKEN]: '1', [WETH]: '1' })], decimals, nativeUsd });
     expect(await source.usdPrice(on1(WETH), call())).toBe(undefined);
     expect(await source.usdPrice(on1(USDC), call())).toBe(undefined);
     expect(await source.usdPrice({ ...on1(TOKEN), chainId: 100 }, call())).toBe(undefined);
-    const poor = throughNative({ books: [pricing({ [TOKEN]: '1' })], decimals, nativeUsd: {} });
+    const poor = nativePriceSource({ books: [pricing({ [TOKEN]: '1' })], decimals, nativeUsd: {} });
     expect(await poor.usdPrice(on1(TOKEN), call())).toBe(undefined);
   });
 
   test('asks the first book of a chain, and never guesses decimals', async () => {
     const books = [pricing({ [TOKEN]: '1' }), pricing({ [TOKEN]: '5' }), pricing({ [TOKEN]: '7' }, 100)];
     const nativeUsd = fixedUsdPrices({ 1: { [NATIVE]: 1 }, 100: { [NATIVE]: 1 } });
-    const source = throughNative({ books, decimals: () => 0, nativeUsd });
+    const source = nativePriceSource({ books, decimals: () => 0, nativeUsd });
     expect(await source.usdPrice(on1(TOKEN), call())).toBe(1e-18);
     expect(await source.usdPrice({ ...on1(TOKEN), chainId: 100 }, call())).toBe(7e-18);
   });
 
   test('takes decimals of the book where nobody else is named', async () => {
     const nativeUsd = fixedUsdPrices({ 1: { [NATIVE]: 1 } });
-    const source = throughNative({ books: [pricing({ [TOKEN]: '1' })], nativeUsd });
+    const source = nativePriceSource({ books: [pricing({ [TOKEN]: '1' })], nativeUsd });
     expect(await source.usdPrice(on1(TOKEN), call())).toBe(1e-16);
   });
 
@@ -178,7 +182,7 @@ describe('through native currency', () => {
     await book.start();
     closing.push(() => book.close());
     const nativeUsd = fixedUsdPrices({ [SEPOLIA]: { [NATIVE]: 2500 } });
-    const source = throughNative({ books: [book], decimals: () => 18, nativeUsd });
+    const source = nativePriceSource({ books: [book], decimals: () => 18, nativeUsd });
     const token = COW.toLowerCase() as `0x${string}`;
     expect(await source.usdPrice({ chainId: SEPOLIA, token }, call())).toBe(0.25);
     await book.close();
@@ -186,10 +190,10 @@ describe('through native currency', () => {
   });
 
   test.each([
-    [{ 1: { token: 'x', decimals: 6 } }, 'throughNative: "x" must be 0x and 40 hex digits'],
+    [{ 1: { token: 'x', decimals: 6 } }, 'nativePriceSource: "x" must be 0x and 40 hex digits'],
     [{ 1: { token: TOKEN, decimals: 78 } }, 'decimals of 0x'],
-  ])('%j is refused', (nativeUsd, message) => {
-    expect(() => throughNative({ books: [], decimals, nativeUsd })).toThrow(message);
+  ])('%j is rejected', (nativeUsd, message) => {
+    expect(() => nativePriceSource({ books: [], decimals, nativeUsd })).toThrow(message);
   });
 });
 
@@ -205,5 +209,5 @@ describe('a table', () => {
     [{ 1: { [WETH]: 0 } }, 'must be a number above 0'],
     [{ 1: { [WETH]: '1' } }, 'must be a number above 0'],
     [{ mainnet: { [WETH]: 1 } }, '"mainnet" is no chain id'],
-  ])('%j is refused', (table, message) => expect(() => fixedUsdPrices(table as never)).toThrow(message));
+  ])('%j is rejected', (table, message) => expect(() => fixedUsdPrices(table as never)).toThrow(message));
 });

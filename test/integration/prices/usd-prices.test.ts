@@ -26,18 +26,18 @@ function source(name: string, ...lines: Line[]) {
 
 function world(sources: readonly UsdPriceSource[], options: Omit<UsdPricesOptions, 'sources'> = {}) {
   const clock = manualClock();
-  const faults: unknown[] = [];
-  const prices = createUsdPrices({ sources, ...options }, { clock, onFault: (fault) => faults.push(fault) });
-  return { clock, faults, get: async (n: number) => (await prices.get(1, query(n).token))?.price };
+  const failures: unknown[] = [];
+  const prices = createUsdPrices({ sources, ...options }, { clock, onFailure: (failure) => failures.push(failure) });
+  return { clock, failures, get: async (n: number) => (await prices.get(1, query(n).token))?.price };
 }
 
 describe('prices in dollars', () => {
   test('come from the first source that has one', async () => {
     const [first, second, third] = [source('first', undefined), source('second', 2), source('third', 3)];
-    const { get, faults } = world([first, second, third]);
+    const { get, failures } = world([first, second, third]);
     expect(await get(1)).toBe(2);
     expect([first.asked.length, second.asked.length, third.asked.length]).toEqual([1, 1, 0]);
-    expect(faults).toEqual([]);
+    expect(failures).toEqual([]);
   });
 
   test.each<[string, Line]>([
@@ -49,29 +49,29 @@ describe('prices in dollars', () => {
     ['answers infinity', Number.POSITIVE_INFINITY],
     ['answers text', '1' as never],
   ])('a source that %s falls through to the next, and is told of', async (_, line) => {
-    const { get, faults } = world([source('bad', line), source('good', 7)]);
+    const { get, failures } = world([source('bad', line), source('good', 7)]);
     expect(await get(1)).toBe(7);
-    expect(faults).toMatchObject([
+    expect(failures).toMatchObject([
       { name: 'UsdPriceError', message: expect.stringContaining('bad has no answer for 0x') },
     ]);
   });
 
   test('a source that hangs is left at its deadline, and told to stop', async () => {
     const slow = source('slow', 'silence');
-    const { get, clock, faults } = world([slow, source('good', 7)], { timeout: 1000 });
+    const { get, clock, failures } = world([slow, source('good', 7)], { timeout: 1000 });
     const price = get(1);
     clock.advance(999);
     expect(slow.signals[0]?.aborted).toBe(false);
     clock.advance(1);
     expect(await price).toBe(7);
     expect(slow.signals[0]?.aborted).toBe(true);
-    expect(faults).toMatchObject([{ cause: { name: 'DeadlineError' } }]);
+    expect(failures).toMatchObject([{ cause: { name: 'DeadlineError' } }]);
     expect(clock.pending).toBe(0);
   });
 
   test('are remembered for their lifetime, and asked for again after it', async () => {
     const only = source('only', 1, 2);
-    const { get, clock } = world([only], { lifetime: 1000 });
+    const { get, clock } = world([only], { cacheTtl: 1000 });
     expect([await get(1), await get(1)]).toEqual([1, 1]);
     clock.advance(999);
     expect(await get(1)).toBe(1);
@@ -129,8 +129,8 @@ describe('prices in dollars', () => {
     [{ sources: [], lifetme: 1 }, 'createAccounts, usdPrices: unknown option "lifetme", did you mean "lifetime"?'],
     [{ sources: [], maxPrices: 0 }, 'createAccounts: usdPrices.maxPrices must be a number from 1 up'],
     [{ sources: [{}] }, 'createAccounts: usdPrices.sources must be a list of sources'],
-  ])('%j is refused', (options, message) => {
-    const context = { clock: manualClock(), onFault: () => {} };
+  ])('%j is rejected', (options, message) => {
+    const context = { clock: manualClock(), onFailure: () => {} };
     expect(() => createUsdPrices(options as never, context)).toThrow(new TypeError(message));
   });
 });

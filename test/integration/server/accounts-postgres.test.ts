@@ -36,9 +36,9 @@ test('servers over PostgreSQL share their accounts, once somebody has made the t
   const places = ['--postgres', url, '--accounts', url];
   const first = await intentbook(['migrate', '--postgres', url]).ended;
   expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/^the schema intentbook was brought to/) });
-  const refused = await intentbook(['serve', '--port', '0', ...places]).ended;
-  expect(refused.code).toBe(1);
-  expect(refused.stderr).toContain('intentbook migrate --accounts <url>');
+  const rejected = await intentbook(['serve', '--port', '0', ...places]).ended;
+  expect(rejected.code).toBe(1);
+  expect(rejected.stderr).toContain('intentbook migrate --accounts <url>');
   expect((await intentbook(['migrate', ...places]).ended).stdout).toMatch(
     /^the schema intentbook was up to date\nthe schema of accounts was brought to version \d+\n$/,
   );

@@ -135,7 +135,7 @@ describe('the account interface of a server', () => {
     ['/api/v1/orders/stream?uid=0x12', undefined],
     [`/api/v1/orders/stream?owner=${ALICE.address}`, 'x'],
     ['/accounts/x/notifications/stream', undefined],
-  ])('refuses the stream %s after %s', async (path, lastEventId) => {
+  ])('rejects the stream %s after %s', async (path, lastEventId) => {
     const server = await serve({ port: 0, db: ':memory:' });
     const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
     assert.equal((await fetch(server.url + path, { headers })).status, 400);
@@ -148,8 +148,14 @@ test('a server that knows a mail server and the keys of web push tells accounts 
   const { publicKey: vapidPublicKey, privateKey: vapidPrivateKey } = webPush.generateVAPIDKeys();
   const { port } = mail as unknown as { port: number }; // of its door
   const server = await serve({
-    ...{ port: 0, db: ':memory:', smtp: `smtp://127.0.0.1:${port}`, mailFrom: 'books@example.org' },
-    ...{ publicUrl: 'https://api.example.org', vapidSubject: 'mailto:us@example.org', vapidPublicKey, vapidPrivateKey },
+    port: 0,
+    db: ':memory:',
+    smtp: `smtp://127.0.0.1:${port}`,
+    mailFrom: 'books@example.org',
+    publicUrl: 'https://api.example.org',
+    vapidSubject: 'mailto:us@example.org',
+    vapidPublicKey,
+    vapidPrivateKey,
   });
   const post = async (channel: string, target: string) => {
     const body = JSON.stringify(await proof(channel, target, ['order_cancelled']));
@@ -161,9 +167,9 @@ test('a server that knows a mail server and the keys of web push tells accounts 
   await cancel(server, await place(server, '1'));
   await until(() => mail.mails.length === 2);
   assert.match(mail.mails[1] ?? '', /^Subject: Order cancelled\r$/m);
-  const refused = await post('webpush', '{}');
+  const rejected = await post('webpush', '{}');
   assert.deepEqual(
-    [refused.status, await refused.json()],
+    [rejected.status, await rejected.json()],
     [400, { message: 'target: is none of the channel webpush' }],
   );
   await server.close();

@@ -70,7 +70,9 @@ describe('a server that is given a node', () => {
   test('lets in nobody who cannot pay', async () => {
     await using server = closing(await serve({ port: 0, db: ':memory:', rpc: [world.url] }));
     const order = await signOrder(await fundedTrader(world), {
-      ...{ sellToken: world.buyToken, buyToken: world.sellToken, validTo: Math.floor(Date.now() / 1000) + 3600 },
+      sellToken: world.buyToken,
+      buyToken: world.sellToken,
+      validTo: Math.floor(Date.now() / 1000) + 3600,
     });
     const result = await server.book.orders.submit(order);
     expect(result).toMatchObject({ status: 'rejected', error: { code: 'InsufficientBalance' } });
@@ -87,7 +89,7 @@ describe('a server that is given a node', () => {
     );
   });
 
-  test('refuses one of another chain, and one without the contract, and says which', async () => {
+  test('rejects one of another chain, and one without the contract, and says which', async () => {
     const start = (rpc: string) => serve({ port: 0, db: ':memory:', rpc: [rpc] });
     for (const [chain, message] of [
       [foundry, /chain 31337; this book is for chain 11155111/],

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { memoryStore } from 'intentbook/memory';
-import { SettingsError, serve } from 'intentbook/server';
+import { ConfigError, serve } from 'intentbook/server';
 import { afterEach, describe, expect, test } from 'vitest';
 import { planServer } from '../../../adapters/server/config/plan.ts';
 import { settingsSchema } from '../../../adapters/server/config/schema.ts';
@@ -99,7 +99,7 @@ describe('what is wrong is named by its key', () => {
       'books[1] has the same place as books[0]: the file /srv/base.sqlite',
     ],
   ])('%j', (value, problem) => {
-    expect(() => planServer(value, '/srv')).toThrow(SettingsError);
+    expect(() => planServer(value, '/srv')).toThrow(ConfigError);
     expect(() => planServer(value, '/srv')).toThrow(problem);
   });
 
@@ -115,7 +115,7 @@ describe('what is wrong is named by its key', () => {
       try {
         return planServer(value, '/srv');
       } catch (error) {
-        return error instanceof SettingsError ? error.problems : error;
+        return error instanceof ConfigError ? error.problems : error;
       }
     })();
     expect(problems).toHaveLength(3);
@@ -249,7 +249,7 @@ describe('intentbook serve --config', () => {
     ['{ books }', /it is not JSON: /],
     ['[]', /it must be a JSON object/],
     ['{"chain": "base"}', /books is missing/],
-  ])('%s is refused with 2', async (text, message) => {
+  ])('%s is rejected with 2', async (text, message) => {
     const { file } = await written(text);
     const ended = await intentbook(['serve', '--config', file]).ended;
     expect(ended).toMatchObject({ code: 2, stdout: '' });
@@ -257,7 +257,7 @@ describe('intentbook serve --config', () => {
     expect(ended.stderr).toMatch(message);
   });
 
-  test('a file that is not there is refused with 2', async () => {
+  test('a file that is not there is rejected with 2', async () => {
     const ended = await intentbook(['serve', '--config', 'nowhere.json'], { cwd: await scratch() }).ended;
     expect(ended).toMatchObject({ code: 2 });
     expect(ended.stderr).toContain('there is no such file');

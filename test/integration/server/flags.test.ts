@@ -129,7 +129,8 @@ describe('flags', () => {
     const config = 'books.json';
     expect(parseCommand(['serve', '--config', config], {})).toEqual({ name: 'serve', config, options: {} });
     expect(parseCommand(['serve', '--port', '1'], { INTENTBOOK_CONFIG: config, INTENTBOOK_HOST: '::' })).toEqual({
-      ...{ name: 'serve', config },
+      name: 'serve',
+      config,
       options: { port: 1, host: '::' },
     });
   });
@@ -227,7 +228,7 @@ describe('flags', () => {
       { INTENTBOOK_CHAIN: 'goerli' },
       `INTENTBOOK_CHAIN must be one of ${twelve}, or a chain id, not "goerli"`,
     ],
-  ] as [string[], Record<string, string>, string][])('%j with %j is refused', (args, env, message) => {
+  ] as [string[], Record<string, string>, string][])('%j with %j is rejected', (args, env, message) => {
     expect(() => parseCommand(args, env)).toThrow(new UsageError(message));
   });
 });

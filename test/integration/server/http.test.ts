@@ -43,7 +43,7 @@ async function exchange(url: string, bytes: string): Promise<string> {
   return connection.received;
 }
 
-describe('what is not HTTP gets a refusal in JSON and no further chance', () => {
+describe('what is not HTTP gets a rejection in JSON and no further chance', () => {
   test.each([
     ['noise', 'garbage\r\n\r\n', 'this is not HTTP'],
     ['a TLS greeting', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000', 'this is not HTTP'],
@@ -85,7 +85,7 @@ describe('what is not HTTP gets a refusal in JSON and no further chance', () => 
     expect(await exchange(url, request)).toMatch(/^HTTP\/1\.1 200 .*pong$/s);
   });
 
-  test('an answer that comes after the refusal of its body is not sent', async () => {
+  test('an answer that comes after the rejection of its body is not sent', async () => {
     const { url } = await listening((request, response) => {
       request.on('error', () => {});
       setTimeout(() => response.end('pong'), 20);
@@ -102,13 +102,11 @@ describe('what is not HTTP gets a refusal in JSON and no further chance', () => 
 
 describe('a client that is too slow loses its connection', () => {
   const HASTE = {
-    ...{
-      headersTimeout: 100,
-      requestTimeout: 200,
-      keepAliveTimeout: 100,
-      connectionsCheckingInterval: 20,
-      stalled: 400,
-    },
+    headersTimeout: 100,
+    requestTimeout: 200,
+    keepAliveTimeout: 100,
+    connectionsCheckingInterval: 20,
+    stalled: 400,
   };
   const LATE = 'the request did not arrive in time';
 
@@ -156,7 +154,7 @@ describe('a client that is too slow loses its connection', () => {
 });
 
 describe('closing', () => {
-  test('cuts connections that wait for a next request, and refuses new ones', async () => {
+  test('cuts connections that wait for a next request, and rejects new ones', async () => {
     const { server, url } = await listening(pong);
     const connection = await open(url);
     connection.socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');

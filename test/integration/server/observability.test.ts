@@ -28,7 +28,7 @@ function metricValue(text: string, name: string, labels: Record<string, string>)
 }
 
 describe('metrics', () => {
-  test('count requests by route, orders by outcome, signatures, the store and refusals, on a port of their own', async () => {
+  test('count requests by route, orders by outcome, signatures, the store and rejections, on a port of their own', async () => {
     const server = await serve({
       port: 0,
       metricsPort: 0,
@@ -50,7 +50,7 @@ describe('metrics', () => {
     expect(requests({ method: 'GET', route: `${route}/{uid}`, status: '400' })).toBe(1);
     // What strangers make up is one label, not one each.
     expect(requests({ method: 'GET', route: 'other', status: '404' })).toBe(1);
-    expect(metricValue(text, 'intentbook_http_refusals_total', { code: 'DuplicatedOrder' })).toBe(1);
+    expect(metricValue(text, 'intentbook_http_rejections_total', { code: 'DuplicatedOrder' })).toBe(1);
     const book = '/sepolia';
     const outcome = (name: string) => metricValue(text, 'intentbook_orders_submitted_total', { book, outcome: name });
     expect([outcome('accepted'), outcome('DuplicatedOrder'), outcome('NonZeroFee')]).toEqual([1, 1, 1]);

@@ -3,10 +3,10 @@ import { quoteOptions } from '../../../adapters/server/quote-options.ts';
 
 describe('what the server quotes with', () => {
   test.each(['much', '-1', '1e100', ''])(
-    'a gas price of "%s" is refused at the start, in words of its own',
+    'a gas price of "%s" is rejected at the start, in words of its own',
     async (gasPrice) => {
-      const refused = quoteOptions({ chain: 'sepolia', gasPrice });
-      await expect(refused).rejects.toThrow(/^the gas price must be a decimal number of wei below 2\^256, not ".*"$/);
+      const rejected = quoteOptions({ chain: 'sepolia', gasPrice });
+      await expect(rejected).rejects.toThrow(/^the gas price must be a decimal number of wei below 2\^256, not ".*"$/);
     },
   );
 

@@ -45,10 +45,10 @@ describe('a server that starts', () => {
     const order = async (sellAmount: string) => signOrder(account(1), { validTo, sellAmount });
     const presign = async (amount: string) => ({ ...(await order(amount)), signingScheme: 'presign', signature: '0x' });
     expect((await post(url, await order('1'))).status).toBe(201);
-    const refusal = { errorType: 'TooManyLimitOrders', data: { limit: 1, count: 1 } };
-    expect(await (await post(url, await order('2'))).json()).toMatchObject(refusal);
+    const rejection = { errorType: 'TooManyLimitOrders', data: { limit: 1, count: 1 } };
+    expect(await (await post(url, await order('2'))).json()).toMatchObject(rejection);
     expect((await post(url, await presign('3'))).status).toBe(201);
-    expect(await (await post(url, await presign('4'))).json()).toMatchObject(refusal);
+    expect(await (await post(url, await presign('4'))).json()).toMatchObject(rejection);
   });
 
   test('has its orders again when it is started again', async () => {
@@ -63,7 +63,7 @@ describe('a server that starts', () => {
 });
 
 describe('a server that cannot start says why in one line', () => {
-  async function refusal(args: readonly string[], code: number): Promise<string> {
+  async function rejection(args: readonly string[], code: number): Promise<string> {
     const ended = await intentbook(args, { cwd: await scratch() }).ended;
     expect(ended).toMatchObject({ code, stdout: '' });
     expect(ended.stderr).toMatch(/^intentbook: [^\n]+\n$/);
@@ -71,51 +71,51 @@ describe('a server that cannot start says why in one line', () => {
   }
 
   test('a misspelt flag', async () => {
-    expect(await refusal(['serve', '--prot', '80'], 2)).toContain('did you mean "--port"?');
+    expect(await rejection(['serve', '--prot', '80'], 2)).toContain('did you mean "--port"?');
   });
 
   test('a port that is none', async () => {
-    expect(await refusal(['serve', '--port', '70000'], 2)).toContain('from 0 to 65535');
+    expect(await rejection(['serve', '--port', '70000'], 2)).toContain('from 0 to 65535');
   });
 
   test('a chain that is none', async () => {
-    expect(await refusal(['serve', '--chain', 'goerli'], 2)).toContain('one of mainnet, xdai, ');
+    expect(await rejection(['serve', '--chain', 'goerli'], 2)).toContain('one of mainnet, xdai, ');
   });
 
   test('a port that is taken', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const port = String((taken.address() as AddressInfo).port); // it listens on a port
-    const text = await refusal(['serve', '--port', port], 1);
+    const text = await rejection(['serve', '--port', port], 1);
     taken.close();
     expect(text).toContain(`port ${port} of 127.0.0.1 is taken`);
   });
 
   test('a host that is not ours', async () => {
-    expect(await refusal(['serve', '--port', '0', '--host', '192.0.2.1'], 1)).toContain('no address of this machine');
+    expect(await rejection(['serve', '--port', '0', '--host', '192.0.2.1'], 1)).toContain('no address of this machine');
   });
 
   test('a file in a directory that is not there', async () => {
     const db = join(await scratch(), 'missing', 'orders.sqlite');
-    expect(await refusal(['serve', '--port', '0', '--db', db], 1)).toContain(db);
+    expect(await rejection(['serve', '--port', '0', '--db', db], 1)).toContain(db);
   });
 
   test('a file that is a directory', async () => {
     const db = await scratch();
-    expect(await refusal(['serve', '--port', '0', '--db', db], 1)).toContain(db);
+    expect(await rejection(['serve', '--port', '0', '--db', db], 1)).toContain(db);
   });
 
   test('a file of something else', async () => {
     const db = join(await scratch(), 'letter.txt');
     await writeFile(db, 'Dear reader, this is a letter and no database. '.repeat(100));
-    expect(await refusal(['serve', '--port', '0', '--db', db], 1)).toContain('not an SQLite database');
+    expect(await rejection(['serve', '--port', '0', '--db', db], 1)).toContain('not an SQLite database');
   });
 
   test('a file that another server writes', async () => {
     const db = join(await scratch(), 'orders.sqlite');
     const first = intentbook(['serve', '--port', '0', '--db', db]);
     await addressOf(first);
-    expect(await refusal(['serve', '--port', '0', '--db', db], 1)).toContain(`process ${first.child.pid} `);
+    expect(await rejection(['serve', '--port', '0', '--db', db], 1)).toContain(`process ${first.child.pid} `);
   });
 
   test('a file of another chain', async () => {
@@ -124,7 +124,7 @@ describe('a server that cannot start says why in one line', () => {
     await addressOf(first);
     first.child.kill('SIGTERM');
     await first.ended;
-    const text = await refusal(['serve', '--port', '0', '--chain', 'mainnet', '--db', db], 1);
+    const text = await rejection(['serve', '--port', '0', '--chain', 'mainnet', '--db', db], 1);
     expect(text).toContain('belongs to chain 11155111');
     expect(text).toContain('chain 1,');
   });
@@ -220,7 +220,7 @@ describe('a server within a program', () => {
     await taken.close();
   });
 
-  test('refuses options that it does not know', async () => {
+  test('rejects options that it does not know', async () => {
     await expect(serve({ prot: 1 } as object)).rejects.toThrow('did you mean "port"?');
     await expect(serve({ chain: 'goerli' })).rejects.toThrow('one of mainnet, ');
   });
@@ -233,8 +233,11 @@ describe('what a server quotes with', () => {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({
-        ...{ sellToken: TOKENS[0], buyToken: TOKENS[1], from: account(1).address },
-        ...{ kind: 'sell', sellAmountBeforeFee: String(10n ** 18n) },
+        sellToken: TOKENS[0],
+        buyToken: TOKENS[1],
+        from: account(1).address,
+        kind: 'sell',
+        sellAmountBeforeFee: String(10n ** 18n),
       }),
     });
   const buyAmount = async (url: string) =>
@@ -278,7 +281,7 @@ describe('what a server quotes with', () => {
     ['a list', '[]', 'must be an object of prices by token'],
     ['a price that is none', JSON.stringify({ [`${TOKENS[0]}`]: '-1' }), 'price'],
     ['a token that is none', JSON.stringify({ COW: '1' }), 'COW'],
-  ])('a file of prices with %s in it is refused in one line', async (_, content, says) => {
+  ])('a file of prices with %s in it is rejected in one line', async (_, content, says) => {
     const cwd = await scratch();
     if (content !== undefined) await writeFile(join(cwd, 'prices.json'), content);
     const ended = await intentbook(['serve', '--port', '0', '--prices', 'prices.json'], { cwd }).ended;

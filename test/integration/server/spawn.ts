@@ -24,7 +24,7 @@ export async function spawnServer(args: readonly string[]): Promise<SpawnedServe
 /** Starts a program that serves, under another one if need be, and waits until it says where it listens. */
 export async function spawnProgram(program: readonly string[], under: readonly string[] = []): Promise<SpawnedServer> {
   const [command = process.execPath, ...args] = [...under, process.execPath, ...program];
-  // What is set for the tests is not meant for the server, which refuses what it does not know.
+  // What is set for the tests is not meant for the server, which rejects what it does not know.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('INTENTBOOK_')));
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const gone = once(child, 'exit');

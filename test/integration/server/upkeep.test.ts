@@ -41,7 +41,7 @@ async function done(args: readonly string[], code = 0): Promise<Record<string, u
   return JSON.parse(ended.stdout) as Record<string, unknown>;
 }
 
-async function refused(args: readonly string[], code = 1): Promise<string> {
+async function rejected(args: readonly string[], code = 1): Promise<string> {
   const ended = await intentbook(args).ended;
   expect([ended.code, ended.stdout]).toEqual([code, '']);
   expect(ended.stderr).toMatch(/^intentbook: [^\n]+\n$/);
@@ -93,7 +93,7 @@ describe('a book moves', () => {
       expect(await done(['export', part, '--db', db])).toMatchObject({ orders: 40, sha256 });
       expect(readFileSync(part).equals(bytes)).toBe(true);
     }
-    expect(await refused(['export', whole, '--db', db])).toContain('is a finished export already');
+    expect(await rejected(['export', whole, '--db', db])).toContain('is a finished export already');
   });
 
   test('never out of a file that is not whole, was changed, or is of another book', async () => {
@@ -104,14 +104,14 @@ describe('a book moves', () => {
     const text = readFileSync(file, 'utf8');
     const attempt = (changed: string) => {
       writeFileSync(file, changed);
-      return refused(['import', file, '--db', target]);
+      return rejected(['import', file, '--db', target]);
     };
     expect(await attempt(text.replace('the 3th', 'the 4th'))).toContain('its digest is another one');
     expect(await attempt(`${text.split('\n').slice(0, -2).join('\n')}\n`)).toContain('is not finished');
     expect(await attempt(text.split('\n').toSpliced(3, 1).join('\n'))).toContain('has 9 orders where it says 10');
     expect(await attempt('{"a":1}\n')).toContain('is no export');
     writeFileSync(file, text);
-    expect(await refused(['import', file, '--db', join(folder, 'base.sqlite'), '--chain', 'base'])).toContain(
+    expect(await rejected(['import', file, '--db', join(folder, 'base.sqlite'), '--chain', 'base'])).toContain(
       'is of chain 11155111',
     );
     expect(await shown(sqliteStore({ path: target }))).toEqual([]);
@@ -159,12 +159,12 @@ describe('backup', () => {
     const { db, folder, uids } = await bookWith(20);
     const server = intentbook(['serve', '--port', '0', '--db', db]);
     await addressOf(server);
-    expect(await refused(['verify', '--db', db])).toContain(`process ${server.child.pid} `);
+    expect(await rejected(['verify', '--db', db])).toContain(`process ${server.child.pid} `);
     const copy = join(folder, 'copy.sqlite');
     expect(await done(['backup', copy, '--db', db])).toMatchObject({ ok: true, to: copy });
     expect(await done(['verify', '--db', copy])).toMatchObject({ orders: uids.length, problems: [] });
-    expect(await refused(['backup', copy, '--db', db])).toContain('is there already');
-    expect(await refused(['backup', join(folder, 'x'), '--db', join(folder, 'missing')])).toContain('cannot copy');
+    expect(await rejected(['backup', copy, '--db', db])).toContain('is there already');
+    expect(await rejected(['backup', join(folder, 'x'), '--db', join(folder, 'missing')])).toContain('cannot copy');
   });
 });
 
@@ -176,8 +176,8 @@ describe('what is asked for', () => {
     [['serve', '--older-than', '1'], '--older-than is no flag of "intentbook serve"'],
     [['prune', '--older-than', '0'], '--older-than must be a whole number of days from 1 up, not "0"'],
     [['verfy'], 'unknown command "verfy", did you mean "verify"?'],
-  ])('%j is refused with 2', async (args, message) => {
-    expect(await refused(args, 2)).toContain(message);
+  ])('%j is rejected with 2', async (args, message) => {
+    expect(await rejected(args, 2)).toContain(message);
   });
 
   test.each(['export', 'import', 'verify', 'prune', 'backup'])('%s explains itself', async (name) => {

@@ -39,7 +39,9 @@ const append = said(
   async ({ feed, changes, mark }, { store }) => {
     const after = await store.notifications.cursor(feed);
     return store.notifications.append({
-      ...{ feed, after, through: (after ?? 0) + 1 },
+      feed,
+      after,
+      through: (after ?? 0) + 1,
       marks: [{ key: String((mark ?? 0) % 3), value: mark === null ? null : String(mark) }],
       changes: changes.map((each) => {
         const id = `n${each.n}`;
@@ -63,12 +65,19 @@ const create = said(
     if (known.flat().some(({ id }) => id === `s${n}`)) return 'there';
     return store.subscriptions.create({
       subscription: {
-        ...{ id: `s${n}`, account: owner, channel: 'webhook', target: `https://example.org/${n}`, createdAt: now },
-        ...{ types: n % 3 === 0 ? ['order_filled'] : ['order_expired', 'order_filled'] },
-        ...{ state: pending ? 'pending' : 'active', secret: n % 2 === 0 ? null : `secret ${n}` },
+        id: `s${n}`,
+        account: owner,
+        channel: 'webhook',
+        target: `https://example.org/${n}`,
+        createdAt: now,
+        types: n % 3 === 0 ? ['order_filled'] : ['order_expired', 'order_filled'],
+        state: pending ? 'pending' : 'active',
+        secret: n % 2 === 0 ? null : `secret ${n}`,
       },
       ...(pending ? { confirmation: { tokenHash: word(n), expiresAt: now + 5 } } : {}),
-      ...{ nonce: { account: owner, nonce: String(nonce), expiresAt: now + 7 }, cap, now },
+      nonce: { account: owner, nonce: String(nonce), expiresAt: now + 7 },
+      cap,
+      now,
     });
   },
 );
@@ -81,7 +90,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   ),
   said('remove', fc.record({ n: number, account, now: second, nonce: number }), ({ n, now, nonce, ...by }, { store }) =>
     store.subscriptions.remove({
-      ...{ id: `s${n}`, account: by.account, now },
+      id: `s${n}`,
+      account: by.account,
+      now,
       ...(nonce < 4 ? { nonce: { account: by.account, nonce: String(nonce), expiresAt: now + 7 } } : {}),
     }),
   ),

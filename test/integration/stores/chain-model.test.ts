@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Fact, InsertOutcome, NewOrder, Store, StoredOrder } from 'intentbook';
+import type { ChainEvent, InsertOutcome, NewOrder, Store, StoredOrder } from 'intentbook';
 import { expect, test } from 'vitest';
 import { apply, at, invalidation, PLACED, placement, presignature, refund, trade } from '../../conformance/chain.ts';
 import { ALICE, NOW, order, PLACED_AT, presignOrder, range } from '../../conformance/orders.ts';
@@ -18,7 +18,7 @@ const ORDERS = range(8).map((n): NewOrder => {
 const some = fc.constantFrom(...ORDERS);
 
 /** Something that a block says. */
-type Told = (block: number, index: number) => Fact;
+type Told = (block: number, index: number) => ChainEvent;
 
 const told: fc.Arbitrary<Told> = fc.oneof(
   some.map(
@@ -59,7 +59,7 @@ async function everything(store: Store) {
     trades: await store.chain.trades({ filter: { account: ALICE }, limit: 100 }),
     progress: await store.chain.progress(),
     // Entries of one step may stand in another order.
-    log: entries.map(({ type, uid, cause }) => `${type} ${uid} ${JSON.stringify(cause?.place)}`).sort(),
+    log: entries.map(({ type, uid, cause }) => `${type} ${uid} ${JSON.stringify(cause?.position)}`).sort(),
   };
 }
 

@@ -1,17 +1,15 @@
 import type { TemporarySchema } from '../../support/postgres.ts';
 
 const TABLES = [
-  ...[
-    'deliveries',
-    'log',
-    'notifications',
-    'subscriptions',
-    'nonces',
-    'affiliates',
-    'used_signatures',
-    'marks',
-    'feeds',
-  ],
+  'deliveries',
+  'log',
+  'notifications',
+  'subscriptions',
+  'nonces',
+  'affiliates',
+  'used_signatures',
+  'marks',
+  'feeds',
   'leases',
 ];
 

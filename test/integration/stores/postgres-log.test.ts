@@ -155,7 +155,7 @@ describe('a hint', () => {
 });
 
 describe('a transaction of the host', () => {
-  test('that the store cannot join is refused, with nothing written', async () => {
+  test('that the store cannot join is rejected, with nothing written', async () => {
     const store = await opened();
     const idle = await hostClient('SELECT 1');
     for (const transaction of [idle, {}, 'BEGIN', null]) {

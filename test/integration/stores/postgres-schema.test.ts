@@ -3,7 +3,7 @@ import { migratePostgres, postgresAccountStore, postgresMigrations, postgresStor
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { migrate } from '../../../adapters/postgres/migrate.ts';
-import type { Migration } from '../../../adapters/postgres/schema.ts';
+import type { PgMigration } from '../../../adapters/postgres/schema.ts';
 import { MIGRATIONS } from '../../../adapters/postgres/schema.ts';
 import { apply, PLACED, placement } from '../../conformance/chain.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
@@ -21,7 +21,7 @@ const context = { domain: DOMAIN, clock: systemClock };
 const storeOn = (url = here.url) => postgresStore({ url, schema: here.schema, listen: false });
 const migrated = () => migratePostgres({ url: here.url, schema: here.schema });
 
-async function refusal(opening: Promise<unknown>): Promise<StoreError> {
+async function rejection(opening: Promise<unknown>): Promise<StoreError> {
   const error = await opening.then(
     () => undefined,
     (error: unknown) => error,
@@ -31,7 +31,7 @@ async function refusal(opening: Promise<unknown>): Promise<StoreError> {
 }
 
 /** Applies steps as another release would, which knows these. */
-async function release(...steps: Migration[]): Promise<number[]> {
+async function release(...steps: PgMigration[]): Promise<number[]> {
   const pool = new pg.Pool({ connectionString: here.url });
   try {
     return await migrate(pool, here.schema, steps);
@@ -41,7 +41,7 @@ async function release(...steps: Migration[]): Promise<number[]> {
 }
 
 const newest = MIGRATIONS.length;
-const next = (changes: Partial<Migration> = {}): Migration => ({
+const next = (changes: Partial<PgMigration> = {}): PgMigration => ({
   version: newest + 1,
   name: 'note',
   breaking: false,
@@ -106,7 +106,7 @@ describe('migrating', () => {
   });
 
   test('is done on opening when the host asks for it, and by nobody else', async () => {
-    const error = await refusal(storeOn().open(context));
+    const error = await rejection(storeOn().open(context));
     expect(error.code).toBe('SchemaTooOld');
     expect(error.message).toBe(
       `the schema "${here.schema}" has version 0, this release needs version ${newest}; ` +
@@ -127,7 +127,7 @@ describe('a schema of another release', () => {
     await place(store, order(1));
     await store.close();
     await release(...MIGRATIONS, next(), { ...next({ breaking: true }), version: newest + 2, sql: () => 'SELECT 1' });
-    const error = await refusal(storeOn().open(context));
+    const error = await rejection(storeOn().open(context));
     expect(error.code).toBe('SchemaTooNew');
     expect(error.message).toBe(
       `the schema "${here.schema}" has version ${newest + 2}; this release knows up to version ${newest}, ` +
@@ -167,9 +167,9 @@ describe('a schema of another release', () => {
     await store.close();
   });
 
-  test('that is older is refused', async () => {
+  test('that is older is rejected', async () => {
     await release(...MIGRATIONS.slice(0, 1));
-    expect((await refusal(storeOn().open(context))).code).toBe('SchemaTooOld');
+    expect((await rejection(storeOn().open(context))).code).toBe('SchemaTooOld');
   });
 });
 
@@ -177,12 +177,12 @@ test('an account store has a schema of its own, and takes no other for it', asyn
   const { url, schema } = here;
   const accounts = postgresAccountStore({ url, schema });
   const clock = systemClock;
-  const tooOld = await refusal(accounts.open({ clock }));
+  const tooOld = await rejection(accounts.open({ clock }));
   expect(tooOld.code).toBe('SchemaTooOld');
   expect(tooOld.message).toContain('intentbook migrate --accounts <url>');
   await migrated();
   for (const store of [accounts, postgresAccountStore({ url, schema, migrate: true })]) {
-    expect(await refusal(store.open({ clock }))).toMatchObject({
+    expect(await rejection(store.open({ clock }))).toMatchObject({
       code: 'Unsupported',
       message: expect.stringContaining('something else'),
     });
@@ -192,7 +192,7 @@ test('an account store has a schema of its own, and takes no other for it', asyn
   expect(postgresMigrations({ schema, of: 'accounts' })).toHaveLength(1);
   await accounts.open({ clock });
   await accounts.close();
-  expect((await refusal(storeOn(url).open(context))).code).toBe('Unsupported');
+  expect((await rejection(storeOn(url).open(context))).code).toBe('Unsupported');
 });
 
 describe('a role', () => {
@@ -229,7 +229,7 @@ describe('a role', () => {
     await store.quotes.prune(0, 1);
     await store.close();
     await here.query(`DELETE FROM ${s}.migrations WHERE version > 1`);
-    expect((await refusal(storeOn(url).open(context))).code).toBe('SchemaTooOld');
+    expect((await rejection(storeOn(url).open(context))).code).toBe('SchemaTooOld');
     await expect(migratePostgres({ url, schema: here.schema })).rejects.toThrow('lacks a right that it needs (42501)');
     await drop();
   });
@@ -242,14 +242,14 @@ describe('a role', () => {
     await drop();
   });
 
-  test('whose commits may be lost is refused by name, unless that is accepted', async () => {
+  test('whose commits may be lost is rejected by name, unless that is accepted', async () => {
     await migrated();
     const { url, drop } = await role(
       (name) =>
         `ALTER ROLE ${name} SET synchronous_commit = off; GRANT ALL ON SCHEMA "${here.schema}" TO ${name}; ` +
         `GRANT ALL ON ALL TABLES IN SCHEMA "${here.schema}" TO ${name}`,
     );
-    const error = await refusal(storeOn(url).open(context));
+    const error = await rejection(storeOn(url).open(context));
     expect([error.code, error.message]).toEqual([
       'Unsupported',
       'the server has synchronous_commit = off, so it may lose what was acknowledged; set it, or accept that: durable: false',
@@ -273,7 +273,7 @@ describe('options', () => {
     [{ connections: 1 }, /`connections` must be a whole number of at least 2/],
     [{ pollInterval: 0 }, /`pollInterval` must be a whole number of at least 10/],
     [{ scheme: 'a' }, /unknown option "scheme", did you mean "schema"\?/],
-  ])('%o is refused at once', (options, message) => {
+  ])('%o is rejected at once', (options, message) => {
     expect(() => postgresStore({ url: 'postgres://x', ...options })).toThrow(message);
   });
 

@@ -28,7 +28,7 @@ afterEach(async () => {
   file[Symbol.dispose]();
 });
 
-async function fault(call: Promise<unknown>): Promise<StoreError> {
+async function failure(call: Promise<unknown>): Promise<StoreError> {
   const error = await call.then(
     () => undefined,
     (error: unknown) => error,
@@ -43,7 +43,7 @@ test('a full disk fails the whole batch, leaves nothing of it, and is over when 
   const pages = database.pragma('page_count', { simple: true });
   database.pragma(`max_page_count = ${pages}`);
   const inserts = range(200).map((n) => ({ order: order(100 + n, { body: JSON.stringify('x'.repeat(2000)) }) }));
-  const error = await fault(store.orders.insert(inserts));
+  const error = await failure(store.orders.insert(inserts));
   expect([error.code, error.message]).toEqual(['Unavailable', expect.stringContaining('disk is full')]);
   expect(error.cause).toMatchObject({ code: 'SQLITE_FULL' });
   expect(await store.orders.get(inserts.map((each) => each.order.uid))).toEqual([]);
@@ -60,8 +60,8 @@ test('a file that another program has locked fails a write, and no read', async 
   const other = new Database(file.path);
   try {
     other.exec('BEGIN IMMEDIATE');
-    expect((await fault(store.orders.insert([{ order: order(2) }]))).cause).toMatchObject({ code: 'SQLITE_BUSY' });
-    expect((await fault(store.check())).message).toContain('another process holds its lock');
+    expect((await failure(store.orders.insert([{ order: order(2) }]))).cause).toMatchObject({ code: 'SQLITE_BUSY' });
+    expect((await failure(store.check())).message).toContain('another process holds its lock');
     expect((await store.orders.get([order(1).uid])).length).toBe(1);
     other.exec('ROLLBACK');
   } finally {
@@ -72,7 +72,7 @@ test('a file that another program has locked fails a write, and no read', async 
 });
 
 test('an order that does not fit the schema fails its batch, and the next one goes through', async () => {
-  await fault(store.orders.insert([{ order: order(1) }, { order: order(2, { sellToken: '0x12' }) }]));
+  await failure(store.orders.insert([{ order: order(1) }, { order: order(2, { sellToken: '0x12' }) }]));
   expect(await store.orders.get([order(1).uid])).toEqual([]);
   await place(store, order(1));
 });

@@ -34,7 +34,7 @@ async function open(options?: { prefix?: string; synchronous?: 'NORMAL' }): Prom
   return store;
 }
 
-async function refusal(call: Promise<unknown>): Promise<StoreError> {
+async function rejection(call: Promise<unknown>): Promise<StoreError> {
   const error = await call.then(
     () => undefined,
     (error: unknown) => error,
@@ -66,7 +66,7 @@ describe('on the handle of a host', () => {
     ['synchronous = OFF', 'synchronous = 0, the store needs at least FULL'],
   ])('a missing setting is named: %s', async (pragma, message) => {
     database.pragma(pragma);
-    const error = await refusal(open());
+    const error = await rejection(open());
     expect([error.code, error.message]).toEqual(['Unavailable', expect.stringContaining(message)]);
     expect(database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get()).toBe(1);
   });
@@ -82,7 +82,7 @@ describe('on the handle of a host', () => {
     const [first, second] = [await open({ prefix: 'a_' }), await open({ prefix: 'b_' })];
     await place(first, order(1));
     expect(await second.orders.get([order(1).uid])).toEqual([]);
-    expect((await refusal(open({ prefix: 'a_' }))).code).toBe('WriterActive');
+    expect((await rejection(open({ prefix: 'a_' }))).code).toBe('WriterActive');
     await first.close();
     await second.close();
   });
@@ -97,8 +97,8 @@ describe('on the handle of a host', () => {
   test('a handle that the host has closed says so', async () => {
     const store = await open();
     database.close();
-    expect((await refusal(store.orders.get([order(1).uid]))).message).toContain('not open');
-    expect((await refusal(store.orders.insert([{ order: order(1) }]))).message).toContain('not open');
+    expect((await rejection(store.orders.get([order(1).uid]))).message).toContain('not open');
+    expect((await rejection(store.orders.insert([{ order: order(1) }]))).message).toContain('not open');
     await store.close();
   });
 });
@@ -113,7 +113,7 @@ describe('while the host has a transaction open', () => {
       () => store.orders.cancel({ uids: [order(1).uid], now: NOW, cancelledAt: 0 }),
       () => store.appData.put({ hash: order(1).appData, document: '{}' }),
     ]) {
-      const error = await refusal(write());
+      const error = await rejection(write());
       expect([error.code, error.message]).toEqual(['Unavailable', expect.stringContaining('transaction of the host')]);
     }
     const changes = () => database.prepare('SELECT total_changes()').pluck().get();
@@ -123,13 +123,13 @@ describe('while the host has a transaction open', () => {
     database.exec('COMMIT');
     clock.advance(5_000);
     await store.check();
-    expect((await refusal(open())).code).toBe('WriterActive');
+    expect((await rejection(open())).code).toBe('WriterActive');
     await store.close();
   });
 
   test('no store is opened on it', async () => {
     database.exec('BEGIN');
-    expect((await refusal(open())).code).toBe('Unavailable');
+    expect((await rejection(open())).code).toBe('Unavailable');
     database.exec('ROLLBACK');
   });
 
@@ -154,7 +154,7 @@ describe('while the host has a transaction open', () => {
     const store = await open();
     database.exec("BEGIN; INSERT INTO orders VALUES ('mine')");
     const inserts = [{ order: order(1) }, { order: order(2, { body: 'no JSON' }) }];
-    await refusal(store.orders.insert(inserts, { transaction: database }));
+    await rejection(store.orders.insert(inserts, { transaction: database }));
     database.exec('COMMIT');
     expect(database.prepare('SELECT count(*) FROM orders').pluck().get()).toBe(1);
     expect(await store.orders.get([order(1).uid])).toEqual([]);
@@ -165,7 +165,7 @@ describe('while the host has a transaction open', () => {
   test('a writer that was taken for dead cannot write through it', async () => {
     const store = await open();
     database.exec("UPDATE intentbook_lease SET token = 'successor'; BEGIN");
-    const error = await refusal(store.orders.insert([{ order: order(1) }], { transaction: database }));
+    const error = await rejection(store.orders.insert([{ order: order(1) }], { transaction: database }));
     expect(error.code).toBe('WriterLost');
     database.exec('COMMIT');
     await store.close();
@@ -174,10 +174,10 @@ describe('while the host has a transaction open', () => {
   test.each([
     ['of another handle', () => new Database(':memory:')],
     ['that is none', () => ({})],
-  ])('a transaction %s is refused', async (_, make) => {
+  ])('a transaction %s is rejected', async (_, make) => {
     const store = await open();
     database.exec('BEGIN');
-    const error = await refusal(store.orders.insert([{ order: order(1) }], { transaction: make() }));
+    const error = await rejection(store.orders.insert([{ order: order(1) }], { transaction: make() }));
     expect(error.code).toBe('Unsupported');
     database.exec('ROLLBACK');
     await store.close();
@@ -185,7 +185,7 @@ describe('while the host has a transaction open', () => {
 
   test('the handle is no transaction when none is open on it', async () => {
     const store = await open();
-    const error = await refusal(store.orders.insert([{ order: order(1) }], { transaction: database }));
+    const error = await rejection(store.orders.insert([{ order: order(1) }], { transaction: database }));
     expect(error.code).toBe('Unsupported');
     await store.close();
   });

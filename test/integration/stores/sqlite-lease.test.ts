@@ -75,7 +75,7 @@ const startOf = (pid: number) => {
   return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? null;
 };
 
-async function refusal(opening: Promise<unknown>): Promise<StoreError> {
+async function rejection(opening: Promise<unknown>): Promise<StoreError> {
   const error = await opening.then(
     () => undefined,
     (error: unknown) => error,
@@ -111,7 +111,7 @@ async function writerProcess() {
 describe('a writer of another process', () => {
   test('is named with process and host while it lives, and replaced at once when it was killed', async () => {
     const child = await writerProcess();
-    const error = await refusal(open());
+    const error = await rejection(open());
     expect(error.code).toBe('WriterActive');
     expect(error.message).toContain(`process ${child.pid} on host ${hostname()}`);
 
@@ -126,9 +126,9 @@ describe('a writer of another process', () => {
 
   test('on another host is waited for until its lease has run out', async () => {
     await leaveLease({ host: 'elsewhere', pid: 7, expires: clock.now() + 10_000 });
-    expect((await refusal(open())).message).toContain('process 7 on host elsewhere');
+    expect((await rejection(open())).message).toContain('process 7 on host elsewhere');
     clock.advance(9_999);
-    expect((await refusal(open())).code).toBe('WriterActive');
+    expect((await rejection(open())).code).toBe('WriterActive');
     clock.advance(1);
     await place(await open(), order(1));
   });
@@ -140,12 +140,12 @@ describe('a writer of another process', () => {
 
   test.runIf(process.platform === 'linux')('with the right start does count', async () => {
     await leaveLease({ pid: process.ppid, started: startOf(process.ppid) });
-    expect((await refusal(open())).code).toBe('WriterActive');
+    expect((await rejection(open())).code).toBe('WriterActive');
   });
 
   test('counts when its start cannot be compared', async () => {
     await leaveLease({ pid: process.ppid, started: null });
-    expect((await refusal(open())).code).toBe('WriterActive');
+    expect((await rejection(open())).code).toBe('WriterActive');
   });
 });
 
@@ -157,7 +157,7 @@ describe('a lease under our own process number', () => {
 
   test.runIf(process.platform === 'linux')('counts when it has our start: it may be of another thread', async () => {
     await leaveLease({});
-    expect((await refusal(open())).code).toBe('WriterActive');
+    expect((await rejection(open())).code).toBe('WriterActive');
   });
 });
 
@@ -168,7 +168,7 @@ describe('the lease', () => {
       clock.advance(5_000);
       expect(readLease()?.expires).toBeGreaterThan(clock.now());
     }
-    expect((await refusal(open())).code).toBe('WriterActive');
+    expect((await rejection(open())).code).toBe('WriterActive');
   });
 
   test('is given up with the store, and its timer with it', async () => {
@@ -194,7 +194,7 @@ describe('the lease', () => {
       other.exec('BEGIN IMMEDIATE');
       clock.advance(3_000);
       other.exec('COMMIT');
-      expect((await refusal(store.check())).message).toContain('another process holds its lock');
+      expect((await rejection(store.check())).message).toContain('another process holds its lock');
       clock.advance(3_000);
       await store.check();
     } finally {
@@ -219,7 +219,7 @@ describe('a writer that was taken for dead', () => {
       () => store.appData.put({ hash: order(1).appData, document: '{}' }),
       () => store.check(),
     ]) {
-      expect((await refusal(write())).code).toBe('WriterLost');
+      expect((await rejection(write())).code).toBe('WriterLost');
     }
     expect(await store.events.last()).toBe(1);
     expect((await store.orders.get([order(1).uid, order(2).uid])).map(({ state }) => state)).toEqual(['open']);

@@ -5,10 +5,10 @@ import type { Store } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { connect } from '../../../adapters/sqlite/connection.ts';
+import { connectSqlite } from '../../../adapters/sqlite/connection.ts';
 import type { Migration } from '../../../adapters/sqlite/schema.ts';
 import { MIGRATIONS } from '../../../adapters/sqlite/schema.ts';
-import { storeOver } from '../../../adapters/sqlite/store.ts';
+import { createSqliteStore } from '../../../adapters/sqlite/store.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { order, place } from '../../conformance/orders.ts';
 import { manualClock } from '../../support/clock.ts';
@@ -25,7 +25,7 @@ const context = () => ({ domain: DOMAIN, clock: manualClock() });
 
 /** The store as a release would make it that knows these versions of the schema. */
 const release = (...migrations: Migration[]): Store =>
-  storeOver({ kind: 'file', path: file.path, synchronous: 'FULL', busyTimeout: 1000 }, migrations);
+  createSqliteStore({ kind: 'file', path: file.path, synchronous: 'FULL', busyTimeout: 1000 }, migrations);
 
 function look<T>(work: (database: Database.Database) => T, path = file.path): T {
   const database = new Database(path);
@@ -42,7 +42,7 @@ const versionOf = () =>
     database.pragma('user_version', { simple: true }),
   ]);
 
-async function refusal(opening: Promise<unknown>): Promise<StoreError> {
+async function rejection(opening: Promise<unknown>): Promise<StoreError> {
   const error = await opening.then(
     () => undefined,
     (error: unknown) => error,
@@ -72,12 +72,12 @@ describe('the schema', () => {
     expect(look((database) => database.prepare('SELECT note FROM orders').pluck().all())).toEqual(['old', 'old']);
   });
 
-  test('of a newer release is refused, naming both versions, and is not touched', async () => {
+  test('of a newer release is rejected, naming both versions, and is not touched', async () => {
     const newer = release(...MIGRATIONS, addNote);
     await newer.open(context());
     await newer.close();
     const before = readFileSync(file.path);
-    const error = await refusal(release(...MIGRATIONS).open(context()));
+    const error = await rejection(release(...MIGRATIONS).open(context()));
     expect(error.code).toBe('SchemaTooNew');
     expect(error.message).toMatch(
       new RegExp(`schema version ${MIGRATIONS.length + 1}.*up to version ${MIGRATIONS.length}`),
@@ -86,7 +86,7 @@ describe('the schema', () => {
   });
 
   test('keeps the versions that were reached when a later one fails, and opens once that is mended', async () => {
-    const error = await refusal(release(...MIGRATIONS, addNote, broken).open(context()));
+    const error = await rejection(release(...MIGRATIONS, addNote, broken).open(context()));
     expect(error.code).toBe('Unavailable');
     expect(error.message).toContain(`migrate to schema version ${MIGRATIONS.length + 2}`);
     expect(error.message).not.toContain('CREATE');
@@ -104,7 +104,7 @@ describe('the schema', () => {
   test('is not migrated under a writer of an older release', async () => {
     const older = release(...MIGRATIONS);
     await older.open(context());
-    expect((await refusal(release(...MIGRATIONS, addNote).open(context()))).code).toBe('WriterActive');
+    expect((await rejection(release(...MIGRATIONS, addNote).open(context()))).code).toBe('WriterActive');
     await older.close();
     expect(versionOf()).toEqual([MIGRATIONS.length, MIGRATIONS.length]);
   });
@@ -113,7 +113,7 @@ describe('the schema', () => {
     const store = release(...MIGRATIONS);
     await store.open(context());
     for (const body of ['', '{', "{'a':1}", '{"a":1,}']) {
-      const error = await refusal(store.orders.insert([{ order: order(1, { body }) }]));
+      const error = await rejection(store.orders.insert([{ order: order(1, { body }) }]));
       expect(error.message).not.toMatch(/INSERT|orders_|json_valid|constraint failed/);
       expect(error.cause).toMatchObject({ code: 'SQLITE_CONSTRAINT_CHECK' });
     }
@@ -125,7 +125,7 @@ describe('the schema', () => {
 describe('a file', () => {
   test('is marked as a book, and written with a log that is synced at every commit', async () => {
     const source = { kind: 'file', path: file.path, synchronous: 'FULL', busyTimeout: 1234 } as const;
-    const { database, disconnect } = await connect(source);
+    const { database, disconnect } = await connectSqlite(source);
     const pragma = (name: string) => database.pragma(name, { simple: true });
     try {
       expect(pragma('journal_mode')).toBe('wal');
@@ -144,7 +144,12 @@ describe('a file', () => {
     ['EXTRA', 3],
   ] as const)('is synced as asked, when it is made and when it is there: %s', async (synchronous, level) => {
     for (const _ of ['made', 'there']) {
-      const { database, disconnect } = await connect({ kind: 'file', path: file.path, synchronous, busyTimeout: 0 });
+      const { database, disconnect } = await connectSqlite({
+        kind: 'file',
+        path: file.path,
+        synchronous,
+        busyTimeout: 0,
+      });
       expect(database.pragma('synchronous', { simple: true })).toBe(level);
       disconnect();
     }
@@ -156,10 +161,10 @@ describe('a file', () => {
     expect([durable('OFF'), durable('NORMAL'), durable('FULL'), durable('EXTRA')]).toEqual([false, false, true, true]);
   });
 
-  test('of another application is refused and left as it is', async () => {
+  test('of another application is rejected and left as it is', async () => {
     look((database) => database.exec('CREATE TABLE accounts (id INTEGER)'));
     const before = readFileSync(file.path);
-    const error = await refusal(sqliteStore({ path: file.path }).open(context()));
+    const error = await rejection(sqliteStore({ path: file.path }).open(context()));
     expect([error.code, error.message]).toEqual([
       'Unavailable',
       `the file "${file.path}" is the database of another application`,
@@ -167,9 +172,9 @@ describe('a file', () => {
     expect(readFileSync(file.path).equals(before)).toBe(true);
   });
 
-  test('that is no database is refused and left as it is', async () => {
+  test('that is no database is rejected and left as it is', async () => {
     writeFileSync(file.path, 'dear diary, '.repeat(500));
-    const error = await refusal(sqliteStore({ path: file.path }).open(context()));
+    const error = await rejection(sqliteStore({ path: file.path }).open(context()));
     expect(error.code).toBe('Unavailable');
     expect(error.message).toContain('not an SQLite database');
     expect(error.cause).toMatchObject({ code: 'SQLITE_NOTADB' });
@@ -178,7 +183,7 @@ describe('a file', () => {
 
   test('in a directory that is not there, or that is one itself, is named', async () => {
     for (const path of [join(file.directory, 'missing', 'book.sqlite'), file.directory]) {
-      const error = await refusal(sqliteStore({ path }).open(context()));
+      const error = await rejection(sqliteStore({ path }).open(context()));
       expect(error.code).toBe('Unavailable');
       expect(error.message).toContain(path);
       expect(error.cause).toBeInstanceOf(Error);

@@ -34,15 +34,21 @@ async function followThrough(
   );
   const client = createPublicClient({ transport: http(node.url, { retryCount: 0, timeout: 100 }) });
   await using book = createOrderBook({
-    ...{ chainId: SEPOLIA, clock, store: memoryStore() },
-    follow: {
-      ...{ sources: [viemSource(client)], fromBlock: 101, pollInterval: 1000, deadline: 600_000 },
-      ...{ reorgLimit: life.reorgLimit, largestRange: 20 },
+    chainId: SEPOLIA,
+    clock,
+    store: memoryStore(),
+    indexer: {
+      sources: [viemSource(client)],
+      fromBlock: 101,
+      pollInterval: 1000,
+      timeout: 600_000,
+      reorgLimit: life.reorgLimit,
+      maxBlockRange: 20,
     },
   });
   const said: string[] = [];
-  book.on('fault', (fault) => said.push(`fault ${fault}`));
-  book.on('chainFollowed', (event) => event.type === 'fault' && said.push(String(event.fault)));
+  book.on('failure', (failure) => said.push(`failure ${failure}`));
+  book.on('chainProgress', (event) => event.type === 'failure' && said.push(String(event.failure)));
   await book.start();
   const result = await book.orders.submit(await orderOf({ sellAmount: '1000', partiallyFillable: true }));
   if (result.status !== 'accepted') throw result.error;
@@ -51,7 +57,7 @@ async function followThrough(
   for (let i = 0; i < life.blocks; i++) chain.mine(i % 3 === 0 ? [tradeOf(order, 7n, 7n)] : []);
   const trades = Math.ceil(life.blocks / 3);
   let reorganised = 0;
-  for (let i = 0; (await book.chain.progress()).mark?.hash !== chain.head.hash || spoilt < SPOILT; i++) {
+  for (let i = 0; (await book.chain.progress()).indexedBlock?.hash !== chain.head.hash || spoilt < SPOILT; i++) {
     if (i > 20_000)
       throw new Error(`it is stuck: ${JSON.stringify(await book.ready())}, ${said.slice(-3).join(' | ')}`);
     clock.advance(1000);
@@ -95,9 +101,9 @@ test('one wrong hash for an old block, far from any event, does not stop the fol
     fromBlock: 102,
     pollInterval: 1000,
     reorgLimit: 8,
-    largestRange: 20,
+    maxBlockRange: 20,
   };
-  await using book = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore(), follow });
+  await using book = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore(), indexer: follow });
   await book.start();
   for (let i = 0; i < 100; i++) {
     clock.advance(1000);
@@ -105,7 +111,7 @@ test('one wrong hash for an old block, far from any event, does not stop the fol
   }
   expect(lies).toBeLessThan(1);
   expect((await book.ready()).checks['chain']).toBe('following');
-  expect((await book.chain.progress()).mark?.hash).toBe(chain.head.hash);
+  expect((await book.chain.progress()).indexedBlock?.hash).toBe(chain.head.hash);
 });
 
 test('and so is one that answers any of it by turns', async () => {

@@ -8,32 +8,32 @@ import { accepted, orderOf, START, settle } from '../../unit/orders/admission-fi
 test('listeners hear of what was stored while the log could not be read, though nobody writes again', async () => {
   const clock = manualClock(START);
   const inner = memoryStore();
-  let failures = 0;
+  let failingReads = 0;
   const store = {
     ...inner,
     events: {
       ...inner.events,
       async after(id: number, limit: number) {
-        if (failures-- > 0) throw new StoreError('Unavailable', 'the disk failed');
+        if (failingReads-- > 0) throw new StoreError('Unavailable', 'the disk failed');
         return inner.events.after(id, limit);
       },
     },
   };
   await using book = createOrderBook({ chainId: SEPOLIA, clock, store, expiryInterval: 'off' });
   const heard: string[] = [];
-  const faults: unknown[] = [];
+  const failures: unknown[] = [];
   book.on('orderCreated', ({ uid }) => heard.push(uid));
-  book.on('fault', (fault) => faults.push(fault));
+  book.on('failure', (failure) => failures.push(failure));
   await book.start();
   const idle = clock.pending;
 
-  failures = 2;
+  failingReads = 2;
   const uid = await accepted(book, await orderOf());
   await settle();
-  expect([heard, faults.length]).toEqual([[], 1]);
+  expect([heard, failures.length]).toEqual([[], 1]);
   clock.advance(1000);
   await settle();
-  expect([heard, faults.length]).toEqual([[], 2]);
+  expect([heard, failures.length]).toEqual([[], 2]);
   clock.advance(1000);
   await settle();
   expect(heard).toEqual([uid]);

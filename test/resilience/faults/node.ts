@@ -80,8 +80,10 @@ function resultOf(chain: ScriptedChain, method: string, params: readonly unknown
     block === undefined
       ? null
       : {
-          ...{ hash: block.hash, parentHash: block.parentHash },
-          ...{ number: quantity(block.number), timestamp: quantity(block.timestamp) },
+          hash: block.hash,
+          parentHash: block.parentHash,
+          number: quantity(block.number),
+          timestamp: quantity(block.timestamp),
         };
   switch (method) {
     case 'eth_chainId':
@@ -102,8 +104,12 @@ function resultOf(chain: ScriptedChain, method: string, params: readonly unknown
         )
         .flatMap(({ logs }) => logs)
         .map((log) => ({
-          ...{ address: log.address, topics: log.topics, data: log.data, blockHash: log.blockHash },
-          ...{ blockNumber: quantity(log.blockNumber), logIndex: quantity(log.logIndex) },
+          address: log.address,
+          topics: log.topics,
+          data: log.data,
+          blockHash: log.blockHash,
+          blockNumber: quantity(log.blockNumber),
+          logIndex: quantity(log.logIndex),
           transactionHash: log.transactionHash,
         }));
     }

@@ -24,14 +24,14 @@ async function bookOn(store: Store, clock = manualClock(START)) {
   return { book, clock, heard };
 }
 
-/** @returns the code of the fault that sending an order meets. */
+/** @returns the code of the failure that sending an order meets. */
 async function faultOf(book: OrderBook): Promise<string> {
   try {
     return await outcome(book, await orderOf());
-  } catch (fault) {
-    if (!(fault instanceof StoreError) || fault.cause === undefined) throw fault;
-    expect(fault.message).not.toMatch(/INSERT|SELECT|postgres:\/\//);
-    return fault.code;
+  } catch (failure) {
+    if (!(failure instanceof StoreError) || failure.cause === undefined) throw failure;
+    expect(failure.message).not.toMatch(/INSERT|SELECT|postgres:\/\//);
+    return failure.code;
   }
 }
 
@@ -73,16 +73,16 @@ test('on a full disk orders fail with a code, what was acknowledged is read, and
         }
       }
     }
-    let refused = '';
-    for (let i = 0; i < 2000 && refused === ''; i++) {
+    let rejected = '';
+    for (let i = 0; i < 2000 && rejected === ''; i++) {
       const order = await orderOf();
       try {
         uids.push(await accepted(book, order));
       } catch {
-        refused = await faultOf(book);
+        rejected = await faultOf(book);
       }
     }
-    expect(refused).toBe('Unavailable');
+    expect(rejected).toBe('Unavailable');
     expect((await book.orders.getMany(uids)).length).toBe(uids.length);
     // The lease cannot be renewed either, which readiness tells.
     clock.advance(2500);
@@ -100,7 +100,7 @@ test('on a full disk orders fail with a code, what was acknowledged is read, and
   expect((await again.orders.getMany(uids)).length).toBe(uids.length);
 });
 
-test('a file that cannot be written to is refused at once, or fails orders for as long as it is so', async () => {
+test('a file that cannot be written to is rejected at once, or fails orders for as long as it is so', async () => {
   using file = temporaryFile();
   const database = new Database(file.path);
   for (const setting of ['journal_mode = WAL', 'synchronous = FULL']) database.pragma(setting);
@@ -116,8 +116,8 @@ test('a file that cannot be written to is refused at once, or fails orders for a
 
   const sealed = new Database(file.path, { readonly: true });
   sealed.pragma('synchronous = FULL');
-  const refusal = await bookOn(sqliteStore(sealed)).catch((fault: unknown) => fault);
-  expect(refusal).toMatchObject({ code: 'Unavailable', message: expect.stringContaining('cannot be written to') });
+  const rejection = await bookOn(sqliteStore(sealed)).catch((failure: unknown) => failure);
+  expect(rejection).toMatchObject({ code: 'Unavailable', message: expect.stringContaining('cannot be written to') });
   sealed.close();
 
   const opened = new Database(file.path);

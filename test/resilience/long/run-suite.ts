@@ -5,7 +5,8 @@ import type { LongSuite } from './suite.ts';
 
 const given = (name: string): string => {
   const value = process.env[`INTENTBOOK_LONG_${name}`];
-  if (value === undefined) throw new Error(`INTENTBOOK_LONG_${name} is not set: this is run by test/resilience/long/run.mjs`);
+  if (value === undefined)
+    throw new Error(`INTENTBOOK_LONG_${name} is not set: this is run by test/resilience/long/run.mjs`);
   return value;
 };
 const name = given('SUITE');
@@ -18,7 +19,9 @@ test(name, async () => {
   mkdirSync(folder, { recursive: true });
   try {
     await suite.run({
-      ...{ folder, seed: Number(given('SEED')), milliseconds: Number(given('MILLISECONDS')) },
+      folder,
+      seed: Number(given('SEED')),
+      milliseconds: Number(given('MILLISECONDS')),
       count(what, by = 1) {
         counts[what] = (counts[what] ?? 0) + by;
       },

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-const here = fileURLToPath(new URL('./', import.meta.url));
+const here = fileURLToPath(new URL('.', import.meta.url));
 const kept = join(here, '../../../.long');
 const sums = join(kept, 'sums.json');
 const { values } = parseArgs({

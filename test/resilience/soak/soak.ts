@@ -111,14 +111,12 @@ export async function soak({ seed, path, measure, milliseconds, restarts }: Soak
     await witness.readAll(client);
     const settled = memory.slice(Math.floor(memory.length / 2));
     return {
-      ...{
-        wrong: witness.wrong,
-        requests,
-        broken,
-        orders: witness.placed,
-        limit: Math.round(limit),
-        rate: Math.round(rate),
-      },
+      wrong: witness.wrong,
+      requests,
+      broken,
+      orders: witness.placed,
+      limit: Math.round(limit),
+      rate: Math.round(rate),
       latencies: Object.fromEntries([...latencies].map(([kind, list]) => [kind, percentiles(list)])),
       memory: { mib: Math.round(settled.at(-1)?.mib ?? 0), mibPerMinute: slope(settled), samples: settled.length },
     };

@@ -10,38 +10,32 @@ configureGlobal({ numRuns: MOST_RUNS, seed: 1 });
 
 /** What takes longer than everything else together and watches over speed, or needs more runs, or loads the native addon. */
 const LEFT_OUT = [
-  ...[
-    'a thousand of many owners come back',
-    'reads megabytes',
-    'any text is either digits alone',
-    'any number of orders is read',
-  ],
-  ...[
-    'many long ones fit',
-    'every form of a protocol key',
-    'equals the computation in doubles',
-    'takes the compiled library',
-    'after random forks on a node',
-    'whatever owners have, and whoever dies',
-    'many orders are asked about a hundred pairs',
-    '500 identical requests over HTTP',
-  ],
+  'a thousand of many owners come back',
+  'reads megabytes',
+  'any text is either digits alone',
+  'any number of orders is read',
+  'many long ones fit',
+  'every form of a protocol key',
+  'equals the computation in doubles',
+  'takes the compiled library',
+  'after random forks on a node',
+  'whatever owners have, and whoever dies',
+  'many orders are asked about a hundred pairs',
+  '500 identical requests over HTTP',
 ];
 const LEAVE_OUT = new RegExp(`\\btest\\(('(?:${LEFT_OUT.join('|')}))`, 'g');
 
 /** Of the tests those that are quick: pure functions, and a book on the memory store. */
 const FOLDERS = [
-  ...[
-    'unit',
-    'unit/protocol',
-    'unit/orders',
-    'unit/quotes',
-    'admission',
-    'quotes',
-    'settlement',
-    'accounts',
-    'security',
-  ],
+  'unit',
+  'unit/protocol',
+  'unit/orders',
+  'unit/quotes',
+  'admission',
+  'quotes',
+  'settlement',
+  'accounts',
+  'security',
 ].map((name) => `test/${name}`);
 /** Those of other folders, over the memory store. */
 const FILES = ['http/core', 'stores/memory', 'stores/memory-accounts', 'estimators/constant-product'];
@@ -94,7 +88,10 @@ class InProcessRunner {
   async init() {
     const standIn = fileURLToPath(new URL('vitest-in-process.mjs', import.meta.url));
     this.server = await createViteServer({
-      ...{ root: process.cwd(), configFile: false, logLevel: 'error', appType: 'custom' },
+      root: process.cwd(),
+      configFile: false,
+      logLevel: 'error',
+      appType: 'custom',
       server: { middlewareMode: true, watch: null, hmr: false, ws: false },
       optimizeDeps: { noDiscovery: true },
       // Disposal by `using` is no part of Node 20.

@@ -13,12 +13,12 @@ export async function accountWorld(
   bookOptions: Partial<OrderBookOptions> = {},
 ) {
   const clock = manualClock();
-  const faults: unknown[] = [];
-  const onFault = (fault: unknown) => void faults.push(fault);
+  const failures: unknown[] = [];
+  const onFailure = (failure: unknown) => void failures.push(failure);
   const book = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), clock, ...bookOptions });
-  book.on('fault', onFault);
+  book.on('failure', onFailure);
   const store = options.store ?? memoryAccountStore();
-  const accounts = createAccounts({ books: [book], clock, onFault, ...options, store });
+  const accounts = createAccounts({ books: [book], clock, onFailure, ...options, store });
   await book.start();
   await accounts.start();
   onTestFinished(async () => {
@@ -26,5 +26,5 @@ export async function accountWorld(
     await book.close();
   });
   const api = createAccountApi(accounts);
-  return { accounts, book, store, clock, faults, api, ...described(directWorld(api, () => clock.now() / 1000)) };
+  return { accounts, book, store, clock, failures, api, ...described(directWorld(api, () => clock.now() / 1000)) };
 }

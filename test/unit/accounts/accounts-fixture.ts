@@ -27,7 +27,7 @@ export interface AccountWorld extends AsyncDisposable {
   readonly book: OrderBook;
   readonly store: AccountStore;
   readonly accounts: Accounts;
-  readonly faults: unknown[];
+  readonly failures: unknown[];
   /** Places an order of Alice, valid for ten minutes. */
   order(choice?: OrderChoice, changes?: object): Promise<Order>;
   /** Tells the book of one block. */
@@ -45,15 +45,19 @@ export async function accountWorld(
   const clock = manualClock();
   const book = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore(), ...bookOptions });
   const store = options.store ?? memoryAccountStore();
-  const faults: unknown[] = [];
-  book.on('fault', (fault) => faults.push(fault));
-  const onFault = (fault: unknown) => void faults.push(fault);
-  const accounts = createAccounts({ books: [book], store, clock, onFault, ...accountOptions });
+  const failures: unknown[] = [];
+  book.on('failure', (failure) => failures.push(failure));
+  const onFailure = (failure: unknown) => void failures.push(failure);
+  const accounts = createAccounts({ books: [book], store, clock, onFailure, ...accountOptions });
   await book.start();
   await accounts.start();
 
   return {
-    ...{ clock, book, store, accounts, faults },
+    clock,
+    book,
+    store,
+    accounts,
+    failures,
     async order(choice = {}, changes = {}) {
       const validTo = Math.floor(clock.now() / 1000) + 600;
       const signed = await signOrder(ALICE, { sellAmount: '1000', buyAmount: '400', validTo, ...choice });

@@ -24,7 +24,7 @@ async function signed(wallet: LocalAccount, code: string) {
 }
 
 const at = (wallet: { address: string }) => `/affiliate/${wallet.address}`;
-const refusal = (status: number, message: string) => [status, { message }];
+const rejection = (status: number, message: string) => [status, { message }];
 
 type World = Awaited<ReturnType<typeof accountWorld>>;
 
@@ -78,23 +78,23 @@ describe('POST /affiliate/{wallet_address}', () => {
     ['no signature', { ...good, signedMessage: undefined }, 'signedMessage is missing'],
     ['an empty signature', { ...good, signedMessage: '' }, 'signedMessage must be hex text'],
     ['another wallet in the path', { ...good, walletAddress: BOB.address }, 'Affiliate wallet address mismatch'],
-  ] as [string, unknown, string][])('%s is refused with 400', async (_, body, message) => {
-    assert.deepEqual(await post(await accountWorld(), at(ALICE), body), refusal(400, message));
+  ] as [string, unknown, string][])('%s is rejected with 400', async (_, body, message) => {
+    assert.deepEqual(await post(await accountWorld(), at(ALICE), body), rejection(400, message));
   });
 
-  test('a path that is no address is refused with 400', async () => {
+  test('a path that is no address is rejected with 400', async () => {
     const answer = await post(await accountWorld(), '/affiliate/vitalik.eth', good);
-    assert.deepEqual(answer, refusal(400, 'walletAddress: must be 0x and 40 hex digits'));
+    assert.deepEqual(answer, rejection(400, 'walletAddress: must be 0x and 40 hex digits'));
   });
 
-  test('what is no JSON of its type is refused before anything else', async () => {
+  test('what is no JSON of its type is rejected before anything else', async () => {
     const world = await accountWorld();
     assert.equal((await world.send('POST', at(ALICE), { body: '{' })).status, 400);
     const answer = await world.send('POST', at(ALICE), { body: '{}', headers: { 'content-type': 'text/plain' } });
     assert.deepEqual([answer.status, Object.keys(answer.json() as object)], [415, ['message']]);
   });
 
-  test('every signature that is not the wallet’s over exactly this is refused with 401', async () => {
+  test('every signature that is not the wallet’s over exactly this is rejected with 401', async () => {
     const world = await accountWorld();
     const body = await signed(ALICE, 'ALICE-1');
     const wallet = ALICE.address;
@@ -121,7 +121,7 @@ describe('POST /affiliate/{wallet_address}', () => {
       ['half a digit', '0x1'],
     ] as const) {
       const answer = await post(world, at(ALICE), { ...body, signedMessage });
-      assert.deepEqual(answer, refusal(401, 'Affiliate has invalid signature'), what);
+      assert.deepEqual(answer, rejection(401, 'Affiliate has invalid signature'), what);
     }
     assert.equal((await post(world, at(ALICE), body))[0], 201);
   });
@@ -136,8 +136,8 @@ describe('POST /affiliate/{wallet_address}', () => {
 
   test('a wallet has one code, a code one wallet, a signature one use', async () => {
     const world = await accountWorld();
-    const bound = refusal(409, 'Affiliate wallet address already bound to a code');
-    const taken = refusal(409, 'Affiliate code already taken');
+    const bound = rejection(409, 'Affiliate wallet address already bound to a code');
+    const taken = rejection(409, 'Affiliate code already taken');
     const body = await signed(ALICE, 'ALICE-1');
     assert.equal((await post(world, at(ALICE), body))[0], 201);
     assert.deepEqual(await post(world, at(ALICE), body), bound);
@@ -188,8 +188,8 @@ describe('POST /affiliate/{wallet_address}', () => {
     };
     const world = await accountWorld({ store: { ...memory, affiliates: { ...memory.affiliates, register } } });
     const answer = await post(world, at(ALICE), await signed(ALICE, 'ALICE-1'));
-    assert.deepEqual(answer, refusal(500, 'Internal server error'));
-    assert.deepEqual(world.faults.map(String), ['Error: INSERT INTO secrets']);
+    assert.deepEqual(answer, rejection(500, 'Internal server error'));
+    assert.deepEqual(world.failures.map(String), ['Error: INSERT INTO secrets']);
   });
 });
 
@@ -202,13 +202,13 @@ describe('a contract wallet', () => {
   test('is asked on chain 1 whether it has signed (ERC-1271)', async () => {
     const mainnet = scriptedChain({ isValidSignature: ({ signature }) => ({ valid: signature !== '0xbad0' }) });
     const world = await accountWorld({ mainnet });
-    assert.deepEqual(await post(world, path, body('0xbad0')), refusal(401, 'Affiliate has invalid signature'));
+    assert.deepEqual(await post(world, path, body('0xbad0')), rejection(401, 'Affiliate has invalid signature'));
     assert.equal((await post(world, path, body('0xABCDEF')))[0], 201);
     const query = { owner: SAFE, digest, signature: '0xabcdef', pre: [], flashloan: undefined };
     assert.deepEqual(mainnet.asked[1]?.query, query);
     // Whatever it is called next time, it was used.
     const answer = await post(world, path, body('0xabcdef'));
-    assert.deepEqual(answer, refusal(409, 'Affiliate wallet address already bound to a code'));
+    assert.deepEqual(answer, rejection(409, 'Affiliate wallet address already bound to a code'));
   });
 
   test('is asked about 65 bytes too, which may be its owner’s', async () => {
@@ -228,7 +228,7 @@ describe('a contract wallet', () => {
   test('that cannot be asked is 503, never 401: nobody to ask', async () => {
     const world = await accountWorld();
     const answer = await post(world, path, body('0xabcdef'));
-    assert.deepEqual(answer, refusal(503, 'Signatures of contract wallets cannot be verified here'));
+    assert.deepEqual(answer, rejection(503, 'Signatures of contract wallets cannot be verified here'));
     // What looks like a key's signature is taken for one.
     assert.equal((await post(world, path, body(`0x${'11'.repeat(65)}`)))[0], 401);
   });
@@ -238,7 +238,7 @@ describe('a contract wallet', () => {
     ['silence', 'silence'],
   ])('that cannot be asked is 503, never 401: %s', async (_, line) => {
     const mainnet = scriptedChain({ isValidSignature: line });
-    const world = await accountWorld({ mainnet, deadline: 1000 });
+    const world = await accountWorld({ mainnet, timeout: 1000 });
     let questions = 0;
     for (const signedMessage of ['0xabcdef', `0x${'11'.repeat(65)}`]) {
       const sent = world.send('POST', path, { body: body(signedMessage) });
@@ -246,17 +246,22 @@ describe('a contract wallet', () => {
       while (mainnet.asked.length < questions) await new Promise((resolve) => setImmediate(resolve));
       world.clock.advance(1000);
       const answer = await sent;
-      assert.deepEqual([answer.status, answer.json()], refusal(503, 'The signature could not be verified right now'));
+      assert.deepEqual([answer.status, answer.json()], rejection(503, 'The signature could not be verified right now'));
       assert.equal(answer.header('retry-after'), '1');
     }
-    assert.equal(world.faults.length, 2);
+    assert.equal(world.failures.length, 2);
   });
 });
 
 describe('what is known of codes', () => {
   const TERMS = {
-    ...{ rewardAmount: 10, triggerVolume: 250_000, timeCapDays: 90, volumeCap: 5_000_000 },
-    ...{ revenueSplitAffiliatePct: 75, revenueSplitTraderPct: 25, revenueSplitDaoPct: 0 },
+    rewardAmount: 10,
+    triggerVolume: 250_000,
+    timeCapDays: 90,
+    volumeCap: 5_000_000,
+    revenueSplitAffiliatePct: 75,
+    revenueSplitTraderPct: 25,
+    revenueSplitDaoPct: 0,
   };
 
   test('comes with its terms, and the wallet is not told to whoever has the code', async () => {
@@ -266,8 +271,11 @@ describe('what is known of codes', () => {
     assert.equal(typeof createdAt, 'string');
     assert.deepEqual(rest, { code: 'ALICE-1', ...TERMS });
     assert.deepEqual((await world.send('GET', '/ref-codes/ALICE-1')).json(), {
-      ...{ code: 'ALICE-1', traderRewardAmount: 2.5 },
-      ...{ triggerVolume: 250_000, timeCapDays: 90, volumeCap: 5_000_000 },
+      code: 'ALICE-1',
+      traderRewardAmount: 2.5,
+      triggerVolume: 250_000,
+      timeCapDays: 90,
+      volumeCap: 5_000_000,
     });
   });
 
@@ -279,7 +287,7 @@ describe('what is known of codes', () => {
     ['/ref-codes/%C3%84LICE', 400, 'code: must be 5 to 20 letters, digits, "_" and "-"'],
   ])('%s is %s', async (path, status, message) => {
     const answer = await (await accountWorld()).send('GET', path);
-    assert.deepEqual([answer.status, answer.json()], refusal(status, message));
+    assert.deepEqual([answer.status, answer.json()], rejection(status, message));
     assert.equal(answer.header('cache-control'), 'no-store');
   });
 });
@@ -293,7 +301,7 @@ describe('statistics', () => {
     const world = await accountWorld();
     for (const path of paths) {
       const answer = await world.send('GET', path);
-      assert.deepEqual([answer.status, answer.json()], refusal(503, 'Affiliate statistics are not configured'));
+      assert.deepEqual([answer.status, answer.json()], rejection(503, 'Affiliate statistics are not configured'));
     }
   });
 
@@ -319,11 +327,11 @@ describe('statistics', () => {
       answers.map((answer) => [answer.status, answer.json()]),
       [
         [200, { affiliate_address: lower, total_volume: 5 }],
-        refusal(404, 'Trader stats not found'),
-        refusal(503, 'Affiliate statistics are not available'),
+        rejection(404, 'Trader stats not found'),
+        rejection(503, 'Affiliate statistics are not available'),
       ],
     );
     assert.deepEqual(asked, [lower]);
-    assert.deepEqual(world.faults.map(String), ['Error: the analysis is away']);
+    assert.deepEqual(world.failures.map(String), ['Error: the analysis is away']);
   });
 });

@@ -36,8 +36,12 @@ describe('announcements', () => {
     assert.equal(answer.header('cache-control'), 'public, max-age=300');
     assert.deepEqual(idsOf(answer.text), ['id-1', 'cms-7', 'id-0']);
     assert.deepEqual((answer.json() as unknown[])[1], {
-      ...{ id: 'cms-7', account: ACCOUNT, type: 'cms', message: 'Hello' },
-      ...{ timestamp: '1970-01-01T00:00:00.020Z', metadata: { title: 'News' } },
+      id: 'cms-7',
+      account: ACCOUNT,
+      type: 'cms',
+      message: 'Hello',
+      timestamp: '1970-01-01T00:00:00.020Z',
+      metadata: { title: 'News' },
     });
   });
 
@@ -97,14 +101,16 @@ describe('a content system', () => {
     assert.equal(asked, 'Bearer hush');
     assert.deepEqual(found, [
       {
-        ...{ id: 7, at: Date.UTC(2024, 0, 2, 3, 4, 5, 6), message: 'Hello' },
+        id: 7,
+        at: Date.UTC(2024, 0, 2, 3, 4, 5, 6),
+        message: 'Hello',
         metadata: { title: 'News', thumbnail: 'https://a/b.png' },
       },
     ]);
   });
 
   test.each<[string, Behaviour]>([
-    ['refuses', 401],
+    ['rejects', 401],
     ['answers nonsense', (_, response) => response.end('<html>')],
     ['answers something else', (_, response) => response.end('{"data":[]}')],
     ['answers items of another kind', (_, response) => response.end(JSON.stringify([{ ...item, createdAt: 'soon' }]))],
@@ -112,19 +118,19 @@ describe('a content system', () => {
   ])('that %s makes a 500 that tells nothing of it and is not kept', async (_name, behaviour) => {
     await using system = await receiver();
     system.behave(behaviour);
-    const { send, faults } = await accountWorld({
+    const { send, failures } = await accountWorld({
       announcements: cmsAnnouncements({ url: system.url, apiKey: 'hush' }),
     });
     const answer = await send('GET', PATH);
     assert.deepEqual([answer.status, answer.header('cache-control')], [500, 'no-store']);
     assert.doesNotMatch(answer.text, /content|127\.0\.0\.1|hush/);
-    assert.equal(faults.length, 1);
+    assert.equal(failures.length, 1);
   });
 
   test.each([
     [{ CMS_BASE_URL: 'https://a' }, /CMS_BASE_URL needs CMS_API_KEY/],
     [{ CMS_BASE_URL: 'cms', CMS_API_KEY: 'k' }, /CMS_BASE_URL must be/],
-  ])('is refused for %o', (env, message) => {
+  ])('is rejected for %o', (env, message) => {
     assert.throws(() => parseCommand(['serve'], env), message);
   });
 

@@ -128,17 +128,17 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
   });
 
   test('a chain that does not answer is a 500 to be tried again, which names no node', async () => {
-    const { send, state, faults } = await world();
+    const { send, state, failures } = await world();
     state.out = new Error('https://key@node is down');
     const answer = await send('GET', balances(weth));
     assert.deepEqual([answer.status, answer.json()], [500, { message: 'the chain did not answer' }]);
     assert.equal(answer.header('retry-after'), '1');
-    assert.deepEqual(faults, [state.out]);
+    assert.deepEqual(failures, [state.out]);
   });
 
   test('a chain that is silent is left at the deadline', async () => {
     const chain = scriptedChain({ balanceAndAllowance: 'silence' });
-    const { send, clock } = await accountWorld({}, { chain, checkDeadline: 1000 });
+    const { send, clock } = await accountWorld({}, { chain, checkTimeout: 1000 });
     const sent = send('GET', balances(weth));
     while (chain.asked.length === 0) await settle();
     clock.advance(1000);
@@ -278,7 +278,7 @@ describe('watching balances', () => {
   });
 
   test('a chain that fails is told once, and what has changed meanwhile afterwards', async () => {
-    const { accounts, set, clock, state, faults } = await world();
+    const { accounts, set, clock, state, failures } = await world();
     state.out = new Error('down');
     const { seen } = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth]));
     await settle();
@@ -297,7 +297,7 @@ describe('watching balances', () => {
     clock.advance(5000);
     await settle();
     assert.deepEqual(brief(seen), ['unavailable', '0', 'unavailable', '0>4']);
-    assert.equal(faults.length, 3);
+    assert.equal(failures.length, 3);
   });
 
   test('nobody is asked any more once the last reader has left, however early', async () => {
@@ -365,8 +365,13 @@ describe('GET /{chain_id}/accounts/{account}/balances/sse', () => {
     clock.advance(5000);
     const [, update = ''] = /^event: balance_update\ndata: (.*)\n\n$/.exec(await read()) ?? [];
     assert.deepEqual(JSON.parse(update), {
-      ...{ type: 'balance_change', chainId: SEPOLIA, userAddress: ALICE, tokenAddress: weth },
-      ...{ timestamp: clock.now(), oldBalance: '5', newBalance: '6' },
+      type: 'balance_change',
+      chainId: SEPOLIA,
+      userAddress: ALICE,
+      tokenAddress: weth,
+      timestamp: clock.now(),
+      oldBalance: '5',
+      newBalance: '6',
     });
 
     for (let i = 0; i < 3; i++) {

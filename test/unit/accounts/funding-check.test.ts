@@ -30,7 +30,9 @@ async function fundedWorld(options: Parameters<typeof accountWorld>[0] = {}) {
   const world = await accountWorld({ ...options, bookOptions: { chain, ...options.bookOptions } });
   const looks = countLooks(world);
   return {
-    ...{ ledger, state, world },
+    ledger,
+    state,
+    world,
     has: (balance: bigint, allowance = balance, owner: string = ALICES) => ledger.set(owner, { balance, allowance }),
     order: (choice: Parameters<AccountWorld['order']>[0] = {}, changes = {}) =>
       world.order({ validTo: Math.floor(world.clock.now() / 1000) + YEAR, ...choice }, changes),
@@ -73,12 +75,19 @@ describe('an order that cannot be paid for', () => {
     assert.deepEqual(
       { ...told, id: '' },
       {
-        ...{ id: '', account: ALICES, type: 'insufficient_balance' },
+        id: '',
+        account: ALICES,
+        type: 'insufficient_balance',
         message: `Your balance is too low for your order to exchange 10 WETH for 400 atoms of ${COW.toLowerCase()}: it needs 10 WETH, you have 9.99 WETH`,
         timestamp: new Date(each.world.clock.now()).toISOString(),
         metadata: {
-          ...{ orderUid: order.uid, chainId: 11155111, env: 'production', token: SELL },
-          ...{ requiredAmount: '1000', balance: '999', allowance: '5000' },
+          orderUid: order.uid,
+          chainId: 11155111,
+          env: 'production',
+          token: SELL,
+          requiredAmount: '1000',
+          balance: '999',
+          allowance: '5000',
         },
       },
     );
@@ -215,7 +224,7 @@ describe('an order that cannot be paid for', () => {
     each.state.out = true;
     for (let i = 0; i < 3; i++) await each.look();
     assert.deepEqual(await each.told(), []);
-    assert.equal(each.world.faults.length, 6, 'the chain’s own, and that of the look, each time');
+    assert.equal(each.world.failures.length, 6, 'the chain’s own, and that of the look, each time');
     each.state.out = false;
     for (let i = 0; i < 2; i++) await each.look();
     assert.equal((await each.told()).length, 1);
@@ -270,7 +279,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      ...{ op: fc.constant('have' as const), owner: fc.nat(1), balance: fc.constantFrom(0, 10, 20) },
+      op: fc.constant('have' as const),
+      owner: fc.nat(1),
+      balance: fc.constantFrom(0, 10, 20),
       looks: fc.integer({ min: 1, max: 2 }),
     }),
   },
@@ -278,7 +289,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      ...{ op: fc.constant('die' as const), when: fc.constantFrom('before' as const, 'after' as const) },
+      op: fc.constant('die' as const),
+      when: fc.constantFrom('before' as const, 'after' as const),
     }),
   },
 );

@@ -4,7 +4,7 @@ import { createAccounts, createOrderBook } from 'intentbook';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { describe, test } from 'vitest';
 import { amountText } from '../../../src/accounts/notification-messages.ts';
-import { improvementOf } from '../../../src/accounts/price-improvement.ts';
+import { computeImprovement } from '../../../src/accounts/price-improvement.ts';
 import { blockOf, eventsIn, hashOf, placementOf, TRADER, tradeOf } from '../../support/chain-events.ts';
 import { COW, signCancellation, WETH } from '../../support/orders.ts';
 import { ALICE, ALICES, accountWorld, settle } from './accounts-fixture.ts';
@@ -35,8 +35,12 @@ describe('a notification', () => {
         message: `Your order was filled: 0.000000000000001 WETH for 590 atoms of ${BUY}`,
         timestamp: new Date((1_700_000_000 + 5 * 12) * 1000).toISOString(),
         metadata: {
-          ...{ orderUid: order.uid, chainId: 11155111, env: 'production' },
-          ...{ executedSellAmount: '1000', executedBuyAmount: '590', txHash: TX },
+          orderUid: order.uid,
+          chainId: 11155111,
+          env: 'production',
+          executedSellAmount: '1000',
+          executedBuyAmount: '590',
+          txHash: TX,
         },
       },
     );
@@ -65,7 +69,7 @@ describe('a notification', () => {
     await world.tell(5, [tradeOf(await world.order(), 1000n, 590n)]);
     const [told] = await world.told();
     assert.equal(told?.message, `Your order was filled: 1000 atoms of ${SELL} for 5.9 COW`);
-    assert.equal(world.faults.length, 1);
+    assert.equal(world.failures.length, 1);
   });
 
   test.each([
@@ -113,7 +117,7 @@ describe('a notification', () => {
       [expiring.uid],
     );
     assert.equal(expired[0]?.timestamp, new Date((expiring.validTo + 1) * 1000).toISOString());
-    assert.deepEqual(world.faults, []);
+    assert.deepEqual(world.failures, []);
   });
 
   test('of an order that a contract owns goes to the user who has placed it', async () => {
@@ -173,11 +177,16 @@ describe('a notification', () => {
     await using production = await accountWorld();
     const { clock } = production;
     const staging = createOrderBook({
-      ...{ chainId: 1, store: memoryStore(), clock },
+      chainId: 1,
+      store: memoryStore(),
+      clock,
       settlementContract: '0xf553d092b50bdcbddeD1A99aF2cA29FBE5E2CB13',
     });
     const own = createOrderBook({
-      ...{ chainId: 31337, store: memoryStore(), settlementContract: `0x${'77'.repeat(20)}`, clock },
+      chainId: 31337,
+      store: memoryStore(),
+      settlementContract: `0x${'77'.repeat(20)}`,
+      clock,
     });
     const store = memoryAccountStore();
     const books = [production.book, staging, { book: own, env: 'playground' }];
@@ -214,7 +223,7 @@ describe('price improvement', () => {
     ['a part at a better rate', '3', '2', { quotedBuyAmount: '1', surplus: '1' }],
     ['a buy order that paid less', '900', '500', { quotedBuyAmount: '450', surplus: '50' }],
   ])('%s', (_name, sellAmount, buyAmount, expected) => {
-    assert.deepEqual(improvementOf(quote, { sellAmount, buyAmount }), expected);
+    assert.deepEqual(computeImprovement(quote, { sellAmount, buyAmount }), expected);
   });
 });
 

@@ -16,10 +16,12 @@ async function world(
 ) {
   const memory = memoryAccountStore();
   const store = options.break?.(memory) ?? memory;
-  const faults: unknown[] = [];
+  const failures: unknown[] = [];
   const book = createOrderBook({ chainId: SEPOLIA, store: memoryStore() });
   const accounts = createAccounts({
-    ...{ books: [book], store, onFault: (fault) => faults.push(fault) },
+    books: [book],
+    store,
+    onFailure: (failure) => failures.push(failure),
     ...(options.notifications && { notifications: options.notifications }),
   });
   await book.start();
@@ -27,7 +29,10 @@ async function world(
   const changes = Array.from({ length: count }, (_, n) => ({
     type: 'notify' as const,
     notification: {
-      ...{ id: `id-${n}`, account: ACCOUNT, type: 'order_filled' as const, at: n },
+      id: `id-${n}`,
+      account: ACCOUNT,
+      type: 'order_filled' as const,
+      at: n,
       body: JSON.stringify({ id: `id-${n}`, account: ACCOUNT }),
     },
   }));
@@ -36,7 +41,7 @@ async function world(
     await accounts.close();
     await book.close();
   };
-  return { ...directWorld(createAccountApi(accounts), () => 0), accounts, book, faults, close };
+  return { ...directWorld(createAccountApi(accounts), () => 0), accounts, book, failures, close };
 }
 
 const idsOf = (text: string) => (JSON.parse(text) as { id: string }[]).map(({ id }) => id);
@@ -63,7 +68,11 @@ describe('GET /accounts/{account}/notifications', () => {
   test('without a limit everything comes, however much it is', async () => {
     const { send, accounts, close } = await world(2500);
     const answer = await createAccountApi(accounts).handle({
-      ...{ method: 'GET', path: PATH, query: '', header: () => undefined, body: { type: 'none' } },
+      method: 'GET',
+      path: PATH,
+      query: '',
+      header: () => undefined,
+      body: { type: 'none' },
     });
     let text = '';
     assert.ok(typeof answer.body === 'object' && Symbol.asyncIterator in answer.body);
@@ -97,7 +106,7 @@ describe('GET /accounts/{account}/notifications', () => {
     [`${PATH}?limit=x`, 'limit'],
     [`${PATH}?limit=1&limit=2`, 'limit'],
     [`${PATH}?cursor=x`, 'cursor'],
-  ])('%s is refused with 400, and kept by nobody', async (path, what) => {
+  ])('%s is rejected with 400, and kept by nobody', async (path, what) => {
     const { send, close } = await world(0);
     const answer = await send('GET', path);
     assert.equal(answer.status, 400);
@@ -109,7 +118,7 @@ describe('GET /accounts/{account}/notifications', () => {
 
   test('a store that fails is a 500 that tells nothing of the inside', async () => {
     const broken = new Error('SELECT secret FROM passwords');
-    const { send, faults, close } = await world(0, {
+    const { send, failures, close } = await world(0, {
       break: (store) => ({
         ...store,
         notifications: {
@@ -124,7 +133,7 @@ describe('GET /accounts/{account}/notifications', () => {
     assert.equal(answer.status, 500);
     assert.deepEqual(answer.json(), { message: 'Internal server error' });
     assert.equal(answer.header('cache-control'), 'no-store');
-    assert.deepEqual(faults, [broken]);
+    assert.deepEqual(failures, [broken]);
     await close();
   });
 
@@ -136,7 +145,7 @@ describe('GET /accounts/{account}/notifications', () => {
     await close();
   });
 
-  test('other routes and methods are refused in the words of the account interface', async () => {
+  test('other routes and methods are rejected in the words of the account interface', async () => {
     const { send, close } = await world(0);
     const missing = await send('GET', '/accounts');
     assert.deepEqual([missing.status, missing.json()], [404, { message: 'there is no such route' }]);
@@ -174,10 +183,10 @@ describe('composeApis', () => {
 });
 
 describe('createAccounts', () => {
-  test('refuses what it does not understand', () => {
+  test('rejects what it does not understand', () => {
     const store = memoryAccountStore();
     const book = () => createOrderBook({ chainId: SEPOLIA, store: memoryStore() });
-    const refused: readonly (readonly [unknown, RegExp])[] = [
+    const rejected: readonly (readonly [unknown, RegExp])[] = [
       [{ books: [], store, notification: 'off' }, /did you mean "notifications"/],
       [{ books: [] }, /a store is required/],
       [{ books: {}, store }, /a list of books/],
@@ -185,7 +194,7 @@ describe('createAccounts', () => {
       [{ books: [], store, notifications: true }, /"on" or "off"/],
       [{ books: [book(), { book: book(), env: 'other' }], store }, /two books are of chain 11155111/],
     ];
-    for (const [options, message] of refused) {
+    for (const [options, message] of rejected) {
       assert.throws(() => createAccounts(options as Parameters<typeof createAccounts>[0]), message);
     }
   });

@@ -10,7 +10,7 @@ const path = (token: string, chain: string | number = SEPOLIA) => `/${chain}/tok
 describe('GET /{chain_id}/tokens/{token_address}/usdPrice', () => {
   test('is a number of dollars, to be kept as long as it is remembered', async () => {
     const sources = [fixedUsdPrices({ [SEPOLIA]: { [WETH]: 3462.85 }, 1: { [WETH]: 1e-9 } })];
-    const { send, clock } = await accountWorld({ usdPrices: { sources, lifetime: 60_000 } });
+    const { send, clock } = await accountWorld({ usdPrices: { sources, cacheTtl: 60_000 } });
     const answer = await send('GET', path(WETH));
     assert.deepEqual([answer.status, answer.text], [200, '{"price":3462.85}']);
     assert.equal(answer.header('cache-control'), 'public, max-age=60');
@@ -25,12 +25,12 @@ describe('GET /{chain_id}/tokens/{token_address}/usdPrice', () => {
   test('a source that fails falls through to the next; none that knows it is 404, kept by nobody', async () => {
     const failing: UsdPriceSource = { name: 'failing', usdPrice: () => Promise.reject(new Error('out of order')) };
     const known = fixedUsdPrices({ [SEPOLIA]: { [WETH]: 3000 } });
-    const { send, faults } = await accountWorld({ usdPrices: { sources: [failing, known] } });
+    const { send, failures } = await accountWorld({ usdPrices: { sources: [failing, known] } });
     assert.deepEqual((await send('GET', path(WETH))).json(), { price: 3000 });
     const answer = await send('GET', path(`0x${'ab'.repeat(20)}`));
     assert.deepEqual([answer.status, answer.json()], [404, { message: 'Price not found' }]);
     assert.equal(answer.header('cache-control'), 'no-store');
-    assert.equal(faults.length, 2);
+    assert.equal(failures.length, 2);
   });
 
   test('without sources no token has a price', async () => {
@@ -44,7 +44,7 @@ describe('GET /{chain_id}/tokens/{token_address}/usdPrice', () => {
     [path(WETH, '0'), 'chainId: must be a whole number'],
     [path(WETH, '9'.repeat(30)), 'chainId: must be a whole number'],
     [path(WETH, 'mainnet'), 'chainId: must be a whole number'],
-  ])('%s is refused with 400', async (asked, message) => {
+  ])('%s is rejected with 400', async (asked, message) => {
     const answer = await (await accountWorld()).send('GET', asked);
     assert.deepEqual([answer.status, answer.json()], [400, { message }]);
   });

@@ -1,4 +1,4 @@
-import type { Auction, Chain, Competition, FundsQuery, Order, OrderBook, OrderBookOptions } from 'intentbook';
+import type { Auction, ChainClient, Competition, FundsQuery, Order, OrderBook, OrderBookOptions } from 'intentbook';
 import { createApi, createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -29,7 +29,7 @@ const [WETH_, COW_] = [WETH.toLowerCase(), COW.toLowerCase()] as [Order['sellTok
 let clock: ManualClock;
 let book: OrderBook;
 let http: HttpWorld;
-let faults: unknown[];
+let failures: unknown[];
 
 beforeEach(() => open());
 afterEach(() => book.close());
@@ -38,8 +38,8 @@ async function open(options: Partial<OrderBookOptions> = {}): Promise<void> {
   clock = manualClock();
   book = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore(), ...options });
   http = directWorld(createApi(book, { operatorToken: TOKEN }), () => Math.floor(clock.now() / 1000));
-  faults = [];
-  book.on('fault', (fault) => faults.push(fault));
+  failures = [];
+  book.on('failure', (failure) => failures.push(failure));
   await book.start();
 }
 
@@ -73,16 +73,34 @@ describe('the auction', () => {
     const order = await orderOf({ appData, partiallyFillable: true });
     await tell(5);
     const shown = {
-      ...{ uid: order.uid, sellToken: WETH_, buyToken: COW_, sellAmount: '1000', buyAmount: '400', protocolFees: [] },
-      ...{ created: Math.floor(clock.now() / 1000), validTo: order.validTo, kind: 'sell', receiver: order.receiver },
-      ...{ owner: order.owner, partiallyFillable: true, executed: '0', class: 'limit', appData: order.appData },
-      ...{ preInteractions: order.interactions.pre, postInteractions: order.interactions.post },
-      ...{ sellTokenBalance: 'erc20', buyTokenBalance: 'erc20' },
-      ...{ signingScheme: 'eip712', signature: order.signature },
+      uid: order.uid,
+      sellToken: WETH_,
+      buyToken: COW_,
+      sellAmount: '1000',
+      buyAmount: '400',
+      protocolFees: [],
+      created: Math.floor(clock.now() / 1000),
+      validTo: order.validTo,
+      kind: 'sell',
+      receiver: order.receiver,
+      owner: order.owner,
+      partiallyFillable: true,
+      executed: '0',
+      class: 'limit',
+      appData: order.appData,
+      preInteractions: order.interactions.pre,
+      postInteractions: order.interactions.post,
+      sellTokenBalance: 'erc20',
+      buyTokenBalance: 'erc20',
+      signingScheme: 'eip712',
+      signature: order.signature,
       quote: { sellAmount: '1000', buyAmount: '0', fee: '0', solver: `0x${'00'.repeat(20)}` },
     };
     expect(await auction()).toEqual({
-      ...{ id: expect.any(Number), block: 5, surplusCapturingJitOrderOwners: [], orders: [shown] },
+      id: expect.any(Number),
+      block: 5,
+      surplusCapturingJitOrderOwners: [],
+      orders: [shown],
       prices: { [WETH_]: String(10n ** 18n) },
     });
     // Hooks run once, before the first fill.
@@ -178,7 +196,7 @@ describe('the auction', () => {
 
   describe('has the orders that can be paid for', () => {
     /** A chain on which everybody has what `rich` says. */
-    function chain(funds: { balance: bigint; allowance: bigint } | Error, asked: FundsQuery[][] = []): Chain {
+    function chain(funds: { balance: bigint; allowance: bigint } | Error, asked: FundsQuery[][] = []): ChainClient {
       return {
         balanceAndAllowance: async () => ({ balance: 10n ** 30n, allowance: 10n ** 30n }),
         balancesAndAllowances: async (queries) => {
@@ -227,7 +245,7 @@ describe('the auction', () => {
       out = true;
       await tell(5);
       expect(await listed()).toEqual([known.uid]);
-      expect(faults).toMatchObject([{ message: 'out of reach' }]);
+      expect(failures).toMatchObject([{ message: 'out of reach' }]);
     });
   });
 });
@@ -238,14 +256,24 @@ const solution = (
   orders: { order: Order; sell: string; buy: string }[],
   isWinner = false,
 ) => ({
-  ...{ solverAddress: solver, score: '10', ranking, isWinner },
+  solverAddress: solver,
+  score: '10',
+  ranking,
+  isWinner,
   orders: orders.map(({ order, sell, buy }) => ({
-    ...{ id: order.uid, sellAmount: sell, buyAmount: buy, buyToken: order.buyToken, sellToken: order.sellToken },
+    id: order.uid,
+    sellAmount: sell,
+    buyAmount: buy,
+    buyToken: order.buyToken,
+    sellToken: order.sellToken,
   })),
 });
 
 const competitionOf = (auctionId: number, order: Order, changes: object = {}) => ({
-  ...{ auctionId, auctionStartBlock: 5, auctionDeadlineBlock: 10, referenceScores: { [SOLVER]: '3' } },
+  auctionId,
+  auctionStartBlock: 5,
+  auctionDeadlineBlock: 10,
+  referenceScores: { [SOLVER]: '3' },
   auction: { orders: [order.uid], prices: { [WETH_]: String(10n ** 18n), [COW_]: String(2n * 10n ** 18n) } },
   solutions: [
     solution(SOLVER, 1, [{ order, sell: '1000', buy: '590' }], true),
@@ -265,12 +293,18 @@ describe('a competition', () => {
     expect((await record(competitionOf(7, order, { auctionStartBlock: 6 }))).status).toBe(200);
     expect((await record(competitionOf(3, order))).status).toBe(201);
     const expected = {
-      ...{ auctionId: 7, auctionStartBlock: 6, auctionDeadlineBlock: 10, transactionHashes: [] },
+      auctionId: 7,
+      auctionStartBlock: 6,
+      auctionDeadlineBlock: 10,
+      transactionHashes: [],
       referenceScores: { [SOLVER]: '3' },
       auction: competitionOf(7, order).auction,
       // Worst first.
       solutions: [...competitionOf(7, order).solutions].reverse().map((each) => ({
-        ...{ clearingPrices: {}, filteredOut: false, txHash: null, referenceScore: null },
+        clearingPrices: {},
+        filteredOut: false,
+        txHash: null,
+        referenceScore: null,
         ...each,
       })),
     };
@@ -314,7 +348,7 @@ describe('a competition', () => {
     ['auctionDeadlineBlock', { auctionDeadlineBlock: -1 }],
     ['solutions.0.score', { solutions: [{ solverAddress: SOLVER, score: '-1', ranking: 1, isWinner: true }] }],
     ['auction.orders.0', { auction: { orders: ['0x12'] } }],
-  ])('that does not fit is refused, naming %s', async (path, changes) => {
+  ])('that does not fit is rejected, naming %s', async (path, changes) => {
     const answer = await record(competitionOf(7, await orderOf(), changes));
     expect([answer.status, answer.json()]).toMatchObject([422, { errorType: 'InvalidBody', data: { path } }]);
   });

@@ -26,23 +26,29 @@ let clock: ManualClock;
 let book: OrderBook;
 let heard: [name: string, event: OrderEvent][];
 let applied: ChainApplied[];
-let faults: unknown[];
+let failures: unknown[];
 
 beforeEach(() => open());
 afterEach(() => book.close());
 
 const ORDER_EVENTS = [
-  ...['orderCreated', 'orderCancelled', 'orderPlaced', 'orderPresigned', 'orderUnsigned', 'orderTraded'],
-  ...['orderRefunded', 'orderReverted'],
+  'orderCreated',
+  'orderCancelled',
+  'orderPlaced',
+  'orderPresigned',
+  'orderPresignatureRevoked',
+  'orderTraded',
+  'orderRefunded',
+  'orderReverted',
 ] as const;
 
 async function open(options: Partial<OrderBookOptions> = {}): Promise<void> {
   clock = manualClock();
   book = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore(), ...options });
-  [heard, applied, faults] = [[], [], []];
+  [heard, applied, failures] = [[], [], []];
   for (const name of ORDER_EVENTS) book.on(name as 'orderCreated', (event) => heard.push([name, event]));
   book.on('chainApplied', (observation) => applied.push(observation));
-  book.on('fault', (fault) => faults.push(fault));
+  book.on('failure', (failure) => failures.push(failure));
   await book.start();
 }
 
@@ -70,7 +76,7 @@ async function tell(number: number, happenings: readonly Happening[], settleCall
 /** The names of what was heard, with the block that said so. */
 async function story(): Promise<string[]> {
   await new Promise((resolve) => setImmediate(resolve));
-  return heard.map(([name, { cause }]) => (cause === undefined ? name : `${name} ${cause.place.blockNumber}`));
+  return heard.map(([name, { cause }]) => (cause === undefined ? name : `${name} ${cause.position.blockNumber}`));
 }
 
 describe('a trade', () => {
@@ -82,8 +88,11 @@ describe('a trade', () => {
     await tell(5, [tradeOf(order, 1000n, 590n, TRANSACTION), settlement], new Map([[TRANSACTION, [data]]]));
     // 1000 sold bring 590 instead of 600; the missing 10 are worth 10 × 100 / 60 of what was sold.
     expect(await read(order.uid)).toMatchObject({
-      ...{ status: 'fulfilled', executedSellAmount: '1000', executedBuyAmount: '590' },
-      ...{ executedFee: '16', executedFeeToken: SELL_TOKEN },
+      status: 'fulfilled',
+      executedSellAmount: '1000',
+      executedBuyAmount: '590',
+      executedFee: '16',
+      executedFeeToken: SELL_TOKEN,
     });
     expect(applied).toMatchObject([{ applied: 2, known: 0, unattributed: 0 }]);
   });
@@ -163,7 +172,12 @@ describe('what is told twice', () => {
     const events = eventsIn(through, [sign(true), sign(false), sign(true)]);
     await book.chain.apply({ events: [...events.reverse(), ...events], through });
     expect((await read(order.uid)).status).toBe('open');
-    expect(await story()).toEqual(['orderCreated', 'orderPresigned 5', 'orderUnsigned 5', 'orderPresigned 5']);
+    expect(await story()).toEqual([
+      'orderCreated',
+      'orderPresigned 5',
+      'orderPresignatureRevoked 5',
+      'orderPresigned 5',
+    ]);
   });
 });
 
@@ -179,21 +193,26 @@ test('what a block has said is taken back with it, and told again when it return
   await book.chain.apply({ events: eventsIn(again, [tradeOf(order, 300n, 150n)]), through: again });
   expect(await read(order.uid)).toMatchObject({ status: 'open', executedSellAmount: '400' });
   expect(await story()).toEqual([
-    ...['orderCreated', 'orderTraded 5', 'orderTraded 6', 'orderCancelled 6'],
-    ...['orderReverted 6', 'orderReverted 6', 'orderTraded 6'],
+    'orderCreated',
+    'orderTraded 5',
+    'orderTraded 6',
+    'orderCancelled 6',
+    'orderReverted 6',
+    'orderReverted 6',
+    'orderTraded 6',
   ]);
 });
 
 describe('two that apply at once do not disturb each other', () => {
-  test('by the mark that each has seen', async () => {
+  test('by the indexedBlock that each has seen', async () => {
     const first = { events: [], through: blockOf(5), after: null };
     expect(await book.chain.apply(first)).toMatchObject({ status: 'applied' });
     expect(await book.chain.apply({ events: [], through: blockOf(6), after: null })).toEqual({
       status: 'moved',
-      mark: blockOf(5),
+      indexedBlock: blockOf(5),
     });
-    expect(await book.chain.rollback(2, { after: blockOf(4) })).toEqual({ status: 'moved', mark: blockOf(5) });
-    expect((await book.chain.progress()).mark).toEqual(blockOf(5));
+    expect(await book.chain.rollback(2, { after: blockOf(4) })).toEqual({ status: 'moved', indexedBlock: blockOf(5) });
+    expect((await book.chain.progress()).indexedBlock).toEqual(blockOf(5));
   });
 
   test('by the hashes of the blocks', async () => {
@@ -203,7 +222,7 @@ describe('two that apply at once do not disturb each other', () => {
   });
 });
 
-test('a batch that contradicts itself is refused', async () => {
+test('a batch that contradicts itself is rejected', async () => {
   const through = blockOf(5);
   const late = eventsIn(blockOf(6), [SETTLEMENT_HAPPENING]);
   const forked = eventsIn(blockOf(4), [SETTLEMENT_HAPPENING]).concat(eventsIn(blockOf(4, 'b'), [SETTLEMENT_HAPPENING]));
@@ -211,7 +230,7 @@ test('a batch that contradicts itself is refused', async () => {
     await expect(book.chain.apply({ events, through })).rejects.toThrow(TypeError);
   }
   await expect(book.chain.rollback(-1)).rejects.toThrow(TypeError);
-  expect((await book.chain.progress()).mark).toBeNull();
+  expect((await book.chain.progress()).indexedBlock).toBeNull();
 });
 
 describe('an order that is placed on chain', () => {
@@ -227,8 +246,12 @@ describe('an order that is placed on chain', () => {
     await tell(5, [placementOf(tokens)]);
     const order = await placed();
     expect(order).toMatchObject({
-      ...{ status: 'open', onchainUser: TRADER, validTo: 0xffff_ffff, signingScheme: 'eip1271' },
-      ...{ onchainOrderData: { sender: TRADER }, creationDate: '2023-11-14T22:14:20.000Z' },
+      status: 'open',
+      onchainUser: TRADER,
+      validTo: 0xffff_ffff,
+      signingScheme: 'eip1271',
+      onchainOrderData: { sender: TRADER },
+      creationDate: '2023-11-14T22:14:20.000Z',
       ethflowData: { userValidTo: 1_700_003_600, refundTxHash: null, isRefunded: false },
       interactions: { pre: [{ target: order.owner, value: '0', callData: '0x4c84c1c8' }], post: [] },
     });
@@ -307,8 +330,12 @@ describe('an order that is placed on chain', () => {
       await book.close();
       await open400(444n);
       const result = await book.quotes.request({
-        ...{ ...tokens, from: TRADER, kind: 'sell', sellAmountBeforeFee: '1000' },
-        ...{ onchainOrder: true, signingScheme: 'eip1271' },
+        ...tokens,
+        from: TRADER,
+        kind: 'sell',
+        sellAmountBeforeFee: '1000',
+        onchainOrder: true,
+        signingScheme: 'eip1271',
       });
       if (result.status !== 'quoted' || result.quote.id === null) throw new Error('no quote');
       await tell(5, [placementOf(tokens, { quoteId: result.quote.id })]);
@@ -342,5 +369,5 @@ test('nothing runs before the book is started', async () => {
   await expect(book.chain.apply({ events: [], through: blockOf(1) })).rejects.toMatchObject({ code: 'Closed' });
   await expect(book.chain.rollback(1)).rejects.toMatchObject({ code: 'Closed' });
   await expect(book.chain.progress()).rejects.toMatchObject({ code: 'Closed' });
-  expect(faults).toEqual([]);
+  expect(failures).toEqual([]);
 });

@@ -5,9 +5,14 @@ import type { SettledTrade } from '../../../src/protocol/settle-calldata.ts';
 
 const price = fc.bigInt({ min: 1n, max: 2n ** 100n });
 const choice = fc.record({
-  ...{ kind: fc.constantFrom('sell' as const, 'buy' as const), partiallyFillable: fc.boolean() },
-  ...{ uniformSell: price, uniformBuy: price, customSell: price, customBuy: price },
-  ...{ fixed: fc.bigInt({ min: 1n, max: 2n ** 128n }), other: fc.bigInt({ min: 0n, max: 2n ** 128n }) },
+  kind: fc.constantFrom('sell' as const, 'buy' as const),
+  partiallyFillable: fc.boolean(),
+  uniformSell: price,
+  uniformBuy: price,
+  customSell: price,
+  customBuy: price,
+  fixed: fc.bigInt({ min: 1n, max: 2n ** 128n }),
+  other: fc.bigInt({ min: 0n, max: 2n ** 128n }),
 });
 type Choice = typeof choice extends fc.Arbitrary<infer T> ? T : never;
 
@@ -22,10 +27,15 @@ function settled({ kind, partiallyFillable, uniformSell, uniformBuy, customSell,
   const [sold, bought] = executed(kind, fixed, customSell, customBuy);
   const whole = kind === 'sell' ? { sellAmount: fixed, buyAmount: other } : { sellAmount: other, buyAmount: fixed };
   const trade: SettledTrade = {
-    ...{ kind, partiallyFillable, sellToken: SELL_TOKEN, buyToken: BUY_TOKEN, executedAmount: fixed },
+    kind,
+    partiallyFillable,
+    sellToken: SELL_TOKEN,
+    buyToken: BUY_TOKEN,
+    executedAmount: fixed,
     // The signed amounts of an order that is filled in parts are larger than what is executed now.
     ...(partiallyFillable ? { sellAmount: fixed + other, buyAmount: fixed + other } : whole),
-    ...{ custom: { sell: customSell, buy: customBuy }, uniform: { sell: uniformSell, buy: uniformBuy } },
+    custom: { sell: customSell, buy: customBuy },
+    uniform: { sell: uniformSell, buy: uniformBuy },
   };
   const tokens = { sellToken: SELL_TOKEN, buyToken: BUY_TOKEN } as const;
   return { trade, observed: { ...tokens, sellAmount: sold, buyAmount: bought, feeAmount: 0n } };
@@ -57,8 +67,14 @@ test('a trade at the prices of all has paid nothing', () => {
 
 test('the signed fee of an order of old is not counted again', () => {
   const { trade, observed } = settled({
-    ...{ kind: 'sell', partiallyFillable: false, fixed: 1000n, other: 1n },
-    ...{ uniformSell: 60n, uniformBuy: 100n, customSell: 59n, customBuy: 100n },
+    kind: 'sell',
+    partiallyFillable: false,
+    fixed: 1000n,
+    other: 1n,
+    uniformSell: 60n,
+    uniformBuy: 100n,
+    customSell: 59n,
+    customBuy: 100n,
   });
   const withFee = { ...observed, sellAmount: observed.sellAmount + 7n, feeAmount: 7n };
   expect(executedFee(trade, withFee)).toBe(executedFee(trade, observed));

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import type {
   BlockHeader,
   ChainSource,
-  FollowObservation,
-  FollowOptions,
   Hex,
+  IndexerObservation,
+  IndexerOptions,
   Order,
   OrderBook,
   Store,
@@ -27,8 +27,8 @@ const TOKENS = { sellToken: WETH.toLowerCase() as Hex, buyToken: COW.toLowerCase
 interface Following {
   readonly book: OrderBook;
   readonly clock: ManualClock;
-  readonly observed: FollowObservation[];
-  readonly faults: unknown[];
+  readonly observed: IndexerObservation[];
+  readonly failures: unknown[];
   /** Lets time pass until the book has come to the head, or for so many rounds. */
   drive(rounds?: number): Promise<boolean>;
 }
@@ -45,26 +45,31 @@ beforeEach(() => {
 
 async function follow(
   sources: readonly ChainSource[],
-  options: Partial<FollowOptions> = {},
+  options: Partial<IndexerOptions> = {},
   { store = memoryStore(), clock = manualClock() }: { store?: Store; clock?: ManualClock } = {},
 ): Promise<Following> {
   const book = createOrderBook({
-    ...{ chainId: SEPOLIA, clock, store },
-    follow: { sources, fromBlock: 101, pollInterval: 1000, onchainOrderContracts: [FLOW], ...options },
+    chainId: SEPOLIA,
+    clock,
+    store,
+    indexer: { sources, fromBlock: 101, pollInterval: 1000, onchainOrderContracts: [FLOW], ...options },
   });
-  const observed: FollowObservation[] = [];
-  const faults: unknown[] = [];
-  book.on('chainFollowed', (observation) => observed.push(observation));
-  book.on('fault', (fault) => faults.push(fault));
+  const observed: IndexerObservation[] = [];
+  const failures: unknown[] = [];
+  book.on('chainProgress', (observation) => observed.push(observation));
+  book.on('failure', (failure) => failures.push(failure));
   const starting = book.start();
   await pass(clock, starting);
   open.push(book);
   return {
-    ...{ book, clock, observed, faults },
+    book,
+    clock,
+    observed,
+    failures,
     async drive(rounds = 400) {
       for (let i = 0; i < rounds; i++) {
-        const { mark } = await book.chain.progress();
-        if (mark?.hash === chain.head.hash) return true;
+        const { indexedBlock } = await book.chain.progress();
+        if (indexedBlock?.hash === chain.head.hash) return true;
         clock.advance(1000);
         await turn();
       }
@@ -137,7 +142,7 @@ test('without a first block it begins after the newest', async () => {
     chainId: SEPOLIA,
     clock,
     store: memoryStore(),
-    follow: { sources, pollInterval: 1000 },
+    indexer: { sources, pollInterval: 1000 },
   });
   await book.start();
   open.push(book);
@@ -176,12 +181,12 @@ describe('a reorganisation', () => {
   });
 
   test('that is deeper than is looked stops the following, and readiness says so', async () => {
-    const { book, drive, faults } = await follow([chain.node('a')], { reorgLimit: 5 });
+    const { book, drive, failures } = await follow([chain.node('a')], { reorgLimit: 5 });
     chain.mine(...Array.from({ length: 20 }, () => []));
     await drive();
     chain.reorganise(12, ...Array.from({ length: 14 }, () => []));
     expect(await drive(20)).toBe(false);
-    expect(faults).toMatchObject([expect.any(ReorganisationTooDeep)]);
+    expect(failures).toMatchObject([expect.any(ReorganisationTooDeep)]);
     expect(await book.ready()).toMatchObject({ ready: false, checks: { chain: 'stopped' } });
   });
 });
@@ -229,13 +234,13 @@ describe('a node that', () => {
   });
 
   test('fails makes room for the next', async () => {
-    const dead = chain.node('dead', () => Promise.reject(new Error('connection refused')));
+    const dead = chain.node('dead', () => Promise.reject(new Error('connection rejected')));
     const { book, drive, observed } = await follow([dead, chain.node('b')]);
     const order = await place(book, { partiallyFillable: true });
     chain.mine([tradeOf(order, 3n, 1n)]);
     expect(await drive()).toBe(true);
     expect(await executed(book, order)).toBe('3');
-    expect(observed.some((each) => each.type === 'fault' && each.source === 'dead')).toBe(true);
+    expect(observed.some((each) => each.type === 'failure' && each.source === 'dead')).toBe(true);
   });
 
   test('has fallen behind for good makes room for the next', async () => {
@@ -263,7 +268,7 @@ describe('a node that', () => {
       clock.advance(1000);
       await turn();
     }
-    expect((await book.chain.progress()).mark?.hash).toBe(other.head.hash);
+    expect((await book.chain.progress()).indexedBlock?.hash).toBe(other.head.hash);
     expect(await executed(book, order)).toBe('2');
   });
 
@@ -275,14 +280,24 @@ describe('a node that', () => {
       },
     };
     const sources = [wrong, chain.node('b')];
-    const book = createOrderBook({ chainId: SEPOLIA, clock: manualClock(), store: memoryStore(), follow: { sources } });
+    const book = createOrderBook({
+      chainId: SEPOLIA,
+      clock: manualClock(),
+      store: memoryStore(),
+      indexer: { sources },
+    });
     await expect(book.start()).rejects.toThrow('wrong serves chain 1');
   });
 });
 
 const logOfAnother = () => ({
-  ...{ address: FLOW, topics: [hashOf('another')], data: '0x', blockNumber: 5, blockHash: hashOf('another') },
-  ...{ logIndex: 0, transactionHash: hashOf('another') },
+  address: FLOW,
+  topics: [hashOf('another')],
+  data: '0x',
+  blockNumber: 5,
+  blockHash: hashOf('another'),
+  logIndex: 0,
+  transactionHash: hashOf('another'),
 });
 
 describe('what is long ago', () => {
@@ -311,10 +326,10 @@ describe('what is long ago', () => {
     expect(await drive()).toBe(true);
     expect((await book.trades.list({ orderUid: order.uid, limit: 1000 })).length).toBe(300);
     const good = asked.filter((size) => size <= MOST);
-    const refused = asked.length - good.length;
-    // 3000 blocks by 170 would be 18 questions; finding the limit costs some more, and some are refused.
+    const rejected = asked.length - good.length;
+    // 3000 blocks by 170 would be 18 questions; finding the limit costs some more, and some are rejected.
     expect(good.length).toBeLessThan(45);
-    expect(refused).toBeLessThan(12);
+    expect(rejected).toBeLessThan(12);
     const blocks = observed.flatMap((each) => (each.type === 'progress' ? [each.block] : []));
     expect(blocks).toEqual([...blocks].sort((a, b) => a - b));
     expect(blocks.at(-1)).toBe(chain.head.number);
@@ -324,7 +339,7 @@ describe('what is long ago', () => {
     chain.mine(...Array.from({ length: 500 }, () => []));
     const store = memoryStore();
     const clock = manualClock();
-    const first = await follow([chain.node('a')], { largestRange: 50 }, { store, clock });
+    const first = await follow([chain.node('a')], { maxBlockRange: 50 }, { store, clock });
     for (let i = 0; i < 3; i++) {
       clock.advance(1000);
       await turn();
@@ -342,7 +357,7 @@ describe('what is long ago', () => {
           },
         },
       ],
-      { largestRange: 50 },
+      { maxBlockRange: 50 },
       { store, clock },
     );
     expect(await second.drive()).toBe(true);
@@ -381,7 +396,10 @@ test('after random forks on a node of random moods, a book equals one that was t
   ];
   const through = { number: 1, hash: hashOf('1') };
   const events = placements.map((happening, logIndex) => ({
-    ...{ blockNumber: 1, blockHash: through.hash, logIndex, transactionHash: hashOf('x') },
+    blockNumber: 1,
+    blockHash: through.hash,
+    logIndex,
+    transactionHash: hashOf('x'),
     ...happening,
   }));
   await scratch.chain.apply({ events: events as never, through }); // each is an event with its place
@@ -431,7 +449,10 @@ test('after random forks on a node of random moods, a book equals one that was t
         if (dice === 3 && question === 'head') return chain.blocks[0] as typeof answer; // a block
         return answer;
       };
-      const { book, clock, drive, faults } = await follow([chain.node('a', mood)], { reorgLimit: 30, largestRange: 7 });
+      const { book, clock, drive, failures } = await follow([chain.node('a', mood)], {
+        reorgLimit: 30,
+        maxBlockRange: 7,
+      });
       const before = steps.length % 2 === 0;
       if (before) await resubmit(book);
       for (const { depth, blocks: more, rounds } of steps) {
@@ -447,7 +468,7 @@ test('after random forks on a node of random moods, a book equals one that was t
       expect(await drive()).toBe(true);
       if (!before) await resubmit(book);
       // A node that fails at the start is told of, and nothing else.
-      expect(faults.filter((fault) => !String(fault).includes('429'))).toEqual([]);
+      expect(failures.filter((failure) => !String(failure).includes('429'))).toEqual([]);
 
       const told = createOrderBook({ chainId: SEPOLIA, clock: manualClock(), store: memoryStore() });
       await told.start();

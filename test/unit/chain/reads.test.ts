@@ -1,8 +1,8 @@
-import type { Hex, Order, OrderBook, TradeFact } from 'intentbook';
+import type { Hex, Order, OrderBook, TradeChainEvent } from 'intentbook';
 import { createApi, createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { surplusOf } from '../../../src/chain/surplus.ts';
+import { computeSurplus } from '../../../src/chain/surplus.ts';
 import { directWorld } from '../../integration/http/http-fixture.ts';
 import type { Happening } from '../../support/chain-events.ts';
 import {
@@ -60,9 +60,17 @@ test('a trade is served with every member that clients read', async () => {
   const order = await orderOf();
   await tell(5, [{ ...tradeOf(order, 1003n, 590n, TRANSACTION), feeAmount: 3n } as Happening, settlement]);
   const trade = {
-    ...{ blockNumber: 5, logIndex: 0, orderUid: order.uid, buyAmount: '590', sellAmount: '1003' },
-    ...{ sellAmountBeforeFees: '1000', owner: order.owner, buyToken: order.buyToken, sellToken: order.sellToken },
-    ...{ txHash: TRANSACTION, executedProtocolFees: [] },
+    blockNumber: 5,
+    logIndex: 0,
+    orderUid: order.uid,
+    buyAmount: '590',
+    sellAmount: '1003',
+    sellAmountBeforeFees: '1000',
+    owner: order.owner,
+    buyToken: order.buyToken,
+    sellToken: order.sellToken,
+    txHash: TRANSACTION,
+    executedProtocolFees: [],
   };
   for (const query of [`owner=${ALICE.address}`, `orderUid=${order.uid}`]) {
     expect(await get(`/api/v1/trades?${query}`)).toEqual([trade]);
@@ -76,7 +84,7 @@ test('a token has a first trade once it was sold or bought, and until its block 
   const order = await orderOf();
   const first = async (token: string) => {
     const { firstTradeBlock } = (await get(`/api/v1/token/${token}/metadata`)) as { firstTradeBlock: number | null };
-    expect(await book.trades.firstBlock(token)).toBe(firstTradeBlock ?? undefined);
+    expect(await book.trades.firstTradeBlock(token)).toBe(firstTradeBlock ?? undefined);
     return firstTradeBlock;
   };
   expect(await first(order.sellToken)).toBe(null);
@@ -87,7 +95,7 @@ test('a token has a first trade once it was sold or bought, and until its block 
   expect(await first(order.owner)).toBe(null);
   await book.chain.rollback(4);
   expect(await first(order.buyToken)).toBe(null);
-  await expect(book.trades.firstBlock('COW')).rejects.toMatchObject({ code: 'InvalidParameter' });
+  await expect(book.trades.firstTradeBlock('COW')).rejects.toMatchObject({ code: 'InvalidParameter' });
 });
 
 test('trades come newest first: all of them in the first version, a page at a time in the second', async () => {
@@ -120,7 +128,7 @@ test('the orders of a transaction come in the order of its trades, each once', a
   const orders = (await get(`/api/v1/transactions/${TRANSACTION}/orders`)) as Order[];
   expect(orders.map(({ uid }) => uid)).toEqual([two.uid, one.uid]);
   expect(orders).toMatchObject([{ status: 'fulfilled' }, { status: 'open', executedSellAmount: '3' }]);
-  expect(await book.orders.ofTransaction(TRANSACTION)).toEqual(orders);
+  expect(await book.orders.listByTransaction(TRANSACTION)).toEqual(orders);
 });
 
 describe('the competition status of an order', () => {
@@ -146,10 +154,22 @@ describe('the competition status of an order', () => {
 });
 
 describe('the surplus of a trade', () => {
-  const trade = (sold: string, bought: string, feeAmount = '0'): TradeFact => ({
-    ...{ type: 'trade', uid: '0x', owner: '0x', sellToken: '0x', buyToken: '0x', timestamp: null },
-    ...{ blockNumber: 1, blockHash: '0x', logIndex: 0, transactionHash: '0x', executedFee: null, protocolFees: [] },
-    ...{ sellAmount: sold, buyAmount: bought, feeAmount },
+  const trade = (sold: string, bought: string, feeAmount = '0'): TradeChainEvent => ({
+    type: 'trade',
+    uid: '0x',
+    owner: '0x',
+    sellToken: '0x',
+    buyToken: '0x',
+    timestamp: null,
+    blockNumber: 1,
+    blockHash: '0x',
+    logIndex: 0,
+    transactionHash: '0x',
+    executedFee: null,
+    protocolFees: [],
+    sellAmount: sold,
+    buyAmount: bought,
+    feeAmount,
     // 2 wei for an atom of what is sold, 3 for one of what is bought.
     prices: { sellToken: String(2n * 10n ** 18n), buyToken: String(3n * 10n ** 18n) },
   });
@@ -169,11 +189,13 @@ describe('the surplus of a trade', () => {
     ['sell', trade('1000', '390'), 0n],
     ['buy', trade('1010', '400'), 0n],
   ] as const)('of a %s order is what it has brought beyond its share of the limit', (kind, fact, wei) => {
-    expect(surplusOf(fact, signed(kind))).toBe(wei);
+    expect(computeSurplus(fact, signed(kind))).toBe(wei);
   });
 
   test('without a price is none', () => {
-    expect(surplusOf({ ...trade('1000', '410'), prices: null }, signed('sell'))).toBe(0n);
-    expect(surplusOf({ ...trade('1000', '410'), prices: { sellToken: '1', buyToken: null } }, signed('sell'))).toBe(0n);
+    expect(computeSurplus({ ...trade('1000', '410'), prices: null }, signed('sell'))).toBe(0n);
+    expect(
+      computeSurplus({ ...trade('1000', '410'), prices: { sellToken: '1', buyToken: null } }, signed('sell')),
+    ).toBe(0n);
   });
 });

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { createFlights } from '../../../src/concurrency/coalesce.ts';
+import { createRequestCoalescer } from '../../../src/concurrency/coalesce.ts';
 
 /** Reads that land when they are told to. */
 function airport() {
-  const begun: { land(value: number): void; crash(fault: Error): void }[] = [];
+  const begun: { land(value: number): void; crash(failure: Error): void }[] = [];
   const read = () =>
     new Promise<number>((land, crash) => {
       begun.push({ land, crash });
@@ -16,7 +16,7 @@ const settle = async () => {
 };
 
 test('however many ask for the same while it is read, the store is asked once more, and not before it has answered', async () => {
-  const share = createFlights();
+  const share = createRequestCoalescer();
   const { begun, read } = airport();
   const first = share('a', read);
   const others = Array.from({ length: 50 }, () => share('a', read));
@@ -36,7 +36,7 @@ test('however many ask for the same while it is read, the store is asked once mo
 });
 
 test('different reads have nothing to do with each other', async () => {
-  const share = createFlights();
+  const share = createRequestCoalescer();
   const { begun, read } = airport();
   const both = [share('a', read), share('b', read)];
   begun[1]?.land(2);
@@ -46,7 +46,7 @@ test('different reads have nothing to do with each other', async () => {
 });
 
 test('a read that fails fails those who share it, and not the next', async () => {
-  const share = createFlights();
+  const share = createRequestCoalescer();
   const { begun, read } = airport();
   const first = share('a', read);
   const second = share('a', read);

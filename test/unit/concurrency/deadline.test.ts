@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createRemote, DeadlineError } from '../../../src/concurrency/deadline.ts';
+import { createDeadlineLimiter, DeadlineError } from '../../../src/concurrency/deadline.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
 import { manualClock } from '../../support/clock.ts';
 
@@ -10,12 +10,12 @@ const DEADLINE = 5000;
 /** Questions that are under way, by name, to be answered by hand. */
 function world() {
   const clock = manualClock();
-  const remote = createRemote(clock, DEADLINE);
+  const remote = createDeadlineLimiter(clock, DEADLINE);
   const asked: string[] = [];
   const answers = new Map<string, (answer: unknown) => void>();
   const signals = new Map<string, AbortSignal>();
   const ask = (owner: Address, name: string, cancelled?: AbortSignal) => {
-    const answer = remote.ask(
+    const answer = remote.run(
       owner,
       (signal) => {
         asked.push(name);
@@ -79,17 +79,17 @@ describe('about one owner', () => {
 
   test('one that fails leaves its place like any other', async () => {
     const { remote, ask, asked } = world();
-    const fault = new Error('down');
-    const failing = [0, 1, 2, 3].map(() => remote.ask(ALICE, () => Promise.reject(fault)));
+    const failure = new Error('down');
+    const failing = [0, 1, 2, 3].map(() => remote.run(ALICE, () => Promise.reject(failure)));
     void ask(ALICE, 'next');
-    for (const each of failing) await expect(each).rejects.toBe(fault);
+    for (const each of failing) await expect(each).rejects.toBe(failure);
     await settle();
     expect(asked).toEqual(['next']);
     await expect(
-      remote.ask(ALICE, () => {
-        throw fault;
+      remote.run(ALICE, () => {
+        throw failure;
       }),
-    ).rejects.toBe(fault);
+    ).rejects.toBe(failure);
   });
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createPacer } from '../../../src/concurrency/throttle.ts';
-import { nextTurn } from '../../../src/concurrency/yield.ts';
+import { createThrottle } from '../../../src/concurrency/throttle.ts';
+import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
 
 /** Turns that are made by hand. */
 function turns() {
@@ -19,15 +19,15 @@ function turns() {
 
 test('a turn lets so many through, in the order of their arrival, and the rest later', async () => {
   const { turn, pass } = turns();
-  const pacer = createPacer(3, turn);
+  const pacer = createThrottle(3, turn);
   const passed: number[] = [];
-  for (let n = 0; n < 8; n++) void pacer.pass().then(() => passed.push(n));
+  for (let n = 0; n < 8; n++) void pacer.acquire().then(() => passed.push(n));
   await Promise.resolve();
   expect(passed).toEqual([0, 1, 2]);
   expect(pacer.waiting).toBe(5);
   await pass();
   expect(passed).toEqual([0, 1, 2, 3, 4, 5]);
-  void pacer.pass().then(() => passed.push(8)); // the turn has been used up by those who waited
+  void pacer.acquire().then(() => passed.push(8)); // the turn has been used up by those who waited
   await pass();
   expect(passed).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
   expect(pacer.waiting).toBe(0);
@@ -35,10 +35,10 @@ test('a turn lets so many through, in the order of their arrival, and the rest l
 
 test('who comes alone does not wait, turn after turn', async () => {
   const { turn, pass } = turns();
-  const pacer = createPacer(1, turn);
+  const pacer = createThrottle(1, turn);
   for (let n = 0; n < 3; n++) {
     let passed = false;
-    void pacer.pass().then(() => {
+    void pacer.acquire().then(() => {
       passed = true;
     });
     await Promise.resolve();
@@ -50,6 +50,6 @@ test('who comes alone does not wait, turn after turn', async () => {
 test('a turn lets others run', async () => {
   const seen: string[] = [];
   setImmediate(() => seen.push('immediate'));
-  for (let i = 0; i < 10 && seen.length === 0; i++) await nextTurn();
+  for (let i = 0; i < 10 && seen.length === 0; i++) await yieldToEventLoop();
   expect(seen).toEqual(['immediate']);
 });

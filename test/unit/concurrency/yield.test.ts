@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { nextTurn } from '../../../src/concurrency/yield.ts';
+import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
 
 test('a turn is one of the event loop: others have theirs in between', async () => {
   let others = 0;
@@ -9,7 +9,7 @@ test('a turn is one of the event loop: others have theirs in between', async () 
     if (running) setImmediate(other);
   };
   setImmediate(other);
-  for (let i = 0; i < 100; i++) await nextTurn();
+  for (let i = 0; i < 100; i++) await yieldToEventLoop();
   running = false;
   expect(others).toBeGreaterThanOrEqual(99);
 });
@@ -17,10 +17,10 @@ test('a turn is one of the event loop: others have theirs in between', async () 
 test('where there is no setImmediate, turns come in the order in which they were waited for, none at once', async () => {
   vi.stubGlobal('setImmediate', undefined);
   vi.resetModules();
-  const { nextTurn } = await import('../../../src/concurrency/yield.ts');
+  const { yieldToEventLoop } = await import('../../../src/concurrency/yield.ts');
   vi.unstubAllGlobals();
   const told: string[] = [];
-  const turns = ['first', 'second'].map((name) => nextTurn().then(() => void told.push(name)));
+  const turns = ['first', 'second'].map((name) => yieldToEventLoop().then(() => void told.push(name)));
   for (let i = 0; i < 20; i++) await Promise.resolve();
   expect(told).toEqual([]);
   await Promise.all(turns);

@@ -4,7 +4,7 @@ import { recoverPublicKey } from 'viem/utils';
 import { describe, expect, test } from 'vitest';
 import { keccak256 } from '../../../src/crypto/keccak.ts';
 import type { RecoveryBackend } from '../../../src/crypto/recovery.ts';
-import { chooseRecovery } from '../../../src/crypto/recovery.ts';
+import { selectRecoveryBackend } from '../../../src/crypto/recovery.ts';
 import { wasmRecovery } from '../../../src/crypto/wasm.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
 import { bytesToHex, hexToBytes } from '../../../src/protocol/hex.ts';
@@ -52,9 +52,29 @@ const BETA = 0x7ae96a2b657c07106e64479eac3434e99cf0497512f58995c1396c28719501een
 
 /** What an attacker picks: both ends of each range, their neighbours, and points that are special to the curve. */
 const SCALARS: readonly bigint[] = [
-  ...[1n, 2n, 3n, 4n, 5n, 6n, 7n, 2n ** 32n - 1n, 2n ** 64n, 2n ** 128n - 1n, 2n ** 128n, 2n ** 255n],
-  ...[X_OF_G, X_OF_2G, X_OF_HALF_G, (X_OF_G * BETA) % FIELD, (X_OF_G * BETA * BETA) % FIELD],
-  ...[HALF - 1n, HALF, HALF + 1n, SECP256K1_N - 3n, SECP256K1_N - 2n, SECP256K1_N - 1n],
+  1n,
+  2n,
+  3n,
+  4n,
+  5n,
+  6n,
+  7n,
+  2n ** 32n - 1n,
+  2n ** 64n,
+  2n ** 128n - 1n,
+  2n ** 128n,
+  2n ** 255n,
+  X_OF_G,
+  X_OF_2G,
+  X_OF_HALF_G,
+  (X_OF_G * BETA) % FIELD,
+  (X_OF_G * BETA * BETA) % FIELD,
+  HALF - 1n,
+  HALF,
+  HALF + 1n,
+  SECP256K1_N - 3n,
+  SECP256K1_N - 2n,
+  SECP256K1_N - 1n,
 ];
 /** Outside what the interface allows; a backend must still not answer with a key where another has none. */
 const OUTSIDE: readonly bigint[] = [0n, SECP256K1_N, SECP256K1_N + 1n, FIELD - 1n, FIELD, 2n ** 256n - 1n];
@@ -170,9 +190,9 @@ describe('the native backend', () => {
 });
 
 describe('a choice of backend', () => {
-  test('by name is that one', async () => expect((await chooseRecovery('wasm')).name).toBe('wasm'));
+  test('by name is that one', async () => expect((await selectRecoveryBackend('wasm')).name).toBe('wasm'));
   test('by another name is a mistake', async () => {
-    await expect(chooseRecovery('natvie' as 'native')).rejects.toThrow('no recovery backend "natvie"');
+    await expect(selectRecoveryBackend('natvie' as 'native')).rejects.toThrow('no recovery backend "natvie"');
   });
-  test('made already is taken as it is', async () => expect(await chooseRecovery(native)).toBe(native));
+  test('made already is taken as it is', async () => expect(await selectRecoveryBackend(native)).toBe(native));
 });

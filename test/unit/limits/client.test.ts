@@ -35,7 +35,7 @@ describe('a client', () => {
     ['a port is left out', '10.1.1.1', '[2001:db8:1:2::9]:4711', PROXIES, '2001:db8:1:2::/64'],
   ])('%s', (_, address, forwarded, trusted, client) => expect(clientOf(address, forwarded, trusted)).toBe(client));
 
-  test('a proxy that is no address is refused by name', () => {
+  test('a proxy that is no address is rejected by name', () => {
     expect(() => createClientOf(['10.0.0.0/8', 'proxy.local'])).toThrow(
       new TypeError('trustedProxies: "proxy.local" is no address and no range such as 10.0.0.0/8'),
     );

@@ -28,9 +28,9 @@ describe('token buckets', () => {
   test('a client may ask a burst at once, then as often as tokens come back', () => {
     const { clock, take, taken } = world();
     expect(taken('a')).toBe(4);
-    expect(take('a')).toEqual({ status: 'refused', retryAfter: 1 });
+    expect(take('a')).toEqual({ status: 'rejected', retryAfter: 1 });
     clock.advance(499);
-    expect(take('a').status).toBe('refused');
+    expect(take('a').status).toBe('rejected');
     clock.advance(1);
     expect(taken('a')).toBe(1);
     clock.advance(3_600_000);
@@ -60,7 +60,7 @@ describe('token buckets', () => {
           expect(Number.isInteger(retryAfter)).toBe(true);
           if (retryAfter > 1) {
             clock.advance(1000 * (retryAfter - 1) - 1);
-            expect(take('a').status).toBe('refused');
+            expect(take('a').status).toBe('rejected');
             clock.advance(1001);
           } else clock.advance(1000);
           expect(take('a').status).toBe('admitted');
@@ -88,7 +88,7 @@ describe('token buckets', () => {
     const { clock, take, taken } = world();
     expect(taken('a')).toBe(4);
     clock.set(clock.now() - 3_600_000);
-    expect(take('a').status).toBe('refused');
+    expect(take('a').status).toBe('rejected');
     clock.advance(1000);
     expect(taken('a')).toBe(2);
   });
@@ -117,14 +117,14 @@ describe('token buckets', () => {
     const first = open('a');
     open('a');
     for (const client of ['b', 'c', 'd']) taken(client); // a is forgotten, its streams are not
-    expect(open('a')).toEqual({ status: 'refused', retryAfter: 5 });
+    expect(open('a')).toEqual({ status: 'rejected', retryAfter: 5 });
     expect(open('b').status).toBe('admitted');
     if (first.status === 'admitted') {
       first.release();
       first.release();
     }
     expect(open('a').status).toBe('admitted');
-    expect(open('a').status).toBe('refused');
+    expect(open('a').status).toBe('rejected');
   });
 
   test.each([
@@ -133,7 +133,7 @@ describe('token buckets', () => {
     [{ writes: { perSecond: 1, burst: 0.5 } }, 'tokenBuckets: writes.burst must be a number from 1 up'],
     [{ streams: -1 }, 'tokenBuckets: streams must be a whole number from 0 up'],
     [{ maxClients: 1 }, 'tokenBuckets: maxClients must be a whole number from 2 up'],
-  ])('%j is refused', (options, message) => {
+  ])('%j is rejected', (options, message) => {
     expect(() => tokenBuckets(options as TokenBucketsOptions)).toThrow(new TypeError(message));
   });
 });

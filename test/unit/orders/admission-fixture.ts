@@ -17,13 +17,13 @@ export const BOB = account(2);
 export const alice = ALICE.address.toLowerCase();
 export const bob = BOB.address.toLowerCase();
 
-/** A book on a clock moved by hand, in process and over HTTP, with the faults that it tells of. */
+/** A book on a clock moved by hand, in process and over HTTP, with the failures that it tells of. */
 export interface AdmissionWorld {
   readonly book: OrderBook;
   readonly http: HttpWorld;
   readonly clock: ManualClock;
   readonly store: Store;
-  readonly faults: unknown[];
+  readonly failures: unknown[];
   /** How often each verb of the store that reads or writes orders was called. */
   readonly calls: { get: number; insert: number };
   [Symbol.asyncDispose](): Promise<void>;
@@ -34,11 +34,11 @@ export async function admissionWorld(options: Partial<OrderBookOptions> = {}): P
   const calls = { get: 0, insert: 0 };
   const store = counting(options.store ?? memoryStore(), calls);
   const book = createOrderBook({ chainId: SEPOLIA, clock, ...options, store });
-  const faults: unknown[] = [];
-  book.on('fault', (fault) => faults.push(fault));
+  const failures: unknown[] = [];
+  book.on('failure', (failure) => failures.push(failure));
   await book.start();
   const http = directWorld(createApi(book), () => Math.floor(clock.now() / 1000));
-  return { book, http, clock, store, faults, calls, [Symbol.asyncDispose]: () => book.close() };
+  return { book, http, clock, store, failures, calls, [Symbol.asyncDispose]: () => book.close() };
 }
 
 function counting(store: Store, calls: { get: number; insert: number }): Store {
@@ -79,7 +79,7 @@ export const byContract = (order: WireOrder, signature: `0x${string}` = '0x1234'
   signature,
 });
 
-/** `accepted`, or the code of the refusal. */
+/** `accepted`, or the code of the rejection. */
 export async function outcome(book: OrderBook, order: WireOrder): Promise<string> {
   return outcomeOf(await book.orders.submit(order as OrderCreation));
 }
@@ -94,7 +94,7 @@ export async function accepted(book: OrderBook, order: WireOrder): Promise<`0x${
   return result.uid;
 }
 
-export async function refusal(book: OrderBook, order: WireOrder): Promise<OrderBookError> {
+export async function rejection(book: OrderBook, order: WireOrder): Promise<OrderBookError> {
   const result = await book.orders.submit(order);
   if (result.status !== 'rejected') throw new Error('the order was accepted');
   return result.error;

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { OrderBookError } from '../../../src/errors.ts';
 import type { AuthenticationContext } from '../../../src/orders/authenticate.ts';
-import { authenticate, readClaim } from '../../../src/orders/authenticate.ts';
+import { authenticate, parseUnverifiedOrder } from '../../../src/orders/authenticate.ts';
 import { parseOrderCreation } from '../../../src/orders/creation.ts';
 import { appDataHash } from '../../../src/protocol/app-data.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
@@ -36,7 +36,7 @@ async function judged(change: object, signer?: Address) {
   const creation = parseOrderCreation({ ...order, ...change });
   if (creation instanceof OrderBookError) throw creation;
   const document = { hash: appDataHash('{}'), text: '{}', content: { ...NO_METADATA, signer } };
-  const claim = readClaim(creation, document, context.verifier.hasher, SHOWN);
+  const claim = parseUnverifiedOrder(creation, document, context.verifier.hasher, SHOWN);
   const [found] = await authenticate([claim], context);
   if (found === undefined) throw new Error('each has an answer');
   return found;
@@ -62,7 +62,7 @@ describe('the owner is who says so, if the signature does too', () => {
   });
 });
 
-describe('where it is not, the refusal says what was signed and by whom', () => {
+describe('where it is not, the rejection says what was signed and by whom', () => {
   const digest = expect.stringMatching(/^0x[0-9a-f]{64}$/);
   test.each<[string, object, Address | undefined, string, readonly string[], object]>([
     [
@@ -143,17 +143,17 @@ test('of many each has the answer of its place', async () => {
     const creation = parseOrderCreation({ ...order, ...change });
     if (creation instanceof OrderBookError) throw creation;
     const document = { hash: appDataHash('{}'), text: '{}', content: NO_METADATA };
-    return readClaim(creation, document, context.verifier.hasher, SHOWN);
+    return parseUnverifiedOrder(creation, document, context.verifier.hasher, SHOWN);
   };
-  const refused = new OrderBookError('NonZeroFee');
+  const rejected = new OrderBookError('NonZeroFee');
   const claims = [
-    refused,
+    rejected,
     claimOf({}),
     claimOf({ from: bob }),
     claimOf({ from: bob, signingScheme: 'presign', signature: '0x' }),
   ];
   const [first, second, third, fourth] = await authenticate(claims, context);
-  expect(first).toBe(refused);
+  expect(first).toBe(rejected);
   expect(second).toMatchObject({ owner: alice });
   expect(third).toMatchObject({ code: 'InvalidSignature' });
   expect(fourth).toMatchObject({ owner: bob });

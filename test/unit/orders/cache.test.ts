@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import type { Hex, NewOrder, Store, TradeFact } from 'intentbook';
+import type { Hex, NewOrder, Store, TradeChainEvent } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
-import { nextTurn } from '../../../src/concurrency/yield.ts';
+import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
 import { createOrderCache } from '../../../src/orders/cache.ts';
 import type { PreparedOrder } from '../../../src/orders/order-json.ts';
 import type { ReadContext } from '../../../src/orders/read.ts';
-import { readElements, readOrder, readOrders } from '../../../src/orders/read.ts';
+import { readManyBytes, readOrder, readOrders } from '../../../src/orders/read.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { document, NOW, order, PLACED_AT, range, USDC, WETH, word } from '../../conformance/orders.ts';
 import { manualClock } from '../../support/clock.ts';
@@ -24,12 +24,25 @@ function nth(n: number): NewOrder {
 const uidOf = (n: number) => nth(n).uid;
 const UIDS = range(8).map(uidOf);
 
-function trade(n: number, number: number): TradeFact {
+function trade(n: number, number: number): TradeChainEvent {
   const { uid, owner } = nth(n);
   return {
-    ...{ type: 'trade', blockNumber: number, blockHash: word(number), logIndex: 0, transactionHash: word(number) },
-    ...{ timestamp: NOW, uid, owner, sellToken: WETH, buyToken: USDC, sellAmount: '60', buyAmount: '30' },
-    ...{ feeAmount: '0', executedFee: '1', prices: null, protocolFees: [] },
+    type: 'trade',
+    blockNumber: number,
+    blockHash: word(number),
+    logIndex: 0,
+    transactionHash: word(number),
+    timestamp: NOW,
+    uid,
+    owner,
+    sellToken: WETH,
+    buyToken: USDC,
+    sellAmount: '60',
+    buyAmount: '30',
+    feeAmount: '0',
+    executedFee: '1',
+    prices: null,
+    protocolFees: [],
   };
 }
 
@@ -48,15 +61,15 @@ async function world(bytes: number) {
       },
     },
   };
-  const onFault = (fault: unknown) => expect.fail(String(fault));
+  const onFailure = (failure: unknown) => expect.fail(String(failure));
   const cache = createOrderCache(store.events, bytes);
   return {
     clock,
     store,
     asked,
     cache,
-    plain: { store, clock, onFault },
-    cached: { store: watched, clock, onFault, cache },
+    plain: { store, clock, onFailure },
+    cached: { store: watched, clock, onFailure, cache },
   };
 }
 
@@ -91,7 +104,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
         block.number++;
         const through = { number: block.number, hash: word(block.number) };
         await store.chain.apply({
-          facts: [trade(i, block.number)],
+          events: [trade(i, block.number)],
           blocks: [through],
           through,
           forgetBelow: 0,
@@ -128,7 +141,7 @@ const byUid = <T extends { order?: { uid: string } | undefined }>(results: reado
 
 /** The same as by_uids answers it. */
 async function elements(context: ReadContext): Promise<{ order: { uid: string } }[]> {
-  return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(await readElements(UIDS, context)));
+  return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(await readManyBytes(UIDS, context)));
 }
 
 test('what is read through the cache is what the store has, whatever has happened to it', async () => {
@@ -161,7 +174,7 @@ test('readers and writers that run at once leave nothing behind that is out of d
       async (lines, pauses) => {
         const here = await world(1e6);
         const slow = async () => {
-          for (let i = pauses.next().value ?? 0; i > 0; i--) await nextTurn();
+          for (let i = pauses.next().value ?? 0; i > 0; i--) await yieldToEventLoop();
         };
         const { store } = here;
         // Rows and log entries arrive later than they were read.
@@ -257,8 +270,16 @@ test('what was read before everything was forgotten is not kept, though the log 
 describe('what makes room', () => {
   /** Of 1000 bytes by the cache's count, were it not for a quote: 400 of its own, 114 for the UID, and its text. */
   const sized = (n: number, quote: PreparedOrder['quote'] = null): PreparedOrder => ({
-    ...{ uid: uidOf(n), state: 'open', validTo: NOW, version: 1, bare: false, bytes: undefined, quote },
-    ...{ head: 'h'.repeat(100), middle: 'm'.repeat(50), tail: 't'.repeat(62) },
+    uid: uidOf(n),
+    state: 'open',
+    validTo: NOW,
+    version: 1,
+    bare: false,
+    bytes: undefined,
+    quote,
+    head: 'h'.repeat(100),
+    middle: 'm'.repeat(50),
+    tail: 't'.repeat(62),
   });
 
   async function cacheOf(bytes: number) {
@@ -323,8 +344,16 @@ describe('what makes room', () => {
 
 describe('following', () => {
   const row: PreparedOrder = {
-    ...{ uid: uidOf(1), state: 'open', validTo: NOW, version: 1, bare: false, bytes: undefined },
-    ...{ head: '', middle: '', tail: '', quote: null },
+    uid: uidOf(1),
+    state: 'open',
+    validTo: NOW,
+    version: 1,
+    bare: false,
+    bytes: undefined,
+    head: '',
+    middle: '',
+    tail: '',
+    quote: null,
   };
   type Change = { readonly id: number; readonly uid: Hex };
 
@@ -343,7 +372,9 @@ describe('following', () => {
       last: async () => Math.max(last, ...changes.map(({ id }) => id)),
     };
     return {
-      ...{ changes, asked, cache: createOrderCache(events, 1e6) },
+      changes,
+      asked,
+      cache: createOrderCache(events, 1e6),
       hold() {
         let open = () => {};
         gate = new Promise((resolve) => {

@@ -42,7 +42,7 @@ beforeAll(async () => {
   };
 });
 
-async function refusal(input: unknown): Promise<OrderBookError> {
+async function rejection(input: unknown): Promise<OrderBookError> {
   asked.length = 0;
   const result = await cancel(input, context);
   expect(asked).toEqual([]); // the store is not asked about what is not proven
@@ -76,7 +76,7 @@ describe('who has signed for all of it cancels it, at the time of the clock', ()
   test('a list of one is not what the type for one has signed', async () => {
     const orderUid = uidOf(7);
     const signed = { orderUids: [orderUid], ...(await signCancellation(ALICE, { orderUid })) };
-    expect((await refusal(signed)).code).toBe('WrongOwner');
+    expect((await rejection(signed)).code).toBe('WrongOwner');
   });
 });
 
@@ -88,7 +88,7 @@ describe('who has not is told what was signed by whom', () => {
     ]) {
       const signed = await signCancellation(ALICE, { orderUids });
       const foreign = orderUids.find((uid) => uid.includes(bob.slice(2)));
-      const error = await refusal({ orderUids, ...signed });
+      const error = await rejection({ orderUids, ...signed });
       expect(error).toMatchObject({ code: 'WrongOwner' });
       for (const words of [`by ${alice}`, `order ${foreign}`, `belongs to ${bob}`])
         expect(error.message).toContain(words);
@@ -106,7 +106,7 @@ describe('who has not is told what was signed by whom', () => {
 
   test('for one order the digest is that of the type for one', async () => {
     const orderUid = uidOf(1);
-    const error = await refusal({ orderUid, ...(await signCancellation(BOB, { orderUid })) });
+    const error = await rejection({ orderUid, ...(await signCancellation(BOB, { orderUid })) });
     const digest = bytesToHex(cancellationDigest(verifier.hasher.separator, orderUid));
     expect(error.data).toMatchObject({ recovered: bob, expected: alice, digest });
   });
@@ -116,7 +116,7 @@ describe('who has not is told what was signed by whom', () => {
     ['that is too short', '0x12', '65 bytes'],
   ])('a signature %s', async (_, signature, words) => {
     for (const what of [{ orderUid: uidOf(1) }, { orderUids: [uidOf(1)] }]) {
-      const error = await refusal({ ...what, signature, signingScheme: 'eip712' });
+      const error = await rejection({ ...what, signature, signingScheme: 'eip712' });
       expect(error).toMatchObject({ code: 'InvalidSignature', message: expect.stringContaining(words) });
       expect(error.data).toMatchObject({ scheme: 'eip712', domain: DOMAIN });
     }
@@ -146,6 +146,6 @@ describe('what is no cancellation', () => {
       '129 order UIDs, at most 128',
     ],
   ])('%j', async (input, code, words) => {
-    expect(await refusal(input)).toMatchObject({ code, message: expect.stringContaining(words) });
+    expect(await rejection(input)).toMatchObject({ code, message: expect.stringContaining(words) });
   });
 });

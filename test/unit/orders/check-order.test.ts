@@ -17,7 +17,7 @@ import {
 } from './admission-fixture.ts';
 
 /** One thing that is wrong: with what is signed, with what is sent, or with what the book is told about the order. */
-interface Fault {
+interface Mistake {
   readonly code: string;
   readonly signed?: OrderChoice;
   readonly metadata?: object;
@@ -35,7 +35,7 @@ function full(): Store {
 }
 
 /** In the order in which they are reported (decision 2.2). */
-const FAULTS: readonly Fault[] = [
+const MISTAKES: readonly Mistake[] = [
   { code: 'InvalidBody', sent: { kind: 'Sell' } },
   { code: 'SellAmountOverflow', sent: { sellAmount: '1'.repeat(79) } },
   { code: 'BuyAmountOverflow', sent: { buyAmount: '1'.repeat(79) } },
@@ -58,11 +58,11 @@ const FAULTS: readonly Fault[] = [
   { code: 'TooManyLimitOrders', options: () => ({ limits: { maxOpenOrders: 0 } }) },
 ];
 
-const index = (code: string) => FAULTS.findIndex((fault) => fault.code === code);
+const index = (code: string) => MISTAKES.findIndex((failure) => failure.code === code);
 
 /** Submits one order with several things wrong at once. */
-async function attempt(faults: readonly Fault[]) {
-  const given: Partial<OrderBookOptions> = Object.assign({}, ...faults.map((fault) => fault.options?.()));
+async function attempt(failures: readonly Mistake[]) {
+  const given: Partial<OrderBookOptions> = Object.assign({}, ...failures.map((failure) => failure.options?.()));
   const { chain = scriptedChain({ balanceAndAllowance: RICH }), isDenied = () => false } = given;
   let denials = 0;
   await using world = await admissionWorld({
@@ -73,35 +73,37 @@ async function attempt(faults: readonly Fault[]) {
       return isDenied(address, call);
     },
   });
-  const metadata = Object.assign({}, ...faults.map((fault) => fault.metadata));
-  const choice: OrderChoice = Object.assign({}, ...faults.map((fault) => fault.signed));
+  const metadata = Object.assign({}, ...failures.map((failure) => failure.metadata));
+  const choice: OrderChoice = Object.assign({}, ...failures.map((failure) => failure.signed));
   const order = await orderOf({ receiver: null, appData: documentOf(metadata), ...choice });
-  const code = await outcome(world.book, Object.assign(order, ...faults.map((fault) => fault.sent)));
+  const code = await outcome(world.book, Object.assign(order, ...failures.map((failure) => failure.sent)));
   return { code, denials: denials > 0, chainCalls: (chain as ReturnType<typeof scriptedChain>).asked.length };
 }
 
 describe('with several things wrong, the first of the documented order is reported', () => {
   test('each alone has its own code', async () => {
-    for (const fault of FAULTS) expect(await attempt([fault])).toMatchObject({ code: fault.code });
+    for (const failure of MISTAKES) expect(await attempt([failure])).toMatchObject({ code: failure.code });
     expect(await attempt([])).toMatchObject({ code: 'accepted', chainCalls: 1, denials: true });
   });
 
-  const pairs = FAULTS.flatMap((first, i) => FAULTS.slice(i + 1).map((second) => [first.code, second.code] as const));
+  const pairs = MISTAKES.flatMap((first, i) =>
+    MISTAKES.slice(i + 1).map((second) => [first.code, second.code] as const),
+  );
   test.each(pairs)('%s before %s', async (first, second) => {
-    const faults = FAULTS.filter(({ code }) => code === first || code === second);
-    expect((await attempt(faults)).code).toBe(first);
-    expect((await attempt([...faults].reverse())).code).toBe(first);
+    const failures = MISTAKES.filter(({ code }) => code === first || code === second);
+    expect((await attempt(failures)).code).toBe(first);
+    expect((await attempt([...failures].reverse())).code).toBe(first);
   });
 
-  test.each(FAULTS.map(({ code }) => code))('%s before everything after it', async (code) => {
-    expect((await attempt(FAULTS.slice(index(code)))).code).toBe(code);
+  test.each(MISTAKES.map(({ code }) => code))('%s before everything after it', async (code) => {
+    expect((await attempt(MISTAKES.slice(index(code)))).code).toBe(code);
   });
 
   test('nobody outside is asked before everything local holds', async () => {
-    for (const [i, fault] of FAULTS.entries()) {
-      const { denials, chainCalls } = await attempt([fault]);
-      expect(denials, fault.code).toBe(i >= index('Forbidden'));
-      expect(chainCalls > 0, fault.code).toBe(i >= index('InsufficientBalance'));
+    for (const [i, failure] of MISTAKES.entries()) {
+      const { denials, chainCalls } = await attempt([failure]);
+      expect(denials, failure.code).toBe(i >= index('Forbidden'));
+      expect(chainCalls > 0, failure.code).toBe(i >= index('InsufficientBalance'));
     }
   });
 });
@@ -133,7 +135,7 @@ test('no chain call is made for an ECDSA order whose signature is wrong', async 
 });
 
 describe('without a chain', () => {
-  test('a contract signature is refused after everything local, and before anybody is asked', async () => {
+  test('a contract signature is rejected after everything local, and before anybody is asked', async () => {
     let asked = 0;
     const isDenied = () => {
       asked++;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { OrderCheckContext } from '../../../src/orders/checks.ts';
 import { LOCAL_CHECKS } from '../../../src/orders/checks.ts';
 import { DEFAULT_LIMITS } from '../../../src/orders/limits.ts';
-import type { Candidate } from '../../../src/orders/verified-order.ts';
+import type { VerifiedOrder } from '../../../src/orders/verified-order.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
 
 const NOW = 1_700_000_000;
@@ -19,18 +19,18 @@ interface Change {
   readonly eip1271?: OrderCheckContext['eip1271'];
 }
 
-/** The first refusal of an order that is good but for a change, as code, words and data. */
-function refusalOf({ data = {}, scheme = 'eip712', validFrom, eip1271 = 'refused', ...policy }: Change) {
+/** The first rejection of an order that is good but for a change, as code, words and data. */
+function rejectionOf({ data = {}, scheme = 'eip712', validFrom, eip1271 = 'rejected', ...policy }: Change) {
   const candidate = {
     data: { sellToken: WETH, buyToken: COW, sellAmount: 1n, buyAmount: 1n, validTo: NOW + 600, ...data },
     creation: { signingScheme: scheme },
     document: { content: { validFrom } },
-  } as unknown as Candidate; // all that these checks look at
+  } as unknown as VerifiedOrder; // all that these checks look at
   const tokens = { wrappedNative: WETH, deniedTokens: new Set<Address>([`0x${'bad0'.repeat(10)}`]), ...policy };
   const context = { limits: DEFAULT_LIMITS, tokens, now: NOW, eip1271 };
   for (const check of LOCAL_CHECKS) {
-    const refusal = check(candidate, context);
-    if (refusal !== undefined) return [refusal.code, refusal.message, refusal.data];
+    const rejection = check(candidate, context);
+    if (rejection !== undefined) return [rejection.code, rejection.message, rejection.data];
   }
   return undefined;
 }
@@ -57,9 +57,9 @@ describe('validTo lies between a minute and a year ahead, both included; for a p
     ],
     ['presign', NOW - 1, ['OrderExpired', words(NOW - 1, from), { validTo: NOW - 1, ...window }]],
     ['presign', NOW + 59, ['InsufficientValidTo', words(NOW + 59, from), { validTo: NOW + 59, ...window }]],
-  ])('%s until %i', (scheme, validTo, refusal) => {
-    const found = refusalOf({ scheme, data: { validTo } });
-    expect(found).toEqual(refusal);
+  ])('%s until %i', (scheme, validTo, rejection) => {
+    const found = rejectionOf({ scheme, data: { validTo } });
+    expect(found).toEqual(rejection);
     if (found !== undefined) expect(Object.keys(found[2] as object)).toHaveLength(scheme === 'presign' ? 3 : 4);
   });
 });
@@ -116,5 +116,5 @@ describe('what else is wrong is named', () => {
         { validFrom: NOW + 540, validTo: NOW + 600, latest: NOW + 539 },
       ],
     ],
-  ])('%s', (_, change, refusal) => expect(refusalOf(change)).toStrictEqual(refusal));
+  ])('%s', (_, change, rejection) => expect(rejectionOf(change)).toStrictEqual(rejection));
 });

@@ -8,8 +8,17 @@ const token = TOKEN.toLowerCase();
 const HASH = `0x${'CD'.repeat(32)}`;
 
 const GOOD = {
-  ...{ sellToken: TOKEN, buyToken: TOKEN, sellAmount: '0012', buyAmount: '7', validTo: 1, feeAmount: '0' },
-  ...{ kind: 'sell', partiallyFillable: false, signingScheme: 'eip712', signature: '0xAB', appData: '{}' },
+  sellToken: TOKEN,
+  buyToken: TOKEN,
+  sellAmount: '0012',
+  buyAmount: '7',
+  validTo: 1,
+  feeAmount: '0',
+  kind: 'sell',
+  partiallyFillable: false,
+  signingScheme: 'eip712',
+  signature: '0xAB',
+  appData: '{}',
 };
 
 function read(change: object): ParsedCreation {
@@ -20,8 +29,13 @@ function read(change: object): ParsedCreation {
 
 describe('what may be left out, or be null, has its meaning', () => {
   const LEFT_OUT = {
-    ...{ receiver: null, from: undefined, quoteId: undefined, appDataHash: undefined, fullBalanceCheck: false },
-    ...{ sellTokenBalance: 'erc20', buyTokenBalance: 'erc20' },
+    receiver: null,
+    from: undefined,
+    quoteId: undefined,
+    appDataHash: undefined,
+    fullBalanceCheck: false,
+    sellTokenBalance: 'erc20',
+    buyTokenBalance: 'erc20',
   };
   test('left out', () => expect(read({})).toMatchObject(LEFT_OUT));
   test('null', () => {
@@ -31,9 +45,17 @@ describe('what may be left out, or be null, has its meaning', () => {
     const given = { receiver: TOKEN, from: TOKEN, quoteId: 7, appDataHash: HASH, fullBalanceCheck: true };
     const balances = { sellTokenBalance: 'external', buyTokenBalance: 'internal' };
     expect(read({ ...given, ...balances })).toMatchObject({
-      ...{ receiver: token, from: token, quoteId: 7, appDataHash: HASH.toLowerCase(), fullBalanceCheck: true },
+      receiver: token,
+      from: token,
+      quoteId: 7,
+      appDataHash: HASH.toLowerCase(),
+      fullBalanceCheck: true,
       ...balances,
-      ...{ sellToken: token, buyToken: token, sellAmount: 12n, buyAmount: 7n, signature: '0xab' },
+      sellToken: token,
+      buyToken: token,
+      sellAmount: 12n,
+      buyAmount: 7n,
+      signature: '0xab',
     });
   });
 });

@@ -12,16 +12,16 @@ const STEP = 128;
 /** A sweep over a store that has so many orders to sweep up and to remove, with all that it does. */
 function world({ many = false, catchingUp = false, retention = undefined as number | undefined } = {}) {
   const clock = manualClock(START);
-  const state = { expired: 0, old: 0, held: true, catchingUp, fault: undefined as Error | undefined };
+  const state = { expired: 0, old: 0, held: true, catchingUp, failure: undefined as Error | undefined };
   const done: string[] = [];
-  const faults: unknown[] = [];
+  const failures: unknown[] = [];
   const take = (kind: 'expired' | 'old', most: number) => {
     const taken = Math.min(state[kind], most);
     state[kind] -= taken;
     return taken;
   };
   const fail = () => {
-    if (state.fault !== undefined) throw state.fault;
+    if (state.failure !== undefined) throw state.failure;
   };
   const leases: Store['leases'] = {
     async acquire({ name, holder, ttl }) {
@@ -50,14 +50,20 @@ function world({ many = false, catchingUp = false, retention = undefined as numb
   };
   const sweep = createExpirySweep({
     store: { orders, leases, traits: { writers: many ? 'many' : 'single' } } as Store, // all that it uses
-    ...{ clock, interval: INTERVAL, holder: 'me', retention },
+    clock,
+    interval: INTERVAL,
+    holder: 'me',
+    retention,
     isCatchingUp: () => state.catchingUp,
     onPruned: () => done.push('pruned'),
     wake: () => done.push('wake'),
-    onFault: (fault) => faults.push(fault),
+    onFailure: (failure) => failures.push(failure),
   });
   return {
-    ...{ clock, state, faults, sweep },
+    clock,
+    state,
+    failures,
+    sweep,
     /** What was done since the last time it was asked. */
     async done() {
       for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
@@ -105,16 +111,16 @@ describe('sweeping', () => {
     expect(await done()).toEqual([ACQUIRE, 'expire 0 at 2', 'prune 0 before 2']);
   });
 
-  test('goes on after a fault, of which the host is told', async () => {
-    const { sweep, state, clock, faults, done } = world();
-    state.fault = new Error('the disk is full');
+  test('goes on after a failure, of which the host is told', async () => {
+    const { sweep, state, clock, failures, done } = world();
+    state.failure = new Error('the disk is full');
     sweep.start();
     expect(await done()).toEqual([]);
-    expect(faults).toEqual([state.fault]);
-    state.fault = undefined;
+    expect(failures).toEqual([state.failure]);
+    state.failure = undefined;
     clock.advance(INTERVAL);
     expect(await done()).toEqual(['expire 0 at 2']);
-    expect(faults).toHaveLength(1);
+    expect(failures).toHaveLength(1);
   });
 });
 
@@ -158,13 +164,13 @@ describe('among several writers', () => {
     expect(await done()).toEqual(['release expiry of me']);
   });
 
-  test('a lease that cannot be given back is told as a fault, and stops nobody', async () => {
-    const { sweep, state, faults, done } = world({ many: true });
+  test('a lease that cannot be given back is told as a failure, and stops nobody', async () => {
+    const { sweep, state, failures, done } = world({ many: true });
     sweep.start();
     await done();
-    state.fault = new Error('gone');
+    state.failure = new Error('gone');
     await sweep.stop();
-    expect(faults).toEqual([state.fault]);
+    expect(failures).toEqual([state.failure]);
   });
 
   test('a single writer asks nobody', async () => {

@@ -1,9 +1,9 @@
 import type { InsertOutcome, NewOrder, OrderInsert, Store } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { nextTurn } from '../../../src/concurrency/yield.ts';
+import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
 import type { GroupCommit } from '../../../src/orders/group-commit.ts';
-import { groupCommits, LARGEST_GROUP, PATIENCE } from '../../../src/orders/group-commit.ts';
+import { groupCommits, LARGEST_GROUP, MAX_WAIT_MS } from '../../../src/orders/group-commit.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { manualClock } from '../../support/clock.ts';
@@ -14,9 +14,17 @@ const HASH: Hex = `0x${'22'.repeat(32)}`;
 function entry(n: number, owner = n): OrderInsert {
   const uid: Hex = `0x${n.toString(16).padStart(112, '0')}`;
   const order: NewOrder = {
-    ...{ uid, owner: `0x${owner.toString(16).padStart(40, '0')}`, creationDate: 1_700_000_000_000 },
-    ...{ sellToken: TOKEN, buyToken: TOKEN, signingScheme: 'eip712', validTo: 2_000_000_000, appData: HASH },
-    ...{ state: 'open', budget: 'open', body: '{}' },
+    uid,
+    owner: `0x${owner.toString(16).padStart(40, '0')}`,
+    creationDate: 1_700_000_000_000,
+    sellToken: TOKEN,
+    buyToken: TOKEN,
+    signingScheme: 'eip712',
+    validTo: 2_000_000_000,
+    appData: HASH,
+    state: 'open',
+    budget: 'open',
+    body: '{}',
   };
   return { order };
 }
@@ -73,7 +81,7 @@ beforeEach(async () => {
 
 /** Waits until the store has been asked so often. */
 async function begun(steps: number): Promise<void> {
-  while (told.steps.length < steps) await nextTurn();
+  while (told.steps.length < steps) await yieldToEventLoop();
 }
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
@@ -100,7 +108,7 @@ describe('orders that come at the same time', () => {
   test('wait for those who are about to come', async () => {
     waiting = 1;
     const first = commits.insert([entry(1)]);
-    for (let i = 0; i < 5; i++) await nextTurn();
+    for (let i = 0; i < 5; i++) await yieldToEventLoop();
     expect(told.steps).toEqual([]);
     const second = commits.insert([entry(2)]);
     waiting = 0;
@@ -111,8 +119,8 @@ describe('orders that come at the same time', () => {
   test('but not for ever', async () => {
     waiting = 1;
     const first = commits.insert([entry(1)]);
-    await nextTurn();
-    clock.advance(PATIENCE);
+    await yieldToEventLoop();
+    clock.advance(MAX_WAIT_MS);
     await first;
     expect(told.steps).toEqual([1]);
   });
@@ -130,8 +138,8 @@ describe('orders that come at the same time', () => {
   });
 });
 
-describe('a step that faults', () => {
-  test('fails none but the member at fault', async () => {
+describe('a step that failures', () => {
+  test('fails none but the member at failure', async () => {
     told.poison = entry(3).order.uid;
     const results = await Promise.allSettled(numbers(5).map((n) => commits.insert([entry(n)])));
     expect(results.map(({ status }) => status)).toEqual([
@@ -169,9 +177,9 @@ test('a step that does not come back holds up nobody for longer than their patie
   await begun(1);
   delete told.gate;
   const next = commits.insert([entry(2)]);
-  for (let i = 0; i < 5; i++) await nextTurn();
+  for (let i = 0; i < 5; i++) await yieldToEventLoop();
   expect(told.steps).toEqual([1]);
-  clock.advance(PATIENCE);
+  clock.advance(MAX_WAIT_MS);
   expect(await next).toEqual([{ status: 'inserted' }]);
   open();
   expect(await stuck).toEqual([{ status: 'inserted' }]);
@@ -186,8 +194,8 @@ test('drained waits for what was handed over', async () => {
   const stored = commits.insert([entry(1)]).then(() => log.push('stored'));
   const drained = commits.drained().then(() => log.push('drained'));
   await begun(1);
-  clock.advance(PATIENCE);
-  for (let i = 0; i < 5; i++) await nextTurn();
+  clock.advance(MAX_WAIT_MS);
+  for (let i = 0; i < 5; i++) await yieldToEventLoop();
   expect(log).toEqual([]);
   open();
   await Promise.all([stored, drained]);

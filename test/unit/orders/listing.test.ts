@@ -14,13 +14,18 @@ describe('what is left out has its default, what is given is read in either case
     const query: ListQuery = { ...filters, status: 'open', cursor: `17-${UID}`, offset: 1_000_000, limit: 1000 };
     const address = ADDRESS.toLowerCase();
     expect(parseListQuery(query)).toStrictEqual({
-      ...{ owner: address, sellToken: address, buyToken: address, status: 'open' },
-      ...{ after: { creationDate: 17, uid }, offset: 1_000_000, limit: 1000 },
+      owner: address,
+      sellToken: address,
+      buyToken: address,
+      status: 'open',
+      after: { creationDate: 17, uid },
+      offset: 1_000_000,
+      limit: 1000,
     });
   });
 });
 
-describe('what cannot be is refused by its name, with what it may be', () => {
+describe('what cannot be is rejected by its name, with what it may be', () => {
   const WHOLE = (from: number, to: number) => `must be a whole number from ${from} to ${to}`;
   test.each<[keyof ListQuery, unknown, string]>([
     ['owner', '0x12', 'must be 0x and 40 hex digits'],
@@ -33,22 +38,33 @@ describe('what cannot be is refused by its name, with what it may be', () => {
     ['offset', -1, WHOLE(0, 1_000_000)],
     ['offset', 1_000_001, WHOLE(0, 1_000_000)],
     ...[
-      ...['', '17', `-${UID}`, `17-${UID.slice(0, -1)}`, `17-${UID}0`, `x17-${UID}`, ` 17-${UID}`, `17-${UID} `],
-      ...[`1.7-${UID}`, `17-${UID.slice(2)}`, `17 ${UID}`, `${'1'.repeat(16)}-${UID}`, `-17-${UID}`],
+      '',
+      '17',
+      `-${UID}`,
+      `17-${UID.slice(0, -1)}`,
+      `17-${UID}0`,
+      `x17-${UID}`,
+      ` 17-${UID}`,
+      `17-${UID} `,
+      `1.7-${UID}`,
+      `17-${UID.slice(2)}`,
+      `17 ${UID}`,
+      `${'1'.repeat(16)}-${UID}`,
+      `-17-${UID}`,
     ].map((cursor): ['cursor', string, string] => ['cursor', cursor, 'must be one that a page has answered with']),
   ])('%s of %j', (name, value, reason) => {
-    let refusal: unknown;
+    let rejection: unknown;
     try {
       parseListQuery({ [name]: value });
     } catch (error) {
-      refusal = error;
+      rejection = error;
     }
-    expect(refusal).toMatchObject({
+    expect(rejection).toMatchObject({
       code: 'InvalidParameter',
       message: expect.stringContaining(reason),
       data: { parameter: name },
     });
-    expect(String((refusal as Error).message).startsWith(`${name}: `)).toBe(true);
+    expect(String((rejection as Error).message).startsWith(`${name}: `)).toBe(true);
   });
 
   test('a UID', () => {

@@ -13,7 +13,7 @@ import {
   orderOf,
   outcome,
   presigned,
-  refusal,
+  rejection,
   settle,
 } from './admission-fixture.ts';
 
@@ -43,7 +43,7 @@ describe('balance and allowance', () => {
       [funds(ETHER, ETHER - 1n), 'InsufficientAllowance', ETHER - 1n],
     ] as const) {
       await using world = await admissionWorld({ chain: scriptedChain({ balanceAndAllowance: found }) });
-      const error = await refusal(world.book, await orderOf({ sellAmount }));
+      const error = await rejection(world.book, await orderOf({ sellAmount }));
       expect(error.code).toBe(code);
       expect(error.data).toMatchObject({
         token: weth,
@@ -120,7 +120,7 @@ describe('pre-hooks', () => {
   test('the revert data is told', async () => {
     const simulate = { ...RICH, transferRevert: '0xDEADBEEF' } as const;
     await using world = await admissionWorld({ chain: scriptedChain({ simulate }) });
-    const { data } = await refusal(world.book, await orderOf({ appData: HOOKED }));
+    const { data } = await rejection(world.book, await orderOf({ appData: HOOKED }));
     expect(data).toMatchObject({ token: weth, owner: alice, revertData: '0xDEADBEEF' });
   });
 
@@ -156,7 +156,7 @@ describe('contract signatures', () => {
   test('that are wrong are told as such', async () => {
     const chain = scriptedChain({ isValidSignature: { valid: false, reason: 'no contract at this address' } });
     await using world = await admissionWorld({ chain });
-    const error = await refusal(world.book, byContract(await orderOf()));
+    const error = await rejection(world.book, byContract(await orderOf()));
     expect(error.code).toBe('InvalidSignature');
     expect(error.message).toMatch(/no contract at this address/);
     expect(error.data).toMatchObject({ scheme: 'eip1271', expected: alice, reason: 'no contract at this address' });
@@ -172,7 +172,7 @@ describe('contract signatures', () => {
     expect(await outcome(verified.book, byContract(await orderOf()))).toBe('accepted');
     expect(await outcome(verified.book, byContract(await orderOf()))).toBe('TooManyLimitOrders');
     await using trusting = await admissionWorld({ eip1271: 'accept-unverified', limits });
-    expect((await refusal(trusting.book, byContract(await orderOf()))).data).toMatchObject({
+    expect((await rejection(trusting.book, byContract(await orderOf()))).data).toMatchObject({
       limit: 0,
       budget: 'pending',
     });
@@ -196,18 +196,18 @@ describe('contract signatures', () => {
     expect(await outcome(world.book, byContract(await orderOf()))).toBe('InvalidSignature');
     expect(chain.asked[1]?.signal.aborted).toBe(true);
     expect(world.clock.pending).toBe(timers);
-    expect(world.faults).toEqual([]);
+    expect(world.failures).toEqual([]);
   });
 });
 
 describe('a chain that does not answer', () => {
-  test('refuses on the tick of the deadline, aborts the question and stores nothing', async () => {
+  test('rejects on the tick of the deadline, aborts the question and stores nothing', async () => {
     const chain = scriptedChain({ balanceAndAllowance: 'silence' });
-    await using world = await admissionWorld({ chain, checkDeadline: 700 });
+    await using world = await admissionWorld({ chain, checkTimeout: 700 });
     const order = await orderOf();
     let error: unknown;
-    const submitting = refusal(world.book, order).then((refused) => {
-      error = refused;
+    const submitting = rejection(world.book, order).then((rejected) => {
+      error = rejected;
     });
     await settle();
     world.clock.advance(699);
@@ -222,25 +222,25 @@ describe('a chain that does not answer', () => {
     });
     expect(chain.asked[0]?.signal.aborted).toBe(true);
     expect(world.calls.insert).toBe(0);
-    expect(world.faults).toMatchObject([{ name: 'DeadlineError' }]);
+    expect(world.failures).toMatchObject([{ name: 'DeadlineError' }]);
   });
 
   test.each([
-    ['a fault', new Error('http://node.example/secret-key is down')],
+    ['a failure', new Error('http://node.example/secret-key is down')],
     ['nonsense', { balance: 1, allowance: 1 } as never],
     ['nothing', undefined as never],
     ['a negative amount', funds(-1n, 0n)],
   ])(
-    'but gives %s refuses as ChainUnavailable, never as a verdict, and tells nobody why but the host',
+    'but gives %s rejects as ChainUnavailable, never as a verdict, and tells nobody why but the host',
     async (_, line) => {
       await using world = await admissionWorld({ chain: scriptedChain({ balanceAndAllowance: line ?? (() => line) }) });
-      const error = await refusal(world.book, await orderOf());
+      const error = await rejection(world.book, await orderOf());
       expect(error).toMatchObject({
         code: 'ChainUnavailable',
-        data: { check: 'balanceAndAllowance', reason: 'fault' },
+        data: { check: 'balanceAndAllowance', reason: 'failure' },
       });
       expect(JSON.stringify(error)).not.toMatch(/secret/);
-      expect(world.faults).toHaveLength(1);
+      expect(world.failures).toHaveLength(1);
     },
   );
 
@@ -252,7 +252,7 @@ describe('a chain that does not answer', () => {
     },
   );
 
-  test('about one thing does not hide a refusal about another', async () => {
+  test('about one thing does not hide a rejection about another', async () => {
     const chain = scriptedChain({ isValidSignature: new Error('down'), balanceAndAllowance: funds(0n, 0n) });
     await using world = await admissionWorld({ chain });
     expect(await outcome(world.book, byContract(await orderOf()))).toBe('InsufficientBalance');
@@ -330,7 +330,7 @@ test('at most four questions about one owner are under way, and owners do not wa
 
 test('the deadline of a question begins when it is asked, not while it waits for its turn', async () => {
   const chain = scriptedChain({ balanceAndAllowance: 'silence' });
-  await using world = await admissionWorld({ chain, checkDeadline: 1000 });
+  await using world = await admissionWorld({ chain, checkTimeout: 1000 });
   const orders = await Promise.all(Array.from({ length: 5 }, () => orderOf()));
   const results = orders.map((order) => outcome(world.book, order));
   await settle();

@@ -11,19 +11,46 @@ const WETH: Address = `0x${'e1'.repeat(20)}`;
 const COW: Address = `0x${'c0'.repeat(20)}`;
 
 const ADMITTED: AdmittedOrder = {
-  ...{ uid: UID, owner: OWNER, signingScheme: 'eip712', signature: '0x12', creationDate: NOW * 1000 + 7 },
-  ...{ settlementContract: COW, interactions: { pre: [], post: [] }, validFrom: undefined },
+  uid: UID,
+  owner: OWNER,
+  signingScheme: 'eip712',
+  signature: '0x12',
+  creationDate: NOW * 1000 + 7,
+  settlementContract: COW,
+  interactions: { pre: [], post: [] },
+  validFrom: undefined,
   data: {
-    ...{ sellToken: WETH, buyToken: COW, receiver: null, sellAmount: 10n ** 30n, buyAmount: 5n, validTo: NOW + 600 },
-    ...{ appData: `0x${'ad'.repeat(32)}`, feeAmount: 0n, kind: 'sell', partiallyFillable: true },
-    ...{ sellTokenBalance: 'erc20', buyTokenBalance: 'internal' },
+    sellToken: WETH,
+    buyToken: COW,
+    receiver: null,
+    sellAmount: 10n ** 30n,
+    buyAmount: 5n,
+    validTo: NOW + 600,
+    appData: `0x${'ad'.repeat(32)}`,
+    feeAmount: 0n,
+    kind: 'sell',
+    partiallyFillable: true,
+    sellTokenBalance: 'erc20',
+    buyTokenBalance: 'internal',
   },
 };
 
 const ROW: StoredOrder = {
-  ...{ uid: UID, body: renderBody(ADMITTED), version: 3, creationDate: NOW * 1000, validTo: NOW + 600, state: 'open' },
-  ...{ invalidated: false, executedSellAmount: '0', executedBuyAmount: '0', executedFeeAmount: '0', executedFee: '0' },
-  ...{ executedFeeToken: null, fullAppData: '{"a":"é\\""}', quote: null, placement: null },
+  uid: UID,
+  body: renderBody(ADMITTED),
+  version: 3,
+  creationDate: NOW * 1000,
+  validTo: NOW + 600,
+  state: 'open',
+  invalidated: false,
+  executedSellAmount: '0',
+  executedBuyAmount: '0',
+  executedFeeAmount: '0',
+  executedFee: '0',
+  executedFeeToken: null,
+  fullAppData: '{"a":"é\\""}',
+  quote: null,
+  placement: null,
 };
 
 const rendered = (change: Partial<StoredOrder>, now = NOW) => renderPrepared(prepareOrder({ ...ROW, ...change }), now);
@@ -32,9 +59,18 @@ const read = (change: Partial<StoredOrder>, now?: number) => JSON.parse(rendered
 describe('the members that never change', () => {
   test('amounts are decimal text, dates ISO with milliseconds, what is null is null', () => {
     expect(read({})).toMatchObject({
-      ...{ uid: UID, sellAmount: `1${'0'.repeat(30)}`, buyAmount: '5', feeAmount: '0', receiver: null },
-      ...{ creationDate: '2023-11-14T22:13:20.007Z', class: 'limit', isLiquidityOrder: false, availableBalance: null },
-      ...{ partiallyFillable: true, buyTokenBalance: 'internal', settlementContract: COW },
+      uid: UID,
+      sellAmount: `1${'0'.repeat(30)}`,
+      buyAmount: '5',
+      feeAmount: '0',
+      receiver: null,
+      creationDate: '2023-11-14T22:13:20.007Z',
+      class: 'limit',
+      isLiquidityOrder: false,
+      availableBalance: null,
+      partiallyFillable: true,
+      buyTokenBalance: 'internal',
+      settlementContract: COW,
     });
     expect(isoDate(0)).toBe('1970-01-01T00:00:00.000Z');
   });
@@ -118,6 +154,6 @@ test.each([
   ['of another order', ROW.body.replace(UID, `0x${'0f'.repeat(56)}`)],
   ['of another order, and cut off', ROW.body.replace(UID, `0x${'0f'.repeat(56)}`).slice(0, -1)],
   ['empty', ''],
-])('a row whose body is %s is a fault that names the order', (_, body) => {
+])('a row whose body is %s is a failure that names the order', (_, body) => {
   expect(() => prepareOrder({ ...ROW, body })).toThrow(`the stored row of order ${UID} is damaged`);
 });

@@ -29,8 +29,8 @@ export type Deed =
   /** What only the wire can ask. */
   | { readonly http: readonly [method: string, path: string, sent?: Sent] };
 
-/** The smallest deed that is refused with a code. */
-export interface Refusal {
+/** The smallest deed that is rejected with a code. */
+export interface Rejection {
   readonly code: ErrorCode;
   readonly options?: () => Partial<OrderBookOptions>;
   /** May prepare the book. */
@@ -79,7 +79,7 @@ const hook = { target: COW, callData: '0x', gasLimit: '1' };
 function filled(): Store {
   const store = memoryStore();
   const cancelOrders: Store['orders']['cancel'] = async ({ uids: [first = MISSING as never] }) => {
-    return { status: 'refused', uid: first, reason: 'fulfilled' };
+    return { status: 'rejected', uid: first, reason: 'fulfilled' };
   };
   return { ...store, orders: { ...store.orders, cancel: cancelOrders } };
 }
@@ -91,10 +91,14 @@ const quoting = (amount: bigint) => () => ({
   },
 });
 const request = (sellAmountBeforeFee: string): QuoteRequest => ({
-  ...{ sellToken: COW, buyToken: WETH, from: alice, kind: 'sell', sellAmountBeforeFee },
+  sellToken: COW,
+  buyToken: WETH,
+  from: alice,
+  kind: 'sell',
+  sellAmountBeforeFee,
 });
 
-export const REFUSALS: readonly Refusal[] = [
+export const REFUSALS: readonly Rejection[] = [
   {
     code: 'InvalidJson',
     says: ['nested deeper than 64'],
@@ -161,7 +165,7 @@ export const REFUSALS: readonly Refusal[] = [
     says: ['could not be asked', 'nothing was stored'],
     options: () => ({ chain: scriptedChain({ balanceAndAllowance: new Error('down') }) }),
     deed: () => submit(orderOf()),
-    data: { check: 'balanceAndAllowance', reason: 'fault' },
+    data: { check: 'balanceAndAllowance', reason: 'failure' },
   },
   {
     code: 'Forbidden',
@@ -287,8 +291,11 @@ export const REFUSALS: readonly Refusal[] = [
     options: owns(7n, 6n),
     deed: () => submit(orderOf({ sellAmount: '7' })),
     data: {
-      ...{ token: weth, owner: alice, spender: '0xc92e8bdf79f0507f65a392b0ab4667716bfe0110' },
-      ...{ required: '7', available: '6' },
+      token: weth,
+      owner: alice,
+      spender: '0xc92e8bdf79f0507f65a392b0ab4667716bfe0110',
+      required: '7',
+      available: '6',
     },
   },
   {
@@ -352,7 +359,7 @@ export const REFUSALS: readonly Refusal[] = [
   },
 ];
 
-/** Does a deed in process, and answers the refusal; `undefined` when it was not refused. */
+/** Does a deed in process, and answers the rejection; `undefined` when it was not rejected. */
 export async function inProcess({ book }: AdmissionWorld, deed: Deed): Promise<unknown> {
   if ('submit' in deed) return errorOf(await book.orders.submit(deed.submit as never)); // may be anything
   if ('cancel' in deed) return errorOf(await book.orders.cancel(deed.cancel));

@@ -18,7 +18,7 @@ describe.each(REFUSALS)('$code', ({ code, options, deed, data, says, onlyHttp })
     if (onlyHttp !== undefined) context.skip(onlyHttp);
     await using world = await admissionWorld(options?.());
     const error = await inProcess(world, await deed(world));
-    if (!(error instanceof OrderBookError)) throw new Error('it was not refused');
+    if (!(error instanceof OrderBookError)) throw new Error('it was not rejected');
     expect([error.code, error.status, error.retryable]).toEqual([code, status, retryable]);
     expect(error.data).toEqual(data);
     if (says === undefined) expect(error.message).toBe(description);

@@ -2,14 +2,21 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PreparedOrder } from '../../../src/orders/order-json.ts';
 import { renderPrepared } from '../../../src/orders/order-json.ts';
-import { renderElements } from '../../../src/orders/render-by-uids.ts';
+import { renderByUids } from '../../../src/orders/render-by-uids.ts';
 import { NOW, order } from '../../conformance/orders.ts';
 
 function prepared(n: number, document: string, quoted: boolean): PreparedOrder {
   const { uid } = order(n);
   return {
-    ...{ uid, state: 'open', validTo: NOW + 10, version: 1, bare: false, bytes: undefined },
-    ...{ head: `{"uid":"${uid}"`, middle: ',"status":"', tail: `","fullAppData":${JSON.stringify(document)}` },
+    uid,
+    state: 'open',
+    validTo: NOW + 10,
+    version: 1,
+    bare: false,
+    bytes: undefined,
+    head: `{"uid":"${uid}"`,
+    middle: ',"status":"',
+    tail: `","fullAppData":${JSON.stringify(document)}`,
     quote: quoted ? { body: '{"solver":"é"}', metadata: '{}' } : null,
   };
 }
@@ -25,7 +32,7 @@ test('the bytes are those of the orders as they are rendered alone, whatever the
       const fresh = after.map(([content, quoted], i) => prepared(i + 100, content, quoted));
       const wanted = [...kept, ...fresh].map((each) => `{"order":${renderPrepared(each, now).json}}`);
       for (let i = 0; i < 2; i++) {
-        expect(text(renderElements({ kept, fresh, damaged: [], now }))).toBe(`[${wanted.join(',')}]`);
+        expect(text(renderByUids({ cached: kept, loaded: fresh, unreadable: [], now }))).toBe(`[${wanted.join(',')}]`);
       }
     }),
     { numRuns: 200 },
@@ -34,9 +41,9 @@ test('the bytes are those of the orders as they are rendered alone, whatever the
 
 test('many long ones fit, and what comes after them does too', () => {
   const kept = Array.from({ length: 128 }, (_, n) => prepared(n, '€'.repeat(10_000), false));
-  const large = renderElements({ kept, fresh: kept, damaged: [], now: NOW });
+  const large = renderByUids({ cached: kept, loaded: kept, unreadable: [], now: NOW });
   expect(JSON.parse(text(large))).toHaveLength(256);
-  expect(text(renderElements({ kept: [], fresh: [], damaged: [], now: NOW }))).toBe('[]');
+  expect(text(renderByUids({ cached: [], loaded: [], unreadable: [], now: NOW }))).toBe('[]');
   expect(JSON.parse(text(large))).toHaveLength(256); // nobody has written over it
 });
 
@@ -44,14 +51,14 @@ test('what is written upon grows with what is written, from the beginning again 
   for (const length of [450_000, 10, 24_000, 450_000, 9_000, 140_000, 10]) {
     const order = prepared(1, '€'.repeat(length), false);
     const wanted = `[{"order":${renderPrepared(order, NOW).json}}]`;
-    expect(text(renderElements({ kept: [], fresh: [order], damaged: [], now: NOW })) === wanted).toBe(true);
-    expect(text(renderElements({ kept: [order], fresh: [], damaged: [], now: NOW })) === wanted).toBe(true);
+    expect(text(renderByUids({ cached: [], loaded: [order], unreadable: [], now: NOW })) === wanted).toBe(true);
+    expect(text(renderByUids({ cached: [order], loaded: [], unreadable: [], now: NOW })) === wanted).toBe(true);
   }
 });
 
 test('damaged ones are named', () => {
   const [uid, other] = [order(1).uid, order(2).uid];
   const damaged = [uid, other].map((each) => ({ uid: each, description: 'cannot be read' }));
-  const answer = text(renderElements({ kept: [], fresh: [prepared(3, '', false)], damaged, now: NOW }));
+  const answer = text(renderByUids({ cached: [], loaded: [prepared(3, '', false)], unreadable: damaged, now: NOW }));
   expect(JSON.parse(answer).slice(1)).toEqual(damaged.map((error) => ({ error })));
 });

@@ -62,6 +62,6 @@ test.each([
   [{ retention: 0 }, /retention must be days/],
   [{ retention: Number.NaN }, /retention must be days/],
   [{ retention: 1, expiryInterval: 'off' as const }, /retention needs an expiryInterval/],
-])('%o is refused', (options, message) => {
+])('%o is rejected', (options, message) => {
   expect(() => createOrderBook({ chainId: SEPOLIA, store: memoryStore(), ...options })).toThrow(message);
 });

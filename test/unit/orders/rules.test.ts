@@ -16,7 +16,7 @@ import {
   outcome,
   outcomeOf,
   presigned,
-  refusal,
+  rejection,
   settle,
 } from './admission-fixture.ts';
 
@@ -40,9 +40,9 @@ describe('the deny list of the host', () => {
   test.each([
     [alice, 'owner'],
     [bob, 'receiver'],
-  ])('refuses for %s, the %s, and says which', async (denied, field) => {
+  ])('rejects for %s, the %s, and says which', async (denied, field) => {
     await using world = await admissionWorld({ isDenied: async (address) => address === denied });
-    const error = await refusal(world.book, await orderOf({ receiver: BOB.address }));
+    const error = await rejection(world.book, await orderOf({ receiver: BOB.address }));
     expect(error).toMatchObject({ code: 'Forbidden', status: 403, data: { field, address: denied } });
     expect(world.calls.insert).toBe(0);
   });
@@ -59,17 +59,17 @@ describe('the deny list of the host', () => {
     ['answers something', () => 'no' as never],
   ])('lets nobody in when it %s, and tells only the host why', async (_, isDenied) => {
     await using world = await admissionWorld({ isDenied });
-    const error = await refusal(world.book, await orderOf());
+    const error = await rejection(world.book, await orderOf());
     expect(error).toMatchObject({ code: 'InternalServerError', retryable: true, message: '' });
     expect(JSON.stringify(error)).not.toMatch(/secret/);
-    expect(world.faults).toHaveLength(1);
+    expect(world.failures).toHaveLength(1);
     expect(world.calls.insert).toBe(0);
   });
 
   test('lets nobody in when it is silent', async () => {
     let signal: AbortSignal | undefined;
     await using world = await admissionWorld({
-      checkDeadline: 50,
+      checkTimeout: 50,
       isDenied(_, call) {
         signal = call.signal;
         return new Promise(() => {});
@@ -82,13 +82,13 @@ describe('the deny list of the host', () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  test('a listener of faults that throws changes nothing', async () => {
+  test('a listener of failures that throws changes nothing', async () => {
     await using world = await admissionWorld({
       isDenied() {
         throw new Error('down');
       },
     });
-    world.book.on('fault', () => {
+    world.book.on('failure', () => {
       throw new Error('the listener is down too');
     });
     expect(await outcome(world.book, await orderOf())).toBe('InternalServerError');
@@ -147,10 +147,10 @@ describe('replacing an order', () => {
     ],
     ['waits for its presignature', async ({ book }) => accepted(book, presigned(await orderOf())), 'OnChainOrder'],
     ['was signed by a contract', async ({ book }) => accepted(book, byContract(await orderOf())), 'OnChainOrder'],
-  ])('is refused when the old one %s', async (_, make, code) => {
+  ])('is rejected when the old one %s', async (_, make, code) => {
     await using world = await admissionWorld({ eip1271: 'accept-unverified' });
     const uid = await make(world);
-    const error = await refusal(world.book, await orderOf({ appData: replacing(uid) }));
+    const error = await rejection(world.book, await orderOf({ appData: replacing(uid) }));
     expect(error.code).toBe(code);
     expect(error.data).toMatchObject({ uid });
   });
@@ -159,7 +159,7 @@ describe('replacing an order', () => {
     await using world = await admissionWorld({ eip1271: 'accept-unverified' });
     const old = await accepted(world.book, await orderOf());
     for (const how of [presigned, byContract]) {
-      const error = await refusal(world.book, how(await orderOf({ appData: replacing(old) })));
+      const error = await rejection(world.book, how(await orderOf({ appData: replacing(old) })));
       expect(error).toMatchObject({ code: 'InvalidSignature', data: { uid: old } });
     }
     expect(await world.book.orders.get(old)).toMatchObject({ status: 'open' });
@@ -174,13 +174,13 @@ describe('replacing an order', () => {
       },
     });
     const old = await accepted(world.book, await orderOf());
-    const error = await refusal(world.book, await orderOf({ appData: replacing(old) }));
+    const error = await rejection(world.book, await orderOf({ appData: replacing(old) }));
     expect(error).toMatchObject({ code: 'OldOrderActivelyBidOn', data: { uid: old } });
     expect(asked).toEqual([old]);
     expect(await world.book.orders.get(old)).toMatchObject({ status: 'open' });
   });
 
-  test('a host that cannot tell refuses, retryable', async () => {
+  test('a host that cannot tell rejects, retryable', async () => {
     await using world = await admissionWorld({ isActivelyBidOn: () => undefined as never });
     const old = await accepted(world.book, await orderOf());
     expect(await outcome(world.book, await orderOf({ appData: replacing(old) }))).toBe('InternalServerError');
@@ -216,10 +216,13 @@ describe('caps', () => {
     await using world = await admissionWorld({ limits: { maxOpenOrders: 2, maxPendingOrders: 1 } });
     await accepted(world.book, await orderOf());
     await accepted(world.book, await orderOf());
-    const { data } = await refusal(world.book, await orderOf());
+    const { data } = await rejection(world.book, await orderOf());
     expect(data).toEqual({ limit: 2, count: 2, budget: 'open', owner: alice });
     await accepted(world.book, presigned(await orderOf()));
-    expect((await refusal(world.book, presigned(await orderOf()))).data).toMatchObject({ limit: 1, budget: 'pending' });
+    expect((await rejection(world.book, presigned(await orderOf()))).data).toMatchObject({
+      limit: 1,
+      budget: 'pending',
+    });
   });
 
   test('a stranger cannot use up a victim’s', async () => {
@@ -276,7 +279,10 @@ describe('validFrom', () => {
 
   test('too late is told with the window, and keeps the distance that the host wants', async () => {
     await using world = await admissionWorld({ limits: { minValidity: 100 } });
-    const { code, data } = await refusal(world.book, await orderOf({ appData: documentOf({ validFrom: NOW + 500 }) }));
+    const { code, data } = await rejection(
+      world.book,
+      await orderOf({ appData: documentOf({ validFrom: NOW + 500 }) }),
+    );
     expect([code, data]).toEqual(['InvalidValidFrom', { validFrom: NOW + 500, validTo: NOW + 600, latest: NOW + 499 }]);
   });
 });
@@ -324,10 +330,10 @@ describe('app data', () => {
     expect((await world.book.orders.get(uid))?.fullAppData).toBe(document);
   });
 
-  test('a hash of nothing known is refused, the zero hash stands for {}', async () => {
+  test('a hash of nothing known is rejected, the zero hash stands for {}', async () => {
     await using world = await admissionWorld();
     const hash = `0x${'12'.repeat(32)}`;
-    const error = await refusal(world.book, await orderOf({ appData: hash, appDataIsHash: true }));
+    const error = await rejection(world.book, await orderOf({ appData: hash, appDataIsHash: true }));
     expect(error).toMatchObject({ code: 'InvalidAppData', data: { hash } });
     const zero = `0x${'00'.repeat(32)}`;
     const uid = await accepted(world.book, await orderOf({ appData: zero, appDataIsHash: true }));
@@ -335,24 +341,24 @@ describe('app data', () => {
   });
 
   test('the hash form can be turned off', async () => {
-    await using world = await admissionWorld({ appDataHash: 'refuse' });
+    await using world = await admissionWorld({ appDataHash: 'reject' });
     const zero = `0x${'00'.repeat(32)}`;
     expect(await outcome(world.book, await orderOf({ appData: zero, appDataIsHash: true }))).toBe('InvalidAppData');
     expect(await outcome(world.book, await orderOf())).toBe('accepted');
   });
 
-  test('an order whose document names another signer than `from` is refused, one names the owner', async () => {
+  test('an order whose document names another signer than `from` is rejected, one names the owner', async () => {
     await using world = await admissionWorld();
     const appData = documentOf({ signer: BOB.address });
     const order = await orderOf({ appData });
-    expect((await refusal(world.book, order)).data).toEqual({ from: alice, signer: bob });
+    expect((await rejection(world.book, order)).data).toEqual({ from: alice, signer: bob });
     const { from: _, ...anonymous } = order;
-    expect((await refusal(world.book, anonymous as never)).data).toMatchObject({ recovered: alice, expected: bob });
+    expect((await rejection(world.book, anonymous as never)).data).toMatchObject({ recovered: alice, expected: bob });
     const uid = await accepted(world.book, presigned(anonymous as never));
     expect(await world.book.orders.get(uid)).toMatchObject({ owner: bob });
   });
 
-  test('an upload that is no document is refused like an order’s', async () => {
+  test('an upload that is no document is rejected like an order’s', async () => {
     await using world = await admissionWorld();
     const put = async (text: unknown, hash?: string) => {
       const result = await world.book.appData.put(text as string, { hash });
@@ -377,7 +383,7 @@ describe('a large limit of documents', () => {
   const maxAppDataSize = 100_000;
   const largest = `{"a":"${'x'.repeat(maxAppDataSize - 8)}"}`;
 
-  test('is what counts for an upload, whatever escaping makes of it, and a body far larger is refused as such', async () => {
+  test('is what counts for an upload, whatever escaping makes of it, and a body far larger is rejected as such', async () => {
     await using world = await admissionWorld({ limits: { maxAppDataSize } });
     const put = (document: string) =>
       world.http.send('PUT', '/api/v1/app_data', { body: `{"fullAppData":"${escaped(document)}"}` });
@@ -465,14 +471,14 @@ describe('options', () => {
     [{ limits: { maxOpenOrders: 1.5 } }, /limits.maxOpenOrders must be a whole number/],
     [{ limits: { minValidity: '60' } }, /limits.minValidity must be a whole number/],
     [{ limits: { maxUnreferencedDocuments: 0 } }, /limits.maxUnreferencedDocuments must be a whole number from 1 up/],
-    [{ eip1271: 'accept' }, /eip1271 must be one of refuse, accept-unverified/],
-    [{ appDataHash: 'off' }, /appDataHash must be one of accept, refuse/],
-    [{ checkDeadline: 0 }, /checkDeadline/],
+    [{ eip1271: 'accept' }, /eip1271 must be one of reject, accept-unverified/],
+    [{ appDataHash: 'off' }, /appDataHash must be one of accept, reject/],
+    [{ checkTimeout: 0 }, /checkTimeout/],
     [{ isDenied: [] }, /isDenied must be a function/],
     [{ isBanned: () => false }, /unknown option "isBanned"/],
     [{ vaultRelayer: '0x' }, /vaultRelayer must be/],
     [{ hooksTrampoline: '0x' }, /hooksTrampoline must be/],
-  ])('%j is refused by a TypeError that names it', async (options, message) => {
+  ])('%j is rejected by a TypeError that names it', async (options, message) => {
     await expect(admissionWorld(options as never)).rejects.toThrow(message);
     await expect(admissionWorld(options as never)).rejects.toThrow(TypeError);
   });

@@ -7,7 +7,7 @@ import { accepted, admissionWorld, documentOf, NOW, orderOf, outcomeOf } from '.
 const replacing = (uid: string) => documentOf({ replacedOrder: { uid } });
 
 describe('an order that is there already', () => {
-  test('is refused with its UID, or accepted as it is for who asks so; the first time it is new', async () => {
+  test('is rejected with its UID, or accepted as it is for who asks so; the first time it is new', async () => {
     await using world = await admissionWorld();
     const order: OrderCreation = await orderOf();
     const first = await world.book.orders.submit(order, { acceptExisting: true });
@@ -86,7 +86,7 @@ describe('many at once', () => {
   });
 });
 
-test('the store is asked about an order only where it would be refused, or somebody else be asked', async () => {
+test('the store is asked about an order only where it would be rejected, or somebody else be asked', async () => {
   await using world = await admissionWorld();
   await accepted(world.book, await orderOf());
   expect(world.calls).toEqual({ get: 0, insert: 1 });

@@ -55,7 +55,7 @@ describe('a document', () => {
     ['{"backend":7}', /^backend must be of type object/],
     ['{"a":"\ud800"}', /not well-formed Unicode/],
     [`{"a":${'['.repeat(64)}${']'.repeat(64)}}`, /nested deeper than 64/],
-  ])('%j is refused', (document, reason) => expect(parseAppData(document)).toMatch(reason));
+  ])('%j is rejected', (document, reason) => expect(parseAppData(document)).toMatch(reason));
 
   test('may be nested as deep as 64, and have brackets in its texts', () => {
     expect(parseAppData(`{"a":${'['.repeat(63)}${']'.repeat(63)}}`)).toEqual(NO_METADATA);
@@ -250,18 +250,20 @@ describe('the app-data package', () => {
 
   test('what it builds with every key at once is read, whole', async () => {
     const metadata = {
-      ...{ hooks: { version: '0.2.0', pre: [hook], post: [hook] }, signer: ALICE, replacedOrder: { uid: UID } },
-      ...{ partnerFee: { volumeBps: 50, recipient: ALICE }, flashloan: { ...loan, amount: '17' } },
+      hooks: { version: '0.2.0', pre: [hook], post: [hook] },
+      signer: ALICE,
+      replacedOrder: { uid: UID },
+      partnerFee: { volumeBps: 50, recipient: ALICE },
+      flashloan: { ...loan, amount: '17' },
       wrappers: [{ address: ALICE, data: '0x01' }],
-      ...{
-        quote: { slippageBips: 50 },
-        orderClass: { orderClass: 'limit' },
-        utm: { utmSource: 'a' },
-        widget: undefined,
-      },
+      quote: { slippageBips: 50 },
+      orderClass: { orderClass: 'limit' },
+      utm: { utmSource: 'a' },
+      widget: undefined,
     };
     const document: LatestAppDataDocVersion = await api.generateAppDataDoc({
-      ...{ appCode: 'test', environment: 'production' },
+      appCode: 'test',
+      environment: 'production',
       metadata: metadata as never,
     });
     expect(parseAppData(await stringifyDeterministic(document))).toMatchObject({
@@ -274,7 +276,7 @@ describe('the app-data package', () => {
     });
   });
 
-  test('the form of a loan that its schema 1.6.0 alone has is refused by name', async () => {
+  test('the form of a loan that its schema 1.6.0 alone has is rejected by name', async () => {
     const flashloan = { lender: ALICE, borrower: ALICE, token: ALICE, amount: '17' };
     const document = { version: '1.6.0', metadata: { flashloan } };
     expect((await api.validateAppDataDoc(document as never)).success).toBe(true);

@@ -69,20 +69,20 @@ describe('parseDomain', () => {
     expect(parseDomain({ chainId: 1, settlementContract: checksummed })).toEqual({ chainId: 1, settlementContract });
   });
 
-  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])('refuses chain %s', (chainId) => {
+  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])('rejects chain %s', (chainId) => {
     expect(() => parseDomain({ chainId, settlementContract })).toThrow(TypeError);
     expect(() => parseDomain({ chainId, settlementContract })).toThrow('chainId');
   });
 
   test.each(['0x', '0x9008', `${settlementContract}00` as const, `0X${settlementContract.slice(2)}` as '0x', '0xzz'])(
-    'refuses contract %s',
+    'rejects contract %s',
     (address) => {
       expect(() => parseDomain({ chainId: 1, settlementContract: address as '0x' })).toThrow(TypeError); // no such type
       expect(() => parseDomain({ chainId: 1, settlementContract: address as '0x' })).toThrow('settlementContract');
     },
   );
 
-  test.each(['1', 1n, null, undefined])('refuses chain %o of another type', (chainId) => {
+  test.each(['1', 1n, null, undefined])('rejects chain %o of another type', (chainId) => {
     const options = Object.assign({ chainId: 1, settlementContract }, { chainId });
     expect(() => parseDomain(options)).toThrow(TypeError);
   });

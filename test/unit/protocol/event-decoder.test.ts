@@ -14,9 +14,18 @@ const amount = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n });
 const uid = hex(56);
 
 const order = fc.record({
-  ...{ sellToken: address, buyToken: address, receiver: address, sellAmount: amount, buyAmount: amount },
-  ...{ validTo: fc.nat(0xffff_ffff), appData: hex(32), feeAmount: amount, kind: hex(32) },
-  ...{ partiallyFillable: fc.boolean(), sellTokenBalance: hex(32), buyTokenBalance: hex(32) },
+  sellToken: address,
+  buyToken: address,
+  receiver: address,
+  sellAmount: amount,
+  buyAmount: amount,
+  validTo: fc.nat(0xffff_ffff),
+  appData: hex(32),
+  feeAmount: amount,
+  kind: hex(32),
+  partiallyFillable: fc.boolean(),
+  sellTokenBalance: hex(32),
+  buyTokenBalance: hex(32),
 });
 
 const CONTRACT: Address = `0x${'c0'.repeat(20)}`;
@@ -32,14 +41,21 @@ type Decoded = ProtocolEvent extends infer Event ? Omit<Event, keyof typeof PLAC
 
 const events: Readonly<Record<ProtocolEvent['event'], fc.Arbitrary<object>>> = {
   Trade: fc.record({
-    ...{ owner: address, sellToken: address, buyToken: address },
-    ...{ sellAmount: amount, buyAmount: amount, feeAmount: amount, orderUid: uid },
+    owner: address,
+    sellToken: address,
+    buyToken: address,
+    sellAmount: amount,
+    buyAmount: amount,
+    feeAmount: amount,
+    orderUid: uid,
   }),
   Settlement: fc.record({ solver: address }),
   OrderInvalidated: fc.record({ owner: address, orderUid: uid }),
   PreSignature: fc.record({ owner: address, orderUid: uid, signed: fc.boolean() }),
   OrderPlacement: fc.record({
-    ...{ sender: address, order, data: someHex },
+    sender: address,
+    order,
+    data: someHex,
     signature: fc.record({ scheme: fc.nat(255), data: someHex }),
   }),
   OrderInvalidation: fc.record({ orderUid: uid }),
@@ -68,7 +84,7 @@ describe('logs are decoded as an independent encoder wrote them', () => {
   });
 });
 
-test('whatever else a log holds is no event, and no fault', () => {
+test('whatever else a log holds is no event, and no failure', () => {
   const topic = fc.oneof(fc.constantFrom(...Object.values(EVENT_TOPICS)), hex(32));
   const log = fc.record({ topics: fc.array(topic, { maxLength: 4 }), data: fc.uint8Array({ maxLength: 700 }) });
   fc.assert(
@@ -92,25 +108,35 @@ test('a log that is cut off anywhere is no event', () => {
 // Each word of a log alone may be what its type does not allow. The others stay as they were.
 describe('a word that cannot be what it stands for makes a log malformed', () => {
   const ORDER = {
-    ...{ sellToken: CONTRACT, buyToken: CONTRACT, receiver: CONTRACT, sellAmount: 1n, buyAmount: 2n, validTo: 3 },
-    ...{ appData: `0x${'0a'.repeat(32)}`, feeAmount: 4n, kind: `0x${'0b'.repeat(32)}`, partiallyFillable: true },
-    ...{ sellTokenBalance: `0x${'0c'.repeat(32)}`, buyTokenBalance: `0x${'0d'.repeat(32)}` },
+    sellToken: CONTRACT,
+    buyToken: CONTRACT,
+    receiver: CONTRACT,
+    sellAmount: 1n,
+    buyAmount: 2n,
+    validTo: 3,
+    appData: `0x${'0a'.repeat(32)}`,
+    feeAmount: 4n,
+    kind: `0x${'0b'.repeat(32)}`,
+    partiallyFillable: true,
+    sellTokenBalance: `0x${'0c'.repeat(32)}`,
+    buyTokenBalance: `0x${'0d'.repeat(32)}`,
   };
   const UID = `0x${'0e'.repeat(56)}`;
   const LOGS = {
     Trade: logOf('Trade', {
-      ...{
-        owner: CONTRACT,
-        sellToken: CONTRACT,
-        buyToken: CONTRACT,
-        sellAmount: 1n,
-        buyAmount: 2n,
-        feeAmount: 3n,
-        orderUid: UID,
-      },
+      owner: CONTRACT,
+      sellToken: CONTRACT,
+      buyToken: CONTRACT,
+      sellAmount: 1n,
+      buyAmount: 2n,
+      feeAmount: 3n,
+      orderUid: UID,
     }),
     OrderPlacement: logOf('OrderPlacement', {
-      ...{ sender: CONTRACT, order: ORDER, signature: { scheme: 1, data: '0x01' }, data: '0x02' },
+      sender: CONTRACT,
+      order: ORDER,
+      signature: { scheme: 1, data: '0x01' },
+      data: '0x02',
     }),
   };
   const FULL = 'f'.repeat(64);

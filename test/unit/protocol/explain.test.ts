@@ -138,8 +138,13 @@ test('a digest that was signed as text is recognised', async () => {
     primaryType: 'Order',
     message: {
       ...order,
-      ...{ sellToken: WETH, buyToken: COW, receiver: owner.address, appData: hashOf('{}') },
-      ...{ sellAmount: BigInt(order.sellAmount), buyAmount: BigInt(order.buyAmount), feeAmount: 0n },
+      sellToken: WETH,
+      buyToken: COW,
+      receiver: owner.address,
+      appData: hashOf('{}'),
+      sellAmount: BigInt(order.sellAmount),
+      buyAmount: BigInt(order.buyAmount),
+      feeAmount: 0n,
     },
   });
   const signature = await owner.signMessage({ message: digest });

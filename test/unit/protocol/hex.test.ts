@@ -45,7 +45,7 @@ describe('parseHex', () => {
     ['a text object', Object('0xab')],
     ['bytes', Uint8Array.of(0xab)],
     ['an object with the length of a text', { length: 4 }],
-  ])('refuses %s', (_, text) => {
+  ])('rejects %s', (_, text) => {
     expect(parseHex(text)).toBeUndefined();
     expect(parseHex(text, 1)).toBeUndefined();
   });
@@ -73,7 +73,7 @@ describe('parseHex', () => {
     expect(parseHex(`${text}0g`)).toBeUndefined();
   });
 
-  test('any text is either hex of whole bytes or refused', () => {
+  test('any text is either hex of whole bytes or rejected', () => {
     const unit = fc.constantFrom(...`${DIGITS}xXgG０ａ \n\0-`);
     const text = fc.string({ unit }).chain((tail) => fc.constantFrom(tail, `0x${tail}`));
     fc.assert(

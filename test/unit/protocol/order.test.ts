@@ -98,7 +98,7 @@ describe('against other libraries', () => {
         const { receiver, ...fields } = data;
         const theirs = {
           ...fields,
-          // Their names for the same texts, and they refuse the zero address where they mean a null receiver.
+          // Their names for the same texts, and they reject the zero address where they mean a null receiver.
           kind: data.kind === 'buy' ? OrderKind.BUY : OrderKind.SELL,
           sellTokenBalance: BALANCES[data.sellTokenBalance],
           buyTokenBalance: BALANCES[data.buyTokenBalance],

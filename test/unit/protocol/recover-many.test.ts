@@ -43,7 +43,9 @@ beforeAll(async () => {
 function pool(choice: Partial<RecoveryPool> = {}): RecoveryPool & { readonly sizes: number[] } {
   const sizes: number[] = [];
   return {
-    ...{ threads: 2, smallest: 1, sizes },
+    threads: 2,
+    smallest: 1,
+    sizes,
     async recover(signatures) {
       sizes.push(signatures.length / PACKED_SIGNATURE);
       return recoverPacked(signatures, backend);

@@ -19,8 +19,13 @@ const settlement = tokens.chain((priced) =>
     priced: fc.constant(priced),
     trades: fc.array(
       fc.record({
-        ...{ sell: fc.nat(priced.length - 1), buy: fc.nat(priced.length - 1), flags: fc.nat(127) },
-        ...{ sellAmount: amount, buyAmount: amount, executedAmount: amount, signature: hex(65) },
+        sell: fc.nat(priced.length - 1),
+        buy: fc.nat(priced.length - 1),
+        flags: fc.nat(127),
+        sellAmount: amount,
+        buyAmount: amount,
+        executedAmount: amount,
+        signature: hex(65),
       }),
       { maxLength: 5 },
     ),
@@ -36,7 +41,10 @@ function encode({ priced, trades, auctionId }: typeof settlement extends fc.Arbi
       priced.map(([token]) => token),
       priced.map(([, price]) => price),
       trades.map(({ sell, buy, flags, ...trade }) => ({
-        ...{ ...trade, sellTokenIndex: BigInt(sell), buyTokenIndex: BigInt(buy), flags: BigInt(flags) },
+        ...trade,
+        sellTokenIndex: BigInt(sell),
+        buyTokenIndex: BigInt(buy),
+        flags: BigInt(flags),
         ...({ receiver: `0x${'00'.repeat(20)}`, validTo: 0, appData: `0x${'00'.repeat(32)}`, feeAmount: 0n } as const),
       })),
       [[{ target: `0x${'d4'.repeat(20)}`, value: 1n, callData: '0x1234' }], [], []],
@@ -54,8 +62,13 @@ test('calldata of settle is decoded as an independent encoder wrote it', () => {
       expect(decodeSettle(encode(choice))).toEqual({
         auctionId,
         trades: trades.map(({ sell, buy, flags, sellAmount, buyAmount, executedAmount }) => ({
-          ...{ sellToken: priced[sell]?.[0], buyToken: priced[buy]?.[0], sellAmount, buyAmount, executedAmount },
-          ...{ kind: flags % 2 === 0 ? 'sell' : 'buy', partiallyFillable: (flags & 2) === 2 },
+          sellToken: priced[sell]?.[0],
+          buyToken: priced[buy]?.[0],
+          sellAmount,
+          buyAmount,
+          executedAmount,
+          kind: flags % 2 === 0 ? 'sell' : 'buy',
+          partiallyFillable: (flags & 2) === 2,
           custom: { sell: priced[sell]?.[1], buy: priced[buy]?.[1] },
           uniform: { sell: first(priced[sell]?.[0]), buy: first(priced[buy]?.[0]) },
         })),
@@ -65,7 +78,7 @@ test('calldata of settle is decoded as an independent encoder wrote it', () => {
   );
 });
 
-test('calldata that is cut off or damaged is nothing, or something, but no fault', () => {
+test('calldata that is cut off or damaged is nothing, or something, but no failure', () => {
   fc.assert(
     fc.property(settlement, fc.nat(), fc.nat(), hex(4), (choice, from, at, noise) => {
       const data = encode(choice);
@@ -91,7 +104,8 @@ describe('calldata that is no settlement', () => {
     signature: '0x' as Hex,
   };
   const GOOD = encode({
-    ...{ priced: [[token, 5n] as [Hex, bigint], [`0x${'b2'.repeat(20)}`, 7n] as [Hex, bigint]], auctionId: null },
+    priced: [[token, 5n] as [Hex, bigint], [`0x${'b2'.repeat(20)}`, 7n] as [Hex, bigint]],
+    auctionId: null,
     trades: [trade],
   });
   const HEAD = 10;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
 import { OrderBookError } from '../../../src/errors.ts';
-import { amount, hex, hexOf, parseShape } from '../../../src/protocol/shape.ts';
+import { amount, hex, hexSchema, parseShape } from '../../../src/protocol/shape.ts';
 
 function misfit(schema: z.ZodMiniType, value: unknown): OrderBookError {
   const result = parseShape(schema, value);
@@ -11,21 +11,21 @@ function misfit(schema: z.ZodMiniType, value: unknown): OrderBookError {
 
 describe('hex text is read in either case and kept in lower case', () => {
   test.each([
-    [hexOf(2), '0xABcd', '0xabcd'],
-    [hexOf(20), `0x${'Ef'.repeat(20)}`, `0x${'ef'.repeat(20)}`],
+    [hexSchema(2), '0xABcd', '0xabcd'],
+    [hexSchema(20), `0x${'Ef'.repeat(20)}`, `0x${'ef'.repeat(20)}`],
     [hex(), '0xABcdEF', '0xabcdef'],
     [hex(), '0x', '0x'],
   ])('%#', (schema, text, kept) => expect(parseShape(schema, text)).toBe(kept));
 
   test.each([
-    [hexOf(2), 'abcd', '0x and 4 hex digits'],
-    [hexOf(2), '0xabc', '0x and 4 hex digits'],
-    [hexOf(2), '0xabcdef', '0x and 4 hex digits'],
-    [hexOf(2), ' 0xabcd', '0x and 4 hex digits'],
-    [hexOf(2), '0xabcd\n', '0x and 4 hex digits'],
-    [hexOf(2), '0Xabcd', '0x and 4 hex digits'],
-    [hexOf(2), '0xabcg', '0x and 4 hex digits'],
-    [hexOf(20), '0xabcd', '0x and 40 hex digits'],
+    [hexSchema(2), 'abcd', '0x and 4 hex digits'],
+    [hexSchema(2), '0xabc', '0x and 4 hex digits'],
+    [hexSchema(2), '0xabcdef', '0x and 4 hex digits'],
+    [hexSchema(2), ' 0xabcd', '0x and 4 hex digits'],
+    [hexSchema(2), '0xabcd\n', '0x and 4 hex digits'],
+    [hexSchema(2), '0Xabcd', '0x and 4 hex digits'],
+    [hexSchema(2), '0xabcg', '0x and 4 hex digits'],
+    [hexSchema(20), '0xabcd', '0x and 40 hex digits'],
     [hex(), 'ab', 'pairs of hex digits'],
     [hex(), '0xabc', 'pairs of hex digits'],
     [hex(), 'x0xab', 'pairs of hex digits'],
@@ -44,7 +44,7 @@ test('an amount is decimal digits, however many', () => {
 describe('what does not fit is told by its place and its reason', () => {
   const order = z.object({
     kind: z.enum(['buy', 'sell']),
-    legs: z.array(z.object({ token: hexOf(20) })),
+    legs: z.array(z.object({ token: hexSchema(20) })),
     full: z.boolean(),
   });
   const good = { kind: 'buy', legs: [], full: true };
@@ -62,8 +62,8 @@ describe('what does not fit is told by its place and its reason', () => {
     [{ ...good, legs: [{ token: '0x12' }] }, 'legs.0.token', 'legs.0.token must be 0x and 40 hex digits'],
     [{ kind: 'x', legs: 7, full: 7 }, 'kind', 'kind must be one of buy, sell'],
   ])('%j', (value, path, message) => {
-    const refusal = misfit(order, value);
-    expect([refusal.code, refusal.message, refusal.data]).toEqual(['InvalidBody', message, { path }]);
+    const rejection = misfit(order, value);
+    expect([rejection.code, rejection.message, rejection.data]).toEqual(['InvalidBody', message, { path }]);
   });
 
   test('under the code that the route has for it', () => {

@@ -22,7 +22,7 @@ function parsed(signature: `0x${string}`): EcdsaSignature {
 }
 
 describe('vectors', () => {
-  // The service whose parser these cases come from leaves r and s of zero to the recovery; here they are refused at once.
+  // The service whose parser these cases come from leaves r and s of zero to the recovery; here they are rejected at once.
   const cases = vectors.signatures.cases.map((vector) => ({
     ...vector,
     accepted: vector.accepted && !/^0x(00){64}/.test(vector.signature),
@@ -133,7 +133,7 @@ describe('r and s', () => {
     );
   });
 
-  test('any 65 bytes are a signature in range, or refused with a reason', () => {
+  test('any 65 bytes are a signature in range, or rejected with a reason', () => {
     const edge = fc.constantFrom(0n, 1n, HALF, HALF + 1n, SECP256K1_N - 1n, SECP256K1_N, 2n ** 256n - 1n).map(word);
     const part = fc.oneof(edge, bytes(32));
     fc.assert(

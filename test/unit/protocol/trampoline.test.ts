@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { decodeFunctionData, encodeFunctionData, parseAbi } from 'viem';
 import { expect, test } from 'vitest';
 import { HOOKS_TRAMPOLINE } from '../../../src/protocol/chains.ts';
-import { hooksGas, interactionsOf } from '../../../src/protocol/trampoline.ts';
+import { getInteractions, hooksGas } from '../../../src/protocol/trampoline.ts';
 import { address } from './arbitraries.ts';
 
 const abi = parseAbi([
@@ -24,7 +24,7 @@ const hooks = fc.array(
 test('hooks become at most one call of the trampoline on either side, encoded as viem encodes it', () => {
   fc.assert(
     fc.property(hooks, hooks, (pre, post) => {
-      const interactions = interactionsOf({ pre, post });
+      const interactions = getInteractions({ pre, post });
       for (const [list, calls] of [
         [pre, interactions.pre],
         [post, interactions.post],
@@ -41,7 +41,7 @@ test('hooks become at most one call of the trampoline on either side, encoded as
 
 test('another trampoline is taken where the host names one', () => {
   const hook = { target: HOOKS_TRAMPOLINE, callData: '0x', gasLimit: 1n } as const;
-  const { pre, post } = interactionsOf({ pre: [hook], post: [] }, `0x${'ab'.repeat(20)}`);
+  const { pre, post } = getInteractions({ pre: [hook], post: [] }, `0x${'ab'.repeat(20)}`);
   expect(pre.map(({ target }) => target)).toEqual([`0x${'ab'.repeat(20)}`]);
   expect(post).toEqual([]);
 });

@@ -52,7 +52,7 @@ describe('parseUid', () => {
     ['a list of one UID', [`0x${'ab'.repeat(56)}`]],
     ['null', null],
     ['a number', 56],
-  ])('refuses %s', (_, text) => {
+  ])('rejects %s', (_, text) => {
     expect(parseUid(text)).toBeUndefined();
   });
 });

@@ -58,11 +58,11 @@ describe('parseUint256', () => {
     ['true', true],
     ['a list of one text', ['1']],
     ['a text object', Object('1')],
-  ])('refuses %s', (_, text) => {
+  ])('rejects %s', (_, text) => {
     expect(parseUint256(text)).toBe('malformed');
   });
 
-  test('any text is either digits alone or refused', () => {
+  test('any text is either digits alone or rejected', () => {
     const unit = fc.constantFrom(...'00112233445566778899-+.eExX ０\n');
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit, maxLength: 90 }), fc.string({ unit: 'binary' })), (text) => {

@@ -35,8 +35,8 @@ const SIGNED = vectors.orders
 
 const [{ wire: GOOD, owner: OWNER }] = SIGNED as [(typeof SIGNED)[number]]; // the vectors are not empty
 
-/** The code and the text of the refusal that a call ends in. Any other error is passed on. */
-function refusalOf(call: () => unknown): { code: string; message: string } | undefined {
+/** The code and the text of the rejection that a call ends in. Any other error is passed on. */
+function rejectionOf(call: () => unknown): { code: string; message: string } | undefined {
   try {
     call();
     return undefined;
@@ -130,10 +130,10 @@ describe('against viem', () => {
           );
           const wire = wireOf(data, scheme, signature);
           let ours = '';
-          const refusal = refusalOf(() => {
+          const rejection = rejectionOf(() => {
             ours = verifier.recover(wire);
           });
-          expect(refusal?.message ?? ours).toBe(expected);
+          expect(rejection?.message ?? ours).toBe(expected);
         }
       }),
       { numRuns: 100 },
@@ -169,13 +169,13 @@ describe('the signature', () => {
       fc.property(bytes(64), v, (rs, last) => {
         const wire = { ...GOOD, signature: `${rs}${last}` };
         let signer = '';
-        const refusal = refusalOf(() => {
+        const rejection = rejectionOf(() => {
           signer = verifier.recover(wire);
         });
-        if (refusal === undefined) {
+        if (rejection === undefined) {
           expect(signer).toMatch(/^0x[0-9a-f]{40}$/);
           expect(signer).not.toBe(ZERO_ADDRESS);
-        } else expect(refusal.code).toBe('InvalidSignature');
+        } else expect(rejection.code).toBe('InvalidSignature');
       }),
       { numRuns: 1000 },
     );
@@ -183,15 +183,15 @@ describe('the signature', () => {
 
   test('with no point for r it has no signer', () => {
     const wire = { ...GOOD, signature: join(5n, 1n, 27) }; // x³ + 7 is no square for 5
-    expect(refusalOf(() => verifier.recover(wire))?.message).toBe('no key fits this signature');
+    expect(rejectionOf(() => verifier.recover(wire))?.message).toBe('no key fits this signature');
     const parsed = parseEcdsaSignature(join(5n, 1n, 27));
     if (typeof parsed === 'string') throw new Error(parsed);
     expect(verifier.recoverDigest(new Uint8Array(32), 'eip712', parsed)).toBeUndefined();
   });
 
   test.each(['presign', 'eip1271'] as const)('of %s does not name its signer', (signingScheme) => {
-    const refusal = refusalOf(() => verifier.recover({ ...GOOD, signingScheme }));
-    expect(refusal).toEqual({ code: 'InvalidSignature', message: expect.stringContaining(signingScheme) });
+    const rejection = rejectionOf(() => verifier.recover({ ...GOOD, signingScheme }));
+    expect(rejection).toEqual({ code: 'InvalidSignature', message: expect.stringContaining(signingScheme) });
   });
 });
 
@@ -216,11 +216,11 @@ describe('the fields', () => {
 
   test.each(changes)('%o makes another signer', (change) => {
     let signer: string | undefined;
-    const refusal = refusalOf(() => {
+    const rejection = rejectionOf(() => {
       signer = verifier.recover({ ...GOOD, ...change });
     });
     expect(signer).not.toBe(OWNER);
-    expect(refusal?.code ?? 'InvalidSignature').toBe('InvalidSignature');
+    expect(rejection?.code ?? 'InvalidSignature').toBe('InvalidSignature');
   });
 
   test('another chain or contract makes another signer', async () => {
@@ -320,8 +320,8 @@ describe('the fields', () => {
 
   test.each(Object.entries(table))('a malformed %s is an invalid signature, and named', (field, values) => {
     for (const value of values) {
-      const refusal = refusalOf(() => verifier.recover(malformed(field, value)));
-      expect(refusal, typeof value === 'string' ? value.slice(0, 80) : typeof value).toMatchObject({
+      const rejection = rejectionOf(() => verifier.recover(malformed(field, value)));
+      expect(rejection, typeof value === 'string' ? value.slice(0, 80) : typeof value).toMatchObject({
         code: 'InvalidSignature',
         message: expect.stringContaining(field),
       });
@@ -339,14 +339,14 @@ describe('the fields', () => {
     ['signature', 'x', 'the signature is not hex text'],
     ['signingScheme', 'presign', 'a presign signature does not name its signer'],
   ])('%s of %j: what it may be is said', (field, value, message) => {
-    expect(refusalOf(() => verifier.recover(malformed(field, value)))).toMatchObject({ message });
+    expect(rejectionOf(() => verifier.recover(malformed(field, value)))).toMatchObject({ message });
   });
 
   test.each([undefined, null, 0, '', 'order', [], {}, () => GOOD])('%o is no order', (value) => {
     const orders: readonly unknown[] = [value];
     for (const candidate of orders as readonly SignedOrder[]) {
       // a caller without types
-      expect(refusalOf(() => verifier.recover(candidate))).toMatchObject({ code: 'InvalidSignature' });
+      expect(rejectionOf(() => verifier.recover(candidate))).toMatchObject({ code: 'InvalidSignature' });
     }
   });
 
@@ -357,7 +357,7 @@ describe('the fields', () => {
         fc.constantFrom(...fields),
         fc.anything({ withBigInt: true, withNullPrototype: true }),
         (field, value) => {
-          refusalOf(() => verifier.recover(malformed(field, value)));
+          rejectionOf(() => verifier.recover(malformed(field, value)));
         },
       ),
       { numRuns: 1000 },
@@ -378,10 +378,10 @@ describe('recoverMany', () => {
         const answers = await verifier.recoverMany(orders);
         const alone = orders.map((wire) => {
           let signer: string | undefined;
-          const refusal = refusalOf(() => {
+          const rejection = rejectionOf(() => {
             signer = verifier.recover(wire);
           });
-          return refusal ?? signer;
+          return rejection ?? signer;
         });
         expect(answers.map(({ signer, error }) => signer ?? { code: error?.code, message: error?.message })).toEqual(
           alone,
@@ -395,7 +395,7 @@ describe('recoverMany', () => {
     expect(await verifier.recoverMany([])).toEqual([]);
   });
 
-  test('does not take a fault for a refusal', async () => {
+  test('does not take a failure for a rejection', async () => {
     const broken: RecoveryBackend = {
       name: 'native',
       recover: () => {
@@ -439,7 +439,7 @@ describe('createVerifier', () => {
     expect(same.recover(GOOD)).toBe(OWNER);
   });
 
-  test('refuses a domain that is none', async () => {
+  test('rejects a domain that is none', async () => {
     await expect(createVerifier({ ...DOMAIN, chainId: 1.5 })).rejects.toThrow(TypeError);
     await expect(createVerifier({ ...DOMAIN, settlementContract: '0x9008' })).rejects.toThrow('settlementContract');
   });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { OrderBookError } from '../../../src/errors.ts';
 import type { Decimal } from '../../../src/protocol/decimal.ts';
 import { formatDecimal, parseDecimal } from '../../../src/protocol/decimal.ts';
-import { judgeEstimate, judgePrice, median } from '../../../src/quotes/estimate-validation.ts';
+import { median, validateEstimate, validatePrice } from '../../../src/quotes/estimate-validation.ts';
 
 const SOLD = `0x${'e1'.repeat(20)}`;
 const BOUGHT = `0x${'c0'.repeat(20)}`;
@@ -11,7 +11,7 @@ const TRADE = { sellToken: SOLD, buyToken: BOUGHT } as Trade; // all that is loo
 const ZERO = `0x${'0'.repeat(40)}`;
 const MAX = 2n ** 256n - 1n;
 
-const judge = (answer: unknown) => judgeEstimate('source', TRADE, answer);
+const judge = (answer: unknown) => validateEstimate('source', TRADE, answer);
 const GOOD = { amount: 7n, gas: 100 };
 const SOUND = { source: 'source', amount: 7n, gas: 100n, solver: ZERO, verified: false, metadata: '{}' };
 
@@ -83,7 +83,7 @@ describe('a token that a source cannot trade', () => {
     ['though there is an estimate too', { ...GOOD, unsupportedToken: SOLD }, `token ${SOLD} cannot be traded`],
   ])('%s', (_, answer, message) => {
     const judged = judge(answer);
-    if (judged.outcome !== 'refused') throw new Error(judged.outcome);
+    if (judged.outcome !== 'rejected') throw new Error(judged.outcome);
     expect(judged.error).toBeInstanceOf(OrderBookError);
     expect([judged.error.code, judged.error.message]).toEqual(['UnsupportedToken', message]);
     expect(judged.error.data).toEqual({ token: message.slice(6, 48) });
@@ -136,11 +136,11 @@ describe('a plan is kept as every store can hold it, or as an empty one', () => 
 });
 
 describe('a price', () => {
-  test.each([undefined, null])('%s is none', (answer) => expect(judgePrice(answer)).toEqual({ outcome: 'none' }));
+  test.each([undefined, null])('%s is none', (answer) => expect(validatePrice(answer)).toEqual({ outcome: 'none' }));
 
   const most = (MAX / 10n ** 18n).toString();
   test.each(['1', '0.0003', '1e-18', '0.000000000000000001', most, 2, 1n])('%s is taken', (answer) => {
-    expect(judgePrice(answer)).toEqual({ outcome: 'answered', value: parseDecimal(answer) });
+    expect(validatePrice(answer)).toEqual({ outcome: 'answered', value: parseDecimal(answer) });
   });
 
   test.each([
@@ -157,7 +157,7 @@ describe('a price', () => {
     [],
     true,
   ])('%s is invalid: 10^18 atoms are worth one wei at least, and less than 2^256', (answer) =>
-    expect(judgePrice(answer)).toEqual({ outcome: 'invalid' }),
+    expect(validatePrice(answer)).toEqual({ outcome: 'invalid' }),
   );
 });
 

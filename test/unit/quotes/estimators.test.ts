@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Address, Estimator, QuoteRequest, Trade } from 'intentbook';
 import { createApi } from 'intentbook';
-import { constantProduct, solverHttp } from 'intentbook/estimators';
+import { constantProduct, httpSolver } from 'intentbook/estimators';
 import { nodeHandler } from 'intentbook/node-http';
 import { describe, expect, test } from 'vitest';
 import { COW, WETH } from '../../support/orders.ts';
@@ -14,7 +14,7 @@ import {
   prompted,
   quoted,
   quotingWorld,
-  refused,
+  rejected,
   SELL,
   settle,
   source,
@@ -86,7 +86,7 @@ describe('one source of several is of no use', () => {
 
   test.each(BAD)('alone, one that %s means NoLiquidity at once', async (_, outcome, estimate) => {
     const { book, outcomes } = await quotingWorld({ estimators: [source('bad', estimate)] });
-    expect(await refused(book, SELL)).toMatchObject({ code: 'NoLiquidity', status: 400 });
+    expect(await rejected(book, SELL)).toMatchObject({ code: 'NoLiquidity', status: 400 });
     expect(outcomes()).toEqual({ bad: outcome });
   });
 
@@ -120,7 +120,7 @@ describe('one source of several is of no use', () => {
   });
 
   test('one that rejects after the deadline disturbs nobody', async () => {
-    const { book, clock, faults } = await quotingWorld({
+    const { book, clock, failures } = await quotingWorld({
       estimators: [
         source(
           'slow',
@@ -131,17 +131,17 @@ describe('one source of several is of no use', () => {
         ),
       ],
     });
-    const waiting = watch(refused(book, SELL));
+    const waiting = watch(rejected(book, SELL));
     await settle();
     clock.advance(5_000);
     await settle();
     expect(waiting.value?.code).toBe('NoLiquidity');
-    expect(faults).toEqual([]);
+    expect(failures).toEqual([]);
   });
 
   test('with all hanging the error is NoLiquidity, on the tick of the deadline', async () => {
     const { book, clock } = await quotingWorld({ estimators: [hanging('one'), hanging('two')] });
-    const waiting = watch(refused(book, SELL));
+    const waiting = watch(rejected(book, SELL));
     await settle();
     clock.advance(4_999);
     await settle();
@@ -159,7 +159,7 @@ describe('one source of several is of no use', () => {
     [0, 0],
   ])('a request for %s ms has its deadline after %s ms', async (timeout, deadline) => {
     const { book, clock } = await quotingWorld({ estimators: [hanging('one')] });
-    const waiting = watch(refused(book, { ...SELL, timeout }));
+    const waiting = watch(rejected(book, { ...SELL, timeout }));
     await settle();
     if (deadline > 0) clock.advance(deadline - 1);
     await settle();
@@ -170,23 +170,23 @@ describe('one source of several is of no use', () => {
   });
 
   test('a listener of observations that throws disturbs no quote', async () => {
-    const { book, faults } = await quotingWorld({ estimators: [answering('good', GOOD)] });
-    book.on('sourceAsked', () => {
+    const { book, failures } = await quotingWorld({ estimators: [answering('good', GOOD)] });
+    book.on('estimatorQueried', () => {
       throw new Error('a listener of the host');
     });
     await quoted(book, SELL);
-    expect(faults.length).toBeGreaterThan(0);
+    expect(failures.length).toBeGreaterThan(0);
   });
 
   test('a token that a source calls unsupported is named, unless another source trades it', async () => {
-    const refusing = source('knowing', () => ({ unsupportedToken: COW, reason: 'takes a fee on transfer' }) as const);
-    const alone = await quotingWorld({ estimators: [refusing, hanging('slow')] });
-    const waiting = watch(refused(alone.book, SELL));
+    const rejecting = source('knowing', () => ({ unsupportedToken: COW, reason: 'takes a fee on transfer' }) as const);
+    const alone = await quotingWorld({ estimators: [rejecting, hanging('slow')] });
+    const waiting = watch(rejected(alone.book, SELL));
     await settle();
     alone.clock.advance(5_000);
     await settle();
     expect(waiting.value).toMatchObject({ code: 'UnsupportedToken', data: { token: COW.toLowerCase() } });
-    const both = await quotingWorld({ estimators: [refusing, answering('good', GOOD)] });
+    const both = await quotingWorld({ estimators: [rejecting, answering('good', GOOD)] });
     await quoted(both.book, SELL);
   });
 });
@@ -228,7 +228,7 @@ describe('what a source says', () => {
     }
     const sale = { ...SELL, sellAmountBeforeFee: undefined, sellAmountAfterFee: String(MAX) };
     const { book } = await quotingWorld({ estimators: [answering('good', GOOD)] });
-    expect((await refused(book, sale)).code).toBe('NoLiquidity');
+    expect((await rejected(book, sale)).code).toBe('NoLiquidity');
   });
 
   test.each<readonly [string, QuoteRequest]>([
@@ -237,7 +237,7 @@ describe('what a source says', () => {
     ['so much that nothing is bought for the rest', { ...SELL, sellAmountBeforeFee: '33333333333333333335' }],
   ])('may be worth less than the fee, which is said: it takes %s', async (_, request) => {
     const { book } = await quotingWorld({ estimators: [answering('small', 10n, 1_000_000)] });
-    expect(await refused(book, request)).toMatchObject({
+    expect(await rejected(book, request)).toMatchObject({
       code: 'SellAmountDoesNotCoverFee',
       data: { fee_amount: '33333333333333333334' },
     });
@@ -362,7 +362,7 @@ describe('the same question is asked once', () => {
     });
     let gasPrices = 0;
     const world = await quotingWorld({
-      estimators: [{ ...solverHttp(engine.url), nativePrice: () => '0.0003' }],
+      estimators: [{ ...httpSolver(engine.url), nativePrice: () => '0.0003' }],
       gasPrice: async () => ++gasPrices && '10000000000',
     });
     await using server = await listening(nodeHandler(createApi(world.book)));
@@ -395,7 +395,7 @@ describe('the same question is asked once', () => {
     slow.asked[1]?.answer(undefined);
     await second;
     const one = prompted('one');
-    const unkept = await quotingWorld({ answerLifetime: 0, estimators: [one] });
+    const unkept = await quotingWorld({ quoteCacheTtl: 0, estimators: [one] });
     for (let i = 0; i < 2; i++) {
       const waiting = quoted(unkept.book, SELL);
       await settle();
@@ -406,7 +406,7 @@ describe('the same question is asked once', () => {
   });
 
   test('a stored quote is shared for the first half of its life, and one that was not stored is tried again', async () => {
-    const world = await quotingWorld({ expiry: 10, answerLifetime: 60_000, estimators: [answering('good', GOOD)] });
+    const world = await quotingWorld({ expiry: 10, quoteCacheTtl: 60_000, estimators: [answering('good', GOOD)] });
     const { book, clock, store } = world;
     const { insert } = store.quotes;
     Object.assign(store.quotes, { insert: async () => Promise.reject(new Error('the disk is full')) });
@@ -482,14 +482,14 @@ describe('the price of gas', () => {
     ],
     ['answers nonsense', () => 'a lot'],
     ['answers NaN', () => Number.NaN],
-  ])('a function that %s refuses the quote with ChainUnavailable, and is asked again by the next', async (_, fail) => {
+  ])('a function that %s rejects the quote with ChainUnavailable, and is asked again by the next', async (_, fail) => {
     let broken = true;
-    const { book, faults } = await quotingWorld({
+    const { book, failures } = await quotingWorld({
       gasPrice: () => (broken ? fail() : 1),
       estimators: [answering('good', GOOD)],
     });
-    expect(await refused(book, SELL)).toMatchObject({ code: 'ChainUnavailable', retryable: true });
-    expect(faults).toHaveLength(1);
+    expect(await rejected(book, SELL)).toMatchObject({ code: 'ChainUnavailable', retryable: true });
+    expect(failures).toHaveLength(1);
     broken = false;
     await quoted(book, SELL);
   });
@@ -501,11 +501,11 @@ describe('the price of gas', () => {
       estimators: [answering('good', GOOD)],
     });
     for (const timeout of [0, ...Array.from({ length: 49 }, () => 100)]) {
-      const waiting = watch(refused(book, { ...SELL, timeout }));
+      const waiting = watch(rejected(book, { ...SELL, timeout }));
       await settle();
       clock.advance(timeout);
       await settle();
-      // It is the caller who had no time, not the server that is at fault.
+      // It is the caller who had no time, not the server that is at failure.
       expect(waiting.value).toMatchObject({ code: 'NoLiquidity', message: 'the price of gas was not known in time' });
     }
     expect(asked).toBe(1);
@@ -520,7 +520,7 @@ describe('the price of gas', () => {
       gasPrice: () => (hangs ? new Promise<bigint>(() => {}) : 1n),
       estimators: [answering('good', GOOD)],
     });
-    const waiting = watch(refused(book, SELL));
+    const waiting = watch(rejected(book, SELL));
     await settle();
     clock.advance(5_000);
     await settle();

@@ -5,9 +5,9 @@ import { parseDecimal } from '../../../src/protocol/decimal.ts';
 import type { QuoteSide } from '../../../src/quotes/fee.ts';
 import {
   basisPoints,
-  compareMerits,
+  compareRates,
   fixedAmount,
-  merit,
+  netRate,
   networkFee,
   quoteAmounts,
   takeVolumeFee,
@@ -35,7 +35,7 @@ class Rational {
 
   static of(text: string): Rational {
     const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
-    const [whole = '', fraction = ''] = mantissa.split('./');
+    const [whole = '', fraction = ''] = mantissa.split('.');
     const value = new Rational(BigInt(whole + fraction), 10n ** BigInt(fraction.length));
     const power = 10n ** BigInt(exponent.replace(/^[+-]/, ''));
     return exponent.startsWith('-') ? value.times(new Rational(1n, power)) : value.times(new Rational(power));
@@ -191,7 +191,7 @@ describe('the three kinds of request', () => {
 
   test('an estimate is better when more is bought for what is sold, its gas paid', () => {
     const better = (side: QuoteSide, a: [bigint, bigint], b: [bigint, bigint]) =>
-      compareMerits(merit(side, ...a), merit(side, ...b)) > 0;
+      compareRates(netRate(side, ...a), netRate(side, ...b)) > 0;
     // Three atoms more out do not pay for a tenth of the sale in gas.
     expect(better(beforeFee(1000n), [1000n, 10n], [1003n, 110n])).toBe(true);
     expect(better(afterFee(1000n), [1000n, 10n], [1003n, 110n])).toBe(true);

@@ -24,7 +24,10 @@ async function world() {
     /** Places an order upon a quote of a thousand COW, and reads it. */
     async place(choice: object = {}, quoteId?: number | null) {
       const order = await signOrder(TRADER, {
-        ...{ sellToken: COW, buyToken: WETH, sellAmount: String(X), buyAmount: '1' },
+        sellToken: COW,
+        buyToken: WETH,
+        sellAmount: String(X),
+        buyAmount: '1',
         validTo: Math.floor(clock.now() / 1000) + 600,
         ...choice,
       });

@@ -2,10 +2,10 @@ import type {
   EstimateContext,
   EstimateFunction,
   Estimator,
+  EstimatorObservation,
   OrderBook,
   QuoteOptions,
   QuoteRequest,
-  SourceObservation,
   Store,
   Trade,
 } from 'intentbook';
@@ -34,19 +34,19 @@ export async function quotingWorld(
   store: Store = memoryStore(),
 ) {
   const clock = manualClock();
-  const observations: SourceObservation[] = [];
-  const faults: unknown[] = [];
+  const observations: EstimatorObservation[] = [];
+  const failures: unknown[] = [];
   // Without the sweep, what waits on the clock is the quotes' own.
   const options = { chainId: SEPOLIA, store, clock, expiryInterval: 'off' } as const;
   const book = createOrderBook({ ...options, quotes: { gasPrice: GAS_PRICE, ...quotes } });
-  book.on('sourceAsked', (observation) => observations.push(observation));
-  book.on('fault', (fault) => faults.push(fault));
+  book.on('estimatorQueried', (observation) => observations.push(observation));
+  book.on('failure', (failure) => failures.push(failure));
   await book.start();
-  return { book, clock, store, observations, faults, outcomes: () => outcomesOf(observations) };
+  return { book, clock, store, observations, failures, outcomes: () => outcomesOf(observations) };
 }
 
 /** What became of asking each source about trades. */
-function outcomesOf(observations: readonly SourceObservation[]): Record<string, string> {
+function outcomesOf(observations: readonly EstimatorObservation[]): Record<string, string> {
   const trades = observations.filter(({ question }) => question === 'trade');
   return Object.fromEntries(trades.map(({ source, outcome }) => [source, outcome]));
 }
@@ -94,8 +94,8 @@ export async function quoted(book: OrderBook, request: QuoteRequest) {
   return result.quote;
 }
 
-/** A refusal that must come. */
-export async function refused(book: OrderBook, request: unknown) {
+/** A rejection that must come. */
+export async function rejected(book: OrderBook, request: unknown) {
   const result = await book.quotes.request(request as QuoteRequest); // the test's own mistake
   if (result.status !== 'rejected') throw new Error(`quoted: ${JSON.stringify(result.quote)}`);
   return result.error;

@@ -6,7 +6,7 @@ import { keccak256, toHex } from 'viem';
 import { describe, expect, test } from 'vitest';
 import { directWorld } from '../../integration/http/http-fixture.ts';
 import { COW, WETH } from '../../support/orders.ts';
-import { answering, ETHER, quoted, quotingWorld, refused, SELL, source } from './quotes-fixture.ts';
+import { answering, ETHER, quoted, quotingWorld, rejected, SELL, source } from './quotes-fixture.ts';
 
 const NATIVE = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 const ZERO_HASH = `0x${'00'.repeat(32)}`;
@@ -227,7 +227,7 @@ const MALFORMED: readonly (readonly [string, string, unknown])[] = [
   [
     'two amounts, neither of them one',
     'sellAmountBeforeFee',
-    { ...SELL, ...{ sellAmountBeforeFee: '0', sellAmountAfterFee: 'x' } },
+    { ...SELL, sellAmountBeforeFee: '0', sellAmountAfterFee: 'x' },
   ],
   [
     'the other amount, and that none',
@@ -246,10 +246,10 @@ const MALFORMED: readonly (readonly [string, string, unknown])[] = [
   ['a negative timeout', 'timeout', { ...SELL, timeout: -1 }],
 ];
 
-describe('what is refused', () => {
+describe('what is rejected', () => {
   test.each(MALFORMED)('%s is InvalidParameter, naming %j', async (_, path, request) => {
     const { book } = await world();
-    const error = await refused(book, request);
+    const error = await rejected(book, request);
     expect(error).toMatchObject({ code: 'InvalidParameter', status: 400, data: { path } });
     if (path !== '') expect(error.message).toContain(path);
     expect(error.message).not.toMatch(/expected|received|invalid|too/i); // as the parser of shapes would have it
@@ -284,19 +284,21 @@ describe('what is refused', () => {
   ])('%s, as its order would be', async (_, change, code) => {
     const { clock } = await world();
     const book = createOrderBook({
-      ...{ chainId: 11155111, store: memoryStore(), clock },
+      chainId: 11155111,
+      store: memoryStore(),
+      clock,
       deniedTokens: ['0x00000000000000000000000000000000000000dd'],
       isDenied: (address) => address.endsWith('bd'),
       quotes: { estimators: [fixedPrices(PRICES)], gasPrice: 1 },
     });
     await book.start();
-    expect((await refused(book, { ...SELL, ...change })).code).toBe(code);
+    expect((await rejected(book, { ...SELL, ...change })).code).toBe(code);
   });
 
-  test('a year ahead is refused for a key, and quoted for a presignature, as its order would be', async () => {
+  test('a year ahead is rejected for a key, and quoted for a presignature, as its order would be', async () => {
     const { book } = await world();
     const request = { ...SELL, validFor: 366 * 24 * 3600 };
-    expect((await refused(book, request)).code).toBe('ExcessiveValidTo');
+    expect((await rejected(book, request)).code).toBe('ExcessiveValidTo');
     await quoted(book, { ...request, signingScheme: 'presign' });
   });
 
@@ -311,7 +313,7 @@ describe('what is refused', () => {
       estimators: [answering('dear', 10n ** 40n, 200_000), answering('cheap', 10n ** 6n, 150_000)],
     });
     const fee = String(5n * ETHER);
-    expect(await refused(book, { ...SELL, sellAmountBeforeFee: fee })).toMatchObject({
+    expect(await rejected(book, { ...SELL, sellAmountBeforeFee: fee })).toMatchObject({
       code: 'SellAmountDoesNotCoverFee',
       status: 400,
       data: { fee_amount: fee },
@@ -322,7 +324,7 @@ describe('what is refused', () => {
 
   test('so is a sale of which nothing is bought once the fee is paid', async () => {
     const { book } = await world({ estimators: [answering('one', 1n)] });
-    expect((await refused(book, SELL)).code).toBe('SellAmountDoesNotCoverFee');
+    expect((await rejected(book, SELL)).code).toBe('SellAmountDoesNotCoverFee');
   });
 
   test('a fee beyond 256 bits is no quote', async () => {
@@ -330,13 +332,13 @@ describe('what is refused', () => {
       gasPrice: '1e76',
       estimators: [source('one', () => ({ amount: 1n, gas: 10 ** 12 }))],
     });
-    expect((await refused(book, buying('5'))).code).toBe('NoLiquidity');
+    expect((await rejected(book, buying('5'))).code).toBe('NoLiquidity');
   });
 
   test('a book without sources quotes nothing', async () => {
     const book = createOrderBook({ chainId: 11155111, store: memoryStore() });
     await book.start();
-    expect((await refused(book, SELL)).code).toBe('NoLiquidity');
+    expect((await rejected(book, SELL)).code).toBe('NoLiquidity');
     await book.close();
   });
 });
@@ -360,10 +362,10 @@ describe('options', () => {
     ['half a second of expiry', { expiry: 0.5 }, /expiry must be a whole number/],
     ['a fraction of a second of expiry on chain', { onchainExpiry: 600.001 }, /onchainExpiry must be a whole number/],
     ['a timeout that no timer can count', { maxTimeout: 2 ** 31 }, /maxTimeout/],
-    ['a lifetime that never ends', { answerLifetime: Number.POSITIVE_INFINITY }, /answerLifetime/],
+    ['a lifetime that never ends', { quoteCacheTtl: Number.POSITIVE_INFINITY }, /quoteCacheTtl/],
     ['a source that is none', { estimators: [{}] }, /estimators\[0\]/],
     ['no amount to learn prices by', { priceAmount: 0n }, /priceAmount/],
-  ])('%s is refused when the book is made', (_, quotes, message) => {
+  ])('%s is rejected when the book is made', (_, quotes, message) => {
     expect(make(quotes)).toThrow(message);
   });
 

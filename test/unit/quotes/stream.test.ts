@@ -90,7 +90,7 @@ describe('a stream of quotes', () => {
     expect(bought(state.events)).toEqual([299]);
   });
 
-  test('what can be refused without a quote is refused before it begins', async () => {
+  test('what can be rejected without a quote is rejected before it begins', async () => {
     const unpriced = await quotingWorld({ estimators: [{ ...answering('a', GOOD), nativePrice: () => undefined }] });
     expect(await unpriced.book.quotes.stream(SELL)).toMatchObject({ error: { code: 'NoLiquidity' } });
     const gasless = await quotingWorld({ gasPrice: () => Number.NaN, estimators: [answering('a', GOOD)] });
@@ -178,7 +178,7 @@ describe('a stream of quotes', () => {
     const { state, reading } = await opened(world);
     await reading;
     expect(state.events).toMatchObject([{ type: 'quote', quote: { id: null } }]);
-    expect(world.faults).toMatchObject([{ message: 'the disk is full' }]);
+    expect(world.failures).toMatchObject([{ message: 'the disk is full' }]);
     await expect(world.book.quotes.request(SELL)).rejects.toThrow('the disk is full');
   });
 });
@@ -252,7 +252,7 @@ describe('over a socket', () => {
     client.abort();
     await isStopped;
     expect(world.outcomes()).toMatchObject({ slow: 'abandoned' });
-    expect(world.faults).toEqual([]);
+    expect(world.failures).toEqual([]);
   });
 });
 
@@ -298,7 +298,7 @@ describe('tokens', () => {
     expect(clock.pending).toBe(waiting - 1);
   });
 
-  test('native_price is a JSON number, metadata a scaled integer; what is unknown is refused by one and null in the other', async () => {
+  test('native_price is a JSON number, metadata a scaled integer; what is unknown is rejected by one and null in the other', async () => {
     const world = await quotingWorld({ estimators: [answering('good', GOOD)] });
     const api = createApi(world.book);
     const token = SELL.sellToken;

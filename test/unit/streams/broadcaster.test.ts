@@ -1,22 +1,32 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import type { Hub, HubOptions, StreamEvent, StreamItem } from '../../../src/streams/broadcaster.ts';
-import { createHub } from '../../../src/streams/broadcaster.ts';
+import type {
+  BroadcasterOptions,
+  StreamBroadcaster,
+  StreamEvent,
+  StreamItem,
+} from '../../../src/streams/broadcaster.ts';
+import { createStreamBroadcaster } from '../../../src/streams/broadcaster.ts';
 
 /** A log in memory whose entries concern the keys `a` and `b`, and a hub over it. */
-function world(options: Partial<HubOptions> = {}) {
+function world(options: Partial<BroadcasterOptions> = {}) {
   const entries: { id: number; key: string }[] = [];
   const hints = new Set<() => void>();
-  const faults: unknown[] = [];
+  const failures: unknown[] = [];
   /** Runs while somebody reads the log, before there is an answer. */
   const meanwhile: (() => Promise<void>)[] = [];
   const itemOf = ({ id, key }: { id: number; key: string }): StreamItem => ({
-    ...{ type: 'item', id, event: key, data: String(id) },
+    type: 'item',
+    id,
+    event: key,
+    data: String(id),
   });
   const reads = { follow: 0, resume: 0 };
-  const hub: Hub = createHub({
-    ...{ queueSize: 4, resumeLimit: 1000, onFault: (fault) => void faults.push(fault) },
+  const hub: StreamBroadcaster = createStreamBroadcaster({
+    queueSize: 4,
+    resumeLimit: 1000,
+    onFailure: (failure) => void failures.push(failure),
     log: {
       last: async () => entries.length,
       watch(hint) {
@@ -44,7 +54,11 @@ function world(options: Partial<HubOptions> = {}) {
     ...options,
   });
   return {
-    ...{ hub, faults, meanwhile, hints, reads },
+    hub,
+    failures,
+    meanwhile,
+    hints,
+    reads,
     write(...keys: string[]) {
       for (const key of keys) entries.push({ id: entries.length + 1, key });
       for (const hint of hints) hint();
@@ -92,7 +106,7 @@ describe('a stream', () => {
   test('misses nothing that is written while it catches up, or while others are being told', async () => {
     const { hub, write, meanwhile } = world();
     const first = await hub.subscribe('b');
-    let late: Awaited<ReturnType<Hub['subscribe']>> | undefined;
+    let late: Awaited<ReturnType<StreamBroadcaster['subscribe']>> | undefined;
     meanwhile.push(async () => {
       late = await hub.subscribe('a', { after: 0 });
     });
@@ -185,7 +199,7 @@ describe('a hub', () => {
 
   test('ends its streams when the log cannot be read, so that their readers come back', async () => {
     const broken = new Error('gone');
-    const { hub, write, meanwhile, faults } = world();
+    const { hub, write, meanwhile, failures } = world();
     const stream = await hub.subscribe('a');
     await turn();
     meanwhile.push(async () => {
@@ -193,7 +207,7 @@ describe('a hub', () => {
     });
     write('a');
     assert.deepEqual(await stream.take(), []);
-    assert.deepEqual(faults, [broken]);
+    assert.deepEqual(failures, [broken]);
     const again = await hub.subscribe('a', { after: stream.start });
     assert.deepEqual(shown(await again.take()), [1]);
   });

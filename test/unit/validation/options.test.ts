@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
 import { ORDER_STATUSES } from '../../../src/orders/status.ts';
-import { unknownName } from '../../../src/validation/options.ts';
+import { formatUnknownName } from '../../../src/validation/options.ts';
 
 test.each([
   ['opne', 'unknown status "opne", did you mean "open"?'],
   ['canceled', 'unknown status "canceled", did you mean "cancelled"?'],
   ['something else', 'unknown status "something else"'],
 ])('%j is told apart from what it may have meant', (name, said) => {
-  expect(unknownName('status', name, ORDER_STATUSES)).toBe(said);
+  expect(formatUnknownName('status', name, ORDER_STATUSES)).toBe(said);
 });
 
 // Comparing takes the product of the lengths, and a query string has room for sixteen thousand letters.
 test('finding: a long name is compared with none, and not repeated whole', () => {
   const long = 'open'.repeat(16_384);
-  expect(unknownName('status', long, [long])).toBe(`unknown status "${long.slice(0, 64)}…"`);
+  expect(formatUnknownName('status', long, [long])).toBe(`unknown status "${long.slice(0, 64)}…"`);
   const longest = 'expired'.padStart(64, 'x');
-  expect(unknownName('status', longest, [longest])).toContain(`did you mean "${longest}"?`);
+  expect(formatUnknownName('status', longest, [longest])).toContain(`did you mean "${longest}"?`);
 });

@@ -3,7 +3,7 @@ import { orderTable } from '../order-table.js';
 
 /** The orders that a transaction has settled. */
 export async function transaction(book, prefix, hash, signal) {
-  const orders = await book.ofTransaction(hash, signal);
+  const orders = await book.listByTransaction(hash, signal);
   const { table, add } = orderTable(prefix, `Orders settled by ${hash}`);
   add(orders);
   return [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { keccak256, toHex } from 'viem';
 import { signOrder } from '../../../support/orders.ts';
 import type { HttpCase } from '../case.ts';
-import { inTenMinutes, newOwner, ORDERS, place, refused } from '../case.ts';
+import { inTenMinutes, newOwner, ORDERS, place, rejected } from '../case.ts';
 
 const APP_DATA = '/api/v1/app_data';
 
@@ -45,35 +45,35 @@ export const APP_DATA_CASES: readonly HttpCase[] = [
     },
   },
   {
-    name: 'a document that is none, is too large or has another hash is refused as an order’s would be',
+    name: 'a document that is none, is too large or has another hash is rejected as an order’s would be',
     async run(world) {
       const put = (fullAppData: string, hash?: string) =>
         world.send('PUT', hash === undefined ? APP_DATA : `${APP_DATA}/${hash}`, { body: { fullAppData } });
-      refused(await put('[]'), 400, 'InvalidAppData');
-      refused(await put('{"metadata":{"hooks":null}}'), 400, 'InvalidAppData');
-      const large = refused(await put(`{"a":"${'x'.repeat(993)}"}`), 400, 'InvalidAppData');
+      rejected(await put('[]'), 400, 'InvalidAppData');
+      rejected(await put('{"metadata":{"hooks":null}}'), 400, 'InvalidAppData');
+      const large = rejected(await put(`{"a":"${'x'.repeat(993)}"}`), 400, 'InvalidAppData');
       assert.deepEqual(large.data, { size: 1001, limit: 1000 });
       const fullAppData = newDocument();
       const other = hashOf('{}');
-      const { data } = refused(await put(fullAppData, other), 400, 'AppDataHashMismatch');
+      const { data } = rejected(await put(fullAppData, other), 400, 'AppDataHashMismatch');
       assert.deepEqual(data, { actual: hashOf(fullAppData), expected: other });
-      refused(await world.send('GET', `${APP_DATA}/${hashOf(fullAppData)}`), 404, 'NotFound');
+      rejected(await world.send('GET', `${APP_DATA}/${hashOf(fullAppData)}`), 404, 'NotFound');
     },
   },
   {
     name: 'a hash that is none is InvalidParameter, one of nothing known NotFound',
     async run(world) {
       for (const hash of ['x', '0x12', hashOf('{}').slice(2), `${hashOf('{}')}00`]) {
-        refused(await world.send('GET', `${APP_DATA}/${hash}`), 400, 'InvalidParameter');
-        refused(
+        rejected(await world.send('GET', `${APP_DATA}/${hash}`), 400, 'InvalidParameter');
+        rejected(
           await world.send('PUT', `${APP_DATA}/${hash}`, { body: { fullAppData: '{}' } }),
           400,
           'InvalidParameter',
         );
       }
       const hash = hashOf(newDocument());
-      assert.deepEqual(refused(await world.send('GET', `${APP_DATA}/${hash}`), 404, 'NotFound').data, { hash });
-      const { data } = refused(await world.send('POST', `${APP_DATA}/${hash}`, { body: {} }), 405, 'MethodNotAllowed');
+      assert.deepEqual(rejected(await world.send('GET', `${APP_DATA}/${hash}`), 404, 'NotFound').data, { hash });
+      const { data } = rejected(await world.send('POST', `${APP_DATA}/${hash}`, { body: {} }), 405, 'MethodNotAllowed');
       assert.deepEqual(data?.['allow'], ['PUT', 'GET', 'HEAD']);
     },
   },
@@ -81,7 +81,7 @@ export const APP_DATA_CASES: readonly HttpCase[] = [
     name: 'a body of the wrong shape is InvalidBody',
     async run(world) {
       for (const body of [[], {}, { fullAppData: 7 }, { fullAppData: null }, { fullAppData: {} }, { appData: '{}' }]) {
-        refused(await world.send('PUT', APP_DATA, { body }), 422, 'InvalidBody');
+        rejected(await world.send('PUT', APP_DATA, { body }), 422, 'InvalidBody');
       }
     },
   },
@@ -100,7 +100,7 @@ export const APP_DATA_CASES: readonly HttpCase[] = [
     name: 'half of a surrogate pair has no bytes to hash',
     async run(world) {
       const body = '{"fullAppData":"{\\"a\\":\\"\\ud800\\"}"}';
-      refused(await world.send('PUT', APP_DATA, { body }), 400, 'InvalidAppData');
+      rejected(await world.send('PUT', APP_DATA, { body }), 400, 'InvalidAppData');
     },
   },
 ];

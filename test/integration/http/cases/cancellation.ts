@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { signCancellation, signOrder } from '../../../support/orders.ts';
 import type { HttpCase } from '../case.ts';
-import { inTenMinutes, MISSING_UID, newOwner, ORDERS, place, refused, WRONG } from '../case.ts';
+import { inTenMinutes, MISSING_UID, newOwner, ORDERS, place, rejected, WRONG } from '../case.ts';
 
 export const CANCELLATION: readonly HttpCase[] = [
   {
@@ -12,14 +12,14 @@ export const CANCELLATION: readonly HttpCase[] = [
       const uid = await place(world, await signOrder(owner, { validTo: inTenMinutes(world) }));
       for (const target of [uid, MISSING_UID]) {
         const signed = await signCancellation(stranger, { orderUids: [target] });
-        const { data } = refused(
+        const { data } = rejected(
           await world.send('DELETE', ORDERS, { body: { orderUids: [target], ...signed } }),
           401,
           'WrongOwner',
         );
         assert.equal(data?.['recovered'], stranger.address.toLowerCase());
         const single = await signCancellation(stranger, { orderUid: target });
-        refused(await world.send('DELETE', `${ORDERS}/${target}`, { body: single }), 401, 'WrongOwner');
+        rejected(await world.send('DELETE', `${ORDERS}/${target}`, { body: single }), 401, 'WrongOwner');
       }
     },
   },
@@ -31,10 +31,10 @@ export const CANCELLATION: readonly HttpCase[] = [
       const unknown = `0x${'ab'.repeat(32)}${owner.address.slice(2).toLowerCase()}ffffffff`;
       const cancel = async (orderUids: string[]) =>
         world.send('DELETE', ORDERS, { body: { orderUids, ...(await signCancellation(owner, { orderUids })) } });
-      refused(await cancel([uid, unknown]), 404, 'OrderNotFound');
+      rejected(await cancel([uid, unknown]), 404, 'OrderNotFound');
       assert.equal(((await world.send('GET', `${ORDERS}/${uid}`)).json() as { status: string }).status, 'open');
       assert.equal((await cancel([uid, uid])).status, 200);
-      refused(await cancel([uid]), 400, 'AlreadyCancelled');
+      rejected(await cancel([uid]), 400, 'AlreadyCancelled');
     },
   },
   {
@@ -45,11 +45,11 @@ export const CANCELLATION: readonly HttpCase[] = [
       const uid = await place(world, { ...signed, signingScheme: 'presign', signature: '0x' });
       const orderUids = [uid];
       const body = { orderUids, ...(await signCancellation(owner, { orderUids })) };
-      refused(await world.send('DELETE', ORDERS, { body }), 400, 'OnChainOrder');
+      rejected(await world.send('DELETE', ORDERS, { body }), 400, 'OnChainOrder');
     },
   },
   {
-    name: 'a malformed cancellation is refused by shape, a malformed signature by its own code',
+    name: 'a malformed cancellation is rejected by shape, a malformed signature by its own code',
     async run(world) {
       const owner = newOwner();
       const uid = await place(world, await signOrder(owner, { validTo: inTenMinutes(world) }));
@@ -58,16 +58,16 @@ export const CANCELLATION: readonly HttpCase[] = [
         for (const value of [...WRONG, undefined]) {
           const answer = await world.send('DELETE', ORDERS, { body: { ...good, [name]: value } });
           const malformedBytes = name === 'signature' && value === '0x';
-          refused(answer, malformedBytes ? 400 : 422, malformedBytes ? 'InvalidSignature' : 'InvalidBody');
+          rejected(answer, malformedBytes ? 400 : 422, malformedBytes ? 'InvalidSignature' : 'InvalidBody');
         }
       }
-      refused(await world.send('DELETE', ORDERS, { body: { ...good, signingScheme: 'presign' } }), 422, 'InvalidBody');
-      refused(await world.send('DELETE', ORDERS, { body: { ...good, orderUids: ['0x12'] } }), 422, 'InvalidBody');
-      refused(await world.send('DELETE', `${ORDERS}/0x12`, { body: good }), 400, 'InvalidParameter');
+      rejected(await world.send('DELETE', ORDERS, { body: { ...good, signingScheme: 'presign' } }), 422, 'InvalidBody');
+      rejected(await world.send('DELETE', ORDERS, { body: { ...good, orderUids: ['0x12'] } }), 422, 'InvalidBody');
+      rejected(await world.send('DELETE', `${ORDERS}/0x12`, { body: good }), 400, 'InvalidParameter');
       // A list signed in another order of its members is another message.
       const other = await place(world, await signOrder(owner, { validTo: inTenMinutes(world) + 1 }));
       const signed = await signCancellation(owner, { orderUids: [uid, other] });
-      refused(await world.send('DELETE', ORDERS, { body: { orderUids: [other, uid], ...signed } }), 401, 'WrongOwner');
+      rejected(await world.send('DELETE', ORDERS, { body: { orderUids: [other, uid], ...signed } }), 401, 'WrongOwner');
     },
   },
 ];

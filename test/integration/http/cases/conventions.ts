@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { COW, signOrder, WETH } from '../../../support/orders.ts';
 import type { HttpCase } from '../case.ts';
-import { inTenMinutes, MISSING_UID, newOwner, ORDERS, refused } from '../case.ts';
+import { inTenMinutes, MISSING_UID, newOwner, ORDERS, rejected } from '../case.ts';
 
 export const CONVENTIONS: readonly HttpCase[] = [
   {
     name: 'a path that is no percent-encoded UTF-8 is 400 InvalidParameter',
     judged: 'url',
     async run(world) {
-      for (const uid of ['%zz', '%ff']) refused(await world.send('GET', `${ORDERS}/${uid}`), 400, 'InvalidParameter');
+      for (const uid of ['%zz', '%ff']) rejected(await world.send('GET', `${ORDERS}/${uid}`), 400, 'InvalidParameter');
     },
   },
   {
     name: 'a body that is a JSON string is of the wrong shape',
     judged: 'body',
     async run(world) {
-      refused(await world.send('POST', `${ORDERS}/by_uids`, { body: '"x"' }), 422, 'InvalidBody');
-      refused(await world.send('POST', ORDERS, { body: '"x"' }), 422, 'InvalidBody');
+      rejected(await world.send('POST', `${ORDERS}/by_uids`, { body: '"x"' }), 422, 'InvalidBody');
+      rejected(await world.send('POST', ORDERS, { body: '"x"' }), 422, 'InvalidBody');
     },
   },
   {
@@ -51,15 +51,15 @@ export const CONVENTIONS: readonly HttpCase[] = [
   {
     name: 'an unknown route is 404, a known one with another method 405 with Allow',
     async run(world) {
-      refused(await world.send('GET', '/api/v1/nowhere'), 404, 'NotFound');
-      refused(await world.send('GET', '/api/v2/orders'), 404, 'NotFound');
+      rejected(await world.send('GET', '/api/v1/nowhere'), 404, 'NotFound');
+      rejected(await world.send('GET', '/api/v2/orders'), 404, 'NotFound');
       for (const [method, path, allow] of [
         ['GET', `${ORDERS}/by_uids`, 'POST'],
         ['PATCH', ORDERS, 'POST, GET, HEAD, DELETE'],
         ['PUT', `${ORDERS}/${MISSING_UID}`, 'GET, HEAD, DELETE'],
       ] as const) {
         const answer = await world.send(method, path);
-        refused(answer, 405, 'MethodNotAllowed');
+        rejected(answer, 405, 'MethodNotAllowed');
         assert.deepEqual((answer.header('allow') ?? '').split(', ').sort(), allow.split(', ').sort());
       }
     },
@@ -67,7 +67,7 @@ export const CONVENTIONS: readonly HttpCase[] = [
   {
     name: 'a missing order is 404 NotFound, a malformed UID 400 InvalidParameter',
     async run(world) {
-      refused(await world.send('GET', `${ORDERS}/${MISSING_UID}`), 404, 'NotFound');
+      rejected(await world.send('GET', `${ORDERS}/${MISSING_UID}`), 404, 'NotFound');
       const malformed = [
         '0x12',
         MISSING_UID.slice(2),
@@ -77,7 +77,7 @@ export const CONVENTIONS: readonly HttpCase[] = [
         '%00',
         '..%2f..',
       ];
-      for (const uid of malformed) refused(await world.send('GET', `${ORDERS}/${uid}`), 400, 'InvalidParameter');
+      for (const uid of malformed) rejected(await world.send('GET', `${ORDERS}/${uid}`), 400, 'InvalidParameter');
     },
   },
   {
@@ -104,7 +104,7 @@ export const CONVENTIONS: readonly HttpCase[] = [
         [`${ORDERS}?owner=${WETH}&owner=${COW}`, 'owner'],
         ['/api/v1/account/0x12/orders', 'owner'],
       ] as const) {
-        const { data } = refused(await world.send('GET', path), 400, 'InvalidParameter');
+        const { data } = rejected(await world.send('GET', path), 400, 'InvalidParameter');
         assert.equal(data?.['parameter'], parameter, path);
       }
       assert.equal((await world.send('GET', `${account0}?unknown=1&__proto__=2`)).status, 200);
@@ -120,7 +120,7 @@ export const CONVENTIONS: readonly HttpCase[] = [
         'application/jsonp',
         'multipart/form-data; boundary=x',
       ]) {
-        refused(
+        rejected(
           await world.send('POST', `${ORDERS}/by_uids`, { headers: { 'content-type': type }, body: '[]' }),
           415,
           'UnsupportedMediaType',
@@ -131,7 +131,7 @@ export const CONVENTIONS: readonly HttpCase[] = [
         assert.equal(answer.status, 200, type);
       }
       const squeezed = { headers: { 'content-encoding': 'gzip' }, body: '[]' };
-      refused(await world.send('POST', `${ORDERS}/by_uids`, squeezed), 415, 'UnsupportedMediaType');
+      rejected(await world.send('POST', `${ORDERS}/by_uids`, squeezed), 415, 'UnsupportedMediaType');
     },
   },
   {
@@ -151,21 +151,21 @@ export const CONVENTIONS: readonly HttpCase[] = [
         bytes(0xc3),
       ];
       for (const body of bodies) {
-        refused(await world.send('POST', ORDERS, { body }), 400, 'InvalidJson');
-        refused(await world.send('DELETE', ORDERS, { body }), 400, 'InvalidJson');
+        rejected(await world.send('POST', ORDERS, { body }), 400, 'InvalidJson');
+        rejected(await world.send('DELETE', ORDERS, { body }), 400, 'InvalidJson');
       }
       const whole = JSON.stringify(await signOrder(newOwner(), { validTo: inTenMinutes(world) }));
-      refused(await world.send('POST', ORDERS, { body: whole.slice(0, -20) }), 400, 'InvalidJson');
+      rejected(await world.send('POST', ORDERS, { body: whole.slice(0, -20) }), 400, 'InvalidJson');
     },
   },
   {
     name: 'nesting deeper than 64 is 400 InvalidJson, 64 itself is read',
     async run(world) {
       const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
-      refused(await world.send('POST', `${ORDERS}/by_uids`, { body: nested(65) }), 400, 'InvalidJson');
-      refused(await world.send('POST', `${ORDERS}/by_uids`, { body: nested(30_000) }), 400, 'InvalidJson');
-      refused(await world.send('POST', `${ORDERS}/by_uids`, { body: nested(64) }), 422, 'InvalidBody');
-      refused(
+      rejected(await world.send('POST', `${ORDERS}/by_uids`, { body: nested(65) }), 400, 'InvalidJson');
+      rejected(await world.send('POST', `${ORDERS}/by_uids`, { body: nested(30_000) }), 400, 'InvalidJson');
+      rejected(await world.send('POST', `${ORDERS}/by_uids`, { body: nested(64) }), 422, 'InvalidBody');
+      rejected(
         await world.send('POST', `${ORDERS}/by_uids`, { body: `["${'['.repeat(100)}\\"${'{'.repeat(100)}"]` }),
         422,
         'InvalidBody',
@@ -176,9 +176,9 @@ export const CONVENTIONS: readonly HttpCase[] = [
     name: 'a body past its limit is 413',
     async run(world) {
       const padding = 'x'.repeat(64 * 1024);
-      refused(await world.send('POST', ORDERS, { body: { padding } }), 413, 'PayloadTooLarge');
-      refused(await world.send('DELETE', `${ORDERS}/${MISSING_UID}`, { body: { padding } }), 413, 'PayloadTooLarge');
-      refused(
+      rejected(await world.send('POST', ORDERS, { body: { padding } }), 413, 'PayloadTooLarge');
+      rejected(await world.send('DELETE', `${ORDERS}/${MISSING_UID}`, { body: { padding } }), 413, 'PayloadTooLarge');
+      rejected(
         await world.send('POST', `${ORDERS}/by_uids`, { body: ['x'.repeat(1024 * 1024)] }),
         413,
         'PayloadTooLarge',
@@ -186,12 +186,12 @@ export const CONVENTIONS: readonly HttpCase[] = [
     },
   },
   {
-    name: 'more than 128 UIDs are counted and refused, before any of them is decoded',
+    name: 'more than 128 UIDs are counted and rejected, before any of them is decoded',
     async run(world) {
       const uids = Array.from({ length: 129 }, () => MISSING_UID);
-      const { data } = refused(await world.send('POST', `${ORDERS}/by_uids`, { body: uids }), 400, 'TooManyOrderUids');
+      const { data } = rejected(await world.send('POST', `${ORDERS}/by_uids`, { body: uids }), 400, 'TooManyOrderUids');
       assert.deepEqual(data, { limit: 128, count: 129 });
-      refused(
+      rejected(
         await world.send('POST', `${ORDERS}/by_uids`, { body: Array.from({ length: 200 }, () => 7) }),
         400,
         'TooManyOrderUids',
@@ -201,7 +201,7 @@ export const CONVENTIONS: readonly HttpCase[] = [
         signature: '0x',
         signingScheme: 'eip712',
       };
-      refused(await world.send('DELETE', ORDERS, { body }), 400, 'TooManyOrderUids');
+      rejected(await world.send('DELETE', ORDERS, { body }), 400, 'TooManyOrderUids');
     },
   },
   {
@@ -218,7 +218,7 @@ export const CONVENTIONS: readonly HttpCase[] = [
         MISSING_UID.slice(2),
         `${MISSING_UID}00`,
       ]) {
-        const { data } = refused(
+        const { data } = rejected(
           await world.send('POST', `${ORDERS}/by_uids`, { body: [MISSING_UID, bad] }),
           422,
           'InvalidBody',
@@ -226,7 +226,7 @@ export const CONVENTIONS: readonly HttpCase[] = [
         assert.equal(data?.['path'], '1');
       }
       for (const body of ['{}', 'null', '7'])
-        refused(await world.send('POST', `${ORDERS}/by_uids`, { body }), 422, 'InvalidBody');
+        rejected(await world.send('POST', `${ORDERS}/by_uids`, { body }), 422, 'InvalidBody');
     },
   },
 ];

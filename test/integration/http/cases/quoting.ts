@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { fixedPrices } from 'intentbook/estimators';
 import { COW, signOrder, WETH } from '../../../support/orders.ts';
 import type { HttpCase } from '../case.ts';
-import { newOwner, ORDERS, place, refused } from '../case.ts';
+import { newOwner, ORDERS, place, rejected } from '../case.ts';
 
 const QUOTE = '/api/v1/quote';
 const ETHER = 10n ** 18n;
@@ -16,8 +16,16 @@ export const SUITE_QUOTES = {
 };
 
 const sale = (from: string, more: object = {}) => ({
-  ...{ sellToken: WETH, buyToken: COW, from, receiver: null, kind: 'sell', priceQuality: 'optimal' },
-  ...{ sellAmountBeforeFee: String(ETHER), validFor: 600, signingScheme: 'eip712', timeout: 5000 },
+  sellToken: WETH,
+  buyToken: COW,
+  from,
+  receiver: null,
+  kind: 'sell',
+  priceQuality: 'optimal',
+  sellAmountBeforeFee: String(ETHER),
+  validFor: 600,
+  signingScheme: 'eip712',
+  timeout: 5000,
   ...more,
 });
 
@@ -61,14 +69,14 @@ export const QUOTING: readonly HttpCase[] = [
     async run(world) {
       const from = newOwner().address;
       const ask = (more: object) => world.send('POST', QUOTE, { body: sale(from, more) });
-      refused(await ask({ buyToken: UNKNOWN }), 400, 'NoLiquidity');
-      refused(await ask({ sellAmountBeforeFee: '0' }), 400, 'InvalidParameter');
-      refused(await ask({ buyToken: WETH.toLowerCase() }), 400, 'SameBuyAndSellToken');
-      const { data } = refused(await ask({ sellAmountBeforeFee: '1000' }), 400, 'SellAmountDoesNotCoverFee');
+      rejected(await ask({ buyToken: UNKNOWN }), 400, 'NoLiquidity');
+      rejected(await ask({ sellAmountBeforeFee: '0' }), 400, 'InvalidParameter');
+      rejected(await ask({ buyToken: WETH.toLowerCase() }), 400, 'SameBuyAndSellToken');
+      const { data } = rejected(await ask({ sellAmountBeforeFee: '1000' }), 400, 'SellAmountDoesNotCoverFee');
       assert.match(String(data?.['fee_amount']), /^[1-9]\d*$/);
-      refused(await ask({ sellAmountBeforeFee: undefined }), 400, 'InvalidParameter');
-      refused(await world.send('POST', QUOTE, { body: [] }), 400, 'InvalidParameter');
-      refused(await world.send('GET', QUOTE), 405, 'MethodNotAllowed');
+      rejected(await ask({ sellAmountBeforeFee: undefined }), 400, 'InvalidParameter');
+      rejected(await world.send('POST', QUOTE, { body: [] }), 400, 'InvalidParameter');
+      rejected(await world.send('GET', QUOTE), 405, 'MethodNotAllowed');
     },
   },
   {
@@ -89,8 +97,8 @@ export const QUOTING: readonly HttpCase[] = [
     async run(world) {
       const read = async (token: string, path: string) => world.send('GET', `/api/v1/token/${token}/${path}`);
       assert.deepEqual((await read(COW, 'native_price')).json(), { price: 0.0001 });
-      refused(await read(UNKNOWN, 'native_price'), 400, 'NoLiquidity');
-      refused(await read('0x12', 'native_price'), 400, 'InvalidParameter');
+      rejected(await read(UNKNOWN, 'native_price'), 400, 'NoLiquidity');
+      rejected(await read('0x12', 'native_price'), 400, 'InvalidParameter');
       assert.deepEqual((await read(COW, 'metadata')).json(), { firstTradeBlock: null, nativePrice: '100000000000000' });
       assert.deepEqual((await read(UNKNOWN, 'metadata')).json(), { firstTradeBlock: null, nativePrice: null });
     },

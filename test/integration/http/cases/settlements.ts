@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { signOrder } from '../../../support/orders.ts';
 import type { HttpCase } from '../case.ts';
-import { inTenMinutes, MISSING_UID, newOwner, ORDERS, place, refused } from '../case.ts';
+import { inTenMinutes, MISSING_UID, newOwner, ORDERS, place, rejected } from '../case.ts';
 
 const OWNER = `0x${'5e'.repeat(20)}`;
 
@@ -18,9 +18,9 @@ export const SETTLEMENTS: readonly HttpCase[] = [
           '?orderUid=0x12',
           '?owner=',
         ]) {
-          refused(await world.send('GET', path + query), 400, 'InvalidParameter');
+          rejected(await world.send('GET', path + query), 400, 'InvalidParameter');
         }
-        refused(await world.send('GET', `${path}?owner=${OWNER}&owner=${OWNER}`), 400, 'InvalidParameter');
+        rejected(await world.send('GET', `${path}?owner=${OWNER}&owner=${OWNER}`), 400, 'InvalidParameter');
         for (const query of [`?owner=${OWNER}`, `?orderUid=${MISSING_UID}`]) {
           const answer = await world.send('GET', path + query);
           assert.deepEqual([answer.status, answer.json()], [200, []]);
@@ -33,7 +33,7 @@ export const SETTLEMENTS: readonly HttpCase[] = [
     async run(world) {
       const path = `/api/v2/trades?owner=${OWNER}`;
       for (const query of ['limit=0', 'limit=1001', 'limit=x', 'limit=-1', 'limit=', 'offset=-1', 'offset=1e3']) {
-        refused(await world.send('GET', `${path}&${query}`), 400, 'InvalidParameter');
+        rejected(await world.send('GET', `${path}&${query}`), 400, 'InvalidParameter');
       }
       for (const query of ['limit=1', 'limit=1000', 'offset=0', 'offset=1000&limit=10']) {
         assert.equal((await world.send('GET', `${path}&${query}`)).status, 200);
@@ -45,7 +45,7 @@ export const SETTLEMENTS: readonly HttpCase[] = [
     async run(world) {
       const answer = await world.send('GET', `/api/v1/transactions/0x${'AB'.repeat(32)}/orders`);
       assert.deepEqual([answer.status, answer.json()], [200, []]);
-      refused(await world.send('GET', '/api/v1/transactions/0x12/orders'), 400, 'InvalidParameter');
+      rejected(await world.send('GET', '/api/v1/transactions/0x12/orders'), 400, 'InvalidParameter');
     },
   },
   {
@@ -53,7 +53,7 @@ export const SETTLEMENTS: readonly HttpCase[] = [
     async run(world) {
       const answer = await world.send('GET', `/api/v1/users/${OWNER}/total_surplus`);
       assert.deepEqual([answer.status, answer.json()], [200, { totalSurplus: '0' }]);
-      refused(await world.send('GET', '/api/v1/users/0x12/total_surplus'), 400, 'InvalidParameter');
+      rejected(await world.send('GET', '/api/v1/users/0x12/total_surplus'), 400, 'InvalidParameter');
     },
   },
   {
@@ -72,12 +72,12 @@ export const SETTLEMENTS: readonly HttpCase[] = [
     name: 'competitions are read by anybody, and recorded by operators alone',
     async run(world) {
       for (const version of ['v1', 'v2']) {
-        refused(await world.send('GET', `/api/${version}/solver_competition/4294967296`), 404, 'NotFound');
-        refused(await world.send('GET', `/api/${version}/solver_competition/x`), 400, 'InvalidParameter');
-        refused(await world.send('GET', `/api/${version}/solver_competition/by_tx_hash/0x`), 400, 'InvalidParameter');
+        rejected(await world.send('GET', `/api/${version}/solver_competition/4294967296`), 404, 'NotFound');
+        rejected(await world.send('GET', `/api/${version}/solver_competition/x`), 400, 'InvalidParameter');
+        rejected(await world.send('GET', `/api/${version}/solver_competition/by_tx_hash/0x`), 400, 'InvalidParameter');
       }
       const sent = { body: {}, headers: { authorization: 'Bearer nobody' } };
-      refused(await world.send('POST', '/restricted/api/v1/competition', sent), 403, 'Forbidden');
+      rejected(await world.send('POST', '/restricted/api/v1/competition', sent), 403, 'Forbidden');
     },
   },
   {
@@ -87,8 +87,8 @@ export const SETTLEMENTS: readonly HttpCase[] = [
       const answer = await world.send('GET', `${ORDERS}/${uid}/status`);
       assert.equal(answer.status, 200);
       assert.deepEqual(Object.keys(answer.json() as object), ['type']);
-      refused(await world.send('GET', `${ORDERS}/${MISSING_UID}/status`), 404, 'NotFound');
-      refused(await world.send('GET', `${ORDERS}/0x12/status`), 400, 'InvalidParameter');
+      rejected(await world.send('GET', `${ORDERS}/${MISSING_UID}/status`), 404, 'NotFound');
+      rejected(await world.send('GET', `${ORDERS}/0x12/status`), 400, 'InvalidParameter');
     },
   },
 ];

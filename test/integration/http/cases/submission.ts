@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import type { WireOrder } from '../../../support/orders.ts';
 import { COW, signOrder, WETH } from '../../../support/orders.ts';
 import type { HttpCase } from '../case.ts';
-import { inTenMinutes, newOwner, ORDERS, refused, WRONG } from '../case.ts';
+import { inTenMinutes, newOwner, ORDERS, rejected, WRONG } from '../case.ts';
 
 export const SUBMISSION: readonly HttpCase[] = [
   {
-    name: 'a wrong type in any field is a refusal that names it, never a fault',
+    name: 'a wrong type in any field is a rejection that names it, never a failure',
     async run(world) {
       const good = await signOrder(newOwner(), { validTo: inTenMinutes(world) });
       for (const name of Object.keys(good)) {
@@ -20,7 +20,7 @@ export const SUBMISSION: readonly HttpCase[] = [
         const { [name as keyof WireOrder]: _, ...without } = good;
         const answer = await world.send('POST', ORDERS, { body: without });
         const optional = ['receiver', 'sellTokenBalance', 'buyTokenBalance', 'from'].includes(name);
-        if (!optional) assert.equal(refused(answer, 422, 'InvalidBody').data?.['path'], name);
+        if (!optional) assert.equal(rejected(answer, 422, 'InvalidBody').data?.['path'], name);
       }
     },
   },
@@ -35,7 +35,7 @@ export const SUBMISSION: readonly HttpCase[] = [
       const answer = await world.send('POST', ORDERS, { body: text });
       assert.equal(answer.status, 201, answer.text);
       assert.equal(({} as { polluted?: number }).polluted, undefined);
-      refused(await world.send('POST', ORDERS, { body: '{"__proto__":{"sellToken":"0x"}}' }), 422, 'InvalidBody');
+      rejected(await world.send('POST', ORDERS, { body: '{"__proto__":{"sellToken":"0x"}}' }), 422, 'InvalidBody');
     },
   },
   {
@@ -80,7 +80,7 @@ export const SUBMISSION: readonly HttpCase[] = [
         ['InvalidBody', 422, { ...good, kind: 'Sell' }],
         ['InvalidBody', 422, []],
       ];
-      for (const [code, status, body] of rows) refused(await world.send('POST', ORDERS, { body }), status, code);
+      for (const [code, status, body] of rows) rejected(await world.send('POST', ORDERS, { body }), status, code);
     },
   },
   {
@@ -89,7 +89,7 @@ export const SUBMISSION: readonly HttpCase[] = [
       const owner = newOwner();
       const stranger = newOwner();
       const order = await signOrder(owner, { validTo: inTenMinutes(world) });
-      const { data } = refused(
+      const { data } = rejected(
         await world.send('POST', ORDERS, { body: { ...order, from: stranger.address } }),
         400,
         'InvalidSignature',
@@ -106,13 +106,13 @@ export const SUBMISSION: readonly HttpCase[] = [
       const order = await signOrder(newOwner(), { validTo: inTenMinutes(world) });
       const answers = await Promise.all(Array.from({ length: 50 }, () => world.send('POST', ORDERS, { body: order })));
       assert.equal(answers.filter(({ status }) => status === 201).length, 1);
-      for (const answer of answers) if (answer.status !== 201) refused(answer, 400, 'DuplicatedOrder');
+      for (const answer of answers) if (answer.status !== 201) rejected(answer, 400, 'DuplicatedOrder');
       const n = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
       const { signature } = order;
       const s = n - BigInt(`0x${signature.slice(66, 130)}`);
       const v = signature.endsWith('1b') ? '1c' : '1b';
       const twin = `${signature.slice(0, 66)}${s.toString(16).padStart(64, '0')}${v}`;
-      refused(await world.send('POST', ORDERS, { body: { ...order, signature: twin } }), 400, 'DuplicatedOrder');
+      rejected(await world.send('POST', ORDERS, { body: { ...order, signature: twin } }), 400, 'DuplicatedOrder');
     },
   },
 ];

@@ -36,7 +36,8 @@ export const suite: LongSuite = {
 
 async function play(file: string): Promise<void> {
   const child = spawn('vitest', ['run', '--config', 'test/vitest.config.ts', file], {
-    ...{ cwd: join(TESTS, '..'), stdio: ['ignore', 'pipe', 'pipe'] },
+    cwd: join(TESTS, '..'),
+    stdio: ['ignore', 'pipe', 'pipe'],
     // Not what the runner of this suite says of itself.
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'], [SWITCH]: '1' },
   });

@@ -1,0 +1,33 @@
+/**
+ * The tools of store authors, exported as `intentbook/store-kit`: the rules that every store must apply in the same way.
+ *
+ * @module
+ */
+
+export { blockHashes, getAffectedUids, isCursorStale } from '../chain/affected-orders.ts';
+export { firstTradeBlocks } from '../chain/first-trades.ts';
+export type {
+  AffectedOrder,
+  KnownOrder,
+  OrderProgress,
+  OrderStateProjection,
+  RowChange,
+} from '../chain/project-order.ts';
+export {
+  compareLogPositions,
+  computeProgress,
+  createExpiryEvent,
+  emitsExpiry,
+  getPlacementVersion,
+  isOrderChainEvent,
+  projectOrderState,
+} from '../chain/project-order.ts';
+export type { CancellableOrder, OrderStatus } from '../orders/status.ts';
+export { checkCancellable, getOrderStatus, ORDER_STATUSES } from '../orders/status.ts';
+export { assertSameDomain } from '../ports/store.ts';
+export { appDataHash } from '../protocol/app-data.ts';
+export { bytesToHex, hexToBytes, parseHex } from '../protocol/hex.ts';
+export { assertKnownOptions } from '../validation/options.ts';
+export { createInMemoryLeases } from './in-memory-leases.ts';
+export type { StoreLifecycle } from './store-lifecycle.ts';
+export { createStoreLifecycle } from './store-lifecycle.ts';
