@@ -1,105 +1,97 @@
+import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
-import type { Cancel, Clock } from '../ports/clock.ts';
+import type { Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 
-/** How many orders are swept up in one step, which bounds how long a synchronous store holds up the process. */
-const BATCH = 128;
+/** Orders that are processed in one step. It bounds the time that a synchronous store blocks the event loop. */
+const BATCH_SIZE = 128;
 
 const LEASE = 'expiry';
 
-/** Milliseconds between two looks for what has been over for long enough to be removed. */
-const PRUNING = 3_600_000;
+/** Milliseconds between two rounds that delete old orders. */
+const PRUNE_INTERVAL = 3_600_000;
 
 export interface ExpirySweepContext {
   readonly store: Pick<Store, 'orders' | 'leases' | 'traits'>;
   readonly clock: Clock;
-  /** Milliseconds between two looks. */
+  /** Milliseconds between two sweeps. */
   readonly interval: number;
-  /** Tells this process from others on the store. */
+  /** Identifies this process among those on the store. */
   readonly holder: string;
-  /** Whether what the chain says is being read up: what looks expired may have been filled long ago. */
+  /** Whether the chain indexer is behind: an order that looks expired may have been filled in a block not yet read. */
   readonly isCatchingUp: () => boolean;
-  /** Seconds that orders are kept for after they are over; `undefined`: for ever. */
+  /** Seconds that orders are kept after they are over. `undefined`: without limit. */
   readonly retention: number | undefined;
-  /** Orders were removed. */
+  /** Called after orders were deleted. */
   readonly onPruned: () => void;
-  /** There are new entries in the log. */
+  /** Called after entries were appended to the log. */
   readonly wake: () => void;
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Announces orders whose time has passed, and removes those that are over for long, for as long as the book runs. */
+/** Records the expiry of orders and deletes old orders in the background. */
 export interface ExpirySweep {
   start(): void;
-  /** Waits for a step that is running. */
+  /** Waits for the step in progress. */
   stop(): Promise<void>;
 }
 
 /**
- * Makes a sweep. What it finds was over when it looked, however long nobody did, so that nothing is missed across
- * restarts. Of several processes on one store one sweeps; that two should is harmless.
+ * Creates the sweep of a book.
+ *
+ * A sweep records every order that is expired when it runs, so a restart misses none. With several processes on one
+ * store, the holder of a lease sweeps. Two concurrent sweeps do no harm.
  */
 export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
   const { store, clock, interval, holder, retention, wake, onFailure } = context;
-  let cancel: Cancel = () => {};
-  let running: Promise<void> | undefined;
-  let stopped = true;
   let prunedAt: number | undefined;
 
-  async function sweep(): Promise<void> {
-    try {
-      if (!context.isCatchingUp() && (await isOurs())) {
-        let swept = BATCH;
-        while (!stopped && swept === BATCH) {
-          swept = await store.orders.expire(seconds(clock), BATCH);
-          if (swept > 0) wake();
-          await yieldToEventLoop(); // a synchronous store would sweep up all of them before anybody else has a turn
-        }
-        await prune();
-      }
-    } catch (failure) {
-      onFailure(failure);
+  async function recordExpiries(isStopping: () => boolean): Promise<void> {
+    let expired = BATCH_SIZE;
+    while (!isStopping() && expired === BATCH_SIZE) {
+      expired = await store.orders.expire(seconds(clock), BATCH_SIZE);
+      if (expired > 0) wake();
+      await yieldToEventLoop();
     }
-    running = undefined;
-    if (!stopped) schedule();
   }
 
-  /** Now and then; a clock that was set back must not keep it waiting. */
-  async function prune(): Promise<void> {
-    const age = prunedAt === undefined ? PRUNING : Math.abs(clock.now() - prunedAt);
-    if (retention === undefined || age < PRUNING) return;
-    let removed = BATCH;
-    while (!stopped && removed === BATCH) {
-      removed = await store.orders.prune(seconds(clock) - retention, BATCH);
+  async function prune(isStopping: () => boolean): Promise<void> {
+    // The absolute difference: a clock that was set back must not postpone the round.
+    const age = prunedAt === undefined ? PRUNE_INTERVAL : Math.abs(clock.now() - prunedAt);
+    if (retention === undefined || age < PRUNE_INTERVAL) return;
+    let removed = BATCH_SIZE;
+    while (!isStopping() && removed === BATCH_SIZE) {
+      removed = await store.orders.prune(seconds(clock) - retention, BATCH_SIZE);
       if (removed > 0) context.onPruned();
       await yieldToEventLoop();
     }
     prunedAt = clock.now();
   }
 
-  async function isOurs(): Promise<boolean> {
+  async function acquireLease(): Promise<boolean> {
     if (store.traits.writers === 'single') return true;
-    // Whoever holds it may die; then another looks before the announcement is late.
+    // If the holder dies, another process takes over after two intervals.
     const lease = await store.leases.acquire({ name: LEASE, holder, ttl: 2 * interval });
     return lease.status === 'held';
   }
 
-  function schedule(): void {
-    cancel = clock.after(interval, () => {
-      running = sweep();
-    });
-  }
+  const worker = createWorker({
+    clock,
+    interval,
+    onFailure,
+    async run(isStopping) {
+      if (context.isCatchingUp() || !(await acquireLease())) return undefined;
+      await recordExpiries(isStopping);
+      await prune(isStopping);
+      return undefined;
+    },
+  });
 
   return {
-    start() {
-      stopped = false;
-      running = sweep();
-    },
+    start: worker.start,
     async stop() {
-      stopped = true;
-      cancel();
-      await running;
+      await worker.stop();
       if (store.traits.writers === 'many') await store.leases.release({ name: LEASE, holder }).catch(onFailure);
     },
   };
