@@ -13,9 +13,9 @@ import type { ReadQuoteOptions } from './quote-options.ts';
 import { streamQuotes } from './quote-stream.ts';
 import { createRaceCache } from './race-cache.ts';
 
-/** The verbs on quotes, once they are loaded. */
+/** The methods on quotes, once they are loaded. */
 export interface QuoteEngine {
-  readonly verbs: QuoteApi;
+  readonly methods: QuoteApi;
   /** Ends what runs: whoever waits is told to come back later. */
   close(): void;
 }
@@ -45,7 +45,7 @@ export function createQuoteEngine(options: ReadQuoteOptions, book: QuotesContext
   };
 
   return {
-    verbs: {
+    methods: {
       request: (request, call) => requestQuote(request, context, call?.signal),
       stream: (request, call) => streamQuotes(request, context, call?.signal),
       async nativePrice(text, call) {

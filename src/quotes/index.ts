@@ -24,7 +24,7 @@ export type NativePriceResult =
   | { readonly status: 'priced'; readonly price: string }
   | { readonly status: 'rejected'; readonly error: OrderBookError };
 
-/** The verbs on quotes. Rejections are returned; only failures and aborted calls reject. */
+/** The methods on quotes. Rejections are returned; only failures and aborted calls reject. */
 export interface QuoteApi {
   /** Quotes a trade: `InvalidParameter`, `NoLiquidity`, `UnsupportedToken`, `SellAmountDoesNotCoverFee` and what orders are rejected for. */
   request(request: QuoteRequest, options?: QuoteCallOptions): Promise<QuoteResult>;
@@ -36,18 +36,20 @@ export interface QuoteApi {
   counters(): Readonly<Record<string, EstimatorCounters>>;
 }
 
-/** What quoting takes of the book. */
+/** What engine takes of the book. */
 export interface QuotesContext extends PolicyCheckContext {
   readonly store: Store;
   readonly clock: Clock;
   readonly limits: Limits;
   readonly tokens: TokenPolicy;
   readonly observe: (observation: EstimatorObservation) => void;
+  /** Throws a `StoreError` `Closed` unless the book is started. */
+  readonly assertStarted: () => void;
 }
 
-/** The verbs, and what the book does with them when it starts and closes. */
+/** The methods, and what the book does with them when it starts and closes. */
 export interface QuoteModule {
-  readonly verbs: QuoteApi;
+  readonly methods: QuoteApi;
   /** Loads what a book with sources needs. */
   prepare(): Promise<void>;
   start(): void;
@@ -63,24 +65,33 @@ export interface QuoteModule {
 export function createQuoteModule(given: QuoteOptions | undefined, book: QuotesContext): QuoteModule {
   const options = readQuoteOptions(given ?? NO_SOURCES);
   const sweep = createQuoteSweeper(book.store.quotes, book.clock, book.onFailure);
-  const quoting = lazy(async () => {
-    const { createQuoteEngine: createQuoting } = await import('./engine.ts');
-    return createQuoting(options, book);
+  const engine = lazy(async () => {
+    const { createQuoteEngine } = await import('./engine.ts');
+    return createQuoteEngine(options, book);
   });
 
   return {
-    verbs: {
-      request: (request, call) => quoting.use(({ verbs }) => verbs.request(request, call)),
-      stream: (request, call) => quoting.use(({ verbs }) => verbs.stream(request, call)),
-      nativePrice: (token, call) => quoting.use(({ verbs }) => verbs.nativePrice(token, call)),
-      counters: () => quoting.loaded?.verbs.counters() ?? {},
+    methods: {
+      async request(request, call) {
+        book.assertStarted();
+        return engine.use(({ methods }) => methods.request(request, call));
+      },
+      async stream(request, call) {
+        book.assertStarted();
+        return engine.use(({ methods }) => methods.stream(request, call));
+      },
+      async nativePrice(token, call) {
+        book.assertStarted();
+        return engine.use(({ methods }) => methods.nativePrice(token, call));
+      },
+      counters: () => engine.loaded?.methods.counters() ?? {},
     },
     async prepare() {
-      if (given !== undefined) await quoting.load();
+      if (given !== undefined) await engine.load();
     },
     start: sweep.start,
     async stop() {
-      quoting.loaded?.close();
+      engine.loaded?.close();
       await sweep.stop();
     },
   };
