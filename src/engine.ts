@@ -20,8 +20,8 @@ import type { SigningDomain } from './orders/authenticate.ts';
 import { createOrderCache } from './orders/cache.ts';
 import { cancel } from './orders/cancel.ts';
 import { createExpirySweep } from './orders/expiry.ts';
-import { groupCommits } from './orders/group-commit.ts';
-import { parsedPage, parsedResults, parseListQuery, requireUid } from './orders/listing.ts';
+import { createGroupCommit } from './orders/group-commit.ts';
+import { toOrderPage, toOrderResults, parseListQuery, requireUid } from './orders/listing.ts';
 import type { Order } from './orders/order-json.ts';
 import { listOrders, readManyBytes, readOrder, readOrders, readTransaction } from './orders/read.ts';
 import { submit } from './orders/submit.ts';
@@ -72,7 +72,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const documents = { maxAppDataSize: limits.maxAppDataSize, appDataHashForm: configuration.appDataHashForm };
   const pacer = createThrottle(SUBMISSIONS_A_TURN);
   const lists = createThrottle(LISTS_A_TURN);
-  const commits = groupCommits({ store, clock, more: () => pacer.waiting > 0 });
+  const commits = createGroupCommit({ store, clock, more: () => pacer.waiting > 0 });
   const auctions = createAuctionModule(configuration, {
     onFailure,
     started: () => void started(),
@@ -213,10 +213,10 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
       return order && (JSON.parse(order.json) as Order); // rendered from one
     },
     async getMany(uids) {
-      return parsedResults(await rendered.getMany(uids));
+      return toOrderResults(await rendered.getMany(uids));
     },
     async list(query) {
-      return parsedPage(await rendered.list(query));
+      return toOrderPage(await rendered.list(query));
     },
     async cancel(request) {
       const result = await cancel(request, { store, clock, domain, verifier: started().verifier });

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
-import { isoDate } from '../orders/order-json.ts';
+import { formatIsoDate } from '../orders/order-json.ts';
 import type { Affiliate, AffiliateStore } from '../ports/account-store.ts';
 import type { AffiliateStatistics, StatisticsAnswer } from '../ports/affiliates.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -188,5 +188,5 @@ function unverifiable(reason: 'no chain' | 'no answer'): AccountError {
 }
 
 function toRegisteredAffiliate({ walletAddress, code, createdAt }: Affiliate): RegisteredAffiliate {
-  return { walletAddress, code, createdAt: isoDate(createdAt) };
+  return { walletAddress, code, createdAt: formatIsoDate(createdAt) };
 }

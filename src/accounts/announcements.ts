@@ -1,4 +1,4 @@
-import { isoDate } from '../orders/order-json.ts';
+import { formatIsoDate } from '../orders/order-json.ts';
 import type { NotificationCursor, StoredNotification } from '../ports/account-store.ts';
 import type { Announcement } from '../ports/announcements.ts';
 import type { Address } from '../protocol/hex.ts';
@@ -22,7 +22,7 @@ export function toListEntries(
 ): ListEntry[] {
   return announcements
     .map(({ id, at, message, metadata }): ListEntry => {
-      const body: Notification = { id: `cms-${id}`, account, type: 'cms', message, timestamp: isoDate(at), metadata };
+      const body: Notification = { id: `cms-${id}`, account, type: 'cms', message, timestamp: formatIsoDate(at), metadata };
       return { at, seq: 0, number: id, body: JSON.stringify(body) };
     })
     .filter((entry) => after === undefined || newestFirst(after, entry) < 0);

@@ -1,6 +1,6 @@
 import { keccak256Text } from '../crypto/keccak.ts';
 import type { Order } from '../orders/order-json.ts';
-import { isoDate } from '../orders/order-json.ts';
+import { formatIsoDate } from '../orders/order-json.ts';
 import type { NewNotification, NotificationChange, NotificationType, ProgressMarker } from '../ports/account-store.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { bytesToHex } from '../protocol/hex.ts';
@@ -159,6 +159,6 @@ export function createNotification(
   metadata: Notification['metadata'],
 ): NewNotification {
   const account = order.onchainUser ?? order.owner;
-  const body: Notification = { id, account, type, message, timestamp: isoDate(at), metadata };
+  const body: Notification = { id, account, type, message, timestamp: formatIsoDate(at), metadata };
   return { id, account, type, at, body: JSON.stringify(body) };
 }

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { keccak256Text } from '../crypto/keccak.ts';
 import { OrderBookError } from '../errors.ts';
-import { isoDate } from '../orders/order-json.ts';
+import { formatIsoDate } from '../orders/order-json.ts';
 import type { AccountStore, NotificationType, Subscription } from '../ports/account-store.ts';
 import { NOTIFICATION_TYPES } from '../ports/account-store.ts';
 import type { Channel } from '../ports/channel.ts';
@@ -243,5 +243,5 @@ function shapedProof(proof: SubscriptionProof): z.output<typeof PROOF> {
 }
 
 function show({ id, account, channel, target, types, state, createdAt }: Subscription): SubscriptionView {
-  return { id, account, channel, target, types, state, createdAt: isoDate(createdAt) };
+  return { id, account, channel, target, types, state, createdAt: formatIsoDate(createdAt) };
 }

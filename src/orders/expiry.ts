@@ -3,42 +3,42 @@ import type { Cancel, Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 
-/** How many orders are swept up in one step, which bounds how long a synchronous store holds up the process. */
+/** Maximum number of orders per step. It bounds how long a synchronous store blocks the event loop. */
 const BATCH = 128;
 
 const LEASE = 'expiry';
 
-/** Milliseconds between two looks for what has been over for long enough to be removed. */
-const PRUNING = 3_600_000;
+/** Interval between two runs that delete old orders, in milliseconds. */
+const PRUNE_INTERVAL = 3_600_000;
 
 export interface ExpirySweepContext {
   readonly store: Pick<Store, 'orders' | 'leases' | 'traits'>;
   readonly clock: Clock;
-  /** Milliseconds between two looks. */
+  /** Interval between two sweeps, in milliseconds. */
   readonly interval: number;
-  /** Tells this process from others on the store. */
+  /** Identifies this process among those on the store. */
   readonly holder: string;
-  /** Whether what the chain says is being read up: what looks expired may have been filled long ago. */
+  /** Whether the indexer is catching up: an order that looks expired may have been filled before. */
   readonly isCatchingUp: () => boolean;
-  /** Seconds that orders are kept for after they are over; `undefined`: for ever. */
+  /** Seconds for which completed orders are kept; `undefined`: forever. */
   readonly retention: number | undefined;
-  /** Orders were removed. */
+  /** Called after orders were deleted. */
   readonly onPruned: () => void;
-  /** There are new entries in the log. */
+  /** Called after log entries were written. */
   readonly wake: () => void;
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Announces orders whose time has passed, and removes those that are over for long, for as long as the book runs. */
+/** The worker that records expired orders and deletes old ones while the book runs. */
 export interface ExpirySweep {
   start(): void;
-  /** Waits for a step that is running. */
+  /** Waits for a running step. */
   stop(): Promise<void>;
 }
 
 /**
- * Makes a sweep. What it finds was over when it looked, however long nobody did, so that nothing is missed across
- * restarts. Of several processes on one store one sweeps; that two should is harmless.
+ * Creates an expiry sweep. It also finds orders that expired while no process was running. On a store with several
+ * processes, one of them sweeps; concurrent sweeps are harmless.
  */
 export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
   const { store, clock, interval, holder, retention, wake, onFailure } = context;
@@ -49,12 +49,12 @@ export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
 
   async function sweep(): Promise<void> {
     try {
-      if (!context.isCatchingUp() && (await isOurs())) {
-        let swept = BATCH;
-        while (!stopped && swept === BATCH) {
-          swept = await store.orders.expire(seconds(clock), BATCH);
-          if (swept > 0) wake();
-          await yieldToEventLoop(); // a synchronous store would sweep up all of them before anybody else has a turn
+      if (!context.isCatchingUp() && (await acquireLease())) {
+        let count = BATCH;
+        while (!stopped && count === BATCH) {
+          count = await store.orders.expire(seconds(clock), BATCH);
+          if (count > 0) wake();
+          await yieldToEventLoop(); // a synchronous store would otherwise block the process until all are done
         }
         await prune();
       }
@@ -65,10 +65,10 @@ export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
     if (!stopped) schedule();
   }
 
-  /** Now and then; a clock that was set back must not keep it waiting. */
+  /** Runs at most once per interval. `Math.abs`: a clock that was set back must not delay it. */
   async function prune(): Promise<void> {
-    const age = prunedAt === undefined ? PRUNING : Math.abs(clock.now() - prunedAt);
-    if (retention === undefined || age < PRUNING) return;
+    const age = prunedAt === undefined ? PRUNE_INTERVAL : Math.abs(clock.now() - prunedAt);
+    if (retention === undefined || age < PRUNE_INTERVAL) return;
     let removed = BATCH;
     while (!stopped && removed === BATCH) {
       removed = await store.orders.prune(seconds(clock) - retention, BATCH);
@@ -78,9 +78,9 @@ export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
     prunedAt = clock.now();
   }
 
-  async function isOurs(): Promise<boolean> {
+  async function acquireLease(): Promise<boolean> {
     if (store.traits.writers === 'single') return true;
-    // Whoever holds it may die; then another looks before the announcement is late.
+    // If the holder dies, the lease expires before the next sweep but one.
     const lease = await store.leases.acquire({ name: LEASE, holder, ttl: 2 * interval });
     return lease.status === 'held';
   }

@@ -243,12 +243,12 @@ export interface OrderStore {
    *
    * Each order is marked in one step with its `expired` event, dated to the first second in which it was expired. A
    * presign order that was never signed on chain gets no event. Reads and versions do not change, because the status
-   * was already `expired`. From then on the order is expired for every listing, count and cancellation, regardless of their
-   * `now`. Reads of live orders MUST NOT become slower because of it.
+   * was already `expired`. From then on the order is expired for every listing, count and cancellation, regardless of
+   * their `now`. Reads of live orders MUST NOT become slower because of it.
    *
    * `projectOrderState` evaluates later chain events of such an order, and logs `reinstated` if the order is not
-   * expired after all. Concurrent calls MUST NOT write an event twice. A call MAY skip orders of an owner for whom a
-   * write is running; the next call includes them.
+   * expired after all. Concurrent calls MUST NOT write an event twice. A call MAY skip orders of an owner with a
+   * running write; the next call includes them.
    *
    * @returns The number of orders recorded. If it equals `limit`, there may be more.
    */

@@ -1,4 +1,4 @@
-import { isoDate } from '../orders/order-json.ts';
+import { formatIsoDate } from '../orders/order-json.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
@@ -93,7 +93,7 @@ export function quoteResponse(parts: ResponseParts): QuoteResponse {
       signingScheme: request.signing.scheme,
     },
     from: request.from,
-    expiration: isoDate(kept?.expiresAt ?? 0),
+    expiration: formatIsoDate(kept?.expiresAt ?? 0),
     id: kept?.id ?? null,
     verified: parts.verified,
     ...(volumeFee === undefined ? {} : { protocolFeeBps: basisPoints(volumeFee) }),

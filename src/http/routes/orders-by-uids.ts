@@ -1,5 +1,5 @@
 import { OrderBookError } from '../../errors.ts';
-import { MAX_UIDS, tooManyUids } from '../../orders/cancel.ts';
+import { MAX_UIDS, createTooManyUidsError } from '../../orders/cancel.ts';
 import { parseUid } from '../../protocol/uid.ts';
 import { jsonText } from '../response.ts';
 import type { Route } from '../route.ts';
@@ -23,7 +23,7 @@ export const ordersByUids: Route = {
 function listOf(body: unknown): string[] {
   if (!Array.isArray(body))
     throw new OrderBookError('InvalidBody', 'the body must be an array of order UIDs', { path: '' });
-  if (body.length > MAX_UIDS) throw tooManyUids(body.length);
+  if (body.length > MAX_UIDS) throw createTooManyUidsError(body.length);
   return body;
 }
 
