@@ -2,17 +2,17 @@ import { withDeadline } from '../concurrency/deadline.ts';
 import type { AccountStore, ClaimedDelivery } from '../ports/account-store.ts';
 import type { Channel, DeliveryResult } from '../ports/channel.ts';
 import type { Cancel, Clock } from '../ports/clock.ts';
-import { hashedId } from './notification-rules.ts';
+import { createHashedId } from './notification-rules.ts';
 
-/** How deliveries are tried again, and when they are given up. */
+/** Retry options of deliveries. */
 export interface DeliveryOptions {
-  /** How often a delivery is tried before it is dead. Default 12. */
+  /** Maximum number of attempts before a delivery is dead. Default: 12. */
   readonly attempts?: number;
-  /** Milliseconds until the second try; each further one waits twice as long. Default 1000. */
+  /** Delay before the second attempt, in milliseconds. Doubled for each further attempt. Default: 1000. */
   readonly retryDelay?: number;
-  /** Milliseconds that a try waits at most. Default one hour. */
+  /** Maximum delay between attempts, in milliseconds. Default: 3600000 (one hour). */
   readonly maxRetryDelay?: number;
-  /** Milliseconds that a try may take. Default three times the `deadline` of the account interface. */
+  /** Time limit of an attempt, in milliseconds. Default: three times the `timeout` of the account interface. */
   readonly timeout?: number;
 }
 
@@ -20,29 +20,29 @@ export interface DispatchContext extends Required<DeliveryOptions> {
   readonly store: AccountStore;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly clock: Clock;
-  /** From 0 up to 1, by which tries are spread. */
+  /** Returns a random number from 0 to 1 that spreads the attempts. */
   readonly jitter: () => number;
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Delivers what is pending, for as long as it runs. */
+/** The worker that makes pending deliveries. */
 export interface Dispatcher {
   start(): void;
-  /** There may be something new. */
+  /** Checks for new deliveries. */
   wake(): void;
-  /** Waits for deliveries that run. */
+  /** Waits for running deliveries. */
   stop(): Promise<void>;
 }
 
-/** How many deliveries run at once. */
-const AT_ONCE = 32;
+/** Maximum number of concurrent deliveries. */
+const MAX_CONCURRENT = 32;
 
-/** Milliseconds after which is looked for what other processes may have left. */
+/** Interval between two checks for deliveries that other processes have left, in milliseconds. */
 const INTERVAL = 5_000;
 
 /**
- * Makes a dispatcher. A delivery is claimed before it is tried, so that of several processes one tries it; a process that
- * dies in between leaves it to be claimed again. So each arrives at least once, under an id that does not change.
+ * Creates a dispatcher. A delivery is claimed before an attempt, so that only one of several processes attempts it. If
+ * a process dies in between, the claim expires. So each notification arrives at least once, with a constant id.
  */
 export function createDispatcher(context: DispatchContext): Dispatcher {
   const { store, channels, clock, timeout: deadline, onFailure } = context;
@@ -54,8 +54,9 @@ export function createDispatcher(context: DispatchContext): Dispatcher {
 
   async function attempt({ subscription, notification, body }: ClaimedDelivery): Promise<DeliveryResult> {
     const channel = channels.get(subscription.channel);
-    if (channel === undefined) return { status: 'failed', error: `the channel ${subscription.channel} is not served` };
-    const id = `msg_${hashedId([subscription.id, notification])}`;
+    if (channel === undefined)
+      return { status: 'failed', error: `the channel ${subscription.channel} is not configured` };
+    const id = `msg_${createHashedId([subscription.id, notification])}`;
     try {
       return await withDeadline(clock, deadline, (signal) =>
         channel.deliver({ id, subscription, body, now: clock.now() }, { signal }),
@@ -74,20 +75,20 @@ export function createDispatcher(context: DispatchContext): Dispatcher {
       } else if (result.status === 'gone') {
         await store.subscriptions.remove({ id: subscription.id, account: subscription.account, now: clock.now() });
       } else {
-        await store.deliveries.settle({ seq, claim, outcome: failureOf(claimed, result) });
+        await store.deliveries.settle({ seq, claim, outcome: toFailedOutcome(claimed, result) });
       }
     } catch (failure) {
       onFailure(failure);
     }
   }
 
-  function failureOf(
-    { attempt: tried }: ClaimedDelivery,
+  function toFailedOutcome(
+    { attempt: attempts }: ClaimedDelivery,
     { error, retryAfter = 0 }: DeliveryResult & { status: 'failed' },
   ) {
     const text = error.slice(0, 500);
-    if (tried >= context.attempts) return { status: 'dead', error: text } as const;
-    const exponential = Math.min(context.maxRetryDelay, context.retryDelay * 2 ** (tried - 1));
+    if (attempts >= context.attempts) return { status: 'dead', error: text } as const;
+    const exponential = Math.min(context.maxRetryDelay, context.retryDelay * 2 ** (attempts - 1));
     const wait = Math.max(
       exponential * (0.5 + context.jitter() / 2),
       Math.min(retryAfter * 1000, context.maxRetryDelay),
@@ -95,12 +96,12 @@ export function createDispatcher(context: DispatchContext): Dispatcher {
     return { status: 'retry', at: clock.now() + Math.ceil(wait), error: text } as const;
   }
 
-  /** @returns milliseconds until there may be something to do. */
+  /** Claims and starts deliveries. Returns the time until the next check, in milliseconds. */
   async function claim(): Promise<number> {
-    const free = AT_ONCE - running.size;
+    const free = MAX_CONCURRENT - running.size;
     if (free <= 0) return INTERVAL;
     const now = clock.now();
-    // Twice the time that a try may take, so that nobody else tries it meanwhile.
+    // Twice the time limit of an attempt, so that no other process claims it in the meantime.
     const { claimed, next } = await store.deliveries.claim({ now, until: now + 2 * deadline, limit: free });
     for (const each of claimed) {
       const task = deliver(each).finally(() => {
@@ -112,7 +113,7 @@ export function createDispatcher(context: DispatchContext): Dispatcher {
     return next === null ? INTERVAL : Math.min(INTERVAL, Math.max(1, next - now));
   }
 
-  async function work(): Promise<void> {
+  async function run(): Promise<void> {
     let wait = INTERVAL;
     try {
       do {
@@ -131,7 +132,7 @@ export function createDispatcher(context: DispatchContext): Dispatcher {
     again = true;
     if (stopped || claiming !== undefined) return;
     cancel();
-    claiming = work();
+    claiming = run();
   }
 
   return {

@@ -8,40 +8,40 @@ import { seconds } from '../ports/clock.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { KnownBook } from './account-books.ts';
 import type { OrderTokens, TokenLookup } from './notification-messages.ts';
-import { amountText, exchangeText, findTokens } from './notification-messages.ts';
-import { createNotification, hashedId } from './notification-rules.ts';
+import { findTokens, formatAmount, formatExchange } from './notification-messages.ts';
+import { createHashedId, createNotification } from './notification-rules.ts';
 
-/** Orders that are looked at in one step. */
+/** Number of orders per step. */
 const PAGE = 500;
 
-/** States of following the chain in which what looks unpaid may have been paid with, by a trade not yet read. */
-const BEHIND = ['starting', 'catching up', 'unavailable', 'stopped'];
+/** States of the indexer in which an order may look unfunded because of a trade that is not indexed yet. */
+const BEHIND_STATES = ['starting', 'catching up', 'unavailable', 'stopped'];
 
-/** Milliseconds that a lease is held at least. */
-const LEASE = 60_000;
+/** Minimum duration of the lease, in milliseconds. */
+const MIN_LEASE_TTL = 60_000;
 
 export interface FundingCheckContext {
   readonly book: KnownBook;
   readonly store: AccountStore;
   readonly clock: Clock;
   readonly tokens: TokenLookup;
-  /** Milliseconds between two looks. */
+  /** Interval between two checks, in milliseconds. */
   readonly interval: number;
-  /** Tells this process from others on the store. */
+  /** Identifies this process among those on the store. */
   readonly holder: string;
-  /** Notifications may have been written. */
+  /** Called after notifications were written. */
   readonly onAppended: () => void;
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Tells accounts of open orders that they cannot pay for any more, for as long as it runs. */
+/** The worker that notifies accounts of open orders that are not funded. */
 export interface FundingCheck {
   start(): void;
-  /** Waits for a look that is running. */
+  /** Waits for a running check. */
   stop(): Promise<void>;
 }
 
-/** An open order with what its owner must have and has. */
+/** An open order with its required and actual funds. */
 interface CheckedOrder {
   readonly order: Order;
   readonly needs: bigint;
@@ -49,97 +49,97 @@ interface CheckedOrder {
 }
 
 /**
- * Makes a check of one book. An order is told of when two looks on end have found it unpayable: a balance that a trade has
- * taken is gone from the chain before the book has read that trade. That it was told is kept as a indexedBlock until it can be paid
- * for again, so that each crossing is told once, across restarts; marks and notifications are written in one step, on
- * condition that nobody else has written any, so that two processes that look at once are harmless.
+ * Creates the funding check of one book. An account is notified if two consecutive checks find an order unfunded: a
+ * trade may have taken the balance before the book has indexed it. A progress marker records the notification until the
+ * order is funded again, so each transition is reported once, across restarts. Markers and notifications are written in
+ * one conditional step, so that concurrent checks of two processes are harmless.
  */
 export function createFundingCheck(context: FundingCheckContext): FundingCheck {
   const { store, clock, interval, holder, onFailure } = context;
   const { book } = context.book;
   const feed = `funding ${book.chainId} ${book.settlementContract}`;
   const lease = { name: feed, holder };
-  // Orders that the look before has found unpayable for the first time.
-  let suspected: ReadonlySet<Hex> = new Set();
+  // Orders that the previous check found unfunded for the first time.
+  let previouslyShort: ReadonlySet<Hex> = new Set();
   let running: Promise<void> | undefined;
   let stopped = true;
   let cancel: Cancel = () => {};
 
-  async function look(): Promise<void> {
-    const suspects = new Set<Hex>();
+  async function checkAll(): Promise<void> {
+    const newlyShort = new Set<Hex>();
     let cursor: string | undefined;
     do {
-      if (stopped || !(await isOurs())) break;
+      if (stopped || !(await acquireLease())) break;
       const page = await book.orders.list({ status: 'open', limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
-      await judge(page.orders, suspects);
+      await checkPage(page.orders, newlyShort);
       cursor = page.next;
       await yieldToEventLoop();
     } while (cursor !== undefined);
-    suspected = suspects;
+    previouslyShort = newlyShort;
   }
 
-  async function isOurs(): Promise<boolean> {
+  async function acquireLease(): Promise<boolean> {
     const { checks } = await book.ready();
-    if (BEHIND.includes(checks['chain'] ?? '')) return false;
-    const outcome = await store.leases.acquire({ ...lease, ttl: Math.max(LEASE, 2 * interval) });
+    if (BEHIND_STATES.includes(checks['chain'] ?? '')) return false;
+    const outcome = await store.leases.acquire({ ...lease, ttl: Math.max(MIN_LEASE_TTL, 2 * interval) });
     return outcome.status === 'held';
   }
 
-  async function judge(orders: readonly Order[], suspects: Set<Hex>): Promise<void> {
-    const judged = await withFunds(orders);
-    if (judged.length === 0) return;
+  async function checkPage(orders: readonly Order[], newlyShort: Set<Hex>): Promise<void> {
+    const checked = await loadFunds(orders);
+    if (checked.length === 0) return;
     const { notifications } = store;
-    // The cursor first: what is written after it is read makes it move.
+    // The cursor is read first: a later write of another process moves it and makes `append` fail.
     const after = await notifications.cursor(feed);
-    const uids = judged.map(({ order }) => order.uid);
-    const told = new Set((await notifications.marks(feed, uids)).map(({ key }) => key));
-    const recovered = judged.filter((each) => told.has(each.order.uid) && !isShort(each));
-    const short = judged.filter((each) => !told.has(each.order.uid) && isShort(each));
-    const due = short.filter(({ order }) => suspected.has(order.uid));
-    for (const { order } of short) suspects.add(order.uid);
+    const uids = checked.map(({ order }) => order.uid);
+    const notified = new Set((await notifications.marks(feed, uids)).map(({ key }) => key));
+    const recovered = checked.filter((each) => notified.has(each.order.uid) && !isShort(each));
+    const short = checked.filter((each) => !notified.has(each.order.uid) && isShort(each));
+    const due = short.filter(({ order }) => previouslyShort.has(order.uid));
+    for (const { order } of short) newlyShort.add(order.uid);
     const at = clock.now();
-    const open = await stillOpen(due);
+    const open = await filterOpen(due);
     const marks: ProgressMarker[] = [
       ...recovered.map(({ order }) => ({ key: order.uid, value: null })),
       ...open.map(({ order }) => ({ key: order.uid, value: String(at) })),
     ];
     if (marks.length === 0) return;
-    const changes = await changesOf(open, at);
+    const changes = await createChanges(open, at);
     const outcome = await notifications.append({ feed, after, through: (after ?? 0) + 1, changes, marks });
     if (outcome.status === 'appended' && outcome.changed > 0) context.onAppended();
   }
 
-  /** Asks what the owners have of what their orders sell, where that tells whether they can be paid for. */
-  async function withFunds(orders: readonly Order[]): Promise<CheckedOrder[]> {
+  /** Loads the funds of the orders' owners, for orders whose funding can be determined. */
+  async function loadFunds(orders: readonly Order[]): Promise<CheckedOrder[]> {
     const now = seconds(clock);
-    const asked = orders.flatMap((order) => {
+    const candidates = orders.flatMap((order) => {
       const isPlaced = order.onchainOrderData?.placementError === undefined;
       const needs = isPlaced && (order.validFrom ?? 0) <= now ? fundsNeeded(order) : undefined;
       return needs === undefined ? [] : [{ order, needs, key: `${order.owner} ${order.sellToken}` }];
     });
-    const pairs = new Map(asked.map(({ order, key }) => [key, { owner: order.owner, token: order.sellToken }]));
+    const pairs = new Map(candidates.map(({ order, key }) => [key, { owner: order.owner, token: order.sellToken }]));
     const funds = await book.balances.funds([...pairs.values()]);
-    const found = new Map([...pairs.keys()].map((key, i) => [key, funds[i]]));
-    return asked.flatMap(({ order, needs, key }) => {
-      const has = found.get(key);
+    const fundsByPair = new Map([...pairs.keys()].map((key, i) => [key, funds[i]]));
+    return candidates.flatMap(({ order, needs, key }) => {
+      const has = fundsByPair.get(key);
       return has === undefined ? [] : [{ order, needs, funds: has }];
     });
   }
 
-  /** What was filled or cancelled while the chain was asked is nobody's news any more. */
-  async function stillOpen(due: readonly CheckedOrder[]): Promise<CheckedOrder[]> {
+  /** Removes orders that were filled or cancelled during the chain queries. */
+  async function filterOpen(due: readonly CheckedOrder[]): Promise<CheckedOrder[]> {
     if (due.length === 0) return [];
     const results = await book.orders.getMany(due.map(({ order }) => order.uid));
     const open = new Set(results.flatMap(({ order }) => (order?.status === 'open' ? [order.uid] : [])));
     return due.filter(({ order }) => open.has(order.uid));
   }
 
-  async function changesOf(short: readonly CheckedOrder[], at: number): Promise<NotificationChange[]> {
+  async function createChanges(short: readonly CheckedOrder[], at: number): Promise<NotificationChange[]> {
     const orders = short.map(({ order }) => order);
-    const tokensOf = await findTokens(orders, (token) => context.tokens(book.chainId, token), onFailure);
+    const getTokens = await findTokens(orders, (token) => context.tokens(book.chainId, token), onFailure);
     return short.map(({ order, needs, funds }) => {
-      // The time names the crossing: of several, each is told.
-      const id = hashedId(['insufficient_balance', order.uid, at]);
+      // The time is part of the id, so that each transition has its own notification.
+      const id = createHashedId(['insufficient_balance', order.uid, at]);
       const metadata = {
         orderUid: order.uid,
         chainId: book.chainId,
@@ -149,7 +149,7 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
         balance: String(funds.balance),
         allowance: String(funds.allowance),
       };
-      const message = messageOf({ order, needs, funds }, tokensOf(order));
+      const message = formatMessage({ order, needs, funds }, getTokens(order));
       return {
         type: 'notify',
         notification: createNotification(id, 'insufficient_balance', at, order, message, metadata),
@@ -157,9 +157,9 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
     });
   }
 
-  async function work(): Promise<void> {
+  async function run(): Promise<void> {
     try {
-      await look();
+      await checkAll();
     } catch (failure) {
       onFailure(failure);
     }
@@ -169,14 +169,14 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
 
   function schedule(): void {
     cancel = clock.after(interval, () => {
-      running = work();
+      running = run();
     });
   }
 
   return {
     start() {
       stopped = false;
-      suspected = new Set();
+      previouslyShort = new Set();
       schedule();
     },
     async stop() {
@@ -190,9 +190,9 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
 
 const isShort = ({ needs, funds }: CheckedOrder) => funds.balance < needs || funds.allowance < needs;
 
-function messageOf({ order, needs, funds }: CheckedOrder, tokens: OrderTokens): string {
-  const amount = (atoms: bigint) => amountText(String(atoms), order.sellToken, tokens.sell);
-  const what = exchangeText(order, order, tokens);
+function formatMessage({ order, needs, funds }: CheckedOrder, tokens: OrderTokens): string {
+  const amount = (atoms: bigint) => formatAmount(String(atoms), order.sellToken, tokens.sell);
+  const what = formatExchange(order, order, tokens);
   const [lacking, has] =
     funds.balance < needs
       ? ['balance', `you have ${amount(funds.balance)}`]

@@ -6,16 +6,16 @@ import type { TokenLookup } from './notification-messages.ts';
 import { findTokens } from './notification-messages.ts';
 import { deriveNotifications } from './notification-rules.ts';
 
-/** How many entries are read at once. */
+/** Number of entries per step. */
 const BATCH = 200;
 
-/** Entries that need their order to be told. */
-const TELLING: readonly OrderEventType[] = ['traded', 'cancelled', 'expired'];
+/** Types of entries that need their order. */
+const TYPES_WITH_ORDER: readonly OrderEventType[] = ['traded', 'cancelled', 'expired'];
 
-/** Entries that count, or ask, how often an order was signed on chain. */
-const MARKED: readonly OrderEventType[] = ['presigned', 'cancelled', 'reverted'];
+/** Types of entries that need the number of presignatures. */
+const TYPES_WITH_MARKERS: readonly OrderEventType[] = ['presigned', 'cancelled', 'reverted'];
 
-/** Milliseconds after which a book is looked at though nobody said there was something new, or after a failure. */
+/** Interval between two checks without a hint, and delay after a failure, in milliseconds. */
 const INTERVAL = 1_000;
 
 export interface NotificationIndexerContext {
@@ -23,22 +23,22 @@ export interface NotificationIndexerContext {
   readonly store: AccountStore;
   readonly clock: Clock;
   readonly tokens: TokenLookup;
-  /** Notifications may have been written. */
+  /** Called after notifications were written. */
   readonly onAppended: () => void;
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Turns a book's log into notifications, for as long as it runs. */
+/** The worker that turns a book's log into notifications. */
 export interface NotificationIndexer {
   start(): void;
-  /** Waits for a step that is running. */
+  /** Waits for a running step. */
   stop(): Promise<void>;
 }
 
 /**
- * Makes a follower. The book's log was written together with what it tells, so it is the outbox; the place up to which it
- * has been worked off is kept with what came of it, and moves only together with that. Whatever dies in between, and
- * whoever else follows the same book: each entry counts once.
+ * Creates a notification indexer. The book's log is the outbox, because its entries are written together with their
+ * changes. The cursor is stored in the same step as the derived notifications. So each entry is processed exactly once,
+ * across crashes and concurrent processes.
  */
 export function createNotificationIndexer({
   book,
@@ -55,24 +55,24 @@ export function createNotificationIndexer({
   let cancel: Cancel = () => {};
   let unwatch = () => {};
 
-  /** @returns whether there may be more. */
+  /** Processes one batch. Returns whether there may be more. */
   async function step(): Promise<boolean> {
     const after = await store.notifications.cursor(book.feed);
     const events = await log.after(after ?? 0, BATCH);
     const last = events.at(-1);
     if (last === undefined) return false;
-    const uidsOf = (types: readonly OrderEventType[]) => [
+    const getUids = (types: readonly OrderEventType[]) => [
       ...new Set(events.filter(({ type }) => types.includes(type)).map(({ uid }) => uid)),
     ];
     const [results, marks] = await Promise.all([
-      orders.getMany(uidsOf(TELLING)),
-      store.notifications.marks(book.feed, uidsOf(MARKED)),
+      orders.getMany(getUids(TYPES_WITH_ORDER)),
+      store.notifications.marks(book.feed, getUids(TYPES_WITH_MARKERS)),
     ]);
-    const found = results.flatMap(({ order }) => (order === undefined ? [] : [order]));
+    const existingOrders = results.flatMap(({ order }) => (order === undefined ? [] : [order]));
     const { changes, marks: changed } = deriveNotifications(events, {
       book,
-      orders: new Map(found.map((order) => [order.uid, order])),
-      tokensOf: await findTokens(found, (token) => tokens(book.book.chainId, token), onFailure),
+      orders: new Map(existingOrders.map((order) => [order.uid, order])),
+      getTokens: await findTokens(existingOrders, (token) => tokens(book.book.chainId, token), onFailure),
       marks: new Map(marks.flatMap(({ key, value }) => (value === null ? [] : [[key, value]]))),
     });
     const outcome = await store.notifications.append({
@@ -86,7 +86,7 @@ export function createNotificationIndexer({
     return outcome.status === 'moved' || events.length === BATCH;
   }
 
-  async function work(): Promise<void> {
+  async function run(): Promise<void> {
     try {
       do {
         again = false;
@@ -101,10 +101,10 @@ export function createNotificationIndexer({
     again = true;
     if (stopped || running !== undefined) return;
     cancel();
-    running = work().finally(() => {
+    running = run().finally(() => {
       running = undefined;
       if (stopped) return;
-      // Who has said so after the last look is not to wait for the next one.
+      // A hint that arrived after the last step must not wait for the interval.
       if (again) wake();
       else cancel = clock.after(INTERVAL, wake);
     });

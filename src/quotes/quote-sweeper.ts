@@ -2,14 +2,14 @@ import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Cancel, Clock } from '../ports/clock.ts';
 import type { QuoteStore } from '../ports/quotes.ts';
 
-/** Milliseconds between two sweeps, and how many quotes are removed in one step of it. */
+/** Interval between two sweeps in milliseconds, and maximum number of quotes per step. */
 const INTERVAL = 30_000;
 const BATCH = 1_000;
 
-/** Removes expired quotes for as long as the book runs. */
+/** The worker that deletes expired quotes while the book runs. */
 export interface QuoteSweeper {
   start(): void;
-  /** Waits for a step that is running. */
+  /** Waits for a running step. */
   stop(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export function createQuoteSweeper(
 
   async function sweep(): Promise<void> {
     try {
-      // What else the process has to do comes between two steps, however fast the store is.
+      // Yields between steps, so that a synchronous store does not block the process.
       while (!stopped && (await quotes.prune(clock.now(), BATCH)) === BATCH) await yieldToEventLoop();
     } catch (failure) {
       onFailure(failure);
