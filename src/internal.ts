@@ -7,8 +7,7 @@
 export { accelerateKeccak } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
 export { selectRecoveryBackend } from './crypto/recovery.ts';
-export { CORS_HEADERS, PREFLIGHT_HEADERS } from './http/cors.ts';
-export { jsonResponse, rejectionResponse } from './http/response.ts';
+export { CORS_HEADERS, jsonResponse, PREFLIGHT_HEADERS, rejectionResponse } from './http/response.ts';
 export { isIpRange } from './limits/ip-address.ts';
 export { assertSameChain } from './ports/chain-source.ts';
 export { appDataHash } from './protocol/app-data.ts';

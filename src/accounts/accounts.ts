@@ -24,7 +24,7 @@ import { AccountError } from './account-error.ts';
 import type { AffiliateApi, AffiliatesOptions } from './affiliates.ts';
 import { createAffiliates } from './affiliates.ts';
 import type { DeliveryOptions } from './delivery-dispatcher.ts';
-import { createDispatcher } from './delivery-dispatcher.ts';
+import { createDeliveryDispatcher } from './delivery-dispatcher.ts';
 import { createFundingCheck } from './funding-check.ts';
 import { createNotificationIndexer } from './notification-indexer.ts';
 import type { Notification, NotificationPage, NotificationQuery, RenderedNotifications } from './notification-list.ts';
@@ -274,7 +274,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     cap: parsePositiveInteger('maxSubscriptions', options.maxSubscriptions ?? 20),
     random: (size) => crypto.getRandomValues(new Uint8Array(size)),
   });
-  const dispatcher = createDispatcher({
+  const dispatcher = createDeliveryDispatcher({
     attempts: 12,
     retryDelay: 1_000,
     maxRetryDelay: 3_600_000,

@@ -1,21 +1,23 @@
+import { createWorker } from '../concurrency/worker.ts';
+import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { AccountStore } from '../ports/account-store.ts';
-import type { Cancel, Clock } from '../ports/clock.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { OrderEventType } from '../ports/store.ts';
 import type { KnownBook } from './account-books.ts';
 import type { TokenLookup } from './notification-messages.ts';
 import { findTokens } from './notification-messages.ts';
 import { deriveNotifications } from './notification-rules.ts';
 
-/** Number of entries per step. */
-const BATCH = 200;
+/** Log entries that are read in one step. */
+const BATCH_SIZE = 200;
 
-/** Types of entries that need their order. */
+/** Entry types whose notification needs the order. */
 const TYPES_WITH_ORDER: readonly OrderEventType[] = ['traded', 'cancelled', 'expired'];
 
-/** Types of entries that need the number of presignatures. */
-const TYPES_WITH_MARKERS: readonly OrderEventType[] = ['presigned', 'cancelled', 'reverted'];
+/** Entry types that change or read an order's progress marker. */
+const TYPES_WITH_MARKER: readonly OrderEventType[] = ['presigned', 'cancelled', 'reverted'];
 
-/** Interval between two checks without a hint, and delay after a failure, in milliseconds. */
+/** Milliseconds until the log is read again without a signal, or after a failure. */
 const INTERVAL = 1_000;
 
 export interface NotificationIndexerContext {
@@ -23,22 +25,24 @@ export interface NotificationIndexerContext {
   readonly store: AccountStore;
   readonly clock: Clock;
   readonly tokens: TokenLookup;
-  /** Called after notifications were written. */
+  /** Called after notifications may have been written. */
   readonly onAppended: () => void;
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** The worker that turns a book's log into notifications. */
+/** Writes the notifications that follow from a book's event log. */
 export interface NotificationIndexer {
   start(): void;
-  /** Waits for a running step. */
+  /** Waits for the step in progress. */
   stop(): Promise<void>;
 }
 
 /**
- * Creates a notification indexer. The book's log is the outbox, because its entries are written together with their
- * changes. The cursor is stored in the same step as the derived notifications. So each entry is processed exactly once,
- * across crashes and concurrent processes.
+ * Creates the indexer of one book.
+ *
+ * The book's log is the outbox: it is written in the same step as the change it describes. The account store moves the
+ * cursor and writes the notifications in one step. So each entry counts once, also after a crash and with several
+ * processes.
  */
 export function createNotificationIndexer({
   book,
@@ -49,78 +53,52 @@ export function createNotificationIndexer({
   onFailure,
 }: NotificationIndexerContext): NotificationIndexer {
   const { log, orders } = book.book;
-  let running: Promise<void> | undefined;
-  let again = false;
-  let stopped = true;
-  let cancel: Cancel = () => {};
   let unwatch = () => {};
 
-  /** Processes one batch. Returns whether there may be more. */
-  async function step(): Promise<boolean> {
+  /** Processes one batch. @returns whether the log may have more entries. */
+  async function processBatch(): Promise<boolean> {
     const after = await store.notifications.cursor(book.feed);
-    const events = await log.after(after ?? 0, BATCH);
+    const events = await log.after(after ?? 0, BATCH_SIZE);
     const last = events.at(-1);
     if (last === undefined) return false;
-    const getUids = (types: readonly OrderEventType[]) => [
+    const uidsWithType = (types: readonly OrderEventType[]) => [
       ...new Set(events.filter(({ type }) => types.includes(type)).map(({ uid }) => uid)),
     ];
-    const [results, marks] = await Promise.all([
-      orders.getMany(getUids(TYPES_WITH_ORDER)),
-      store.notifications.marks(book.feed, getUids(TYPES_WITH_MARKERS)),
+    const [results, markers] = await Promise.all([
+      orders.getMany(uidsWithType(TYPES_WITH_ORDER)),
+      store.notifications.marks(book.feed, uidsWithType(TYPES_WITH_MARKER)),
     ]);
-    const existingOrders = results.flatMap(({ order }) => (order === undefined ? [] : [order]));
-    const { changes, marks: changed } = deriveNotifications(events, {
+    const loaded = results.flatMap(({ order }) => (order === undefined ? [] : [order]));
+    const { changes, marks } = deriveNotifications(events, {
       book,
-      orders: new Map(existingOrders.map((order) => [order.uid, order])),
-      getTokens: await findTokens(existingOrders, (token) => tokens(book.book.chainId, token), onFailure),
-      marks: new Map(marks.flatMap(({ key, value }) => (value === null ? [] : [[key, value]]))),
+      orders: new Map(loaded.map((order) => [order.uid, order])),
+      getTokens: await findTokens(loaded, (token) => tokens(book.book.chainId, token), onFailure),
+      marks: new Map(markers.flatMap(({ key, value }) => (value === null ? [] : [[key, value]]))),
     });
-    const outcome = await store.notifications.append({
-      feed: book.feed,
-      after,
-      through: last.id,
-      changes,
-      marks: changed,
-    });
+    const outcome = await store.notifications.append({ feed: book.feed, after, through: last.id, changes, marks });
     if (outcome.status === 'appended' && outcome.changed > 0) onAppended();
-    return outcome.status === 'moved' || events.length === BATCH;
+    return outcome.status === 'moved' || events.length === BATCH_SIZE;
   }
 
-  async function run(): Promise<void> {
-    try {
-      do {
-        again = false;
-        while (await step()) if (stopped) return;
-      } while (again && !stopped);
-    } catch (failure) {
-      onFailure(failure);
-    }
-  }
-
-  function wake(): void {
-    again = true;
-    if (stopped || running !== undefined) return;
-    cancel();
-    running = run().finally(() => {
-      running = undefined;
-      if (stopped) return;
-      // A hint that arrived after the last step must not wait for the interval.
-      if (again) wake();
-      else cancel = clock.after(INTERVAL, wake);
-    });
-  }
+  const worker = createWorker({
+    clock,
+    interval: INTERVAL,
+    onFailure,
+    async run(isStopping) {
+      // With a synchronous store a long backlog would block the event loop.
+      while ((await processBatch()) && !isStopping()) await yieldToEventLoop();
+      return undefined;
+    },
+  });
 
   return {
     start() {
-      stopped = false;
-      unwatch = log.watch(wake);
-      wake();
+      unwatch = log.watch(worker.wake);
+      worker.start();
     },
     async stop() {
-      stopped = true;
       unwatch();
-      cancel();
-      await running;
+      await worker.stop();
     },
   };
 }

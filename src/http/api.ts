@@ -7,7 +7,8 @@ import type { RateLimitOptions } from './rate-limit.ts';
 import { FAILURE_RESPONSE, rejectionResponse } from './response.ts';
 import type { Route } from './route.ts';
 import type { Match } from './router.ts';
-import { ORDER_BOOK_ROUTES, PROBE_ROUTES } from './routes/index.ts';
+import { ORDER_BOOK_ROUTES } from './routes/index.ts';
+import { PROBE_ROUTES } from './routes/system.ts';
 import { allowHeader, decodeParam, serveRoutes } from './serve.ts';
 
 /** How the HTTP interface of a book is served. */

@@ -2,20 +2,20 @@ import { OrderBookError } from '../errors.ts';
 import type { Call } from './route.ts';
 
 /**
- * Lets operators through, who show the token of this interface: `Authorization: Bearer <token>`.
+ * Requires the operator token of the interface: `Authorization: Bearer <token>`.
  *
- * @throws OrderBookError `Forbidden` when the request has no such token, or the interface has none.
+ * @throws OrderBookError `Forbidden` if the request carries no valid token, or the interface has no operator token.
  */
 export function requireOperator({ request, operatorToken }: Pick<Call, 'request' | 'operatorToken'>): void {
   if (operatorToken === undefined) throw new OrderBookError('Forbidden', 'this interface has no operator token');
   const [, token] = /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '') ?? [];
-  if (token === undefined || !isSame(token, operatorToken)) {
+  if (token === undefined || !isEqual(token, operatorToken)) {
     throw new OrderBookError('Forbidden', 'an operator token is needed: Authorization: Bearer <token>');
   }
 }
 
-/** Takes as long whatever the texts have in common, so that nobody learns a token by its beginnings. */
-function isSame(given: string, expected: string): boolean {
+/** Compares in a time that does not depend on the content, so that the time reveals no prefix of the token. */
+function isEqual(given: string, expected: string): boolean {
   let difference = given.length ^ expected.length;
   for (let i = 0; i < given.length; i++) difference |= given.charCodeAt(i) ^ expected.charCodeAt(i % expected.length);
   return difference === 0;

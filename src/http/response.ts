@@ -3,30 +3,45 @@ import type { ApiResponse } from './message.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Joins headers, the later over the earlier. V8 takes ten times as long to spread objects into one whose keys it cannot foresee. */
+/** Headers of every response, errors included: any origin may read, without credentials. */
+export const CORS_HEADERS = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'Link, ETag, Retry-After',
+} as const;
+
+/** Headers of the response to OPTIONS. They are the same for every path. */
+export const PREFLIGHT_HEADERS = {
+  'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE, OPTIONS',
+  'access-control-allow-headers': 'Content-Type, Cache-Control, If-None-Match, X-API-Key, Authorization, Last-Event-ID',
+  'access-control-max-age': '86400',
+} as const;
+
+/** Joins headers; the second set wins. `Object.assign` is about ten times as fast as a spread of unknown keys in V8. */
 export function joinHeaders(first: Headers, second: Headers): Headers {
   return Object.assign({}, first, second);
 }
 
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' } as const;
 
-/** An answer whose body is JSON already, text or bytes. Cached by nobody unless `headers` say otherwise. */
+/** Creates a response whose body is JSON text or bytes. Not cacheable unless `headers` set `cache-control`. */
 export function jsonText(status: number, body: string | Uint8Array, headers: Headers = {}): ApiResponse {
   return { status, headers: joinHeaders(JSON_HEADERS, headers), body };
 }
 
-/** An answer whose body is a value, rendered as JSON. */
+/** Creates a response whose body is a value rendered as JSON. */
 export function jsonResponse(status: number, body: unknown, headers: Headers = {}): ApiResponse {
   return jsonText(status, JSON.stringify(body), headers);
 }
 
-/** A rejection as the order book interface sends it (decision 1.1). */
+/** Creates the order book interface's response to a rejection: `{ errorType, description, data }`. */
 export function rejectionResponse(error: OrderBookError, headers: Headers = {}): ApiResponse {
-  const wait = error.retryable ? { 'retry-after': String(error.data?.['retryAfter'] ?? 1) } : {};
-  return jsonResponse(error.status, error, { ...wait, ...headers });
+  const retry = error.retryable ? { 'retry-after': String(error.data?.['retryAfter'] ?? 1) } : {};
+  return jsonResponse(error.status, error, { ...retry, ...headers });
 }
 
-/** What is answered when something is at failure that no client can mend. Tells nothing of the inside. */
-export const FAILURE_RESPONSE: ApiResponse = {
-  ...jsonResponse(500, { errorType: 'InternalServerError', description: '' }, { 'retry-after': '1' }),
-};
+/** The response to an unexpected failure. It carries no internal details. */
+export const FAILURE_RESPONSE: ApiResponse = /* @__PURE__ */ jsonResponse(
+  500,
+  { errorType: 'InternalServerError', description: '' },
+  { 'retry-after': '1' },
+);

@@ -4,56 +4,61 @@ import type { RequestCost } from './rate-limit.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
-/** A request that has found its route. */
+/** A request that matched a route of the order book interface. */
 export interface Call {
   readonly book: OrderBook;
   readonly request: ApiRequest;
-  /** A parameter of the path, percent-decoded. */
+  /** Returns a path parameter, percent-decoded. */
   param(name: string): string;
   readonly query: URLSearchParams;
-  /** The body as parsed JSON; `undefined` on a route that reads none. */
+  /** The body as parsed JSON. `undefined` if the route reads no body. */
   readonly body: unknown;
-  /** What operators show; `undefined` when nobody is one. */
+  /** Token that operators must present. `undefined`: operator routes are closed. */
   readonly operatorToken: string | undefined;
 }
 
-/** One method on one path. */
+/** A method and a path. */
 export interface Endpoint {
   readonly method: Method;
-  /** Segments that begin with a colon are parameters. A literal segment wins over a parameter. */
+  /** Path template. Segments that start with a colon are parameters; a literal segment wins over a parameter. */
   readonly path: string;
-  /** What a request costs its client. Default: a `GET` reads, everything else writes. */
+  /** What a request is charged as. Default: `read` for GET, otherwise `write`. */
   readonly kind?: RequestCost['kind'];
-  /** Whether a success is a stream of events, of which a client may have only so many at once. */
+  /** Whether a successful response is an event stream. The number of open streams per client is limited. */
   readonly stream?: boolean;
 }
 
-/** One endpoint of the order book interface. */
+/** A route of the order book interface. */
 export interface Route extends Endpoint {
-  /** Bytes of JSON body that are read at most, by a book. Absent: the route reads none. */
+  /** Maximum size of the JSON body, in bytes. Absent: the route reads no body. */
   readonly bodyLimit?: number | ((book: OrderBook) => number);
-  /** Rejects, by throwing an `OrderBookError`, before the body is read. */
+  /** Runs before the body is read. Throws an `OrderBookError` to reject the request. */
   before?(call: Pick<Call, 'request' | 'operatorToken'>): void;
-  /** Answers. May throw an `OrderBookError`, which becomes its rejection. */
+  /** Creates the response. A thrown `OrderBookError` becomes a rejection. */
   handle(call: Call): Promise<ApiResponse>;
 }
 
-/** What a request to this route costs; `undefined` stands for one that finds no route. */
+/** Returns what a request to a route costs. `undefined` stands for a request that matches no route. */
 export function getRequestCost(route: Endpoint | undefined): RequestCost {
   const { method = 'GET', kind = method === 'GET' ? 'read' : 'write', stream = false } = route ?? {};
   return { kind, stream };
 }
 
-/** What an ordinary JSON body may have (decision 1.9). */
+/** Maximum size of a JSON body, in bytes. */
 export const BODY_LIMIT = 64 * 1024;
 
-/** What a list of UIDs may have, so that one too long can be counted and named as such (decision 1.9). */
+/** Maximum size of a body with a list of UIDs, in bytes. It allows lists above the limit to be counted and rejected. */
 export const LIST_BODY_LIMIT = 1024 * 1024;
 
 /**
- * What a body that carries an app-data document may have: each of the document's bytes costs six at most when JSON
- * escapes it, and whatever stands around it fits into an ordinary body (decision 1.9).
+ * Returns the maximum size of a body with an app-data document, in bytes. JSON escapes a byte of the document with at
+ * most six bytes.
  */
 export function documentBodyLimit({ limits }: OrderBook): number {
   return Math.max(BODY_LIMIT, 6 * limits.maxAppDataSize + BODY_LIMIT / 4);
+}
+
+/** Returns the options of a call that is cancelled when the client disconnects. */
+export function cancellable({ signal }: ApiRequest): { readonly signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal };
 }

@@ -1,9 +1,9 @@
 import { OrderBookError } from '../errors.ts';
-import { CORS_HEADERS, PREFLIGHT_HEADERS } from './cors.ts';
+
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions } from './rate-limit.ts';
 import { createRateLimitGuard } from './rate-limit.ts';
-import { joinHeaders } from './response.ts';
+import { CORS_HEADERS, joinHeaders, PREFLIGHT_HEADERS } from './response.ts';
 import type { Endpoint } from './route.ts';
 import { getRequestCost } from './route.ts';
 import type { Match, Router } from './router.ts';

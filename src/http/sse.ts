@@ -1,91 +1,160 @@
 import type { Clock } from '../ports/clock.ts';
-import type { ApiResponse } from './message.ts';
+import type { Stream, StreamEvent, StreamItem } from '../streams/broadcaster.ts';
+import type { ApiRequest, ApiResponse } from './message.ts';
+import { invalidParameter } from './query.ts';
 
-/** A server-sent event: its name, unless it is a plain message, and its data on one line. */
+/** A server-sent event (WHATWG HTML, section 9.2). `data` is one line. Without `event`, clients receive a `message`. */
 export interface ServerSentEvent {
   readonly event?: string;
   readonly data: string;
 }
 
-/** What is sent when nothing has been for a while, so that nobody on the way takes the connection for dead. */
-export interface KeepAlive {
-  readonly clock: Clock;
-  /** An event to send. Default: a comment, which no client hears of. */
-  readonly event?: ServerSentEvent;
+/** A source of encoded events. */
+interface EventSource {
+  /** Text that opens the stream. */
+  readonly opening?: string;
+  /** Waits for the next encoded events. `undefined` ends the stream. */
+  next(): Promise<string | undefined>;
+  /** Releases the source. Called once at the end, also when the client disconnects. */
+  close(): void | Promise<void>;
 }
 
-/** After how long, in milliseconds (decision 5.6). */
-const QUIET = 15_000;
+/** Milliseconds after which a silent stream sends a keep-alive, so that proxies do not close the connection. */
+const KEEP_ALIVE_INTERVAL = 15_000;
+
+/** A comment: clients ignore it. */
+const COMMENT = ': keep-alive\n\n';
+
+const EVENT_STREAM_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  // Disables response buffering in nginx.
+  'x-accel-buffering': 'no',
+} as const;
 
 /**
- * Answers with a stream of server-sent events (WHATWG HTML, section 9.2). Its reader's leaving reaches the source of
- * the events even while that waits.
+ * Creates a response that streams the events of an iterable.
+ *
+ * @param keepAlive - Event that is sent after 15 seconds without an event. Default: a comment.
  */
 export function eventStream<T>(
   events: AsyncIterable<T>,
   render: (event: T) => ServerSentEvent,
-  keepAlive?: KeepAlive,
+  clock: Clock,
+  keepAlive?: ServerSentEvent,
 ): ApiResponse {
-  const source = events[Symbol.asyncIterator]();
-  const pull = keepAlive === undefined ? () => source.next() : pulling(source, keepAlive.clock);
-  const text: AsyncIterator<string> = {
+  const iterator = events[Symbol.asyncIterator]();
+  const source: EventSource = {
     async next() {
-      const result = await pull();
-      if (result === 'quiet') return { done: false, value: textOf(keepAlive?.event) };
-      return result.done ? { done: true, value: undefined } : { done: false, value: textOf(render(result.value)) };
+      const result = await iterator.next();
+      return result.done ? undefined : encode(render(result.value));
+    },
+    async close() {
+      await iterator.return?.();
+    },
+  };
+  return streamResponse(source, clock, keepAlive === undefined ? COMMENT : encode(keepAlive));
+}
+
+/**
+ * Creates a response that streams log entries with their ids. It opens with the current position, so that a client that
+ * is disconnected before its first event can resume from there.
+ */
+export function resumableEventStream(stream: Stream, clock: Clock): ApiResponse {
+  const source: EventSource = {
+    opening: `: stream\nid: ${stream.start}\n\n`,
+    async next() {
+      const events = await stream.take();
+      return events.length === 0 ? undefined : events.map(encodeStreamEvent).join('');
+    },
+    close: stream.leave,
+  };
+  return streamResponse(source, clock, COMMENT);
+}
+
+/**
+ * Reads `Last-Event-ID`, which an `EventSource` sends when it reconnects.
+ *
+ * @throws OrderBookError `InvalidParameter` if the header is not an id that a stream has sent.
+ */
+export function lastEventId(request: ApiRequest): number | undefined {
+  const text = request.header('last-event-id');
+  if (text === undefined || text === '') return undefined;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw invalidParameter('Last-Event-ID', 'must be an id that this stream has sent');
+}
+
+/** Writes the events of a source and a keep-alive whenever none has arrived for a while. */
+function streamResponse(source: EventSource, clock: Clock, keepAlive: string): ApiResponse {
+  let opening = source.opening;
+  let pending: Promise<string | undefined> | undefined;
+  let onSilence: (() => void) | undefined;
+  let cancelTimer = () => {};
+  let closed = false;
+
+  // One timer per stream and interval. A timer per event would be costly with many subscribers.
+  function startTimer(): void {
+    cancelTimer = clock.after(KEEP_ALIVE_INTERVAL, () => {
+      onSilence?.();
+      startTimer();
+    });
+  }
+
+  async function close(): Promise<void> {
+    if (closed) return;
+    closed = true;
+    cancelTimer();
+    await source.close();
+  }
+
+  let started = false;
+  const iterator: AsyncIterator<string> = {
+    async next() {
+      if (!started) {
+        started = true;
+        startTimer();
+      }
+      if (opening !== undefined) {
+        const value = opening;
+        opening = undefined;
+        return { done: false, value };
+      }
+      pending ??= source.next();
+      const current = pending;
+      const silent = await new Promise<boolean>((resolve, reject) => {
+        onSilence = () => resolve(true);
+        current.then(() => resolve(false), reject);
+      });
+      onSilence = undefined;
+      if (silent) return { done: false, value: keepAlive };
+      pending = undefined;
+      const value = await current;
+      if (value !== undefined) return { done: false, value };
+      await close();
+      return { done: true, value: undefined };
     },
     async return() {
-      await source.return?.();
+      await close();
       return { done: true, value: undefined };
     },
   };
-  return {
-    status: 200,
-    headers: EVENT_STREAM_HEADERS,
-    body: { [Symbol.asyncIterator]: () => text },
-  };
+  return { status: 200, headers: EVENT_STREAM_HEADERS, body: { [Symbol.asyncIterator]: () => iterator } };
 }
 
-export const EVENT_STREAM_HEADERS = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-store',
-  // A proxy that gathers the answer would keep it until the end.
-  'x-accel-buffering': 'no',
-} as const;
-
-/** Pulls one event after the other, or says that none has come for a while. The one that comes then is told next. */
-function pulling<T>(source: AsyncIterator<T>, clock: Clock): () => Promise<IteratorResult<T> | 'quiet'> {
-  let asked = false;
-  let arrived: Promise<IteratorResult<T>> | undefined;
-  let wake = () => {};
-  return async () => {
-    if (!asked) {
-      asked = true;
-      const next = source.next();
-      const arrive = () => {
-        arrived = next;
-        wake();
-      };
-      next.then(arrive, arrive);
-    }
-    if (arrived === undefined) {
-      await new Promise<void>((resolve) => {
-        const cancel = clock.after(QUIET, resolve);
-        wake = () => {
-          cancel();
-          resolve();
-        };
-      });
-    }
-    if (arrived === undefined) return 'quiet';
-    const result = arrived;
-    arrived = undefined;
-    asked = false;
-    return result;
-  };
+function encode({ event, data }: ServerSentEvent): string {
+  return `${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`;
 }
 
-function textOf(sent: ServerSentEvent | undefined): string {
-  if (sent === undefined) return ':\n\n';
-  return `${sent.event === undefined ? '' : `event: ${sent.event}\n`}data: ${sent.data}\n\n`;
+/** Encoded items. Each item is encoded once for all its subscribers. */
+const encodedItems = new WeakMap<StreamItem, string>();
+
+function encodeStreamEvent(event: StreamEvent): string {
+  // A gap has no id: a client that reconnects right after it receives the entries that the gap left out.
+  if (event.type === 'gap') return encode({ event: 'gap', data: JSON.stringify({ from: event.from, to: event.to }) });
+  let text = encodedItems.get(event);
+  if (text === undefined) {
+    text = `id: ${event.id}\n${encode(event)}`;
+    encodedItems.set(event, text);
+  }
+  return text;
 }

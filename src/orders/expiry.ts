@@ -1,77 +1,68 @@
+import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
-import type { Cancel, Clock } from '../ports/clock.ts';
+import type { Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 
-/** Maximum number of orders per step. It bounds how long a synchronous store blocks the event loop. */
-const BATCH = 128;
+/** Orders that are processed in one step. It bounds the time that a synchronous store blocks the event loop. */
+const BATCH_SIZE = 128;
 
 const LEASE = 'expiry';
 
-/** Interval between two runs that delete old orders, in milliseconds. */
+/** Milliseconds between two rounds that delete old orders. */
 const PRUNE_INTERVAL = 3_600_000;
 
 export interface ExpirySweepContext {
   readonly store: Pick<Store, 'orders' | 'leases' | 'traits'>;
   readonly clock: Clock;
-  /** Interval between two sweeps, in milliseconds. */
+  /** Milliseconds between two sweeps. */
   readonly interval: number;
   /** Identifies this process among those on the store. */
   readonly holder: string;
-  /** Whether the indexer is catching up: an order that looks expired may have been filled before. */
+  /** Whether the chain indexer is behind: an order that looks expired may have been filled in a block not yet read. */
   readonly isCatchingUp: () => boolean;
-  /** Seconds for which completed orders are kept; `undefined`: forever. */
+  /** Seconds that orders are kept after they are over. `undefined`: without limit. */
   readonly retention: number | undefined;
   /** Called after orders were deleted. */
   readonly onPruned: () => void;
-  /** Called after log entries were written. */
+  /** Called after entries were appended to the log. */
   readonly wake: () => void;
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** The worker that records expired orders and deletes old ones while the book runs. */
+/** Records the expiry of orders and deletes old orders in the background. */
 export interface ExpirySweep {
   start(): void;
-  /** Waits for a running step. */
+  /** Waits for the step in progress. */
   stop(): Promise<void>;
 }
 
 /**
- * Creates an expiry sweep. It also finds orders that expired while no process was running. On a store with several
- * processes, one of them sweeps; concurrent sweeps are harmless.
+ * Creates the sweep of a book.
+ *
+ * A sweep records every order that is expired when it runs, so a restart misses none. With several processes on one
+ * store, the holder of a lease sweeps. Two concurrent sweeps do no harm.
  */
 export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
   const { store, clock, interval, holder, retention, wake, onFailure } = context;
-  let cancel: Cancel = () => {};
-  let running: Promise<void> | undefined;
-  let stopped = true;
   let prunedAt: number | undefined;
 
-  async function sweep(): Promise<void> {
-    try {
-      if (!context.isCatchingUp() && (await acquireLease())) {
-        let count = BATCH;
-        while (!stopped && count === BATCH) {
-          count = await store.orders.expire(seconds(clock), BATCH);
-          if (count > 0) wake();
-          await yieldToEventLoop(); // a synchronous store would otherwise block the process until all are done
-        }
-        await prune();
-      }
-    } catch (failure) {
-      onFailure(failure);
+  async function recordExpiries(isStopping: () => boolean): Promise<void> {
+    let expired = BATCH_SIZE;
+    while (!isStopping() && expired === BATCH_SIZE) {
+      expired = await store.orders.expire(seconds(clock), BATCH_SIZE);
+      if (expired > 0) wake();
+      await yieldToEventLoop();
     }
-    running = undefined;
-    if (!stopped) schedule();
   }
 
-  /** Runs at most once per interval. `Math.abs`: a clock that was set back must not delay it. */
-  async function prune(): Promise<void> {
+  async function prune(isStopping: () => boolean): Promise<void> {
+    // The absolute difference: a clock that was set back must not postpone the round.
     const age = prunedAt === undefined ? PRUNE_INTERVAL : Math.abs(clock.now() - prunedAt);
     if (retention === undefined || age < PRUNE_INTERVAL) return;
-    let removed = BATCH;
-    while (!stopped && removed === BATCH) {
-      removed = await store.orders.prune(seconds(clock) - retention, BATCH);
+    let removed = BATCH_SIZE;
+    while (!isStopping() && removed === BATCH_SIZE) {
+      removed = await store.orders.prune(seconds(clock) - retention, BATCH_SIZE);
       if (removed > 0) context.onPruned();
       await yieldToEventLoop();
     }
@@ -80,26 +71,27 @@ export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
 
   async function acquireLease(): Promise<boolean> {
     if (store.traits.writers === 'single') return true;
-    // If the holder dies, the lease expires before the next sweep but one.
+    // If the holder dies, another process takes over after two intervals.
     const lease = await store.leases.acquire({ name: LEASE, holder, ttl: 2 * interval });
     return lease.status === 'held';
   }
 
-  function schedule(): void {
-    cancel = clock.after(interval, () => {
-      running = sweep();
-    });
-  }
+  const worker = createWorker({
+    clock,
+    interval,
+    onFailure,
+    async run(isStopping) {
+      if (context.isCatchingUp() || !(await acquireLease())) return undefined;
+      await recordExpiries(isStopping);
+      await prune(isStopping);
+      return undefined;
+    },
+  });
 
   return {
-    start() {
-      stopped = false;
-      running = sweep();
-    },
+    start: worker.start,
     async stop() {
-      stopped = true;
-      cancel();
-      await running;
+      await worker.stop();
       if (store.traits.writers === 'many') await store.leases.release({ name: LEASE, holder }).catch(onFailure);
     },
   };

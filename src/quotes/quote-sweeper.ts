@@ -1,53 +1,33 @@
+import type { Worker } from '../concurrency/worker.ts';
+import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
-import type { Cancel, Clock } from '../ports/clock.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { QuoteStore } from '../ports/quotes.ts';
 
-/** Interval between two sweeps in milliseconds, and maximum number of quotes per step. */
+/** Milliseconds between two sweeps. */
 const INTERVAL = 30_000;
-const BATCH = 1_000;
 
-/** The worker that deletes expired quotes while the book runs. */
-export interface QuoteSweeper {
-  start(): void;
-  /** Waits for a running step. */
-  stop(): Promise<void>;
-}
+/** Quotes that are deleted in one step. */
+const BATCH_SIZE = 1_000;
 
+/** Deletes expired quotes in the background. */
+export type QuoteSweeper = Pick<Worker, 'start' | 'stop'>;
+
+/** Creates the sweeper of a quote store. */
 export function createQuoteSweeper(
   quotes: QuoteStore,
   clock: Clock,
   onFailure: (failure: unknown) => void,
 ): QuoteSweeper {
-  let cancel: Cancel = () => {};
-  let running: Promise<void> | undefined;
-  let stopped = true;
-
-  async function sweep(): Promise<void> {
-    try {
-      // Yields between steps, so that a synchronous store does not block the process.
-      while (!stopped && (await quotes.prune(clock.now(), BATCH)) === BATCH) await yieldToEventLoop();
-    } catch (failure) {
-      onFailure(failure);
-    }
-    running = undefined;
-    if (!stopped) schedule();
-  }
-
-  function schedule(): void {
-    cancel = clock.after(INTERVAL, () => {
-      running = sweep();
-    });
-  }
-
-  return {
-    start() {
-      stopped = false;
-      schedule();
+  return createWorker({
+    clock,
+    interval: INTERVAL,
+    runAtStart: false,
+    onFailure,
+    async run(isStopping) {
+      // A synchronous store would otherwise block the event loop until every expired quote is deleted.
+      while (!isStopping() && (await quotes.prune(clock.now(), BATCH_SIZE)) === BATCH_SIZE) await yieldToEventLoop();
+      return undefined;
     },
-    async stop() {
-      stopped = true;
-      cancel();
-      await running;
-    },
-  };
+  });
 }

@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'eventemitter3';
+import { createWorker } from '../concurrency/worker.ts';
 import type { OrderBookEvents } from '../events.ts';
-import type { Cancel, Clock } from '../ports/clock.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { OrderEventType, Store } from '../ports/store.ts';
 
 const EVENT_NAMES = {
@@ -16,96 +17,87 @@ const EVENT_NAMES = {
   reverted: 'orderReverted',
 } as const satisfies Record<OrderEventType, keyof OrderBookEvents>;
 
-const BATCH = 500;
+/** Log entries that are read in one call. */
+const BATCH_SIZE = 500;
 
-/** Milliseconds after which a log that could not be read is read again, though nobody writes. */
-const RETRY = 1000;
+/** Milliseconds until the log is read again after a failed read. */
+const RETRY_DELAY = 1000;
 
-/** Tells listeners what the store's log says. */
+/** Emits the entries of a store's event log to the listeners of a book. */
 export interface EventDispatcher {
-  /** Begins after the newest event there is. */
+  /** Starts after the newest entry of the log. */
   start(): Promise<void>;
-  /** There may be new events. Returns at once. */
+  /** Signals that the log may have new entries. Returns at once. */
   wake(): void;
-  /** Calls `hint` after entries have been told. @returns what ends that. */
-  watch(hint: () => void): () => void;
-  /** Tells what is still untold, then stops. */
+  /** Calls `onEntries` after entries were emitted. Returns a function that removes the callback. */
+  watch(onEntries: () => void): () => void;
+  /** Emits the remaining entries, then stops. */
   stop(): Promise<void>;
 }
 
 /**
- * Reads the store's log after each write and tells its entries in order, each once. The log, not the verb that wrote,
- * is what listeners hear: with several processes on one store, everybody hears everything, in the same order.
+ * Creates a dispatcher that emits each log entry once, in order.
+ *
+ * Listeners receive the log, not the result of a call: with several processes on one store, every process emits every
+ * entry in the same order.
  */
 export function createEventDispatcher(
   store: Store,
   clock: Clock,
   emitter: EventEmitter<OrderBookEvents>,
 ): EventDispatcher {
-  let told = 0;
-  let running: Promise<void> | undefined;
-  let again = false;
+  let cursor = 0;
   let unwatch = () => {};
-  let cancelRetry: Cancel = () => {};
-  let stopped = false;
-  const hints = new Set<() => void>();
+  const callbacks = new Set<() => void>();
 
-  function tell(name: keyof OrderBookEvents, argument: never): void {
+  function emit(name: keyof OrderBookEvents, argument: never): void {
     for (const listener of emitter.listeners(name)) {
       try {
         listener(argument);
       } catch (failure) {
-        report(failure, name);
+        if (name !== 'failure') reportFailure(failure);
       }
     }
   }
 
-  function report(failure: unknown, name?: keyof OrderBookEvents): void {
-    if (name !== 'failure') tell('failure', failure as never); // a failure may be anything
+  function reportFailure(failure: unknown): void {
+    emit('failure', failure as never); // the type of a thrown value is not known
   }
 
-  async function drain(): Promise<void> {
-    try {
+  const worker = createWorker({
+    clock,
+    retryDelay: RETRY_DELAY,
+    runAtStart: false,
+    onFailure: reportFailure,
+    async run() {
+      let count: number;
       do {
-        again = false;
-        const events = await store.events.after(told, BATCH);
+        const events = await store.events.after(cursor, BATCH_SIZE);
+        count = events.length;
         for (const { type, ...event } of events) {
-          told = event.id;
-          tell(EVENT_NAMES[type], event as never); // every order event has this one shape
+          cursor = event.id;
+          emit(EVENT_NAMES[type], event as never); // all order events have this shape
         }
-        if (events.length > 0) for (const hint of [...hints]) hint();
-        again ||= events.length === BATCH;
-      } while (again);
-    } catch (failure) {
-      report(failure);
-      if (!stopped) cancelRetry = clock.after(RETRY, wake);
-    } finally {
-      running = undefined;
-    }
-  }
-
-  function wake(): void {
-    again = true;
-    cancelRetry();
-    running ??= drain();
-  }
+        if (count > 0) for (const onEntries of [...callbacks]) onEntries();
+      } while (count === BATCH_SIZE);
+      return undefined;
+    },
+  });
 
   return {
     async start() {
-      stopped = false;
-      told = await store.events.last();
-      unwatch = store.events.watch(wake);
+      cursor = await store.events.last();
+      worker.start();
+      unwatch = store.events.watch(worker.wake);
     },
-    wake,
-    watch(hint) {
-      hints.add(hint);
-      return () => void hints.delete(hint);
+    wake: worker.wake,
+    watch(onEntries) {
+      callbacks.add(onEntries);
+      return () => void callbacks.delete(onEntries);
     },
     async stop() {
       unwatch();
-      stopped = true;
-      wake();
-      await running;
+      await worker.drain();
     },
   };
 }

@@ -1,52 +1,46 @@
 import type { BalanceEvent } from '../../accounts/balance-watch.ts';
+import { parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';
+import { cancellable } from '../route.ts';
 import type { ServerSentEvent } from '../sse.ts';
 import { eventStream } from '../sse.ts';
-import { parseChainId } from './chain-id.ts';
 import type { AccountCall, AccountRoute } from './route.ts';
 
-/** What an account has of tokens, and what the vault relayer may move of them. */
+/** Returns an account's balances of tokens and its allowances for the vault relayer. */
 const getBalances: AccountRoute = {
   method: 'GET',
   path: '/:chainId/accounts/:account/balances',
   async handle(call) {
     const { accounts, request, param } = call;
-    const balances = await accounts.balances.get(
-      parseChainId(param('chainId')),
-      param('account'),
-      tokensOf(call),
-      request.signal === undefined ? {} : { signal: request.signal },
-    );
+    const chainId = parseChainId(param('chainId'));
+    const balances = await accounts.balances.get(chainId, param('account'), readTokens(call), cancellable(request));
     return jsonResponse(200, balances);
   },
 };
 
-/** The same as a stream: everything once, then what changes. */
+/** Streams the same: all balances first, then changes. */
 const streamBalances: AccountRoute = {
   method: 'GET',
   path: '/:chainId/accounts/:account/balances/sse',
   stream: true,
   async handle(call) {
     const { accounts, request, param } = call;
-    const events = accounts.balances.watch(
-      parseChainId(param('chainId')),
-      param('account'),
-      tokensOf(call),
-      request.signal === undefined ? {} : { signal: request.signal },
-    );
-    return eventStream(events, render, { clock: accounts.clock, event: { event: 'ping', data: '{}' } });
+    const chainId = parseChainId(param('chainId'));
+    const events = accounts.balances.watch(chainId, param('account'), readTokens(call), cancellable(request));
+    return eventStream(events, toServerSentEvent, accounts.clock, { event: 'ping', data: '{}' });
   },
 };
 
+/** The routes of balances. */
 export const BALANCE_ROUTES: readonly AccountRoute[] = [getBalances, streamBalances];
 
-/** Addresses between commas; blanks and nothing between two commas do not count. */
-function tokensOf({ query }: AccountCall): string[] {
+/** Reads addresses separated by commas. Blanks and empty elements are ignored. */
+function readTokens({ query }: AccountCall): string[] {
   const texts = query.getAll('tokens').flatMap((list) => list.split(','));
   return texts.map((text) => text.trim()).filter((text) => text !== '');
 }
 
-function render(event: BalanceEvent): ServerSentEvent {
+function toServerSentEvent(event: BalanceEvent): ServerSentEvent {
   switch (event.type) {
     case 'initial_balances':
       return { event: event.type, data: JSON.stringify({ balances: event.balances }) };

@@ -1,16 +1,15 @@
 import { AFFILIATE_ROUTES } from './affiliates.ts';
 import { BALANCE_ROUTES } from './balances.ts';
-import { listNotifications, notificationStream } from './notifications.ts';
+import { NOTIFICATION_ROUTES } from './notifications.ts';
 import type { AccountRoute } from './route.ts';
 import { SUBSCRIPTION_ROUTES } from './subscriptions.ts';
-import { usdPrice } from './usd-price.ts';
+import { TOKEN_ROUTES } from './tokens.ts';
 
-/** The endpoints of the account interface. A function, so that bundlers see that nothing is done by loading it. */
+/** Returns the routes of the account interface. A function, so that bundlers can drop the module if it is not used. */
 export const accountRoutes = (): readonly AccountRoute[] => [
-  listNotifications,
-  notificationStream,
+  ...NOTIFICATION_ROUTES,
   ...SUBSCRIPTION_ROUTES,
   ...AFFILIATE_ROUTES,
-  usdPrice,
+  ...TOKEN_ROUTES,
   ...BALANCE_ROUTES,
 ];

@@ -1,56 +1,56 @@
 import type { NotificationQuery } from '../../accounts/notification-list.ts';
-import { OrderBookError } from '../../errors.ts';
-import { durableEventStream, lastEventId } from '../durable-stream.ts';
+import { queryText } from '../query.ts';
 import { jsonText } from '../response.ts';
+import { cancellable } from '../route.ts';
+import { lastEventId, resumableEventStream } from '../sse.ts';
 import type { AccountRoute } from './route.ts';
 
 /**
- * Lists what an account was told, newest first (contract, "GET {bff_url}/accounts/{account}/notifications"). Without
- * `limit` all of it; with, a page, and the next one's address in `Link`.
+ * Lists the notifications of an account, newest first. Without `limit` the response has all of them. With `limit` it has
+ * one page, and `Link` has the address of the next page.
  */
-export const listNotifications: AccountRoute = {
+const listNotifications: AccountRoute = {
   method: 'GET',
   path: '/accounts/:account/notifications',
   async handle({ accounts, param, query }) {
     const account = param('account');
     const { list } = accounts.notifications.rendered;
-    const asked = pageOf(query);
-    const page = await list(account, asked);
-    if (page.next !== undefined && asked.limit === undefined) {
-      return {
-        ...jsonText(200, '', CACHED),
-        body: allOf(page.notifications, page.next, (cursor) => list(account, { cursor })),
-      };
+    const request = pageQuery(query);
+    const page = await list(account, request);
+    if (page.next !== undefined && request.limit === undefined) {
+      const body = streamAll(page.notifications, page.next, (cursor) => list(account, { cursor }));
+      return { ...jsonText(200, '', CACHE_HEADERS), body };
     }
     const body = `[${page.notifications.join(',')}]`;
-    if (page.next === undefined) return jsonText(200, body, CACHED);
-    const following = new URLSearchParams(query);
-    following.set('cursor', page.next);
-    return jsonText(200, body, { ...CACHED, link: `<?${following}>; rel="next"` });
+    if (page.next === undefined) return jsonText(200, body, CACHE_HEADERS);
+    const nextQuery = new URLSearchParams(query);
+    nextQuery.set('cursor', page.next);
+    return jsonText(200, body, { ...CACHE_HEADERS, link: `<?${nextQuery}>; rel="next"` });
   },
 };
 
-/**
- * Streams what an account is told (decision 5.6): `notification` and `withdrawn` events. A client that comes back with
- * `Last-Event-ID` goes on from there.
- */
-export const notificationStream: AccountRoute = {
+/** Streams notifications as `notification` and `withdrawn` events. Resumes after `Last-Event-ID`. */
+const streamNotifications: AccountRoute = {
   method: 'GET',
   path: '/accounts/:account/notifications/stream',
   stream: true,
   async handle({ accounts, param, request }) {
     const after = lastEventId(request);
-    const options = { ...(after !== undefined && { after }), ...(request.signal && { signal: request.signal }) };
-    return durableEventStream(await accounts.notifications.rendered.stream(param('account'), options), accounts.clock);
+    const options = { ...(after !== undefined && { after }), ...cancellable(request) };
+    const stream = await accounts.notifications.rendered.stream(param('account'), options);
+    return resumableEventStream(stream, accounts.clock);
   },
 };
 
-const CACHED = { 'cache-control': 'public, max-age=300' };
+/** The routes of notifications. */
+export const NOTIFICATION_ROUTES: readonly AccountRoute[] = [listNotifications, streamNotifications];
+
+const CACHE_HEADERS = { 'cache-control': 'public, max-age=300' };
 
 type Page = { readonly notifications: readonly string[]; readonly next?: string };
 
-/** Everything as one array, a page in memory at a time. */
-async function* allOf(
+/** Renders all pages as one array, with one page in memory at a time. */
+async function* streamAll(
   first: readonly string[],
   next: string,
   read: (cursor: string) => Promise<Page>,
@@ -64,16 +64,12 @@ async function* allOf(
   yield ']';
 }
 
-function pageOf(query: URLSearchParams): NotificationQuery {
-  const [cursor, limit] = [once(query, 'cursor'), once(query, 'limit')];
+function pageQuery(query: URLSearchParams): NotificationQuery {
+  const cursor = queryText(query, 'cursor');
+  const limit = queryText(query, 'limit');
   return {
-    ...(cursor === undefined ? {} : { cursor }),
-    ...(limit === undefined ? {} : { limit: /^\d{1,9}$/.test(limit) ? Number(limit) : Number.NaN }),
+    ...(cursor !== undefined && { cursor }),
+    // `list` rejects a limit that is not a number.
+    ...(limit !== undefined && { limit: /^\d{1,9}$/.test(limit) ? Number(limit) : Number.NaN }),
   };
-}
-
-function once(query: URLSearchParams, name: string): string | undefined {
-  const [value, ...more] = query.getAll(name);
-  if (more.length === 0) return value;
-  throw new OrderBookError('InvalidParameter', `${name}: is given more than once`, { parameter: name });
 }

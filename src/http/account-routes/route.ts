@@ -2,21 +2,21 @@ import type { Accounts } from '../../accounts/accounts.ts';
 import type { ApiRequest, ApiResponse } from '../message.ts';
 import type { Endpoint } from '../route.ts';
 
-/** A request to the account interface that has found its route. */
+/** A request that matched a route of the account interface. */
 export interface AccountCall {
   readonly accounts: Accounts;
   readonly request: ApiRequest;
-  /** A parameter of the path, percent-decoded. */
+  /** Returns a path parameter, percent-decoded. */
   param(name: string): string;
   readonly query: URLSearchParams;
-  /** The body as parsed JSON; `undefined` on a route that reads none. */
+  /** The body as parsed JSON. `undefined` if the route reads no body. */
   readonly body: unknown;
 }
 
-/** One endpoint of the account interface. A chain's number as the first segment is `:chainId`. */
+/** A route of the account interface. A chain id as the first segment is `:chainId`. */
 export interface AccountRoute extends Endpoint {
-  /** Bytes of JSON body that are read at most. Absent: the route reads none. */
+  /** Maximum size of the JSON body, in bytes. Absent: the route reads no body. */
   readonly bodyLimit?: number;
-  /** Answers. May throw an `AccountError` or an `OrderBookError`, which becomes its rejection. */
+  /** Creates the response. A thrown `AccountError` or `OrderBookError` becomes a rejection. */
   handle(call: AccountCall): Promise<ApiResponse>;
 }

@@ -1,56 +1,54 @@
 import type { OrderTrade, TradeListQuery } from '../../chain/trades.ts';
-import { OrderBookError } from '../../errors.ts';
+import { queryInteger, queryText } from '../query.ts';
 import { jsonResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 
-/** As many as the first version of the route answers with: it knows no pages. */
-const MOST = 10_000;
-const PAGE = 1000;
+/** Maximum number of trades in a response of version 1, which has no pages. */
+const MAX_TRADES = 10_000;
+const PAGE_SIZE = 1000;
 
-/** Lists the newest trades of an order or an account, all of them, up to ten thousand. The second version has pages. */
-export const tradesV1: Route = {
+/** Lists the newest trades of an order or an account, up to 10,000, without pages. */
+const listTradesV1: Route = {
   method: 'GET',
   path: '/api/v1/trades',
   async handle({ book, query }) {
-    const filter = filterOf(query);
+    const filter = tradeFilter(query);
     const trades: OrderTrade[] = [];
-    while (trades.length < MOST) {
-      const page = await book.trades.list({ ...filter, offset: trades.length, limit: PAGE });
+    while (trades.length < MAX_TRADES) {
+      const page = await book.trades.list({ ...filter, offset: trades.length, limit: PAGE_SIZE });
       trades.push(...page);
-      if (page.length < PAGE) break;
+      if (page.length < PAGE_SIZE) break;
     }
     return jsonResponse(200, trades);
   },
 };
 
-/** Lists the trades of an order or an account, newest first, a page at a time. */
-export const tradesV2: Route = {
+/** Lists a page of the trades of an order or an account, newest first. */
+const listTradesV2: Route = {
   method: 'GET',
   path: '/api/v2/trades',
   async handle({ book, query }) {
-    const page = { ...numberOf(query, 'offset'), ...numberOf(query, 'limit') };
-    return jsonResponse(200, await book.trades.list({ ...filterOf(query), ...page }));
+    const offset = queryInteger(query, 'offset');
+    const limit = queryInteger(query, 'limit');
+    const page = { ...(offset !== undefined && { offset }), ...(limit !== undefined && { limit }) };
+    return jsonResponse(200, await book.trades.list({ ...tradeFilter(query), ...page }));
   },
 };
 
-function filterOf(query: URLSearchParams): Pick<TradeListQuery, 'owner' | 'orderUid'> {
-  const [owner, orderUid] = [textOf(query, 'owner'), textOf(query, 'orderUid')];
-  return { ...(owner === undefined ? {} : { owner }), ...(orderUid === undefined ? {} : { orderUid }) };
-}
+/** Returns the total surplus of an account's trades, in wei. */
+const getTotalSurplus: Route = {
+  method: 'GET',
+  path: '/api/v1/users/:user/total_surplus',
+  async handle({ book, param }) {
+    return jsonResponse(200, { totalSurplus: String(await book.trades.totalSurplus(param('user'))) });
+  },
+};
 
-function textOf(query: URLSearchParams, parameter: string): string | undefined {
-  const [value, ...more] = query.getAll(parameter);
-  if (more.length > 0) throw invalid(parameter, 'is given more than once');
-  return value;
-}
+/** The routes of trades. */
+export const TRADE_ROUTES: readonly Route[] = [listTradesV1, listTradesV2, getTotalSurplus];
 
-function numberOf<Name extends 'offset' | 'limit'>(query: URLSearchParams, name: Name): { [key in Name]?: number } {
-  const text = textOf(query, name);
-  if (text === undefined) return {};
-  if (!/^\d{1,15}$/.test(text)) throw invalid(name, 'must be a whole number');
-  return { [name]: Number(text) } as { [key in Name]?: number }; // a computed key widens to string
-}
-
-function invalid(parameter: string, reason: string): OrderBookError {
-  return new OrderBookError('InvalidParameter', `${parameter}: ${reason}`, { parameter });
+function tradeFilter(query: URLSearchParams): Pick<TradeListQuery, 'owner' | 'orderUid'> {
+  const owner = queryText(query, 'owner');
+  const orderUid = queryText(query, 'orderUid');
+  return { ...(owner !== undefined && { owner }), ...(orderUid !== undefined && { orderUid }) };
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { OrderBookError } from '../../../src/errors.ts';
-import { lastEventId } from '../../../src/http/durable-stream.ts';
-import { listingQuery } from '../../../src/http/paging.ts';
+import { listingQuery } from '../../../src/http/routes/orders.ts';
 import { decodeParam } from '../../../src/http/serve.ts';
+import { lastEventId } from '../../../src/http/sse.ts';
 import { createClientOf } from '../../../src/limits/client.ts';
 import { formatCursor, parseListQuery } from '../../../src/orders/listing.ts';
 import type { Target } from '../target.ts';

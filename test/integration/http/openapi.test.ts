@@ -8,7 +8,8 @@ import { openApiDocument } from 'intentbook/openapi';
 import { serve } from 'intentbook/server';
 import { afterAll, describe, expect, test } from 'vitest';
 import { accountRoutes } from '../../../src/http/account-routes/index.ts';
-import { ORDER_BOOK_ROUTES, PROBE_ROUTES } from '../../../src/http/routes/index.ts';
+import { ORDER_BOOK_ROUTES } from '../../../src/http/routes/index.ts';
+import { PROBE_ROUTES } from '../../../src/http/routes/system.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const folder = mkdtempSync(join(root, 'test/openapi/.generated-'));

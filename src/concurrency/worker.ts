@@ -1,0 +1,92 @@
+import type { Cancel, Clock } from '../ports/clock.ts';
+
+/** A background loop. */
+export interface Worker {
+  /** Whether a run is in progress. */
+  readonly running: boolean;
+  /** Starts the loop: runs at once, or after the first interval with `runAtStart: false`. */
+  start(): void;
+  /** Requests a run. A request during a run causes one more run after it. Has no effect while the worker is stopped. */
+  wake(): void;
+  /** Stops the loop and waits for the run in progress. */
+  stop(): Promise<void>;
+  /** Runs once more, then stops. */
+  drain(): Promise<void>;
+}
+
+export interface WorkerOptions {
+  readonly clock: Clock;
+  /** Milliseconds between the end of a run and the next run. Absent: the worker runs only after `wake`. */
+  readonly interval?: number;
+  /** Milliseconds between a failed run and the next run. Default: `interval`. */
+  readonly retryDelay?: number;
+  /** Whether `start` runs at once. Default: true. */
+  readonly runAtStart?: boolean;
+  /**
+   * Does one round of work. A long run checks `isStopping` between its steps and returns early.
+   *
+   * @returns milliseconds until the next run, in place of `interval`.
+   */
+  run(isStopping: () => boolean): Promise<number | undefined>;
+  /** Receives what `run` throws. The loop continues. */
+  readonly onFailure: (failure: unknown) => void;
+}
+
+/** Creates a background loop that never runs twice at the same time. */
+export function createWorker(options: WorkerOptions): Worker {
+  const { clock, interval, retryDelay = interval, runAtStart = true, onFailure } = options;
+  let stopped = true;
+  let stopping = false;
+  let requested = false;
+  let running: Promise<void> | undefined;
+  let cancel: Cancel = () => {};
+
+  async function loop(): Promise<void> {
+    let delay = interval;
+    do {
+      requested = false;
+      try {
+        delay = (await options.run(() => stopping)) ?? interval;
+      } catch (failure) {
+        onFailure(failure);
+        delay = retryDelay;
+        break; // A request during a failed run waits for the retry as well, so that a broken store is not called in a loop.
+      }
+    } while (requested && !stopped);
+    running = undefined;
+    if (!stopped && !stopping && delay !== undefined) cancel = clock.after(delay, wake);
+  }
+
+  function wake(): void {
+    requested = true;
+    if (stopped || running !== undefined) return;
+    cancel();
+    running = loop();
+  }
+
+  return {
+    get running() {
+      return running !== undefined;
+    },
+    start() {
+      stopped = false;
+      stopping = false;
+      if (runAtStart) wake();
+      else if (interval !== undefined) cancel = clock.after(interval, wake);
+    },
+    wake,
+    async stop() {
+      stopped = true;
+      stopping = true;
+      cancel();
+      await running;
+    },
+    async drain() {
+      stopping = true;
+      wake();
+      await running;
+      stopped = true;
+      cancel();
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { OrderBookError } from '../errors.ts';
+
+/**
+ * Reads a query parameter that may occur once.
+ *
+ * @returns `undefined` if the parameter is absent.
+ * @throws OrderBookError `InvalidParameter` if it occurs more than once.
+ */
+export function queryText(query: URLSearchParams, name: string): string | undefined {
+  const [value, ...more] = query.getAll(name);
+  if (more.length > 0) throw invalidParameter(name, 'is given more than once');
+  return value;
+}
+
+/**
+ * Reads a query parameter that must be a whole number of at most 15 digits.
+ *
+ * @returns `undefined` if the parameter is absent.
+ * @throws OrderBookError `InvalidParameter` if it is malformed or occurs more than once.
+ */
+export function queryInteger(query: URLSearchParams, name: string): number | undefined {
+  const text = queryText(query, name);
+  if (text === undefined) return undefined;
+  if (!/^\d{1,15}$/.test(text)) throw invalidParameter(name, 'must be a whole number');
+  return Number(text);
+}
+
+/**
+ * Parses a chain id from a path.
+ *
+ * @throws OrderBookError `InvalidParameter` if the text is not a positive whole number.
+ */
+export function parseChainId(text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw invalidParameter('chainId', 'must be a whole number');
+}
+
+/** Creates the rejection of a path or query parameter. */
+export function invalidParameter(parameter: string, reason: string): OrderBookError {
+  return new OrderBookError('InvalidParameter', `${parameter}: ${reason}`, { parameter });
+}

@@ -1,0 +1,86 @@
+import type { Competition } from '../../auctions/competition.ts';
+import { OrderBookError } from '../../errors.ts';
+import { requireOperator } from '../auth.ts';
+import type { ApiResponse } from '../message.ts';
+import { invalidParameter } from '../query.ts';
+import { jsonResponse, rejectionResponse } from '../response.ts';
+import type { Call, Route } from '../route.ts';
+import { LIST_BODY_LIMIT } from '../route.ts';
+
+/** Returns the current auction: the open orders that are funded, with the native prices of their tokens. */
+const getAuction: Route = {
+  method: 'GET',
+  path: '/api/v1/auction',
+  async handle({ book }) {
+    return jsonResponse(200, await book.auctions.current());
+  },
+};
+
+/** Return the competition of an auction by its id, by a settlement transaction, and of the highest auction id. */
+const COMPETITION_ROUTES: readonly Route[] = ['v1', 'v2'].flatMap((version): Route[] => {
+  const path = `/api/${version}/solver_competition`;
+  return [
+    {
+      method: 'GET',
+      path: `${path}/latest`,
+      handle: async ({ book }) => competitionResponse(await book.auctions.latestCompetition()),
+    },
+    {
+      method: 'GET',
+      path: `${path}/by_tx_hash/:hash`,
+      handle: async ({ book, param }) =>
+        competitionResponse(await book.auctions.competitionOfTransaction(param('hash'))),
+    },
+    { method: 'GET', path: `${path}/:auction_id`, handle: getCompetition },
+  ];
+});
+
+/** Returns the competition of an auction to an operator. */
+const getRestrictedCompetition: Route = {
+  method: 'GET',
+  path: '/restricted/api/v2/solver_competition/:auction_id',
+  before: requireOperator,
+  handle: getCompetition,
+};
+
+/** Records the competition of an auction. Responds 201 if it is the first record. For operators. */
+const recordCompetition: Route = {
+  method: 'POST',
+  path: '/restricted/api/v1/competition',
+  bodyLimit: LIST_BODY_LIMIT,
+  before: requireOperator,
+  async handle({ book, body }) {
+    const result = await book.auctions.record(body as Competition); // `record` validates the shape
+    if (result.status === 'rejected') return rejectionResponse(result.error);
+    return jsonResponse(result.status === 'recorded' ? 201 : 200, result);
+  },
+};
+
+/** The routes of auctions and competitions. */
+export const AUCTION_ROUTES: readonly Route[] = [
+  getAuction,
+  ...COMPETITION_ROUTES,
+  getRestrictedCompetition,
+  recordCompetition,
+];
+
+async function getCompetition({ book, param }: Call): Promise<ApiResponse> {
+  const id = parseAuctionId(param('auction_id'));
+  return competitionResponse(id === undefined ? undefined : await book.auctions.competition(id));
+}
+
+/**
+ * Parses an auction id from a path.
+ *
+ * @returns `undefined` for a number above the largest safe integer, which no auction has.
+ * @throws OrderBookError `InvalidParameter` if the text is not a whole number.
+ */
+function parseAuctionId(text: string): number | undefined {
+  if (!/^\d{1,20}$/.test(text)) throw invalidParameter('auction_id', 'must be a whole number');
+  return Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
+}
+
+function competitionResponse(competition: Competition | undefined): ApiResponse {
+  if (competition === undefined) throw new OrderBookError('NotFound', 'solver competition not found');
+  return jsonResponse(200, competition);
+}

@@ -1,0 +1,199 @@
+import { OrderBookError } from '../../errors.ts';
+import type { OrderCancellation, OrderCancellations } from '../../orders/cancel.ts';
+import { createTooManyUidsError, MAX_UIDS } from '../../orders/cancel.ts';
+import type { OrderCreation } from '../../orders/creation.ts';
+import type { ListQuery } from '../../orders/listing.ts';
+import { formatCursor, requireUid } from '../../orders/listing.ts';
+import type { RenderedPage } from '../../orders/read.ts';
+import { parseUid } from '../../protocol/uid.ts';
+import type { ApiResponse } from '../message.ts';
+import { queryInteger, queryText } from '../query.ts';
+import { jsonResponse, jsonText, rejectionResponse } from '../response.ts';
+import type { Route } from '../route.ts';
+import { BODY_LIMIT, cancellable, documentBodyLimit, LIST_BODY_LIMIT } from '../route.ts';
+import { lastEventId, resumableEventStream } from '../sse.ts';
+
+/** Submits a signed order. Responds 201 with the UID as a JSON string. */
+const submitOrder: Route = {
+  method: 'POST',
+  path: '/api/v1/orders',
+  bodyLimit: documentBodyLimit,
+  async handle({ book, body }) {
+    const result = await book.orders.submit(body as OrderCreation); // `submit` validates the shape
+    return result.status === 'accepted' ? jsonResponse(201, result.uid) : rejectionResponse(result.error);
+  },
+};
+
+/** Lists orders by status, token and owner, newest first. */
+const listOrders: Route = {
+  method: 'GET',
+  path: '/api/v1/orders',
+  async handle({ book, query }) {
+    const filter = listingQuery(query, ['status', 'sellToken', 'buyToken', 'owner', 'cursor', 'limit']);
+    return pageResponse(await book.orders.rendered.list(filter), query);
+  },
+};
+
+/** Lists the orders of an account, newest first, by offset or by cursor. */
+const listAccountOrders: Route = {
+  method: 'GET',
+  path: '/api/v1/account/:owner/orders',
+  async handle({ book, param, query }) {
+    const paging = listingQuery(query, ['offset', 'limit', 'cursor']);
+    return pageResponse(await book.orders.rendered.list({ ...paging, owner: param('owner') }), query);
+  },
+};
+
+/** Lists the orders that a transaction traded: each once, in the order of its trades. */
+const listTransactionOrders: Route = {
+  method: 'GET',
+  path: '/api/v1/transactions/:hash/orders',
+  async handle({ book, param }) {
+    const orders = await book.orders.rendered.listByTransaction(param('hash'));
+    return jsonText(200, `[${orders.map(({ json }) => json).join(',')}]`);
+  },
+};
+
+/** Returns up to 128 orders by UID. Unknown UIDs are left out. */
+const getOrdersByUids: Route = {
+  method: 'POST',
+  path: '/api/v1/orders/by_uids',
+  kind: 'read',
+  bodyLimit: LIST_BODY_LIMIT,
+  async handle({ book, body }) {
+    const uids = requireUidList(body);
+    const elements = await book.orders.rendered.getManyBytes(uids).catch((error: unknown) => {
+      // The read validates each UID, which costs no second pass. Only a failed read searches for the invalid one.
+      throw findInvalidUid(uids) ?? error;
+    });
+    return jsonText(200, elements);
+  },
+};
+
+/** Returns an order with a strong entity tag. Responds 304 if the client has this version. */
+const getOrder: Route = {
+  method: 'GET',
+  path: '/api/v1/orders/:uid',
+  async handle({ book, param, request }) {
+    const uid = param('uid');
+    const order = await book.orders.rendered.get(uid);
+    if (order === undefined) throw new OrderBookError('NotFound', 'there is no order with this UID', { uid });
+    const headers = { etag: order.etag, 'cache-control': 'no-cache' };
+    if (matchesEtag(order.etag, request.header('if-none-match'))) return { status: 304, headers };
+    return jsonText(200, order.json, headers);
+  },
+};
+
+/** Returns the status of an order in the solver competition. */
+const getOrderStatus: Route = {
+  method: 'GET',
+  path: '/api/v1/orders/:uid/status',
+  async handle({ book, param }) {
+    return jsonResponse(200, await book.orders.competitionStatus(param('uid')));
+  },
+};
+
+/** Cancels one order, by a signature over the single type or over a list with one UID. */
+const cancelOrder: Route = {
+  method: 'DELETE',
+  path: '/api/v1/orders/:uid',
+  bodyLimit: BODY_LIMIT,
+  async handle({ book, body, param }) {
+    const orderUid = requireUid(param('uid'));
+    const members = typeof body === 'object' && body !== null ? body : {};
+    const result = await book.orders.cancel({ ...members, orderUid } as OrderCancellation); // `cancel` validates
+    return result.status === 'cancelled' ? jsonResponse(200, 'Cancelled') : rejectionResponse(result.error);
+  },
+};
+
+/** Cancels up to 128 orders with one signature: all or none. */
+const cancelOrders: Route = {
+  method: 'DELETE',
+  path: '/api/v1/orders',
+  bodyLimit: LIST_BODY_LIMIT,
+  async handle({ book, body }) {
+    const result = await book.orders.cancel(omitOrderUid(body));
+    return result.status === 'cancelled' ? jsonResponse(200, 'Cancelled') : rejectionResponse(result.error);
+  },
+};
+
+/** Streams the changes of an owner's orders, of one order, or of all orders. Resumes after `Last-Event-ID`. */
+const streamOrders: Route = {
+  method: 'GET',
+  path: '/api/v1/orders/stream',
+  stream: true,
+  async handle({ book, query, request }) {
+    const after = lastEventId(request);
+    const owner = queryText(query, 'owner');
+    const uid = queryText(query, 'uid');
+    const filter = { ...(owner !== undefined && { owner }), ...(uid !== undefined && { uid }) };
+    const options = { ...(after !== undefined && { after }), ...cancellable(request) };
+    return resumableEventStream(await book.orders.rendered.stream(filter, options), book.clock);
+  },
+};
+
+/** The routes of orders. */
+export const ORDER_ROUTES: readonly Route[] = [
+  submitOrder,
+  listOrders,
+  streamOrders,
+  cancelOrders,
+  getOrdersByUids,
+  getOrder,
+  cancelOrder,
+  listAccountOrders,
+  getOrderStatus,
+  listTransactionOrders,
+];
+
+/**
+ * Reads the filters that a route supports from a query string.
+ *
+ * @throws OrderBookError `InvalidParameter` if one occurs twice or is not a whole number where one is required.
+ */
+export function listingQuery(query: URLSearchParams, names: readonly (keyof ListQuery)[]): ListQuery {
+  const filter: Record<string, string | number> = {};
+  for (const name of names) {
+    const value = name === 'offset' || name === 'limit' ? queryInteger(query, name) : queryText(query, name);
+    if (value !== undefined) filter[name] = value;
+  }
+  return filter as ListQuery; // `list` validates the values
+}
+
+/** Creates the response of a page. `Link` has the address of the next page, if there is one (RFC 8288). */
+function pageResponse({ orders, next }: RenderedPage, query: URLSearchParams): ApiResponse {
+  const body = `[${orders.map(({ json }) => json).join(',')}]`;
+  if (next === undefined) return jsonText(200, body);
+  const nextQuery = new URLSearchParams(query);
+  nextQuery.delete('offset');
+  nextQuery.set('cursor', formatCursor(next));
+  // A reference that is only a query keeps the path, with any prefix of the mount (RFC 3986, 5.2.2).
+  return jsonText(200, body, { link: `<?${nextQuery}>; rel="next"` });
+}
+
+/** Compares entity tags weakly (RFC 9110, section 13.1.2). */
+function matchesEtag(etag: string, ifNoneMatch: string | undefined): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')));
+}
+
+/** Removes `orderUid`: this route takes lists only and ignores unknown members. */
+function omitOrderUid(body: unknown): OrderCancellations {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body as OrderCancellations; // `cancel` validates
+  const { orderUid: _, ...members } = body as OrderCancellations & { orderUid?: unknown }; // `cancel` validates
+  return members;
+}
+
+function requireUidList(body: unknown): string[] {
+  if (!Array.isArray(body)) {
+    throw new OrderBookError('InvalidBody', 'the body must be an array of order UIDs', { path: '' });
+  }
+  if (body.length > MAX_UIDS) throw createTooManyUidsError(body.length);
+  return body;
+}
+
+function findInvalidUid(uids: readonly unknown[]): OrderBookError | undefined {
+  const index = uids.findIndex((uid) => parseUid(uid) === undefined);
+  if (index < 0) return undefined;
+  return new OrderBookError('InvalidBody', `${index}: must be 0x and 112 hex digits`, { path: String(index) });
+}
