@@ -14,7 +14,7 @@ import type { OrderBook } from './order-book.ts';
 import type { AdmissionContext } from './orders/admission.ts';
 import { createOrderCache } from './orders/cache.ts';
 import { createExpirySweep } from './orders/expiry.ts';
-import { groupCommits } from './orders/group-commit.ts';
+import { createGroupCommit } from './orders/group-commit.ts';
 import { createOrderApi } from './orders/order-api.ts';
 import { readOrders } from './orders/read.ts';
 import { createVerifier } from './protocol/verifier.ts';
@@ -41,7 +41,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const cache = configuration.cacheBytes > 0 ? createOrderCache(store.events, configuration.cacheBytes) : undefined;
   const reading = { store, clock, onFailure, ...(cache && { cache }) };
   const throttle = createThrottle(SUBMISSIONS_PER_TICK);
-  const commits = groupCommits({ store, clock, more: () => throttle.waiting > 0 });
+  const commits = createGroupCommit({ store, clock, more: () => throttle.waiting > 0 });
   const { assertStarted, ...lifecycle } = createLifecycle<AdmissionContext>({ open, started, close });
   const auctions = createAuctionModule(configuration, {
     onFailure,

@@ -3,18 +3,18 @@ import type { Clock } from '../ports/clock.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import type { KnownBook } from './account-books.ts';
-import { productionBook } from './account-books.ts';
+import { getProductionBook } from './account-books.ts';
 import { AccountError } from './account-error.ts';
 import type { BalanceEvent, WatchedAccount } from './balance-watch.ts';
 import { createBalanceWatch } from './balance-watch.ts';
 import { requireAccount } from './notification-list.ts';
 
-/** The verbs on balances. Each asks the chain of the production book of a chain id. */
+/** Balance methods. Each queries the chain through the production book of a chain id. */
 export interface AccountBalances {
   /**
-   * What an account has of tokens, and what the vault relayer may move of them. Rejects with an `AccountError` of 400 for
-   * a chain without a book and for no tokens, more than a hundred or what is no address, of 503 where the book has no
-   * chain to ask; with an `OrderBookError` `ChainUnavailable` when the chain does not answer.
+   * Returns an account's balances of tokens, and the allowances of the vault relayer. Rejects with an `AccountError` of
+   * status 400 for a chain without a book, for an invalid address, and for zero or more than 100 tokens; of status 503
+   * if the book has no chain client; with an `OrderBookError` `ChainUnavailable` if the chain query fails.
    */
   get(
     chainId: number,
@@ -23,8 +23,8 @@ export interface AccountBalances {
     options?: BalanceCallOptions,
   ): Promise<TokenBalance[]>;
   /**
-   * The same, and then what changes, until the reader leaves. Throws as `get` rejects, but that a chain which does not
-   * answer is an event.
+   * Streams the balances and then their changes, until the reader leaves. Throws in the same cases as `get`, except
+   * that a failed chain query is an event.
    */
   watch(
     chainId: number,
@@ -34,41 +34,41 @@ export interface AccountBalances {
   ): AsyncIterable<BalanceEvent>;
 }
 
-/** Tokens that one question may name. */
+/** Maximum number of tokens per request. */
 const MAX_TOKENS = 100;
 
 export interface AccountBalancesContext {
   readonly books: readonly KnownBook[];
   readonly clock: Clock;
-  /** Milliseconds between two readings of a watched account. */
+  /** Interval between two reads of a watched account, in milliseconds. */
   readonly interval: number;
-  /** Throws when the interface is not started. */
-  readonly started: () => void;
+  /** Throws if the interface is not started. */
+  readonly assertStarted: () => void;
 }
 
-/** The verbs, and how all streams are ended. */
-export function createAccountBalances({ books, clock, interval, started }: AccountBalancesContext) {
+/** Creates the balance methods, and the function that ends all streams. */
+export function createAccountBalances({ books, clock, interval, assertStarted }: AccountBalancesContext) {
   const streams = createBalanceWatch(clock, interval);
 
-  function find(chainId: number, account: string): WatchedAccount {
+  function findAccount(chainId: number, account: string): WatchedAccount {
     const owner = requireAccount(account);
-    const book = productionBook(books, chainId);
+    const book = getProductionBook(books, chainId);
     if (book === undefined) throw new AccountError(400, 'Unsupported chain');
     if (!book.balances.available) throw new AccountError(503, 'Balances are not available on this chain');
-    started();
+    assertStarted();
     return { chainId, account: owner, balances: book.balances };
   }
 
-  const verbs: AccountBalances = {
+  const methods: AccountBalances = {
     async get(chainId, account, tokens, options) {
-      const watched = find(chainId, account);
+      const watched = findAccount(chainId, account);
       return watched.balances.get(watched.account, requireTokens(tokens), options);
     },
     watch(chainId, account, tokens, { signal } = {}) {
-      return streams.watch(find(chainId, account), requireTokens(tokens), signal);
+      return streams.watch(findAccount(chainId, account), requireTokens(tokens), signal);
     },
   };
-  return { verbs, close: streams.close };
+  return { methods, close: streams.close };
 }
 
 function requireTokens(texts: readonly string[]): Address[] {

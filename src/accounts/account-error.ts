@@ -1,14 +1,14 @@
-/** The statuses that the account interface rejects with, besides those of `OrderBookError`. */
+/** The status codes of `AccountError`. */
 export type AccountErrorStatus = 400 | 401 | 403 | 404 | 409 | 410 | 429 | 503;
 
 /**
- * A rejection of the account interface: on the wire `{message}` with its status (contract, "Errors"; decision 1.2). What is
- * malformed is rejected with an `OrderBookError` instead, whose message goes out alike.
+ * A rejection of the account interface. The HTTP body is `{message}`. Malformed input is rejected with an
+ * `OrderBookError` instead, whose message is sent in the same format.
  */
 export class AccountError extends Error {
   override readonly name = 'AccountError';
   readonly status: AccountErrorStatus;
-  /** Seconds after which the same request may succeed; absent when it will not. */
+  /** Seconds after which the request may succeed; absent if a retry does not help. */
   readonly retryAfter: number | undefined;
 
   constructor(status: AccountErrorStatus, message: string, retryAfter?: number) {

@@ -31,56 +31,59 @@ import type { Notification, NotificationPage, NotificationQuery, RenderedNotific
 import { listNotifications, requireAccount } from './notification-list.ts';
 import type { TokenLookup } from './notification-messages.ts';
 import type { NotificationStreamEvent } from './notification-stream.ts';
-import { notificationLog, notificationStreamEvent } from './notification-stream.ts';
+import { createNotificationLog, toNotificationStreamEvent } from './notification-stream.ts';
 import type { SubscriptionApi } from './subscriptions.ts';
-import { createSubscriptions, hashOf } from './subscriptions.ts';
+import { createSubscriptions, hashToken } from './subscriptions.ts';
 import type { UsdPriceApi, UsdPricesOptions } from './usd-prices.ts';
 import { createUsdPrices } from './usd-prices.ts';
 import { createWalletVerifier } from './wallet-signature.ts';
 
-/** What an account interface is made of. */
+/** Options of the account interface. */
 export interface AccountsOptions {
-  /** The books whose orders accounts are told of, each with its environment where the settlement contract does not tell. */
+  /**
+   * The books whose orders produce notifications. Each may have an environment name, if its settlement contract does
+   * not determine it.
+   */
   readonly books: readonly (OrderBook | AccountBook)[];
-  /** Where accounts, their notifications and subscriptions are kept. One store serves one account interface. */
+  /** The store of notifications, subscriptions and affiliate codes. One store serves one account interface. */
   readonly store: AccountStore;
-  /** Whether notifications are made and served; without, their endpoint answers 503. Default `on`. */
+  /** Whether notifications are created and served. If `off`, their endpoints respond with 503. Default: `on`. */
   readonly notifications?: 'on' | 'off';
   /**
-   * Milliseconds between two looks at whether the open orders of a book that has a chain can be paid for, or `off`. An account
-   * is told of an order that two looks on end found unpayable. Default 60000.
+   * Interval in milliseconds between two checks of whether the open orders of a book with a chain are funded, or `off`.
+   * An account is notified if two consecutive checks find an order unfunded. Default: 60000.
    */
   readonly fundingInterval?: number | 'off';
-  /** What accounts see in their lists besides, from a content system. Default: nothing. */
+  /** Source of additional list entries from a content system. Default: none. */
   readonly announcements?: AnnouncementSource;
-  /** Says what tokens are called, for messages. Default: the wrapped native currency of each chain, and nothing else. */
+  /** Returns decimals and symbols of tokens for messages. Default: the wrapped native token of each chain only. */
   readonly tokens?: TokenLookup;
-  /** What a stream of notifications may hold back. */
+  /** Buffer limits of notification streams. */
   readonly streams?: StreamLimits;
-  /** Ways to be told. Default: none, and nobody can subscribe. */
+  /** The channels for deliveries. Default: none, and subscriptions are rejected. */
   readonly channels?: readonly Channel[];
-  /** How often, and how soon, a delivery that fails is tried again. */
+  /** Retry options of deliveries. */
   readonly deliveries?: DeliveryOptions;
-  /** How many subscriptions an account may have. Default 20. */
+  /** Maximum number of subscriptions per account. Default: 20. */
   readonly maxSubscriptions?: number;
-  /** Affiliate codes: the domain they are signed under, what they promise, where statistics come from. */
+  /** Affiliate codes: their signing domain, terms, and source of statistics. */
   readonly affiliates?: AffiliatesOptions;
-  /** Where prices in US dollars come from. Default: nowhere, and no token has one. */
+  /** Sources of prices in US dollars. Default: none. */
   readonly usdPrices?: UsdPricesOptions;
   /**
-   * Chain 1, which is asked whether a contract wallet has signed (EIP-1271), on whatever chain it trades. Default: nobody,
-   * and contract wallets are answered with 503.
+   * The client of chain 1, which checks signatures of contract wallets (EIP-1271) for all chains. Default: none, and
+   * requests of contract wallets get status 503.
    */
   readonly mainnet?: Pick<ChainClient, 'isValidSignature'>;
-  /** Milliseconds that chain 1 and sources of statistics have to answer. Default 5000. */
+  /** Time limit for chain 1 and for sources of statistics, in milliseconds. Default: 5000. */
   readonly timeout?: number;
-  /** Milliseconds between two readings of an account whose balances are watched. Default 5000. */
+  /** Interval between two reads of a watched account's balances, in milliseconds. Default: 5000. */
   readonly balanceInterval?: number;
-  /** Where public keys are recovered, as with `createOrderBook`. */
+  /** Backend for public key recovery, as in `createOrderBook`. */
   readonly recovery?: RecoveryBackendOption;
-  /** Told of what fails and no caller waits for. */
+  /** Called with failures for which no caller waits. */
   readonly onFailure?: (failure: unknown) => void;
-  /** Where time comes from. Default: the machine's clock. */
+  /** The source of time. Default: the system clock. */
   readonly clock?: Clock;
 }
 
@@ -105,39 +108,39 @@ const OPTIONS = [
   'clock',
 ] as const satisfies readonly (keyof AccountsOptions)[];
 
-/** The verbs on notifications. Each rejects with an `AccountError` of 503 when they are switched off. */
+/** Notification methods. Each rejects with an `AccountError` of status 503 if notifications are off. */
 export interface NotificationApi {
-  /** Lists what an account was told, newest first. Rejects with `InvalidParameter` when a parameter is none. */
+  /** Lists the notifications of an account, newest first. Rejects with `InvalidParameter` for an invalid parameter. */
   list(account: string, query?: NotificationQuery): Promise<NotificationPage>;
   /**
-   * Tells what an account is told, from now on or from a place in the account log on. Leaving the iteration, or aborting,
-   * ends it; closing ends all.
+   * Streams the notifications of an account, from now on or from a position in the account log. Leaving the iteration
+   * or aborting ends the stream; `close` ends all streams.
    */
   stream(account: string, options?: StreamOptions): Promise<AsyncIterable<NotificationStreamEvent>>;
-  /** The same reads as JSON text, as the HTTP interface sends it. */
+  /** The same reads as JSON text, for the HTTP interface. */
   readonly rendered: {
     list(account: string, query?: NotificationQuery): Promise<RenderedNotifications>;
     stream(account: string, options?: StreamOptions): Promise<Stream>;
   };
 }
 
-/** For operators: what has become of what was to be delivered. */
+/** Delivery methods for operators. */
 export interface DeliveryApi {
-  /** Reads deliveries in a state, oldest first, those above `after` only, 100 unless `limit` says otherwise. */
+  /** Lists deliveries in a state, oldest first, only those above `after`. Default of `limit`: 100. */
   list(query: { readonly state: DeliveryState; readonly after?: number; readonly limit?: number }): Promise<Delivery[]>;
-  /** Has dead deliveries tried again, those named by their `seq` or all. @returns how many. */
+  /** Makes dead deliveries pending again: those with the given `seq`, or all. Returns their number. */
   replay(seqs?: readonly number[]): Promise<number>;
 }
 
-/** How far telling accounts is behind, for whoever watches over it. */
+/** The backlog of notifications and deliveries, for monitoring. */
 export interface AccountBacklog {
-  /** What waits to be delivered, and what was given up. */
+  /** Numbers of pending and dead deliveries. */
   readonly deliveries: DeliveryCounts;
-  /** For each book, in their order, entries of its log that have not been made notifications of yet. */
+  /** For each book, in order: the number of log entries that are not processed yet. */
   readonly books: readonly { readonly book: OrderBook; readonly entries: number }[];
 }
 
-/** The account interface of one or more books (decision 5.9). */
+/** The account interface of one or more books. See docs/internals/decisions.md#d5-9. */
 export interface Accounts {
   readonly notifications: NotificationApi;
   readonly subscriptions: SubscriptionApi;
@@ -146,55 +149,59 @@ export interface Accounts {
   readonly usdPrices: UsdPriceApi;
   readonly balances: AccountBalances;
 
-  /** Where it takes the time from, for mounts. */
+  /** The clock, for mounts. */
   readonly clock: Clock;
 
-  /** Opens the store and begins to follow the books, which the host has started. Every verb rejects until then. */
+  /**
+   * Opens the store and starts to process the logs of the books, which the host has started. Every method rejects
+   * before.
+   */
   start(): Promise<void>;
-  /** Stops following and closes the store; to be called before the books are closed. Can be started again. */
+  /** Stops processing and closes the store; must be called before the books are closed. It can be started again. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
-  /** Whether it can serve. Never rejects. */
+  /** Returns whether it can serve requests. Never rejects. */
   ready(): Promise<Readiness>;
-  /** Looks how far telling accounts is behind. */
+  /** Returns the backlog of notifications and deliveries. */
   backlog(): Promise<AccountBacklog>;
-  /** Tells `onFailure` about something that no caller waits for. For mounts. */
+  /** Reports a failure for which no caller waits to `onFailure`. For mounts. */
   reportError(failure: unknown): void;
 }
 
 /**
  * Creates the account interface of any number of books. Nothing runs until `start`.
  *
- * @throws TypeError naming the option that is unknown or malformed.
+ * @throws TypeError naming the option that is unknown or invalid.
  */
 export function createAccounts(options: AccountsOptions): Accounts {
   assertKnownOptions('createAccounts', options, OPTIONS);
-  const { store, clock = systemClock, notifications: notifying = 'on' } = options;
+  const { store, clock = systemClock, notifications: notificationMode = 'on' } = options;
   if (store === undefined) throw new TypeError('createAccounts: a store is required, such as memoryAccountStore()');
-  if (notifying !== 'on' && notifying !== 'off') {
-    throw new TypeError('createAccounts: notifications must be "on" or "off"');
+  if (notificationMode !== 'on' && notificationMode !== 'off') {
+    throw new TypeError(`createAccounts: notifications must be "on" or "off", got ${JSON.stringify(notificationMode)}`);
   }
   const books = readBooks(options.books);
   const { tokens = wrappedNative } = options;
-  if (typeof tokens !== 'function') throw new TypeError('createAccounts: tokens must be a function');
+  if (typeof tokens !== 'function')
+    throw new TypeError(`createAccounts: tokens must be a function, got ${typeof tokens}`);
   const hints = new Set<() => void>();
-  const deadline = milliseconds('timeout', options.timeout ?? 5_000);
-  const interval = milliseconds('balanceInterval', options.balanceInterval ?? 5_000);
+  const deadline = parsePositiveInteger('timeout', options.timeout ?? 5_000);
+  const interval = parsePositiveInteger('balanceInterval', options.balanceInterval ?? 5_000);
   let running = false;
 
   function report(failure: unknown): void {
     try {
       options.onFailure?.(failure);
     } catch {
-      // It had its chance.
+      // An error of the handler has no further receiver.
     }
   }
 
-  const hub = createStreamBroadcaster({
-    // What an account has missed is found by the account, whatever the others were told.
+  const broadcaster = createStreamBroadcaster({
+    // Each account resumes from the store, independent of the buffers of other accounts.
     ...readStreamLimits('createAccounts', options.streams ?? {}, Number.MAX_SAFE_INTEGER),
     onFailure: report,
-    log: notificationLog(store, (hint) => {
+    log: createNotificationLog(store, (hint) => {
       hints.add(hint);
       const unwatch = store.notifications.watch(hint);
       return () => {
@@ -204,13 +211,13 @@ export function createAccounts(options: AccountsOptions): Accounts {
     }),
   });
 
-  /** There may be new entries in the account log. */
+  /** Called after entries were written to the account log. */
   function appended(): void {
     for (const hint of [...hints]) hint();
     dispatcher.wake();
   }
 
-  const followers = books.map((book) =>
+  const indexers = books.map((book) =>
     createNotificationIndexer({ book, store, clock, tokens, onAppended: appended, onFailure: report }),
   );
   const { fundingInterval = 60_000 } = options;
@@ -228,10 +235,10 @@ export function createAccounts(options: AccountsOptions): Accounts {
               onAppended: appended,
               onFailure: report,
               holder: crypto.randomUUID(),
-              interval: milliseconds('fundingInterval', fundingInterval),
+              interval: parsePositiveInteger('fundingInterval', fundingInterval),
             }),
           );
-  function started(): void {
+  function assertStarted(): void {
     if (!running) throw new StoreError('Closed', 'the account interface is not started');
   }
 
@@ -249,22 +256,22 @@ export function createAccounts(options: AccountsOptions): Accounts {
     clock,
     deadline,
     onFailure: report,
-    started,
+    assertStarted,
   });
   const usdPrices = createUsdPrices(options.usdPrices ?? { sources: [] }, { clock, onFailure: report });
-  const balances = createAccountBalances({ books, clock, interval, started });
+  const balances = createAccountBalances({ books, clock, interval, assertStarted });
 
-  const channels = channelsOf(options.channels ?? []);
+  const channels = createChannelMap(options.channels ?? []);
   const subscriptions = createSubscriptions({
     store,
     channels,
     verify,
     clock,
     deadline,
-    started,
+    assertStarted,
     onFailure: report,
     domainName: options.affiliates?.domainName,
-    cap: milliseconds('maxSubscriptions', options.maxSubscriptions ?? 20),
+    cap: parsePositiveInteger('maxSubscriptions', options.maxSubscriptions ?? 20),
     random: (size) => crypto.getRandomValues(new Uint8Array(size)),
   });
   const dispatcher = createDeliveryDispatcher({
@@ -281,8 +288,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
   });
 
   function requireNotifications(): void {
-    if (notifying === 'off') throw new AccountError(503, 'Notifications are disabled');
-    started();
+    if (notificationMode === 'off') throw new AccountError(503, 'Notifications are disabled');
+    assertStarted();
   }
 
   const { announcements } = options;
@@ -296,15 +303,15 @@ export function createAccounts(options: AccountsOptions): Accounts {
     },
     async stream(account, streamOptions) {
       requireNotifications();
-      return hub.subscribe(requireAccount(account), streamOptions);
+      return broadcaster.subscribe(requireAccount(account), streamOptions);
     },
   };
 
   async function close(): Promise<void> {
     if (!running) return;
     running = false;
-    hub.close();
-    for (const each of [...followers, ...fundingChecks]) await each.stop();
+    broadcaster.close();
+    for (const each of [...indexers, ...fundingChecks]) await each.stop();
     await dispatcher.stop();
     for (const channel of channels.values()) await channel.stop?.();
     balances.close();
@@ -315,22 +322,22 @@ export function createAccounts(options: AccountsOptions): Accounts {
     notifications: {
       async list(account, query) {
         const page = await rendered.list(account, query);
-        const parsed = page.notifications.map((text) => JSON.parse(text) as Notification); // rendered from one
+        const parsed = page.notifications.map((text) => JSON.parse(text) as Notification); // JSON of notifications
         return { ...page, notifications: parsed };
       },
       async stream(account, streamOptions) {
-        return mapAsync(await rendered.stream(account, streamOptions), notificationStreamEvent);
+        return mapAsync(await rendered.stream(account, streamOptions), toNotificationStreamEvent);
       },
       rendered,
     },
     subscriptions,
     deliveries: {
       async list({ limit = 100, ...query }) {
-        started();
+        assertStarted();
         return store.deliveries.list({ ...query, limit });
       },
       async replay(seqs) {
-        started();
+        assertStarted();
         const now = clock.now();
         const replayed = await store.deliveries.replay(seqs === undefined ? { now } : { seqs, now });
         dispatcher.wake();
@@ -340,17 +347,17 @@ export function createAccounts(options: AccountsOptions): Accounts {
     clock,
     affiliates,
     usdPrices,
-    balances: balances.verbs,
+    balances: balances.methods,
     async start() {
       if (running) return;
       await store.open({ clock });
       running = true;
-      if (notifying === 'off') return;
-      for (const each of [...followers, ...fundingChecks]) each.start();
+      if (notificationMode === 'off') return;
+      for (const each of [...indexers, ...fundingChecks]) each.start();
       if (channels.size === 0) return;
       dispatcher.start();
       const confirm = async (token: string, target: string) =>
-        (await store.subscriptions.confirm({ tokenHash: hashOf(token), now: clock.now(), target })) !== undefined;
+        (await store.subscriptions.confirm({ tokenHash: hashToken(token), now: clock.now(), target })) !== undefined;
       for (const channel of channels.values()) channel.start?.({ confirm, report });
     },
     close,
@@ -365,31 +372,31 @@ export function createAccounts(options: AccountsOptions): Accounts {
       }
     },
     async backlog() {
-      started();
+      assertStarted();
       const entries = async ({ book, feed }: KnownBook) => {
         const [cursor, last] = await Promise.all([store.notifications.cursor(feed), book.log.last()]);
         return { book, entries: Math.max(0, last - (cursor ?? 0)) };
       };
-      const behind = notifying === 'off' ? [] : await Promise.all(books.map(entries));
-      return { deliveries: await store.deliveries.count(), books: behind };
+      const backlogs = notificationMode === 'off' ? [] : await Promise.all(books.map(entries));
+      return { deliveries: await store.deliveries.count(), books: backlogs };
     },
     reportError: report,
   };
 }
 
-/** What the protocol itself knows of tokens. */
+/** Returns the tokens that the protocol defines. */
 const wrappedNative: TokenLookup = (chainId, token) => {
   const chain = chainById(chainId);
   return chain?.wrappedNative === token ? { decimals: 18, symbol: chain.wrappedSymbol } : undefined;
 };
 
-function channelsOf(channels: readonly Channel[]): ReadonlyMap<string, Channel> {
+function createChannelMap(channels: readonly Channel[]): ReadonlyMap<string, Channel> {
   const byName = new Map(channels.map((channel) => [channel.name, channel]));
-  if (byName.size !== channels.length) throw new TypeError('createAccounts: two channels have one name');
+  if (byName.size !== channels.length) throw new TypeError('createAccounts: channels must have unique names');
   return byName;
 }
 
-function milliseconds(name: string, value: number): number {
+function parsePositiveInteger(name: string, value: number): number {
   if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new TypeError(`createAccounts: ${name} must be a whole number from 1 up`);
+  throw new TypeError(`createAccounts: ${name} must be a positive integer, got ${String(value)}`);
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
-import { isoDate } from '../orders/order-json.ts';
+import { formatIsoDate } from '../orders/order-json.ts';
 import type { Affiliate, AffiliateStore } from '../ports/account-store.ts';
 import type { AffiliateStatistics, StatisticsAnswer } from '../ports/affiliates.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -17,9 +17,11 @@ import type { WalletVerifier } from './wallet-signature.ts';
 /** The body of `POST /affiliate/{wallet_address}`. */
 export interface AffiliateRegistration {
   readonly walletAddress: string;
-  /** 5 to 20 letters, digits, `_` and `-`; trimmed and turned to upper case, in which form it is signed. */
+  /** 5 to 20 letters, digits, `_` and `-`. It is trimmed and converted to upper case, and signed in this form. */
   readonly code: string;
-  /** `AffiliateCode` as typed data (EIP-712), hex: 65 bytes by a key, or whatever a contract wallet takes. */
+  /**
+   * Signature of `AffiliateCode` as typed data (EIP-712), hex: 65 bytes for ECDSA, any length for a contract wallet.
+   */
   readonly signedMessage: string;
 }
 
@@ -31,51 +33,51 @@ export interface RegisteredAffiliate {
   readonly createdAt: string;
 }
 
-/** What became of binding a code. Rejections are returned, with the status and message of decision 5.3. */
+/** The result of a registration. Rejections are returned. See docs/internals/decisions.md#d5-3. */
 export type RegistrationResult =
   | { readonly status: 'registered'; readonly affiliate: RegisteredAffiliate }
   | { readonly status: 'rejected'; readonly error: AccountError | OrderBookError };
 
-/** What affiliates and those who come by their codes are promised. Shown beside each code. */
+/** The terms for affiliates and referred traders, shown with each code. */
 export interface AffiliateTerms {
-  /** Dollars. */
+  /** US dollars. */
   readonly rewardAmount: number;
-  /** Dollars to be traded for a reward. */
+  /** Traded volume for a reward, in US dollars. */
   readonly triggerVolume: number;
   readonly timeCapDays: number;
-  /** Dollars. */
+  /** US dollars. */
   readonly volumeCap: number;
-  /** Parts of a hundred. */
+  /** Percent. */
   readonly revenueSplitAffiliatePct: number;
   readonly revenueSplitTraderPct: number;
   readonly revenueSplitDaoPct: number;
 }
 
-/** How affiliate codes are bound, and what they promise. */
+/** Options of affiliate codes. */
 export interface AffiliatesOptions {
-  /** The `name` of the domain that is signed under. Default `Service Affiliate`. */
+  /** The `name` of the signing domain. Default: `Service Affiliate`. */
   readonly domainName?: string;
-  /** Shown beside each code. Default: nothing is. */
+  /** Shown with each code. Default: none. */
   readonly terms?: AffiliateTerms;
-  /** Where statistics come from. Default: nowhere, and they are answered with 503. */
+  /** Source of statistics. Default: none, and their routes respond with 503. */
   readonly statistics?: AffiliateStatistics;
 }
 
-/** The verbs on affiliate codes. */
+/** Methods for affiliate codes. */
 export interface AffiliateApi {
   readonly terms: AffiliateTerms | undefined;
   /**
-   * Binds a code to the wallet that has signed it. Rejections are returned, with the status and message of the wire; only
-   * failures reject.
+   * Binds a code to the wallet that has signed it. Rejections are returned with the status and message of the HTTP
+   * interface; only failures reject.
    *
-   * @param walletAddress the wallet of the path, which the registration must be of.
+   * @param walletAddress - The wallet of the path, which must be that of the registration.
    */
   register(walletAddress: string, registration: AffiliateRegistration): Promise<RegistrationResult>;
-  /** The code of a wallet. Rejects with `InvalidParameter` when it is no address. */
+  /** Returns the code of a wallet. Rejects with `InvalidParameter` for an invalid address. */
   get(walletAddress: string): Promise<RegisteredAffiliate | undefined>;
-  /** A code, in either case. Rejects with `InvalidParameter` when it cannot be one. */
+  /** Returns a code, in either case. Rejects with `InvalidParameter` for an invalid code. */
   byCode(code: string): Promise<RegisteredAffiliate | undefined>;
-  /** Rejects with an `AccountError` of 503 when there is nobody to ask, or no answer. */
+  /** Returns statistics. Rejects with an `AccountError` of status 503 if there is no source or if it fails. */
   statistics(kind: keyof AffiliateStatistics, address: string): Promise<StatisticsAnswer | undefined>;
 }
 
@@ -83,19 +85,19 @@ export interface AffiliatesContext {
   readonly store: AffiliateStore;
   readonly verify: WalletVerifier;
   readonly clock: Clock;
-  /** Milliseconds that the source of statistics has to answer. */
+  /** Time limit for the source of statistics, in milliseconds. */
   readonly deadline: number;
   readonly onFailure: (failure: unknown) => void;
-  /** Throws when the interface is not started. */
-  readonly started: () => void;
+  /** Throws if the interface is not started. */
+  readonly assertStarted: () => void;
 }
 
 const OPTIONS = ['domainName', 'terms', 'statistics'] as const satisfies readonly (keyof AffiliatesOptions)[];
 
-/** Letters of other alphabets have upper cases in this one, so the shape is judged before. */
+/** Checked before the conversion to upper case, because some letters of other alphabets have ASCII upper-case forms. */
 const CODE = /^[A-Za-z0-9_-]{5,20}$/;
 
-/** The shape of the body. */
+/** The schema of the body. */
 export const affiliateRegistration = /* @__PURE__ */ (() =>
   z.object({
     walletAddress: hexSchema(20),
@@ -105,33 +107,33 @@ export const affiliateRegistration = /* @__PURE__ */ (() =>
     signedMessage: z.string().check(z.minLength(1, { error: 'must be hex text' })),
   }))();
 
-/** @throws TypeError naming the option that is unknown or malformed. */
+/** Creates the affiliate methods. @throws TypeError naming the option that is unknown or invalid. */
 export function createAffiliates(options: AffiliatesOptions, context: AffiliatesContext): AffiliateApi {
   assertKnownOptions('createAccounts, affiliates', options, OPTIONS);
   const { domainName, terms, statistics } = options;
   if (domainName !== undefined && (typeof domainName !== 'string' || domainName === '')) {
-    throw new TypeError('createAccounts: affiliates.domainName must be a text');
+    throw new TypeError('createAccounts: affiliates.domainName must be a non-empty string');
   }
-  const { store, verify, clock, deadline, onFailure, started } = context;
+  const { store, verify, clock, deadline, onFailure, assertStarted } = context;
   let separator: Uint8Array | undefined;
 
   async function register(
-    of: string,
+    accountText: string,
     registration: unknown,
   ): Promise<RegisteredAffiliate | AccountError | OrderBookError> {
-    const wallet = parseHex(of, 20);
+    const wallet = parseHex(accountText, 20);
     if (wallet === undefined) return new AccountError(400, 'walletAddress: must be 0x and 40 hex digits');
-    const shaped = parseShape(affiliateRegistration, registration, 'InvalidParameter');
-    if (shaped instanceof OrderBookError) return shaped;
-    const { walletAddress, code, signedMessage } = shaped;
+    const parsed = parseShape(affiliateRegistration, registration, 'InvalidParameter');
+    if (parsed instanceof OrderBookError) return parsed;
+    const { walletAddress, code, signedMessage } = parsed;
     if (walletAddress !== wallet) return new AccountError(400, 'Affiliate wallet address mismatch');
     separator ??= affiliateDomainSeparator(domainName);
     const digest = affiliateDigest(separator, { walletAddress, code });
-    const verdict = await verify(walletAddress, digest, signedMessage);
-    if (verdict.status === 'invalid') return new AccountError(401, 'Affiliate has invalid signature');
-    if (verdict.status === 'unverifiable') return unverifiable(verdict.reason);
+    const result = await verify(walletAddress, digest, signedMessage);
+    if (result.status === 'invalid') return new AccountError(401, 'Affiliate has invalid signature');
+    if (result.status === 'unverifiable') return createUnverifiableError(result.reason);
     const createdAt = clock.now();
-    const signature = { digest: bytesToHex(digest), signedMessage: verdict.signature };
+    const signature = { digest: bytesToHex(digest), signedMessage: result.signature };
     const { status } = await store.register({ walletAddress, code, createdAt, ...signature });
     switch (status) {
       case 'registered':
@@ -147,7 +149,7 @@ export function createAffiliates(options: AffiliatesOptions, context: Affiliates
   return {
     terms,
     async register(walletAddress, registration) {
-      started();
+      assertStarted();
       const outcome = await register(walletAddress, registration);
       return outcome instanceof Error
         ? { status: 'rejected', error: outcome }
@@ -155,23 +157,23 @@ export function createAffiliates(options: AffiliatesOptions, context: Affiliates
     },
     async get(walletAddress) {
       const wallet = requireAccount(walletAddress);
-      started();
-      const found = await store.byWallet(wallet);
-      return found && toRegisteredAffiliate(found);
+      assertStarted();
+      const affiliate = await store.byWallet(wallet);
+      return affiliate && toRegisteredAffiliate(affiliate);
     },
     async byCode(text) {
       if (!CODE.test(text.trim())) {
         throw new OrderBookError('InvalidParameter', 'code: must be 5 to 20 letters, digits, "_" and "-"');
       }
-      started();
-      const found = await store.byCode(text.trim().toUpperCase());
-      return found && toRegisteredAffiliate(found);
+      assertStarted();
+      const affiliate = await store.byCode(text.trim().toUpperCase());
+      return affiliate && toRegisteredAffiliate(affiliate);
     },
     async statistics(kind, address) {
       const account = requireAccount(address);
       if (statistics?.[kind] === undefined) throw new AccountError(503, 'Affiliate statistics are not configured');
       try {
-        // Called as a member: an implementation may need its `this`.
+        // Called as a method, because an implementation may use `this`.
         return await withDeadline(clock, deadline, async (signal) => statistics[kind]?.(account, { signal }));
       } catch (failure) {
         onFailure(failure);
@@ -181,12 +183,12 @@ export function createAffiliates(options: AffiliatesOptions, context: Affiliates
   };
 }
 
-function unverifiable(reason: 'no chain' | 'no answer'): AccountError {
+function createUnverifiableError(reason: 'no chain' | 'no answer'): AccountError {
   return reason === 'no chain'
     ? new AccountError(503, 'Signatures of contract wallets cannot be verified here')
     : new AccountError(503, 'The signature could not be verified right now', 1);
 }
 
 function toRegisteredAffiliate({ walletAddress, code, createdAt }: Affiliate): RegisteredAffiliate {
-  return { walletAddress, code, createdAt: isoDate(createdAt) };
+  return { walletAddress, code, createdAt: formatIsoDate(createdAt) };
 }

@@ -2,27 +2,27 @@ import type { BalanceApi, TokenBalance } from '../balances/balances.ts';
 import type { Cancel, Clock } from '../ports/clock.ts';
 import type { Address } from '../protocol/hex.ts';
 
-/** What a stream of balances tells. */
+/** An event of a balance stream. */
 export type BalanceEvent =
-  /** What the account has of every token that was asked for: once, at the beginning. */
+  /** The balances of all requested tokens: once, at the start. */
   | { readonly type: 'initial_balances'; readonly balances: readonly TokenBalance[] }
   | { readonly type: 'balance_update'; readonly update: BalanceUpdate }
-  /** The chain does not answer. Told once; what has changed meanwhile follows when it answers again. */
+  /** The chain query fails. Emitted once; changes follow when it succeeds again. */
   | { readonly type: 'unavailable' };
 
-/** A change since what the reader was told last. Amounts are atoms as decimal text. */
+/** A change since the last event. Amounts are atoms as decimal text. */
 export type BalanceUpdate = {
   readonly chainId: number;
   readonly userAddress: Address;
   readonly tokenAddress: Address;
-  /** When it was seen, milliseconds since 1970. */
+  /** Time of the read, in milliseconds since 1970. */
   readonly timestamp: number;
 } & (
   | { readonly type: 'balance_change'; readonly oldBalance: string; readonly newBalance: string }
   | { readonly type: 'allowance_change'; readonly oldAllowance: string; readonly newAllowance: string }
 );
 
-/** An account on a chain, and who tells of it. */
+/** An account on a chain, and the balance API that reads it. */
 export interface WatchedAccount {
   readonly chainId: number;
   readonly account: Address;
@@ -30,21 +30,21 @@ export interface WatchedAccount {
 }
 
 export interface BalanceWatch {
-  /** Tells what an account has, and what changes, until its reader leaves or the signal is aborted. */
+  /** Streams an account's balances and their changes, until the reader leaves or the signal is aborted. */
   watch(watched: WatchedAccount, tokens: readonly Address[], signal?: AbortSignal): AsyncIterable<BalanceEvent>;
   /** Ends all streams. */
   close(): void;
 }
 
-/** What has been read of an account, for all who watch it. */
+/** The balances of an account, shared by all its readers. */
 interface Tracker {
   readonly watched: WatchedAccount;
   readonly readers: Set<Reader>;
-  readonly leaving: AbortController;
-  readonly seen: Map<Address, TokenBalance>;
-  seenAt: number;
-  /** Readings that have begun, and the latest that has succeeded. */
-  begun: number;
+  readonly abandoned: AbortController;
+  readonly latest: Map<Address, TokenBalance>;
+  readAt: number;
+  /** Number of reads that were started, and number of the latest that has succeeded. */
+  started: number;
   succeeded: number;
   failing: boolean;
   reading: boolean;
@@ -53,39 +53,39 @@ interface Tracker {
 
 interface Reader {
   readonly tokens: readonly Address[];
-  /** Something may have changed. */
+  /** Checks for changes. */
   wake(): void;
   end(): void;
 }
 
 /**
- * Watches balances by asking for them over and over: one asker for an account, however many watch it. What a reader is
- * told is the difference to what it was told last, made up when it reads: a slow one costs no memory, and misses nothing
- * but what has changed back.
+ * Watches balances by polling, with one poll per account for all its readers. An event is the difference to the last
+ * event, computed when the reader reads. So a slow reader uses no additional memory, and misses only changes that were
+ * reverted.
  *
- * @param interval milliseconds between two readings.
+ * @param interval - Time between two reads, in milliseconds.
  */
 export function createBalanceWatch(clock: Clock, interval: number): BalanceWatch {
   const trackers = new Map<string, Tracker>();
 
-  function trackerOf(watched: WatchedAccount): Tracker {
+  function getTracker(watched: WatchedAccount): Tracker {
     const key = `${watched.chainId} ${watched.account}`;
     const known = trackers.get(key);
     if (known !== undefined) return known;
     const tracker: Tracker = {
       watched,
       readers: new Set<Reader>(),
-      leaving: new AbortController(),
-      seen: new Map<Address, TokenBalance>(),
-      seenAt: 0,
-      begun: 0,
+      abandoned: new AbortController(),
+      latest: new Map<Address, TokenBalance>(),
+      readAt: 0,
+      started: 0,
       succeeded: 0,
       failing: false,
       reading: false,
       cancel: undefined,
     };
     trackers.set(key, tracker);
-    tracker.leaving.signal.addEventListener('abort', () => {
+    tracker.abandoned.signal.addEventListener('abort', () => {
       tracker.cancel?.();
       trackers.delete(key);
     });
@@ -93,31 +93,31 @@ export function createBalanceWatch(clock: Clock, interval: number): BalanceWatch
   }
 
   async function read(tracker: Tracker): Promise<void> {
-    const { watched, readers, leaving, seen } = tracker;
+    const { watched, readers, abandoned, latest } = tracker;
     tracker.cancel?.();
     tracker.cancel = undefined;
     tracker.reading = true;
-    const round = ++tracker.begun;
+    const round = ++tracker.started;
     const tokens = new Set([...readers].flatMap((reader) => reader.tokens));
     try {
-      const found = await watched.balances.get(watched.account, [...tokens], { signal: leaving.signal });
-      for (const token of seen.keys()) if (!tokens.has(token)) seen.delete(token);
-      for (const balance of found) seen.set(balance.token.address, balance);
-      tracker.seenAt = clock.now();
+      const balances = await watched.balances.get(watched.account, [...tokens], { signal: abandoned.signal });
+      for (const token of latest.keys()) if (!tokens.has(token)) latest.delete(token);
+      for (const balance of balances) latest.set(balance.token.address, balance);
+      tracker.readAt = clock.now();
       tracker.succeeded = round;
       tracker.failing = false;
     } catch {
-      tracker.failing = true; // the book has told the failure
+      tracker.failing = true; // the book has reported the failure
     }
     tracker.reading = false;
-    if (leaving.signal.aborted) return;
+    if (abandoned.signal.aborted) return;
     tracker.cancel = clock.after(interval, () => void read(tracker));
     for (const reader of [...readers]) reader.wake();
   }
 
   return {
     watch(watched, tokens, signal) {
-      return { [Symbol.asyncIterator]: () => createReader(trackerOf(watched), tokens, { read, signal }) };
+      return { [Symbol.asyncIterator]: () => createReader(getTracker(watched), tokens, { read, signal }) };
     },
     close() {
       for (const tracker of [...trackers.values()]) for (const reader of [...tracker.readers]) reader.end();
@@ -127,7 +127,7 @@ export function createBalanceWatch(clock: Clock, interval: number): BalanceWatch
 
 const END = { done: true, value: undefined } as const;
 
-interface Reading {
+interface ReaderContext {
   readonly read: (tracker: Tracker) => Promise<void>;
   readonly signal: AbortSignal | undefined;
 }
@@ -135,12 +135,12 @@ interface Reading {
 function createReader(
   tracker: Tracker,
   tokens: readonly Address[],
-  { read, signal }: Reading,
+  { read, signal }: ReaderContext,
 ): AsyncIterator<BalanceEvent> {
-  // A reading that runs may not ask for these tokens, so the first to be told is the next one.
-  const firstRound = tracker.begun + 1;
-  let told: Map<Address, TokenBalance> | undefined;
-  let toldFailing = false;
+  // A running read may not include these tokens, so the first result is that of the next read.
+  const firstRound = tracker.started + 1;
+  let delivered: Map<Address, TokenBalance> | undefined;
+  let failureDelivered = false;
   let events: BalanceEvent[] = [];
   let waiting: (() => void)[] = [];
   let ended = false;
@@ -148,8 +148,8 @@ function createReader(
   const reader: Reader = {
     tokens,
     wake() {
-      // Whoever has joined during a reading waits for the next one, which need not wait for its time.
-      if (!ended && told === undefined && tracker.begun < firstRound && !tracker.reading) void read(tracker);
+      // A reader that subscribed during a read starts the next one immediately.
+      if (!ended && delivered === undefined && tracker.started < firstRound && !tracker.reading) void read(tracker);
       const woken = waiting;
       waiting = [];
       for (const resolve of woken) resolve();
@@ -159,25 +159,25 @@ function createReader(
       ended = true;
       signal?.removeEventListener('abort', reader.end);
       tracker.readers.delete(reader);
-      if (tracker.readers.size === 0) tracker.leaving.abort();
+      if (tracker.readers.size === 0) tracker.abandoned.abort();
       events = [];
       reader.wake();
     },
   };
 
-  function gather(): void {
-    if (tracker.failing !== toldFailing) {
-      toldFailing = tracker.failing;
-      if (toldFailing) events.push({ type: 'unavailable' });
+  function collectEvents(): void {
+    if (tracker.failing !== failureDelivered) {
+      failureDelivered = tracker.failing;
+      if (failureDelivered) events.push({ type: 'unavailable' });
     }
-    if (told === undefined) {
+    if (delivered === undefined) {
       if (tracker.succeeded < firstRound) return;
-      told = pick(tracker.seen, tokens);
-      events.push({ type: 'initial_balances', balances: [...told.values()] });
+      delivered = selectBalances(tracker.latest, tokens);
+      events.push({ type: 'initial_balances', balances: [...delivered.values()] });
     } else {
-      const now = pick(tracker.seen, tokens);
-      for (const [token, balance] of now) events.push(...updatesOf(tracker, told.get(token), balance));
-      told = new Map([...told, ...now]);
+      const now = selectBalances(tracker.latest, tokens);
+      for (const [token, balance] of now) events.push(...createUpdates(tracker, delivered.get(token), balance));
+      delivered = new Map([...delivered, ...now]);
     }
   }
 
@@ -190,7 +190,7 @@ function createReader(
     async next() {
       for (;;) {
         if (ended) return END;
-        if (events.length === 0) gather();
+        if (events.length === 0) collectEvents();
         const event = events.shift();
         if (event !== undefined) return { done: false, value: event };
         await new Promise<void>((resolve) => waiting.push(resolve));
@@ -203,27 +203,30 @@ function createReader(
   };
 }
 
-function pick(seen: ReadonlyMap<Address, TokenBalance>, tokens: readonly Address[]): Map<Address, TokenBalance> {
-  const found = new Map<Address, TokenBalance>();
+function selectBalances(
+  latest: ReadonlyMap<Address, TokenBalance>,
+  tokens: readonly Address[],
+): Map<Address, TokenBalance> {
+  const balances = new Map<Address, TokenBalance>();
   for (const token of tokens) {
-    const balance = seen.get(token);
-    if (balance !== undefined) found.set(token, balance);
+    const balance = latest.get(token);
+    if (balance !== undefined) balances.set(token, balance);
   }
-  return found;
+  return balances;
 }
 
-/** A token that could not be read before counts as one that the account had nothing of. */
-function updatesOf(
-  { watched, seenAt }: Tracker,
+/** Returns the differences of a token. A missing earlier balance counts as zero. */
+function createUpdates(
+  { watched, readAt }: Tracker,
   before: TokenBalance | undefined,
   after: TokenBalance,
 ): BalanceEvent[] {
   const { chainId, account } = watched;
-  const about = { chainId, userAddress: account, tokenAddress: after.token.address, timestamp: seenAt };
+  const common = { chainId, userAddress: account, tokenAddress: after.token.address, timestamp: readAt };
   const { balance: oldBalance = '0', allowance: oldAllowance = '0' } = before ?? {};
   const { balance: newBalance, allowance: newAllowance } = after;
   const updates: BalanceUpdate[] = [];
-  if (oldBalance !== newBalance) updates.push({ type: 'balance_change', ...about, oldBalance, newBalance });
-  if (oldAllowance !== newAllowance) updates.push({ type: 'allowance_change', ...about, oldAllowance, newAllowance });
+  if (oldBalance !== newBalance) updates.push({ type: 'balance_change', ...common, oldBalance, newBalance });
+  if (oldAllowance !== newAllowance) updates.push({ type: 'allowance_change', ...common, oldAllowance, newAllowance });
   return updates.map((update) => ({ type: 'balance_update', update }));
 }

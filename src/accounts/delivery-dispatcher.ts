@@ -4,7 +4,7 @@ import { createWorker } from '../concurrency/worker.ts';
 import type { AccountStore, ClaimedDelivery } from '../ports/account-store.ts';
 import type { Channel, DeliveryResult } from '../ports/channel.ts';
 import type { Clock } from '../ports/clock.ts';
-import { hashedId } from './notification-rules.ts';
+import { createHashedId } from './notification-rules.ts';
 
 /** How deliveries are retried. */
 export interface DeliveryOptions {
@@ -51,8 +51,9 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
 
   async function attempt({ subscription, notification, body }: ClaimedDelivery): Promise<DeliveryResult> {
     const channel = channels.get(subscription.channel);
-    if (channel === undefined) return { status: 'failed', error: `the channel ${subscription.channel} is not served` };
-    const id = `msg_${hashedId([subscription.id, notification])}`;
+    if (channel === undefined)
+      return { status: 'failed', error: `the channel ${subscription.channel} is not configured` };
+    const id = `msg_${createHashedId([subscription.id, notification])}`;
     try {
       return await withDeadline(clock, timeout, (signal) =>
         channel.deliver({ id, subscription, body, now: clock.now() }, { signal }),

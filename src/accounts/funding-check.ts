@@ -10,8 +10,8 @@ import { seconds } from '../ports/clock.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { KnownBook } from './account-books.ts';
 import type { OrderTokens, TokenLookup } from './notification-messages.ts';
-import { amountText, exchangeText, findTokens } from './notification-messages.ts';
-import { createNotification, hashedId } from './notification-rules.ts';
+import { findTokens, formatAmount, formatExchange } from './notification-messages.ts';
+import { createHashedId, createNotification } from './notification-rules.ts';
 
 /** Orders that are checked in one step. */
 const PAGE_SIZE = 500;
@@ -137,10 +137,10 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
 
   async function createNotifications(unfunded: readonly CheckedOrder[], at: number): Promise<NotificationChange[]> {
     const orders = unfunded.map(({ order }) => order);
-    const tokensOf = await findTokens(orders, (token) => context.tokens(book.chainId, token), onFailure);
+    const getTokens = await findTokens(orders, (token) => context.tokens(book.chainId, token), onFailure);
     return unfunded.map(({ order, needs, funds }) => {
       // The id contains the time, so that a later shortfall of the same order is a new notification.
-      const id = hashedId(['insufficient_balance', order.uid, at]);
+      const id = createHashedId(['insufficient_balance', order.uid, at]);
       const metadata = {
         orderUid: order.uid,
         chainId: book.chainId,
@@ -150,7 +150,7 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
         balance: String(funds.balance),
         allowance: String(funds.allowance),
       };
-      const message = formatMessage({ order, needs, funds }, tokensOf(order));
+      const message = formatMessage({ order, needs, funds }, getTokens(order));
       return {
         type: 'notify',
         notification: createNotification(id, 'insufficient_balance', at, order, message, metadata),
@@ -184,8 +184,8 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
 const isUnfunded = ({ needs, funds }: CheckedOrder) => funds.balance < needs || funds.allowance < needs;
 
 function formatMessage({ order, needs, funds }: CheckedOrder, tokens: OrderTokens): string {
-  const amount = (atoms: bigint) => amountText(String(atoms), order.sellToken, tokens.sell);
-  const exchange = exchangeText(order, order, tokens);
+  const amount = (atoms: bigint) => formatAmount(String(atoms), order.sellToken, tokens.sell);
+  const exchange = formatExchange(order, order, tokens);
   const [lacking, has] =
     funds.balance < needs
       ? ['balance', `you have ${amount(funds.balance)}`]

@@ -72,7 +72,7 @@ export function createNotificationIndexer({
     const { changes, marks } = deriveNotifications(events, {
       book,
       orders: new Map(loaded.map((order) => [order.uid, order])),
-      tokensOf: await findTokens(loaded, (token) => tokens(book.book.chainId, token), onFailure),
+      getTokens: await findTokens(loaded, (token) => tokens(book.book.chainId, token), onFailure),
       marks: new Map(markers.flatMap(({ key, value }) => (value === null ? [] : [[key, value]]))),
     });
     const outcome = await store.notifications.append({ feed: book.feed, after, through: last.id, changes, marks });

@@ -4,77 +4,77 @@ import type { Announcement } from '../ports/announcements.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import type { ListCursor } from './announcements.ts';
-import { merged, toListEntries } from './announcements.ts';
+import { mergeEntries, toListEntries } from './announcements.ts';
 
-/** Something that an account is told of (contract, "Notification"). */
+/** A notification in wire format. */
 export interface Notification {
   readonly id: string;
   readonly account: Address;
-  /** Where it comes from: an order, or a content system (`cms`). */
+  /** The type of the order event, or `cms` for a content system. */
   readonly type: NotificationType | 'cms';
-  /** For people. */
+  /** Text for people. */
   readonly message: string;
-  /** When its cause happened, ISO 8601 in UTC with milliseconds. */
+  /** Time of the cause, ISO 8601 in UTC with milliseconds. */
   readonly timestamp: string;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** Which page of notifications. */
+/** The page of notifications to read. */
 export interface NotificationQuery {
-  /** Where the page begins: `next` of the page before. */
+  /** Start of the page: `next` of the previous page. */
   readonly cursor?: string;
-  /** Notifications a page, 1 to 1000. Default 1000. */
+  /** Page size, 1 to 1000. Default: 1000. */
   readonly limit?: number;
 }
 
-/** A page of what an account was told, newest first; `next` is the cursor of the following one. */
+/** A page of notifications, newest first. */
 export interface NotificationPage {
   readonly notifications: Notification[];
-  /** The `cursor` of the next page; absent when this was the last one. */
+  /** The `cursor` of the next page; absent on the last page. */
   readonly next?: string;
 }
 
-/** The same as JSON texts. */
+/** A page of notifications as JSON texts. */
 export interface RenderedNotifications {
   readonly notifications: readonly string[];
   readonly next?: string;
 }
 
-export const LARGEST_NOTIFICATION_PAGE = 1000;
+export const MAX_NOTIFICATION_LIMIT = 1000;
 
 /**
  * Lists an account's notifications, newest first.
  *
- * @param announce what the account is to see besides.
- * @throws OrderBookError `InvalidParameter` for what is no account, no cursor or no limit.
+ * @param announce - Returns the announcements for the account.
+ * @throws OrderBookError `InvalidParameter` for an invalid account, cursor or limit.
  */
 export async function listNotifications(
   store: AccountStore,
   account: string,
-  { cursor, limit = LARGEST_NOTIFICATION_PAGE }: NotificationQuery,
+  { cursor, limit = MAX_NOTIFICATION_LIMIT }: NotificationQuery,
   announce: (account: Address) => Promise<readonly Announcement[]>,
 ): Promise<RenderedNotifications> {
   const owner = requireAccount(account);
-  if (!Number.isSafeInteger(limit) || limit < 1 || limit > LARGEST_NOTIFICATION_PAGE) {
-    throw invalid('limit', `must be a whole number from 1 to ${LARGEST_NOTIFICATION_PAGE}`);
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_NOTIFICATION_LIMIT) {
+    throw invalid('limit', `must be an integer from 1 to ${MAX_NOTIFICATION_LIMIT}`);
   }
   const after = cursor === undefined ? undefined : parseCursor(cursor);
-  // One more than asked for tells whether there is another page.
+  // One extra entry shows whether there is another page.
   const query = { account: owner, limit: limit + 1 };
   const [own, announcements] = await Promise.all([
     store.notifications.list(after === undefined ? query : { ...query, after: { at: after.at, seq: after.seq } }),
     announce(owner),
   ]);
-  const found = merged(own, toListEntries(announcements, owner, after), limit + 1);
-  const page = found.slice(0, limit);
+  const entries = mergeEntries(own, toListEntries(announcements, owner, after), limit + 1);
+  const page = entries.slice(0, limit);
   const last = page.at(-1);
   const notifications = page.map(({ body }) => body);
-  if (last === undefined || found.length === page.length) return { notifications };
+  if (last === undefined || entries.length === page.length) return { notifications };
   const { at, seq, number } = last;
   return { notifications, next: number === undefined ? `${at}-${seq}` : `${at}-${seq}-${number}` };
 }
 
-/** @throws OrderBookError `InvalidParameter` when the text is no address. */
+/** Parses an address. @throws OrderBookError `InvalidParameter` if the text is not a valid address. */
 export function requireAccount(text: string): Address {
   const account = parseHex(text, 20);
   if (account === undefined) throw invalid('account', 'must be 0x and 40 hex digits');
@@ -83,9 +83,9 @@ export function requireAccount(text: string): Address {
 
 function parseCursor(text: string): ListCursor {
   const [, at, seq, number] = /^(\d{1,15})-(\d{1,15})(?:-(\d{1,15}))?$/.exec(text) ?? [];
-  if (at === undefined || seq === undefined) throw invalid('cursor', 'must be what an earlier page has given');
-  const place = { at: Number(at), seq: Number(seq) };
-  return number === undefined ? place : { ...place, number: Number(number) };
+  if (at === undefined || seq === undefined) throw invalid('cursor', 'must be the `next` value of a page');
+  const position = { at: Number(at), seq: Number(seq) };
+  return number === undefined ? position : { ...position, number: Number(number) };
 }
 
 function invalid(parameter: string, reason: string): OrderBookError {

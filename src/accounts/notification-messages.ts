@@ -2,14 +2,14 @@ import type { Order } from '../orders/order-json.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 
-/** What is known of a token. */
+/** Decimals and symbol of a token, if known. */
 export interface TokenLabel {
-  /** Decimal places of a whole token. */
+  /** Number of decimals: one whole token is 10^decimals atoms. */
   readonly decimals?: number;
   readonly symbol?: string;
 }
 
-/** Says what a token is called, as far as it is known. MUST NOT guess: 18 decimals are not to be assumed. */
+/** Returns the label of a token, if known. MUST NOT guess: a token may have other than 18 decimals. */
 export type TokenLookup = (chainId: number, token: Address) => TokenLabel | undefined | Promise<TokenLabel | undefined>;
 
 /** The two tokens of an order. */
@@ -18,26 +18,26 @@ export interface OrderTokens {
   readonly buy: TokenLabel | undefined;
 }
 
-/** An amount for people: in units where decimals and symbol are known, in atoms otherwise. */
-export function amountText(atoms: string, address: Address, token: TokenLabel | undefined): string {
+/** Formats an amount for people: in whole tokens if decimals and symbol are known, otherwise in atoms. */
+export function formatAmount(atoms: string, address: Address, token: TokenLabel | undefined): string {
   const { decimals, symbol } = token ?? {};
   const usable = Number.isSafeInteger(decimals) && Number(decimals) >= 0 && Number(decimals) <= 255;
   if (!usable || decimals === undefined || symbol === undefined || symbol === '') return `${atoms} atoms of ${address}`;
-  // A symbol is whatever a contract answers: neither lines nor essays.
+  // A symbol is untrusted contract data: control characters are removed and its length is limited.
   const name = [...symbol.replace(/[\p{C}\p{Z}]+/gu, ' ').trim()].slice(0, 20).join('');
   return `${formatDecimal({ digits: BigInt(atoms), scale: decimals })} ${name}`;
 }
 
-/** What is exchanged: `1.5 WETH for 3000 USDC`. */
-export function exchangeText(
+/** Formats both amounts of an exchange: `1.5 WETH for 3000 USDC`. */
+export function formatExchange(
   { sellToken, buyToken }: Pick<Order, 'sellToken' | 'buyToken'>,
   amounts: { readonly sellAmount: string; readonly buyAmount: string },
   { sell, buy }: OrderTokens,
 ): string {
-  return `${amountText(amounts.sellAmount, sellToken, sell)} for ${amountText(amounts.buyAmount, buyToken, buy)}`;
+  return `${formatAmount(amounts.sellAmount, sellToken, sell)} for ${formatAmount(amounts.buyAmount, buyToken, buy)}`;
 }
 
-/** Looks the tokens of orders up, each once. */
+/** Loads the labels of the orders' tokens, each once. */
 export async function findTokens(
   orders: readonly Pick<Order, 'sellToken' | 'buyToken'>[],
   lookup: (token: Address) => ReturnType<TokenLookup>,
@@ -48,7 +48,7 @@ export async function findTokens(
     try {
       known.set(token, await lookup(token));
     } catch (failure) {
-      // A message in atoms is better than none.
+      // Without a label the message shows atoms.
       onFailure(failure);
     }
   }

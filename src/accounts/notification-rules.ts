@@ -1,22 +1,22 @@
 import { keccak256Text } from '../crypto/keccak.ts';
 import type { Order } from '../orders/order-json.ts';
-import { isoDate } from '../orders/order-json.ts';
+import { formatIsoDate } from '../orders/order-json.ts';
 import type { NewNotification, NotificationChange, NotificationType, ProgressMarker } from '../ports/account-store.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { bytesToHex } from '../protocol/hex.ts';
 import type { KnownBook } from './account-books.ts';
 import type { Notification } from './notification-list.ts';
 import type { OrderTokens } from './notification-messages.ts';
-import { amountText, exchangeText } from './notification-messages.ts';
+import { formatAmount, formatExchange } from './notification-messages.ts';
 import { computeImprovement } from './price-improvement.ts';
 
-/** What a stretch of a book's log is read with. */
+/** The inputs for a range of log entries. */
 export interface NotificationRulesContext {
   readonly book: KnownBook;
-  /** The orders that the entries are about, as they are now. One that is gone was rolled back, as a later entry says. */
+  /** The current orders of the entries. A missing order was rolled back, and a later entry reverts it. */
   readonly orders: ReadonlyMap<string, Order>;
-  readonly tokensOf: (order: Order) => OrderTokens;
-  /** How often orders were signed on chain, by UID: the feed's marks. */
+  readonly getTokens: (order: Order) => OrderTokens;
+  /** Number of presignatures by UID, from the feed's progress markers. */
   readonly marks: ReadonlyMap<string, string>;
 }
 
@@ -26,59 +26,61 @@ export interface DerivedNotifications {
 }
 
 /**
- * Says what entries of a book's log mean to the accounts behind their orders (decision 5.1). The same entry always
- * means the same notification; what is taken back means that it is withdrawn.
+ * Derives notifications from log entries of a book, for the accounts of their orders. The same entry always yields the
+ * same notification; a reverted entry withdraws it. See docs/internals/decisions.md#d5-1.
  */
 export function deriveNotifications(
   events: readonly StoredEvent[],
-  around: NotificationRulesContext,
+  context: NotificationRulesContext,
 ): DerivedNotifications {
-  const { book, orders } = around;
+  const { book, orders } = context;
   const changes: NotificationChange[] = [];
-  const signed = new Map<string, number>();
-  const timesSigned = (uid: string) => signed.get(uid) ?? Number(around.marks.get(uid) ?? 0);
+  const presignatures = new Map<string, number>();
+  const getPresignatureCount = (uid: string) => presignatures.get(uid) ?? Number(context.marks.get(uid) ?? 0);
 
   for (const event of events) {
     const order = orders.get(event.uid);
-    const notify = (type: NotificationType, message: string, more: Readonly<Record<string, unknown>> = {}) => {
+    const notify = (type: NotificationType, message: string, details: Readonly<Record<string, unknown>> = {}) => {
       if (order === undefined) return;
-      const id = notificationId(type, event);
-      const metadata = { orderUid: event.uid, chainId: book.book.chainId, env: book.env, ...more };
+      const id = getNotificationId(type, event);
+      const metadata = { orderUid: event.uid, chainId: book.book.chainId, env: book.env, ...details };
       changes.push({ type: 'notify', notification: createNotification(id, type, event.at, order, message, metadata) });
     };
 
     switch (event.type) {
       case 'traded':
-        notifyTrade(event, order, around, notify);
+        notifyTrade(event, order, context, notify);
         break;
       case 'cancelled':
-        // What was never signed on chain was never an order to anybody.
-        if (order?.signingScheme === 'presign' && timesSigned(event.uid) === 0) break;
+        // A presign order without a presignature was never active, so its cancellation is not reported.
+        if (order?.signingScheme === 'presign' && getPresignatureCount(event.uid) === 0) break;
         if (order !== undefined) {
-          const what = exchangeText(order, order, around.tokensOf(order));
+          const exchange = formatExchange(order, order, context.getTokens(order));
           const { txHash } = getLogPosition(event);
           notify(
             'order_cancelled',
-            `Your order to exchange ${what} was cancelled`,
+            `Your order to exchange ${exchange} was cancelled`,
             txHash === undefined ? {} : { txHash },
           );
         }
         break;
       case 'expired':
         if (order !== undefined) {
-          const what = exchangeText(order, order, around.tokensOf(order));
-          notify('order_expired', `Your order to exchange ${what} has expired`);
+          const exchange = formatExchange(order, order, context.getTokens(order));
+          notify('order_expired', `Your order to exchange ${exchange} has expired`);
         }
         break;
       case 'reinstated':
-        changes.push({ type: 'withdraw', id: notificationId('order_expired', event) });
+        changes.push({ type: 'withdraw', id: getNotificationId('order_expired', event) });
         break;
       case 'presigned':
-        signed.set(event.uid, timesSigned(event.uid) + 1);
+        presignatures.set(event.uid, getPresignatureCount(event.uid) + 1);
         break;
       case 'reverted':
-        if (event.cause?.reverted === 'presigned') signed.set(event.uid, Math.max(0, timesSigned(event.uid) - 1));
-        for (const type of typesOf(event)) changes.push({ type: 'withdraw', id: notificationId(type, event) });
+        if (event.cause?.reverted === 'presigned')
+          presignatures.set(event.uid, Math.max(0, getPresignatureCount(event.uid) - 1));
+        for (const type of getRevertedTypes(event))
+          changes.push({ type: 'withdraw', id: getNotificationId(type, event) });
         break;
       case 'created':
       case 'placed':
@@ -87,39 +89,39 @@ export function deriveNotifications(
         break;
     }
   }
-  const marks = [...signed].map(([key, times]) => ({ key, value: times === 0 ? null : String(times) }));
+  const marks = [...presignatures].map(([key, count]) => ({ key, value: count === 0 ? null : String(count) }));
   return { changes, marks };
 }
 
-type Notify = (type: NotificationType, message: string, more?: Readonly<Record<string, unknown>>) => void;
+type Notify = (type: NotificationType, message: string, details?: Readonly<Record<string, unknown>>) => void;
 
 function notifyTrade(
   event: StoredEvent,
   order: Order | undefined,
-  { tokensOf }: NotificationRulesContext,
+  { getTokens }: NotificationRulesContext,
   notify: Notify,
 ): void {
   const trade = event.cause?.trade;
   if (order === undefined || trade === undefined) return;
-  const tokens = tokensOf(order);
+  const tokens = getTokens(order);
   const { sellAmount, buyAmount } = trade;
-  const what = exchangeText(order, trade, tokens);
+  const exchange = formatExchange(order, trade, tokens);
   const executed = { executedSellAmount: sellAmount, executedBuyAmount: buyAmount, ...getLogPosition(event) };
-  if (trade.completes) notify('order_filled', `Your order was filled: ${what}`, executed);
-  else notify('order_partially_filled', `Your order was filled in part: ${what}`, executed);
+  if (trade.completes) notify('order_filled', `Your order was filled: ${exchange}`, executed);
+  else notify('order_partially_filled', `Your order was filled in part: ${exchange}`, executed);
 
   const improvement = order.quote && computeImprovement(order.quote, trade);
   if (improvement === undefined) return;
-  const more = amountText(improvement.surplus, order.buyToken, tokens.buy);
-  notify('price_improvement', `You received ${more} more than you were quoted: ${what}`, {
+  const surplusText = formatAmount(improvement.surplus, order.buyToken, tokens.buy);
+  notify('price_improvement', `You received ${surplusText} more than you were quoted: ${exchange}`, {
     ...executed,
     quotedBuyAmount: improvement.quotedBuyAmount,
     surplusAmount: improvement.surplus,
   });
 }
 
-/** Which notifications an entry that is taken back may have made. */
-function typesOf({ cause }: StoredEvent): readonly NotificationType[] {
+/** Returns the types of notifications that a reverted entry may have produced. */
+function getRevertedTypes({ cause }: StoredEvent): readonly NotificationType[] {
   switch (cause?.reverted) {
     case 'traded':
       return [cause.trade?.completes ? 'order_filled' : 'order_partially_filled', 'price_improvement'];
@@ -131,17 +133,17 @@ function typesOf({ cause }: StoredEvent): readonly NotificationType[] {
 }
 
 /**
- * Names a notification by its cause: its type, the order, the transaction and which of the order's trades in it. Not by
- * the block, so that a transaction that moves to another one means the same notification.
+ * Derives the id of a notification from its cause: its type, the order, the transaction and the ordinal of the trade.
+ * The block is not part of it, so a transaction that moves to another block yields the same notification.
  */
-export function notificationId(type: NotificationType, { uid, cause }: Pick<StoredEvent, 'uid' | 'cause'>): string {
-  // An expiry has a transaction neither when it is told nor when it is taken back.
+export function getNotificationId(type: NotificationType, { uid, cause }: Pick<StoredEvent, 'uid' | 'cause'>): string {
+  // The entries that record and revert an expiry have no common transaction.
   const where = type === 'order_expired' ? undefined : cause;
-  return hashedId([type, uid, where?.position.transactionHash ?? '', where?.trade?.ordinal ?? 0]);
+  return createHashedId([type, uid, where?.position.transactionHash ?? '', where?.trade?.ordinal ?? 0]);
 }
 
-/** 128 bits of a hash, as 32 hex digits. */
-export function hashedId(parts: readonly (string | number)[]): string {
+/** Returns 128 bits of a hash as 32 hex digits. */
+export function createHashedId(parts: readonly (string | number)[]): string {
   return bytesToHex(keccak256Text(parts.join(' '))).slice(2, 34);
 }
 
@@ -149,7 +151,7 @@ function getLogPosition({ cause }: StoredEvent): { readonly txHash?: string } {
   return cause === undefined ? {} : { txHash: cause.position.transactionHash };
 }
 
-/** Renders a notification for the account behind an order: its actual user, where that is not its owner. */
+/** Creates a notification for the account of an order: the trader, if it is not the owner. */
 export function createNotification(
   id: string,
   type: NotificationType,
@@ -159,6 +161,6 @@ export function createNotification(
   metadata: Notification['metadata'],
 ): NewNotification {
   const account = order.onchainUser ?? order.owner;
-  const body: Notification = { id, account, type, message, timestamp: isoDate(at), metadata };
+  const body: Notification = { id, account, type, message, timestamp: formatIsoDate(at), metadata };
   return { id, account, type, at, body: JSON.stringify(body) };
 }

@@ -3,18 +3,18 @@ import type { Address } from '../protocol/hex.ts';
 import type { StreamEvent, StreamItem, StreamLog } from '../streams/broadcaster.ts';
 import type { Notification } from './notification-list.ts';
 
-/** What a stream of notifications says. `id` is a place in the account log, to come back to. */
+/** An event of a notification stream. `id` is a position in the account log, from which a stream can resume. */
 export type NotificationStreamEvent =
   | { readonly type: 'notification'; readonly id: number; readonly notification: Notification }
-  /** A notification that was told has turned out not to be: the block that it came from was taken back. */
+  /** A notification is withdrawn, because its block was rolled back. */
   | { readonly type: 'withdrawn'; readonly id: number; readonly notification: string }
-  /** The reader was too slow, or away for too long: what the log says from `from` to `to` is left out. */
+  /** The reader was too slow or absent for too long: the log entries from `from` to `to` are omitted. */
   | { readonly type: 'gap'; readonly from: number; readonly to: number };
 
 const BATCH = 500;
 
-/** The account log as its readers follow it, by account. */
-export function notificationLog(store: AccountStore, watch: (hint: () => void) => () => void): StreamLog {
+/** Creates the log of the stream broadcaster from the account log, with the account as key. */
+export function createNotificationLog(store: AccountStore, watch: (hint: () => void) => () => void): StreamLog {
   const { notifications } = store;
   return {
     last: () => notifications.last(),
@@ -22,27 +22,27 @@ export function notificationLog(store: AccountStore, watch: (hint: () => void) =
     async follow(after) {
       const entries = await notifications.after(after, BATCH);
       const keysOf = entries.map(({ account }) => [account]);
-      return { items: entries.map(itemOf), keysOf, through: entries.at(-1)?.id ?? after };
+      return { items: entries.map(toStreamItem), keysOf, through: entries.at(-1)?.id ?? after };
     },
-    async resume(after, account, told) {
-      const entries = await notifications.after(after, BATCH, account as Address); // its readers' key
+    async resume(after, account, delivered) {
+      const entries = await notifications.after(after, BATCH, account as Address); // the key is an account
       const last = entries.at(-1)?.id ?? after;
-      // A page that is not full has everything of this account, up to now at least.
-      return { items: entries.map(itemOf), through: entries.length === BATCH ? last : Math.max(told, last) };
+      // A page that is not full contains all entries of this account up to now.
+      return { items: entries.map(toStreamItem), through: entries.length === BATCH ? last : Math.max(delivered, last) };
     },
   };
 }
 
-function itemOf({ id, type, notification, body }: AccountLogEntry): StreamItem {
+function toStreamItem({ id, type, notification, body }: AccountLogEntry): StreamItem {
   const data = type === 'notification' ? body : JSON.stringify({ id: notification });
   return { type: 'item', id, event: type, data };
 }
 
-/** Makes objects of what a stream says. */
-export function notificationStreamEvent(event: StreamEvent): NotificationStreamEvent {
+/** Parses a stream event. */
+export function toNotificationStreamEvent(event: StreamEvent): NotificationStreamEvent {
   if (event.type === 'gap') return event;
   const { id, data } = event;
-  // Both were rendered from such values.
+  // Both are JSON of these types.
   if (event.event === 'withdrawn') {
     return { type: 'withdrawn', id, notification: (JSON.parse(data) as { id: string }).id };
   }

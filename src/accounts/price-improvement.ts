@@ -1,18 +1,19 @@
 import type { StoredOrderQuote } from '../orders/order-json.ts';
 
-/** What a trade has brought beyond its order's quote. Decimal strings of atoms of the buy token. */
+/** The surplus of a trade compared with its order's quote. Decimal strings of atoms of the buy token. */
 export interface Improvement {
-  /** What the quote would have brought for what was sold, rounded down. */
+  /** The bought amount at the quoted rate, rounded down. */
   readonly quotedBuyAmount: string;
-  /** How much more it was. */
+  /** The bought amount above `quotedBuyAmount`. */
   readonly surplus: string;
 }
 
 /**
- * Compares a trade with the quote of its order (decision 5.1). A quote takes its fee from the sell token, so what it
- * offers is `buyAmount` for `sellAmount + feeAmount`; a trade tells what was taken in all. For both kinds of orders.
+ * Compares a trade with the quote of its order. A quote deducts its fee from the sell token, so its rate is `buyAmount`
+ * per `sellAmount + feeAmount`. The sell amount of a trade includes all fees. Applies to both order kinds. See
+ * docs/internals/decisions.md#d5-1.
  *
- * @returns `undefined` when the trade has not brought more.
+ * @returns `undefined` if the trade is not better than the quote.
  */
 export function computeImprovement(
   quote: Pick<StoredOrderQuote, 'sellAmount' | 'buyAmount' | 'feeAmount'>,

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { keccak256Text } from '../crypto/keccak.ts';
 import { OrderBookError } from '../errors.ts';
-import { isoDate } from '../orders/order-json.ts';
+import { formatIsoDate } from '../orders/order-json.ts';
 import type { AccountStore, NotificationType, Subscription } from '../ports/account-store.ts';
 import { NOTIFICATION_TYPES } from '../ports/account-store.ts';
 import type { Channel } from '../ports/channel.ts';
@@ -16,23 +16,26 @@ import { AccountError } from './account-error.ts';
 import { requireAccount } from './notification-list.ts';
 import type { WalletVerifier } from './wallet-signature.ts';
 
-/** What proves that an account wants something: `Subscription` as typed data, signed by it (decision 5.8). */
+/**
+ * The signature of an account that authorises a request: `Subscription` as typed data. See
+ * docs/internals/decisions.md#d5-8.
+ */
 export interface SubscriptionProof {
-  /** Decimal, any number that the account has not used before. */
+  /** Decimal: any number that the account has not used before. */
   readonly nonce: string;
-  /** Seconds since 1970 after which the signature is worth nothing; a day ahead at most. */
+  /** Expiry of the signature in seconds since 1970; at most one day ahead. */
   readonly deadline: number;
   readonly signature: string;
 }
 
-/** A wish to be told. */
+/** A request for a new subscription. */
 export interface SubscriptionRequest extends SubscriptionProof {
   readonly channel: string;
   readonly target: string;
   readonly types: readonly NotificationType[];
 }
 
-/** A subscription as its account sees it. */
+/** A subscription as shown to its account. */
 export interface SubscriptionView {
   readonly id: string;
   readonly account: Address;
@@ -44,22 +47,22 @@ export interface SubscriptionView {
   readonly createdAt: string;
 }
 
-/** A subscription as its account sees it once: with the secret of a webhook, which is not shown again. */
+/** A new subscription. Only this response contains the secret. */
 export interface CreatedSubscription extends SubscriptionView {
-  /** What deliveries are signed with. Shown here and never again. */
+  /** The key with which deliveries are signed. Not shown again. */
   readonly secret?: string;
-  /** Where to go to confirm it, when that is for the subscriber to do. */
+  /** Where the subscriber confirms the subscription, if required. */
   readonly confirm?: string;
 }
 
-/** The verbs on subscriptions. Rejections reject with an `AccountError` or `OrderBookError`. */
+/** Subscription methods. They reject with an `AccountError` or `OrderBookError`. */
 export interface SubscriptionApi {
   create(account: string, request: SubscriptionRequest): Promise<CreatedSubscription>;
-  /** Reads an account's subscriptions, by a proof over empty `channel`, `target` and `types`. */
+  /** Lists an account's subscriptions. The proof is signed over empty `channel`, `target` and `types`. */
   list(account: string, proof: SubscriptionProof): Promise<SubscriptionView[]>;
-  /** Removes one, by a proof whose `target` is its id and whose `channel` and `types` are empty. */
+  /** Removes a subscription. The proof is signed over its id as `target`, and empty `channel` and `types`. */
   remove(account: string, id: string, proof: SubscriptionProof): Promise<void>;
-  /** Uses up the token that an invitation has brought. @returns what is active now. */
+  /** Confirms a subscription by the token of its invitation. Returns the active subscription. */
   confirm(token: string): Promise<SubscriptionView>;
 }
 
@@ -69,16 +72,16 @@ export interface SubscriptionsContext {
   readonly verify: WalletVerifier;
   readonly domainName: string | undefined;
   readonly clock: Clock;
-  /** How many an account may have. */
+  /** Maximum number of subscriptions per account. */
   readonly cap: number;
-  /** Milliseconds that a target has to answer. */
+  /** Time limit for a target, in milliseconds. */
   readonly deadline: number;
   readonly random: (size: number) => Uint8Array;
-  readonly started: () => void;
+  readonly assertStarted: () => void;
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Made inside functions that bundlers know to be free of effects. */
+/** Schemas inside functions, so that bundlers can remove them when unused. */
 const PROOF = /* @__PURE__ */ (() =>
   z.object({
     nonce: z.string().check(
@@ -96,52 +99,59 @@ const REQUEST = /* @__PURE__ */ (() =>
     ...PROOF.shape,
   }))();
 
-/** Seconds that a signature may be good for. */
-const LONGEST_PROOF = 86_400;
-/** Milliseconds that a token may be brought back. */
-const TOKEN_LIFE = 86_400_000;
+/** Maximum validity of a signature, in seconds. */
+const MAX_PROOF_VALIDITY = 86_400;
+/** Time in which a token can be confirmed, in milliseconds. */
+const TOKEN_TTL = 86_400_000;
 
 export function createSubscriptions(context: SubscriptionsContext): SubscriptionApi {
   const { store, channels, clock, random } = context;
   let separator: Uint8Array | undefined;
 
-  async function authorise(
+  async function verifyProof(
     account: Address,
     signed: { readonly channel: string; readonly target: string; readonly types: readonly string[] },
     proof: z.output<typeof PROOF>,
   ): Promise<void> {
     const now = Math.floor(clock.now() / 1000);
     if (proof.deadline < now) throw new AccountError(401, 'The signature is past its deadline');
-    if (proof.deadline > now + LONGEST_PROOF) throw new AccountError(400, 'deadline: must be a day ahead at most');
+    if (proof.deadline > now + MAX_PROOF_VALIDITY)
+      throw new AccountError(400, 'deadline: must be at most one day ahead');
     separator ??= affiliateDomainSeparator(context.domainName);
     const numbers = { nonce: BigInt(proof.nonce), deadline: BigInt(proof.deadline) };
     const digest = subscriptionDigest(separator, { account, ...signed, ...numbers });
-    const verdict = await context.verify(account, digest, proof.signature);
-    if (verdict.status === 'invalid') throw new AccountError(401, 'Subscription has invalid signature');
-    if (verdict.status === 'unverifiable') throw new AccountError(503, 'Contract signatures cannot be verified now', 5);
+    const result = await context.verify(account, digest, proof.signature);
+    if (result.status === 'invalid') throw new AccountError(401, 'Subscription has invalid signature');
+    if (result.status === 'unverifiable') throw new AccountError(503, 'Contract signatures cannot be verified now', 5);
   }
 
-  const nonceOf = (account: Address, { nonce, deadline }: z.output<typeof PROOF>) => ({
+  const createNonce = (account: Address, { nonce, deadline }: z.output<typeof PROOF>) => ({
     account,
     nonce: String(BigInt(nonce)),
     expiresAt: (deadline + 1) * 1000,
   });
 
-  /** Asks the target, or sends the token out. @returns what the subscriber is shown. */
-  async function approach(channel: Channel, subscription: Subscription, token: string): Promise<string | undefined> {
-    const ask = <T>(work: (signal: AbortSignal) => Promise<T>, deadline = context.deadline) =>
-      withDeadline(clock, deadline, work);
+  /** Sends the challenge or the token to the target. Returns text for the subscriber, if any. */
+  async function startConfirmation(
+    channel: Channel,
+    subscription: Subscription,
+    token: string,
+  ): Promise<string | undefined> {
+    const callChannel = <T>(work: (signal: AbortSignal) => Promise<T>, timeout = context.deadline) =>
+      withDeadline(clock, timeout, work);
     if (channel.confirmation === 'echo') {
-      const echoed = await ask(async (signal) => channel.challenge?.(subscription.target, token, { signal })).catch(
-        () => false, // whatever is wrong with it is the target's own
+      const echoed = await callChannel(async (signal) =>
+        channel.challenge?.(subscription.target, token, { signal }),
+      ).catch(
+        () => false, // any failure of the target counts as a missing echo
       );
       if (echoed !== true) throw new AccountError(400, 'The target has not echoed its challenge');
     }
     if (channel.confirmation !== 'token') return undefined;
     const path = `/accounts/${subscription.account}/subscriptions/confirm?token=${token}`;
     try {
-      // As long as a delivery: mail servers take their time.
-      return await ask(
+      // The same timeout as for a delivery, because mail servers may be slow.
+      return await callChannel(
         async (signal) => channel.invite?.({ subscription, token, path }, { signal }),
         3 * context.deadline,
       );
@@ -152,19 +162,20 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
   }
 
   return {
-    async create(of, request) {
-      context.started();
-      const account = requireAccount(of);
-      const shaped = parseShape(REQUEST, request, 'InvalidParameter');
-      if (shaped instanceof OrderBookError) throw shaped;
-      const channel = channels.get(shaped.channel);
+    async create(accountText, request) {
+      context.assertStarted();
+      const account = requireAccount(accountText);
+      const parsed = parseShape(REQUEST, request, 'InvalidParameter');
+      if (parsed instanceof OrderBookError) throw parsed;
+      const channel = channels.get(parsed.channel);
       if (channel === undefined) {
-        const known = [...channels.keys()].join(', ') || 'none';
-        throw new AccountError(400, `channel: is not one of those that are served: ${known}`);
+        const names = [...channels.keys()].join(', ') || 'none';
+        throw new AccountError(400, `channel: must be one of the configured channels: ${names}`);
       }
-      const target = channel.parseTarget(shaped.target);
-      if (target === undefined) throw new AccountError(400, `target: is none of the channel ${channel.name}`);
-      await authorise(account, shaped, shaped);
+      const target = channel.parseTarget(parsed.target);
+      if (target === undefined)
+        throw new AccountError(400, `target: is not a valid target of the channel ${channel.name}`);
+      await verifyProof(account, parsed, parsed);
 
       const token = bytesToHex(random(32)).slice(2);
       const secret = channel.signs ? `whsec_${btoa(String.fromCharCode(...random(32)))}` : null;
@@ -175,73 +186,73 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
         channel: channel.name,
         target,
         secret,
-        types: [...new Set(shaped.types)],
+        types: [...new Set(parsed.types)],
         state: pending ? 'pending' : 'active',
         createdAt: clock.now(),
       };
-      // A target that has to answer at once is asked before anything is stored; a token has to be there before it is used.
-      if (!pending) await approach(channel, subscription, token);
+      // A challenge is sent before anything is stored; a token must be stored before it can be confirmed.
+      if (!pending) await startConfirmation(channel, subscription, token);
       const now = clock.now();
       const outcome = await store.subscriptions.create({
         subscription,
-        nonce: nonceOf(account, shaped),
+        nonce: createNonce(account, parsed),
         cap: context.cap,
         now,
-        ...(pending ? { confirmation: { tokenHash: hashOf(token), expiresAt: now + TOKEN_LIFE } } : {}),
+        ...(pending ? { confirmation: { tokenHash: hashToken(token), expiresAt: now + TOKEN_TTL } } : {}),
       });
-      if (outcome.status === 'used') throw USED;
+      if (outcome.status === 'used') throw NONCE_USED;
       if (outcome.status === 'capped') {
-        throw new AccountError(409, `The account has as many subscriptions as allowed: ${outcome.limit}`);
+        throw new AccountError(409, `The account must have at most ${outcome.limit} subscriptions`);
       }
-      const shown = { ...show(subscription), ...(secret === null ? {} : { secret }) };
-      if (!pending) return shown;
+      const view = { ...toSubscriptionView(subscription), ...(secret === null ? {} : { secret }) };
+      if (!pending) return view;
       try {
-        const confirm = await approach(channel, subscription, token);
-        return confirm === undefined ? shown : { ...shown, confirm };
+        const confirm = await startConfirmation(channel, subscription, token);
+        return confirm === undefined ? view : { ...view, confirm };
       } catch (rejected) {
         await store.subscriptions.remove({ id: subscription.id, account, now: clock.now() });
         throw rejected;
       }
     },
 
-    async list(of, proof) {
-      context.started();
-      const account = requireAccount(of);
-      await authorise(account, { channel: '', target: '', types: [] }, shapedProof(proof));
-      return (await store.subscriptions.list(account)).map(show);
+    async list(accountText, proof) {
+      context.assertStarted();
+      const account = requireAccount(accountText);
+      await verifyProof(account, { channel: '', target: '', types: [] }, parseProof(proof));
+      return (await store.subscriptions.list(account)).map(toSubscriptionView);
     },
 
-    async remove(of, id, proof) {
-      context.started();
-      const account = requireAccount(of);
-      const shaped = shapedProof(proof);
-      await authorise(account, { channel: '', target: id, types: [] }, shaped);
-      const request = { id, account, nonce: nonceOf(account, shaped), now: clock.now() };
+    async remove(accountText, id, proof) {
+      context.assertStarted();
+      const account = requireAccount(accountText);
+      const parsed = parseProof(proof);
+      await verifyProof(account, { channel: '', target: id, types: [] }, parsed);
+      const request = { id, account, nonce: createNonce(account, parsed), now: clock.now() };
       const outcome = await store.subscriptions.remove(request);
-      if (outcome === 'used') throw USED;
+      if (outcome === 'used') throw NONCE_USED;
       if (outcome === 'missing') throw new AccountError(404, 'Subscription not found');
     },
 
     async confirm(token) {
-      context.started();
-      const confirmed = await store.subscriptions.confirm({ tokenHash: hashOf(token), now: clock.now() });
-      if (confirmed === undefined) throw new AccountError(404, 'The token is unknown, used or past its time');
-      return show(confirmed);
+      context.assertStarted();
+      const confirmed = await store.subscriptions.confirm({ tokenHash: hashToken(token), now: clock.now() });
+      if (confirmed === undefined) throw new AccountError(404, 'The token is unknown, used or expired');
+      return toSubscriptionView(confirmed);
     },
   };
 }
 
-const USED = /* @__PURE__ */ new AccountError(409, 'The nonce was used before');
+const NONCE_USED = /* @__PURE__ */ new AccountError(409, 'The nonce was used before');
 
-/** Tokens are stored as hashes: who reads the store cannot confirm. */
-export const hashOf = (token: string): Hex => bytesToHex(keccak256Text(token));
+/** Hashes a token. Only hashes are stored, so that a reader of the store cannot confirm subscriptions. */
+export const hashToken = (token: string): Hex => bytesToHex(keccak256Text(token));
 
-function shapedProof(proof: SubscriptionProof): z.output<typeof PROOF> {
-  const shaped = parseShape(PROOF, proof, 'InvalidParameter');
-  if (shaped instanceof OrderBookError) throw shaped;
-  return shaped;
+function parseProof(proof: SubscriptionProof): z.output<typeof PROOF> {
+  const parsed = parseShape(PROOF, proof, 'InvalidParameter');
+  if (parsed instanceof OrderBookError) throw parsed;
+  return parsed;
 }
 
-function show({ id, account, channel, target, types, state, createdAt }: Subscription): SubscriptionView {
-  return { id, account, channel, target, types, state, createdAt: isoDate(createdAt) };
+function toSubscriptionView({ id, account, channel, target, types, state, createdAt }: Subscription): SubscriptionView {
+  return { id, account, channel, target, types, state, createdAt: formatIsoDate(createdAt) };
 }

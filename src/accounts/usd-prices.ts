@@ -6,50 +6,50 @@ import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 
-/** Whom to ask for prices in US dollars, and for how long to remember them. */
+/** Options of prices in US dollars. */
 export interface UsdPricesOptions {
-  /** Asked one after the other until one has a price. */
+  /** Queried in order until one returns a price. */
   readonly sources: readonly UsdPriceSource[];
-  /** Milliseconds that a price is remembered for. Default 120000; 0: not at all. */
+  /** Time for which a price is cached, in milliseconds. Default: 120000; 0: no cache. */
   readonly cacheTtl?: number;
-  /** Prices that are remembered; those found longest ago are forgotten first. Default 10000. */
+  /** Maximum number of cached prices; the oldest are dropped first. Default: 10000. */
   readonly maxPrices?: number;
-  /** Milliseconds that each source has. Default 5000. */
+  /** Time limit per source, in milliseconds. Default: 5000. */
   readonly timeout?: number;
 }
 
-/** A price as it was found. */
+/** A price with its remaining cache time. */
 export interface UsdPrice {
-  /** Dollars for one whole token. */
+  /** US dollars for one whole token. */
   readonly price: number;
-  /** Milliseconds that it is remembered for from now on. */
+  /** Remaining time in the cache, in milliseconds. */
   readonly freshFor: number;
 }
 
-/** What tokens are worth in US dollars. */
+/** Price methods. */
 export interface UsdPriceApi {
   /**
-   * The price of a token, `0xeeee…ee` for native currency, or `undefined` when no source has one. Rejects with
-   * `InvalidParameter` for what is no chain id or no address, never for what a source does.
+   * Returns the price of a token (`0xeeee…ee`: native currency), or `undefined` if no source has one. Rejects with
+   * `InvalidParameter` for an invalid chain id or address; failures of sources do not reject.
    */
   get(chainId: number, token: string): Promise<UsdPrice | undefined>;
 }
 
-/** A source of prices that did not answer, or not with a price. */
+/** A price source that failed, timed out or returned an invalid price. */
 export class UsdPriceError extends Error {
   override readonly name = 'UsdPriceError';
 }
 
-interface Remembered {
+interface CacheEntry {
   readonly price: number;
   readonly at: number;
 }
 
 /**
- * Asks sources in their order. A price is remembered, that there is none is not: the next who asks asks the sources again.
- * The same question asked meanwhile shares the answer that is on its way.
+ * Creates the price methods. Sources are queried in order. Prices are cached, missing prices are not. Concurrent
+ * requests for the same price share one query.
  *
- * @throws TypeError naming the option that is unknown or malformed.
+ * @throws TypeError naming the option that is unknown or invalid.
  */
 export function createUsdPrices(
   options: UsdPricesOptions,
@@ -63,66 +63,65 @@ export function createUsdPrices(
   if (!Array.isArray(sources) || sources.some((source) => typeof source?.usdPrice !== 'function')) {
     throw new TypeError('createAccounts: usdPrices.sources must be a list of sources');
   }
-  const remembered = new Map<string, Remembered>();
-  const asking = new Map<string, Promise<UsdPrice | undefined>>();
+  const cache = new Map<string, CacheEntry>();
+  const pendingQueries = new Map<string, Promise<UsdPrice | undefined>>();
 
-  async function ask(query: UsdPriceQuery, key: string): Promise<UsdPrice | undefined> {
+  async function querySources(query: UsdPriceQuery, key: string): Promise<UsdPrice | undefined> {
     for (const source of sources) {
-      const price = await askOne(source, query);
+      const price = await querySource(source, query);
       if (price === undefined) continue;
-      remember(key, price);
+      writeCache(key, price);
       return { price, freshFor: lifetime };
     }
     return undefined;
   }
 
-  async function askOne(source: UsdPriceSource, query: UsdPriceQuery): Promise<number | undefined> {
+  async function querySource(source: UsdPriceSource, query: UsdPriceQuery): Promise<number | undefined> {
     try {
       const price = await withDeadline(clock, timeout, (signal) => source.usdPrice(query, { signal }));
       if (price === undefined || (Number.isFinite(price) && price > 0)) return price;
-      throw new TypeError(`answered ${String(price)}`);
+      throw new TypeError(`the price must be a positive number, got ${String(price)}`);
     } catch (cause) {
-      onFailure(
-        new UsdPriceError(`${source.name} has no answer for ${query.token} on chain ${query.chainId}`, { cause }),
-      );
+      onFailure(new UsdPriceError(`${source.name} failed for ${query.token} on chain ${query.chainId}`, { cause }));
       return undefined;
     }
   }
 
-  function remember(key: string, price: number): void {
+  function writeCache(key: string, price: number): void {
     if (lifetime === 0) return;
-    remembered.delete(key);
-    remembered.set(key, { price, at: clock.now() });
-    const [oldest] = remembered.keys();
-    if (remembered.size > maxPrices && oldest !== undefined) remembered.delete(oldest);
+    cache.delete(key);
+    cache.set(key, { price, at: clock.now() });
+    const [oldest] = cache.keys();
+    if (cache.size > maxPrices && oldest !== undefined) cache.delete(oldest);
   }
 
-  function recall(key: string): UsdPrice | undefined {
-    const known = remembered.get(key);
-    if (known === undefined) return undefined;
-    const age = clock.now() - known.at;
-    return age >= 0 && age < lifetime ? { price: known.price, freshFor: lifetime - age } : undefined; // a clock may step back
+  function readCache(key: string): UsdPrice | undefined {
+    const cached = cache.get(key);
+    if (cached === undefined) return undefined;
+    const age = clock.now() - cached.at;
+    // The age is negative if the clock was set back.
+    return age >= 0 && age < lifetime ? { price: cached.price, freshFor: lifetime - age } : undefined;
   }
 
   return {
     async get(chainId, text) {
       const query = { chainId: requireChainId(chainId), token: requireToken(text) };
       const key = `${query.chainId} ${query.token}`;
-      const known = recall(key);
-      if (known !== undefined) return known;
-      let answer = asking.get(key);
-      if (answer === undefined) {
-        answer = ask(query, key).finally(() => asking.delete(key));
-        asking.set(key, answer);
+      const cached = readCache(key);
+      if (cached !== undefined) return cached;
+      let pending = pendingQueries.get(key);
+      if (pending === undefined) {
+        pending = querySources(query, key).finally(() => pendingQueries.delete(key));
+        pendingQueries.set(key, pending);
       }
-      return answer;
+      return pending;
     },
   };
 }
 
 function requireChainId(chainId: number): number {
   if (Number.isSafeInteger(chainId) && chainId > 0) return chainId;
-  throw new OrderBookError('InvalidParameter', 'chainId: must be a whole number', { parameter: 'chainId' });
+  throw new OrderBookError('InvalidParameter', 'chainId: must be a positive integer', { parameter: 'chainId' });
 }
 
 function requireToken(text: string): Address {
@@ -131,7 +130,7 @@ function requireToken(text: string): Address {
   throw new OrderBookError('InvalidParameter', 'token: must be 0x and 40 hex digits', { parameter: 'token' });
 }
 
-function requireNumber(name: string, value: number, least: number): void {
-  if (Number.isFinite(value) && value >= least) return;
-  throw new TypeError(`createAccounts: usdPrices.${name} must be a number from ${least} up`);
+function requireNumber(name: string, value: number, min: number): void {
+  if (Number.isFinite(value) && value >= min) return;
+  throw new TypeError(`createAccounts: usdPrices.${name} must be a number of at least ${min}, got ${String(value)}`);
 }

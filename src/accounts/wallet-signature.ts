@@ -8,34 +8,34 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import { bytesToHex, hexSize, parseHex } from '../protocol/hex.ts';
 import { parseEcdsaSignature } from '../protocol/signature.ts';
 
-/** What became of asking whether a wallet has signed something. */
-export type WalletVerdict =
-  /** `signature` is its one stored form: low s and v of 27 or 28 of a key's, a contract's as it came. */
+/** The result of verifying a wallet signature. */
+export type WalletVerification =
+  /** `signature` is the normalised signature: low s and v of 27 or 28 for ECDSA; a contract signature is unchanged. */
   | { readonly status: 'valid'; readonly signature: Hex }
   | { readonly status: 'invalid' }
-  /** It may be a contract's, and nobody could be asked: nobody was named, or there was no answer. */
+  /** It may be a contract signature, but chain 1 is not configured or the query failed. */
   | { readonly status: 'unverifiable'; readonly reason: 'no chain' | 'no answer' };
 
 export interface WalletVerifierOptions {
-  /** Chain 1, where contract wallets are asked (EIP-1271). */
+  /** The client of chain 1, which checks signatures of contract wallets (EIP-1271). */
   readonly mainnet: Pick<ChainClient, 'isValidSignature'> | undefined;
   readonly clock: Clock;
-  /** Milliseconds that the chain has to answer. */
+  /** Time limit for the chain, in milliseconds. */
   readonly deadline: number;
   readonly recovery?: RecoveryBackendOption;
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Says whether a wallet, a key's or a contract's, has signed a digest of 32 bytes. */
-export type WalletVerifier = (wallet: Address, digest: Uint8Array, signature: string) => Promise<WalletVerdict>;
+/** Verifies the signature of an account or contract wallet over a 32-byte digest. */
+export type WalletVerifier = (wallet: Address, digest: Uint8Array, signature: string) => Promise<WalletVerification>;
 
-/** Bytes of an ECDSA signature. */
+/** Size of an ECDSA signature in bytes. */
 const ECDSA_SIZE = 65;
 
 /**
- * Makes the judge of wallet signatures. A signature that recovers to the wallet needs no chain. Any other may be that of
- * a contract, which only chain 1 can tell; without a chain, one of 65 bytes is taken for what it looks like, a key's that
- * is not the wallet's.
+ * Creates a verifier of wallet signatures. A signature that recovers to the wallet needs no chain. Any other signature
+ * may belong to a contract, which only chain 1 can verify. Without a chain client, a signature of 65 bytes is treated
+ * as an ECDSA signature of another key.
  */
 export function createWalletVerifier(options: WalletVerifierOptions): WalletVerifier {
   const { mainnet, clock, deadline, recovery, onFailure } = options;
@@ -59,11 +59,11 @@ export function createWalletVerifier(options: WalletVerifierOptions): WalletVeri
     }
     const query = { owner: wallet, digest: bytesToHex(digest), signature, pre: [], flashloan: undefined };
     try {
-      // Called as a member: an implementation may need its `this`.
-      const answer = await withDeadline(clock, deadline, async (signal) =>
+      // Called as a method, because an implementation may use `this`.
+      const result = await withDeadline(clock, deadline, async (signal) =>
         mainnet.isValidSignature?.(query, { signal }),
       );
-      return answer?.valid === true ? { status: 'valid', signature } : { status: 'invalid' };
+      return result?.valid === true ? { status: 'valid', signature } : { status: 'invalid' };
     } catch (failure) {
       onFailure(failure);
       return { status: 'unverifiable', reason: 'no answer' };

@@ -10,33 +10,33 @@ import type { ContractSignatures } from './checks.ts';
 import type { Limits, OwnerLimitsTable, TokenPolicy } from './limits.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
-/** What the host decides about an order, besides its options. */
+/** Policy functions of the host for order validation. */
 export interface OrderPolicy {
   /**
-   * Whether nothing is to be traded for this address, asked for the owner and the receiver of each order. An order that
-   * names one that is denied is rejected with `Forbidden`. When it throws, rejects or answers anything but a boolean,
-   * nobody gets in: the order is rejected with `InternalServerError`, retryable.
+   * Returns whether an address is denied. Called for the owner and the receiver of each order. An order with a denied
+   * address is rejected with `Forbidden`. If the function throws, rejects or returns anything except a boolean, the
+   * order is rejected with `InternalServerError`, retryable.
    */
   readonly isDenied?: (address: Address, call: PolicyContext) => boolean | Promise<boolean>;
   /**
-   * Whether an order may be settling right now, so that another one must not take its place: then the other one is
-   * rejected with `OldOrderActivelyBidOn`. Faults as with `isDenied`.
+   * Returns whether an order may be settling now, so that it must not be replaced: then the new order is rejected with
+   * `OldOrderActivelyBidOn`. Errors are handled as for `isDenied`.
    */
   readonly isActivelyBidOn?: (uid: Hex, call: PolicyContext) => boolean | Promise<boolean>;
 }
 
-/** Travels with each question to the host. */
+/** The context of a call to a policy function. */
 export interface PolicyContext {
-  /** Aborted when the answer is not waited for any more. */
+  /** Aborted when the result is no longer needed. */
   readonly signal: AbortSignal;
 }
 
-/** What admission works with. */
+/** The dependencies of order admission. */
 export interface AdmissionContext extends AuthenticationContext {
   readonly store: Store;
-  /** Waits for an order's turn when many come at once. */
+  /** Waits until the order may be processed when many arrive at once. */
   readonly pace: () => Promise<void>;
-  /** How orders are stored: as by `store.orders.insert`, together with those of other callers. */
+  /** Inserts orders like `store.orders.insert`, grouped with those of other callers. */
   readonly insert: OrderStore['insert'];
   readonly clock: Clock;
   readonly limits: Limits;
@@ -45,20 +45,20 @@ export interface AdmissionContext extends AuthenticationContext {
   readonly documents: DocumentPolicy;
   readonly eip1271: ContractSignatures;
   readonly host: OrderPolicy;
-  /** Whether quotes are given out here, so that an order which names none may still have one. */
+  /** Whether the book quotes, so that an order without a quote id can still be matched to a quote. */
   readonly quoting: boolean;
   readonly chain: ChainClient | undefined;
-  /** Whom owners allow to move their sell tokens. */
+  /** The spender that owners approve for their sell tokens. */
   readonly vaultRelayer: Address;
   readonly remote: Remote;
-  /** Told what a rejection does not tell: why the chain or the host could not answer. */
+  /** Reports the errors behind a rejection: why the chain or the host failed. */
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Orders that are admitted together, by UID. */
+/** The UIDs of the orders that are submitted together. */
 export type Batch = ReadonlySet<Hex>;
 
-/** A rule that takes asking: the store, the host or the chain. */
+/** A check that queries the store, the host or the chain. */
 export type RemoteCheck = (
   candidate: VerifiedOrder,
   context: AdmissionContext,

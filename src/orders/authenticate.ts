@@ -11,7 +11,7 @@ import type { Verifier } from '../protocol/verifier.ts';
 import type { ParsedCreation } from './creation.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
-/** The domain, as a rejection shows it. */
+/** The EIP-712 domain as shown in a rejection. */
 export interface SigningDomain {
   readonly name: string;
   readonly version: string;
@@ -19,29 +19,29 @@ export interface SigningDomain {
   readonly verifyingContract: Address;
 }
 
-/** What authentication works with. */
+/** The dependencies of authentication. */
 export interface AuthenticationContext {
   readonly verifier: Verifier;
   readonly domain: SigningDomain;
-  /** The contract that hooks run through. */
+  /** The contract that runs hooks. */
   readonly hooksTrampoline: Address;
 }
 
-/** An order whose signature is still to be held against its owner. */
+/** An order whose signature has not been checked yet. */
 export interface UnverifiedOrder {
   readonly creation: ParsedCreation;
   readonly document: KnownDocument;
   readonly data: OrderData;
   readonly digest: Uint8Array;
   readonly signature: Signature;
-  /** Who says to be the owner, where somebody does. */
+  /** The owner that the request names, if any. */
   readonly expected: Address | undefined;
 }
 
 /**
- * Finds out who claims to own an order (decisions 2.3 to 2.7).
+ * Determines the claimed owner and the signed data of an order. See docs/internals/decisions.md#d2-3.
  *
- * @returns the claim, or `AppdataFromMismatch`, `MissingFrom` or `InvalidSignature`.
+ * @returns The order, or `AppdataFromMismatch`, `MissingFrom` or `InvalidSignature`.
  */
 export function parseUnverifiedOrder(
   creation: ParsedCreation,
@@ -56,10 +56,10 @@ export function parseUnverifiedOrder(
   }
   const expected = from ?? signer;
   if (expected === undefined && !isEcdsa(scheme)) {
-    const description = `a ${scheme} order must say \`from\`, its signature does not`;
+    const description = `\`from\` must be given for ${scheme} orders, because the signature does not contain the owner`;
     return new OrderBookError('MissingFrom', description, { scheme });
   }
-  const data = signedData(creation, document.hash);
+  const data = toOrderData(creation, document.hash);
   const digest = hasher.digest(data);
   const signature = parseSignature(scheme, creation.signature);
   if (typeof signature === 'string') {
@@ -68,20 +68,20 @@ export function parseUnverifiedOrder(
   return { creation, document, data, digest, signature, expected };
 }
 
-/** Holds signatures against owners, many at once. Contract signatures are left to the chain. */
+/** Checks the signatures of many orders against their owners. Contract signatures are checked later, on chain. */
 export async function authenticate(
-  claims: readonly (UnverifiedOrder | OrderBookError)[],
+  orders: readonly (UnverifiedOrder | OrderBookError)[],
   context: AuthenticationContext,
 ): Promise<(VerifiedOrder | OrderBookError)[]> {
-  const signed = claims.filter(
-    (claim): claim is EcdsaUnverifiedOrder => !(claim instanceof OrderBookError) && isSigned(claim),
+  const signed = orders.filter(
+    (order): order is EcdsaUnverifiedOrder => !(order instanceof OrderBookError) && isSigned(order),
   );
   const recovered = await context.verifier.recoverDigests(
     signed.map(({ digest, signature }) => ({ digest, scheme: signature.scheme, signature })),
   );
-  const signers = new Map(signed.map((claim, i) => [claim as UnverifiedOrder, recovered[i]]));
-  return claims.map((claim) =>
-    claim instanceof OrderBookError ? claim : checkSigner(claim, signers.get(claim), context),
+  const signers = new Map(signed.map((order, i) => [order as UnverifiedOrder, recovered[i]]));
+  return orders.map((order) =>
+    order instanceof OrderBookError ? order : checkSigner(order, signers.get(order), context),
   );
 }
 
@@ -89,36 +89,37 @@ type EcdsaUnverifiedOrder = UnverifiedOrder & {
   readonly signature: EcdsaSignature & { readonly scheme: 'eip712' | 'ethsign' };
 };
 
-function isSigned(claim: UnverifiedOrder): claim is EcdsaUnverifiedOrder {
-  return isEcdsa(claim.signature.scheme);
+function isSigned(order: UnverifiedOrder): order is EcdsaUnverifiedOrder {
+  return isEcdsa(order.signature.scheme);
 }
 
 function checkSigner(
-  claim: UnverifiedOrder,
+  order: UnverifiedOrder,
   recovered: Address | undefined,
   { domain, hooksTrampoline }: AuthenticationContext,
 ): VerifiedOrder | OrderBookError {
-  const { creation, document, data, digest, signature, expected } = claim;
+  const { creation, document, data, digest, signature, expected } = order;
   const { scheme } = signature;
   const owner = isEcdsa(scheme) ? recovered : expected;
-  const help = { scheme, digest: bytesToHex(digest), domain };
-  if (owner === undefined) return new OrderBookError('InvalidSignature', 'no key fits this signature', help);
+  const details = { scheme, digest: bytesToHex(digest), domain };
+  if (owner === undefined)
+    return new OrderBookError('InvalidSignature', 'no key can be recovered from the signature', details);
   if (expected !== undefined && expected !== owner) {
     const description = `the signature is by ${owner}, not by ${expected}`;
-    return new OrderBookError('InvalidSignature', description, { recovered: owner, expected, ...help });
+    return new OrderBookError('InvalidSignature', description, { recovered: owner, expected, ...details });
   }
   return {
     creation,
     data,
     owner,
     document,
-    uid: packUid({ digest: help.digest, owner, validTo: data.validTo }),
+    uid: packUid({ digest: details.digest, owner, validTo: data.validTo }),
     signature: signature.hex,
     interactions: getInteractions(document.content.hooks, hooksTrampoline),
   };
 }
 
-function signedData(creation: ParsedCreation, appData: Hex): OrderData {
+function toOrderData(creation: ParsedCreation, appData: Hex): OrderData {
   return {
     sellToken: creation.sellToken,
     buyToken: creation.buyToken,
@@ -127,7 +128,7 @@ function signedData(creation: ParsedCreation, appData: Hex): OrderData {
     buyAmount: creation.buyAmount,
     validTo: creation.validTo,
     appData,
-    feeAmount: 0n, // any other fee has been rejected before
+    feeAmount: 0n, // orders with another fee are rejected earlier
     kind: creation.kind,
     partiallyFillable: creation.partiallyFillable,
     sellTokenBalance: creation.sellTokenBalance,

@@ -1,78 +1,78 @@
 import type { EventStore } from '../ports/store.ts';
 import type { PreparedOrder } from './order-json.ts';
 
-/** Orders in memory, prepared for being rendered. What is in it is what the store has, always. */
+/** A cache of prepared orders. Its contents always equal the store's. */
 export interface OrderCache {
   /**
-   * Follows the store's log and drops what has changed. What is read from the cache after this, and before anything else
-   * is waited for, is as new as the store was when it was asked.
+   * Reads new log entries of the store and drops the orders that have changed. A synchronous read of the cache after
+   * this call is as recent as the store was at the time of the call.
    *
-   * @returns a moment in the log.
+   * @returns The version of the cache.
    */
-  follow(): Promise<Moment>;
+  refresh(): Promise<CacheVersion>;
   get(uid: string): PreparedOrder | undefined;
-  /** Keeps an order that was read from the store after `moment`, unless the log has moved on since. */
-  put(order: PreparedOrder, moment: Moment): void;
-  /** Forgets everything, for when the store is closed. */
+  /** Adds an order that was read from the store after `version`, unless the log has advanced since. */
+  put(order: PreparedOrder, version: CacheVersion): void;
+  /** Drops all entries. Called when the store is closed. */
   clear(): void;
 }
 
-/** A place in the log, between two times that everything was forgotten: the same place is another moment after that. */
-export interface Moment {
+/** A position in the log. Compared by identity: after `clear`, the same position is another version. */
+export interface CacheVersion {
   readonly id: number;
 }
 
 interface Entry {
   readonly order: PreparedOrder;
-  /** Whether it was read since it came, or since it was spared. Noting that is cheaper than moving it at each read. */
+  /** Whether it was read since it was added or moved. Setting a flag is cheaper than moving the entry at each read. */
   used: boolean;
 }
 
-/** How far the log is followed entry by entry. Further behind, starting over is cheaper. */
-const FARTHEST = 500;
+/** Maximum number of log entries to process. If there are more, clearing the cache is cheaper. */
+const MAX_LOG_ENTRIES = 500;
 
-/** What an entry costs besides its text: the object, the places in the map, the strings' own headers. */
-const OVERHEAD = 400;
+/** Memory of an entry in bytes besides its text: the object, the map slots, the string headers. */
+const ENTRY_OVERHEAD = 400;
 
 /**
- * Makes a cache that keeps at most `bytes` of prepared text: what is read again is spared, what is not makes room. It is exact, because a single writer logs
- * every change of an order, and everybody who reads from here has followed the log first. An order whose document is not
- * known is not kept: the document may come without a change of the order.
+ * Creates a cache of at most `bytes` of prepared text, with the CLOCK (second chance) replacement algorithm. It is
+ * exact: a single writer logs every change of an order, and every read processes the log first. An order whose document
+ * is missing is not cached, because the document can be added without a log entry for the order.
  */
 export function createOrderCache(events: Pick<EventStore, 'after' | 'last'>, bytes: number): OrderCache {
-  const entries = new Map<string, Entry>(); // in the order of their arrival, or of their second chance
-  let moment: Moment = { id: -1 };
+  const entries = new Map<string, Entry>(); // in insertion order; a second chance moves an entry to the end
+  let version: CacheVersion = { id: -1 };
   let size = 0;
 
   function drop(uid: string): void {
     const entry = entries.get(uid);
     if (entry === undefined) return;
     entries.delete(uid);
-    size -= sizeOf(entry.order);
+    size -= getSize(entry.order);
   }
 
   function clear(): void {
     entries.clear();
     size = 0;
-    moment = { id: -1 };
+    version = { id: -1 };
   }
 
   return {
-    async follow() {
-      const changes = moment.id < 0 ? undefined : await events.after(moment.id, FARTHEST);
-      if (changes === undefined || changes.length === FARTHEST) {
+    async refresh() {
+      const changes = version.id < 0 ? undefined : await events.after(version.id, MAX_LOG_ENTRIES);
+      if (changes === undefined || changes.length === MAX_LOG_ENTRIES) {
         const last = await events.last();
-        if (last > moment.id) {
+        if (last > version.id) {
           clear();
-          moment = { id: last };
+          version = { id: last };
         }
-        return moment;
+        return version;
       }
       for (const { id, uid } of changes) {
         drop(uid);
-        if (id > moment.id) moment = { id }; // others may have followed meanwhile
+        if (id > version.id) version = { id }; // a concurrent call may have advanced it already
       }
-      return moment;
+      return version;
     },
     get(uid) {
       const entry = entries.get(uid);
@@ -81,16 +81,16 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last'>, byt
       return entry.order;
     },
     put(order, since) {
-      if (since !== moment || order.bare) return;
+      if (since !== version || order.bare) return;
       drop(order.uid);
       entries.set(order.uid, { order, used: false });
-      size += sizeOf(order);
+      size += getSize(order);
       for (const [uid, entry] of entries) {
         if (size <= bytes) break;
         if (entry.used) {
           entry.used = false;
           entries.delete(uid);
-          entries.set(uid, entry); // at the end, where the loop comes by again
+          entries.set(uid, entry); // at the end, where this loop reaches it again
         } else drop(uid);
       }
     },
@@ -98,8 +98,11 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last'>, byt
   };
 }
 
-/** In bytes. All of it is kept twice, as text and encoded; what follows the body may hold any letters, of two bytes each. */
-function sizeOf({ uid, head, middle, tail, quote }: PreparedOrder): number {
+/**
+ * Returns the size of an entry in bytes. Its text is counted twice, as string and encoded; `tail` and `quote` may need
+ * two bytes per character.
+ */
+function getSize({ uid, head, middle, tail, quote }: PreparedOrder): number {
   const quoted = quote === null ? 0 : quote.body.length + quote.metadata.length;
-  return uid.length + 2 * (head.length + middle.length) + 3 * tail.length + 2 * quoted + OVERHEAD;
+  return uid.length + 2 * (head.length + middle.length) + 3 * tail.length + 2 * quoted + ENTRY_OVERHEAD;
 }

@@ -13,24 +13,24 @@ import { UID_SIZE, unpackUid } from '../protocol/uid.ts';
 import type { Verifier } from '../protocol/verifier.ts';
 import type { SigningDomain } from './authenticate.ts';
 
-/** How many UIDs one request may name. */
+/** Maximum number of UIDs in one request. */
 export const MAX_UIDS = 128;
 
-/** One signature that cancels a list of orders: `OrderCancellations(bytes[] orderUids)`. */
+/** A list of orders to cancel, with one signature: `OrderCancellations(bytes[] orderUids)`. */
 export interface OrderCancellations {
   readonly orderUids: readonly string[];
   readonly signature: string;
   readonly signingScheme: EcdsaScheme;
 }
 
-/** One signature that cancels one order: `OrderCancellation(bytes orderUid)`, or the type above over a list of one. */
+/** One order to cancel, with a signature of `OrderCancellation(bytes orderUid)` or of the list type with one UID. */
 export interface OrderCancellation {
   readonly orderUid: string;
   readonly signature: string;
   readonly signingScheme: EcdsaScheme;
 }
 
-/** What became of a cancellation: all of its orders, or none. */
+/** The result of a cancellation: all of its orders, or none. */
 export type CancelResult =
   | { readonly status: 'cancelled'; readonly uids: readonly Hex[] }
   | { readonly status: 'rejected'; readonly error: OrderBookError };
@@ -42,19 +42,19 @@ export interface CancelContext {
   readonly domain: SigningDomain;
 }
 
-const authorisation = { signature: hex(), signingScheme: z.enum(ECDSA_SCHEMES) };
+const signatureFields = { signature: hex(), signingScheme: z.enum(ECDSA_SCHEMES) };
 export const cancellations = /* @__PURE__ */ z.object({
   orderUids: z.array(hexSchema(UID_SIZE)).check(z.minLength(1, { error: 'must name an order' })),
-  ...authorisation,
+  ...signatureFields,
 });
-export const cancellation = /* @__PURE__ */ z.object({ orderUid: hexSchema(UID_SIZE), ...authorisation });
+export const cancellation = /* @__PURE__ */ z.object({ orderUid: hexSchema(UID_SIZE), ...signatureFields });
 
 /**
- * Cancels orders by their owner's signature. The signature is judged first, then whether the orders exist, then their
- * state, so that nobody learns the state of somebody else's order (decision 2.21).
+ * Cancels orders by their owner's signature. The signature is checked first, then the existence of the orders, then
+ * their state, so that a stranger does not learn the state of an order. See docs/internals/decisions.md#d2-21.
  */
 export async function cancel(input: unknown, context: CancelContext): Promise<CancelResult> {
-  const uids = authorise(input, context);
+  const uids = parseAuthorised(input, context);
   if (uids instanceof OrderBookError) return { status: 'rejected', error: uids };
   const cancelledAt = context.clock.now();
   const outcome = await context.store.orders.cancel({ uids, now: Math.floor(cancelledAt / 1000), cancelledAt });
@@ -63,7 +63,7 @@ export async function cancel(input: unknown, context: CancelContext): Promise<Ca
   return { status: 'rejected', error: new OrderBookError(code, undefined, { uid: outcome.uid }) };
 }
 
-/** What a store's reason is called on the wire. */
+/** The error codes for the store's reasons. */
 export const CANCEL_ERRORS: Readonly<Record<CancelRejection, ErrorCode>> = {
   missing: 'OrderNotFound',
   fulfilled: 'OrderFullyExecuted',
@@ -72,8 +72,8 @@ export const CANCEL_ERRORS: Readonly<Record<CancelRejection, ErrorCode>> = {
   'on-chain': 'OnChainOrder',
 };
 
-/** Finds the orders that a cancellation names, once its signature has proven to be by the owner of each. */
-function authorise(input: unknown, { verifier, domain }: CancelContext): readonly Hex[] | OrderBookError {
+/** Returns the UIDs of a cancellation if its signature is by the owner of each order. */
+function parseAuthorised(input: unknown, { verifier, domain }: CancelContext): readonly Hex[] | OrderBookError {
   const single = typeof input === 'object' && input !== null && 'orderUid' in input;
   const request = single ? parseSingle(input) : parseBatch(input);
   if (request instanceof OrderBookError) return request;
@@ -81,39 +81,40 @@ function authorise(input: unknown, { verifier, domain }: CancelContext): readonl
   const { uids, signingScheme: scheme } = request;
   const { separator } = verifier.hasher;
   const [uid] = uids;
-  // One UID may be signed for by the type for one or by the type for a list; a list by the latter only.
+  // The single route accepts both signature types, the list route only the list type.
   const list = cancellationsDigest(separator, uids);
   const digests = single && uid !== undefined ? [list, cancellationDigest(separator, uid)] : [list];
-  const meant = digests.at(-1) ?? list;
-  const help = { scheme, digest: bytesToHex(meant), domain };
+  const expectedDigest = digests.at(-1) ?? list;
+  const details = { scheme, digest: bytesToHex(expectedDigest), domain };
 
   const signature = parseEcdsaSignature(request.signature);
-  if (typeof signature === 'string') return new OrderBookError('InvalidSignature', signature, help);
+  if (typeof signature === 'string') return new OrderBookError('InvalidSignature', signature, details);
   const signers = digests.map((digest) => verifier.recoverDigest(digest, scheme, signature));
   if (signers.some((signer) => uids.every((each) => unpackUid(each).owner === signer))) return uids;
 
   const recovered = signers.at(-1);
-  if (recovered === undefined) return new OrderBookError('InvalidSignature', 'no key fits this signature', help);
+  if (recovered === undefined)
+    return new OrderBookError('InvalidSignature', 'no key can be recovered from the signature', details);
   const foreign = uids.find((each) => unpackUid(each).owner !== recovered) ?? '0x';
   const expected = unpackUid(foreign).owner;
   const description = `the signature is by ${recovered}, the order ${foreign} belongs to ${expected}`;
-  return new OrderBookError('WrongOwner', description, { recovered, expected, uid: foreign, ...help });
+  return new OrderBookError('WrongOwner', description, { recovered, expected, uid: foreign, ...details });
 }
 
-interface Authorised {
+interface ParsedCancellation {
   readonly uids: readonly Hex[];
   readonly signature: Hex;
   readonly signingScheme: EcdsaScheme;
 }
 
-function parseSingle(input: unknown): Authorised | OrderBookError {
+function parseSingle(input: unknown): ParsedCancellation | OrderBookError {
   const request = parseShape(cancellation, input);
   return request instanceof OrderBookError ? request : { ...request, uids: [request.orderUid] };
 }
 
-function parseBatch(input: unknown): Authorised | OrderBookError {
+function parseBatch(input: unknown): ParsedCancellation | OrderBookError {
   const count = countUids(input);
-  if (count > MAX_UIDS) return tooManyUids(count);
+  if (count > MAX_UIDS) return createTooManyUidsError(count);
   const request = parseShape(cancellations, input);
   return request instanceof OrderBookError ? request : { ...request, uids: request.orderUids };
 }
@@ -123,9 +124,9 @@ function countUids(input: unknown): number {
   return Array.isArray(input.orderUids) ? input.orderUids.length : 0;
 }
 
-/** Rejects a list of UIDs that is too long, before any of them is decoded. */
-export function tooManyUids(count: number): OrderBookError {
-  return new OrderBookError('TooManyOrderUids', `${count} order UIDs, at most ${MAX_UIDS} are allowed`, {
+/** Creates the rejection of a list with too many UIDs. It is checked before any UID is decoded. */
+export function createTooManyUidsError(count: number): OrderBookError {
+  return new OrderBookError('TooManyOrderUids', `orderUids must contain at most ${MAX_UIDS} UIDs, got ${count}`, {
     limit: MAX_UIDS,
     count,
   });

@@ -8,7 +8,7 @@ import type { SigningScheme } from '../protocol/signature.ts';
 import { SIGNING_SCHEMES } from '../protocol/signature.ts';
 import { MAX_UINT256, parseUint256 } from '../protocol/uint256.ts';
 
-/** A signed order as a client sends it in (contract, "OrderCreation fields"). */
+/** A signed order in wire format, as a client submits it. */
 export interface OrderCreation {
   readonly sellToken: string;
   readonly buyToken: string;
@@ -20,7 +20,7 @@ export interface OrderCreation {
   readonly buyAmount: string;
   /** Seconds since 1970. */
   readonly validTo: number;
-  /** "0": solvers take their fee from the surplus. */
+  /** Must be "0": solvers take their fee from the surplus. */
   readonly feeAmount: string;
   readonly kind: OrderKind;
   readonly partiallyFillable: boolean;
@@ -28,12 +28,12 @@ export interface OrderCreation {
   readonly buyTokenBalance?: BuyTokenDestination | undefined;
   readonly signingScheme: SigningScheme;
   readonly signature: string;
-  /** When given, must be the signer. */
+  /** Must be the signer, if given. */
   readonly from?: string | null | undefined;
   readonly quoteId?: number | null | undefined;
-  /** The document itself, or the 32-byte hash of one that is known. */
+  /** The document, or the 32-byte hash of a known document. */
   readonly appData: string;
-  /** When given, `appData` is a document and must have this hash. */
+  /** Must be the hash of the document in `appData`, if given. */
   readonly appDataHash?: string | null | undefined;
   readonly fullBalanceCheck?: boolean | undefined;
 }
@@ -63,7 +63,7 @@ function isUint32(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= MAX_UINT32;
 }
 
-/** An order as it was sent in, in the engine's own types. */
+/** A parsed order. */
 export interface ParsedCreation {
   readonly sellToken: Address;
   readonly buyToken: Address;
@@ -71,7 +71,7 @@ export interface ParsedCreation {
   readonly sellAmount: bigint;
   readonly buyAmount: bigint;
   readonly validTo: number;
-  /** A fee that does not fit in 256 bits is not zero either, which is all that is asked of it. */
+  /** False also for a fee that does not fit in 256 bits. */
   readonly feeIsZero: boolean;
   readonly kind: OrderKind;
   readonly partiallyFillable: boolean;
@@ -87,17 +87,17 @@ export interface ParsedCreation {
 }
 
 /**
- * Reads an order from outside. Unknown keys are ignored.
+ * Parses an order. Unknown keys are ignored.
  *
- * @returns the order, or `InvalidBody` naming the first bad field, `SellAmountOverflow` or `BuyAmountOverflow`.
+ * @returns The order, or `InvalidBody` naming the first invalid field, `SellAmountOverflow` or `BuyAmountOverflow`.
  */
 export function parseOrderCreation(input: unknown): ParsedCreation | OrderBookError {
   const order = parseShape(orderCreation, input);
   if (order instanceof OrderBookError) return order;
   const sellAmount = parseUint256(order.sellAmount);
-  if (typeof sellAmount === 'string') return overflow('sellAmount');
+  if (typeof sellAmount === 'string') return createOverflowError('sellAmount');
   const buyAmount = parseUint256(order.buyAmount);
-  if (typeof buyAmount === 'string') return overflow('buyAmount');
+  if (typeof buyAmount === 'string') return createOverflowError('buyAmount');
   return {
     ...order,
     receiver: order.receiver ?? null,
@@ -110,7 +110,7 @@ export function parseOrderCreation(input: unknown): ParsedCreation | OrderBookEr
   };
 }
 
-function overflow(field: 'sellAmount' | 'buyAmount'): OrderBookError {
+function createOverflowError(field: 'sellAmount' | 'buyAmount'): OrderBookError {
   const code = field === 'sellAmount' ? 'SellAmountOverflow' : 'BuyAmountOverflow';
   return new OrderBookError(code, undefined, { field, max: MAX_UINT256.toString() });
 }

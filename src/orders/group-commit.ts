@@ -2,28 +2,28 @@ import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { InsertOptions, InsertOutcome, OrderInsert, Store } from '../ports/store.ts';
 
-/** How orders reach the store: alike to `OrderStore.insert`, but together with others. */
+/** Inserts orders like `OrderStore.insert`, grouped with those of other callers. */
 export interface GroupCommit {
   insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]>;
-  /** Waits until everything that was handed over is stored or has failed. */
+  /** Waits until all pending inserts have completed or failed. */
   drained(): Promise<void>;
 }
 
 export interface GroupCommitOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** Whether more is about to come that is worth a wait. */
+  /** Whether further inserts are expected soon, so that waiting for them is worthwhile. */
   readonly more: () => boolean;
-  readonly turn?: () => Promise<void>;
+  readonly nextTick?: () => Promise<void>;
 }
 
-/** Orders that one step inserts at most, which bounds how long a synchronous store holds up the process. */
-export const LARGEST_GROUP = 64;
+/** Maximum number of orders per step. It bounds how long a synchronous store blocks the event loop. */
+export const MAX_GROUP_SIZE = 64;
 
-/** Milliseconds that an order waits for company, or for a group before it that does not come back. */
+/** Maximum time in milliseconds that an insert waits for further inserts, or for the previous group. */
 export const MAX_WAIT_MS = 10;
 
-/** How many are told of their orders between two turns: each of them may have the next one at hand. */
+/** Number of results delivered per event-loop tick: each may cause the caller to continue with further work. */
 const RESULTS_PER_TICK = 16;
 
 interface Member {
@@ -33,11 +33,16 @@ interface Member {
 }
 
 /**
- * Stores what is submitted at the same time in one durable step, since it is the disk that makes a step slow, not the
- * orders in it. Each member has its own outcome; when a group failures, each is tried again by itself, so that one whose
- * order breaks the step fails alone. What joins a transaction of the host is passed on as it is.
+ * Creates a group commit: concurrent submissions are stored in one durable step, because the sync to disk dominates its
+ * cost. Each member has its own outcome. If a group fails, its members are retried one by one, so that only the invalid
+ * one fails. Inserts that join a transaction of the host are passed on directly.
  */
-export function groupCommits({ store, clock, more, turn = yieldToEventLoop }: GroupCommitOptions): GroupCommit {
+export function createGroupCommit({
+  store,
+  clock,
+  more,
+  nextTick = yieldToEventLoop,
+}: GroupCommitOptions): GroupCommit {
   let queue: Member[] = [];
   let draining: Promise<void> | undefined;
   const committing = new Set<Promise<void>>();
@@ -47,31 +52,31 @@ export function groupCommits({ store, clock, more, turn = yieldToEventLoop }: Gr
       await gather();
       const step = commit(take()).finally(() => committing.delete(step));
       committing.add(step);
-      await patiently(step);
+      await waitAtMost(step);
     }
     draining = undefined;
   }
 
-  /** Waits for those who come in the same turn, and for those who are about to come. */
+  /** Waits for inserts of the same event-loop tick, and for those that are expected. */
   async function gather(): Promise<void> {
     const since = clock.now();
-    do await turn();
-    while (more() && sizeOf(queue) < LARGEST_GROUP && clock.now() - since < MAX_WAIT_MS);
+    do await nextTick();
+    while (more() && countOrders(queue) < MAX_GROUP_SIZE && clock.now() - since < MAX_WAIT_MS);
   }
 
   function take(): Member[] {
     let size = 0;
     const cut = queue.findIndex(({ inserts }, i) => {
       size += inserts.length;
-      return size > LARGEST_GROUP && i > 0;
+      return size > MAX_GROUP_SIZE && i > 0;
     });
     const group = cut < 0 ? queue : queue.slice(0, cut);
     queue = cut < 0 ? [] : queue.slice(cut);
     return group;
   }
 
-  /** Waits for a step to end, but not so long that those who come after it suffer for it. */
-  async function patiently(step: Promise<void>): Promise<void> {
+  /** Waits for a step, at most `MAX_WAIT_MS`, so that a slow step does not delay later groups. */
+  async function waitAtMost(step: Promise<void>): Promise<void> {
     let cancel = () => {};
     const late = new Promise<void>((resolve) => {
       cancel = clock.after(MAX_WAIT_MS, resolve);
@@ -89,13 +94,13 @@ export function groupCommits({ store, clock, more, turn = yieldToEventLoop }: Gr
     }
     let start = 0;
     for (const [i, { inserts, settle }] of group.entries()) {
-      if (group.length > RESULTS_PER_TICK && i % RESULTS_PER_TICK === 0) await turn();
+      if (group.length > RESULTS_PER_TICK && i % RESULTS_PER_TICK === 0) await nextTick();
       settle(outcomes.slice(start, start + inserts.length));
       start += inserts.length;
     }
   }
 
-  /** Nothing of the group is there. Who is at failure shows when each goes alone, unless it is the store itself. */
+  /** Retries the members of a failed group one by one. Stops if the store itself has failed. */
   async function commitEach(group: readonly Member[], failure: unknown): Promise<void> {
     let alone = group.length > 1;
     let last = failure;
@@ -106,10 +111,10 @@ export function groupCommits({ store, clock, more, turn = yieldToEventLoop }: Gr
       }
       try {
         settle(await store.orders.insert(inserts));
-      } catch (own) {
-        fail(own);
-        last = own;
-        alone = await works(store);
+      } catch (cause) {
+        fail(cause);
+        last = cause;
+        alone = await isAvailable(store);
       }
     }
   }
@@ -128,11 +133,11 @@ export function groupCommits({ store, clock, more, turn = yieldToEventLoop }: Gr
   };
 }
 
-function sizeOf(queue: readonly Member[]): number {
+function countOrders(queue: readonly Member[]): number {
   return queue.reduce((size, { inserts }) => size + inserts.length, 0);
 }
 
-async function works(store: Store): Promise<boolean> {
+async function isAvailable(store: Store): Promise<boolean> {
   return store.check().then(
     () => true,
     () => false,

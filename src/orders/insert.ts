@@ -5,10 +5,10 @@ import { ZERO_APP_DATA } from '../protocol/app-data.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 import type { AdmissionContext } from './admission.ts';
 import { renderBody } from './order-json.ts';
-import { irreplaceable } from './replacement.ts';
+import { createReplacementError } from './replacement.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
-/** Makes what the store inserts of an order that has passed every check. */
+/** Creates the store's input from an order that has passed every check. */
 export function toOrderInsert(
   candidate: VerifiedOrder,
   quote: OrderQuote | undefined,
@@ -44,15 +44,15 @@ export function toOrderInsert(
       }),
       ...(quote === undefined ? {} : { quote }),
     },
-    // The zero hash stands for `{}` without being its hash, so there is no document to store under it. Any other one is
-    // stored, even when it was looked up: it may have had to make room in the meantime.
+    // The zero hash denotes `{}` but is not its hash, so no document is stored under it. Any other document is stored,
+    // even if it was read from the store: it may have been deleted in the meantime.
     ...(document.hash === ZERO_APP_DATA ? {} : { document: { hash: document.hash, document: document.text } }),
     ...(cap === undefined ? {} : { cap }),
     ...(replacedOrder === undefined ? {} : { replaces: replacedOrder }),
   };
 }
 
-/** What the store's outcome means to whoever has sent the order; `undefined` when it is stored now. */
+/** Converts the store's outcome into a rejection; `undefined` if the order was inserted. */
 export function toRejection(
   outcome: InsertOutcome,
   candidate: VerifiedOrder,
@@ -66,18 +66,18 @@ export function toRejection(
     case 'capped': {
       const { limit, count } = outcome;
       const budget = getBudget(candidate, context);
-      const description = `the owner has ${count} ${budget} orders, ${limit} are allowed`;
+      const description = `the owner has ${count} ${budget} orders, the limit is ${limit}`;
       return new OrderBookError('TooManyLimitOrders', description, { limit, count, budget, owner: candidate.owner });
     }
     case 'irreplaceable': {
       const { replacedOrder } = candidate.document.content;
-      if (replacedOrder === undefined) throw new Error('the store answered about a replacement that nobody asked for');
-      return irreplaceable(replacedOrder, outcome.reason);
+      if (replacedOrder === undefined) throw new Error('the store rejected a replacement that was not requested');
+      return createReplacementError(replacedOrder, outcome.reason);
     }
   }
 }
 
-/** Whoever has proven to be the owner counts as open, whatever the order waits for (decision 2.25). */
+/** Returns the budget of an order: `open` if its owner has been verified. See docs/internals/decisions.md#d2-25. */
 function getBudget({ creation }: VerifiedOrder, { eip1271 }: AdmissionContext): 'open' | 'pending' {
   if (isEcdsa(creation.signingScheme)) return 'open';
   return creation.signingScheme === 'eip1271' && eip1271 === 'verified' ? 'open' : 'pending';

@@ -1,27 +1,28 @@
 import type { Address } from '../protocol/hex.ts';
 
-/** How many live orders an owner may have, neither cancelled nor filled nor expired. */
+/** Limits on the number of an owner's live orders: neither cancelled nor fulfilled nor expired. */
 export interface OwnerLimits {
-  /** Those that the owner has authorised. Default: any number. */
+  /** Maximum number of orders that the owner has authorised. Default: unlimited. */
   readonly maxOpenOrders: number | undefined;
   /**
-   * Those that wait for the owner's word: presign orders not signed on chain yet, contract signatures that nobody has
-   * checked. They have a budget of their own, so that a stranger cannot use up a victim's. Default: any number.
+   * Maximum number of orders without a verified owner: presign orders without a signature on chain, unchecked contract
+   * signatures. They count against a separate budget, so that a stranger cannot exhaust an owner's budget. Default:
+   * unlimited.
    */
   readonly maxPendingOrders: number | undefined;
 }
 
-/** What a book lets in. Every limit is an option of the host. */
+/** Limits of a book. Every limit is an option of the host. */
 export interface Limits extends OwnerLimits {
-  /** Seconds that an order must still be valid for when it arrives. Default 60. */
+  /** Minimum remaining validity of a new order, in seconds. Default: 60. */
   readonly minValidity: number;
-  /** Seconds that an order may be valid for at most; presign orders excepted. Default one year. */
+  /** Maximum remaining validity of a new order, in seconds; presign orders are exempt. Default: 31536000 (one year). */
   readonly maxValidity: number;
-  /** Bytes of UTF-8 that an app-data document may have, inclusive. Default 1000. */
+  /** Maximum size of an app-data document in bytes of UTF-8, inclusive. Default: 1000. */
   readonly maxAppDataSize: number;
   /**
-   * Uploaded documents that are kept while no order refers to them; the oldest makes room for the next. Nobody signs
-   * for them, so that this bounds what strangers can store. Default 10,000.
+   * Maximum number of uploaded documents that no order refers to; the oldest is deleted for a new one. Uploads need no
+   * signature, so this bounds the storage that strangers can use. Default: 10000.
    */
   readonly maxUnreferencedDocuments: number;
 }
@@ -35,12 +36,12 @@ export const DEFAULT_LIMITS: Limits = {
   maxPendingOrders: undefined,
 };
 
-/** The limits of owners who have their own, by address in lower case. */
+/** Limits of individual owners, by address in lower case. */
 export type OwnerLimitsTable = ReadonlyMap<Address, Partial<OwnerLimits>>;
 
-/** Which tokens a book trades. */
+/** The tokens that a book accepts. */
 export interface TokenPolicy {
-  /** The token that stands for native currency when it is sold. */
+  /** The token that represents native currency on the sell side. */
   readonly wrappedNative: Address | undefined;
   readonly deniedTokens: ReadonlySet<Address>;
 }

@@ -10,21 +10,21 @@ import type { UnreadableOrder } from './render-by-uids.ts';
 import type { OrderStatus } from './status.ts';
 import { ORDER_STATUSES } from './status.ts';
 
-/** Which orders to list. Filters are combined by "and"; absent ones let everything through. */
+/** The filters of a listing, combined by "and". Default: all orders. */
 export interface ListQuery {
   readonly owner?: string;
   readonly sellToken?: string;
   readonly buyToken?: string;
   readonly status?: OrderStatus;
-  /** Where the page begins: `next` of the page before. */
+  /** Start of the page: `next` of the previous page. */
   readonly cursor?: string;
-  /** How many orders to skip. Keyset paging by `cursor` stays fast at any depth, this does not. */
+  /** Number of orders to skip. Default: 0. Slow for large values; paging by `cursor` is fast at any depth. */
   readonly offset?: number;
-  /** Orders a page, 1 to 1000. Default 10. */
+  /** Page size, 1 to 1000. Default: 10. */
   readonly limit?: number;
 }
 
-/** One of many orders that were asked for (contract, "Order-by-UID result element"). */
+/** One result of reading many orders. */
 export type OrderResult =
   | { readonly order: Order; readonly error?: undefined }
   | { readonly order?: undefined; readonly error: UnreadableOrder };
@@ -32,65 +32,65 @@ export type OrderResult =
 /** A page of orders. */
 export interface OrderPage {
   readonly orders: Order[];
-  /** The `cursor` of the next page; absent when this was the last one. */
+  /** The `cursor` of the next page; absent on the last page. */
   readonly next?: string;
 }
 
-const DEFAULT_PAGE = 10;
-const LARGEST_PAGE = 1000;
-/** Skipping further than this is rejected: beyond it only a cursor serves. */
-const LARGEST_OFFSET = 1_000_000;
+const DEFAULT_LIMIT = 10;
+const MAX_LIMIT = 1000;
+/** Maximum offset. A listing beyond it needs a cursor. */
+const MAX_OFFSET = 1_000_000;
 
 /**
- * Reads a listing's filters.
+ * Parses the filters of a listing.
  *
- * @throws OrderBookError `InvalidParameter` naming the filter and what it may be.
+ * @throws OrderBookError `InvalidParameter` with the name of the filter and its valid values.
  */
 export function parseListQuery(query: ListQuery): Omit<OrderQuery, 'status'> & { readonly status?: OrderStatus } {
   const { cursor, status } = query;
   return {
-    ...addressFilter(query, 'owner'),
-    ...addressFilter(query, 'sellToken'),
-    ...addressFilter(query, 'buyToken'),
-    ...(status === undefined ? {} : { status: oneOfStatuses(status) }),
+    ...parseAddressFilter(query, 'owner'),
+    ...parseAddressFilter(query, 'sellToken'),
+    ...parseAddressFilter(query, 'buyToken'),
+    ...(status === undefined ? {} : { status: parseStatus(status) }),
     ...(cursor === undefined ? {} : { after: parseCursor(cursor) }),
-    offset: wholeNumber('offset', query.offset ?? 0, 0, LARGEST_OFFSET),
-    limit: wholeNumber('limit', query.limit ?? DEFAULT_PAGE, 1, LARGEST_PAGE),
+    offset: parseInteger('offset', query.offset ?? 0, 0, MAX_OFFSET),
+    limit: parseInteger('limit', query.limit ?? DEFAULT_LIMIT, 1, MAX_LIMIT),
   };
 }
 
-/** A UID in lower case. @throws OrderBookError `InvalidParameter` when it is none. */
+/** Parses a UID and returns it in lower case. @throws OrderBookError `InvalidParameter` if it is not a valid UID. */
 export function requireUid(text: string): Hex {
   const uid = parseUid(text);
   if (uid === undefined) throw invalid('uid', 'must be 0x and 112 hex digits');
   return uid;
 }
 
-/** A cursor names the last order of a page: its creation date in milliseconds, then its UID. Clients treat it as opaque. */
+/** Formats a cursor from the last order of a page: creation date in milliseconds, then UID. It is opaque to clients. */
 export function formatCursor({ creationDate, uid }: OrderCursor): string {
   return `${creationDate}-${uid}`;
 }
 
 function parseCursor(text: string): OrderCursor {
   const [, date, id] = /^(\d{1,15})-(0x[0-9a-fA-F]{112})$/.exec(text) ?? [];
-  if (date === undefined || id === undefined) throw invalid('cursor', 'must be one that a page has answered with');
+  if (date === undefined || id === undefined) throw invalid('cursor', 'must be the `next` value of a page');
   return { creationDate: Number(date), uid: requireUid(id) };
 }
 
-/** The orders of a rendered page as objects. */
-export function parsedPage({ orders, next }: RenderedPage): OrderPage {
-  const page = { orders: orders.map(({ json }) => JSON.parse(json) as Order) }; // rendered from orders
+/** Converts a rendered page into objects. */
+export function toOrderPage({ orders, next }: RenderedPage): OrderPage {
+  const page = { orders: orders.map(({ json }) => JSON.parse(json) as Order) }; // JSON of orders
   return next === undefined ? page : { ...page, next: formatCursor(next) };
 }
 
-/** Rendered results as objects. */
-export function parsedResults(results: readonly RenderedResult[]): OrderResult[] {
+/** Converts rendered results into objects. */
+export function toOrderResults(results: readonly RenderedResult[]): OrderResult[] {
   return results.map((result) =>
     result.error === undefined ? { order: JSON.parse(result.order.json) as Order } : { error: result.error },
   );
 }
 
-function addressFilter<K extends 'owner' | 'sellToken' | 'buyToken'>(
+function parseAddressFilter<K extends 'owner' | 'sellToken' | 'buyToken'>(
   query: ListQuery,
   name: K,
 ): { [key in K]?: Address } {
@@ -101,15 +101,15 @@ function addressFilter<K extends 'owner' | 'sellToken' | 'buyToken'>(
   return { [name]: address } as { [key in K]?: Address }; // a computed key widens to string
 }
 
-function oneOfStatuses(text: string): OrderStatus {
-  const status = ORDER_STATUSES.find((known) => known === text);
+function parseStatus(text: string): OrderStatus {
+  const status = ORDER_STATUSES.find((each) => each === text);
   if (status === undefined) throw invalid('status', formatUnknownName('status', text, ORDER_STATUSES));
   return status;
 }
 
-function wholeNumber(name: string, value: number, least: number, most: number): number {
-  if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw invalid(name, `must be a whole number from ${least} to ${most}`);
+function parseInteger(name: string, value: number, min: number, max: number): number {
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw invalid(name, `must be an integer from ${min} to ${max}`);
 }
 
 function invalid(parameter: string, reason: string): OrderBookError {

@@ -6,54 +6,56 @@ import { unpackUid } from '../protocol/uid.ts';
 import type { AdmissionContext, RemoteCheck } from './admission.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
-/** A question to the chain, with what its answer means. */
-interface RemoteQuestion {
+/** A chain query that returns a rejection or `undefined`. */
+interface OnChainCheck {
   readonly check: 'balanceAndAllowance' | 'isValidSignature' | 'simulate';
-  ask(call: ChainCall): Promise<OrderBookError | undefined>;
+  run(call: ChainCall): Promise<OrderBookError | undefined>;
 }
 
 /**
- * What only the chain knows: contract signature, balance and allowance, asked for at once (decisions 2.7 and 2.13).
+ * Checks contract signature, balance and allowance on chain, concurrently. See docs/internals/decisions.md#d2-13.
  *
- * Several rejections are reported by this precedence: `InvalidSignature`, `InsufficientBalance`, `InsufficientAllowance`,
- * `TransferSimulationFailed`, and only then `ChainUnavailable`, since waiting would not mend the others.
+ * If several checks fail, the rejection with the highest precedence is reported: `InvalidSignature`,
+ * `InsufficientBalance`, `InsufficientAllowance`, `TransferSimulationFailed`, `ChainUnavailable`. The last one is
+ * retryable, the others are not.
  */
 export const checkOnChain: RemoteCheck = async (candidate, context) => {
   const { chain } = context;
   if (chain === undefined) return undefined;
-  const questions = [signatureQuestion(candidate, chain), fundsQuestion(candidate, chain, context)];
-  const asked = questions.filter((question) => question !== undefined);
-  const enough = new AbortController();
+  const checks = [createSignatureCheck(candidate, chain), createFundsCheck(candidate, chain, context)].filter(
+    (check) => check !== undefined,
+  );
+  const decided = new AbortController();
   const rejections = await Promise.all(
-    asked.map(async (question, i) => {
-      const rejection = await answerTo(question, candidate, context, enough.signal);
-      // Nothing outweighs a rejection of the first question, so the others need not be waited for.
-      if (i === 0 && rejection !== undefined && rejection.code !== 'ChainUnavailable') enough.abort(rejection);
+    checks.map(async (check, i) => {
+      const rejection = await runCheck(check, candidate, context, decided.signal);
+      // A rejection of the first check has the highest precedence, so the other checks can be cancelled.
+      if (i === 0 && rejection !== undefined && rejection.code !== 'ChainUnavailable') decided.abort(rejection);
       return rejection;
     }),
   );
   return rejections.find((rejection) => rejection && rejection.code !== 'ChainUnavailable') ?? rejections.find(Boolean);
 };
 
-async function answerTo(
-  { check, ask }: RemoteQuestion,
+async function runCheck(
+  { check, run }: OnChainCheck,
   { owner }: VerifiedOrder,
   { remote, onFailure }: AdmissionContext,
   cancelled: AbortSignal,
 ): Promise<OrderBookError | undefined> {
   try {
-    return await remote.run(owner, (signal) => ask({ signal }), cancelled);
+    return await remote.run(owner, (signal) => run({ signal }), cancelled);
   } catch (failure) {
-    if (cancelled.aborted) return undefined; // another question has decided
+    if (cancelled.aborted) return undefined; // another check has rejected the order
     onFailure(failure);
     const reason = failure instanceof DeadlineError ? 'timeout' : 'failure';
-    const description = reason === 'timeout' ? 'the chain did not answer in time' : 'the chain could not be asked';
+    const description = reason === 'timeout' ? 'the chain check timed out' : 'the chain check failed';
     return new OrderBookError('ChainUnavailable', `${description}; nothing was stored`, { check, reason });
   }
 }
 
-/** Whether the owner's contract calls the signature its own. */
-function signatureQuestion(candidate: VerifiedOrder, chain: ChainClient): RemoteQuestion | undefined {
+/** Creates the check that the owner's contract accepts the signature. */
+function createSignatureCheck(candidate: VerifiedOrder, chain: ChainClient): OnChainCheck | undefined {
   const { creation, owner, uid, signature, interactions, document } = candidate;
   const { signingScheme: scheme } = creation;
   if (scheme !== 'eip1271' || chain.isValidSignature === undefined) return undefined;
@@ -61,30 +63,33 @@ function signatureQuestion(candidate: VerifiedOrder, chain: ChainClient): Remote
   const { flashloan } = document.content;
   return {
     check: 'isValidSignature',
-    async ask(call) {
+    async run(call) {
       const query = { owner, digest, signature, pre: interactions.pre, flashloan };
-      const answer = await chain.isValidSignature?.(query, call);
-      if (answer?.valid === true) return undefined;
-      if (answer?.valid !== false) throw new TypeError('the chain adapter answered neither valid nor invalid');
-      const { reason } = answer;
-      const description = `the contract ${owner} does not call this signature its own${reason ? `: ${reason}` : ''}`;
-      const help = { scheme, expected: owner, digest, ...(reason === undefined ? {} : { reason }) };
-      return new OrderBookError('InvalidSignature', description, help);
+      const result = await chain.isValidSignature?.(query, call);
+      if (result?.valid === true) return undefined;
+      if (result?.valid !== false) throw new TypeError('the result of isValidSignature must have a boolean `valid`');
+      const { reason } = result;
+      const description = `the contract ${owner} rejects this signature${reason ? `: ${reason}` : ''}`;
+      const details = { scheme, expected: owner, digest, ...(reason === undefined ? {} : { reason }) };
+      return new OrderBookError('InvalidSignature', description, details);
     },
   };
 }
 
 /**
- * Whether the owner has the sell token and has allowed it to be moved. Not asked for presign orders, which may be funded
- * until they are signed; for balances inside the vault; and for orders whose wrappers bring the funds themselves. With
- * pre-hooks or a loan, only what comes after them counts, so that is simulated; where that is not possible, what they
- * may change is not judged: hooks may set an allowance, a loan may bring the balance too.
+ * Creates the check of the owner's balance and allowance. It is skipped for:
+ * - presign orders, which may be funded until they are signed;
+ * - balances inside the vault;
+ * - orders whose wrappers provide the funds.
+ *
+ * With pre-hooks or a flash loan, only the state after them counts, so they are simulated. Without a simulation, values
+ * that they can change are not checked: hooks can set an allowance, a flash loan can also provide the balance.
  */
-function fundsQuestion(
+function createFundsCheck(
   candidate: VerifiedOrder,
   chain: ChainClient,
   { vaultRelayer }: AdmissionContext,
-): RemoteQuestion | undefined {
+): OnChainCheck | undefined {
   const { creation, data, owner, interactions, document } = candidate;
   const { flashloan, wrappers } = document.content;
   if (creation.signingScheme === 'presign' || data.sellTokenBalance !== 'erc20' || wrappers.length > 0)
@@ -98,56 +103,62 @@ function fundsQuestion(
   if (prepared && simulate !== undefined) {
     return {
       check: 'simulate',
-      async ask(call) {
-        const question = { ...query, amount, pre: interactions.pre, flashloan };
-        const found = requireSimulation(await simulate.call(chain, question, call));
-        return tooLittle(found.balance, amount, query) ?? notAllowed(found, amount, query) ?? reverted(found, query);
+      async run(call) {
+        const simulation = { ...query, amount, pre: interactions.pre, flashloan };
+        const result = assertSimulation(await simulate.call(chain, simulation, call));
+        return (
+          checkBalance(result, amount, query) ?? checkAllowance(result, amount, query) ?? checkTransfer(result, query)
+        );
       },
     };
   }
   if (flashloan !== undefined || balanceAndAllowance === undefined) return undefined;
   return {
     check: 'balanceAndAllowance',
-    async ask(call) {
-      const found = requireFunds(await balanceAndAllowance.call(chain, query, call));
-      return tooLittle(found.balance, amount, query) ?? (prepared ? undefined : notAllowed(found, amount, query));
+    async run(call) {
+      const funds = assertFunds(await balanceAndAllowance.call(chain, query, call));
+      return checkBalance(funds, amount, query) ?? (prepared ? undefined : checkAllowance(funds, amount, query));
     },
   };
 }
 
-type Query = Parameters<NonNullable<ChainClient['balanceAndAllowance']>>[0];
+type FundsSubject = Parameters<NonNullable<ChainClient['balanceAndAllowance']>>[0];
 
-function tooLittle(balance: bigint, required: bigint, { owner, token }: Query): OrderBookError | undefined {
+function checkBalance(
+  { balance }: Funds,
+  required: bigint,
+  { owner, token }: FundsSubject,
+): OrderBookError | undefined {
   if (balance >= required) return undefined;
   const numbers = { token, owner, required: required.toString(), available: balance.toString() };
   const description = `the owner has ${balance} of the sell token, ${required} are required`;
   return new OrderBookError('InsufficientBalance', description, numbers);
 }
 
-function notAllowed({ allowance }: Funds, required: bigint, query: Query): OrderBookError | undefined {
+function checkAllowance({ allowance }: Funds, required: bigint, query: FundsSubject): OrderBookError | undefined {
   if (allowance >= required) return undefined;
   const { owner, token, spender } = query;
   const numbers = { token, owner, spender, required: required.toString(), available: allowance.toString() };
-  const description = `the owner has allowed ${spender} to move ${allowance} of the sell token, ${required} are required`;
+  const description = `the owner allows ${spender} to move ${allowance} of the sell token, ${required} are required`;
   return new OrderBookError('InsufficientAllowance', description, numbers);
 }
 
-function reverted({ transferRevert }: Simulation, { owner, token }: Query): OrderBookError | undefined {
+function checkTransfer({ transferRevert }: Simulation, { owner, token }: FundsSubject): OrderBookError | undefined {
   if (transferRevert === undefined) return undefined;
   return new OrderBookError('TransferSimulationFailed', undefined, { token, owner, revertData: transferRevert });
 }
 
-/** What an adapter answers comes from a node: nonsense is a failure of the chain, not a verdict on an order. */
-function requireFunds<F extends Funds>(found: F): F {
-  const { balance, allowance } = found;
-  if (isAmount(balance) && isAmount(allowance)) return found;
-  throw new TypeError('the chain adapter answered funds that are no amounts');
+/** Validates the result of a chain adapter. An invalid result is a chain failure, not a rejection of the order. */
+function assertFunds<F extends Funds>(funds: F): F {
+  const { balance, allowance } = funds;
+  if (isAmount(balance) && isAmount(allowance)) return funds;
+  throw new TypeError('the balance and allowance of the chain adapter must be non-negative bigints');
 }
 
-function requireSimulation(found: Simulation): Simulation {
-  const { transferRevert } = requireFunds(found);
-  if (transferRevert === undefined || parseHex(transferRevert) !== undefined) return found;
-  throw new TypeError('the chain adapter answered revert data that is no hex text');
+function assertSimulation(simulation: Simulation): Simulation {
+  const { transferRevert } = assertFunds(simulation);
+  if (transferRevert === undefined || parseHex(transferRevert) !== undefined) return simulation;
+  throw new TypeError('the transferRevert of the chain adapter must be hex text');
 }
 
 function isAmount(value: unknown): boolean {

@@ -12,7 +12,7 @@ import type { StreamBroadcaster } from '../streams/broadcaster.ts';
 import { orderStreamEvent, orderStreamKey } from '../streams/order-stream.ts';
 import type { AdmissionContext } from './admission.ts';
 import { cancel } from './cancel.ts';
-import { parsedPage, parsedResults, parseListQuery, requireUid } from './listing.ts';
+import { parseListQuery, requireUid, toOrderPage, toOrderResults } from './listing.ts';
 import type { Order } from './order-json.ts';
 import type { ReadContext } from './read.ts';
 import { listOrders, readManyBytes, readOrder, readOrders, readTransaction } from './read.ts';
@@ -99,10 +99,10 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
       return order && (JSON.parse(order.json) as Order); // rendered from an `Order`
     },
     async getMany(uids) {
-      return parsedResults(await rendered.getMany(uids));
+      return toOrderResults(await rendered.getMany(uids));
     },
     async list(query) {
-      return parsedPage(await rendered.list(query));
+      return toOrderPage(await rendered.list(query));
     },
     async listByTransaction(hash) {
       return (await rendered.listByTransaction(hash)).map(({ json }) => JSON.parse(json) as Order); // as in `get`

@@ -9,13 +9,12 @@ import type { OrderStatus } from './status.ts';
 import { getOrderStatus } from './status.ts';
 
 /**
- * The quote that an order was placed upon (contract, "StoredOrderQuote"). Amounts are decimal strings of atoms; gas and
- * prices are plain decimals without an exponent.
+ * The quote of an order. Amounts are decimal strings of atoms; gas and prices are plain decimals without an exponent.
  */
 export interface StoredOrderQuote {
-  /** Units of gas that settling the trade was expected to take. */
+  /** Expected gas units for settling the trade. */
   readonly gasAmount: string;
-  /** Wei for one unit of gas. */
+  /** Wei per unit of gas. */
   readonly gasPrice: string;
   /** Atoms of native currency for one atom of the sell token. */
   readonly sellTokenPrice: string;
@@ -25,16 +24,16 @@ export interface StoredOrderQuote {
   readonly feeAmount: string;
   readonly solver: Address;
   readonly verified: boolean;
-  /** How the trade would have been settled. Present once the order cannot be filled any more. */
+  /** Details of the settlement. Present once the order cannot be filled. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-/** How fees are handled. Orders that are signed and sent in are all `limit`. */
+/** How fees are handled. Submitted orders are all `limit`. */
 export type OrderClass = 'market' | 'limit' | 'liquidity';
 
 /**
- * An order as it is read (contract, "Order"). Amounts are decimal strings of atoms, hex is lower case, `validTo` counts
- * seconds since 1970, dates are ISO 8601 UTC with milliseconds.
+ * An order in wire format. Amounts are decimal strings of atoms, hex is lower case, `validTo` is in seconds since 1970,
+ * dates are ISO 8601 UTC with milliseconds.
  */
 export interface Order {
   readonly uid: Hex;
@@ -62,11 +61,11 @@ export interface Order {
   readonly settlementContract: Address;
   /** Calls around the order's trade. */
   readonly interactions: Interactions;
-  /** Seconds since 1970 before which the order is not settled; absent when it may be at once. */
+  /** Seconds since 1970 before which the order is not settled; absent if it can settle immediately. */
   readonly validFrom?: number;
   /** @deprecated Always null. */
   readonly availableBalance: null;
-  /** The document behind `appData`, exactly as it was hashed; null when it is not known. */
+  /** The document with the hash `appData`, byte for byte; null if it is not known. */
   readonly fullAppData: string | null;
   readonly status: OrderStatus;
   readonly invalidated: boolean;
@@ -77,22 +76,22 @@ export interface Order {
   readonly executedFeeAmount: string;
   readonly executedFee: string;
   readonly executedFeeToken: Address;
-  /** The quote it was placed upon, when it was. Left out of listings. */
+  /** The quote of the order, if any. Omitted in listings. */
   readonly quote?: StoredOrderQuote;
-  /** Of orders placed on chain: the actual trader. */
+  /** The trader of an order that was placed on chain. */
   readonly onchainUser?: Address;
   readonly onchainOrderData?: OnchainOrderData;
-  /** Of orders for native currency. */
+  /** Only for orders that sell native currency. */
   readonly ethflowData?: EthflowData;
 }
 
-/** Who placed an order on chain, and what was wrong with it (contract, "OnchainOrderData"). */
+/** The sender of an order that was placed on chain, and the error of its placement, if any. */
 export interface OnchainOrderData {
   readonly sender: Address;
   readonly placementError?: PlacementError;
 }
 
-/** What is special about an order for native currency (contract, "EthflowData"). */
+/** Additional members of an order that sells native currency. */
 export interface EthflowData {
   /** The validity that the user chose, in seconds since 1970; the signed `validTo` is 4294967295. */
   readonly userValidTo: number;
@@ -118,7 +117,7 @@ export type OrderBody = Omit<
   | 'ethflowData'
 >;
 
-/** What is fixed about an order when it is admitted. */
+/** The immutable values of an accepted order. */
 export interface AdmittedOrder {
   readonly uid: Hex;
   readonly owner: Address;
@@ -132,11 +131,11 @@ export interface AdmittedOrder {
   readonly validFrom: number | undefined;
 }
 
-// Every stored body begins with these members, so that reads find the sell token without parsing.
-const UID_AT = '{"uid":"'.length;
-const SELL_TOKEN_AT = UID_AT + 114 + '","sellToken":"'.length;
+// Every stored body begins with these members, so that a read finds the sell token without parsing.
+const UID_OFFSET = '{"uid":"'.length;
+const SELL_TOKEN_OFFSET = UID_OFFSET + 114 + '","sellToken":"'.length;
 
-/** Renders, once, the members of an order that never change. */
+/** Renders the immutable members of an order as JSON. */
 export function renderBody(order: AdmittedOrder): string {
   const { data } = order;
   const body: OrderBody = {
@@ -156,7 +155,7 @@ export function renderBody(order: AdmittedOrder): string {
     signingScheme: order.signingScheme,
     signature: order.signature,
     owner: order.owner,
-    creationDate: isoDate(order.creationDate),
+    creationDate: formatIsoDate(order.creationDate),
     class: 'limit',
     isLiquidityOrder: false,
     settlementContract: order.settlementContract,
@@ -167,7 +166,7 @@ export function renderBody(order: AdmittedOrder): string {
   return JSON.stringify(body);
 }
 
-/** An order as JSON text, with what a cache of it needs. */
+/** An order as JSON text, with the values that a cache needs. */
 export interface RenderedOrder {
   readonly uid: Hex;
   /** The JSON text of an `Order`. */
@@ -176,35 +175,35 @@ export interface RenderedOrder {
   readonly etag: string;
 }
 
-/** An order as text, but for what hangs on the time: its status, and what of its quote may be shown. */
+/** An order as JSON text without its time-dependent parts: the status, and the metadata of the quote. */
 export interface PreparedOrder {
   readonly uid: Hex;
   readonly state: OrderState;
   readonly validTo: number;
   readonly version: number;
-  /** The stored body but for its closing brace: a part of the row's own text, never a copy. */
+  /** The stored body without its closing brace: a slice of the row's text, not a copy. */
   readonly head: string;
-  /** From there to the status. */
+  /** The text between `head` and the status. */
   readonly middle: string;
-  /** Everything between the status and the quote. */
+  /** The text between the status and the quote. */
   readonly tail: string;
   readonly quote: OrderQuote | null;
-  /** Whether its document is not known. */
+  /** Whether its document is missing. */
   readonly bare: boolean;
-  /** All of it in UTF-8, once somebody has wanted it: up to the status, and from there to the quote. */
+  /** The UTF-8 encoding, created on first use: `head` up to the status, `tail` from there to the quote. */
   bytes: { readonly head: Uint8Array; readonly tail: Uint8Array } | undefined;
 }
 
 /**
- * Prepares a row for being rendered: its stored body, as it is, and the members that change.
+ * Prepares a row for rendering: the unchanged stored body and the members that change.
  *
- * @throws Error when the row is damaged.
+ * @throws Error if the row is damaged.
  */
 export function prepareOrder(order: StoredOrder): PreparedOrder {
   const { uid, body, state, validTo, version, quote } = order;
-  if (!body.startsWith(uid, UID_AT) || !body.endsWith('}'))
+  if (!body.startsWith(uid, UID_OFFSET) || !body.endsWith('}'))
     throw new Error(`the stored row of order ${uid} is damaged`);
-  const feeToken = order.executedFeeToken ?? body.slice(SELL_TOKEN_AT, SELL_TOKEN_AT + 42);
+  const feeToken = order.executedFeeToken ?? body.slice(SELL_TOKEN_OFFSET, SELL_TOKEN_OFFSET + 42);
   const signedFee = order.executedFeeAmount;
   const sellBeforeFees =
     signedFee === '0' ? order.executedSellAmount : String(BigInt(order.executedSellAmount) - BigInt(signedFee));
@@ -233,29 +232,32 @@ export function prepareOrder(order: StoredOrder): PreparedOrder {
 /**
  * Renders a prepared order.
  *
- * @param now seconds since 1970, by which the status is derived.
+ * @param now - Seconds since 1970; determines the status.
  */
 export function renderPrepared(order: PreparedOrder, now: number): RenderedOrder {
   const { uid, head, middle, tail, version, bare } = order;
   const status = getOrderStatus(order, now);
   const json = `${head}${middle}${status}${tail}${renderEnd(order, status)}`;
-  // A document may become known later without touching the row.
+  // The document may become known later without a change of the row.
   return { uid, json, etag: `"${version}-${status}${bare ? '-bare' : ''}"` };
 }
 
-/** What follows the `tail` of a prepared order. */
+/** Renders the text that follows the `tail` of a prepared order. */
 export function renderEnd({ quote }: PreparedOrder, status: OrderStatus): string {
   return quote === null ? '}' : `,"quote":${renderQuote(quote, status)}}`;
 }
 
-/** How a trade would be settled is nobody's business while it still can be (decision 2.28). */
+/**
+ * Renders a quote. The metadata of a settlement stays hidden while the order can be filled. See
+ * docs/internals/decisions.md#d2-28.
+ */
 function renderQuote({ body, metadata }: OrderQuote, status: OrderStatus): string {
   const fillable = status === 'open' || status === 'presignaturePending';
   return fillable ? body : `${body.slice(0, -1)},"metadata":${metadata}}`;
 }
 
-/** A moment in milliseconds as ISO 8601 UTC. `Date` is used as a calendar here, not as a clock. */
-export function isoDate(ms: number): string {
-  // biome-ignore lint/style/noRestrictedGlobals: formats a given moment, does not read the time
+/** Formats a time in milliseconds as ISO 8601 UTC. */
+export function formatIsoDate(ms: number): string {
+  // biome-ignore lint/style/noRestrictedGlobals: formats a given time, does not read the clock
   return new Date(ms).toISOString();
 }

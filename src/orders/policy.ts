@@ -4,12 +4,12 @@ import { ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { AdmissionContext, PolicyContext } from './admission.ts';
 import type { Terms } from './checks.ts';
 
-/** What asking the host takes. */
+/** The part of the admission context that policy checks need. */
 export type PolicyCheckContext = Pick<AdmissionContext, 'host' | 'remote' | 'onFailure'>;
 
 /**
- * Neither the owner nor the receiver is denied by the host. A null or zero receiver is the owner; the owner of a quote
- * may be nobody yet, the zero address, who is not asked about.
+ * Rejects an order if the host denies its owner or receiver. A null or zero receiver is the owner. The owner of a quote
+ * may be the zero address, which is not checked.
  */
 export async function checkDenyList(
   { owner, data }: Pick<Terms, 'owner' | 'data'>,
@@ -22,24 +22,24 @@ export async function checkDenyList(
   if (receiver !== null && receiver !== ZERO_ADDRESS && receiver !== owner) {
     parties.push({ field: 'receiver', address: receiver });
   }
-  const answers = await Promise.all(
+  const results = await Promise.all(
     parties.map(({ address }) => runPolicy(owner, (call) => isDenied(address, call), context)),
   );
-  const denied = parties.find((_, i) => answers[i] === true);
+  const denied = parties.find((_, i) => results[i] === true);
   if (denied !== undefined) return new OrderBookError('Forbidden', `the ${denied.field} is deny-listed`, denied);
-  return answers.find((answer) => answer instanceof OrderBookError);
+  return results.find((result) => result instanceof OrderBookError);
 }
 
-/** Asks a function of the host. What it fails with is told as a failure, and rejects the order. */
+/** Calls a policy function of the host. An error is reported as a failure and rejects the order. */
 export async function runPolicy(
   owner: Address,
-  question: (call: PolicyContext) => boolean | Promise<boolean>,
+  policy: (call: PolicyContext) => boolean | Promise<boolean>,
   { remote, onFailure }: PolicyCheckContext,
 ): Promise<boolean | OrderBookError> {
   try {
-    const answer: unknown = await remote.run(owner, (signal) => question({ signal }));
-    if (typeof answer === 'boolean') return answer;
-    throw new TypeError(`the host answered ${typeof answer} where it must answer true or false`);
+    const result: unknown = await remote.run(owner, (signal) => policy({ signal }));
+    if (typeof result === 'boolean') return result;
+    throw new TypeError(`the result of a policy function must be a boolean, got ${typeof result}`);
   } catch (failure) {
     onFailure(failure);
     return new OrderBookError('InternalServerError', '');

@@ -4,8 +4,8 @@ import type { AdmissionContext } from './admission.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
 /**
- * Finds the quote that an order was placed upon: the one it names, or else the best that fits. A quote that does not
- * fit never fails an order (decision 3.3).
+ * Returns the quote of an order: the one that it names, otherwise the best that matches. A quote that does not match
+ * never rejects an order. See docs/internals/decisions.md#d3-3.
  */
 export async function findQuote(
   { data, creation: { quoteId } }: VerifiedOrder,
@@ -16,7 +16,7 @@ export async function findQuote(
   return store.quotes.match({ ...toTerms(data), ...named, quoteKind: 'standard', now: clock.now() });
 }
 
-/** What an order has in common with the quote it was placed upon. */
+/** Returns the values that an order and its quote must have in common. */
 function toTerms({ sellToken, buyToken, kind, sellAmount, buyAmount }: OrderData): QuoteTerms {
   return { sellToken, buyToken, kind, amount: (kind === 'sell' ? sellAmount : buyAmount).toString() };
 }

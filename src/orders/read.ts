@@ -5,10 +5,10 @@ import type { Hex } from '../protocol/hex.ts';
 import type { OrderCache } from './cache.ts';
 import type { PreparedOrder, RenderedOrder } from './order-json.ts';
 import { prepareOrder, renderPrepared } from './order-json.ts';
-import type { GatheredOrders, UnreadableOrder } from './render-by-uids.ts';
+import type { LoadedOrders, UnreadableOrder } from './render-by-uids.ts';
 import { renderByUids } from './render-by-uids.ts';
 
-/** One of many orders that were asked for. */
+/** One result of reading many orders. */
 export type RenderedResult =
   | { readonly order: RenderedOrder; readonly error?: undefined }
   | { readonly order?: undefined; readonly error: UnreadableOrder };
@@ -16,75 +16,79 @@ export type RenderedResult =
 /** A page of a listing. */
 export interface RenderedPage {
   readonly orders: readonly RenderedOrder[];
-  /** Where the next page begins; absent when this was the last one. */
+  /** The position where the next page begins; absent on the last page. */
   readonly next?: OrderCursor;
 }
 
 export interface ReadContext {
   readonly store: Store;
   readonly clock: Clock;
-  /** Orders in memory, where that can be exact. */
+  /** The order cache, if the store has a single writer. */
   readonly cache?: OrderCache;
-  /** Told of rows that cannot be read. */
+  /** Reports rows that cannot be read. */
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Reads one order. Rejects when its row is damaged. */
+/** Reads one order. Rejects if its row is damaged. */
 export async function readOrder(uid: Hex, { store, clock, cache }: ReadContext): Promise<RenderedOrder | undefined> {
-  const moment = await cache?.follow();
-  const kept = cache?.get(uid);
-  if (kept !== undefined) return renderPrepared(kept, seconds(clock));
+  const version = await cache?.refresh();
+  const cached = cache?.get(uid);
+  if (cached !== undefined) return renderPrepared(cached, seconds(clock));
   const [row] = await store.orders.get([uid]);
   if (row === undefined) return undefined;
   const order = prepareOrder(row);
-  if (moment !== undefined) cache?.put(order, moment);
+  if (version !== undefined) cache?.put(order, version);
   return renderPrepared(order, seconds(clock));
 }
 
-/** Reads many orders: each once, unknown ones absent, a damaged one as an error of its own (decision 2.27). */
+/**
+ * Reads many orders: each once, unknown ones absent, a damaged one as an error. See docs/internals/decisions.md#d2-27.
+ */
 export async function readOrders(uids: readonly Hex[], context: ReadContext): Promise<RenderedResult[]> {
-  const { cached: kept, loaded: fresh, unreadable: damaged, now } = await gather(uids, context);
-  const orders = [...kept, ...fresh].map((order) => ({ order: renderPrepared(order, now) }));
-  return [...orders, ...damaged.map((error) => ({ error }))];
+  const { cached, loaded, unreadable, now } = await loadOrders(uids, context);
+  const orders = [...cached, ...loaded].map((order) => ({ order: renderPrepared(order, now) }));
+  return [...orders, ...unreadable.map((error) => ({ error }))];
 }
 
-/** The same as one JSON array, in the bytes that by_uids answers with. */
+/** Reads many orders as one JSON array in UTF-8, as the by_uids route returns it. */
 export async function readManyBytes(uids: readonly Hex[], context: ReadContext): Promise<Uint8Array> {
-  return renderByUids(await gather(uids, context));
+  return renderByUids(await loadOrders(uids, context));
 }
 
-async function gather(uids: readonly Hex[], context: ReadContext): Promise<GatheredOrders> {
+async function loadOrders(uids: readonly Hex[], context: ReadContext): Promise<LoadedOrders> {
   const { store, clock, cache } = context;
-  const moment = await cache?.follow();
-  const gathered = {
+  const version = await cache?.refresh();
+  const result = {
     cached: [] as PreparedOrder[],
     loaded: [] as PreparedOrder[],
     unreadable: [] as UnreadableOrder[],
   };
   const missing: Hex[] = [];
   for (const uid of new Set(uids)) {
-    const kept = cache?.get(uid);
-    if (kept === undefined) missing.push(uid);
-    else gathered.cached.push(kept);
+    const cached = cache?.get(uid);
+    if (cached === undefined) missing.push(uid);
+    else result.cached.push(cached);
   }
-  // By one clock, so that no two of them belong to different times.
+  // Read once, so that all statuses are derived from the same time.
   const now = seconds(clock);
-  if (missing.length === 0) return { ...gathered, now };
+  if (missing.length === 0) return { ...result, now };
   for (const row of await store.orders.get(missing)) {
     const order = prepare(row, context);
-    if (order === undefined) gathered.unreadable.push(unreadable(row));
+    if (order === undefined) result.unreadable.push(toUnreadableOrder(row));
     else {
-      gathered.loaded.push(order);
-      if (moment !== undefined) cache?.put(order, moment);
+      result.loaded.push(order);
+      if (version !== undefined) cache?.put(order, version);
     }
   }
-  return { ...gathered, now };
+  return { ...result, now };
 }
 
-/** Reads the orders that a transaction has traded, in the order of its trades. A damaged row is told of and left out. */
+/**
+ * Reads the orders that a transaction has traded, in the order of its trades. A damaged row is reported and left out.
+ */
 export async function readTransaction(transactionHash: Hex, context: ReadContext): Promise<RenderedOrder[]> {
   const { store, clock } = context;
-  const trades = await store.chain.trades({ filter: { transactionHash }, limit: MOST_TRADES });
+  const trades = await store.chain.trades({ filter: { transactionHash }, limit: MAX_TRADES });
   const uids = [...new Set(trades.reverse().map(({ uid }) => uid))];
   const rows = new Map((await store.orders.get(uids)).map((row) => [row.uid, { ...row, quote: null }]));
   const now = seconds(clock);
@@ -95,20 +99,20 @@ export async function readTransaction(transactionHash: Hex, context: ReadContext
   });
 }
 
-/** More than fit into a block. */
-const MOST_TRADES = 10_000;
+/** Upper bound of the number of trades in one block. */
+const MAX_TRADES = 10_000;
 
-/** Lists orders, newest first. A damaged row is told of and left out, so that it does not hide the others. */
+/** Lists orders, newest first. A damaged row is reported and left out, so that it does not hide the others. */
 export async function listOrders(
   query: Omit<OrderQuery, 'status'> & StatusFilter,
   context: ReadContext,
 ): Promise<RenderedPage> {
   const now = seconds(context.clock);
   const { status, ...filter } = query;
-  // One more than asked for tells whether there is another page.
-  const wanted = { ...filter, limit: query.limit + 1 };
+  // One extra row shows whether there is another page.
+  const extended = { ...filter, limit: query.limit + 1 };
   const rows = await context.store.orders.list(
-    status === undefined ? wanted : { ...wanted, status: { is: status, now } },
+    status === undefined ? extended : { ...extended, status: { is: status, now } },
   );
   const page = rows.slice(0, query.limit);
   const orders = page.flatMap((row) => {
@@ -133,6 +137,6 @@ function prepare(row: StoredOrder, { onFailure }: ReadContext): PreparedOrder | 
   }
 }
 
-function unreadable({ uid }: StoredOrder): UnreadableOrder {
+function toUnreadableOrder({ uid }: StoredOrder): UnreadableOrder {
   return { uid, description: 'the order is stored, but cannot be read' };
 }

@@ -10,10 +10,11 @@ import { runPolicy } from './policy.ts';
 import { checkCancellable } from './status.ts';
 
 /**
- * The order that `metadata.replacedOrder` names belongs to the same owner, can be cancelled off chain, and is not
- * settling (decision 2.20). The owner is judged first, so that nobody learns the state of somebody else's order.
+ * Checks that the order in `metadata.replacedOrder` belongs to the same owner, can be cancelled off chain, and is not
+ * settling. The owner is checked first, so that a stranger does not learn the state of the order. See
+ * docs/internals/decisions.md#d2-20.
  *
- * This is for the sake of the rejection: the insert judges again, in the step that cancels the old order.
+ * This check produces the rejection; the insert checks again in the step that cancels the old order.
  */
 export const checkReplacement: RemoteCheck = async (candidate, context, batch) => {
   const { owner, creation, document } = candidate;
@@ -21,7 +22,7 @@ export const checkReplacement: RemoteCheck = async (candidate, context, batch) =
   if (uid === undefined) return undefined;
   const { signingScheme: scheme } = creation;
   if (!isEcdsa(scheme)) {
-    const description = `replacing an order takes a signature by its owner's key, not ${scheme}`;
+    const description = `a replacement must be signed by the owner's key, got signing scheme ${scheme}`;
     return new OrderBookError('InvalidSignature', description, { scheme, uid });
   }
   const expected = unpackUid(uid).owner;
@@ -31,8 +32,8 @@ export const checkReplacement: RemoteCheck = async (candidate, context, batch) =
   }
   if (!batch.has(uid)) {
     const [old] = await context.store.orders.get([uid]);
-    const reason = checkCancellable(old && cancellable(old), Math.floor(context.clock.now() / 1000));
-    if (reason !== undefined) return irreplaceable(uid, reason);
+    const reason = checkCancellable(old && toCancellable(old), Math.floor(context.clock.now() / 1000));
+    if (reason !== undefined) return createReplacementError(uid, reason);
   }
   const { isActivelyBidOn } = context.host;
   if (isActivelyBidOn === undefined) return undefined;
@@ -40,12 +41,12 @@ export const checkReplacement: RemoteCheck = async (candidate, context, batch) =
   return bidOn === true ? new OrderBookError('OldOrderActivelyBidOn', undefined, { uid }) : bidOn || undefined;
 };
 
-/** Says why an order cannot be replaced. */
-export function irreplaceable(uid: Hex, reason: CancelRejection): OrderBookError {
+/** Creates the rejection of an order that cannot replace another one. */
+export function createReplacementError(uid: Hex, reason: CancelRejection): OrderBookError {
   return new OrderBookError(CANCEL_ERRORS[reason], undefined, { uid });
 }
 
-function cancellable({ state, validTo, body }: StoredOrder) {
+function toCancellable({ state, validTo, body }: StoredOrder) {
   const { signingScheme } = JSON.parse(body) as OrderBody; // rendered by this engine
   return { state, validTo, signingScheme };
 }

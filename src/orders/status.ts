@@ -2,16 +2,16 @@ import type { CancelRejection, OrderState } from '../ports/store.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 
-/** The status of an order on the wire. */
+/** The status of an order in wire format. */
 export const ORDER_STATUSES = ['presignaturePending', 'open', 'fulfilled', 'cancelled', 'expired'] as const;
-/** How an order stands at a moment, derived from what is known and the time (decision 2.22): the first that holds. */
+/** The status of an order at a given time, derived from its state. See docs/internals/decisions.md#d2-22. */
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 /**
- * Derives an order's status, first match wins: fulfilled, cancelled, expired, presignaturePending, open. An order whose
- * `validTo` equals `now` is not expired yet.
+ * Derives an order's status; the first match applies: fulfilled, cancelled, expired, presignaturePending, open. An
+ * order whose `validTo` equals `now` is not expired.
  *
- * @param now seconds since 1970.
+ * @param now - Seconds since 1970.
  */
 export function getOrderStatus(
   order: { readonly state: OrderState; readonly validTo: number },
@@ -27,20 +27,22 @@ export function getOrderStatus(
   }
 }
 
-/** What decides whether an order can be cancelled by a signature of its owner. */
+/** The values that determine whether the owner can cancel an order by signature. */
 export interface CancellableOrder {
   readonly state: OrderState;
   readonly validTo: number;
   readonly signingScheme: SigningScheme;
-  /** It was swept up as expired (`OrderStore.expire`), which stands whatever a clock says that is behind. */
+  /** Whether the expiry is recorded (`OrderStore.expire`). It then holds even for a clock that is behind. */
   readonly expiryRecorded?: boolean;
 }
 
 /**
- * Judges whether an order can be cancelled off chain. Only orders that a key has signed can; the others are cancelled
- * on chain.
+ * Checks whether an order can be cancelled off chain. This requires an ECDSA signature; other orders are cancelled on
+ * chain.
  *
- * @param order `undefined` when there is no such order.
+ * @param order - `undefined` if there is no such order.
+ * @param now - Seconds since 1970.
+ * @returns The reason why it cannot be cancelled, or `undefined`.
  */
 export function checkCancellable(order: CancellableOrder | undefined, now: number): CancelRejection | undefined {
   if (order === undefined) return 'missing';

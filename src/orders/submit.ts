@@ -15,54 +15,54 @@ import { findQuote } from './quote-link.ts';
 import { checkReplacement } from './replacement.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
-/** How an order is submitted: within the host's transaction, or content with the order that is there already. */
+/** Options of a submission. */
 export interface SubmitOptions {
-  /** A transaction of the host to join, in the store's own terms; the host commits it. */
+  /** A transaction of the host to join, of the type that the store's driver uses. The host commits it. */
   readonly transaction?: unknown;
-  /** Whether an order that is stored already counts as accepted, with `existing: true`. Default: it is rejected. */
+  /** Whether an order that is already stored is accepted, with `existing: true`. Default: false, it is rejected. */
   readonly acceptExisting?: boolean;
 }
 
-/** What became of a submitted order. */
+/** The result of submitting one order. `existing`: whether it was stored before. */
 export type SubmitResult =
-  | { readonly status: 'accepted'; readonly uid: Hex /** It was stored before. */; readonly existing: boolean }
+  | { readonly status: 'accepted'; readonly uid: Hex; readonly existing: boolean }
   | { readonly status: 'rejected'; readonly error: OrderBookError };
 
 /**
- * The checks that take asking, in the order in which their rejections are reported. Each begins once the one before it
- * has passed.
+ * The checks that query the store, the host or the chain, in the order in which their rejections are reported. Each
+ * starts after the previous one has passed.
  */
 const REMOTE_CHECKS: readonly RemoteCheck[] = [checkDenyList, checkReplacement, checkOnChain];
 
 /**
- * Admits orders, or says of each which rule it breaks first, in this order (decision 2.2): shape, fee, app data, owner
- * and signature, duplicate, the local checks, the remote checks, the link to a quote, which rejects nothing, and what
- * the insert itself decides: duplicate, replacement, cap. Signatures are recovered together, and what passes is inserted
- * in one step.
+ * Validates orders and inserts those that pass. The first failed check is reported, in this order: shape, fee, app
+ * data, owner and signature, duplicate, local checks, remote checks, and the checks of the insert (duplicate,
+ * replacement, cap). The link to a quote rejects nothing. Signatures are recovered as a batch, and accepted orders are
+ * inserted in one step. See docs/internals/decisions.md#d2-2.
  *
- * @returns a result for each, in the order of the list.
+ * @returns One result per order, in input order.
  */
 export async function submit(
   inputs: readonly unknown[],
   context: AdmissionContext,
   options: SubmitOptions = {},
 ): Promise<SubmitResult[]> {
-  const claims = await Promise.all(
+  const parsed = await Promise.all(
     inputs.map(async (input) => {
-      // A transaction of the host is not held open for the sake of others.
+      // A transaction of the host must not stay open while other requests run.
       if (options.transaction === undefined) await context.pace();
-      return examine(input, context);
+      return parseInput(input, context);
     }),
   );
-  const candidates = await authenticate(claims, context);
-  const verdicts = await check(candidates.filter(isVerifiedOrder), context);
-  const admitted = [...verdicts].flatMap(([candidate, verdict]) => (verdict === 'admit' ? [candidate] : []));
+  const candidates = await authenticate(parsed, context);
+  const decisions = await check(candidates.filter(isVerifiedOrder), context);
+  const admitted = [...decisions].flatMap(([candidate, decision]) => (decision === 'admit' ? [candidate] : []));
   const outcomes = await insert(admitted, context, options);
   return candidates.map((candidate) => {
     if (candidate instanceof OrderBookError) return { status: 'rejected', error: candidate };
-    const verdict = verdicts.get(candidate);
-    if (verdict instanceof OrderBookError) return { status: 'rejected', error: verdict };
-    return settle(candidate, outcomes.get(candidate) ?? DUPLICATE, context, options);
+    const decision = decisions.get(candidate);
+    if (decision instanceof OrderBookError) return { status: 'rejected', error: decision };
+    return toResult(candidate, outcomes.get(candidate) ?? DUPLICATE, context, options);
   });
 }
 
@@ -72,8 +72,8 @@ function isVerifiedOrder(value: VerifiedOrder | OrderBookError): value is Verifi
   return !(value instanceof OrderBookError);
 }
 
-/** Shape, fee, app data and owner: what must be known before a signature can be judged. */
-async function examine(input: unknown, context: AdmissionContext): Promise<UnverifiedOrder | OrderBookError> {
+/** Parses an order and resolves its document: everything that is needed before the signature is checked. */
+async function parseInput(input: unknown, context: AdmissionContext): Promise<UnverifiedOrder | OrderBookError> {
   const creation = parseOrderCreation(input);
   if (creation instanceof OrderBookError) return creation;
   if (!creation.feeIsZero) return new OrderBookError('NonZeroFee', undefined, { field: 'feeAmount', allowed: '0' });
@@ -82,28 +82,28 @@ async function examine(input: unknown, context: AdmissionContext): Promise<Unver
   return parseUnverifiedOrder(creation, document, context.verifier.hasher, context.domain);
 }
 
-/** What is to become of an order: it is inserted, rejected, or there already. */
-type Verdict = 'admit' | 'duplicate' | OrderBookError;
+/** The outcome of the checks of one order. */
+type Decision = 'admit' | 'duplicate' | OrderBookError;
 
 /**
- * Runs every check. An order that is stored already is called a duplicate, whatever else is wrong with it by now. The
- * insert finds that out by itself, so that the store is asked only about orders that would be rejected otherwise, or for
- * which others would be asked.
+ * Runs every check. An order that is already stored is reported as a duplicate, even if another check fails now. The
+ * insert detects duplicates itself, so the store is only queried for orders that would be rejected or need remote
+ * checks.
  */
 async function check(
   candidates: readonly VerifiedOrder[],
   context: AdmissionContext,
-): Promise<Map<VerifiedOrder, Verdict>> {
+): Promise<Map<VerifiedOrder, Decision>> {
   const rejections = new Map(candidates.map((candidate) => [candidate, checkLocally(candidate, context)]));
-  const suspects = candidates.filter((each) => rejections.get(each) !== undefined || needsRemoteChecks(each, context));
-  const stored = await storedAmong(suspects, context);
+  const lookups = candidates.filter((each) => rejections.get(each) !== undefined || needsRemoteChecks(each, context));
+  const stored = await findStored(lookups, context);
   const batch: Batch = new Set(candidates.map(({ uid }) => uid));
-  const verdicts = candidates.map(async (candidate): Promise<[VerifiedOrder, Verdict]> => {
+  const decisions = candidates.map(async (candidate): Promise<[VerifiedOrder, Decision]> => {
     if (stored.has(candidate.uid)) return [candidate, 'duplicate'];
     const rejection = rejections.get(candidate) ?? (await checkRemotely(candidate, context, batch));
     return [candidate, rejection ?? 'admit'];
   });
-  return new Map(await Promise.all(verdicts));
+  return new Map(await Promise.all(decisions));
 }
 
 function checkLocally(candidate: VerifiedOrder, context: AdmissionContext): OrderBookError | undefined {
@@ -132,9 +132,9 @@ async function checkRemotely(
   return undefined;
 }
 
-async function storedAmong(suspects: readonly VerifiedOrder[], { store }: AdmissionContext): Promise<ReadonlySet<Hex>> {
-  if (suspects.length === 0) return new Set();
-  return new Set((await store.orders.get(suspects.map(({ uid }) => uid))).map(({ uid }) => uid));
+async function findStored(lookups: readonly VerifiedOrder[], { store }: AdmissionContext): Promise<ReadonlySet<Hex>> {
+  if (lookups.length === 0) return new Set();
+  return new Set((await store.orders.get(lookups.map(({ uid }) => uid))).map(({ uid }) => uid));
 }
 
 async function insert(
@@ -156,7 +156,7 @@ async function insert(
   );
 }
 
-function settle(
+function toResult(
   candidate: VerifiedOrder,
   outcome: InsertOutcome,
   context: AdmissionContext,

@@ -3,33 +3,38 @@ import type { Clock } from './clock.ts';
 import type { LeaseStore } from './store.ts';
 
 /**
- * Where the account interface keeps what it knows, for all books together: notifications, affiliate codes,
- * subscriptions and what is to be delivered to them. An implementation MUST pass `accountStoreConformance` of
- * `intentbook/testing`; the memory account store is its oracle.
+ * Persistence of the account interface, for all books together: notifications, affiliate codes, subscriptions and
+ * deliveries. An implementation MUST pass `accountStoreConformance` of `intentbook/testing`; the memory account store
+ * is its oracle.
  *
- * Every verb that writes is one atomic step with a condition, as those of `Store` are: all of it is there afterwards, or
- * none of it, and it says what happened instead of throwing for a lost race. When its promise is fulfilled, a durable
- * store MUST have the outcome on stable storage. A rejected promise means a failure, after which nothing of the step is
- * there.
+ * Every method that writes is one atomic, conditional step, as in `Store`: either all of it is stored or nothing. It
+ * returns the outcome instead of throwing for a lost race. When its promise is fulfilled, a durable store MUST have the
+ * outcome on stable storage. A rejected promise is a failure after which nothing of the step is stored.
  *
- * A store that several processes write to has three duties more. `append` MUST judge the cursor under a lock, so that of
- * two that carry on from one place exactly one succeeds. Ids of the log MUST follow the order of commits: no reader is
- * shown an id while a smaller one may still appear, whatever feed it came from. And `claim` MUST hand a delivery to one
- * of several that ask at once.
+ * A store with several writing processes has three further obligations:
+ * - `append` MUST compare the cursor under a lock, so that of two concurrent calls with the same cursor exactly one
+ * succeeds.
+ * - Ids of the log MUST follow the order of commits: no reader sees an id while a smaller one may still appear, for all
+ * feeds.
+ * - `claim` MUST give a delivery to only one of several concurrent callers.
  */
 export interface AccountStore {
   readonly traits: AccountStoreTraits;
 
   /**
-   * Makes the store ready. Creates the schema or migrates an older one where this store does that itself. MUST reject with a
-   * `StoreError`: a newer schema (`SchemaTooNew`), a second live writer where there can be one only (`WriterActive`).
+   * Opens the store. Creates the schema, or migrates an older one if the store supports this. MUST reject with a
+   * `StoreError` for a newer schema (`SchemaTooNew`) and for a second live writer of a single-writer store
+   * (`WriterActive`).
    */
   open(context: { readonly clock: Clock }): Promise<void>;
 
-  /** Finishes what runs and lets go of everything. A second call does nothing. A closed store can be opened again. */
+  /**
+   * Completes running operations and releases all resources. A second call does nothing. A closed store can be
+   * reopened.
+   */
   close(): Promise<void>;
 
-  /** One cheap round trip to the storage. Rejects when it cannot be written to. */
+  /** Makes one cheap round trip to the storage. Rejects if the storage is not writable. */
   check(): Promise<void>;
 
   readonly notifications: NotificationStore;
@@ -39,17 +44,17 @@ export interface AccountStore {
   readonly leases: LeaseStore;
 }
 
-/** What an account store says of itself. */
+/** Properties in which account stores differ. */
 export interface AccountStoreTraits {
-  /** For people and logs: `memory`, `sqlite`, `postgres`. */
+  /** Name for people and logs: `memory`, `sqlite`, `postgres`. */
   readonly name: string;
-  /** Whether what was acknowledged survives the process and the machine. */
+  /** Whether acknowledged writes survive a crash of the process and of the machine. */
   readonly durable: boolean;
-  /** Whether several processes may write to one store at once. */
+  /** Whether several processes may write to one store concurrently. */
   readonly writers: 'single' | 'many';
 }
 
-/** The types of notifications (contract, "Events"). */
+/** The types of notifications. */
 export const NOTIFICATION_TYPES = [
   'order_filled',
   'order_expired',
@@ -58,67 +63,67 @@ export const NOTIFICATION_TYPES = [
   'insufficient_balance',
   'price_improvement',
 ] as const;
-/** What an account can be told of. */
+/** The type of a notification. */
 export type NotificationType = (typeof NOTIFICATION_TYPES)[number];
 
-/** A notification to store. It never changes; it may be withdrawn, and come back. */
+/** A notification to store. It is immutable; it can be withdrawn and made visible again. */
 export interface NewNotification {
-  /** Derived from the cause, so that the same cause told twice is one notification. At most 100 characters of ASCII. */
+  /** Derived from the cause, so that a repeated cause yields one notification. At most 100 ASCII characters. */
   readonly id: string;
   readonly account: Address;
   readonly type: NotificationType;
-  /** When the cause happened, in milliseconds since 1970. */
+  /** Time of the cause, in milliseconds since 1970. */
   readonly at: number;
-  /** The wire's notification, rendered once as a JSON object. The store keeps the text as it is. */
+  /** The notification in wire format, rendered once as a JSON object. The store keeps the text unchanged. */
   readonly body: string;
 }
 
-/** What a batch does to the list of notifications. */
+/** A change to the list of notifications. */
 export type NotificationChange =
   /**
-   * Makes a notification visible. One that is there and visible stays as it is. One that was withdrawn becomes visible
-   * again, in its old place of the list, under the body that it was first stored with.
+   * Makes a notification visible. A visible notification is unchanged. A withdrawn one becomes visible again, at its
+   * old position in the list, with the body that was stored first.
    */
   | { readonly type: 'notify'; readonly notification: NewNotification }
-  /** Hides a notification. Nothing happens when it is not there, or hidden. */
+  /** Hides a notification. Does nothing if it does not exist or is hidden. */
   | { readonly type: 'withdraw'; readonly id: string };
 
-/** Something to remember beside a feed, by a key of its own. A `null` value forgets it. */
+/** A value that is stored with a feed under a key. A `null` value deletes it. */
 export interface ProgressMarker {
   readonly key: string;
   readonly value: string | null;
 }
 
-/** What follows from one stretch of a feed. */
+/** The changes that result from a range of feed entries. */
 export interface NotificationBatch {
-  /** Which feed: the log of a book, or a check that runs over and over. */
+  /** Name of the feed: the log of a book, or a periodic check. */
   readonly feed: string;
-  /** The cursor that the changes were derived from; null when the feed has none yet. */
+  /** The cursor from which the changes were derived; null if the feed has none yet. */
   readonly after: number | null;
-  /** The cursor afterwards, above the one before. */
+  /** The new cursor, above `after`. */
   readonly through: number;
   /** Applied in this order. */
   readonly changes: readonly NotificationChange[];
   readonly marks?: readonly ProgressMarker[];
 }
 
-/** What became of a step of the log. */
+/** The result of `append`. */
 export type AppendOutcome =
-  /** How many of the changes changed something. */
+  /** `changed`: number of changes that had an effect. */
   | { readonly status: 'appended'; readonly changed: number }
-  /** Somebody else has carried on from there; nothing was written. */
+  /** Another writer has moved the cursor; nothing was written. */
   | { readonly status: 'moved'; readonly cursor: number | null };
 
 /** A notification as a list returns it. */
 export interface StoredNotification {
   readonly id: string;
-  /** Its place in the log when it first came; orders those of one moment. */
+  /** Log position of its first appearance; orders notifications with equal `at`. */
   readonly seq: number;
   readonly at: number;
   readonly body: string;
 }
 
-/** A place in a list of notifications: the one that was served last. */
+/** A position in a list of notifications: the last one that was returned. */
 export interface NotificationCursor {
   readonly at: number;
   readonly seq: number;
@@ -126,35 +131,35 @@ export interface NotificationCursor {
 
 /** One entry of the account log, written together with its change. */
 export interface AccountLogEntry {
-  /** Counts up, over all accounts and feeds. */
+  /** Increasing, over all accounts and feeds. */
   readonly id: number;
   readonly account: Address;
   readonly type: 'notification' | 'withdrawn';
-  /** The notification's id. */
+  /** The id of the notification. */
   readonly notification: string;
-  /** The notification as the wire shows it, whatever has become of it since. */
+  /** The notification in wire format, even if it has changed visibility since. */
   readonly body: string;
 }
 
-/** What accounts were told, and the log of it that streams read. */
+/** Notifications of accounts, and the log from which streams read. */
 export interface NotificationStore {
-  /** How far a feed has been worked off; null when nothing of it has. */
+  /** Returns the cursor of a feed; null if nothing has been processed. */
   cursor(feed: string): Promise<number | null>;
 
   /**
-   * Writes what a stretch of a feed means, in one step: the changes, an entry of the account log for each that changed
-   * something, the deliveries that hang on them, the marks, and the feed's cursor. Only if that is still `after`; so a
-   * cause is told once, whoever dies when, and whoever else derives the same.
+   * Writes the result of a range of feed entries in one step: the changes, an account log entry for each effective
+   * change, their deliveries, the progress markers and the feed's cursor. Writes only if the cursor still equals
+   * `after`. So each cause yields exactly one notification, across crashes and concurrent processes.
    *
-   * Notifying makes a `pending` delivery for each active subscription of the account that asks for the type, unless it
-   * has one for this notification; one that was `dropped` becomes pending again, in its old place. Withdrawing drops the
-   * deliveries that are still pending. What was delivered, or is dead, stays so.
+   * A `notify` change creates a `pending` delivery for each active subscription of the account that includes the type,
+   * unless one exists for this notification. A `dropped` delivery becomes pending again, at its old position. A
+   * `withdraw` change drops the pending deliveries. Delivered and dead ones stay unchanged.
    */
   append(batch: NotificationBatch): Promise<AppendOutcome>;
 
   /**
-   * Lists the visible notifications of an account, newest first: by `at`, then by `seq`, both descending. The time it
-   * takes MUST NOT grow with how deep the cursor stands.
+   * Lists the visible notifications of an account, newest first: by `at`, then by `seq`, both descending. The duration
+   * MUST NOT grow with the depth of the cursor.
    */
   list(query: {
     readonly account: Address;
@@ -162,122 +167,122 @@ export interface NotificationStore {
     readonly limit: number;
   }): Promise<StoredNotification[]>;
 
-  /** Reads marks of a feed. Those that are not there are absent. */
+  /** Reads progress markers of a feed. Missing ones are absent from the result. */
   marks(feed: string, keys: readonly string[]): Promise<ProgressMarker[]>;
 
-  /** The id of the newest entry of the account log, 0 when there is none. */
+  /** Returns the id of the newest entry of the account log, 0 if there is none. */
   last(): Promise<number>;
 
   /**
-   * Reads the account log in the order of its ids: entries above `id`, of one account when it is given, at most `limit`.
-   * The time it takes MUST NOT grow with entries of other accounts.
+   * Reads the account log in the order of its ids: entries above `id`, optionally of one account, at most `limit`. The
+   * duration MUST NOT grow with the number of entries of other accounts.
    */
   after(id: number, limit: number, account?: Address): Promise<AccountLogEntry[]>;
 
-  /** Tells when there may be new entries that this process did not write. A hint, as `EventStore.watch` gives. */
+  /** Calls `hint` when other processes may have written new entries. A hint, as for `EventStore.watch`. */
   watch(hint: () => void): () => void;
 }
 
-/** A code to bind to a wallet, its signature verified by the caller. */
+/** A code to bind to a wallet. The caller has verified the signature. */
 export interface NewAffiliate {
   readonly walletAddress: Address;
-  /** In its normal form: trimmed, upper case. */
+  /** In normal form: trimmed, upper case. */
   readonly code: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
-  /** What was signed, 32 bytes. */
+  /** The signed digest, 32 bytes. */
   readonly digest: Hex;
-  /** The signature in its one form: low s, v of 27 or 28; a contract's as it came. */
+  /** The signature in normal form: low s, v of 27 or 28. A contract signature is stored unchanged. */
   readonly signedMessage: Hex;
 }
 
-/** A code and the wallet that has signed it. `createdAt` is milliseconds since 1970. */
+/** A code and the wallet that has signed it. `createdAt` is in milliseconds since 1970. */
 export interface Affiliate {
   readonly walletAddress: Address;
   readonly code: string;
   readonly createdAt: number;
 }
 
-/** The first that holds is the answer (decision 5.3). */
+/** The result of a registration: the first status that applies. See docs/internals/decisions.md#d5-3. */
 export type RegisterOutcome =
   | { readonly status: 'registered' }
-  /** The wallet has a code already. */
+  /** The wallet already has a code. */
   | { readonly status: 'bound' }
-  /** The digest or the signature was used before, whatever has become of that registration. */
+  /** The digest or the signature was used before, whether or not that registration succeeded. */
   | { readonly status: 'used' }
-  /** The code is somebody else's. */
+  /** The code belongs to another wallet. */
   | { readonly status: 'taken' };
 
-/** Codes, the wallets that they are bound to, and the signatures that were used for it. */
+/** Codes, the wallets that they are bound to, and the signatures that were used to bind them. */
 export interface AffiliateStore {
   /**
-   * Binds a code to a wallet and records digest and signature as used, in one step. Of several that want one code, one
-   * wallet, or to use one signature, exactly one is `registered`.
+   * Binds a code to a wallet and records digest and signature as used, in one step. Of several concurrent calls for one
+   * code, wallet or signature, exactly one is `registered`.
    */
   register(affiliate: NewAffiliate): Promise<RegisterOutcome>;
   byWallet(walletAddress: Address): Promise<Affiliate | undefined>;
-  /** @param code in its normal form. */
+  /** @param code - In normal form. */
   byCode(code: string): Promise<Affiliate | undefined>;
 }
 
-/** Where notifications of an account go. */
+/** A target to which notifications of an account are sent. */
 export interface Subscription {
-  /** Unguessable text of the caller's making. */
+  /** Unguessable text that the caller creates. */
   readonly id: string;
   readonly account: Address;
-  /** The name of the channel: `webhook`, `email`, `telegram`, `webpush`. */
+  /** Name of the channel: `webhook`, `email`, `telegram`, `webpush`. */
   readonly channel: string;
-  /** What the channel sends to: a URL, an address, a chat. */
+  /** The target of the channel: a URL, an address, a chat id. */
   readonly target: string;
   readonly types: readonly NotificationType[];
   readonly state: 'pending' | 'active';
-  /** What deliveries are signed with, where the channel signs. */
+  /** The key with which deliveries are signed, if the channel signs. */
   readonly secret: string | null;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
 }
 
-/** A signature that authorises one change (decision 5.8). */
+/** The nonce of a signature that authorises one change. See docs/internals/decisions.md#d5-8. */
 export interface UsedNonce {
   readonly account: Address;
   /** Decimal. */
   readonly nonce: string;
-  /** When the record may be forgotten, in milliseconds since 1970: the signature's deadline. */
+  /** Time after which the record may be deleted, in milliseconds since 1970: the signature's deadline. */
   readonly expiresAt: number;
 }
 
-/** A subscription before it is stored. */
+/** A subscription to store. */
 export interface NewSubscription {
   readonly subscription: Subscription;
-  /** How a pending one is confirmed: a hash of the token that was sent out, and until when it is good. */
+  /** Confirmation of a pending subscription: hash of the token that was sent, and its expiry time. */
   readonly confirmation?: { readonly tokenHash: Hex; readonly expiresAt: number };
   readonly nonce: UsedNonce;
-  /** How many subscriptions the account may have, this one and pending ones included. */
+  /** Maximum number of subscriptions of the account, including this one and pending ones. */
   readonly cap: number;
-  /** Milliseconds since 1970, by which pending ones and nonces are over. */
+  /** Current time in milliseconds since 1970, for the expiry of pending subscriptions and nonces. */
   readonly now: number;
 }
 
-/** What became of a subscription. */
+/** The result of creating a subscription. */
 export type SubscribeOutcome =
   | { readonly status: 'created' }
   /** The nonce was used before. */
   | { readonly status: 'used' }
   | { readonly status: 'capped'; readonly limit: number };
 
-/** Who is told by which channel. */
+/** Subscriptions of accounts to channels. */
 export interface SubscriptionStore {
   /**
-   * Stores a subscription and uses up its nonce, in one step. Pending subscriptions whose confirmation is over, and nonces
-   * that are, make room before anything is counted.
+   * Stores a subscription and marks its nonce as used, in one step. Pending subscriptions with an expired confirmation
+   * and expired nonces are deleted before anything is counted.
    */
   create(request: NewSubscription): Promise<SubscribeOutcome>;
 
   /**
-   * Makes a pending subscription active and uses its token up.
+   * Activates a pending subscription and deletes its token.
    *
-   * @param target what is sent to from now on, where only the confirmation tells.
-   * @returns the subscription, or `undefined` when the token is unknown, used or over at `now`.
+   * @param target - The new target, for channels where only the confirmation reveals it.
+   * @returns The subscription, or `undefined` if the token is unknown, used or expired at `now`.
    */
   confirm(request: {
     readonly tokenHash: Hex;
@@ -285,12 +290,12 @@ export interface SubscriptionStore {
     readonly target?: string;
   }): Promise<Subscription | undefined>;
 
-  /** The subscriptions of an account, oldest first. */
+  /** Lists the subscriptions of an account, oldest first. */
   list(account: Address): Promise<Subscription[]>;
 
   /**
-   * Removes a subscription with all that was to be delivered to it, and uses up the nonce, where one is given, in one
-   * step. Of another account's it says `missing`, and uses the nonce up all the same.
+   * Removes a subscription with its deliveries and marks the nonce, if given, as used, in one step. Returns `missing`
+   * for a subscription of another account; the nonce is used in that case too.
    */
   remove(request: {
     readonly id: string;
@@ -300,50 +305,51 @@ export interface SubscriptionStore {
   }): Promise<'removed' | 'missing' | 'used'>;
 }
 
-/** What has become of a notification on its way to a subscription. */
+/** The state of a delivery. */
 export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'dropped';
 
-/** One notification on its way to one subscription. */
+/** The delivery of one notification to one subscription. */
 export interface Delivery {
-  /** Its place: those of a subscription are delivered in this order. */
+  /** Sequence number: deliveries of a subscription are made in this order. */
   readonly seq: number;
   readonly subscription: string;
   readonly notification: string;
   readonly account: Address;
   readonly channel: string;
   readonly state: DeliveryState;
-  /** How often it was tried. */
+  /** Number of attempts made. */
   readonly attempts: number;
-  /** What went wrong last, for the operator. */
+  /** The last error, for operators. */
   readonly error: string | null;
 }
 
-/** A delivery to make now. */
+/** A delivery to attempt now. */
 export interface ClaimedDelivery {
   readonly seq: number;
   readonly subscription: Subscription;
   readonly notification: string;
   readonly body: string;
-  /** Counts the tries, this one included. */
+  /** Number of this attempt, from 1. */
   readonly attempt: number;
-  /** Counts the claims of this delivery, and is never reset: the right to settle it. */
+  /** Number of claims of this delivery. It is never reset and authorises `settle`. */
   readonly claim: number;
 }
 
-/** How many deliveries are in a state that somebody has to do something about. */
+/** Numbers of deliveries that still need work. */
 export interface DeliveryCounts {
   readonly pending: number;
   readonly dead: number;
 }
 
-/** What is to be delivered, in order by subscription, and what was given up. */
+/** Deliveries, ordered by subscription. */
 export interface DeliveryStore {
   /**
-   * Takes deliveries to make: of each active subscription the first that is pending, if it is due by `now` and nobody has
-   * it, at most `limit`, the longest due first. Nobody else is given them before `until`. So a delivery that waits for its next try
-   * holds back those behind it, and no others.
+   * Claims deliveries, longest due first, at most `limit`: of each active subscription the first pending one, if it is
+   * due by `now` and not claimed. No other caller receives them before `until`. So a delivery that waits for its retry
+   * delays those behind it, and no others.
    *
-   * @returns besides, when there may be something to claim again, by what is known now; null when nothing is pending.
+   * @returns The claimed deliveries, and the earliest time at which another claim may succeed; null if nothing is
+   * pending.
    */
   claim(request: {
     readonly now: number;
@@ -352,8 +358,9 @@ export interface DeliveryStore {
   }): Promise<{ readonly claimed: ClaimedDelivery[]; readonly next: number | null }>;
 
   /**
-   * Says what came of a claimed delivery. Somebody else may have claimed it since, or it was removed: then nothing happens.
-   * One that was dropped meanwhile is `delivered` if it was, so that it is not made again, and stays dropped otherwise.
+   * Records the result of a claimed delivery. Does nothing if the delivery was claimed again or removed in the
+   * meantime. A delivery that was dropped in the meantime becomes `delivered` if it was delivered, so that it is not
+   * repeated; otherwise it stays dropped.
    */
   settle(request: {
     readonly seq: number;
@@ -364,17 +371,17 @@ export interface DeliveryStore {
       | { readonly status: 'dead'; readonly error: string };
   }): Promise<'settled' | 'lost'>;
 
-  /** Reads deliveries in a state, oldest first, those above `after` only. */
+  /** Reads deliveries in a state, oldest first, only those above `after`. */
   list(query: { readonly state: DeliveryState; readonly after?: number; readonly limit: number }): Promise<Delivery[]>;
 
-  /** Counts what waits to be delivered and what was given up. The time it takes MUST NOT grow with what was delivered. */
+  /** Counts pending and dead deliveries. The duration MUST NOT grow with the number of completed deliveries. */
   count(): Promise<DeliveryCounts>;
 
   /**
-   * Makes dead deliveries pending again, due by `now`, as if never tried: those listed, or all. They keep their places.
-   * One whose notification has been withdrawn is dropped instead.
+   * Makes dead deliveries pending again, due at `now` and with no attempts: the listed ones, or all. They keep their
+   * positions. A delivery whose notification has been withdrawn is dropped instead.
    *
-   * @returns how many are pending again.
+   * @returns The number of deliveries that are pending again.
    */
   replay(request: { readonly seqs?: readonly number[]; readonly now: number }): Promise<number>;
 }

@@ -1,24 +1,24 @@
 import type { Address } from '../protocol/hex.ts';
 
-/** Travels with each question. */
+/** The context of each statistics query. */
 export interface StatisticsCall {
-  /** Aborted when the answer would come too late. */
+  /** Aborted at the deadline. */
   readonly signal: AbortSignal;
 }
 
-/** Values that JSON can carry. */
+/** A JSON object. */
 export type StatisticsAnswer = Readonly<Record<string, unknown>>;
 
 /**
- * Where the read-only statistics of the affiliate programme come from, such as a service that analyses the chain. Each
- * function is optional: one that is not there is answered with 503. An answer is sent to the client as it is;
- * `undefined` is a 404. MUST reject when it could not find out.
+ * Read-only statistics of the affiliate programme, such as those of a service that analyses the chain. Each function is
+ * optional: if it is missing, the route responds with 503. A result is sent to the client unchanged; `undefined` yields
+ * a 404. MUST reject if the query fails.
  */
 export interface AffiliateStatistics {
-  /** What an affiliate has brought and earned: `GET /affiliate/affiliate-stats/{address}`. */
+  /** Returns the volume and earnings of an affiliate: `GET /affiliate/affiliate-stats/{address}`. */
   affiliate?(address: Address, call: StatisticsCall): Promise<StatisticsAnswer | undefined>;
-  /** What a trader who came by a code has traded and earned: `GET /affiliate/trader-stats/{address}`. */
+  /** Returns the volume and earnings of a trader with a code: `GET /affiliate/trader-stats/{address}`. */
   trader?(address: Address, call: StatisticsCall): Promise<StatisticsAnswer | undefined>;
-  /** Such a trader's trades: `GET /affiliate/trader-activity/{address}`. */
+  /** Returns the trades of a trader with a code: `GET /affiliate/trader-activity/{address}`. */
   traderActivity?(address: Address, call: StatisticsCall): Promise<StatisticsAnswer | undefined>;
 }

@@ -1,8 +1,8 @@
 import type { Address } from '../protocol/hex.ts';
 
-/** Something that an account is told and no order has caused: what the people of a site have written. */
+/** A message to an account that no order has caused, such as one that the operators of a site have written. */
 export interface Announcement {
-  /** Its number where it comes from: a whole number from 0 up, one for each. */
+  /** Unique number in the source: a non-negative integer. */
   readonly id: number;
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -11,8 +11,8 @@ export interface Announcement {
 }
 
 /**
- * Where announcements come from. Called for every page of an account's list, with a deadline, at which `signal` is aborted.
- * All that the account is to see are answered, in any order. What cannot be read MUST reject.
+ * The source of announcements. Called for every page of an account's list, with a deadline at which `signal` is
+ * aborted. Returns all announcements for the account, in any order. MUST reject if they cannot be read.
  */
 export type AnnouncementSource = (
   account: Address,

@@ -1,42 +1,42 @@
-/** An auction, as far as it is remembered: what its settlements are judged by. The orders in it are not kept. */
+/** The stored part of an auction, used to evaluate its settlements. Its orders are not stored. */
 export interface NewAuction {
-  /** The newest block that was known; 0 when none was. */
+  /** The newest known block; 0 if none was known. */
   readonly block: number;
-  /** Wei of native currency for 10^18 atoms, decimal, by token: a JSON object. The store keeps the text as it is. */
+  /** Wei of native currency for 10^18 atoms, decimal, by token: a JSON object. The store keeps the text unchanged. */
   readonly prices: string;
 }
 
-/** An auction as it is remembered. */
+/** An auction as the store returns it. */
 export interface StoredAuction extends NewAuction {
   readonly id: number;
 }
 
-/** How the solvers did in an auction, as whoever held it has told. */
+/** The solver competition of an auction, as recorded by its operator. */
 export interface StoredCompetition {
   readonly auctionId: number;
-  /** The wire's form, rendered as a JSON object. The store keeps the text as it is. */
+  /** The wire format, rendered as a JSON object. The store keeps the text unchanged. */
   readonly body: string;
 }
 
-/** Auctions and what became of them. */
+/** Auctions and their competitions. */
 export interface AuctionStore {
   /**
-   * Stores an auction. Of all, the `keep` newest stay.
+   * Stores an auction. Only the `keep` newest auctions are kept.
    *
-   * @returns its id: a positive integer that a double holds, greater than any before, whatever has become of those.
+   * @returns Its id: a positive safe integer, greater than all earlier ids, including those of deleted auctions.
    */
   insert(auction: NewAuction, keep: number): Promise<number>;
 
   get(id: number): Promise<StoredAuction | undefined>;
 
   /**
-   * Records a competition, in the place of an earlier record of the same auction. Of all, the `keep` of the highest
-   * auctions stay.
+   * Records a competition and replaces an earlier record of the same auction. Only the `keep` competitions with the
+   * highest auction ids are kept.
    */
   record(competition: StoredCompetition, keep: number): Promise<'recorded' | 'replaced'>;
 
   competition(auctionId: number): Promise<StoredCompetition | undefined>;
 
-  /** Reads the competitions of the highest auctions, highest first. */
+  /** Reads the competitions with the highest auction ids, highest first. */
   competitions(limit: number): Promise<StoredCompetition[]>;
 }

@@ -4,59 +4,59 @@ import type { Flashloan } from '../protocol/metadata.ts';
 import type { InteractionData } from '../protocol/trampoline.ts';
 
 /**
- * What a book asks the chain: before it lets an order in, and for accounts that want to know what they have. Every
- * question is optional: one that is not there is not asked, and what it would have rejected gets in.
+ * The chain queries of a book, used for order validation and for account balances. Every method is optional: if a
+ * method is missing, its check is skipped and the order is accepted without it.
  *
- * An answer MUST be of the newest block that the implementation knows, and of one block. A question that could not be
- * answered MUST reject; it MUST NOT be answered by a guess. The book gives each question a deadline, at which `signal`
- * is aborted and the order is rejected with `ChainUnavailable`: an implementation SHOULD stop its work then, and what it
- * answers later is dropped. An implementation MUST NOT throw for an order that is odd, only for a chain that is out of
- * reach.
+ * A result MUST describe the newest block that the implementation knows, and a single block. A query that fails MUST
+ * reject; it MUST NOT return a guess. The book gives each query a deadline. At the deadline `signal` is aborted and the
+ * order is rejected with `ChainUnavailable`: an implementation SHOULD then stop its work, and later results are
+ * ignored. An implementation MUST NOT throw for an unusual order, only for an unreachable chain.
  */
 export interface ChainClient {
   /**
-   * What an owner has of a token, and how much of it a spender may move. `0xeeee…ee` stands for native currency, of which
-   * nothing can be allowed. Many are asked in one turn when an account's balances are read, so an implementation SHOULD
-   * gather them.
+   * Returns an owner's balance of a token, and the amount that a spender may move. `0xeeee…ee` denotes native currency,
+   * which has no allowance. Reading an account's balances makes many calls in one event-loop tick, so an implementation
+   * SHOULD batch them.
    */
   balanceAndAllowance?(query: FundsQuery, call: ChainCall): Promise<Funds>;
 
-  /** The same of up to a hundred owners and tokens at once, in their order. Absent: they are asked about one by one. */
+  /** Like `balanceAndAllowance`, for up to 100 queries, in input order. Default: one call per query. */
   balancesAndAllowances?(queries: readonly FundsQuery[], call: ChainCall): Promise<readonly Funds[]>;
 
   /**
-   * What a token says of itself (ERC-20, the optional part), each member absent where it says nothing or nonsense;
-   * `undefined` when there is no token at this address. What was answered once is remembered.
+   * Returns the ERC-20 metadata of a token. A member is absent if the contract does not return a valid value. Returns
+   * `undefined` if there is no token at this address. Results are cached.
    */
   tokenInfo?(token: Address, call: ChainCall): Promise<TokenInfo | undefined>;
 
   /**
-   * Whether a contract calls a signature its own (EIP-1271). The call MUST be given a bounded amount of gas, and no more
-   * than 32 bytes of its answer MUST be read. A contract that is not there, reverts, runs out of gas or answers anything
-   * but the magic value is an answer: `valid: false`. Where the order has pre-hooks, they run first.
+   * Checks whether a contract accepts a signature (EIP-1271). The call MUST have a bounded amount of gas, and at most
+   * 32 bytes of its return data MUST be read. The result is `valid: false` if the contract does not exist, reverts,
+   * runs out of gas or returns anything except the magic value. If the order has pre-hooks, they run first.
    */
   isValidSignature?(query: ContractSignatureQuery, call: ChainCall): Promise<ContractSignatureAnswer>;
 
   /**
-   * Runs an order's pre-hooks, then tries to move the sell token as a settlement would, and says what the owner had and
-   * had allowed after the hooks. Nothing is sent.
+   * Simulates an order's pre-hooks and then the transfer of the sell token, as a settlement would make it. Returns the
+   * owner's balance and allowance after the hooks. No transaction is sent.
    */
   simulate?(query: SimulationQuery, call: ChainCall): Promise<Simulation>;
 
   /**
-   * Asked once, when a book starts. Rejects with a `ChainMismatch` when this is another chain than the book's, or its
-   * settlement contract is not there: then the book does not start. Any other failure does not keep it from starting.
+   * Called once at the start of the book. Rejects with a `ChainMismatch` if this is another chain than the book's, or
+   * if its settlement contract does not exist: then the book does not start. Any other failure does not prevent the
+   * start.
    */
   verify?(domain: Domain, call: ChainCall): Promise<void>;
 }
 
-/** Travels with each question. */
+/** The context of each chain query. */
 export interface ChainCall {
-  /** Aborted at the deadline, or when the answer is not wanted any more. */
+  /** Aborted at the deadline, or when the result is no longer needed. */
   readonly signal: AbortSignal;
 }
 
-/** Whose balance of which token, and who may move it. */
+/** The owner and token of a balance query, and the spender of its allowance. */
 export interface FundsQuery {
   readonly owner: Address;
   readonly token: Address;
@@ -70,46 +70,46 @@ export interface Funds {
   readonly allowance: bigint;
 }
 
-/** What a token says of itself. */
+/** The ERC-20 metadata of a token. */
 export interface TokenInfo {
-  /** Atoms of a whole token, as a power of ten: 0 to 255. */
+  /** Number of decimals: one whole token is 10^decimals atoms. 0 to 255. */
   readonly decimals?: number;
   readonly symbol?: string;
   readonly name?: string;
 }
 
-/** A signature that a contract is asked about (EIP-1271). */
+/** A contract signature to check (EIP-1271). */
 export interface ContractSignatureQuery {
-  /** The contract that is asked. */
+  /** The contract that checks the signature. */
   readonly owner: Address;
   /** The order's digest, 32 bytes. */
   readonly digest: Hex;
   readonly signature: Hex;
-  /** Calls that run before, as the settlement contract would make them. */
+  /** Calls that run before the check, as the settlement contract would make them. */
   readonly pre: readonly InteractionData[];
   readonly flashloan: Flashloan | undefined;
 }
 
-/** What the contract has said. */
+/** The result of a contract signature check. */
 export type ContractSignatureAnswer =
   | { readonly valid: true }
   /**
-   * `reason` is for people: "no contract at this address", "reverted", "answered 0xffffffff". It is shown to whoever has
-   * sent the order, so it MUST NOT name nodes or keys.
+   * `reason` is for people: "no contract at this address", "reverted", "answered 0xffffffff". It is shown to the sender
+   * of the order, so it MUST NOT name nodes or keys.
    */
   | { readonly valid: false; readonly reason?: string };
 
-/** A transfer to be tried after the hooks of its order. */
+/** A transfer to simulate after the hooks of its order. */
 export interface SimulationQuery extends FundsQuery {
-  /** Atoms that are to be moved. */
+  /** Atoms to move. */
   readonly amount: bigint;
   readonly pre: readonly InteractionData[];
-  /** Lent before the hooks run, as far as the implementation can play that. */
+  /** Lent before the hooks run, if the implementation can simulate it. */
   readonly flashloan: Flashloan | undefined;
 }
 
-/** What was found after the pre-hooks. */
+/** Balance and allowance after the pre-hooks, and the result of the transfer. */
 export interface Simulation extends Funds {
-  /** `undefined` when the transfer went through, else what it reverted with. */
+  /** `undefined` if the transfer succeeded, otherwise its revert data. */
   readonly transferRevert: Hex | undefined;
 }

@@ -5,31 +5,31 @@ import type { ChainCall } from './chain-client.ts';
 import type { BlockRef } from './chain-store.ts';
 
 /**
- * A node that a book follows the chain by. It may be out of reach, lag behind, or be on another fork than it was a
- * moment ago: what it answers is checked against what it has answered before. A question that could not be answered MUST
- * reject; numbers are parsed, hex is in lower case.
+ * A node from which a book indexes the chain. It may be unreachable, lag behind, or switch to another fork: the indexer
+ * checks each response against earlier ones. A query that fails MUST reject. Numbers are parsed, hex is in lower case.
  */
 export interface ChainSource {
-  /** For people and logs. Carries no credentials. */
+  /** Name for people and logs. Contains no credentials. */
   readonly name: string;
-  /** Text that no other source has, in this process or another: by it one process at a time follows. */
+  /** Text that is unique to this source, in this process and in others. Used as the holder of the indexer lease. */
   readonly id: string;
 
-  /** Rejects with a `ChainMismatch` when this is another chain, or the contract is not there. */
+  /** Rejects with a `ChainMismatch` if the node serves another chain or the contract does not exist. */
   verify(domain: Domain, call: ChainCall): Promise<void>;
 
-  /** The newest block. */
+  /** Returns the newest block. */
   head(call: ChainCall): Promise<BlockHeader>;
 
-  /** A block by its number; `undefined` when the node has none. */
+  /** Returns the block with a number; `undefined` if the node has none. */
   block(number: number, call: ChainCall): Promise<BlockHeader | undefined>;
 
-  /** The logs of some contracts that begin with one of some topics, without those that were taken back. */
+  /** Returns the logs of the given contracts whose first topic is one of `topics`, without removed logs. */
   logs(query: LogQuery, call: ChainCall): Promise<readonly ChainLog[]>;
 
   /**
-   * The inputs of the calls of the settlement contract's `settle` that each transaction makes, in their order, its own
-   * included. A transaction whose calls cannot be found out, for want of traces, MUST be left out.
+   * Returns, for each transaction, the inputs of all calls of `settle` of the settlement contract, in call order. The
+   * transaction's own call is included. A transaction whose calls cannot be determined, because traces are missing,
+   * MUST be left out.
    */
   settleCalls(
     settlementContract: Address,
@@ -38,32 +38,33 @@ export interface ChainSource {
   ): Promise<ReadonlyMap<Hex, readonly Hex[]>>;
 }
 
-/** As much of a block as following takes. */
+/** The fields of a block that the indexer needs. */
 export interface BlockHeader extends BlockRef {
   readonly parentHash: Hex;
   /** Seconds since 1970. */
   readonly timestamp: number;
-  /** 256 bytes; absent when the node does not tell. */
+  /** 256 bytes; absent if the node does not return it. */
   readonly logsBloom?: Hex;
 }
 
-/** Which logs are asked for. */
+/** The filter of a log query. */
 export interface LogQuery {
   readonly addresses: readonly Address[];
   readonly topics: readonly Hex[];
-  /** One block by its hash, or all from one number to another, both included. */
+  /** One block by its hash, or a range of block numbers, both included. */
   readonly of: { readonly blockHash: Hex } | { readonly from: number; readonly to: number };
 }
 
-/** A node serves another chain than the book is for. Waiting does not help. */
+/** A node serves another chain than that of the book. A retry does not help. */
 export class ChainMismatch extends Error {
   override readonly name = 'ChainMismatch';
 }
 
 /**
- * Compares what a node serves with what a book is for, by one wording for every adapter.
+ * Compares the chain of a node with that of the book, with the same message for every adapter.
  *
- * @param code what stands at the settlement contract's address.
+ * @param code - The contract code at the settlement contract's address.
+ * @throws ChainMismatch if the chain id differs or there is no contract.
  */
 export function assertSameChain(name: string, wanted: Domain, chainId: number, code: Hex | undefined): void {
   if (chainId !== wanted.chainId) {

@@ -7,7 +7,7 @@ export interface BlockRef {
   readonly hash: Hex;
 }
 
-/** Where on the chain a fact stands. Block number and log index are its key, the block's hash tells of which fork it is. */
+/** The position of a log on the chain. Block number and log index are the key; the block hash identifies the fork. */
 export interface LogPosition {
   readonly blockNumber: number;
   readonly blockHash: Hex;
@@ -16,31 +16,33 @@ export interface LogPosition {
 }
 
 interface ChainEventBase extends LogPosition {
-  /** The block's time in seconds since 1970; null when nobody has told it. */
+  /** The block's time in seconds since 1970; null if unknown. */
   readonly timestamp: number | null;
 }
 
-/** `Trade` of the settlement contract: an order was filled, wholly or in part. Amounts are decimal strings of atoms. */
+/**
+ * `Trade` of the settlement contract: an order was filled, completely or in part. Amounts are decimal strings of atoms.
+ */
 export interface TradeChainEvent extends ChainEventBase {
   readonly type: 'trade';
   readonly uid: Hex;
   readonly owner: Address;
   readonly sellToken: Address;
   readonly buyToken: Address;
-  /** What was taken from the owner, the signed fee included. */
+  /** The amount taken from the owner, including the signed fee. */
   readonly sellAmount: string;
   readonly buyAmount: string;
-  /** The signed fee: "0" but for orders of old. */
+  /** The signed fee: "0" except for very old orders. */
   readonly feeAmount: string;
-  /** Network and protocol fees, in atoms of the sell token; null when nobody could tell. */
+  /** Network and protocol fees, in atoms of the sell token; null if unknown. */
   readonly executedFee: string | null;
-  /** What either token was worth when the trade was settled, as far as that is known. */
+  /** The prices of both tokens at settlement, if known. */
   readonly prices: TradePrices | null;
   /** The protocol's part of the fees, by policy. */
   readonly protocolFees: readonly ProtocolFee[];
 }
 
-/** Wei of native currency for 10^18 atoms of a token, decimal; null when not known. */
+/** Wei of native currency for 10^18 atoms of a token, decimal; null if unknown. */
 export interface TradePrices {
   readonly sellToken: string | null;
   readonly buyToken: string | null;
@@ -48,17 +50,17 @@ export interface TradePrices {
 
 /** One protocol fee of a trade. */
 export interface ProtocolFee {
-  /** The wire's form of the policy: an object with one key, its name. */
+  /** The wire format of the policy: an object with one key, its name. */
   readonly policy: Readonly<Record<string, unknown>>;
   readonly amount: string;
   readonly token: Address;
 }
 
-/** `Settlement` of the settlement contract: closes a settlement. */
+/** `Settlement` of the settlement contract, the last event of a settlement. */
 export interface SettlementChainEvent extends ChainEventBase {
   readonly type: 'settlement';
   readonly solver: Address;
-  /** The auction that the transaction claims to settle; null when it claims none. */
+  /** The auction id that the transaction contains; null if it contains none. */
   readonly auctionId: number | null;
 }
 
@@ -68,7 +70,7 @@ export interface InvalidationChainEvent extends ChainEventBase {
   readonly uid: Hex;
 }
 
-/** `PreSignature` of the settlement contract: the owner signs on chain, or takes it back. */
+/** `PreSignature` of the settlement contract: the owner signs on chain or revokes the signature. */
 export interface PresignatureChainEvent extends ChainEventBase {
   readonly type: 'presignature';
   readonly uid: Hex;
@@ -79,25 +81,25 @@ export interface PresignatureChainEvent extends ChainEventBase {
 export interface PlacementChainEvent extends ChainEventBase {
   readonly type: 'placement';
   readonly uid: Hex;
-  /** The row to make when there is none. */
+  /** The row to insert if the store has none for this UID. */
   readonly order: NewOrder;
-  /** Who placed it. */
+  /** The address that placed the order. */
   readonly sender: Address;
-  /** The validity that the user chose, where the signed one says something else; null for orders that are not ethflow's. */
+  /** The validity that the user chose, if the signed one differs; null for orders that are not ethflow orders. */
   readonly userValidTo: number | null;
   readonly placementError: PlacementError | null;
 }
 
-/** Why an order that was placed on chain cannot trade (contract, "Enumerations"). */
+/** The reason why an order that was placed on chain cannot trade. */
 export type PlacementError = 'QuoteNotFound' | 'ValidToTooFarInFuture' | 'PreValidationError';
 
-/** `OrderRefund` of a native-currency-flow contract: the sell amount went back to the user. */
+/** `OrderRefund` of a native-currency-flow contract: the sell amount was returned to the user. */
 export interface RefundChainEvent extends ChainEventBase {
   readonly type: 'refund';
   readonly uid: Hex;
 }
 
-/** Something that the chain says. */
+/** A decoded event of the settlement contract or of a native-currency-flow contract. */
 export type ChainEvent =
   | TradeChainEvent
   | SettlementChainEvent
@@ -106,102 +108,102 @@ export type ChainEvent =
   | PlacementChainEvent
   | RefundChainEvent;
 
-/** A fact about one order. */
+/** A chain event that belongs to one order. */
 export type OrderChainEvent = Exclude<ChainEvent, SettlementChainEvent>;
 
-/** What the chain has to do with an entry of the log. */
+/** The chain event that caused a log entry. */
 export interface ChainCause {
   readonly position: LogPosition;
   readonly trade?: {
-    /** Counts the order's trades in this transaction, from 1. */
+    /** Number of the order's trade in this transaction, from 1. */
     readonly ordinal: number;
-    /** Whether this is the trade that has filled the order. */
+    /** Whether this trade fills the order. */
     readonly completes: boolean;
     readonly sellAmount: string;
     readonly buyAmount: string;
     readonly feeAmount: string;
   };
-  /** Of a `reverted` entry: what did not happen after all. The rest is as it was told then. */
+  /** In a `reverted` entry: the type of the entry that is reverted. All other fields are as in that entry. */
   readonly reverted?: Exclude<OrderEventType, 'expired' | 'reinstated' | 'reverted'>;
 }
 
-/** Facts to store in one step. */
+/** Chain events to store in one step. */
 export interface ChainEventBatch {
-  /** In the order of the chain, none twice, none above `through`, of one fork. */
+  /** In chain order, without duplicates, none above `through`, all of one fork. */
   readonly events: readonly ChainEvent[];
-  /** Blocks of that fork whose hashes are worth remembering, none above `through`. */
+  /** Blocks of that fork whose hashes are to be stored, none above `through`. */
   readonly blocks: readonly BlockRef[];
-  /** How far the facts go: every fact up to this block is in the store afterwards. */
+  /** The new checkpoint: the store contains every event up to this block afterwards. */
   readonly through: BlockRef;
-  /** The indexedBlock that the caller has seen. Absent: whatever it is. */
+  /** The checkpoint that the caller has read. If absent, it is not compared. */
   readonly after?: BlockRef | null;
-  /** Hashes of blocks below this number may be forgotten. */
+  /** Hashes of blocks below this number may be deleted. */
   readonly forgetBelow: number;
-  /** Milliseconds since 1970, for entries of the log that have no time of their own. */
+  /** Milliseconds since 1970, for log entries that have no time themselves. */
   readonly at: number;
 }
 
-/** What became of a batch of facts. */
+/** The result of applying a batch of chain events. */
 export type ApplyOutcome =
-  /** `applied` facts are new, the others were there. */
+  /** `applied` events are new, `known` events were already stored. */
   | { readonly status: 'applied'; readonly applied: number; readonly known: number; readonly indexedBlock: BlockRef }
-  /** A block of the batch has another hash than the one that is stored: somebody has to roll back first. */
+  /** A block of the batch has another hash than the stored one: the caller must roll back first. */
   | { readonly status: 'conflict'; readonly block: number; readonly stored: Hex; readonly indexedBlock: BlockRef }
-  /** The indexedBlock is not the one that the caller has seen. */
+  /** The checkpoint differs from `after`; nothing was written. */
   | { readonly status: 'moved'; readonly indexedBlock: BlockRef | null };
 
-/** Down to which block facts are taken back, and when (`at`, milliseconds since 1970). */
+/** The block to roll back to, and the time of the rollback (`at`, milliseconds since 1970). */
 export interface RollbackRequest {
-  /** The last block whose facts stay. */
+  /** The last block whose events are kept. */
   readonly to: number;
-  /** The indexedBlock that the caller has seen. Absent: whatever it is. */
+  /** The checkpoint that the caller has read. If absent, it is not compared. */
   readonly after?: BlockRef | null;
   readonly at: number;
 }
 
-/** What became of taking blocks back; `moved` when the indexedBlock is not the one that the caller has seen. */
+/** The result of a rollback; `moved` if the checkpoint differs from `after`. */
 export type RollbackOutcome =
   | { readonly status: 'rolledBack'; readonly removed: number; readonly indexedBlock: BlockRef | null }
   | { readonly status: 'moved'; readonly indexedBlock: BlockRef | null };
 
-/** How far the chain has been read. */
+/** How far the chain has been indexed. */
 export interface ChainProgress {
-  /** Every fact up to this block is stored; null when none has been. */
+  /** The checkpoint: every event up to this block is stored. Null if nothing is indexed. */
   readonly indexedBlock: BlockRef | null;
-  /** The blocks whose hashes are remembered, newest first, the indexedBlock among them. */
+  /** The blocks whose hashes are stored, newest first, including the checkpoint. */
   readonly blocks: readonly BlockRef[];
 }
 
-/** Which trades to read: of an order, of an account, or of a transaction. */
+/** The trades to read: those of an order, of an account, or of a transaction. */
 export type TradeFilter =
   | { readonly uid: Hex }
-  /** Trades of the orders it owns or has placed on chain. */
+  /** Trades of orders that the account owns or has placed on chain. */
   | { readonly account: Address }
   | { readonly transactionHash: Hex };
 
-/** Which trades, a page of them. */
+/** A filter of trades, and the page to read. */
 export interface TradeQuery {
   readonly filter: TradeFilter;
   readonly offset?: number;
   readonly limit: number;
 }
 
-/** What the chain has said, kept by block number and log index so that it can be taken back. */
+/** Chain events, stored by block number and log index so that they can be rolled back. */
 export interface ChainStore {
   progress(): Promise<ChainProgress>;
 
   /**
-   * Stores facts, each once, and moves the indexedBlock, in one step with what they change: the orders' rows, the owners'
-   * counters and the log. How a row follows from its facts is judged by `projectOrderState` of `intentbook/store-kit`, over all
-   * facts of the order. A fact whose place is taken by one of the same block is known already. Facts of orders that are
-   * not there are kept, and `insert` folds them in when they come.
+   * Stores chain events, each once, and moves the checkpoint. The same step writes everything that depends on them: the
+   * orders' rows, the owners' counters and the log. `projectOrderState` of `intentbook/store-kit` computes a row from
+   * all events of the order. An event at the position of a stored event of the same block is already known. Events of
+   * orders that are not stored are kept, and `insert` applies them later.
    */
   apply(batch: ChainEventBatch): Promise<ApplyOutcome>;
 
   /**
-   * Takes back what blocks above `to` have said, in one step: rows, counters and totals are what the remaining facts
-   * make of them, and the log gets a `reverted` entry for each that does not stand any more. An order that was placed
-   * by such a block is gone. The indexedBlock goes back to the newest remembered block that is not above `to`.
+   * Rolls back the events of all blocks above `to`, in one step. Rows, counters and totals are recomputed from the
+   * remaining events, and the log gets a `reverted` entry for each entry that is no longer true. An order that was
+   * placed by such a block is deleted. The checkpoint becomes the newest stored block that is not above `to`.
    */
   rollback(request: RollbackRequest): Promise<RollbackOutcome>;
 
@@ -209,14 +211,14 @@ export interface ChainStore {
   trades(query: TradeQuery): Promise<TradeChainEvent[]>;
 
   /**
-   * The first block in which a token was sold or bought, by any order; undefined when it never was. The time it takes MUST
+   * Returns the first block in which any order sold or bought a token; `undefined` if there is none. The duration MUST
    * NOT grow with the number of trades. See `firstTradeBlocks` of `intentbook/store-kit`.
    */
   firstTrade(token: Address): Promise<number | undefined>;
 
-  /** Reads the settlements of a transaction, in their order. */
+  /** Reads the settlements of a transaction, in log order. */
   settlements(transactionHash: Hex): Promise<SettlementChainEvent[]>;
 
-  /** Reads the settlements that claim to settle an auction, in their order. */
+  /** Reads the settlements that name an auction id, in chain order. */
   settlementsOfAuction(auctionId: number): Promise<SettlementChainEvent[]>;
 }

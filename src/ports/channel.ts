@@ -1,80 +1,82 @@
 import type { Subscription } from './account-store.ts';
 
 /**
- * A way to reach people: a webhook, a bot, a mail server. Called with a deadline, at which `signal` is aborted; what a call does
- * after that is dropped. An implementation MUST NOT keep anything between calls that a second process would need, and what it
- * says in `error` is shown to operators, so it MUST NOT carry secrets.
+ * A channel over which notifications are sent: a webhook, a bot, a mail server. Each call has a deadline at which
+ * `signal` is aborted; later results are ignored. An implementation MUST NOT keep state between calls that a second
+ * process would need. Operators see `error`, so it MUST NOT contain secrets.
  */
 export interface Channel {
-  /** What subscriptions name it by: `webhook`, `email`, `telegram`, `webpush`. */
+  /** Name in subscriptions: `webhook`, `email`, `telegram`, `webpush`. */
   readonly name: string;
 
-  /** Reads a target in its one form; `undefined` when it is none of this channel's. */
+  /** Parses a target into its normal form; `undefined` if it is not a valid target of this channel. */
   parseTarget(target: string): string | undefined;
 
-  /** Whether a subscription has a secret that deliveries are signed with. It is shown once. */
+  /** Whether deliveries are signed with a secret of the subscription. The secret is shown once. */
   readonly signs: boolean;
 
   /**
-   * How a subscription proves that its target wants it. `none`: whoever knows the target is entitled. `echo`: the target has
-   * to answer a challenge at once (`challenge`). `token`: somebody has to bring a token back (`invite`).
+   * How the owner of a target confirms a subscription:
+   * - `none`: no confirmation; knowledge of the target is sufficient.
+   * - `echo`: the target must respond to a challenge immediately (`challenge`).
+   * - `token`: a token must be returned (`invite`).
    */
   readonly confirmation: 'none' | 'echo' | 'token';
 
-  /** Sends a challenge. @returns whether it came back. Rejecting says the same as `false`. */
+  /** Sends a challenge. Returns whether the target returned it. A rejection counts as `false`. */
   challenge?(target: string, challenge: string, call: ChannelCall): Promise<boolean>;
 
   /**
-   * Sends a token out, or says where to bring it.
+   * Sends a confirmation token, or returns where to enter it.
    *
-   * @returns what the subscriber is to be shown, if anything: a link that has the token in it.
+   * @returns Text for the subscriber, if any: a link that contains the token.
    */
   invite?(invitation: Invitation, call: ChannelCall): Promise<string | undefined>;
 
-  /** Delivers once. Rejecting says the same as `failed`. */
+  /** Makes one delivery attempt. A rejection counts as `failed`. */
   deliver(delivery: ChannelDelivery, call: ChannelCall): Promise<DeliveryResult>;
 
-  /** Begins to listen for tokens that are brought back over the channel itself. */
+  /** Starts to listen for tokens that are returned over the channel itself. */
   start?(host: ChannelHost): void;
-  /** Ends that, and waits for what runs. */
+  /** Stops listening, and waits for running work. */
   stop?(): Promise<void>;
 }
 
-/** What a channel is told beside a message. The signal is aborted at its deadline. */
+/** The context of a channel call. The signal is aborted at the deadline. */
 export interface ChannelCall {
   readonly signal: AbortSignal;
 }
 
-/** A token on its way to who can confirm a subscription. */
+/** A token for the confirmation of a subscription. */
 export interface Invitation {
   readonly subscription: Subscription;
   readonly token: string;
-  /** Path and query, below the account interface's address, that use the token up. */
+  /** Path and query, relative to the account interface, that confirm the token. */
   readonly path: string;
 }
 
-/** What a channel brings to a target. */
+/** A notification to deliver to a target. */
 export interface ChannelDelivery {
-  /** The same for every try, so that a receiver can tell a second one. */
+  /** The same for every attempt, so that a receiver can detect duplicates. */
   readonly id: string;
   readonly subscription: Subscription;
-  /** The notification as JSON (contract, "Notification"). */
+  /** The notification as JSON. */
   readonly body: string;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** How a delivery went: well, failed for now, or for good. */
+/** The result of a delivery attempt. */
 export type DeliveryResult =
   | { readonly status: 'delivered' }
-  /** It is tried again, not before `retryAfter` seconds when it is given. */
+  /** The delivery is retried, not before `retryAfter` seconds if given. */
   | { readonly status: 'failed'; readonly error: string; readonly retryAfter?: number }
-  /** There is nobody any more at the target: the subscription is removed. */
+  /** The target no longer exists: the subscription is removed. */
   | { readonly status: 'gone'; readonly error: string };
 
-/** What a channel may ask of the account interface. */
+/** The functions of the account interface that a channel may call. */
 export interface ChannelHost {
-  /** Uses a token up. @returns whether it was good. */
+  /** Confirms a token. Returns whether it was valid. */
   confirm(token: string, target: string): Promise<boolean>;
   readonly report: (failure: unknown) => void;
 }

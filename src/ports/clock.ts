@@ -1,7 +1,7 @@
-/** Takes back something scheduled. Harmless when it has run already. */
+/** Cancels a scheduled task. A call after the task has run does nothing. */
 export type Cancel = () => void;
 
-/** Where time comes from. A host may supply its own; tests move it by hand. */
+/** The source of time. A host may supply its own; tests advance it manually. */
 export interface Clock {
   /** Milliseconds since 1970. MAY step backwards, as wall clocks do. */
   now(): number;
@@ -23,10 +23,10 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, task) {
     const timer: unknown = setTimeout(task, ms);
-    // Node, Bun and Deno answer an object; a browser answers a number, and has no process to keep alive.
+    // Node, Bun and Deno return an object; a browser returns a number and has no process to keep alive.
     if (typeof timer === 'object' && timer !== null && 'unref' in timer && typeof timer.unref === 'function') {
       timer.unref();
     }
-    return () => clearTimeout(timer as ReturnType<typeof setTimeout>); // what setTimeout has answered
+    return () => clearTimeout(timer as ReturnType<typeof setTimeout>); // the value that setTimeout has returned
   },
 };

@@ -1,32 +1,31 @@
-/** What a request costs: reading is allowed more often than writing. */
+/** The cost class of a request. Reads are allowed more often than writes. */
 export type RequestKind = 'read' | 'write';
 
-/** Whether a client may go on. */
+/** Whether a request of a client is admitted. */
 export type Admission =
   | { readonly status: 'admitted' }
-  /** `retryAfter`: seconds to wait, at least 1, when that is known. */
+  /** `retryAfter`: seconds to wait, at least 1, if known. */
   | { readonly status: 'rejected'; readonly retryAfter?: number };
 
-/** Whether a client may have one more stream of events. */
+/** Whether a client may open another event stream. */
 export type StreamAdmission =
   | {
       readonly status: 'admitted';
-      /** Called once, when the stream has ended. MUST NOT throw. */
+      /** Must be called once, after the stream has ended. MUST NOT throw. */
       readonly release: () => void;
     }
   | { readonly status: 'rejected'; readonly retryAfter?: number };
 
 /**
- * Decides how often a client may ask over HTTP, and how many streams of events it may have at once. Calls in process
- * are never limited.
+ * Limits the HTTP requests and the open event streams per client. Calls in process are never limited.
  *
- * A client is the text that `clientOf` makes of an address: an IPv4 address, or the /64 of an IPv6 one. A limiter MUST
- * keep bounded memory whatever clients there are. One that throws or rejects lets the request pass, and what it threw
- * is told as `failure`: a limiter that is out of order must not take the interface down with it.
+ * A client is identified by an IPv4 address or by the /64 prefix of an IPv6 address. A limiter MUST use bounded memory
+ * for any number of clients. If it throws or rejects, the request is admitted and the error is reported as `failure`: a
+ * failing limiter must not take the interface down.
  */
 export interface Limiter {
-  /** Takes one request of a client. One that is rejected SHOULD cost nothing. */
+  /** Takes one request from a client's budget. A rejected request SHOULD cost nothing. */
   take(client: string, kind: RequestKind): Admission | Promise<Admission>;
-  /** Opens one stream of a client. The request that opens it has been taken already. */
+  /** Opens one event stream of a client. The request that opens it has already been taken from the budget. */
   open(client: string): StreamAdmission | Promise<StreamAdmission>;
 }

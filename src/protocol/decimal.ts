@@ -43,7 +43,7 @@ export function priceOfEther({ digits, scale }: Decimal): string {
 }
 
 /** Divides, keeping `significant` digits, the last one rounded half up. `divisor` is positive. */
-export function quotient(dividend: bigint, divisor: bigint, significant: number): Decimal {
+export function divideDecimals(dividend: bigint, divisor: bigint, significant: number): Decimal {
   if (dividend === 0n) return { digits: 0n, scale: 0 };
   // The quotient has as many digits before the point as the lengths differ by, or one more.
   const scale = significant - (dividend.toString().length - divisor.toString().length);

@@ -13,10 +13,10 @@ import type { ReadQuoteOptions } from './quote-options.ts';
 import { streamQuotes } from './quote-stream.ts';
 import { createRaceCache } from './race-cache.ts';
 
-/** The methods on quotes, once they are loaded. */
+/** The quote methods, after they are loaded. */
 export interface QuoteEngine {
   readonly methods: QuoteApi;
-  /** Ends what runs: whoever waits is told to come back later. */
+  /** Stops all work; waiting callers get a retryable rejection. */
   close(): void;
 }
 
@@ -25,8 +25,8 @@ export function createQuoteEngine(options: ReadQuoteOptions, book: QuotesContext
   const { estimators, priceAmount, timeouts, quoteCacheTtl, volumeFee } = options;
   const { wrappedNative } = tokens;
   const { usual } = timeouts;
-  const flights = createRaceCache(clock, quoteCacheTtl);
-  const sources = createEstimatorPool({ estimators, clock, flights, wrappedNative, priceAmount, observe, onFailure });
+  const raceCache = createRaceCache(clock, quoteCacheTtl);
+  const sources = createEstimatorPool({ estimators, clock, raceCache, wrappedNative, priceAmount, observe, onFailure });
   const prices = createNativePrices({ sources, clock, wrappedNative, timeout: usual, ttl: options.priceCacheTtl });
   const context = {
     documents: store.appData,
@@ -39,7 +39,7 @@ export function createQuoteEngine(options: ReadQuoteOptions, book: QuotesContext
     prices,
     onFailure,
     gasPrice: createGasPrice(options.gasPrice, { clock, timeout: usual, lifetime: quoteCacheTtl, onFailure }),
-    keeper: createQuotePersister(store.quotes, clock, options.lifetimes),
+    persister: createQuotePersister(store.quotes, clock, options.lifetimes),
     volumeFee,
     timeouts,
   };
@@ -57,7 +57,7 @@ export function createQuoteEngine(options: ReadQuoteOptions, book: QuotesContext
       },
       counters: sources.counters,
     },
-    close: flights.close,
+    close: raceCache.close,
   };
 }
 

@@ -9,7 +9,7 @@ import { MAX_UINT256 } from '../protocol/uint256.ts';
 import type { RaceAnswer } from './estimator-race.ts';
 import { isAmount } from './fee.ts';
 
-/** An estimate that makes sense, with every member present. */
+/** A valid estimate with all optional members set. */
 export interface ValidatedEstimate {
   readonly source: string;
   readonly amount: bigint;
@@ -20,56 +20,56 @@ export interface ValidatedEstimate {
   readonly metadata: string;
 }
 
-/** How large the text of an execution plan may be; a larger one is left out. */
+/** Maximum length of the metadata text; longer metadata is omitted. */
 const MAX_METADATA = 64 * 1024;
 
-/** How many ways of settling a trade a source may tell of. */
-const MAX_WAYS = 16;
+/** Maximum number of alternatives in one result. */
+const MAX_ALTERNATIVES = 16;
 
 /**
- * Judges what a source has answered about a trade: the ways of settling it, at least one. Nothing is taken on trust: a
- * source may be somebody else's program, and a plain JavaScript function may answer anything. Members that are null
- * count as absent, since in some languages that is how the absent is written.
+ * Validates the result of an estimator and returns its alternatives, at least one. Estimators are untrusted: they may
+ * be external programs, and a plain JavaScript function may return anything. A null member counts as absent, since some
+ * languages write absent members as null.
  */
 export function validateEstimate(
   source: string,
   trade: Trade,
-  answer: unknown,
+  result: unknown,
 ): RaceAnswer<readonly ValidatedEstimate[]> {
-  if (answer === undefined || answer === null) return NONE;
-  if (typeof answer !== 'object') return INVALID;
-  if (!Array.isArray(answer)) {
-    const said = answer as Readonly<Record<string, unknown>>; // an object; each member is judged
-    if (said['unsupportedToken'] !== undefined && said['unsupportedToken'] !== null)
-      return validateUnsupported(trade, said);
+  if (result === undefined || result === null) return NONE;
+  if (typeof result !== 'object') return INVALID;
+  if (!Array.isArray(result)) {
+    const value = result as Readonly<Record<string, unknown>>; // an object; each member is validated
+    if (value['unsupportedToken'] !== undefined && value['unsupportedToken'] !== null)
+      return validateUnsupported(trade, value);
   }
-  const ways: readonly unknown[] = Array.isArray(answer) ? answer : [answer];
-  if (ways.length === 0) return NONE;
-  if (ways.length > MAX_WAYS) return INVALID;
-  const value: ValidatedEstimate[] = [];
-  for (const way of ways) {
-    const sound = readEstimate(source, way);
-    if (sound === undefined) return INVALID;
-    value.push(sound);
+  const alternatives: readonly unknown[] = Array.isArray(result) ? result : [result];
+  if (alternatives.length === 0) return NONE;
+  if (alternatives.length > MAX_ALTERNATIVES) return INVALID;
+  const estimates: ValidatedEstimate[] = [];
+  for (const alternative of alternatives) {
+    const estimate = readEstimate(source, alternative);
+    if (estimate === undefined) return INVALID;
+    estimates.push(estimate);
   }
-  return { outcome: 'answered', value };
+  return { outcome: 'answered', value: estimates };
 }
 
 const NONE = { outcome: 'none' } as const;
 const INVALID = { outcome: 'invalid' } as const;
 
-function readEstimate(source: string, said: unknown): ValidatedEstimate | undefined {
-  if (typeof said !== 'object' || said === null) return undefined;
-  const { amount, gas, solver, verified, metadata } = said as Readonly<Record<string, unknown>>; // each is judged below
+function readEstimate(source: string, value: unknown): ValidatedEstimate | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { amount, gas, solver, verified, metadata } = value as Readonly<Record<string, unknown>>; // validated below
   const address = parseHex(solver ?? ZERO_ADDRESS, 20);
   const simulated = verified ?? false;
   if (typeof amount !== 'bigint' || !isAmount(amount)) return undefined;
   if (typeof gas !== 'number' || !Number.isSafeInteger(gas) || gas <= 0) return undefined;
   if (address === undefined || typeof simulated !== 'boolean') return undefined;
-  return { source, amount, gas: BigInt(gas), solver: address, verified: simulated, metadata: planText(metadata) };
+  return { source, amount, gas: BigInt(gas), solver: address, verified: simulated, metadata: toMetadataText(metadata) };
 }
 
-/** A source can speak of the tokens that it was asked about, and of no others. */
+/** Validates an unsupported-token result. The token must be one of the trade's. */
 function validateUnsupported(
   { sellToken, buyToken }: Trade,
   { unsupportedToken, reason }: Readonly<Record<string, unknown>>,
@@ -82,32 +82,31 @@ function validateUnsupported(
 }
 
 /**
- * The text of a plan, or of an empty one where it is not of a kind that every store can hold: an object, not too large,
- * not too deep (SQLite reads no JSON deeper than 1000), and of text that PostgreSQL has too.
+ * Renders metadata as JSON text. Returns `{}` if it is not an object, is too long, is nested too deeply (SQLite parses
+ * at most 1000 levels), or contains text that PostgreSQL cannot store.
  */
-function planText(metadata: unknown): string {
+function toMetadataText(metadata: unknown): string {
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return '{}';
   try {
     const text = JSON.stringify(metadata);
     const fits = text.startsWith('{') && text.length <= MAX_METADATA && !isNestedDeeper(text, MAX_JSON_DEPTH);
-    return fits && !UNTEXTUAL.test(text) ? text : '{}';
+    return fits && !INVALID_TEXT.test(text) ? text : '{}';
   } catch {
-    return '{}'; // it has a cycle or a bigint; a price is not worse for it
+    return '{}'; // it has a cycle or a bigint; the estimate itself is still valid
   }
 }
 
-/** The character of number 0, or half of a surrogate pair, as `JSON.stringify` writes them: behind no other backslash. */
-const UNTEXTUAL = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
+/**
+ * Matches a NUL character or an unpaired surrogate as `JSON.stringify` escapes them, not preceded by another backslash.
+ */
+const INVALID_TEXT = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
 const ETHER = 10n ** 18n;
 
-/**
- * Judges what a source says a token is worth. A price is of use when 10^18 atoms are worth at least one wei, and less
- * than 2^256 of them.
- */
-export function validatePrice(answer: unknown): RaceAnswer<Decimal> {
-  if (answer === undefined || answer === null) return NONE;
-  const value = parseDecimal(answer);
+/** Validates a token price. A price is usable if 10^18 atoms are worth at least one wei and less than 2^256. */
+export function validatePrice(result: unknown): RaceAnswer<Decimal> {
+  if (result === undefined || result === null) return NONE;
+  const value = parseDecimal(result);
   return value !== undefined && isUsablePrice(value) ? { outcome: 'answered', value } : INVALID;
 }
 
@@ -118,16 +117,16 @@ function isUsablePrice(price: Decimal): boolean {
 }
 
 /**
- * The price in the middle of several: of three or more, one that is wrong, high or low, moves it no further than to its
- * neighbour. Of an even number the mean of the two in the middle: nobody knows which of two is wrong, and where the mean
- * errs a fee is doubled or vanishes, but a sale is not made impossible.
+ * Returns the median of prices. With three or more prices, a single wrong one shifts the result at most to its
+ * neighbour. With an even number it is the mean of the two in the middle: an error then changes the fee, but a sale
+ * stays possible.
  *
- * @param prices at least one.
+ * @param prices - At least one.
  */
 export function median(prices: readonly Decimal[]): Decimal {
   const sorted = [...prices].sort(compareDecimals);
   const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
-  if (low === undefined || high === undefined) throw new RangeError('there is no median of nothing');
+  if (low === undefined || high === undefined) throw new RangeError('prices must not be empty');
   if (low === high) return low;
   const scale = Math.max(low.scale, high.scale) + 1;
   const digits = ({ digits, scale: own }: Decimal) => digits * 10n ** BigInt(scale - own);

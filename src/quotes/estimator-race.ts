@@ -2,24 +2,24 @@ import type { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EstimateContext } from '../ports/estimator.ts';
 
-/** What a source's answer amounts to. */
+/** The validated result of an estimator. */
 export type RaceAnswer<T> =
   | { readonly outcome: 'answered'; readonly value: T }
-  /** It knows no route. */
+  /** There is no route. */
   | { readonly outcome: 'none' }
-  /** What it said makes no sense. */
+  /** The result is not valid. */
   | { readonly outcome: 'invalid' }
-  /** It says that nobody can do this. */
+  /** The trade is impossible, for example because of an unsupported token. */
   | { readonly outcome: 'rejected'; readonly error: OrderBookError };
 
-/** What became of asking one source. */
+/** The outcome of one estimator call. */
 export type EstimatorOutcome =
   | RaceAnswer<unknown>['outcome']
-  /** It threw or rejected. */
+  /** The estimator threw or rejected. */
   | 'failed'
-  /** The deadline came first. */
+  /** The estimator exceeded the deadline. */
   | 'late'
-  /** Whoever asked has gone. */
+  /** All callers have left. */
   | 'abandoned';
 
 export interface RaceRunner<T> {
@@ -30,55 +30,59 @@ export interface RaceRunner<T> {
 export interface RaceOptions<T> {
   readonly runners: readonly RaceRunner<T>[];
   readonly clock: Clock;
-  /** Milliseconds that the sources are told they have. How long they do have is up to those who wait. */
+  /** The timeout that is passed to the estimators, in milliseconds. The race ends with its last subscription. */
   readonly timeout: number;
-  /** Told once of each runner. */
+  /** Called once for each runner. */
   readonly observe: (source: string, outcome: EstimatorOutcome, ms: number, cause?: unknown) => void;
-  /** Told once, when the race is over, unless that is at once. */
+  /** Called once at the end of the race, unless it ends immediately. */
   readonly onEnd: () => void;
 }
 
 /**
- * How a race stands: every source has answered, or the last one who waited for it had no time left, or had gone, or the
- * book has ended it.
+ * The state of a race: running; all estimators have finished; the last subscription timed out; all have left; the book
+ * has closed it.
  */
 export type RaceState = 'running' | 'complete' | 'late' | 'abandoned' | 'closed';
 
-/** Several sources asked one question, side by side, for as long as somebody waits. */
+/** Concurrent calls of several estimators, which end when no subscription remains. */
 export interface Race<T> {
   readonly state: RaceState;
-  /** When it was started, by the clock. */
+  /** Start time, by the clock. */
   readonly startedAt: number;
   /**
-   * Waits for it, for `timeout` milliseconds at most. When nobody waits any more the race is over, and its sources are
-   * told to stop.
+   * Subscribes to the results, for at most `timeout` milliseconds. When no subscription remains, the race ends and its
+   * estimators are aborted.
    *
-   * @param onOver told at once when the seat is over, but not when it was so from the start or is left.
+   * @param onOver - Called when the subscription is over, except if it was over from the start or was cancelled by
+   * `unsubscribe`.
    */
-  subscribe(timeout: number, onOver?: (seat: RaceSubscription<T>) => void): RaceSubscription<T>;
-  /** Ends it for everybody. */
+  subscribe(timeout: number, onOver?: (subscription: RaceSubscription<T>) => void): RaceSubscription<T>;
+  /** Ends the race for all subscribers. */
   close(): void;
 }
 
-/** A place at a race, with a deadline of its own: who is in a hurry takes nothing from the others. */
+/** A subscription to a race with its own deadline, independent of other subscriptions. */
 export interface RaceSubscription<T> {
-  /** What has been answered in the time of this seat, in the order of arrival. */
+  /** The results that arrived during this subscription, in order of arrival. */
   readonly answers: readonly T[];
   readonly rejections: readonly OrderBookError[];
-  /** Nothing more will come. */
+  /** No more results will arrive. */
   readonly over: boolean;
-  /** The book has ended the race before its time. */
+  /** The book has closed the race early. */
   readonly closed: boolean;
-  /** Fulfilled at the next answer, or when the seat is over. Rejects with the signal's reason when that is aborted. */
+  /**
+   * Fulfilled at the next result, or when the subscription is over. Rejects with the signal's reason when it is
+   * aborted.
+   */
   changed(signal?: AbortSignal): Promise<void>;
   unsubscribe(): void;
 }
 
-/** Starts a race. A source that throws, hangs or answers too late costs nobody anything but time until the deadline. */
+/** Starts a race. An estimator that throws, hangs or is late does not affect the others. */
 export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOptions<T>): Race<T> {
   const answers: T[] = [];
   const rejections: OrderBookError[] = [];
-  const seats = new Set<{ changed(): void }>();
+  const subscriptions = new Set<{ changed(): void }>();
   const controller = new AbortController();
   const running = new Set(runners.map(({ name }) => name));
   const startedAt = clock.now();
@@ -86,33 +90,33 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
 
   const elapsed = () => Math.max(0, clock.now() - startedAt);
 
-  function end(how: Exclude<RaceState, 'running'>): void {
+  function end(reason: Exclude<RaceState, 'running'>): void {
     if (state !== 'running') return;
-    state = how;
-    for (const name of running) observe(name, how === 'late' ? 'late' : 'abandoned', elapsed());
+    state = reason;
+    for (const name of running) observe(name, reason === 'late' ? 'late' : 'abandoned', elapsed());
     controller.abort();
     onEnd();
-    for (const seat of [...seats]) seat.changed();
+    for (const entry of [...subscriptions]) entry.changed();
   }
 
   async function run(runner: RaceRunner<T>): Promise<void> {
-    let judged: RaceAnswer<T> | undefined;
+    let result: RaceAnswer<T> | undefined;
     let cause: unknown;
     try {
-      judged = await runner.run({ signal: controller.signal, timeout });
+      result = await runner.run({ signal: controller.signal, timeout });
     } catch (thrown) {
       cause = thrown;
     }
     if (state !== 'running') return;
     running.delete(runner.name);
-    observe(runner.name, judged?.outcome ?? 'failed', elapsed(), cause);
-    if (judged?.outcome === 'answered') answers.push(judged.value);
-    if (judged?.outcome === 'rejected') rejections.push(judged.error);
+    observe(runner.name, result?.outcome ?? 'failed', elapsed(), cause);
+    if (result?.outcome === 'answered') answers.push(result.value);
+    if (result?.outcome === 'rejected') rejections.push(result.error);
     if (running.size === 0) end('complete');
-    else if (judged?.outcome === 'answered') for (const seat of [...seats]) seat.changed();
+    else if (result?.outcome === 'answered') for (const entry of [...subscriptions]) entry.changed();
   }
 
-  function join(patience: number, onOver?: (seat: RaceSubscription<T>) => void): RaceSubscription<T> {
+  function subscribe(timeout: number, onOver?: (subscription: RaceSubscription<T>) => void): RaceSubscription<T> {
     let over = state !== 'running';
     let seen: { readonly answers: readonly T[]; readonly rejections: readonly OrderBookError[] } = {
       answers,
@@ -125,29 +129,29 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
       waiting = [];
       for (const resolve of woken) resolve();
     }
-    function finish(how: 'late' | 'abandoned'): void {
+    function finish(reason: 'late' | 'abandoned'): void {
       if (over) return;
       over = true;
       seen = { answers: [...answers], rejections: [...rejections] };
       cancel();
-      seats.delete(place);
-      if (seats.size === 0) end(how);
+      subscriptions.delete(entry);
+      if (subscriptions.size === 0) end(reason);
       wake();
     }
-    const place = {
+    const entry = {
       changed() {
         if (state === 'running') return wake();
         finish('abandoned');
-        onOver?.(seat);
+        onOver?.(subscription);
       },
     };
     const cancel = over
       ? () => {}
-      : clock.after(patience, () => {
+      : clock.after(timeout, () => {
           finish('late');
-          onOver?.(seat);
+          onOver?.(subscription);
         });
-    const seat: RaceSubscription<T> = {
+    const subscription: RaceSubscription<T> = {
       get answers() {
         return seen.answers;
       },
@@ -160,11 +164,11 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
       get closed() {
         return state === 'closed';
       },
-      changed: (signal) => unlessAborted(signal, over ? undefined : (resolve) => waiting.push(resolve)),
+      changed: (signal) => waitUnlessAborted(signal, over ? undefined : (resolve) => waiting.push(resolve)),
       unsubscribe: () => finish('abandoned'),
     };
-    if (!over) seats.add(place);
-    return seat;
+    if (!over) subscriptions.add(entry);
+    return subscription;
   }
 
   for (const runner of runners) void run(runner);
@@ -173,13 +177,13 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
       return state;
     },
     startedAt,
-    subscribe: join,
+    subscribe,
     close: () => end('closed'),
   };
 }
 
-/** Waits for what calls back, if for anything, or rejects with the signal's reason as soon as that is aborted. */
-async function unlessAborted(signal?: AbortSignal, listen?: (resolve: () => void) => void): Promise<void> {
+/** Waits for a callback, if any. Rejects with the signal's reason as soon as it is aborted. */
+async function waitUnlessAborted(signal?: AbortSignal, listen?: (resolve: () => void) => void): Promise<void> {
   signal?.throwIfAborted();
   if (listen === undefined) return;
   await new Promise<void>((resolve, reject) => {

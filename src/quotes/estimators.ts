@@ -1,7 +1,7 @@
 import type { Clock } from '../ports/clock.ts';
 import type { EstimateContext, Estimator, Trade } from '../ports/estimator.ts';
 import type { Decimal } from '../protocol/decimal.ts';
-import { compareDecimals, quotient } from '../protocol/decimal.ts';
+import { compareDecimals, divideDecimals } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { ValidatedEstimate } from './estimate-validation.ts';
 import { validateEstimate, validatePrice } from './estimate-validation.ts';
@@ -9,89 +9,89 @@ import type { EstimatorOutcome, Race, RaceAnswer, RaceRunner } from './estimator
 import { startRace } from './estimator-race.ts';
 import type { RaceCache } from './race-cache.ts';
 
-/** One source having been asked one question. */
+/** One call of an estimator. */
 export interface EstimatorObservation {
-  /** The name of the source. */
+  /** Name of the estimator. */
   readonly source: string;
-  /** A trade, or what a token is worth in native currency. */
+  /** Whether a trade or a native price was estimated. */
   readonly question: 'trade' | 'price';
   readonly outcome: EstimatorOutcome;
-  /** Milliseconds that it took. */
+  /** Duration in milliseconds. */
   readonly ms: number;
-  /** What it threw, when it did. */
+  /** The error, if the estimator threw or rejected. */
   readonly cause?: unknown;
 }
 
-/** How often each outcome has been observed of a source, over both kinds of question. */
+/** Number of each outcome of an estimator, over both kinds of calls. */
 export type EstimatorCounters = Readonly<Record<EstimatorOutcome, number>>;
 
 export interface EstimatorPoolOptions {
   readonly estimators: readonly Estimator[];
   readonly clock: Clock;
-  readonly flights: RaceCache;
-  /** The token that stands for native currency. */
+  readonly raceCache: RaceCache;
+  /** The token that represents native currency. */
   readonly wrappedNative: Address | undefined;
-  /** How many atoms of wrapped native currency are bought to learn the price of a token. */
+  /** Atoms of wrapped native currency in the trade that determines the price of a token. */
   readonly priceAmount: bigint;
   readonly observe: (observation: EstimatorObservation) => void;
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Every source of a book, asked at once. */
+/** All estimators of a book, called concurrently. */
 export interface EstimatorPool {
-  /** Asks about a trade; questions about the same one with as much time, asked at about the same time, are one. */
+  /** Starts a race for a trade; concurrent calls with the same trade and timeout share one race. */
   estimates(trade: Trade, timeout: number): Race<readonly ValidatedEstimate[]>;
-  /** Asks what a token is worth, in native atoms for one of its atoms. Tells of the race if it is a new one. */
+  /** Starts a race for the price of a token, in native atoms per atom. `onStart` is called if the race is new. */
   prices(token: Address, timeout: number, onStart: (race: Race<Decimal>) => void): Race<Decimal>;
   counters(): Readonly<Record<string, EstimatorCounters>>;
 }
 
-/** How many digits a price has that is derived from a trade: a few more than a double. */
+/** Number of significant digits of a price that is derived from a trade: a few more than a double has. */
 const PRICE_DIGITS = 18;
 
-/** By how much less native currency a source is asked for that cannot sell the usual amount. */
+/** Divisor of the price amount for a second attempt, if there is no route for the full amount. */
 const PROBE_AMOUNT = 1_000n;
 
 export function createEstimatorPool(options: EstimatorPoolOptions): EstimatorPool {
-  const { estimators, clock, flights, wrappedNative, priceAmount } = options;
+  const { estimators, clock, raceCache, wrappedNative, priceAmount } = options;
   const counters = new Map(estimators.map(({ name }) => [name, { ...NO_OUTCOMES }]));
 
-  const observing = (question: EstimatorObservation['question']) => {
+  const createObserver = (question: EstimatorObservation['question']) => {
     return (source: string, outcome: EstimatorOutcome, ms: number, cause?: unknown) => {
       const counter = counters.get(source);
       if (counter !== undefined) counter[outcome]++;
       try {
         options.observe({ source, question, outcome, ms, ...(cause === undefined ? {} : { cause }) });
       } catch (failure) {
-        options.onFailure(failure); // a listener's, which must not end the race
+        options.onFailure(failure); // an error of a listener must not end the race
       }
     };
   };
 
-  const askForPrice = (estimator: Estimator, token: Address): RaceRunner<Decimal> => ({
+  const createPriceRunner = (estimator: Estimator, token: Address): RaceRunner<Decimal> => ({
     name: estimator.name,
     async run(context) {
       if (estimator.nativePrice !== undefined) return validatePrice(await estimator.nativePrice(token, context));
       if (wrappedNative === undefined) return { outcome: 'none' };
-      let judged = await askToBuy(estimator, token, wrappedNative, priceAmount, context);
-      // A pool that has not as much native currency may still be where the token is traded.
+      let result = await estimatePrice(estimator, token, wrappedNative, priceAmount, context);
+      // The token may still be traded in a pool with less native currency.
       const less = priceAmount / PROBE_AMOUNT;
-      if (judged.outcome === 'none' && less > 0n && !context.signal.aborted) {
-        judged = await askToBuy(estimator, token, wrappedNative, less, context);
+      if (result.outcome === 'none' && less > 0n && !context.signal.aborted) {
+        result = await estimatePrice(estimator, token, wrappedNative, less, context);
       }
-      return judged;
+      return result;
     },
   });
 
   return {
     estimates(trade, timeout) {
       const { sellToken, buyToken, kind, amount } = trade;
-      return flights.share(`trade ${sellToken} ${buyToken} ${kind} ${amount} ${timeout}`, timeout, (onEnd) =>
+      return raceCache.share(`trade ${sellToken} ${buyToken} ${kind} ${amount} ${timeout}`, timeout, (onEnd) =>
         startRace({
           clock,
           timeout,
           onEnd,
-          observe: observing('trade'),
+          observe: createObserver('trade'),
           runners: estimators.map((estimator) => ({
             name: estimator.name,
             run: async (context) => validateEstimate(estimator.name, trade, await estimator.estimate(trade, context)),
@@ -100,13 +100,13 @@ export function createEstimatorPool(options: EstimatorPoolOptions): EstimatorPoo
       );
     },
     prices(token, timeout, onStart) {
-      return flights.share(`price ${token} ${timeout}`, timeout, (onEnd) => {
+      return raceCache.share(`price ${token} ${timeout}`, timeout, (onEnd) => {
         const race = startRace({
           clock,
           timeout,
           onEnd,
-          observe: observing('price'),
-          runners: estimators.map((estimator) => askForPrice(estimator, token)),
+          observe: createObserver('price'),
+          runners: estimators.map((estimator) => createPriceRunner(estimator, token)),
         });
         onStart(race);
         return race;
@@ -116,8 +116,8 @@ export function createEstimatorPool(options: EstimatorPoolOptions): EstimatorPoo
   };
 }
 
-/** What a token is worth by how much of it buys so much native currency. */
-async function askToBuy(
+/** Derives the price of a token from an estimate that buys wrapped native currency with it. */
+async function estimatePrice(
   estimator: Estimator,
   token: Address,
   wrappedNative: Address,
@@ -125,9 +125,9 @@ async function askToBuy(
   context: EstimateContext,
 ): Promise<RaceAnswer<Decimal>> {
   const trade: Trade = Object.freeze({ sellToken: token, buyToken: wrappedNative, kind: 'buy', amount });
-  const judged = validateEstimate(estimator.name, trade, await estimator.estimate(trade, context));
-  if (judged.outcome !== 'answered') return judged;
-  const prices = judged.value.map(({ amount: sold }) => quotient(amount, sold, PRICE_DIGITS));
+  const result = validateEstimate(estimator.name, trade, await estimator.estimate(trade, context));
+  if (result.outcome !== 'answered') return result;
+  const prices = result.value.map(({ amount: sold }) => divideDecimals(amount, sold, PRICE_DIGITS));
   return { outcome: 'answered', value: prices.reduce((a, b) => (compareDecimals(a, b) < 0 ? b : a)) };
 }
 

@@ -2,9 +2,9 @@ import type { Decimal } from '../protocol/decimal.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import { MAX_UINT256 } from '../protocol/uint256.ts';
 
-/** What turns gas into sell tokens. */
+/** The prices that convert gas units into sell tokens. */
 export interface GasCost {
-  /** Wei for one unit of gas. */
+  /** Wei per unit of gas. */
   readonly gasPrice: Decimal;
   /** Atoms of native currency for one atom of the sell token. Positive. */
   readonly sellTokenPrice: Decimal;
@@ -12,9 +12,9 @@ export interface GasCost {
 
 /** The fixed amount of a quote request, in atoms. */
 export type QuoteSide =
-  /** What leaves the owner altogether; the fee is taken from it. */
+  /** The total amount that leaves the owner; the fee is deducted from it. */
   | { readonly kind: 'sell'; readonly sellAmountBeforeFee: bigint }
-  /** What is traded; the fee comes on top. */
+  /** The traded amount; the fee is added to it. */
   | { readonly kind: 'sell'; readonly sellAmountAfterFee: bigint }
   | { readonly kind: 'buy'; readonly buyAmountAfterFee: bigint };
 
@@ -24,28 +24,29 @@ export interface Amounts {
 }
 
 /**
- * What gas costs in atoms of the sell token: `ceil(gas × gasPrice / sellTokenPrice)`, computed exactly and only then
- * rounded up (decision 3.2; contract, StoredOrderQuote).
+ * Returns the gas costs in atoms of the sell token: `ceil(gas × gasPrice / sellTokenPrice)`, computed exactly and
+ * rounded up once. See docs/internals/decisions.md#d3-2.
  */
-export function networkFee(gas: bigint, { gasPrice, sellTokenPrice }: GasCost): bigint {
+export function computeNetworkFee(gas: bigint, { gasPrice, sellTokenPrice }: GasCost): bigint {
   const dividend = gas * gasPrice.digits * 10n ** BigInt(sellTokenPrice.scale);
   const divisor = sellTokenPrice.digits * 10n ** BigInt(gasPrice.scale);
   return (dividend + divisor - 1n) / divisor;
 }
 
-/** The amount that sources are asked about: the whole of what is fixed, before any fee. */
-export function fixedAmount(side: QuoteSide): bigint {
+/** Returns the amount to estimate: the whole fixed amount, before any fee. */
+export function getFixedAmount(side: QuoteSide): bigint {
   if (side.kind === 'buy') return side.buyAmountAfterFee;
   return 'sellAmountBeforeFee' in side ? side.sellAmountBeforeFee : side.sellAmountAfterFee;
 }
 
 /**
- * The amounts of a quote. A sale before fee keeps the rate of the estimate for what the fee leaves of it.
+ * Returns the amounts of a quote. A sale before fee applies the rate of the estimate to the amount after the fee.
  *
- * @param estimated atoms of the side that is not fixed.
- * @returns the amounts, or `uncovered` when the fee takes all that is sold, or so much that nothing is bought for the rest.
+ * @param estimated - Atoms of the side that is not fixed.
+ * @returns The amounts, or `uncovered` if the fee consumes the sell amount, or so much of it that nothing can be
+ * bought.
  */
-export function quoteAmounts(side: QuoteSide, estimated: bigint, fee: bigint): Amounts | 'uncovered' {
+export function computeQuoteAmounts(side: QuoteSide, estimated: bigint, fee: bigint): Amounts | 'uncovered' {
   if (side.kind === 'buy') return { sellAmount: estimated, buyAmount: side.buyAmountAfterFee };
   if ('sellAmountAfterFee' in side) return { sellAmount: side.sellAmountAfterFee, buyAmount: estimated };
   const whole = side.sellAmountBeforeFee;
@@ -58,10 +59,10 @@ export function quoteAmounts(side: QuoteSide, estimated: bigint, fee: bigint): A
 const MILLION = 1_000_000n;
 
 /**
- * Takes a fee on the volume, in parts per million: from what is bought by a sale, on top of what is sold for a purchase,
- * the network fee included.
+ * Applies a volume fee, in parts per million: deducted from the bought amount of a sale, added to the sold amount
+ * (including the network fee) of a purchase.
  */
-export function takeVolumeFee(
+export function applyVolumeFee(
   kind: QuoteSide['kind'],
   { sellAmount, buyAmount }: Amounts,
   fee: bigint,
@@ -73,38 +74,38 @@ export function takeVolumeFee(
     : { sellAmount: sellAmount + share(sellAmount + fee), buyAmount };
 }
 
-/** Parts per million as basis points: at most two digits behind the point, no zeros that say nothing. */
-export function basisPoints(ppm: number): string {
+/** Formats parts per million as basis points: at most two decimals, without trailing zeros. */
+export function formatBasisPoints(ppm: number): string {
   return formatDecimal({ digits: BigInt(ppm), scale: 2 });
 }
 
 /**
- * How good an estimate is once its gas is paid: more is better. A fraction, because what is compared may differ by less
- * than an atom.
+ * The rate of an estimate after gas costs: greater is better. A fraction, because rates may differ by less than an
+ * atom.
  */
 export interface NetRate {
   readonly numerator: bigint;
   readonly denominator: bigint;
 }
 
-/** The merit of an estimate for what was asked: what is bought for all that is sold, the fee included. */
-export function netRate(side: QuoteSide, estimated: bigint, fee: bigint): NetRate {
+/** Returns the net rate of an estimate: bought amount per sold amount including the fee. */
+export function computeNetRate(side: QuoteSide, estimated: bigint, fee: bigint): NetRate {
   if (side.kind === 'buy') return { numerator: 1n, denominator: estimated + fee };
   if ('sellAmountAfterFee' in side) return { numerator: estimated, denominator: side.sellAmountAfterFee + fee };
   const whole = side.sellAmountBeforeFee;
-  // The amount bought, before it is rounded. One whose fee is not covered is worth nothing, the less the more it costs.
+  // The unrounded bought amount. If the fee is not covered, the rate is negative and decreases with the fee.
   return fee < whole
     ? { numerator: estimated * (whole - fee), denominator: 1n }
     : { numerator: whole - fee, denominator: 1n };
 }
 
-/** Negative, zero or positive as `a` is worse than, as good as or better than `b`. */
+/** Compares two rates: negative, zero or positive if `a` is worse than, equal to or better than `b`. */
 export function compareRates(a: NetRate, b: NetRate): number {
   const difference = a.numerator * b.denominator - b.numerator * a.denominator;
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }
 
-/** Whether an amount can stand on the wire and in a signed order. */
+/** Whether an amount is valid in wire format and in a signed order. */
 export function isAmount(value: bigint): boolean {
   return value > 0n && value <= MAX_UINT256;
 }

@@ -2,67 +2,70 @@ import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Decimal } from '../protocol/decimal.ts';
 import type { ReadGasPriceOption } from './quote-options.ts';
-import { readPrice } from './quote-options.ts';
+import { parsePrice } from './quote-options.ts';
 
 /**
- * Finds out the price of gas, in wei for one unit, within `timeout` milliseconds.
+ * Returns the gas price, in wei per unit, within `timeout` milliseconds.
  *
- * @returns the price; `ChainUnavailable` when it cannot be found out, or `NoLiquidity` when only the caller's time was
- *   too short for it. Rejects with the signal's reason when it is aborted.
+ * @returns The price; `ChainUnavailable` if it cannot be determined, or `NoLiquidity` if only the caller's timeout was
+ * too short. Rejects with the signal's reason when it is aborted.
  */
 export type ReadGasPrice = (timeout: number, signal?: AbortSignal) => Promise<Decimal | OrderBookError>;
 
 export interface GasPriceOptions {
   readonly clock: Clock;
-  /** Milliseconds after which a question that has no answer is asked again. */
+  /** Time in milliseconds after which a pending call is abandoned and repeated. */
   readonly timeout: number;
-  /** Milliseconds after the question in which its answer is still given. */
+  /** Time from the start of a call for which its result is reused, in milliseconds. */
   readonly lifetime: number;
-  /** Told when the host's function fails or answers nonsense. */
+  /** Reports an error or an invalid result of the host's function. */
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** The host's function having been asked. */
+/** A call of the host's function. */
 interface CachedGasPrice {
   readonly at: number;
   readonly price: Promise<Decimal | undefined>;
-  /** Milliseconds for which it is as good as asking again. */
-  goodFor: number;
+  /** Time from the start for which the call is reused, in milliseconds. */
+  ttl: number;
 }
 
-/** Reads the price of gas that the host gives or finds out. Quotes that ask at about the same time share one answer. */
+/**
+ * Creates a reader of the gas price that the host supplies. Concurrent quotes share one call of the host's function.
+ */
 export function createGasPrice(
   given: ReadGasPriceOption,
   { clock, timeout, lifetime, onFailure }: GasPriceOptions,
 ): ReadGasPrice {
   if (typeof given !== 'function') return async () => given;
-  const askHost = async (): Promise<Decimal | undefined> => {
+  const callHost = async (): Promise<Decimal | undefined> => {
     try {
-      const price = readPrice(await given());
-      if (price === undefined) onFailure(new TypeError('quotes.gasPrice has answered no decimal number of wei'));
+      const price = parsePrice(await given());
+      if (price === undefined)
+        onFailure(new TypeError('the result of quotes.gasPrice must be a decimal number of wei'));
       return price;
     } catch (failure) {
       onFailure(failure);
       return undefined;
     }
   };
-  const ask = (): CachedGasPrice => {
-    const question = { at: clock.now(), price: askHost(), goodFor: timeout };
-    void question.price.then((price) => {
-      question.goodFor = price === undefined ? 0 : lifetime;
+  const startCall = (): CachedGasPrice => {
+    const call = { at: clock.now(), price: callHost(), ttl: timeout };
+    void call.price.then((price) => {
+      call.ttl = price === undefined ? 0 : lifetime;
     });
-    return question;
+    return call;
   };
 
   let last: CachedGasPrice | undefined;
-  return async (patience, signal) => {
+  return async (callerTimeout, signal) => {
     const age = last === undefined ? -1 : clock.now() - last.at;
-    // A clock may step back. How long one who waits is ready to does not say that the question is lost.
-    const asked = last !== undefined && age >= 0 && age < last.goodFor ? last : ask();
-    last = asked;
-    const price = await inTime(asked.price, patience, clock, signal);
-    if (price === 'late' && patience < timeout) {
-      return new OrderBookError('NoLiquidity', 'the price of gas was not known in time');
+    // The age is negative if the clock was set back. The caller's timeout does not affect the shared call.
+    const current = last !== undefined && age >= 0 && age < last.ttl ? last : startCall();
+    last = current;
+    const price = await withTimeout(current.price, callerTimeout, clock, signal);
+    if (price === 'late' && callerTimeout < timeout) {
+      return new OrderBookError('NoLiquidity', 'the gas price was not available in time');
     }
     return price === 'late' || price === undefined
       ? new OrderBookError('ChainUnavailable', 'the gas price is unknown')
@@ -70,7 +73,12 @@ export function createGasPrice(
   };
 }
 
-function inTime<T>(promise: Promise<T>, patience: number, clock: Clock, signal?: AbortSignal): Promise<T | 'late'> {
+function withTimeout<T>(
+  promise: Promise<T>,
+  callerTimeout: number,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<T | 'late'> {
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void) => {
       cancel();
@@ -78,7 +86,7 @@ function inTime<T>(promise: Promise<T>, patience: number, clock: Clock, signal?:
       settle();
     };
     const abort = () => finish(() => reject(signal?.reason));
-    const cancel = clock.after(patience, () => finish(() => resolve('late')));
+    const cancel = clock.after(callerTimeout, () => finish(() => resolve('late')));
     if (signal?.aborted) return abort();
     signal?.addEventListener('abort', abort);
     void promise.then(

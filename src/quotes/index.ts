@@ -7,36 +7,39 @@ import type { Store } from '../ports/store.ts';
 import type { EstimatorCounters, EstimatorObservation } from './estimators.ts';
 import type { QuoteResult } from './quote.ts';
 import type { QuoteOptions } from './quote-options.ts';
-import { NO_SOURCES, readQuoteOptions } from './quote-options.ts';
+import { NO_ESTIMATORS, readQuoteOptions } from './quote-options.ts';
 import type { QuoteStreamResult } from './quote-stream.ts';
 import { createQuoteSweeper } from './quote-sweeper.ts';
 import type { QuoteRequest } from './request.ts';
 
-/** A signal that ends the asking when nobody waits for the answer any more. */
+/** Options of a quote call. */
 export interface QuoteCallOptions {
-  /** Aborted when nobody waits for the answer any more. The call rejects with its reason. */
+  /** Aborts the call when the result is no longer needed. The call rejects with its reason. */
   readonly signal?: AbortSignal;
 }
 
-/** What became of asking for a token's price. */
+/** The result of a native price query. */
 export type NativePriceResult =
   /** Atoms of native currency for one atom of the token, as a plain decimal. */
   | { readonly status: 'priced'; readonly price: string }
   | { readonly status: 'rejected'; readonly error: OrderBookError };
 
-/** The methods on quotes. Rejections are returned; only failures and aborted calls reject. */
+/** Quote methods. Rejections are returned; only failures and aborted calls reject. */
 export interface QuoteApi {
-  /** Quotes a trade: `InvalidParameter`, `NoLiquidity`, `UnsupportedToken`, `SellAmountDoesNotCoverFee` and what orders are rejected for. */
+  /**
+   * Quotes a trade. Rejects with `InvalidParameter`, `NoLiquidity`, `UnsupportedToken`, `SellAmountDoesNotCoverFee` and
+   * with codes of order validation.
+   */
   request(request: QuoteRequest, options?: QuoteCallOptions): Promise<QuoteResult>;
-  /** Quotes a trade as answers come in: each quote is better than all before it. */
+  /** Quotes a trade and emits quotes as estimates arrive: each is better than all before it. */
   stream(request: QuoteRequest, options?: QuoteCallOptions): Promise<QuoteStreamResult>;
-  /** What a token is worth in native currency. */
+  /** Returns the price of a token in native currency. */
   nativePrice(token: string, options?: QuoteCallOptions): Promise<NativePriceResult>;
-  /** How often each outcome has been observed of each source, by its name. Empty until the book has started. */
+  /** Returns the number of outcomes of each estimator, by its name. Empty until the book has started. */
   counters(): Readonly<Record<string, EstimatorCounters>>;
 }
 
-/** What engine takes of the book. */
+/** The dependencies of quoting. */
 export interface QuotesContext extends PolicyCheckContext {
   readonly store: Store;
   readonly clock: Clock;
@@ -47,23 +50,24 @@ export interface QuotesContext extends PolicyCheckContext {
   readonly assertStarted: () => void;
 }
 
-/** The methods, and what the book does with them when it starts and closes. */
+/** The quote methods, and their lifecycle for the book. */
 export interface QuoteModule {
   readonly methods: QuoteApi;
-  /** Loads what a book with sources needs. */
+  /** Loads the quote engine if the book has estimators. */
   prepare(): Promise<void>;
   start(): void;
-  /** Ends what runs: whoever waits is told to come back later. */
+  /** Stops all work; waiting callers get a retryable rejection. */
   stop(): Promise<void>;
 }
 
 /**
- * What quotes is an eighth of the engine: a book with sources loads it when it starts, any other one when it is asked.
+ * Creates the quote module. The quote engine is an eighth of the code, so it is loaded on demand: at the start if the
+ * book has estimators, otherwise on first use.
  *
- * @throws TypeError naming the option that is unknown or malformed.
+ * @throws TypeError naming the option that is unknown or invalid.
  */
 export function createQuoteModule(given: QuoteOptions | undefined, book: QuotesContext): QuoteModule {
-  const options = readQuoteOptions(given ?? NO_SOURCES);
+  const options = readQuoteOptions(given ?? NO_ESTIMATORS);
   const sweep = createQuoteSweeper(book.store.quotes, book.clock, book.onFailure);
   const engine = lazy(async () => {
     const { createQuoteEngine } = await import('./engine.ts');

@@ -6,15 +6,15 @@ import type { Address } from '../protocol/hex.ts';
 import { median } from './estimate-validation.ts';
 import type { RaceSubscription } from './estimator-race.ts';
 import type { EstimatorPool } from './estimators.ts';
-import { shuttingDownError } from './rejection.ts';
+import { createShutdownError } from './rejection.ts';
 
-/** What tokens are worth in native currency, remembered for a while. */
+/** Prices of tokens in native currency, with a cache. */
 export interface NativePrices {
   /**
-   * The price of a token: atoms of native currency for one of its atoms.
+   * Returns the price of a token: atoms of native currency for one of its atoms.
    *
-   * @param until whether to take the first answer, or the median of all that come before the deadline.
-   * @returns the price, or `NoLiquidity` or `UnsupportedToken`. Rejects with the signal's reason when it is aborted.
+   * @param until - `first answer`: use the first price. `end`: use the median of all prices before the deadline.
+   * @returns The price, or `NoLiquidity` or `UnsupportedToken`. Rejects with the signal's reason when it is aborted.
    */
   get(
     token: Address,
@@ -28,44 +28,44 @@ export interface NativePricesOptions {
   readonly sources: EstimatorPool;
   readonly clock: Clock;
   readonly wrappedNative: Address | undefined;
-  /** Milliseconds that the sources have before what they have said is remembered, however short of time a caller is. */
+  /** Time limit for a cached price, in milliseconds. Independent of the callers' timeouts. */
   readonly timeout: number;
-  /** Milliseconds that a price is remembered for. */
+  /** Time for which a price is cached, in milliseconds. */
   readonly ttl: number;
 }
 
-/** How many tokens are remembered; those priced longest ago are forgotten first. */
+/** Maximum number of cached prices; the oldest are dropped first. */
 const CAPACITY = 10_000;
 
 const ONE: Decimal = { digits: 1n, scale: 0 };
 
 export function createNativePrices(options: NativePricesOptions): NativePrices {
   const { sources, clock, wrappedNative, ttl } = options;
-  const remembered = new Map<Address, { readonly price: Decimal; readonly at: number }>();
+  const cache = new Map<Address, { readonly price: Decimal; readonly at: number }>();
 
-  function recall(token: Address): Decimal | undefined {
-    const known = remembered.get(token);
-    if (known === undefined) return undefined;
-    const age = clock.now() - known.at;
-    return age >= 0 && age < ttl ? known.price : undefined; // a clock may step back
+  function readCache(token: Address): Decimal | undefined {
+    const cached = cache.get(token);
+    if (cached === undefined) return undefined;
+    const age = clock.now() - cached.at;
+    return age >= 0 && age < ttl ? cached.price : undefined; // negative if the clock was set back
   }
 
-  function remember(token: Address, answers: readonly Decimal[]): void {
+  function writeCache(token: Address, answers: readonly Decimal[]): void {
     if (answers.length === 0 || ttl <= 0) return;
-    remembered.delete(token);
-    remembered.set(token, { price: median(answers), at: clock.now() });
-    const [oldest] = remembered.keys();
-    if (remembered.size > CAPACITY && oldest !== undefined) remembered.delete(oldest);
+    cache.delete(token);
+    cache.set(token, { price: median(answers), at: clock.now() });
+    const [oldest] = cache.keys();
+    if (cache.size > CAPACITY && oldest !== undefined) cache.delete(oldest);
   }
 
   /**
-   * The book waits for a price itself, as long as it is its habit. What is remembered for everybody is then never the
-   * part of the answers that was there when somebody had no more time, was content with the first, or left.
+   * Subscribes to the price of a token. The cache has its own subscription with the standard timeout, so that a cached
+   * price is never based on the partial results of a caller that timed out or left.
    */
-  function ask(token: Address, timeout: number): RaceSubscription<Decimal> {
+  function subscribe(token: Address, timeout: number): RaceSubscription<Decimal> {
     const race = sources.prices(token, options.timeout, (started) => {
       started.subscribe(options.timeout, ({ answers, closed }) => {
-        if (!closed) remember(token, answers);
+        if (!closed) writeCache(token, answers);
       });
     });
     return race.subscribe(timeout);
@@ -74,16 +74,17 @@ export function createNativePrices(options: NativePricesOptions): NativePrices {
   return {
     async get(token, timeout, until, signal) {
       if (token === wrappedNative || token === NATIVE_MARKER) return ONE;
-      const known = recall(token);
-      if (known !== undefined) return known;
-      const seat = ask(token, timeout);
+      const cached = readCache(token);
+      if (cached !== undefined) return cached;
+      const subscription = subscribe(token, timeout);
       try {
-        while (!seat.over && (until === 'end' || seat.answers.length === 0)) await seat.changed(signal);
+        while (!subscription.over && (until === 'end' || subscription.answers.length === 0))
+          await subscription.changed(signal);
       } finally {
-        seat.unsubscribe();
+        subscription.unsubscribe();
       }
-      const { answers, rejections, closed } = seat;
-      if (closed) return shuttingDownError();
+      const { answers, rejections, closed } = subscription;
+      if (closed) return createShutdownError();
       if (answers.length > 0) return median(answers);
       return rejections[0] ?? new OrderBookError('NoLiquidity', `no source has a price for ${token}`, { token });
     },

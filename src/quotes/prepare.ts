@@ -12,43 +12,43 @@ import { ZERO_APP_DATA } from '../protocol/app-data.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { hooksGas } from '../protocol/trampoline.ts';
-import { fixedAmount } from './fee.ts';
+import { getFixedAmount } from './fee.ts';
 import type { CandidateContext } from './quote-candidate.ts';
 import type { ParsedQuoteRequest } from './request.ts';
 import { getValidTo, parseQuoteRequest } from './request.ts';
 
-/** What a request is judged by before any source is asked. */
+/** The dependencies of request validation. */
 export interface PrepareContext extends PolicyCheckContext {
   readonly documents: AppDataStore;
   readonly clock: Clock;
   readonly limits: Limits;
   readonly tokens: TokenPolicy;
-  /** The fee on the volume in parts per million; `undefined` when there is none for these tokens. */
+  /** Returns the volume fee in parts per million; `undefined` if these tokens have none. */
   readonly volumeFee: (sellToken: Address, buyToken: Address) => number | undefined;
-  /** Milliseconds that the sources have when the request does not say, and at most. */
+  /** The default and the maximum time limit for the estimators, in milliseconds. */
   readonly timeouts: { readonly usual: number; readonly longest: number };
 }
 
-/** A request that may be quoted: everything that is known without asking a source. */
+/** A validated quote request with everything that is known before the estimators are called. */
 export interface Prepared extends CandidateContext {
   readonly request: ParsedQuoteRequest;
   readonly validTo: number;
   readonly appDataHash: Hex;
-  /** What the sources are asked. */
+  /** The trade to estimate. */
   readonly trade: Trade;
   /** Milliseconds. */
   readonly timeout: number;
 }
 
-/** What `withdraw` of the wrapped token takes, which sources are not asked about. */
+/** Gas for `withdraw` of the wrapped token, which estimates do not include. */
 const UNWRAP_GAS = 9_223n;
 
-/** Judges a request as its order would be judged: shape, app data, then terms; and works out what to ask. */
+/** Validates a quote request with the checks of its future order (shape, app data, terms) and derives the trade. */
 export async function prepare(input: unknown, context: PrepareContext): Promise<Prepared | OrderBookError> {
   const request = parseQuoteRequest(input);
   if (request instanceof OrderBookError) return request;
   const { appData = ZERO_APP_DATA, appDataHash, sellToken, side } = request;
-  // A hash is always good enough here, since a request without app data is one with the zero hash.
+  // A hash is always accepted, because a request without app data uses the zero hash.
   const policy = { maxAppDataSize: context.limits.maxAppDataSize, appDataHashForm: true };
   const document = await resolveDocument({ appData, appDataHash }, context.documents, policy);
   if (document instanceof OrderBookError) return document;
@@ -61,7 +61,7 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
   const unwraps = request.buyToken === NATIVE_MARKER;
   const { wrappedNative } = context.tokens;
   if (unwraps && wrappedNative === undefined) {
-    return new OrderBookError('NoLiquidity', 'this book knows no token that stands for native currency');
+    return new OrderBookError('NoLiquidity', 'this book has no token that represents native currency');
   }
   const buyToken = unwraps && wrappedNative !== undefined ? wrappedNative : request.buyToken;
   const { usual, longest } = context.timeouts;
@@ -70,8 +70,8 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
     side,
     validTo,
     appDataHash: document.hash,
-    // One object for all sources: none of them can change what the others are asked.
-    trade: Object.freeze({ sellToken, buyToken, kind: side.kind, amount: fixedAmount(side) }),
+    // Frozen, so that an estimator cannot change the trade of the others.
+    trade: Object.freeze({ sellToken, buyToken, kind: side.kind, amount: getFixedAmount(side) }),
     extraGas: BigInt(request.signing.gas) + hooksGas(document.content.hooks),
     unwrapGas: unwraps ? UNWRAP_GAS : 0n,
     volumeFee: context.volumeFee(sellToken, request.buyToken),

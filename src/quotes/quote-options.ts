@@ -5,33 +5,33 @@ import type { Address } from '../protocol/hex.ts';
 import { MAX_UINT256 } from '../protocol/uint256.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 
-/** How a book quotes. */
+/** Options of quoting. */
 export interface QuoteOptions {
-  /** Where prices come from. All are asked side by side, and the best answer, its gas paid, wins. */
+  /** The estimators. All are called concurrently, and the best result after gas costs wins. */
   readonly estimators: readonly (Estimator | EstimateFunction)[];
-  /** Wei for one unit of gas, or a function that finds it out when a quote is asked for, such as `() => client.getGasPrice()`. */
+  /** Gas price in wei per unit, or a function that is called for each quote, such as `() => client.getGasPrice()`. */
   readonly gasPrice: GasPrice;
   /**
-   * A fee on the volume, in parts per million from 0 to 999999, or a function that tells it of two tokens (native currency to be bought
-   * is 0xeeee…ee), `undefined` for none. Stored quotes are without it. Default: none.
+   * Volume fee in parts per million, from 0 to 999999, or a function of the two tokens that returns it (native currency
+   * on the buy side is `0xeeee…ee`; `undefined`: no fee). Stored quotes do not contain it. Default: none.
    */
   readonly volumeFee?: number | ((sellToken: Address, buyToken: Address) => number | undefined);
-  /** Milliseconds that the sources have unless a request says otherwise. Default 5000. */
+  /** Time limit for the estimators, in milliseconds. Default: 5000. */
   readonly timeout?: number;
-  /** Milliseconds that a request may ask for at most. Default 10000. */
+  /** Maximum time limit that a request may set, in milliseconds. Default: 10000. */
   readonly maxTimeout?: number;
-  /** Seconds that an order can be linked to a quote. Default 60. */
+  /** Time for which an order can be linked to a quote, in seconds. Default: 60. */
   readonly expiry?: number;
-  /** The same for orders that are placed on chain. Default 600. */
+  /** Like `expiry`, for orders that are placed on chain. Default: 600. */
   readonly onchainExpiry?: number;
-  /** Atoms of wrapped native currency that sources are asked to buy to learn what a token is worth. Default 10^17. */
+  /** Atoms of wrapped native currency that are bought in an estimate to derive a token's price. Default: 10^17. */
   readonly priceAmount?: bigint;
   /**
-   * Milliseconds, from when they were asked, for which the sources' answers to a trade are given to all who ask the same, once all
-   * have answered; and so the price of gas. Default 500; 0: only while they are being asked.
+   * Time from the start for which complete estimates of a trade are reused for identical requests, in milliseconds.
+   * Also applies to the gas price. Default: 500; 0: only concurrent requests share them.
    */
   readonly quoteCacheTtl?: number;
-  /** Milliseconds that the price of a token is remembered for. Default 30000; 0: not at all. */
+  /** Time for which the price of a token is cached, in milliseconds. Default: 30000; 0: no cache. */
   readonly priceCacheTtl?: number;
 }
 
@@ -48,10 +48,10 @@ const OPTIONS = [
   'priceCacheTtl',
 ];
 
-/** The price of gas, or who tells it. */
+/** A fixed gas price, or the function that returns it. */
 export type ReadGasPriceOption = Decimal | Exclude<GasPrice, DecimalInput>;
 
-/** The options of quoting, read. Durations are milliseconds. */
+/** The validated options of quoting. Durations are in milliseconds. */
 export interface ReadQuoteOptions {
   readonly estimators: readonly Estimator[];
   readonly gasPrice: ReadGasPriceOption;
@@ -63,18 +63,18 @@ export interface ReadQuoteOptions {
   readonly priceCacheTtl: number;
 }
 
-/** @throws TypeError naming the option that is unknown or malformed. */
+/** Validates the options. @throws TypeError naming the option that is unknown or invalid. */
 export function readQuoteOptions(options: QuoteOptions): ReadQuoteOptions {
   assertKnownOptions('createOrderBook, quotes', options, OPTIONS);
   const { priceAmount = 10n ** 17n } = options;
-  const gasPrice = typeof options.gasPrice === 'function' ? options.gasPrice : readPrice(options.gasPrice);
-  if (typeof priceAmount !== 'bigint' || priceAmount <= 0n) throw malformed('priceAmount', 'a positive bigint');
-  if (gasPrice === undefined) throw malformed('gasPrice', 'a decimal number of wei below 2^256');
+  const gasPrice = typeof options.gasPrice === 'function' ? options.gasPrice : parsePrice(options.gasPrice);
+  if (typeof priceAmount !== 'bigint' || priceAmount <= 0n) throw createOptionError('priceAmount', 'a positive bigint');
+  if (gasPrice === undefined) throw createOptionError('gasPrice', 'a decimal number of wei below 2^256');
   return {
     estimators: nameEstimators(options.estimators),
     gasPrice,
     priceAmount,
-    volumeFee: volumeFeeOf(options),
+    volumeFee: toVolumeFee(options),
     timeouts: { usual: duration(options, 'timeout', 5_000), longest: duration(options, 'maxTimeout', 10_000) },
     lifetimes: {
       standard: duration(options, 'expiry', 60) * 1000,
@@ -85,19 +85,19 @@ export function readQuoteOptions(options: QuoteOptions): ReadQuoteOptions {
   };
 }
 
-/** A book without sources: it quotes nothing, and says so. */
-export const NO_SOURCES: QuoteOptions = { estimators: [], gasPrice: 0 };
+/** The options of a book without estimators: every quote request is rejected. */
+export const NO_ESTIMATORS: QuoteOptions = { estimators: [], gasPrice: 0 };
 
-/** Reads a price of gas; `undefined` for what is no decimal number below 2^256. */
-export function readPrice(value: DecimalInput): Decimal | undefined {
+/** Parses a gas price; `undefined` if it is not a decimal number below 2^256. */
+export function parsePrice(value: DecimalInput): Decimal | undefined {
   const price = parseDecimal(value);
   return price !== undefined && price.digits / 10n ** BigInt(price.scale) <= MAX_UINT256 ? price : undefined;
 }
 
 /**
- * Gives every source a name of its own, so that observations tell them apart.
+ * Gives every estimator a unique name for observations.
  *
- * @throws TypeError when one is not a source.
+ * @throws TypeError if an element is not an estimator.
  */
 function nameEstimators(estimators: readonly (Estimator | EstimateFunction)[]): Estimator[] {
   const taken = new Set<string>();
@@ -106,9 +106,9 @@ function nameEstimators(estimators: readonly (Estimator | EstimateFunction)[]): 
     if (typeof estimator?.estimate !== 'function') {
       throw new TypeError(`createOrderBook: quotes.estimators[${i}] must be a function or have an estimate function`);
     }
-    const wished = estimator.name || `estimator ${i + 1}`;
-    let name = wished;
-    for (let n = 2; taken.has(name); n++) name = `${wished} ${n}`;
+    const preferred = estimator.name || `estimator ${i + 1}`;
+    let name = preferred;
+    for (let n = 2; taken.has(name); n++) name = `${preferred} ${n}`;
     taken.add(name);
     if (name === estimator.name) return estimator;
     const { nativePrice } = estimator as Estimator; // a bare function has none
@@ -118,8 +118,8 @@ function nameEstimators(estimators: readonly (Estimator | EstimateFunction)[]): 
   });
 }
 
-/** What the timers of common platforms can count, in milliseconds. */
-const LONGEST = 2 ** 31 - 1;
+/** Maximum delay of timers on common platforms, in milliseconds. */
+const MAX_TIMER = 2 ** 31 - 1;
 
 function duration(
   options: QuoteOptions,
@@ -127,22 +127,22 @@ function duration(
   standard: number,
 ): number {
   const value = options[name] ?? standard;
-  if (Number.isSafeInteger(value) && value >= 0 && value <= LONGEST) return value;
-  throw malformed(name, `a whole number from 0 to ${LONGEST}`);
+  if (Number.isSafeInteger(value) && value >= 0 && value <= MAX_TIMER) return value;
+  throw createOptionError(name, `an integer from 0 to ${MAX_TIMER}, got ${String(value)}`);
 }
 
 const MILLION = 1_000_000;
 
-function volumeFeeOf({ volumeFee }: QuoteOptions): (sellToken: Address, buyToken: Address) => number | undefined {
-  const judge = (ppm: number | undefined) => {
+function toVolumeFee({ volumeFee }: QuoteOptions): (sellToken: Address, buyToken: Address) => number | undefined {
+  const validate = (ppm: number | undefined) => {
     if (ppm === undefined || (Number.isSafeInteger(ppm) && ppm >= 0 && ppm < MILLION)) return ppm;
-    throw malformed('volumeFee', `a whole number from 0 to ${MILLION - 1}, in parts per million`);
+    throw createOptionError('volumeFee', `an integer from 0 to ${MILLION - 1} (parts per million), got ${String(ppm)}`);
   };
-  if (typeof volumeFee === 'function') return (sellToken, buyToken) => judge(volumeFee(sellToken, buyToken));
-  const fixed = judge(volumeFee);
+  if (typeof volumeFee === 'function') return (sellToken, buyToken) => validate(volumeFee(sellToken, buyToken));
+  const fixed = validate(volumeFee);
   return () => fixed;
 }
 
-function malformed(name: string, expected: string): TypeError {
+function createOptionError(name: string, expected: string): TypeError {
   return new TypeError(`createOrderBook: quotes.${name} must be ${expected}`);
 }

@@ -6,30 +6,31 @@ import type { RaceSubscription } from './estimator-race.ts';
 import type { GasCost } from './fee.ts';
 import type { Prepared } from './prepare.ts';
 import { prepare } from './prepare.ts';
-import type { Covered, QuoteContext } from './quote.ts';
-import { findBestCandidate, getGasCost, present } from './quote.ts';
+import type { CoveredCandidate, QuoteContext } from './quote.ts';
+import { findBestCandidate, getGasCost, renderQuote } from './quote.ts';
 import type { QuoteCandidate } from './quote-candidate.ts';
 import { isBetterCandidate } from './quote-candidate.ts';
-import { noQuoteError, shuttingDownError } from './rejection.ts';
+import { createNoQuoteError, createShutdownError } from './rejection.ts';
 import type { QuoteResponse } from './response.ts';
 
-/** One event of a stream: a quote better than all before it, or, when there was none at all, why. */
+/** One event of a quote stream: a quote better than all before it, or an error if there was no quote. */
 export type QuoteStreamEvent =
   | { readonly type: 'quote'; readonly quote: QuoteResponse }
   | { readonly type: 'error'; readonly error: OrderBookError };
 
-/** What became of a request for a stream of quotes. */
+/** The result of a quote stream request. */
 export type QuoteStreamResult =
   | {
       readonly status: 'streaming';
-      /** Ends when every source has answered, or at the deadline. Whoever leaves it early ends the work. */
+      /** Ends when every estimator has finished, or at the deadline. Leaving the iteration early stops the work. */
       readonly quotes: AsyncIterable<QuoteStreamEvent>;
     }
   | { readonly status: 'rejected'; readonly error: OrderBookError };
 
 /**
- * Quotes a trade as answers come in. What can be rejected without a quote is rejected before the stream begins; for the
- * fee the first price of the sell token will do, since waiting for all of them would be waiting for the slowest source.
+ * Quotes a trade and emits quotes as estimates arrive. Rejections that need no quote are returned before the stream
+ * begins. The fee is computed from the first price of the sell token, because the median would have to wait for the
+ * slowest estimator.
  */
 export async function streamQuotes(
   input: unknown,
@@ -41,27 +42,27 @@ export async function streamQuotes(
   if (prepared instanceof OrderBookError) return { status: 'rejected', error: prepared };
 
   const deadline = context.clock.now() + prepared.timeout;
-  const seat = context.sources.estimates(prepared.trade, prepared.timeout).subscribe(prepared.timeout);
-  const queue = createAsyncQueue<QuoteStreamEvent>(() => seat.unsubscribe());
+  const subscription = context.sources.estimates(prepared.trade, prepared.timeout).subscribe(prepared.timeout);
+  const queue = createAsyncQueue<QuoteStreamEvent>(() => subscription.unsubscribe());
   let cost: GasCost | OrderBookError;
   try {
     cost = await getGasCost(prepared, context, 'first answer', signal);
     signal?.throwIfAborted();
   } catch (aborted) {
-    seat.unsubscribe();
+    subscription.unsubscribe();
     throw aborted;
   }
   if (cost instanceof OrderBookError) {
-    seat.unsubscribe();
+    subscription.unsubscribe();
     return { status: 'rejected', error: cost };
   }
   const abort = () => queue.leave();
   signal?.addEventListener('abort', abort);
   let stopWaiting = () => {};
-  const timeUp = new Promise<undefined>((resolve) => {
+  const deadlineReached = new Promise<undefined>((resolve) => {
     stopWaiting = context.clock.after(deadline - context.clock.now(), () => resolve(undefined));
   });
-  pump({ prepared, seat, cost, queue, timeUp }, context)
+  emitQuotes({ prepared, subscription, cost, queue, deadlineReached }, context)
     .catch((failure) => {
       context.onFailure(failure);
       queue.finish();
@@ -69,55 +70,61 @@ export async function streamQuotes(
     .finally(() => {
       signal?.removeEventListener('abort', abort);
       stopWaiting();
-      seat.unsubscribe();
+      subscription.unsubscribe();
     });
   return { status: 'streaming', quotes: queue };
 }
 
 interface QuoteStreamState {
   readonly prepared: Prepared;
-  readonly seat: RaceSubscription<readonly ValidatedEstimate[]>;
+  readonly subscription: RaceSubscription<readonly ValidatedEstimate[]>;
   readonly cost: GasCost;
   readonly queue: AsyncQueue<QuoteStreamEvent>;
-  /** Fulfilled at the deadline, which a store that hangs does not put off. */
-  readonly timeUp: Promise<undefined>;
+  /** Fulfilled at the deadline, even if the store does not respond. */
+  readonly deadlineReached: Promise<undefined>;
 }
 
-/** Turns answers into events until no more come or the reader has gone. */
-async function pump({ prepared, seat, cost, queue, timeUp }: QuoteStreamState, context: QuoteContext): Promise<void> {
+/** Emits a quote for each better estimate until all have arrived or the reader has left. */
+async function emitQuotes(
+  { prepared, subscription, cost, queue, deadlineReached }: QuoteStreamState,
+  context: QuoteContext,
+): Promise<void> {
   let best: QuoteCandidate | undefined;
   let seen = 0;
   while (!queue.finished) {
-    const answer = seat.answers[seen];
-    if (answer === undefined) {
-      if (seat.over) break;
-      await seat.changed();
+    const estimates = subscription.answers[seen];
+    if (estimates === undefined) {
+      if (subscription.over) break;
+      await subscription.changed();
       continue;
     }
     seen++;
-    const offer = findBestCandidate(prepared, answer, cost);
-    if (offer === undefined || !isBetterCandidate(offer, best)) continue;
-    best = offer;
-    const { amounts } = offer;
+    const candidate = findBestCandidate(prepared, estimates, cost);
+    if (candidate === undefined || !isBetterCandidate(candidate, best)) continue;
+    best = candidate;
+    const { amounts } = candidate;
     if (amounts === undefined) continue;
-    const quote = await keepAndPresent({ prepared, cost, timeUp }, { ...offer, amounts }, context);
+    const quote = await persistAndRender({ prepared, cost, deadlineReached }, { ...candidate, amounts }, context);
     queue.push({ type: 'quote', quote });
   }
   if (best?.amounts === undefined) {
-    queue.push({ type: 'error', error: seat.closed ? shuttingDownError() : noQuoteError(best, seat.rejections) });
+    queue.push({
+      type: 'error',
+      error: subscription.closed ? createShutdownError() : createNoQuoteError(best, subscription.rejections),
+    });
   }
   queue.finish();
 }
 
-/** A quote that cannot be stored, or not in time, is still a quote: it has no id. */
-async function keepAndPresent(
-  { prepared, cost, timeUp }: Pick<QuoteStreamState, 'prepared' | 'cost' | 'timeUp'>,
-  offer: Covered,
-  { keeper, onFailure }: QuoteContext,
+/** Stores a quote and renders it. If it cannot be stored, or not in time, it has no id. */
+async function persistAndRender(
+  { prepared, cost, deadlineReached }: Pick<QuoteStreamState, 'prepared' | 'cost' | 'deadlineReached'>,
+  candidate: CoveredCandidate,
+  { persister, onFailure }: QuoteContext,
 ): Promise<QuoteResponse> {
-  const keeping = keeper.keep(prepared.request, offer, cost).catch((failure) => {
+  const persisting = persister.persist(prepared.request, candidate, cost).catch((failure) => {
     onFailure(failure);
     return undefined;
   });
-  return present(prepared, offer, cost, await Promise.race([keeping, timeUp]));
+  return renderQuote(prepared, candidate, cost, await Promise.race([persisting, deadlineReached]));
 }

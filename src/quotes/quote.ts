@@ -9,46 +9,47 @@ import { prepare } from './prepare.ts';
 import type { PersistedQuote, QuotePersister } from './quote-cache.ts';
 import type { QuoteCandidate } from './quote-candidate.ts';
 import { createQuoteCandidate, isBetterCandidate } from './quote-candidate.ts';
-import { noQuoteError, shuttingDownError } from './rejection.ts';
+import { createNoQuoteError, createShutdownError } from './rejection.ts';
 import type { QuoteResponse } from './response.ts';
-import { quoteResponse } from './response.ts';
+import { createQuoteResponse } from './response.ts';
 
-/** What quoting works with. */
+/** The dependencies of quoting. */
 export interface QuoteContext extends PrepareContext {
   readonly sources: EstimatorPool;
   readonly prices: NativePrices;
   readonly gasPrice: ReadGasPrice;
-  readonly keeper: QuotePersister;
+  readonly persister: QuotePersister;
 }
 
-/** What became of a request for a quote. */
+/** The result of a quote request. */
 export type QuoteResult =
   | { readonly status: 'quoted'; readonly quote: QuoteResponse }
   | { readonly status: 'rejected'; readonly error: OrderBookError };
 
-/** Quotes a trade, or says why it cannot. Rejects with the signal's reason when that is aborted. */
+/** Quotes a trade, or returns a rejection. Rejects with the signal's reason when it is aborted. */
 export async function requestQuote(input: unknown, context: QuoteContext, signal?: AbortSignal): Promise<QuoteResult> {
   const prepared = await prepare(input, context);
   signal?.throwIfAborted();
   if (prepared instanceof OrderBookError) return { status: 'rejected', error: prepared };
   const fast = prepared.request.priceQuality === 'fast';
-  const seat = context.sources.estimates(prepared.trade, prepared.timeout).subscribe(prepared.timeout);
+  const subscription = context.sources.estimates(prepared.trade, prepared.timeout).subscribe(prepared.timeout);
   try {
     const cost = await getGasCost(prepared, context, fast ? 'first answer' : 'end', signal);
     if (cost instanceof OrderBookError) return { status: 'rejected', error: cost };
-    const bestSoFar = () => findBestCandidate(prepared, seat.answers.flat(), cost);
-    while (!seat.over && !(fast && bestSoFar()?.amounts !== undefined)) await seat.changed(signal);
-    if (seat.closed) return { status: 'rejected', error: shuttingDownError() };
-    const best = bestSoFar();
-    if (best?.amounts === undefined) return { status: 'rejected', error: noQuoteError(best, seat.rejections) };
-    const kept = fast ? undefined : await context.keeper.keep(prepared.request, best, cost);
-    return { status: 'quoted', quote: present(prepared, { ...best, amounts: best.amounts }, cost, kept) };
+    const findBest = () => findBestCandidate(prepared, subscription.answers.flat(), cost);
+    while (!subscription.over && !(fast && findBest()?.amounts !== undefined)) await subscription.changed(signal);
+    if (subscription.closed) return { status: 'rejected', error: createShutdownError() };
+    const best = findBest();
+    if (best?.amounts === undefined)
+      return { status: 'rejected', error: createNoQuoteError(best, subscription.rejections) };
+    const persisted = fast ? undefined : await context.persister.persist(prepared.request, best, cost);
+    return { status: 'quoted', quote: renderQuote(prepared, { ...best, amounts: best.amounts }, cost, persisted) };
   } finally {
-    seat.unsubscribe();
+    subscription.unsubscribe();
   }
 }
 
-/** What gas costs in the sell token, or why nobody knows. */
+/** Returns the gas price and the sell token's price, or the rejection if one of them is unknown. */
 export async function getGasCost(
   { trade, timeout }: Prepared,
   { prices, gasPrice }: QuoteContext,
@@ -63,7 +64,7 @@ export async function getGasCost(
   return gas instanceof OrderBookError ? gas : { sellTokenPrice: price, gasPrice: gas };
 }
 
-/** The best of several estimates, their gas paid. */
+/** Returns the best of several estimates, after gas costs. */
 export function findBestCandidate(
   prepared: Prepared,
   estimates: readonly ValidatedEstimate[],
@@ -71,23 +72,34 @@ export function findBestCandidate(
 ): QuoteCandidate | undefined {
   let best: QuoteCandidate | undefined;
   for (const estimate of estimates) {
-    const offer = createQuoteCandidate(prepared, estimate, cost);
-    if (offer !== undefined && isBetterCandidate(offer, best)) best = offer;
+    const candidate = createQuoteCandidate(prepared, estimate, cost);
+    if (candidate !== undefined && isBetterCandidate(candidate, best)) best = candidate;
   }
   return best;
 }
 
-/** An offer that can be signed. */
-export type Covered = QuoteCandidate & { readonly amounts: NonNullable<QuoteCandidate['amounts']> };
+/** A candidate whose amounts cover the fee. */
+export type CoveredCandidate = QuoteCandidate & { readonly amounts: NonNullable<QuoteCandidate['amounts']> };
 
-/** @param kept `undefined` when the quote is not stored. */
-export function present(
+/** Renders the response. @param persisted - `undefined` if the quote is not stored. */
+export function renderQuote(
   prepared: Prepared,
-  { estimate, gas, fee, amounts }: Covered,
+  { estimate, gas, fee, amounts }: CoveredCandidate,
   cost: GasCost,
-  kept: PersistedQuote | undefined,
+  persisted: PersistedQuote | undefined,
 ): QuoteResponse {
   const { request, validTo, appDataHash, volumeFee } = prepared;
   const { verified } = estimate;
-  return quoteResponse({ request, validTo, appDataHash, amounts, fee, gas, cost, verified, volumeFee, kept });
+  return createQuoteResponse({
+    request,
+    validTo,
+    appDataHash,
+    amounts,
+    fee,
+    gas,
+    cost,
+    verified,
+    volumeFee,
+    persisted,
+  });
 }

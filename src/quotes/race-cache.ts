@@ -1,65 +1,64 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Race } from './estimator-race.ts';
 
-/** Races by what they ask, so that the same question is not asked twice at about the same time. */
+/** Shares races by key, so that concurrent identical requests call the estimators once. */
 export interface RaceCache {
   /**
-   * The race that asks a question: one that runs and is younger than `timeout`, or one that has just had every answer,
-   * or else a new one.
+   * Returns the race with a key: a running one that is younger than `timeout`, a recently completed one, or a new one.
    */
-  share<T>(question: string, timeout: number, start: (onEnd: () => void) => Race<T>): Race<T>;
-  /** Ends those that run, for everybody. */
+  share<T>(key: string, timeout: number, start: (onEnd: () => void) => Race<T>): Race<T>;
+  /** Ends all running races for all subscribers. */
   close(): void;
 }
 
-/** How many questions are remembered with their answers at most. The oldest are forgotten first. */
+/** Maximum number of completed races. The oldest are dropped first. */
 const CAPACITY = 1_000;
 
-/** @param lifetime milliseconds after it was started in which a race that has had every answer still gives them. */
+/** @param lifetime - Time from the start for which a completed race is reused, in milliseconds. */
 export function createRaceCache(clock: Clock, lifetime: number): RaceCache {
   const running = new Set<Race<unknown>>();
-  const flying = new Map<string, Race<unknown>>();
-  const landed = new Map<string, Race<unknown>>();
+  const runningByKey = new Map<string, Race<unknown>>();
+  const completed = new Map<string, Race<unknown>>();
 
   const isYounger = ({ startedAt }: Race<unknown>, than: number) => {
     const age = clock.now() - startedAt;
-    return age >= 0 && age < than; // a clock may step back
+    return age >= 0 && age < than; // negative if the clock was set back
   };
 
-  function find(question: string, timeout: number): Race<unknown> | undefined {
-    const inTheAir = flying.get(question);
-    if (inTheAir !== undefined && isYounger(inTheAir, timeout)) return inTheAir;
-    const before = landed.get(question);
+  function find(key: string, timeout: number): Race<unknown> | undefined {
+    const current = runningByKey.get(key);
+    if (current !== undefined && isYounger(current, timeout)) return current;
+    const before = completed.get(key);
     return before !== undefined && isYounger(before, lifetime) ? before : undefined;
   }
 
-  function land(question: string, race: Race<unknown>): void {
-    landed.delete(question);
-    if (race.state === 'complete' && isYounger(race, lifetime)) landed.set(question, race);
-    for (const [oldest, known] of landed) {
-      if (landed.size <= CAPACITY && isYounger(known, lifetime)) break;
-      landed.delete(oldest);
+  function addCompleted(key: string, race: Race<unknown>): void {
+    completed.delete(key);
+    if (race.state === 'complete' && isYounger(race, lifetime)) completed.set(key, race);
+    for (const [oldest, known] of completed) {
+      if (completed.size <= CAPACITY && isYounger(known, lifetime)) break;
+      completed.delete(oldest);
     }
   }
 
   return {
-    share<T>(question: string, timeout: number, start: (onEnd: () => void) => Race<T>): Race<T> {
-      const known = find(question, timeout);
-      if (known !== undefined) return known as Race<T>; // a question names the type of its answers
+    share<T>(key: string, timeout: number, start: (onEnd: () => void) => Race<T>): Race<T> {
+      const known = find(key, timeout);
+      if (known !== undefined) return known as Race<T>; // the key determines the type of the results
       const race = start(() => {
         running.delete(race);
-        if (flying.get(question) === race) flying.delete(question);
-        land(question, race);
+        if (runningByKey.get(key) === race) runningByKey.delete(key);
+        addCompleted(key, race);
       });
       if (race.state === 'running') {
         running.add(race);
-        flying.set(question, race);
+        runningByKey.set(key, race);
       }
       return race;
     },
     close() {
       for (const race of [...running]) race.close();
-      landed.clear();
+      completed.clear();
     },
   };
 }

@@ -1,17 +1,20 @@
 import { OrderBookError } from '../errors.ts';
 import type { QuoteCandidate } from './quote-candidate.ts';
 
-/** Why there is no quote: the fee is not covered, a source knows that nobody can trade this, or nobody has a price. */
-export function noQuoteError(
+/**
+ * Creates the rejection when there is no quote: the fee is not covered, a token is unsupported, or there is no price.
+ */
+export function createNoQuoteError(
   uncovered: QuoteCandidate | undefined,
   rejections: readonly OrderBookError[],
 ): OrderBookError {
   if (uncovered === undefined) return rejections[0] ?? new OrderBookError('NoLiquidity');
   const fee = uncovered.fee.toString();
-  return new OrderBookError('SellAmountDoesNotCoverFee', `the fee is ${fee}, more must be sold`, { fee_amount: fee });
+  const description = `the sell amount must be more than the fee of ${fee}`;
+  return new OrderBookError('SellAmountDoesNotCoverFee', description, { fee_amount: fee });
 }
 
-/** The answer to whoever still waits when the book closes: another one, or the same a little later, may know better. */
-export function shuttingDownError(): OrderBookError {
+/** Creates the retryable rejection for callers that wait when the book closes. */
+export function createShutdownError(): OrderBookError {
   return new OrderBookError('InternalServerError', '');
 }

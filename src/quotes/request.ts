@@ -10,60 +10,61 @@ import { parseUint256 } from '../protocol/uint256.ts';
 import type { QuoteSide } from './fee.ts';
 
 /**
- * How long a quote may take: `fast` is content with the first answer that will do and is not stored; `optimal` and `verified` wait
- * for every source until the deadline.
+ * Price qualities. `fast` returns the first sufficient estimate and is not stored; `optimal` and `verified` wait for
+ * all estimators until the deadline.
  */
 export const PRICE_QUALITIES = ['fast', 'optimal', 'verified'] as const;
-/** How good a price has to be: `fast` takes what comes first, `optimal` and `verified` wait for all sources. */
+/** A price quality. */
 export type PriceQuality = (typeof PRICE_QUALITIES)[number];
 
 /**
- * A request for a quote as a client sends it in. `kind: 'sell'` takes one of `sellAmountBeforeFee` (which wins, if it is an
- * amount) and `sellAmountAfterFee`, `kind: 'buy'` takes `buyAmountAfterFee`; the amounts of the other kind are ignored.
+ * A quote request in wire format. `kind: 'sell'` requires one of `sellAmountBeforeFee` (which has precedence if it is a
+ * valid amount) and `sellAmountAfterFee`. `kind: 'buy'` requires `buyAmountAfterFee`. The amounts of the other kind are
+ * ignored.
  */
 export interface QuoteRequest {
   readonly sellToken: string;
   readonly buyToken: string;
-  /** Whose order it would be; the zero address when that is not known yet. */
+  /** Owner of the future order; the zero address if it is not known yet. */
   readonly from: string;
   /** Null or absent: the owner. */
   readonly receiver?: string | null | undefined;
   readonly kind: OrderKind;
-  /** Atoms, decimal, not zero: all that is sold; the fee is taken from it. */
+  /** Atoms, decimal, not zero: the total amount sold; the fee is deducted from it. */
   readonly sellAmountBeforeFee?: string | null | undefined;
-  /** Atoms, decimal, not zero: what is traded; the fee comes on top. */
+  /** Atoms, decimal, not zero: the traded amount; the fee is added to it. */
   readonly sellAmountAfterFee?: string | null | undefined;
   /** Atoms, decimal, not zero. */
   readonly buyAmountAfterFee?: string | null | undefined;
   /** Seconds since 1970. At most one of `validTo` and `validFor`. */
   readonly validTo?: number | null | undefined;
-  /** Seconds from now. Default 1800. */
+  /** Seconds from now. Default: 1800. */
   readonly validFor?: number | null | undefined;
-  /** The document itself, or the 32-byte hash of one that is known. Default: the zero hash, which stands for `{}`. */
+  /** The document, or the 32-byte hash of a known document. Default: the zero hash, which denotes `{}`. */
   readonly appData?: string | null | undefined;
-  /** Only together with `appData`, which is a document then and must have this hash. */
+  /** Requires `appData`, which must then be a document with this hash. */
   readonly appDataHash?: string | null | undefined;
   readonly sellTokenBalance?: SellTokenSource | undefined;
   readonly buyTokenBalance?: BuyTokenDestination | undefined;
-  /** Default `eip712`. */
+  /** Default: `eip712`. */
   readonly signingScheme?: SigningScheme | undefined;
-  /** Whether the order will be placed on chain; for `presign` and `eip1271` only. Such quotes live longer. */
+  /** Whether the order will be placed on chain; for `presign` and `eip1271` only. Such quotes have a longer expiry. */
   readonly onchainOrder?: boolean | undefined;
-  /** Gas that checking the contract's signature takes; for `eip1271` only. Default 27000. */
+  /** Gas for checking the contract signature; for `eip1271` only. Default: 27000. */
   readonly verificationGasLimit?: number | null | undefined;
-  /** Default `optimal`. */
+  /** Default: `optimal`. */
   readonly priceQuality?: PriceQuality | undefined;
-  /** Milliseconds that the sources have. Default and maximum are options of the book. */
+  /** Time limit for the estimators, in milliseconds. Default and maximum are options of the book. */
   readonly timeout?: number | null | undefined;
 }
 
-const UINT32 = { error: 'must be a whole number of 32 bits' };
+const UINT32 = { error: 'must be an integer from 0 to 4294967295' };
 const isUint32 = (value: number) => Number.isInteger(value) && value >= 0 && value <= MAX_UINT32;
 const uint32 = () => z.number().check(z.refine(isUint32, UINT32));
 const gasLimit = () =>
   z.number().check(
     z.refine((value) => Number.isSafeInteger(value) && value >= 0, {
-      error: `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`,
+      error: `must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}`,
     }),
   );
 
@@ -98,15 +99,15 @@ export const purchase = /* @__PURE__ */ z.object({
   buyAmountAfterFee: z.nullish(z.string()),
 });
 
-/** How an order will be signed, and placed, as far as that bears on its gas and on how long its quote lives. */
+/** How the order will be signed and placed; determines its gas and the expiry of its quote. */
 export interface QuotedScheme {
   readonly scheme: SigningScheme;
   readonly onchain: boolean;
-  /** Units of gas that checking the signature takes on chain. */
+  /** Gas units for checking the signature on chain. */
   readonly gas: number;
 }
 
-/** A request for a quote, in the engine's own types. */
+/** A parsed quote request. */
 export interface ParsedQuoteRequest {
   readonly sellToken: Address;
   readonly buyToken: Address;
@@ -114,7 +115,7 @@ export interface ParsedQuoteRequest {
   readonly receiver: Address | null;
   readonly side: QuoteSide;
   readonly validity: { readonly validTo: number } | { readonly validFor: number };
-  /** As it was given, to be echoed; `undefined` when it was not. */
+  /** The value from the request, for the response; `undefined` if absent. */
   readonly appData: string | undefined;
   readonly appDataHash: Hex | undefined;
   readonly sellTokenBalance: SellTokenSource;
@@ -129,8 +130,9 @@ const DEFAULT_VALIDITY = 1800;
 const DEFAULT_VERIFICATION_GAS = 27_000;
 
 /**
- * Reads a request for a quote. Unknown keys are ignored. Whatever does not fit is `InvalidParameter`, naming the field
- * (contract, "Quote errors"; decision 1.5).
+ * Parses a quote request. Unknown keys are ignored.
+ *
+ * @returns The request, or `InvalidParameter` naming the first invalid field.
  */
 export function parseQuoteRequest(input: unknown): ParsedQuoteRequest | OrderBookError {
   const kind = parseShape(anyKind, input, 'InvalidParameter');
@@ -150,7 +152,7 @@ export function parseQuoteRequest(input: unknown): ParsedQuoteRequest | OrderBoo
   const appData = request.appData ?? undefined;
   const appDataHash = request.appDataHash ?? undefined;
   if (appData === undefined && appDataHash !== undefined) {
-    return invalid('appDataHash', 'appDataHash goes with the document in appData, which is missing');
+    return invalid('appDataHash', 'appDataHash requires the document in appData');
   }
   const { sellToken, buyToken, from, sellTokenBalance, buyTokenBalance, priceQuality } = request;
   return {
@@ -173,35 +175,37 @@ export function parseQuoteRequest(input: unknown): ParsedQuoteRequest | OrderBoo
   };
 }
 
-/** The second until which the order would be valid, once the request has arrived. */
+/** Returns the `validTo` of the future order, in seconds since 1970. */
 export function getValidTo({ validity }: ParsedQuoteRequest, now: number): number {
   return 'validTo' in validity ? validity.validTo : Math.min(now + validity.validFor, MAX_UINT32);
 }
 
-/** Of a sale's two amounts the first that is one: a client may send both, and leave one of them empty. */
+/**
+ * Returns the fixed amount. Of the two amounts of a sale, the first valid one is used: clients may send an empty one.
+ */
 function parseSide(request: z.infer<typeof sale> | z.infer<typeof purchase>): QuoteSide | OrderBookError {
   if (request.kind === 'buy') {
     const { kind } = request;
-    const buyAmountAfterFee = readAtoms('buyAmountAfterFee', request.buyAmountAfterFee);
+    const buyAmountAfterFee = parseAtoms('buyAmountAfterFee', request.buyAmountAfterFee);
     if (typeof buyAmountAfterFee === 'bigint') return { kind, buyAmountAfterFee };
     return buyAmountAfterFee ?? missing('buyAmountAfterFee');
   }
   const { kind } = request;
-  const sellAmountBeforeFee = readAtoms('sellAmountBeforeFee', request.sellAmountBeforeFee);
+  const sellAmountBeforeFee = parseAtoms('sellAmountBeforeFee', request.sellAmountBeforeFee);
   if (typeof sellAmountBeforeFee === 'bigint') return { kind, sellAmountBeforeFee };
-  const sellAmountAfterFee = readAtoms('sellAmountAfterFee', request.sellAmountAfterFee);
+  const sellAmountAfterFee = parseAtoms('sellAmountAfterFee', request.sellAmountAfterFee);
   if (typeof sellAmountAfterFee === 'bigint') return { kind, sellAmountAfterFee };
   return sellAmountBeforeFee ?? sellAmountAfterFee ?? missing('sellAmountBeforeFee');
 }
 
-/** @returns `undefined` when there is none. */
-function readAtoms(path: string, text: string | null | undefined): bigint | OrderBookError | undefined {
+/** Parses an amount. Returns `undefined` if it is absent. */
+function parseAtoms(path: string, text: string | null | undefined): bigint | OrderBookError | undefined {
   if (text === undefined || text === null) return undefined;
   const value = parseUint256(text);
   if (typeof value === 'bigint' && value > 0n) return value;
-  const wrong =
+  const problem =
     value === 'overflow' ? 'does not fit in 256 bits' : value === 0n ? 'must not be 0' : 'must be decimal digits only';
-  return invalid(path, `${path} ${wrong}`);
+  return invalid(path, `${path} ${problem}`);
 }
 
 function parseSigning({

@@ -1,34 +1,34 @@
-import { isoDate } from '../orders/order-json.ts';
+import { formatIsoDate } from '../orders/order-json.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { Amounts, GasCost } from './fee.ts';
-import { basisPoints } from './fee.ts';
+import { formatBasisPoints } from './fee.ts';
 import type { PersistedQuote } from './quote-cache.ts';
 import type { ParsedQuoteRequest } from './request.ts';
 
 /**
- * What an order could be signed as. Amounts are decimal strings of atoms; gas and prices are plain decimals without an
- * exponent.
+ * The order that can be signed for a quote. Amounts are decimal strings of atoms; gas and prices are plain decimals
+ * without an exponent.
  */
 export interface QuotedOrder {
   readonly sellToken: Address;
   readonly buyToken: Address;
   readonly receiver: Address | null;
-  /** What is traded. For a sale quoted before fee, this and `feeAmount` together are what was asked about. */
+  /** The traded amount. For a sale quoted before fee, the requested amount is `sellAmount + feeAmount`. */
   readonly sellAmount: string;
   readonly buyAmount: string;
   readonly validTo: number;
-  /** As it was given: the document, or a hash. */
+  /** The value from the request: the document, or a hash. */
   readonly appData: string;
-  /** The document's hash, when the document was given. */
+  /** The document's hash, if the request contains the document. */
   readonly appDataHash?: Hex;
-  /** What gas costs in the sell token: that of the trade, of its hooks and of checking a contract's signature. */
+  /** The gas costs in atoms of the sell token: settlement, hooks, and checking a contract signature. */
   readonly feeAmount: string;
-  /** Units of gas that the trade takes, hooks and signature aside. */
+  /** Gas units of the settlement, without hooks and signature check. */
   readonly gasAmount: string;
-  /** Wei for one unit of gas. */
+  /** Wei per unit of gas. */
   readonly gasPrice: string;
   /** Atoms of native currency for one atom of the sell token. */
   readonly sellTokenPrice: string;
@@ -39,21 +39,21 @@ export interface QuotedOrder {
   readonly signingScheme: SigningScheme;
 }
 
-/** The answer to a request for a quote (`POST /api/v1/quote`). */
+/** The response to a quote request (`POST /api/v1/quote`). */
 export interface QuoteResponse {
   readonly quote: QuotedOrder;
   readonly from: Address;
-  /** ISO 8601 UTC with milliseconds. For a quote that is not stored, the beginning of 1970. */
+  /** ISO 8601 UTC with milliseconds. For a quote that is not stored: the beginning of 1970. */
   readonly expiration: string;
-  /** What an order names as its `quoteId`; null when the quote is not stored. */
+  /** The `quoteId` for the order; null if the quote is not stored. */
   readonly id: number | null;
-  /** Whether the trade has been simulated with success. */
+  /** Whether the trade was simulated successfully. */
   readonly verified: boolean;
-  /** The fee on the volume that the amounts contain, in basis points; absent when there is none. */
+  /** The volume fee that the amounts contain, in basis points; absent if there is none. */
   readonly protocolFeeBps?: string;
 }
 
-/** What a response is made of. */
+/** The parts of a response. */
 export interface ResponseParts {
   readonly request: ParsedQuoteRequest;
   readonly validTo: number;
@@ -65,13 +65,13 @@ export interface ResponseParts {
   readonly verified: boolean;
   /** Parts per million. */
   readonly volumeFee: number | undefined;
-  /** `undefined` when the quote is not stored. */
-  readonly kept: PersistedQuote | undefined;
+  /** `undefined` if the quote is not stored. */
+  readonly persisted: PersistedQuote | undefined;
 }
 
-/** Puts the answer together. */
-export function quoteResponse(parts: ResponseParts): QuoteResponse {
-  const { request, amounts, cost, kept, volumeFee } = parts;
+/** Creates the response of a quote request. */
+export function createQuoteResponse(parts: ResponseParts): QuoteResponse {
+  const { request, amounts, cost, persisted, volumeFee } = parts;
   const { sellToken, buyToken, receiver, sellTokenBalance, buyTokenBalance } = request;
   return {
     quote: {
@@ -81,7 +81,7 @@ export function quoteResponse(parts: ResponseParts): QuoteResponse {
       sellAmount: amounts.sellAmount.toString(),
       buyAmount: amounts.buyAmount.toString(),
       validTo: parts.validTo,
-      ...echoOfAppData(parts),
+      ...getAppData(parts),
       feeAmount: parts.fee.toString(),
       gasAmount: parts.gas.toString(),
       gasPrice: formatDecimal(cost.gasPrice),
@@ -93,15 +93,15 @@ export function quoteResponse(parts: ResponseParts): QuoteResponse {
       signingScheme: request.signing.scheme,
     },
     from: request.from,
-    expiration: isoDate(kept?.expiresAt ?? 0),
-    id: kept?.id ?? null,
+    expiration: formatIsoDate(persisted?.expiresAt ?? 0),
+    id: persisted?.id ?? null,
     verified: parts.verified,
-    ...(volumeFee === undefined ? {} : { protocolFeeBps: basisPoints(volumeFee) }),
+    ...(volumeFee === undefined ? {} : { protocolFeeBps: formatBasisPoints(volumeFee) }),
   };
 }
 
-/** A document is echoed with its hash; a hash, or nothing, as the hash alone. */
-function echoOfAppData({ request, appDataHash }: ResponseParts): Pick<QuotedOrder, 'appData' | 'appDataHash'> {
+/** Returns a document with its hash; a hash, or no value, as the hash only. */
+function getAppData({ request, appDataHash }: ResponseParts): Pick<QuotedOrder, 'appData' | 'appDataHash'> {
   const { appData } = request;
   const isDocument =
     appData !== undefined && (request.appDataHash !== undefined || appData.toLowerCase() !== appDataHash);

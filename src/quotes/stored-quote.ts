@@ -2,28 +2,28 @@ import type { StoredOrderQuote } from '../orders/order-json.ts';
 import type { NewQuote, QuoteKind } from '../ports/quotes.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { GasCost, QuoteSide } from './fee.ts';
-import { fixedAmount, networkFee } from './fee.ts';
+import { computeNetworkFee, getFixedAmount } from './fee.ts';
 import type { QuoteCandidate } from './quote-candidate.ts';
 import type { ParsedQuoteRequest, QuotedScheme } from './request.ts';
 
-/** How the order of a request will be placed. */
+/** Returns the kind of a quote. */
 export function getQuoteKind({ scheme, onchain }: QuotedScheme): QuoteKind {
   if (!onchain) return 'standard';
   return scheme === 'presign' ? 'onchainPresign' : 'onchainEip1271'; // no other scheme can be on chain
 }
 
 /**
- * What is stored of a quote: the estimate for the whole amount asked about, before any fee is taken from it, since that
- * amount is what an order without a signed fee will name.
+ * Creates the stored form of a quote: the estimate for the whole fixed amount, before the fee is deducted, because an
+ * order without a signed fee contains that amount.
  */
-export function newQuote(
+export function createStoredQuote(
   { sellToken, buyToken, side, signing }: Pick<ParsedQuoteRequest, 'sellToken' | 'buyToken' | 'side' | 'signing'>,
   { estimate, gas }: Pick<QuoteCandidate, 'estimate' | 'gas'>,
   cost: GasCost,
   expiresAt: number,
 ): NewQuote {
-  const [sellAmount, buyAmount] = wholeAmounts(side, estimate.amount);
-  const fee = networkFee(gas, cost);
+  const [sellAmount, buyAmount] = getWholeAmounts(side, estimate.amount);
+  const fee = computeNetworkFee(gas, cost);
   const body: Omit<StoredOrderQuote, 'metadata'> = {
     gasAmount: gas.toString(),
     gasPrice: formatDecimal(cost.gasPrice),
@@ -39,21 +39,21 @@ export function newQuote(
     buyToken,
     expiresAt,
     kind: side.kind,
-    amount: fixedAmount(side).toString(),
+    amount: getFixedAmount(side).toString(),
     quoteKind: getQuoteKind(signing),
     rank: getRank(estimate.verified, sellAmount + fee, buyAmount),
     quote: { body: JSON.stringify(body), metadata: estimate.metadata },
   };
 }
 
-function wholeAmounts(side: QuoteSide, estimated: bigint): readonly [sellAmount: bigint, buyAmount: bigint] {
-  const fixed = fixedAmount(side);
+function getWholeAmounts(side: QuoteSide, estimated: bigint): readonly [sellAmount: bigint, buyAmount: bigint] {
+  const fixed = getFixedAmount(side);
   return side.kind === 'sell' ? [fixed, estimated] : [estimated, fixed];
 }
 
 /**
- * What is verified first, then the rate, what is bought for what is sold with its fee: as text that sorts as it ranks.
- * The rate is a 256-bit fixed-point number; amounts have 256 bits at most, so 512 bits hold it.
+ * Returns the sort key of a quote: verified quotes first, then by the rate of bought to sold amount with fee. The rate
+ * is a 256-bit fixed-point number; amounts have at most 256 bits, so 512 bits are sufficient.
  */
 function getRank(verified: boolean, sold: bigint, bought: bigint): string {
   return `${verified ? 1 : 0}${((bought << 256n) / sold).toString(16).padStart(128, '0')}`;

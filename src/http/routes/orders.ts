@@ -1,6 +1,6 @@
 import { OrderBookError } from '../../errors.ts';
 import type { OrderCancellation, OrderCancellations } from '../../orders/cancel.ts';
-import { MAX_UIDS, tooManyUids } from '../../orders/cancel.ts';
+import { createTooManyUidsError, MAX_UIDS } from '../../orders/cancel.ts';
 import type { OrderCreation } from '../../orders/creation.ts';
 import type { ListQuery } from '../../orders/listing.ts';
 import { formatCursor, requireUid } from '../../orders/listing.ts';
@@ -188,7 +188,7 @@ function requireUidList(body: unknown): string[] {
   if (!Array.isArray(body)) {
     throw new OrderBookError('InvalidBody', 'the body must be an array of order UIDs', { path: '' });
   }
-  if (body.length > MAX_UIDS) throw tooManyUids(body.length);
+  if (body.length > MAX_UIDS) throw createTooManyUidsError(body.length);
   return body;
 }
 

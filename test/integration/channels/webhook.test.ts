@@ -184,7 +184,7 @@ describe('subscriptions', () => {
       [{ ...good, types: ['order_expired'] }, 401, /invalid signature/],
       [await proof('webhook', url, ['order_filled'], { deadline: now - 1 }), 401, /past its deadline/],
       [await proof('webhook', url, ['order_filled'], { deadline: now + 90_000 }), 400, /a day ahead/],
-      [await proof('pigeon', url, ['order_filled']), 400, /not one of those that are served: webhook/],
+      [await proof('pigeon', url, ['order_filled']), 400, /must be one of the configured channels: webhook/],
       [await proof('webhook', 'ftp://example.org', ['order_filled']), 400, /none of the channel webhook/],
       [await proof('webhook', 'https://me:secret@example.org', ['order_filled']), 400, /none of the channel/],
       [{ ...good, types: [] }, 400, /types/],

@@ -170,7 +170,7 @@ test('a server that knows a mail server and the keys of web push tells accounts 
   const rejected = await post('webpush', '{}');
   assert.deepEqual(
     [rejected.status, await rejected.json()],
-    [400, { message: 'target: is none of the channel webpush' }],
+    [400, { message: 'target: is not a valid target of the channel webpush' }],
   );
   await server.close();
 });

@@ -3,7 +3,7 @@ import type { Hex, Notification, Order } from 'intentbook';
 import { createAccounts, createOrderBook } from 'intentbook';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { describe, test } from 'vitest';
-import { amountText } from '../../../src/accounts/notification-messages.ts';
+import { formatAmount } from '../../../src/accounts/notification-messages.ts';
 import { computeImprovement } from '../../../src/accounts/price-improvement.ts';
 import { blockOf, eventsIn, hashOf, placementOf, TRADER, tradeOf } from '../../support/chain-events.ts';
 import { COW, signCancellation, WETH } from '../../support/orders.ts';
@@ -238,6 +238,6 @@ describe('an amount in a message', () => {
     ['7', undefined, `7 atoms of ${SELL}`],
     ['7', { decimals: 0, symbol: `a${'\u202e'}b${'c'.repeat(50)}` }, `7 a b${'c'.repeat(17)}`],
   ])('%s of %o reads %s', (atoms, token, text) => {
-    assert.equal(amountText(atoms, SELL, token), text);
+    assert.equal(formatAmount(atoms, SELL, token), text);
   });
 });

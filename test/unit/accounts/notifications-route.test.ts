@@ -192,7 +192,10 @@ describe('createAccounts', () => {
       [{ books: {}, store }, /a list of books/],
       [{ books: [{}], store }, /a list of books/],
       [{ books: [], store, notifications: true }, /"on" or "off"/],
-      [{ books: [book(), { book: book(), env: 'other' }], store }, /two books are of chain 11155111/],
+      [
+        { books: [book(), { book: book(), env: 'other' }], store },
+        /books must have different domains, got two of chain 11155111/,
+      ],
     ];
     for (const [options, message] of rejected) {
       assert.throws(() => createAccounts(options as Parameters<typeof createAccounts>[0]), message);

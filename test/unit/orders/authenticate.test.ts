@@ -98,19 +98,19 @@ describe('where it is not, the rejection says what was signed and by whom', () =
       { recovered: alice, expected: bob, scheme: 'eip712', digest, domain: SHOWN },
     ],
     [
-      'no key fits',
+      'no key can be recovered',
       { signature: NOBODY },
       undefined,
       'InvalidSignature',
-      ['no key fits'],
+      ['no key can be recovered'],
       { scheme: 'eip712', digest, domain: SHOWN },
     ],
     [
-      'no key fits, nobody is named',
+      'no key can be recovered and no owner is named',
       { signature: NOBODY, from: null },
       undefined,
       'InvalidSignature',
-      ['no key fits'],
+      ['no key can be recovered'],
       { scheme: 'eip712', digest, domain: SHOWN },
     ],
     [

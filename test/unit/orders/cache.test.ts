@@ -259,7 +259,7 @@ test('what was read before everything was forgotten is not kept, though the log 
   const forgetful: Store['orders']['get'] = async (uids) => {
     const rows = await store.orders.get(uids);
     cache.clear(); // as after pruning
-    await cache.follow(); // somebody else
+    await cache.refresh(); // somebody else
     return rows;
   };
   const pruned = { ...store, orders: { ...store.orders, get: forgetful } };
@@ -284,7 +284,7 @@ describe('what makes room', () => {
 
   async function cacheOf(bytes: number) {
     const cache = createOrderCache({ after: async () => [], last: async () => 7 }, bytes);
-    const moment = await cache.follow();
+    const moment = await cache.refresh();
     return {
       ...cache,
       put: (...orders: readonly PreparedOrder[]) => {
@@ -387,46 +387,46 @@ describe('following', () => {
 
   test.each([0, 1, 7])('from a log of %i entries on, only what is new is asked for', async (last) => {
     const { cache, changes, asked } = log(last);
-    await cache.follow();
+    await cache.refresh();
     expect(asked).toEqual([]);
-    await cache.follow();
+    await cache.refresh();
     changes.push({ id: last + 1, uid: uidOf(2) }, { id: last + 4, uid: uidOf(3) });
-    await cache.follow();
-    await cache.follow();
+    await cache.refresh();
+    await cache.refresh();
     expect(asked).toEqual([last, last, last + 4]);
   });
 
   test('what has changed is dropped, what has not stays', async () => {
     const { cache, changes } = log(7);
-    cache.put(row, await cache.follow());
+    cache.put(row, await cache.refresh());
     changes.push({ id: 8, uid: uidOf(2) });
-    await cache.follow();
+    await cache.refresh();
     expect(cache.get(row.uid)).toBe(row);
     changes.push({ id: 9, uid: row.uid });
-    await cache.follow();
+    await cache.refresh();
     expect(cache.get(row.uid)).toBeUndefined();
   });
 
   test('who has asked first and hears last takes nobody back', async () => {
     const { cache, changes, asked, hold } = log(7);
-    await cache.follow();
+    await cache.refresh();
     changes.push({ id: 8, uid: uidOf(2) });
     const open = hold();
-    const slow = cache.follow();
+    const slow = cache.refresh();
     changes.push({ id: 9, uid: uidOf(3) });
-    const quick = cache.follow();
+    const quick = cache.refresh();
     open();
     await quick;
     await slow;
-    await cache.follow();
+    await cache.refresh();
     expect(asked).toEqual([7, 7, 9]);
   });
 
   test('an order that was read before the log moved on is not kept', async () => {
     const { cache, changes } = log(7);
-    const before = await cache.follow();
+    const before = await cache.refresh();
     changes.push({ id: 8, uid: uidOf(2) });
-    const after = await cache.follow();
+    const after = await cache.refresh();
     cache.put(row, before);
     expect(cache.get(row.uid)).toBeUndefined();
     cache.put(row, after);
@@ -437,7 +437,7 @@ describe('following', () => {
 
   test('an order whose document is not known is not kept', async () => {
     const { cache } = log(7);
-    cache.put({ ...row, bare: true }, await cache.follow());
+    cache.put({ ...row, bare: true }, await cache.refresh());
     expect(cache.get(row.uid)).toBeUndefined();
   });
 });

@@ -112,7 +112,7 @@ describe('who has not is told what was signed by whom', () => {
   });
 
   test.each([
-    ['that no key fits', NOBODY, 'no key fits'],
+    ['without a recoverable key', NOBODY, 'no key can be recovered'],
     ['that is too short', '0x12', '65 bytes'],
   ])('a signature %s', async (_, signature, words) => {
     for (const what of [{ orderUid: uidOf(1) }, { orderUids: [uidOf(1)] }]) {
@@ -143,7 +143,7 @@ describe('what is no cancellation', () => {
     [
       { ...rest, orderUids: Array(129).fill('counted before it is read') },
       'TooManyOrderUids',
-      '129 order UIDs, at most 128',
+      'at most 128 UIDs, got 129',
     ],
   ])('%j', async (input, code, words) => {
     expect(await rejection(input)).toMatchObject({ code, message: expect.stringContaining(words) });

@@ -38,7 +38,7 @@ function rejectionOf({ data = {}, scheme = 'eip712', validFrom, eip1271 = 'rejec
 describe('validTo lies between a minute and a year ahead, both included; for a presignature it has no end', () => {
   const window = { now: NOW, earliest: NOW + 60 };
   const upTo = { ...window, latest: NOW + YEAR };
-  const words = (validTo: number, may: string) => `validTo is ${validTo}, it may be ${may}; now is ${NOW}`;
+  const words = (validTo: number, may: string) => `validTo must be ${may}, got ${validTo}; now is ${NOW}`;
   const between = `${NOW + 60} to ${NOW + YEAR}`;
   const from = `${NOW + 60} or later`;
 
@@ -112,7 +112,7 @@ describe('what else is wrong is named', () => {
       { validFrom: NOW + 540 },
       [
         'InvalidValidFrom',
-        `validFrom is ${NOW + 540}, it may be ${NOW + 539} at the latest`,
+        `validFrom must be at most ${NOW + 539}, got ${NOW + 540}`,
         { validFrom: NOW + 540, validTo: NOW + 600, latest: NOW + 539 },
       ],
     ],

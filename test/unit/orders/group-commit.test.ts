@@ -3,7 +3,7 @@ import { memoryStore } from 'intentbook/memory';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
 import type { GroupCommit } from '../../../src/orders/group-commit.ts';
-import { groupCommits, LARGEST_GROUP, MAX_WAIT_MS } from '../../../src/orders/group-commit.ts';
+import { createGroupCommit, MAX_GROUP_SIZE, MAX_WAIT_MS } from '../../../src/orders/group-commit.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { manualClock } from '../../support/clock.ts';
@@ -76,7 +76,7 @@ beforeEach(async () => {
   clock = manualClock();
   told = await watched(clock);
   waiting = 0;
-  commits = groupCommits({ store: told.store, clock, more: () => waiting > 0 });
+  commits = createGroupCommit({ store: told.store, clock, more: () => waiting > 0 });
 });
 
 /** Waits until the store has been asked so often. */
@@ -126,15 +126,15 @@ describe('orders that come at the same time', () => {
   });
 
   test('go in several steps when they are many', async () => {
-    const total = 3 * LARGEST_GROUP + 7;
+    const total = 3 * MAX_GROUP_SIZE + 7;
     await Promise.all(numbers(total).map((n) => commits.insert([entry(n)])));
-    expect(told.steps).toEqual([LARGEST_GROUP, LARGEST_GROUP, LARGEST_GROUP, 7]);
+    expect(told.steps).toEqual([MAX_GROUP_SIZE, MAX_GROUP_SIZE, MAX_GROUP_SIZE, 7]);
   });
 
   test('go whole, even when a single member is larger than a step', async () => {
-    const many = numbers(LARGEST_GROUP + 1).map((n) => entry(n));
+    const many = numbers(MAX_GROUP_SIZE + 1).map((n) => entry(n));
     await Promise.all([commits.insert(many), commits.insert([entry(1000)])]);
-    expect(told.steps).toEqual([LARGEST_GROUP + 1, 1]);
+    expect(told.steps).toEqual([MAX_GROUP_SIZE + 1, 1]);
   });
 });
 

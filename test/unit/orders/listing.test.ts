@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ListQuery } from '../../../src/orders/listing.ts';
-import { formatCursor, parsedPage, parseListQuery, requireUid } from '../../../src/orders/listing.ts';
+import { formatCursor, parseListQuery, requireUid, toOrderPage } from '../../../src/orders/listing.ts';
 
 const ADDRESS = `0x${'Ab'.repeat(20)}`;
 const UID = `0x${'Cd'.repeat(56)}`;
@@ -26,7 +26,7 @@ describe('what is left out has its default, what is given is read in either case
 });
 
 describe('what cannot be is rejected by its name, with what it may be', () => {
-  const WHOLE = (from: number, to: number) => `must be a whole number from ${from} to ${to}`;
+  const WHOLE = (from: number, to: number) => `must be an integer from ${from} to ${to}`;
   test.each<[keyof ListQuery, unknown, string]>([
     ['owner', '0x12', 'must be 0x and 40 hex digits'],
     ['sellToken', ADDRESS.slice(2), 'must be 0x and 40 hex digits'],
@@ -51,7 +51,7 @@ describe('what cannot be is rejected by its name, with what it may be', () => {
       `17 ${UID}`,
       `${'1'.repeat(16)}-${UID}`,
       `-17-${UID}`,
-    ].map((cursor): ['cursor', string, string] => ['cursor', cursor, 'must be one that a page has answered with']),
+    ].map((cursor): ['cursor', string, string] => ['cursor', cursor, 'must be the `next` value of a page']),
   ])('%s of %j', (name, value, reason) => {
     let rejection: unknown;
     try {
@@ -75,8 +75,8 @@ describe('what cannot be is rejected by its name, with what it may be', () => {
 
 test('the cursor of a page is what the next one begins with, and the last page has none', () => {
   const last = { creationDate: 1_700_000_000_007, uid };
-  const page = parsedPage({ orders: [{ uid, json: '{"uid":"x"}', etag: '"1"' }], next: last });
+  const page = toOrderPage({ orders: [{ uid, json: '{"uid":"x"}', etag: '"1"' }], next: last });
   expect(page).toStrictEqual({ orders: [{ uid: 'x' }], next: `1700000000007-${uid}` });
   expect(parseListQuery({ cursor: formatCursor(last) }).after).toEqual(last);
-  expect(parsedPage({ orders: [] })).toStrictEqual({ orders: [] });
+  expect(toOrderPage({ orders: [] })).toStrictEqual({ orders: [] });
 });

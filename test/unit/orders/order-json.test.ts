@@ -1,7 +1,7 @@
 import type { StoredOrder } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import type { AdmittedOrder } from '../../../src/orders/order-json.ts';
-import { isoDate, prepareOrder, renderBody, renderPrepared } from '../../../src/orders/order-json.ts';
+import { formatIsoDate, prepareOrder, renderBody, renderPrepared } from '../../../src/orders/order-json.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
 
 const NOW = 1_700_000_000;
@@ -72,7 +72,7 @@ describe('the members that never change', () => {
       buyTokenBalance: 'internal',
       settlementContract: COW,
     });
-    expect(isoDate(0)).toBe('1970-01-01T00:00:00.000Z');
+    expect(formatIsoDate(0)).toBe('1970-01-01T00:00:00.000Z');
   });
 
   test('validFrom is there when it was asked for, 0 included', () => {

@@ -162,7 +162,7 @@ export const REFUSALS: readonly Rejection[] = [
   },
   {
     code: 'ChainUnavailable',
-    says: ['could not be asked', 'nothing was stored'],
+    says: ['the chain check failed', 'nothing was stored'],
     options: () => ({ chain: scriptedChain({ balanceAndAllowance: new Error('down') }) }),
     deed: () => submit(orderOf()),
     data: { check: 'balanceAndAllowance', reason: 'failure' },
@@ -226,25 +226,25 @@ export const REFUSALS: readonly Rejection[] = [
   },
   {
     code: 'OrderExpired',
-    says: [`validTo is ${NOW - 1}`, `${NOW + 60} to ${NOW + 31_536_000}`, `now is ${NOW}`],
+    says: [`got ${NOW - 1}`, `must be ${NOW + 60} to ${NOW + 31_536_000}`, `now is ${NOW}`],
     deed: () => submit(orderOf({ validTo: NOW - 1 })),
     data: { validTo: NOW - 1, now: NOW, earliest: NOW + 60, latest: NOW + 31_536_000 },
   },
   {
     code: 'InsufficientValidTo',
-    says: [`validTo is ${NOW + 59}`, `${NOW + 60} to ${NOW + 31_536_000}`],
+    says: [`got ${NOW + 59}`, `${NOW + 60} to ${NOW + 31_536_000}`],
     deed: () => submit(orderOf({ validTo: NOW + 59 })),
     data: { validTo: NOW + 59, now: NOW, earliest: NOW + 60, latest: NOW + 31_536_000 },
   },
   {
     code: 'ExcessiveValidTo',
-    says: [`validTo is ${NOW + 31_536_001}`, `${NOW + 60} to ${NOW + 31_536_000}`],
+    says: [`got ${NOW + 31_536_001}`, `${NOW + 60} to ${NOW + 31_536_000}`],
     deed: () => submit(orderOf({ validTo: NOW + 31_536_001 })),
     data: { validTo: NOW + 31_536_001, now: NOW, earliest: NOW + 60, latest: NOW + 31_536_000 },
   },
   {
     code: 'InvalidValidFrom',
-    says: [`validFrom is ${NOW + 540}`, `${NOW + 539} at the latest`],
+    says: [`got ${NOW + 540}`, `at most ${NOW + 539}`],
     deed: () => submit(orderOf({ appData: documentOf({ validFrom: NOW + 540 }) })),
     data: { validFrom: NOW + 540, validTo: NOW + 600, latest: NOW + 539 },
   },
@@ -306,7 +306,7 @@ export const REFUSALS: readonly Rejection[] = [
   },
   {
     code: 'TooManyLimitOrders',
-    says: ['0 open orders', '0 are allowed'],
+    says: ['0 open orders', 'the limit is 0'],
     options: () => ({ limits: { maxOpenOrders: 0 } }),
     deed: () => submit(orderOf()),
     data: { limit: 0, count: 0, budget: 'open', owner: alice },

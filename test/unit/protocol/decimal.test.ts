@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compareDecimals, formatDecimal, parseDecimal, priceOfEther, quotient } from '../../../src/protocol/decimal.ts';
+import {
+  compareDecimals,
+  divideDecimals,
+  formatDecimal,
+  parseDecimal,
+  priceOfEther,
+} from '../../../src/protocol/decimal.ts';
 
 describe('reading', () => {
   test.each([
@@ -82,14 +88,14 @@ describe('dividing', () => {
     [0n, 7n, 5, '0'],
     [1n, 8n, 18, '0.125'],
   ])('%s / %s to %s digits is %s', (dividend, divisor, digits, text) => {
-    expect(formatDecimal(quotient(dividend, divisor, digits))).toBe(text);
+    expect(formatDecimal(divideDecimals(dividend, divisor, digits))).toBe(text);
   });
 
   test('the error is at most half of the last digit kept', () => {
     const amount = fc.bigInt({ min: 1n, max: 2n ** 256n });
     fc.assert(
       fc.property(amount, amount, fc.integer({ min: 1, max: 40 }), (dividend, divisor, significant) => {
-        const { digits, scale } = quotient(dividend, divisor, significant);
+        const { digits, scale } = divideDecimals(dividend, divisor, significant);
         // |digits / 10^scale − dividend / divisor| ≤ dividend / divisor × 5 × 10^−significant
         const unit = 10n ** BigInt(scale);
         const error = digits * divisor - dividend * unit;
@@ -104,7 +110,7 @@ describe('edges', () => {
   test('nothing is a number too, as a bigint and divided', () => {
     expect(parseDecimal(0n)).toEqual({ digits: 0n, scale: 0 });
     expect(parseDecimal(-1n)).toBeUndefined();
-    expect(quotient(0n, 7n, 5)).toEqual({ digits: 0n, scale: 0 });
+    expect(divideDecimals(0n, 7n, 5)).toEqual({ digits: 0n, scale: 0 });
   });
 
   test('exponents and lengths end where it is said', () => {

@@ -178,5 +178,5 @@ describe('the price in the middle', () => {
     expect(given).toEqual(before);
   });
 
-  test('of nothing there is none', () => expect(() => median([])).toThrow('nothing'));
+  test('of nothing there is none', () => expect(() => median([])).toThrow('prices must not be empty'));
 });

@@ -506,7 +506,7 @@ describe('the price of gas', () => {
       clock.advance(timeout);
       await settle();
       // It is the caller who had no time, not the server that is at failure.
-      expect(waiting.value).toMatchObject({ code: 'NoLiquidity', message: 'the price of gas was not known in time' });
+      expect(waiting.value).toMatchObject({ code: 'NoLiquidity', message: 'the gas price was not available in time' });
     }
     expect(asked).toBe(1);
     clock.advance(100);

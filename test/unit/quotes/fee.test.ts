@@ -4,13 +4,13 @@ import type { Decimal } from '../../../src/protocol/decimal.ts';
 import { parseDecimal } from '../../../src/protocol/decimal.ts';
 import type { QuoteSide } from '../../../src/quotes/fee.ts';
 import {
-  basisPoints,
+  applyVolumeFee,
   compareRates,
-  fixedAmount,
-  netRate,
-  networkFee,
-  quoteAmounts,
-  takeVolumeFee,
+  computeNetRate,
+  computeNetworkFee,
+  computeQuoteAmounts,
+  formatBasisPoints,
+  getFixedAmount,
 } from '../../../src/quotes/fee.ts';
 
 const MAX = 2n ** 256n - 1n;
@@ -85,7 +85,7 @@ describe('the network fee', () => {
     // In doubles, 0.1 × 3 is a little more than 0.3, and the fee would be 4.
     [3n, '0.1', '0.1', 3n],
   ])('%s gas at %s wei, a token worth %s, is %s atoms', (gas, gasPrice, sellTokenPrice, fee) => {
-    expect(networkFee(gas, { gasPrice: decimal(gasPrice), sellTokenPrice: decimal(sellTokenPrice) })).toBe(fee);
+    expect(computeNetworkFee(gas, { gasPrice: decimal(gasPrice), sellTokenPrice: decimal(sellTokenPrice) })).toBe(fee);
   });
 
   test('is the quotient of exact rationals, rounded up', () => {
@@ -93,7 +93,7 @@ describe('the network fee', () => {
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 60n }), decimalText, decimalText, (gas, gasPrice, price) => {
         const cost = { gasPrice: decimal(gasPrice), sellTokenPrice: decimal(price) };
         const exact = new Rational(gas).times(Rational.of(gasPrice)).over(Rational.of(price));
-        expect(networkFee(gas, cost)).toBe(exact.ceil());
+        expect(computeNetworkFee(gas, cost)).toBe(exact.ceil());
       }),
       { numRuns: 2000 },
     );
@@ -121,7 +121,7 @@ describe('the network fee', () => {
           );
           compared++;
           const cost = { gasPrice: decimal(gasPrice), sellTokenPrice: decimal(price) };
-          expect(networkFee(BigInt(gas), cost)).toBe(BigInt(Math.ceil(quotient)));
+          expect(computeNetworkFee(BigInt(gas), cost)).toBe(BigInt(Math.ceil(quotient)));
         },
       ),
       { numRuns: 1000 },
@@ -138,7 +138,7 @@ describe('the three kinds of request', () => {
   test('a sale before fee keeps the rate for what the fee leaves, and both add up to what was asked', () => {
     fc.assert(
       fc.property(amounts, amounts, amounts, (whole, estimated, fee) => {
-        const quoted = quoteAmounts(beforeFee(whole), estimated, fee);
+        const quoted = computeQuoteAmounts(beforeFee(whole), estimated, fee);
         const rest = fee < whole ? whole - fee : 0n;
         const exact = new Rational(estimated).times(new Rational(rest, whole)).floor();
         const covered = exact === 0n ? 'uncovered' : { sellAmount: rest, buyAmount: exact };
@@ -148,17 +148,20 @@ describe('the three kinds of request', () => {
   });
 
   test('a fee of exactly what is sold is not covered, one atom less is', () => {
-    expect(quoteAmounts(beforeFee(100n), 7n, 100n)).toBe('uncovered');
-    expect(quoteAmounts(beforeFee(100n), 700n, 99n)).toEqual({ sellAmount: 1n, buyAmount: 7n });
-    expect(quoteAmounts(beforeFee(100n), 99n, 99n)).toBe('uncovered'); // one atom buys nothing at this rate
+    expect(computeQuoteAmounts(beforeFee(100n), 7n, 100n)).toBe('uncovered');
+    expect(computeQuoteAmounts(beforeFee(100n), 700n, 99n)).toEqual({ sellAmount: 1n, buyAmount: 7n });
+    expect(computeQuoteAmounts(beforeFee(100n), 99n, 99n)).toBe('uncovered'); // one atom buys nothing at this rate
   });
 
   test('a sale after fee and a purchase are what was asked and what was estimated, whatever the fee', () => {
     fc.assert(
       fc.property(amounts, amounts, amounts, (fixed, estimated, fee) => {
-        expect(quoteAmounts(afterFee(fixed), estimated, fee)).toEqual({ sellAmount: fixed, buyAmount: estimated });
-        expect(quoteAmounts(buy(fixed), estimated, fee)).toEqual({ sellAmount: estimated, buyAmount: fixed });
-        for (const side of [beforeFee(fixed), afterFee(fixed), buy(fixed)]) expect(fixedAmount(side)).toBe(fixed);
+        expect(computeQuoteAmounts(afterFee(fixed), estimated, fee)).toEqual({
+          sellAmount: fixed,
+          buyAmount: estimated,
+        });
+        expect(computeQuoteAmounts(buy(fixed), estimated, fee)).toEqual({ sellAmount: estimated, buyAmount: fixed });
+        for (const side of [beforeFee(fixed), afterFee(fixed), buy(fixed)]) expect(getFixedAmount(side)).toBe(fixed);
       }),
     );
   });
@@ -167,11 +170,11 @@ describe('the three kinds of request', () => {
     fc.assert(
       fc.property(amounts, amounts, amounts, fc.nat(999_999), (sellAmount, buyAmount, fee, ppm) => {
         const share = (volume: bigint) => new Rational(volume * BigInt(ppm), 1_000_000n).floor();
-        expect(takeVolumeFee('sell', { sellAmount, buyAmount }, fee, ppm)).toEqual({
+        expect(applyVolumeFee('sell', { sellAmount, buyAmount }, fee, ppm)).toEqual({
           sellAmount,
           buyAmount: buyAmount - share(buyAmount),
         });
-        expect(takeVolumeFee('buy', { sellAmount, buyAmount }, fee, ppm)).toEqual({
+        expect(applyVolumeFee('buy', { sellAmount, buyAmount }, fee, ppm)).toEqual({
           sellAmount: sellAmount + share(sellAmount + fee),
           buyAmount,
         });
@@ -186,12 +189,12 @@ describe('the three kinds of request', () => {
     [25, '0.25'],
     [12_345, '123.45'],
   ])('%s parts per million are %s basis points', (ppm, text) => {
-    expect(basisPoints(ppm)).toBe(text);
+    expect(formatBasisPoints(ppm)).toBe(text);
   });
 
   test('an estimate is better when more is bought for what is sold, its gas paid', () => {
     const better = (side: QuoteSide, a: [bigint, bigint], b: [bigint, bigint]) =>
-      compareRates(netRate(side, ...a), netRate(side, ...b)) > 0;
+      compareRates(computeNetRate(side, ...a), computeNetRate(side, ...b)) > 0;
     // Three atoms more out do not pay for a tenth of the sale in gas.
     expect(better(beforeFee(1000n), [1000n, 10n], [1003n, 110n])).toBe(true);
     expect(better(afterFee(1000n), [1000n, 10n], [1003n, 110n])).toBe(true);
