@@ -47,9 +47,10 @@ test('pages contain snippets', () => {
 
 test('every snippet compiles', () => {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile);
-  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
-  const files = readdirSync(folder).map((file) => join(folder, file));
-  const program = ts.createProgram(files, { ...options, lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'] });
+  const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, root);
+  const declarations = fileNames.filter((file) => file.endsWith('.d.ts'));
+  const files = [...readdirSync(folder).map((file) => join(folder, file)), ...declarations];
+  const program = ts.createProgram(files, options);
   const found = ts.getPreEmitDiagnostics(program).map(({ file, start = 0, messageText }) => {
     const line = file === undefined ? 0 : file.getLineAndCharacterOfPosition(start).line + 1;
     return `${file?.fileName.slice(folder.length + 1)}:${line} ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;

@@ -28,12 +28,11 @@ function checkTable(
   const described = new Map(documented.map((row) => [row[0], row.at(-1)]));
   const wanted = rows.map((row) => (exact ? row : [...row.slice(0, -1), described.get(row[0]) ?? row.at(-1) ?? '']));
   if (WRITE) {
-    const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |');
+    const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
     const lines = [line(header), `|${'---|'.repeat(header.length)}`, ...wanted.map(line)];
-    writeFileSync(
-      join(root, path),
-      page.text.replace(block, () => `\n${lines.join('\n')}\n\n`),
-    );
+    const marked = (content: string) => `<!-- ${name}:begin -->\n${content}<!-- ${name}:end -->`;
+    const text = page.text.replace(marked(block), () => marked(`\n${lines.join('\n')}\n\n`));
+    writeFileSync(join(root, path), text);
     return;
   }
   expect(documented.length).toBeGreaterThan(20);
