@@ -116,6 +116,30 @@ test.each([
   expect(membersOf(type).filter((method) => !documented.has(`${group}.${method}`))).toEqual([]);
 });
 
+test.each([
+  ['notifications', 'NotificationApi', 'docs/guides/notifications.md'],
+  ['subscriptions', 'SubscriptionApi', 'docs/guides/notifications.md'],
+  ['deliveries', 'DeliveryApi', 'docs/guides/notifications.md'],
+  ['affiliates', 'AffiliateApi', 'docs/guides/affiliates-and-prices.md'],
+  ['usdPrices', 'UsdPriceApi', 'docs/guides/affiliates-and-prices.md'],
+  ['balances', 'AccountBalances', 'docs/guides/affiliates-and-prices.md'],
+])('guide lists every method of accounts.%s', (group, type, path) => {
+  const documented = new Set(tablesOf(readPage(path).text).flatMap(namesIn));
+  expect(membersOf(type).filter((method) => !documented.has(`${group}.${method}`))).toEqual([]);
+});
+
+test('errors page lists every public error class', () => {
+  const table = tablesOf(readPage('docs/reference/errors.md').text).find(({ heading }) => heading === 'Error classes');
+  const classes = [...exported].filter(
+    ([, symbol]) =>
+      (symbol.flags & ts.SymbolFlags.Class) !== 0 &&
+      checker.getPropertyOfType(checker.getDeclaredTypeOfSymbol(symbol), 'stack') !== undefined,
+  );
+  expect(classes.length).toBeGreaterThan(5);
+  const documented = table === undefined ? [] : namesIn(table);
+  expect(classes.map(([name]) => name).filter((name) => !documented.includes(name))).toEqual([]);
+});
+
 test('events page lists every event and no other', () => {
   const tables = tablesOf(readPage('docs/reference/events.md').text).filter(({ header }) => header[0] === 'event');
   expect(tables.flatMap(namesIn).sort()).toEqual(membersOf('OrderBookEvents'));
