@@ -22,7 +22,7 @@ const NETWORK_BYTES = 8;
  * @param trustedProxies addresses and ranges, `127.0.0.1`, `10.0.0.0/8`, `fd00::/8`.
  * @throws TypeError naming the one that is none.
  */
-export function createClientOf(trustedProxies: readonly string[]): (origin: Origin) => string {
+export function createClientResolver(trustedProxies: readonly string[]): (origin: Origin) => string {
   const trusted = trustedProxies.map((text) => {
     const range = parseIpRange(text);
     if (range === undefined)
