@@ -226,8 +226,8 @@ test('a malformed signature or order is named as such', async () => {
   expect(summaries.map(({ matches }) => matches)).toEqual([false, false, false, false, false]);
   expect(summaries.map(({ summary }) => summary)).toEqual([
     'the signature is not hex text',
-    'an ECDSA signature has 65 bytes, this one has 64',
-    'v is 5, it must be 0, 1, 27 or 28',
+    'an ECDSA signature must have 65 bytes, got 64',
+    'v must be 0, 1, 27 or 28, got 5',
     'sellAmount is not a decimal uint256',
     'buyToken is not 20 bytes of hex text',
   ]);

@@ -337,7 +337,7 @@ describe('the fields', () => {
     ['appData', '{}', 'appData is not 32 bytes of hex text'],
     ['buyAmount', '1.0', 'buyAmount is not a decimal uint256'],
     ['signature', 'x', 'the signature is not hex text'],
-    ['signingScheme', 'presign', 'a presign signature does not name its signer'],
+    ['signingScheme', 'presign', 'a presign signature does not contain its signer'],
   ])('%s of %j: what it may be is said', (field, value, message) => {
     expect(rejectionOf(() => verifier.recover(malformed(field, value)))).toMatchObject({ message });
   });

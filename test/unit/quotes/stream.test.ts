@@ -274,7 +274,11 @@ test('a stream that is silent for long says so every 15 s, lest somebody on the 
     clock.advance(5_000);
   }
   await reading;
-  expect(chunks).toEqual([': keep-alive\n\n', ': keep-alive\n\n', expect.stringMatching(/^event: error\ndata: .*NoLiquidity/)]);
+  expect(chunks).toEqual([
+    ': keep-alive\n\n',
+    ': keep-alive\n\n',
+    expect.stringMatching(/^event: error\ndata: .*NoLiquidity/),
+  ]);
   expect(clock.pending).toBe(1); // the sweep
 });
 
