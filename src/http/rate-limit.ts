@@ -1,5 +1,5 @@
 import { OrderBookError } from '../errors.ts';
-import { createClientOf } from '../limits/client.ts';
+import { createClientResolver } from '../limits/client.ts';
 import type { Admission, Limiter, RequestKind, StreamAdmission } from '../ports/limiter.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
 
@@ -36,12 +36,12 @@ export function createRateLimitGuard(
   { limiter, trustedProxies = [] }: RateLimitOptions,
   onFailure: (failure: unknown) => void,
 ): RateLimitGuard {
-  const clientOf = createClientOf(trustedProxies);
+  const getClient = createClientResolver(trustedProxies);
   if (limiter === undefined) return (_request, _toll, answer) => answer();
 
   return async (request, { kind, stream }, answer) => {
     if (kind === 'free') return answer();
-    const client = clientOf(request);
+    const client = getClient(request);
     requireAdmitted(await asked(() => limiter.take(client, kind), ADMITTED, onFailure), 'requests');
     if (!stream) return answer();
     const admission = await asked(() => limiter.open(client), STREAM_ADMITTED, onFailure);

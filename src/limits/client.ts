@@ -22,7 +22,7 @@ const NETWORK_BYTES = 8;
  * @param trustedProxies - Addresses and ranges, such as `127.0.0.1`, `10.0.0.0/8`, `fd00::/8`.
  * @throws TypeError naming the invalid element.
  */
-export function createClientOf(trustedProxies: readonly string[]): (origin: Origin) => string {
+export function createClientResolver(trustedProxies: readonly string[]): (origin: Origin) => string {
   const trusted = trustedProxies.map((text) => {
     const range = parseIpRange(text);
     if (range === undefined)

@@ -109,13 +109,16 @@ export async function explainSignature(
   const recovered = trial.signer(sent, parsed);
   const found = { ...known, recovered };
   if (expected === undefined) {
-    const summary = `signed by ${recovered ?? 'nobody'}; with \`from\` it could be compared`;
+    const summary =
+      recovered === undefined
+        ? 'no key can be recovered from the signature'
+        : `signed by ${recovered}; set \`from\` to compare it with the owner`;
     return { ...found, matches: recovered !== undefined, summary, differences: [] };
   }
   const match = findMatch(claim, (signing) => trial.signer(signing, parsed) === expected);
   if (match === undefined) {
     if (!offChain) return { ...found, matches: undefined, summary: onlyOnChain, differences: undefined };
-    const other = recovered === undefined ? '' : `: by ${recovered}, or for an order that differs more than is usual`;
+    const other = recovered === undefined ? '' : `: signed by ${recovered}, or for an order with other differences`;
     return { ...found, matches: false, summary: `not signed by ${expected}${other}`, differences: undefined };
   }
   const { differences } = match;

@@ -98,8 +98,9 @@ export async function createVerifier(options: VerifierOptions): Promise<Verifier
   }
 
   function parseSignedOrder(order: SignedOrder): SignedDigest {
-    if (typeof order !== 'object' || order === null) throw new OrderBookError('InvalidSignature', 'not an order');
-    const scheme = oneOf('signingScheme', SIGNING_SCHEMES, order.signingScheme);
+    if (typeof order !== 'object' || order === null)
+      throw new OrderBookError('InvalidSignature', 'the order must be an object');
+    const scheme = parseChoice('signingScheme', SIGNING_SCHEMES, order.signingScheme);
     if (!isEcdsa(scheme)) {
       throw new OrderBookError('InvalidSignature', `a ${scheme} signature does not contain its signer`);
     }
@@ -161,32 +162,32 @@ export function parseOrderData(order: SignedOrder): OrderData {
     validTo: parseValidTo(order),
     appData: parseHexField(order, 'appData', 32),
     feeAmount: parseAmountField(order, 'feeAmount'),
-    kind: oneOf('kind', ORDER_KINDS, order.kind),
-    partiallyFillable: oneOf('partiallyFillable', [true, false], order.partiallyFillable),
-    sellTokenBalance: oneOf('sellTokenBalance', SELL_TOKEN_SOURCES, order.sellTokenBalance, 'erc20'),
-    buyTokenBalance: oneOf('buyTokenBalance', BUY_TOKEN_DESTINATIONS, order.buyTokenBalance, 'erc20'),
+    kind: parseChoice('kind', ORDER_KINDS, order.kind),
+    partiallyFillable: parseChoice('partiallyFillable', [true, false], order.partiallyFillable),
+    sellTokenBalance: parseChoice('sellTokenBalance', SELL_TOKEN_SOURCES, order.sellTokenBalance, 'erc20'),
+    buyTokenBalance: parseChoice('buyTokenBalance', BUY_TOKEN_DESTINATIONS, order.buyTokenBalance, 'erc20'),
   };
 }
 
 function parseValidTo({ validTo }: SignedOrder): number {
   if (Number.isInteger(validTo) && validTo >= 0 && validTo <= MAX_UINT32) return validTo;
-  throw new OrderBookError('InvalidSignature', 'validTo is not a uint32');
+  throw new OrderBookError('InvalidSignature', 'validTo must be a uint32');
 }
 
-function oneOf<T>(name: string, allowed: readonly T[], value: T | undefined, fallback?: T): T {
+function parseChoice<T>(name: string, allowed: readonly T[], value: T | undefined, fallback?: T): T {
   const selected = value === undefined ? fallback : value; // null is not valid in wire format
   if (selected !== undefined && allowed.includes(selected)) return selected;
-  throw new OrderBookError('InvalidSignature', `${name} is not one of ${allowed.join(', ')}`);
+  throw new OrderBookError('InvalidSignature', `${name} must be one of ${allowed.join(', ')}`);
 }
 
 function parseHexField(order: SignedOrder, name: 'sellToken' | 'buyToken' | 'receiver' | 'appData', size: number): Hex {
   const value = parseHex(order[name], size);
-  if (value === undefined) throw new OrderBookError('InvalidSignature', `${name} is not ${size} bytes of hex text`);
+  if (value === undefined) throw new OrderBookError('InvalidSignature', `${name} must be ${size} bytes of hex text`);
   return value;
 }
 
 function parseAmountField(order: SignedOrder, name: 'sellAmount' | 'buyAmount' | 'feeAmount'): bigint {
   const value = parseUint256(order[name]);
-  if (typeof value === 'string') throw new OrderBookError('InvalidSignature', `${name} is not a decimal uint256`);
+  if (typeof value === 'string') throw new OrderBookError('InvalidSignature', `${name} must be a decimal uint256`);
   return value;
 }

@@ -228,7 +228,7 @@ test('a malformed signature or order is named as such', async () => {
     'the signature is not hex text',
     'an ECDSA signature must have 65 bytes, got 64',
     'v must be 0, 1, 27 or 28, got 5',
-    'sellAmount is not a decimal uint256',
-    'buyToken is not 20 bytes of hex text',
+    'sellAmount must be a decimal uint256',
+    'buyToken must be 20 bytes of hex text',
   ]);
 });

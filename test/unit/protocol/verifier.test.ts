@@ -329,13 +329,13 @@ describe('the fields', () => {
   });
 
   test.each([
-    ['kind', 'Sell', 'kind is not one of buy, sell'],
-    ['signingScheme', 'none', 'signingScheme is not one of eip712, ethsign, presign, eip1271'],
-    ['sellTokenBalance', 'x', 'sellTokenBalance is not one of erc20, internal, external'],
-    ['validTo', -1, 'validTo is not a uint32'],
-    ['sellToken', '0x12', 'sellToken is not 20 bytes of hex text'],
-    ['appData', '{}', 'appData is not 32 bytes of hex text'],
-    ['buyAmount', '1.0', 'buyAmount is not a decimal uint256'],
+    ['kind', 'Sell', 'kind must be one of buy, sell'],
+    ['signingScheme', 'none', 'signingScheme must be one of eip712, ethsign, presign, eip1271'],
+    ['sellTokenBalance', 'x', 'sellTokenBalance must be one of erc20, internal, external'],
+    ['validTo', -1, 'validTo must be a uint32'],
+    ['sellToken', '0x12', 'sellToken must be 20 bytes of hex text'],
+    ['appData', '{}', 'appData must be 32 bytes of hex text'],
+    ['buyAmount', '1.0', 'buyAmount must be a decimal uint256'],
     ['signature', 'x', 'the signature is not hex text'],
     ['signingScheme', 'presign', 'a presign signature does not contain its signer'],
   ])('%s of %j: what it may be is said', (field, value, message) => {
