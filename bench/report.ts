@@ -117,12 +117,64 @@ export function consoleTable(name: string, { title, rounds, measures, subjects }
 
 const BLOCK = /(<!-- bench:begin -->\n)[\s\S]*?(<!-- bench:end -->)/;
 
-/** The README's block of figures. */
-export function readmeBlock(report: Report): string {
-  const results = Object.entries(report);
-  const machines = [...new Set(results.map(([, { machine }]) => machine))];
-  const dates = [...new Set(results.map(([, { date }]) => date))].sort();
-  const rows = results.flatMap(([name, { measures }]) =>
+/** The ratios that the README shows: a measure by its benchmark and title, and its label. */
+const HIGHLIGHTS = [
+  {
+    benchmark: 'verify',
+    title: 'viem ÷ full check, native',
+    label: 'Check of a signature: time of viem ÷ time of intentbook (native backend)',
+  },
+  {
+    benchmark: 'submit',
+    title: 'verified by viem, a commit each ÷ 256 at once',
+    label: 'Durable submission: viem and a commit per order ÷ intentbook with 256 concurrent orders',
+  },
+  {
+    benchmark: 'by-uids',
+    title: 'cold of 1M ÷ the bare SELECT',
+    label: '`by_uids` of 128 among 1,000,000 orders, uncached ÷ the SQL statement alone',
+  },
+  {
+    benchmark: 'backfill',
+    title: 'backfill ÷ viem’s decoding and an insert',
+    label: 'Indexing of old blocks ÷ decoding with viem and a bulk insert',
+  },
+  {
+    benchmark: 'http',
+    title: 'GET, node:http: share of what the bare host answers in a second',
+    label: 'Requests per second of `GET` on node:http ÷ those of a bare handler',
+  },
+] as const;
+
+/** Returns a text with the content between its benchmark markers replaced. */
+function withContent(text: string, lines: readonly string[]): string {
+  if (!BLOCK.test(text)) throw new Error('the page must have the markers bench:begin and bench:end');
+  const content = ['', ...lines, '', ''].join('\n');
+  return text.replace(BLOCK, (_, begin: string, end: string) => `${begin}${content}${end}`);
+}
+
+/** Returns dates and machines of all results. */
+function measuredOn(report: Report): string {
+  const results = Object.values(report);
+  const machines = [...new Set(results.map(({ machine }) => machine))];
+  const dates = [...new Set(results.map(({ date }) => date))].sort();
+  return `Measured on ${dates.join(' and ')}: ${machines.join('; and on ')}.`;
+}
+
+/** Returns the README with its five ratios. */
+export function withHighlights(readme: string, report: Report): string {
+  const rows = HIGHLIGHTS.map(({ benchmark, title, label }) => {
+    const measure = report[benchmark]?.measures.find((each) => each.title === title);
+    if (measure === undefined) throw new Error(`the benchmark ${benchmark} must have the measure "${title}"`);
+    const range = `${shown(measure.low)} … ${shown(measure.high)}`;
+    return `| ${label} | ${shown(measure.median, measure.unit)} | ${range} |`;
+  });
+  return withContent(readme, ['| ratio | median | half of the rounds |', '|---|---|---|', ...rows]);
+}
+
+/** Returns the page of benchmarks with the table of all measures and the chart. */
+export function withMeasures(page: string, report: Report): string {
+  const rows = Object.entries(report).flatMap(([name, { measures }]) =>
     measures.map((measure) => {
       const range = `${shown(measure.low)} … ${shown(measure.high)}`;
       const missed = keeps(measure) === false ? ' (missed)' : '';
@@ -130,30 +182,23 @@ export function readmeBlock(report: Report): string {
       return `| ${name} | ${measure.title} | ${shown(measure.median, measure.unit)} | ${range} | ${bar} |`;
     }),
   );
-  return [
+  return withContent(page, [
+    measuredOn(report),
     '',
-    `Measured on ${dates.join(' and ')}: ${machines.join('; and on ')}.`,
-    '',
-    '| trial | what is compared | median | half of the rounds | bar |',
+    '| benchmark | ratio or value | median | half of the rounds | limit |',
     '|---|---|---|---|---|',
     ...rows,
     '',
-    '![How long operations take, beside their peers and limits](docs/bench.svg)',
-    '',
-    '',
-  ].join('\n');
+    '![Duration of operations beside their peers and limits](benchmarks.svg)',
+  ]);
 }
 
-/** The README with its block of figures. */
-export function withBlock(readme: string, report: Report): string {
-  if (!BLOCK.test(readme)) throw new Error('the README has no place for the figures');
-  return readme.replace(BLOCK, (_, begin: string, end: string) => `${begin}${readmeBlock(report)}${end}`);
-}
-
-/** Writes what was measured: as data, into the README, and as a chart. */
+/** Writes a report as data, into the README and the page of benchmarks, and as a chart. */
 export function writeReport(root: URL, kept: URL, report: Report): void {
   writeFileSync(kept, `${JSON.stringify(report, null, 2)}\n`);
   const readme = new URL('README.md', root);
-  writeFileSync(readme, withBlock(readFileSync(readme, 'utf8'), report));
-  writeFileSync(new URL('docs/bench.svg', root), chart(report));
+  writeFileSync(readme, withHighlights(readFileSync(readme, 'utf8'), report));
+  const page = new URL('docs/internals/benchmarks.md', root);
+  writeFileSync(page, withMeasures(readFileSync(page, 'utf8'), report));
+  writeFileSync(new URL('docs/internals/benchmarks.svg', root), chart(report));
 }

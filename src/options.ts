@@ -1,8 +1,10 @@
+import type { DocumentPolicy } from './app-data/documents.ts';
 import type { IndexerOptions, ParsedIndexerOptions } from './chain/indexer-options.ts';
 import { parseIndexerOptions } from './chain/indexer-options.ts';
 import type { RecoveryPool } from './crypto/packed.ts';
 import type { RecoveryBackendOption } from './crypto/recovery.ts';
 import type { OrderPolicy } from './orders/admission.ts';
+import type { SigningDomain } from './orders/authenticate.ts';
 import type { ContractSignatures } from './orders/checks.ts';
 import type { Limits, OwnerLimits, OwnerLimitsTable, TokenPolicy } from './orders/limits.ts';
 import { DEFAULT_LIMITS } from './orders/limits.ts';
@@ -12,6 +14,7 @@ import { systemClock } from './ports/clock.ts';
 import type { Store } from './ports/store.ts';
 import type { Deployment } from './protocol/chains.ts';
 import { chainById, deployment, ENVIRONMENTS, HOOKS_TRAMPOLINE } from './protocol/chains.ts';
+import { DOMAIN_NAME, DOMAIN_VERSION } from './protocol/eip712.ts';
 import type { Address } from './protocol/hex.ts';
 import { parseHex } from './protocol/hex.ts';
 import type { QuoteOptions } from './quotes/quote-options.ts';
@@ -132,7 +135,9 @@ export interface Configuration {
   readonly indexer: ParsedIndexerOptions | undefined;
   readonly checkTimeout: number;
   readonly eip1271: ContractSignatures;
-  readonly appDataHashForm: boolean;
+  readonly documents: DocumentPolicy;
+  /** The EIP-712 domain that orders are signed for. */
+  readonly domain: SigningDomain;
   readonly host: OrderPolicy;
   readonly quotes: QuoteOptions | undefined;
   readonly recovery: { readonly backend?: RecoveryBackendOption; readonly pool?: RecoveryPool };
@@ -157,19 +162,28 @@ export function parseOptions(options: OrderBookOptions): Configuration {
   if (store === undefined) throw invalid('a store is required, such as memoryStore()');
   if (!Number.isSafeInteger(checkTimeout) || checkTimeout < 1) throw invalid('checkTimeout must be milliseconds');
   const eip1271 = oneOf('eip1271', ['reject', 'accept-unverified'], options.eip1271);
+  const appDataHash = oneOf('appDataHash', ['accept', 'reject'], options.appDataHash);
+  const contracts = parseContracts(options);
+  const limits = parseLimits(options.limits ?? {});
   return {
+    ...contracts,
     chainId,
     store,
     chain,
     quotes,
+    limits,
     checkTimeout,
-    ...contracts(options),
+    domain: {
+      name: DOMAIN_NAME,
+      version: DOMAIN_VERSION,
+      chainId,
+      verifyingContract: contracts.settlementContract,
+    },
+    documents: { maxAppDataSize: limits.maxAppDataSize, appDataHashForm: appDataHash === 'accept' },
     indexer: options.indexer && parseIndexerOptions(options.indexer, deployed(options).ethFlow),
     tokens: tokenPolicy(options),
-    limits: parseLimits(options.limits ?? {}),
     ownerLimits: parseOwnerLimits(options.ownerLimits ?? {}),
     eip1271: chain?.isValidSignature !== undefined ? 'verified' : eip1271 === 'reject' ? 'rejected' : 'unverified',
-    appDataHashForm: oneOf('appDataHash', ['accept', 'reject'], options.appDataHash) === 'accept',
     host: parseOrderPolicy(options),
     recovery: {
       ...(recovery === undefined ? {} : { backend: recovery }),
@@ -210,7 +224,7 @@ function deployed({ chainId, settlementContract }: OrderBookOptions): Partial<De
   return deployments.find(({ settlement }) => settlement === wanted) ?? {};
 }
 
-function contracts(options: OrderBookOptions) {
+function parseContracts(options: OrderBookOptions) {
   const production = deployment('production', chainById(options.chainId));
   const settlementContract = address(options.settlementContract ?? production.settlement, 'settlementContract');
   const vaultRelayer = options.vaultRelayer ?? deployed(options).vaultRelayer;

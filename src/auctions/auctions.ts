@@ -12,7 +12,7 @@ export type RecordResult =
   | { readonly status: 'recorded' | 'replaced' }
   | { readonly status: 'rejected'; readonly error: OrderBookError };
 
-/** The verbs on auctions: what solvers compete for, and how they did. Rejections are returned; only failures reject. */
+/** The methods on auctions: what solvers compete for, and how they did. Rejections are returned; only failures reject. */
 export interface AuctionApi {
   /**
    * The auction of this moment: the open orders that can be paid for, and what their tokens are worth where that is known.
@@ -30,39 +30,39 @@ export interface AuctionApi {
 }
 
 export interface AuctionModule extends Pick<AuctionEngine, 'status' | 'pricesOf' | 'isBidOn'> {
-  readonly verbs: AuctionApi;
+  readonly methods: AuctionApi;
 }
 
 export interface AuctionModuleContext {
-  readonly started: () => void;
+  readonly assertStarted: () => void;
   readonly onFailure: (failure: unknown) => void;
   readonly nativePrice: (token: Address, signal: AbortSignal) => Promise<NativePriceResult>;
 }
 
 /** What holds auctions is loaded by the first who asks for one. */
 export function createAuctionModule(configuration: Configuration, context: AuctionModuleContext): AuctionModule {
-  const { started } = context;
-  const auctioning = lazy(async () => {
-    const { createAuctionEngine: createAuctioning } = await import('./engine.ts');
-    return createAuctioning(configuration, context);
+  const { assertStarted } = context;
+  const engine = lazy(async () => {
+    const { createAuctionEngine } = await import('./engine.ts');
+    return createAuctionEngine(configuration, context);
   });
 
   return {
-    verbs: {
+    methods: {
       async current() {
-        started();
-        return auctioning.use(({ verbs }) => verbs.current());
+        assertStarted();
+        return engine.use(({ methods }) => methods.current());
       },
       async record(competition) {
-        started();
-        return auctioning.use(({ verbs }) => verbs.record(competition));
+        assertStarted();
+        return engine.use(({ methods }) => methods.record(competition));
       },
-      competition: (auctionId) => auctioning.use(({ verbs }) => verbs.competition(auctionId)),
-      latestCompetition: () => auctioning.use(({ verbs }) => verbs.latestCompetition()),
-      competitionOfTransaction: (hash) => auctioning.use(({ verbs }) => verbs.competitionOfTransaction(hash)),
+      competition: (auctionId) => engine.use(({ methods }) => methods.competition(auctionId)),
+      latestCompetition: () => engine.use(({ methods }) => methods.latestCompetition()),
+      competitionOfTransaction: (hash) => engine.use(({ methods }) => methods.competitionOfTransaction(hash)),
     },
-    status: (uid) => auctioning.use(({ status }) => status(uid)),
-    pricesOf: (auctionId) => auctioning.use(({ pricesOf }) => pricesOf(auctionId)),
-    isBidOn: (uid) => auctioning.use(({ isBidOn }) => isBidOn(uid)),
+    status: (uid) => engine.use(({ status }) => status(uid)),
+    pricesOf: (auctionId) => engine.use(({ pricesOf }) => pricesOf(auctionId)),
+    isBidOn: (uid) => engine.use(({ isBidOn }) => isBidOn(uid)),
   };
 }

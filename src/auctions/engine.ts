@@ -1,9 +1,9 @@
-import { requireTransactionHash } from '../chain/trades.ts';
 import { createDeadlineLimiter } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Configuration } from '../options.ts';
 import { seconds } from '../ports/clock.ts';
 import type { Hex } from '../protocol/hex.ts';
+import { requireTransactionHash } from '../protocol/transaction.ts';
 import { createAuctions } from './auction.ts';
 import type { AuctionPrices } from './auction-prices.ts';
 import { createAuctionPricing } from './auction-prices.ts';
@@ -23,7 +23,7 @@ import { createFunding } from './funding.ts';
 
 /** Holding auctions, once it is loaded. */
 export interface AuctionEngine {
-  readonly verbs: AuctionApi;
+  readonly methods: AuctionApi;
   /** How an order fares. */
   status(uid: Hex): Promise<CompetitionStatus>;
   /** What tokens were worth in an auction, as far as anybody remembers. */
@@ -56,7 +56,7 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
   });
 
   return {
-    verbs: {
+    methods: {
       current: auctions.current,
       async record(input) {
         const competition = parseCompetition(input);

@@ -35,7 +35,7 @@ export interface ChainApi {
 }
 
 export interface ChainIndexing {
-  readonly verbs: ChainApi;
+  readonly methods: ChainApi;
   /** How following the chain goes; `undefined` when nobody does. */
   readonly state: IndexerState | undefined;
   /** What readiness shows. */
@@ -51,12 +51,13 @@ export interface ChainIndexing {
 
 export interface ChainContext {
   readonly configuration: Configuration;
-  readonly started: () => void;
+  readonly assertStarted: () => void;
   /** There may be new entries in the log. */
   readonly wake: () => void;
-  readonly onApplied: OrderBookEvents['chainApplied'];
-  readonly onRolledBack: OrderBookEvents['chainRolledBack'];
-  readonly onFollowed: OrderBookEvents['chainProgress'];
+  readonly emit: <E extends 'chainApplied' | 'chainRolledBack' | 'chainProgress'>(
+    event: E,
+    observation: Parameters<OrderBookEvents[E]>[0],
+  ) => void;
   readonly onFailure: (failure: unknown) => void;
   readonly pricesOf: BatchContext['pricesOf'];
   readonly requestQuote: (request: QuoteRequest) => Promise<QuoteResult>;
@@ -64,27 +65,27 @@ export interface ChainContext {
 
 /** Reading the chain is a tenth of the engine: it is loaded by books to which a chain tells something. */
 export function createChainIndexing(context: ChainContext): ChainIndexing {
-  const { configuration, started, wake, onFailure } = context;
+  const { configuration, assertStarted, wake, onFailure } = context;
   const { store, clock, settlementContract, chainId } = configuration;
   const domain = { chainId, settlementContract };
   const hasher: OrderHasher = createOrderHasher(domain);
 
   const reading = lazy(() => import('./decode-batch.ts'));
 
-  const verbs: ChainApi = {
+  const methods: ChainApi = {
     async progress() {
-      started();
+      assertStarted();
       return store.chain.progress();
     },
     async apply(chainBatch) {
-      started();
+      assertStarted();
       const read = await reading.use(({ readBatch }) => readBatch(chainBatch, batchContext()));
       const { batch, unattributed, ignored } = read;
       const outcome = await store.chain.apply(batch);
       if (outcome.status !== 'applied') return outcome;
       if (outcome.applied > 0) wake();
       const { indexedBlock, applied, known } = outcome;
-      context.onApplied({
+      context.emit('chainApplied', {
         indexedBlock,
         applied,
         known,
@@ -94,12 +95,12 @@ export function createChainIndexing(context: ChainContext): ChainIndexing {
       return outcome;
     },
     async rollback(to, { after } = {}) {
-      started();
+      assertStarted();
       if (!Number.isSafeInteger(to) || to < 0) throw new TypeError('a rollback goes to a block number');
       const outcome = await store.chain.rollback({ to, at: clock.now(), ...(after === undefined ? {} : { after }) });
       if (outcome.status !== 'rolledBack') return outcome;
       if (outcome.removed > 0) wake();
-      context.onRolledBack({ to, indexedBlock: outcome.indexedBlock, removed: outcome.removed });
+      context.emit('chainRolledBack', { to, indexedBlock: outcome.indexedBlock, removed: outcome.removed });
       return outcome;
     },
   };
@@ -150,27 +151,27 @@ export function createChainIndexing(context: ChainContext): ChainIndexing {
     }
   }
 
-  const follow = configuration.indexer;
-  const follower =
-    follow &&
+  const options = configuration.indexer;
+  const indexer =
+    options &&
     lazy(async () => {
-      const { createChainIndexer: createFollower } = await import('./indexer.ts');
-      return createFollower(follow, {
+      const { createChainIndexer } = await import('./indexer.ts');
+      return createChainIndexer(options, {
         domain,
         clock,
         leases: store.leases,
         onFailure,
-        remote: createDeadlineLimiter(clock, follow.timeout),
+        remote: createDeadlineLimiter(clock, options.timeout),
         progress: () => store.chain.progress(),
-        apply: verbs.apply,
-        rollback: (to, after) => verbs.rollback(to, { after }),
-        observe: context.onFollowed,
+        apply: methods.apply,
+        rollback: (to, after) => methods.rollback(to, { after }),
+        observe: (observation) => context.emit('chainProgress', observation),
       });
     });
-  const state = (): IndexerState | undefined => follower && (follower.loaded?.state ?? 'starting');
+  const state = (): IndexerState | undefined => indexer && (indexer.loaded?.state ?? 'starting');
 
   return {
-    verbs,
+    methods,
     get state() {
       return state();
     },
@@ -180,8 +181,8 @@ export function createChainIndexing(context: ChainContext): ChainIndexing {
       contractSignatures: configuration.chain?.isValidSignature === undefined ? 'off' : 'on',
     }),
     async prepare() {
-      if (follower !== undefined) await Promise.all([follower.load(), reading.load()]);
-      const nodes = [configuration.chain, ...(follow?.sources ?? [])];
+      if (indexer !== undefined) await Promise.all([indexer.load(), reading.load()]);
+      const nodes = [configuration.chain, ...(options?.sources ?? [])];
       const remote = createDeadlineLimiter(clock, configuration.checkTimeout);
       await Promise.all(
         nodes.map(async (node) => {
@@ -194,9 +195,9 @@ export function createChainIndexing(context: ChainContext): ChainIndexing {
         }),
       );
     },
-    start: () => follower?.loaded?.start(),
+    start: () => indexer?.loaded?.start(),
     async stop() {
-      await follower?.loaded?.stop();
+      await indexer?.loaded?.stop();
     },
   };
 }

@@ -59,10 +59,10 @@ function parseFilter(owner: string | undefined, orderUid: string | undefined): T
   return { account };
 }
 
-/** An address in lower case. @throws OrderBookError `InvalidParameter` when it is none. */
+/** Returns an address in lower case. @throws OrderBookError `InvalidParameter` if it is malformed. */
 export const requireAccount = (text: string): Address => requireAddress('user', text);
 
-/** A token's address in lower case. @throws OrderBookError `InvalidParameter` when it is none. */
+/** Returns a token address in lower case. @throws OrderBookError `InvalidParameter` if it is malformed. */
 export const requireToken = (text: string): Address => requireAddress('token', text);
 
 function requireAddress(name: string, text: string): Address {
@@ -71,14 +71,7 @@ function requireAddress(name: string, text: string): Address {
   return address;
 }
 
-/** A transaction's hash in lower case. @throws OrderBookError `InvalidParameter` when it is none. */
-export function requireTransactionHash(text: string): Hex {
-  const hash = parseHex(text, 32);
-  if (hash === undefined) throw invalid('hash', 'must be 0x and 64 hex digits');
-  return hash;
-}
-
-/** The wire's form of a trade. */
+/** Converts a trade to its wire format. */
 export function toOrderTrade(fact: TradeChainEvent): OrderTrade {
   const { blockNumber, logIndex, uid, owner, sellToken, buyToken, sellAmount, buyAmount, feeAmount } = fact;
   return {

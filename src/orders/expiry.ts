@@ -15,8 +15,8 @@ const PRUNE_INTERVAL = 3_600_000;
 export interface ExpirySweepContext {
   readonly store: Pick<Store, 'orders' | 'leases' | 'traits'>;
   readonly clock: Clock;
-  /** Milliseconds between two sweeps. */
-  readonly interval: number;
+  /** Milliseconds between two sweeps. `undefined`: this process does not sweep. */
+  readonly interval: number | undefined;
   /** Identifies this process among those on the store. */
   readonly holder: string;
   /** Whether the chain indexer is behind: an order that looks expired may have been filled in a block not yet read. */
@@ -44,6 +44,11 @@ export interface ExpirySweep {
  * store, the holder of a lease sweeps. Two concurrent sweeps do no harm.
  */
 export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
+  const { interval } = context;
+  return interval === undefined ? { start() {}, async stop() {} } : createSweep({ ...context, interval });
+}
+
+function createSweep(context: ExpirySweepContext & { readonly interval: number }): ExpirySweep {
   const { store, clock, interval, holder, retention, wake, onFailure } = context;
   let prunedAt: number | undefined;
 

@@ -15,7 +15,7 @@ import { createRaceCache } from './race-cache.ts';
 
 /** The quote methods, after they are loaded. */
 export interface QuoteEngine {
-  readonly verbs: QuoteApi;
+  readonly methods: QuoteApi;
   /** Stops all work; waiting callers get a retryable rejection. */
   close(): void;
 }
@@ -45,7 +45,7 @@ export function createQuoteEngine(options: ReadQuoteOptions, book: QuotesContext
   };
 
   return {
-    verbs: {
+    methods: {
       request: (request, call) => requestQuote(request, context, call?.signal),
       stream: (request, call) => streamQuotes(request, context, call?.signal),
       async nativePrice(text, call) {

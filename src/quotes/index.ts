@@ -46,11 +46,13 @@ export interface QuotesContext extends PolicyCheckContext {
   readonly limits: Limits;
   readonly tokens: TokenPolicy;
   readonly observe: (observation: EstimatorObservation) => void;
+  /** Throws a `StoreError` `Closed` unless the book is started. */
+  readonly assertStarted: () => void;
 }
 
 /** The quote methods, and their lifecycle for the book. */
 export interface QuoteModule {
-  readonly verbs: QuoteApi;
+  readonly methods: QuoteApi;
   /** Loads the quote engine if the book has estimators. */
   prepare(): Promise<void>;
   start(): void;
@@ -67,24 +69,33 @@ export interface QuoteModule {
 export function createQuoteModule(given: QuoteOptions | undefined, book: QuotesContext): QuoteModule {
   const options = readQuoteOptions(given ?? NO_ESTIMATORS);
   const sweep = createQuoteSweeper(book.store.quotes, book.clock, book.onFailure);
-  const quoting = lazy(async () => {
-    const { createQuoteEngine: createQuoting } = await import('./engine.ts');
-    return createQuoting(options, book);
+  const engine = lazy(async () => {
+    const { createQuoteEngine } = await import('./engine.ts');
+    return createQuoteEngine(options, book);
   });
 
   return {
-    verbs: {
-      request: (request, call) => quoting.use(({ verbs }) => verbs.request(request, call)),
-      stream: (request, call) => quoting.use(({ verbs }) => verbs.stream(request, call)),
-      nativePrice: (token, call) => quoting.use(({ verbs }) => verbs.nativePrice(token, call)),
-      counters: () => quoting.loaded?.verbs.counters() ?? {},
+    methods: {
+      async request(request, call) {
+        book.assertStarted();
+        return engine.use(({ methods }) => methods.request(request, call));
+      },
+      async stream(request, call) {
+        book.assertStarted();
+        return engine.use(({ methods }) => methods.stream(request, call));
+      },
+      async nativePrice(token, call) {
+        book.assertStarted();
+        return engine.use(({ methods }) => methods.nativePrice(token, call));
+      },
+      counters: () => engine.loaded?.methods.counters() ?? {},
     },
     async prepare() {
-      if (given !== undefined) await quoting.load();
+      if (given !== undefined) await engine.load();
     },
     start: sweep.start,
     async stop() {
-      quoting.loaded?.close();
+      engine.loaded?.close();
       await sweep.stop();
     },
   };

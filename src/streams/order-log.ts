@@ -1,16 +1,31 @@
 import type { RenderedResult } from '../orders/read.ts';
-import type { StoredEvent } from '../ports/store.ts';
+import type { EventStore, StoredEvent } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { StreamItem, StreamLog } from './broadcaster.ts';
 
-/** A book's log, as it can be read on by whoever follows it. */
+/** The event log of a book. */
 export interface EventLog {
-  /** The id of the newest entry, 0 when there is none. */
+  /** Returns the id of the newest entry. 0 for an empty log. */
   last(): Promise<number>;
-  /** Reads entries in the order of their ids, those above `id` only, at most `limit`. */
+  /** Returns at most `limit` entries with an id above `id`, in the order of their ids. */
   after(id: number, limit: number): Promise<StoredEvent[]>;
-  /** Tells when there may be new entries. A hint: it may come twice or without cause. */
-  watch(hint: () => void): () => void;
+  /** Calls `onEntries` when the log may have new entries; calls may be repeated. Returns a function that removes it. */
+  watch(onEntries: () => void): () => void;
+}
+
+/** Creates the log of a book. `assertStarted` throws a `StoreError` `Closed` unless the book is started. */
+export function createEventLog(events: EventStore, watch: EventLog['watch'], assertStarted: () => void): EventLog {
+  return {
+    async last() {
+      assertStarted();
+      return events.last();
+    },
+    async after(id, limit) {
+      assertStarted();
+      return events.after(id, limit);
+    },
+    watch,
+  };
 }
 
 const BATCH = 500;

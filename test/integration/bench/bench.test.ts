@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chart } from '../../../bench/chart.ts';
 import type { Report } from '../../../bench/report.ts';
-import { withBlock } from '../../../bench/report.ts';
+import { withHighlights, withMeasures } from '../../../bench/report.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'intentbook-bench-test-'));
@@ -50,9 +50,11 @@ describe('every trial works', () => {
   });
 });
 
-test('the README shows what was measured last, and so does its chart', () => {
-  const report = JSON.parse(readFileSync(join(root, 'bench/results.json'), 'utf8')) as Report;
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  expect(readme).toBe(withBlock(readme, report));
-  expect(readFileSync(join(root, 'docs/bench.svg'), 'utf8')).toBe(chart(report));
+test('README, page of benchmarks and chart show the stored results', () => {
+  const read = (file: string) => readFileSync(join(root, file), 'utf8');
+  const report = JSON.parse(read('bench/results.json')) as Report;
+  const [readme, page] = [read('README.md'), read('docs/internals/benchmarks.md')];
+  expect(readme).toBe(withHighlights(readme, report));
+  expect(page).toBe(withMeasures(page, report));
+  expect(read('docs/internals/benchmarks.svg')).toBe(chart(report));
 });

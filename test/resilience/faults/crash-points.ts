@@ -40,7 +40,7 @@ export async function buildVictim(): Promise<Victim> {
   symlinkSync(fileURLToPath(new URL('../../../node_modules', import.meta.url)), join(directory, 'node_modules'));
   return {
     async run(doom) {
-      const child = spawn(process.execPath, [join(directory, 'victim.mjs'), JSON.stringify(doom)], {
+      const child = spawn(process.execPath, [join(directory, 'crash-child.mjs'), JSON.stringify(doom)], {
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       const ended = new Promise<string | null>((resolve) => child.once('exit', (_, signal) => resolve(signal)));

@@ -1,8 +1,8 @@
-// Writes what the last run of `npm run test:mutation` has measured between the marks in the README.
+// Writes the scores of the last run of `npm run test:mutation` into docs/internals/testing.md, between the markers.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const { files } = JSON.parse(readFileSync(new URL('report.json', import.meta.url), 'utf8'));
-const readme = new URL('../../../README.md', import.meta.url);
+const page = new URL('../../../docs/internals/testing.md', import.meta.url);
 
 const rooms = new Map();
 for (const [file, { mutants }] of Object.entries(files)) {
@@ -24,15 +24,15 @@ const rows = [...rooms].map(([room, { killed, timeout, survived, uncovered, left
   return `| \`${room}\` | ${score} % | ${killed} | ${timeout} | ${survived} | ${uncovered} | ${left} |`;
 });
 const block = [
-  '| | score | killed | ended by time | survived | reached by none of these tests | left out |',
+  '| folder | score | killed | timed out | survived | not covered | excluded |',
   '| --- | ---: | ---: | ---: | ---: | ---: | ---: |',
   ...rows,
 ].join('\n');
 
 const [begin, end] = ['<!-- mutation:begin -->', '<!-- mutation:end -->'];
-const text = readFileSync(readme, 'utf8');
+const text = readFileSync(page, 'utf8');
 const [before, rest] = text.split(begin);
 const after = rest?.split(end)[1];
-if (after === undefined) throw new Error('the README has no marks for it');
-writeFileSync(readme, `${before}${begin}\n${block}\n${end}${after}`);
+if (after === undefined) throw new Error('the page must have the markers mutation:begin and mutation:end');
+writeFileSync(page, `${before}${begin}\n${block}\n${end}${after}`);
 console.log(block);

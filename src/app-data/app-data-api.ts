@@ -1,0 +1,17 @@
+import type { AppDataApi } from '../order-book.ts';
+import type { Limits } from '../orders/limits.ts';
+import type { AppDataStore } from '../ports/store.ts';
+import { putDocument, requireHash } from './put.ts';
+
+/** Creates the app-data methods of a book. `assertStarted` throws a `StoreError` `Closed` unless the book is started. */
+export function createAppDataApi(documents: AppDataStore, limits: Limits, assertStarted: () => void): AppDataApi {
+  return {
+    async put(fullAppData, options = {}) {
+      assertStarted();
+      return putDocument(fullAppData, options, { documents, limits });
+    },
+    async get(hash) {
+      return documents.get(requireHash(hash));
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { EventEmitter } from 'eventemitter3';
+import type { OrderBookEvents } from './events.ts';
+import type { Observer } from './instrumentation.ts';
+
+type Payload<E extends keyof OrderBookEvents> = Parameters<OrderBookEvents[E]>[0];
+
+/** The type of a listener is lost on a generic event name. */
+type AnyListener = (payload: unknown) => void;
+
+/** Emits the events of a book. A listener that throws does not affect the others. */
+export interface BookEmitter {
+  /** The underlying emitter, for the event dispatcher. */
+  readonly events: EventEmitter<OrderBookEvents>;
+  on<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void;
+  off<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void;
+  /** Emits an event. What a listener throws is emitted as `failure`. */
+  emit<E extends keyof OrderBookEvents>(event: E, payload: Payload<E>): void;
+  /** Emits `failure`. What a listener of `failure` throws is dropped. */
+  emitFailure(failure: unknown): void;
+  /** Returns an observer that emits an event. */
+  observer<E extends keyof OrderBookEvents>(event: E): Observer<Payload<E>>;
+}
+
+/** Creates the emitter of a book. */
+export function createBookEmitter(): BookEmitter {
+  const events = new EventEmitter<OrderBookEvents>();
+
+  function emitFailure(failure: unknown): void {
+    for (const listener of events.listeners('failure')) {
+      try {
+        listener(failure);
+      } catch {
+        // Emitting it again could recurse without end.
+      }
+    }
+  }
+
+  function emit<E extends keyof OrderBookEvents>(event: E, payload: Payload<E>): void {
+    for (const listener of events.listeners(event)) {
+      try {
+        (listener as AnyListener)(payload);
+      } catch (failure) {
+        emitFailure(failure);
+      }
+    }
+  }
+
+  return {
+    events,
+    emit,
+    emitFailure,
+    on: (event, listener) => void events.on(event, listener as AnyListener),
+    off: (event, listener) => void events.off(event, listener as AnyListener),
+    observer: (event) => ({
+      hasListeners: () => events.listenerCount(event) > 0,
+      notify: (observation) => emit(event, observation),
+    }),
+  };
+}

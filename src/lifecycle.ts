@@ -1,0 +1,72 @@
+import type { Readiness } from './order-book.ts';
+import type { Store } from './ports/store.ts';
+import { StoreError } from './ports/store.ts';
+
+/** What a lifecycle starts and stops. `T` is the state that exists while the book runs. */
+export interface LifecycleSteps<T> {
+  open(): Promise<T>;
+  /** Runs once after `open`, when the book accepts work. */
+  started(): void;
+  /** Stops everything. Calls `end` at the point from which the book rejects new work. */
+  close(end: () => void): Promise<void>;
+}
+
+/** The start and the end of a book. */
+export interface Lifecycle<T> {
+  /** Returns the state of the running book. Throws a `StoreError` `Closed` if the book is not started. */
+  readonly assertStarted: () => T;
+  /** Starts the book, once for concurrent callers. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+  /** Returns whether the book can serve, and the state of each check. Never rejects. */
+  readiness(store: Store, chain: ChainState): Promise<Readiness>;
+}
+
+interface ChainState {
+  readonly state: string | undefined;
+  checks(): Readonly<Record<string, string>>;
+}
+
+/** Creates the lifecycle of a book. A closed book can be started again. */
+export function createLifecycle<T>(steps: LifecycleSteps<T>): Lifecycle<T> {
+  let running: T | undefined;
+  let starting: Promise<void> | undefined;
+
+  function assertStarted(): T {
+    if (running === undefined) throw new StoreError('Closed', 'the book is not started');
+    return running;
+  }
+
+  async function open(): Promise<void> {
+    if (running !== undefined) return;
+    running = await steps.open();
+    steps.started();
+  }
+
+  return {
+    assertStarted,
+    start() {
+      starting ??= open().finally(() => {
+        starting = undefined;
+      });
+      return starting;
+    },
+    async close() {
+      await starting?.catch(() => {}); // the caller of `start` receives the failure
+      if (running === undefined) return;
+      await steps.close(() => {
+        running = undefined;
+      });
+    },
+    async readiness(store, chain) {
+      try {
+        assertStarted();
+        await store.check();
+        return { ready: chain.state !== 'stopped', checks: { store: 'ok', ...chain.checks() } };
+      } catch (failure) {
+        const code = failure instanceof StoreError ? failure.code : 'unavailable';
+        return { ready: false, checks: { store: code, ...chain.checks() } };
+      }
+    },
+  };
+}

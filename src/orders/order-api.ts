@@ -1,0 +1,137 @@
+import { createRequestCoalescer } from '../concurrency/coalesce.ts';
+import { mapAsync } from '../concurrency/map-async.ts';
+import { createThrottle } from '../concurrency/throttle.ts';
+import type { Observer, SubmissionObservation } from '../instrumentation.ts';
+import { toSubmissionObservation } from '../instrumentation.ts';
+import type { OrderApi } from '../order-book.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Store } from '../ports/store.ts';
+import type { Hex } from '../protocol/hex.ts';
+import { requireTransactionHash } from '../protocol/transaction.ts';
+import type { StreamBroadcaster } from '../streams/broadcaster.ts';
+import { orderStreamEvent, orderStreamKey } from '../streams/order-stream.ts';
+import type { AdmissionContext } from './admission.ts';
+import { cancel } from './cancel.ts';
+import { parseListQuery, requireUid, toOrderPage, toOrderResults } from './listing.ts';
+import type { Order } from './order-json.ts';
+import type { ReadContext } from './read.ts';
+import { listOrders, readManyBytes, readOrder, readOrders, readTransaction } from './read.ts';
+import { submit } from './submit.ts';
+
+/** Lists of orders that are rendered in one tick of the event loop. Rendering 128 orders takes about a millisecond. */
+const LISTS_PER_TICK = 1;
+
+export interface OrderApiContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly reading: ReadContext;
+  readonly broadcaster: StreamBroadcaster;
+  /** Returns the context of a started book. Throws a `StoreError` `Closed` otherwise. */
+  readonly admission: () => AdmissionContext;
+  readonly competitionStatus: (uid: Hex) => ReturnType<OrderApi['competitionStatus']>;
+  /** Called after entries were appended to the log. */
+  readonly wake: () => void;
+  readonly onSubmitted: Observer<SubmissionObservation>;
+}
+
+/** Creates the order methods of a book. */
+export function createOrderApi(context: OrderApiContext): OrderApi {
+  const { store, clock, reading, wake, onSubmitted } = context;
+  const lists = createThrottle(LISTS_PER_TICK);
+  // A store with one writer returns before another read could arrive, so there is nothing to share.
+  const share = store.traits.writers === 'many' ? createSharing() : readAlone;
+
+  const rendered: OrderApi['rendered'] = {
+    async get(uid) {
+      const parsed = requireUid(uid);
+      return share(
+        () => `get ${parsed}`,
+        () => readOrder(parsed, reading),
+      );
+    },
+    async getMany(uids) {
+      const parsed = uids.map(requireUid);
+      return share(
+        () => `getMany ${parsed.join()}`,
+        () => readOrders(parsed, reading),
+      );
+    },
+    async getManyBytes(uids) {
+      const parsed = uids.map(requireUid);
+      await lists.acquire();
+      return share(
+        () => `getManyBytes ${parsed.join()}`,
+        () => readManyBytes(parsed, reading),
+      );
+    },
+    async list(query = {}) {
+      const parsed = parseListQuery(query);
+      return share(
+        () => `list ${JSON.stringify(parsed)}`,
+        () => listOrders(parsed, reading),
+      );
+    },
+    async listByTransaction(hash) {
+      return readTransaction(requireTransactionHash(hash), reading);
+    },
+    async stream(filter, options) {
+      context.admission();
+      return context.broadcaster.subscribe(orderStreamKey(filter), options);
+    },
+  };
+
+  const orders: OrderApi = {
+    rendered,
+    async submit(order, options) {
+      const [result] = await orders.submitMany([order], options);
+      if (result === undefined) throw new Error('a submitted order has no result');
+      return result;
+    },
+    async submitMany(creations, options) {
+      const startedAt = clock.now();
+      const results = await submit(creations, context.admission(), options);
+      if (onSubmitted.hasListeners()) onSubmitted.notify(toSubmissionObservation(results, clock.now() - startedAt));
+      if (results.some(({ status }) => status === 'accepted')) wake();
+      return results;
+    },
+    async get(uid) {
+      const order = await rendered.get(uid);
+      return order && (JSON.parse(order.json) as Order); // rendered from an `Order`
+    },
+    async getMany(uids) {
+      return toOrderResults(await rendered.getMany(uids));
+    },
+    async list(query) {
+      return toOrderPage(await rendered.list(query));
+    },
+    async listByTransaction(hash) {
+      return (await rendered.listByTransaction(hash)).map(({ json }) => JSON.parse(json) as Order); // as in `get`
+    },
+    async cancel(request) {
+      const { verifier, domain } = context.admission();
+      const result = await cancel(request, { store, clock, domain, verifier });
+      if (result.status === 'cancelled') wake();
+      return result;
+    },
+    async competitionStatus(uid) {
+      return context.competitionStatus(requireUid(uid));
+    },
+    async stream(filter, options) {
+      return mapAsync(await rendered.stream(filter, options), orderStreamEvent);
+    },
+  };
+  return orders;
+}
+
+type Share = <T>(key: () => string, read: () => Promise<T>) => Promise<T>;
+
+/** Coalesces concurrent reads with the same key. */
+function createSharing(): Share {
+  const coalesce = createRequestCoalescer();
+  return (key, read) => coalesce(key(), read);
+}
+
+/** Reads without coalescing. */
+function readAlone<T>(_key: () => string, read: () => Promise<T>): Promise<T> {
+  return read();
+}
