@@ -98,7 +98,7 @@ export async function explainSignature(
   const onlyOnChain =
     scheme === 'presign'
       ? 'a presign order carries no signature: its owner signs on chain'
-      : 'only the owner contract can verify this signature';
+      : 'only the contract that owns the order can verify this signature';
   if (typeof parsed === 'string' || (expected === undefined && !offChain)) {
     const result = offChain
       ? { matches: false, summary: String(parsed) }

@@ -126,7 +126,7 @@ describe('against viem', () => {
         for (const scheme of ECDSA_SCHEMES) {
           const expected = await theirs[scheme].then(
             (address) => address.toLowerCase(),
-            () => 'no key fits this signature',
+            () => 'no key can be recovered from the signature',
           );
           const wire = wireOf(data, scheme, signature);
           let ours = '';
@@ -183,7 +183,7 @@ describe('the signature', () => {
 
   test('with no point for r it has no signer', () => {
     const wire = { ...GOOD, signature: join(5n, 1n, 27) }; // x³ + 7 is no square for 5
-    expect(rejectionOf(() => verifier.recover(wire))?.message).toBe('no key fits this signature');
+    expect(rejectionOf(() => verifier.recover(wire))?.message).toBe('no key can be recovered from the signature');
     const parsed = parseEcdsaSignature(join(5n, 1n, 27));
     if (typeof parsed === 'string') throw new Error(parsed);
     expect(verifier.recoverDigest(new Uint8Array(32), 'eip712', parsed)).toBeUndefined();
