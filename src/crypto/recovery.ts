@@ -46,8 +46,8 @@ export async function selectRecoveryBackend(choice?: RecoveryBackendOption): Pro
 }
 
 /**
- * The package's entry that loads the native library. It is a variable, because a bundler would follow a literal import
- * into a compiled addon that may not exist and is useless in a browser.
+ * The package's entry that loads the native library. It is a variable, because a bundler would follow a literal import.
+ * The compiled addon may not exist, and a browser cannot use it.
  */
 const NATIVE_ENTRY: string = 'intentbook/native';
 

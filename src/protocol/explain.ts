@@ -70,9 +70,11 @@ export interface SignatureExplanation {
 
 /**
  * Explains a signature offline: its signer, and, if that is not the owner, which common mistakes make it the owner's.
- * Tried are other known chains, the staging contract, the other ECDSA scheme, the digest signed as text, a fee, a null
- * or other receiver, the kind, partial fills, and the app data of `{}`, of none and of the re-serialised document; each
- * alone, then any two together.
+ * It tries these mistakes, each alone and then any two together:
+ * - another known chain, or the staging contract;
+ * - the other ECDSA scheme, or the digest signed as text;
+ * - a fee, a null or other receiver, the other kind, partial fills;
+ * - the app data of `{}`, of none and of the re-serialised document.
  *
  * @example
  * const { summary } = await explainSignature(order, order.signature, { chainId: 11155111 });

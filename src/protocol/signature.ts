@@ -37,7 +37,7 @@ export interface EcdsaSignature {
 
 /**
  * Parses the 65 bytes `r || s || v` of an ECDSA signature. v may be 0, 1, 27 or 28. A high s is accepted, as by the
- * settlement contract, and converted to its low equivalent, so that the stored signature of an order is unique.
+ * settlement contract, and converted to its low equivalent. So the stored signature of an order is unique.
  *
  * @returns The signature, or the reason why it is not valid.
  */

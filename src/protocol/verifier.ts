@@ -60,8 +60,8 @@ export interface Verifier {
    * Recovers the signer of an order signed by `eip712` or `ethsign`.
    *
    * @returns The signer's address in lower case.
-   * @throws OrderBookError `InvalidSignature` if the order or its signature is malformed, if the scheme is not an ECDSA
-   * scheme, or if no key can be recovered.
+   * @throws OrderBookError `InvalidSignature` for a malformed order or signature, for a scheme other than ECDSA, and if
+   * no key can be recovered.
    */
   recover(order: SignedOrder): Address;
 

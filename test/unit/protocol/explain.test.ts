@@ -176,7 +176,7 @@ test('what is not a usual mistake is not made up', async () => {
   const found = await explained({ buyAmount: '1' }, { buyAmount: '2' });
   expect(found).toMatchObject({ matches: false, expected: address, differences: undefined });
   expect(found.summary).toMatch(
-    new RegExp(`^not signed by ${address}: by ${found.recovered}, or for an order that differs`),
+    new RegExp(`^not signed by ${address}: signed by ${found.recovered}, or for an order with other`),
   );
 });
 
