@@ -19,7 +19,7 @@ import type { Address } from './protocol/hex.ts';
 import { parseHex } from './protocol/hex.ts';
 import type { QuoteOptions } from './quotes/quote-options.ts';
 import type { StreamLimits } from './streams/stream-limits.ts';
-import { readStreamLimits } from './streams/stream-limits.ts';
+import { parseStreamLimits } from './streams/stream-limits.ts';
 import { assertKnownOptions } from './validation/options.ts';
 
 /**
@@ -192,7 +192,7 @@ export function parseOptions(options: OrderBookOptions): Configuration {
     cacheBytes: cacheBytes(options),
     expiryInterval: expiryInterval(options),
     retention: retention(options),
-    streams: readStreamLimits('createOrderBook', options.streams ?? {}),
+    streams: parseStreamLimits('createOrderBook', options.streams ?? {}),
     clock: options.clock ?? systemClock,
   };
 }

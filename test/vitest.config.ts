@@ -4,7 +4,11 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   // The same table that the compiler reads, so that tests run on the sources without a build.
-  resolve: { tsconfigPaths: true },
+  resolve: {
+    tsconfigPaths: true,
+    // Subpath imports of package.json would load the built file.
+    alias: { '#internal': fileURLToPath(new URL('../src/internal.ts', import.meta.url)) },
+  },
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/postgres-once.ts'],

@@ -14,7 +14,7 @@ import type { Address } from '../protocol/hex.ts';
 import type { Stream, StreamOptions } from '../streams/broadcaster.ts';
 import { createStreamBroadcaster } from '../streams/broadcaster.ts';
 import type { StreamLimits } from '../streams/stream-limits.ts';
-import { readStreamLimits } from '../streams/stream-limits.ts';
+import { parseStreamLimits } from '../streams/stream-limits.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import type { AccountBalances } from './account-balances.ts';
 import { createAccountBalances } from './account-balances.ts';
@@ -199,7 +199,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
 
   const broadcaster = createStreamBroadcaster({
     // Each account resumes from the store, independent of the buffers of other accounts.
-    ...readStreamLimits('createAccounts', options.streams ?? {}, Number.MAX_SAFE_INTEGER),
+    ...parseStreamLimits('createAccounts', options.streams ?? {}, Number.MAX_SAFE_INTEGER),
     onFailure: report,
     log: createNotificationLog(store, (hint) => {
       hints.add(hint);

@@ -4,7 +4,11 @@ import { instrumentation } from '../../fuzz/instrument.ts';
 
 export default defineConfig({
   root: fileURLToPath(new URL('../../..', import.meta.url)),
-  resolve: { tsconfigPaths: true },
+  resolve: {
+    tsconfigPaths: true,
+    // Subpath imports of package.json would load the built file.
+    alias: { '#internal': fileURLToPath(new URL('../../../src/internal.ts', import.meta.url)) },
+  },
   // Only what explores branches has to count them.
   plugins: process.env['INTENTBOOK_LONG_SUITE'] === 'fuzz' ? [instrumentation()] : [],
   test: {
