@@ -112,7 +112,7 @@ export type { Domain } from './protocol/eip712.ts';
 export type {
   ChainLog,
   EmittedOrder,
-  EventPlace,
+  EventPosition,
   OnchainOrderEvent,
   ProtocolEvent,
   SettlementEvent,

@@ -16,7 +16,7 @@ import type { EcdsaScheme, EcdsaSignature, SigningScheme } from './signature.ts'
 import { isEcdsa, parseEcdsaSignature, SIGNING_SCHEMES } from './signature.ts';
 import { parseUint256 } from './uint256.ts';
 
-/** A signed order as the wire carries it, with `appData` as the hash. Amounts are decimal strings of atoms. */
+/** A signed order in wire format, with the hash as `appData`. Amounts are decimal strings of atoms. */
 export interface SignedOrder {
   readonly sellToken: string;
   readonly buyToken: string;
@@ -34,57 +34,57 @@ export interface SignedOrder {
   readonly signature: string;
 }
 
-/** What `recoverMany` answers for one order. */
+/** The result of `recoverMany` for one order. */
 export type Recovered =
   | { readonly signer: Address; readonly error?: undefined }
   | { readonly signer?: undefined; readonly error: OrderBookError };
 
-/** The domain that signatures are made in, and what recovers their signers. */
+/** Options of a verifier: the domain of the signatures, and the recovery backend. */
 export interface VerifierOptions extends Domain {
   /**
-   * Where public keys are recovered. Default: `native`, libsecp256k1 compiled for the machine, where the host has
-   * installed the package secp256k1; `wasm`, the same library in WebAssembly, otherwise.
+   * Backend for public key recovery. Default: `native` (libsecp256k1 compiled for the machine) if the host has
+   * installed the package secp256k1, otherwise `wasm` (the same library in WebAssembly).
    */
   readonly backend?: RecoveryBackendOption;
-  /** Other threads, for `recoverMany` and `recoverDigests`. Whoever made it closes it. Default: none. */
+  /** Worker threads for `recoverMany` and `recoverDigests`. The caller closes the pool. Default: none. */
   readonly pool?: RecoveryPool;
 }
 
 /** Recovers the signers of orders of one domain. */
 export interface Verifier {
-  /** Which implementation recovers public keys. */
+  /** The name of the recovery backend. */
   readonly backend: RecoveryBackend['name'];
   readonly hasher: OrderHasher;
 
   /**
    * Recovers the signer of an order signed by `eip712` or `ethsign`.
    *
-   * @returns the signer's address in lower case.
-   * @throws OrderBookError `InvalidSignature` when the order or its signature is malformed, when the scheme is not one
-   * of ECDSA, or when no key fits.
+   * @returns The signer's address in lower case.
+   * @throws OrderBookError `InvalidSignature` for a malformed order or signature, for a scheme other than ECDSA, and if
+   * no key can be recovered.
    */
   recover(order: SignedOrder): Address;
 
-  /** Recovers many orders' signers; each answer stands where its order stood. */
+  /** Recovers the signers of many orders. Returns one result per order, in input order. */
   recoverMany(orders: readonly SignedOrder[]): Promise<Recovered[]>;
 
   /**
-   * Recovers the signer of a digest of 32 bytes: an order's or a cancellation's. For `ethsign` the digest is wrapped
-   * first (EIP-191).
+   * Recovers the signer of a 32-byte digest of an order or a cancellation. For `ethsign` the digest is wrapped first
+   * (EIP-191).
    *
-   * @returns the signer's address in lower case, or `undefined` when no key fits.
+   * @returns The signer's address in lower case, or `undefined` if no key can be recovered.
    */
   recoverDigest(digest: Uint8Array, scheme: EcdsaScheme, signature: EcdsaSignature): Address | undefined;
 
-  /** Recovers the signers of many digests, as `recoverDigest` does; each answer stands where its digest stood. */
+  /** Recovers the signers of many digests like `recoverDigest`. Returns one result per digest, in input order. */
   recoverDigests(signed: readonly SignedDigest[]): Promise<(Address | undefined)[]>;
 }
 
 /**
- * Makes a verifier for the orders of one settlement contract.
+ * Creates a verifier for the orders of one settlement contract.
  *
- * @throws TypeError when the domain is none: a wrong one would answer strangers as signers instead of failing.
- * @throws Error when the backend that is asked for by name cannot be loaded.
+ * @throws TypeError if the domain is not valid: a wrong domain would yield wrong signers instead of an error.
+ * @throws Error if the backend is given by name and cannot be loaded.
  */
 export async function createVerifier(options: VerifierOptions): Promise<Verifier> {
   const domain = parseDomain(options);
@@ -97,94 +97,97 @@ export async function createVerifier(options: VerifierOptions): Promise<Verifier
     return key && bytesToHex(toAddress(key));
   }
 
-  function read(order: SignedOrder): SignedDigest {
-    if (typeof order !== 'object' || order === null) throw new OrderBookError('InvalidSignature', 'not an order');
-    const scheme = oneOf('signingScheme', SIGNING_SCHEMES, order.signingScheme);
+  function parseSignedOrder(order: SignedOrder): SignedDigest {
+    if (typeof order !== 'object' || order === null)
+      throw new OrderBookError('InvalidSignature', 'the order must be an object');
+    const scheme = parseChoice('signingScheme', SIGNING_SCHEMES, order.signingScheme);
     if (!isEcdsa(scheme)) {
-      throw new OrderBookError('InvalidSignature', `a ${scheme} signature does not name its signer`);
+      throw new OrderBookError('InvalidSignature', `a ${scheme} signature does not contain its signer`);
     }
     const bytes = parseHex(order.signature);
     const signature = bytes === undefined ? 'the signature is not hex text' : parseEcdsaSignature(bytes);
     if (typeof signature === 'string') throw new OrderBookError('InvalidSignature', signature);
-    return { digest: hasher.digest(orderData(order)), scheme, signature };
+    return { digest: hasher.digest(parseOrderData(order)), scheme, signature };
   }
 
-  function readOrRefuse(order: SignedOrder): SignedDigest | OrderBookError {
+  function tryParse(order: SignedOrder): SignedDigest | OrderBookError {
     try {
-      return read(order);
+      return parseSignedOrder(order);
     } catch (error) {
       if (error instanceof OrderBookError) return error;
       throw error;
     }
   }
 
-  const means = { recoverDigest, pool: options.pool };
+  const context = { recoverDigest, pool: options.pool };
   return {
     backend: backend.name,
     hasher,
     recover(order) {
-      const { digest, scheme, signature } = read(order);
+      const { digest, scheme, signature } = parseSignedOrder(order);
       const signer = recoverDigest(digest, scheme, signature);
-      if (signer === undefined) throw noKey();
+      if (signer === undefined) throw createRecoveryError();
       return signer;
     },
     recoverDigest,
     async recoverDigests(signed) {
-      const signers = await recoverEach(signed, (each) => each, means);
-      return signers as (Address | undefined)[]; // nothing that was read already has an error
+      const signers = await recoverEach(signed, (each) => each, context);
+      return signers as (Address | undefined)[]; // signed digests have no errors
     },
     async recoverMany(orders) {
-      const signers = await recoverEach(orders, readOrRefuse, means);
-      return signers.map((signer = noKey()) => (typeof signer === 'string' ? { signer } : { error: signer }));
+      const signers = await recoverEach(orders, tryParse, context);
+      return signers.map((signer = createRecoveryError()) =>
+        typeof signer === 'string' ? { signer } : { error: signer },
+      );
     },
   };
 }
 
-function noKey(): OrderBookError {
-  return new OrderBookError('InvalidSignature', 'no key fits this signature');
+function createRecoveryError(): OrderBookError {
+  return new OrderBookError('InvalidSignature', 'no key can be recovered from the signature');
 }
 
 /**
- * Reads the signed fields of a wire order.
+ * Parses the signed fields of an order in wire format.
  *
- * @throws OrderBookError `InvalidSignature` naming a field that is malformed, and so could not have been signed.
+ * @throws OrderBookError `InvalidSignature` naming the malformed field.
  */
-export function orderData(order: SignedOrder): OrderData {
+export function parseOrderData(order: SignedOrder): OrderData {
   return {
-    sellToken: hexField(order, 'sellToken', 20),
-    buyToken: hexField(order, 'buyToken', 20),
-    receiver: order.receiver === undefined || order.receiver === null ? null : hexField(order, 'receiver', 20),
-    sellAmount: amountField(order, 'sellAmount'),
-    buyAmount: amountField(order, 'buyAmount'),
-    validTo: validToField(order),
-    appData: hexField(order, 'appData', 32),
-    feeAmount: amountField(order, 'feeAmount'),
-    kind: oneOf('kind', ORDER_KINDS, order.kind),
-    partiallyFillable: oneOf('partiallyFillable', [true, false], order.partiallyFillable),
-    sellTokenBalance: oneOf('sellTokenBalance', SELL_TOKEN_SOURCES, order.sellTokenBalance, 'erc20'),
-    buyTokenBalance: oneOf('buyTokenBalance', BUY_TOKEN_DESTINATIONS, order.buyTokenBalance, 'erc20'),
+    sellToken: parseHexField(order, 'sellToken', 20),
+    buyToken: parseHexField(order, 'buyToken', 20),
+    receiver: order.receiver === undefined || order.receiver === null ? null : parseHexField(order, 'receiver', 20),
+    sellAmount: parseAmountField(order, 'sellAmount'),
+    buyAmount: parseAmountField(order, 'buyAmount'),
+    validTo: parseValidTo(order),
+    appData: parseHexField(order, 'appData', 32),
+    feeAmount: parseAmountField(order, 'feeAmount'),
+    kind: parseChoice('kind', ORDER_KINDS, order.kind),
+    partiallyFillable: parseChoice('partiallyFillable', [true, false], order.partiallyFillable),
+    sellTokenBalance: parseChoice('sellTokenBalance', SELL_TOKEN_SOURCES, order.sellTokenBalance, 'erc20'),
+    buyTokenBalance: parseChoice('buyTokenBalance', BUY_TOKEN_DESTINATIONS, order.buyTokenBalance, 'erc20'),
   };
 }
 
-function validToField({ validTo }: SignedOrder): number {
+function parseValidTo({ validTo }: SignedOrder): number {
   if (Number.isInteger(validTo) && validTo >= 0 && validTo <= MAX_UINT32) return validTo;
-  throw new OrderBookError('InvalidSignature', 'validTo is not a uint32');
+  throw new OrderBookError('InvalidSignature', 'validTo must be a uint32');
 }
 
-function oneOf<T>(name: string, allowed: readonly T[], value: T | undefined, missing?: T): T {
-  const chosen = value === undefined ? missing : value; // null is no value that the wire knows here
-  if (chosen !== undefined && allowed.includes(chosen)) return chosen;
-  throw new OrderBookError('InvalidSignature', `${name} is not one of ${allowed.join(', ')}`);
+function parseChoice<T>(name: string, allowed: readonly T[], value: T | undefined, fallback?: T): T {
+  const selected = value === undefined ? fallback : value; // null is not valid in wire format
+  if (selected !== undefined && allowed.includes(selected)) return selected;
+  throw new OrderBookError('InvalidSignature', `${name} must be one of ${allowed.join(', ')}`);
 }
 
-function hexField(order: SignedOrder, name: 'sellToken' | 'buyToken' | 'receiver' | 'appData', size: number): Hex {
+function parseHexField(order: SignedOrder, name: 'sellToken' | 'buyToken' | 'receiver' | 'appData', size: number): Hex {
   const value = parseHex(order[name], size);
-  if (value === undefined) throw new OrderBookError('InvalidSignature', `${name} is not ${size} bytes of hex text`);
+  if (value === undefined) throw new OrderBookError('InvalidSignature', `${name} must be ${size} bytes of hex text`);
   return value;
 }
 
-function amountField(order: SignedOrder, name: 'sellAmount' | 'buyAmount' | 'feeAmount'): bigint {
+function parseAmountField(order: SignedOrder, name: 'sellAmount' | 'buyAmount' | 'feeAmount'): bigint {
   const value = parseUint256(order[name]);
-  if (typeof value === 'string') throw new OrderBookError('InvalidSignature', `${name} is not a decimal uint256`);
+  if (typeof value === 'string') throw new OrderBookError('InvalidSignature', `${name} must be a decimal uint256`);
   return value;
 }

@@ -61,8 +61,8 @@ export interface QuoteModule {
 }
 
 /**
- * Creates the quote module. The quote engine is an eighth of the code, so it is loaded on demand: at the start if the
- * book has estimators, otherwise on first use.
+ * Creates the quote module. The quote engine is an eighth of the code, so it is loaded on demand. A book with
+ * estimators loads it at the start, any other book on first use.
  *
  * @throws TypeError naming the option that is unknown or invalid.
  */

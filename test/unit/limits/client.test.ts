@@ -37,7 +37,7 @@ describe('a client', () => {
 
   test('a proxy that is no address is rejected by name', () => {
     expect(() => createClientResolver(['10.0.0.0/8', 'proxy.local'])).toThrow(
-      new TypeError('trustedProxies: "proxy.local" is no address and no range such as 10.0.0.0/8'),
+      new TypeError('trustedProxies must contain addresses or ranges such as 10.0.0.0/8, got "proxy.local"'),
     );
   });
 });
