@@ -1,6 +1,7 @@
 import type { IndexerObservation } from './chain/indexer-options.ts';
 import type { RecoveryObservation, StoreObservation, SubmissionObservation } from './instrumentation.ts';
-import type { BlockRef, ChainCause } from './ports/chain-store.ts';
+import type { BlockRef } from './ports/chain-store.ts';
+import type { ChainCause } from './ports/order-events.ts';
 import type { Address, Hex } from './protocol/hex.ts';
 import type { EstimatorObservation } from './quotes/estimators.ts';
 

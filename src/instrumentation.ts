@@ -1,9 +1,9 @@
-import type { RecoveryBackend } from './crypto/recovery.ts';
+import type { RecoveryBackend } from './crypto/backend.ts';
 import type { ErrorCode } from './errors.ts';
 import type { SubmitResult } from './orders/submit.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Store } from './ports/store.ts';
-import type { Verifier } from './protocol/verifier.ts';
+import type { Verifier } from './verification/verifier.ts';
 
 /** A finished store operation. */
 export interface StoreObservation {

@@ -1,5 +1,5 @@
 import type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
-import type { AuctionApi } from './auctions/auctions.ts';
+import type { AuctionApi } from './auctions/auction-api.ts';
 import type { CompetitionStatus } from './auctions/competition-status.ts';
 import type { BalanceApi } from './balances/balances.ts';
 import type { ChainApi } from './chain/chain-indexing.ts';
@@ -14,10 +14,10 @@ import type { RenderedPage, RenderedResult } from './orders/read.ts';
 import type { SubmitOptions, SubmitResult } from './orders/submit.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Address } from './protocol/hex.ts';
-import type { QuoteApi } from './quotes/index.ts';
-import type { Stream, StreamOptions } from './streams/broadcaster.ts';
+import type { QuoteApi } from './quotes/quote-api.ts';
 import type { EventLog } from './streams/order-log.ts';
 import type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream.ts';
+import type { Stream, StreamOptions } from './streams/stream.ts';
 
 /** Whether a book can serve, and the state of each of its parts. */
 export interface Readiness {

@@ -2,7 +2,7 @@ import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import { parseDecimal, toPricePerEther } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
-import type { NativePriceResult } from '../quotes/index.ts';
+import type { NativePriceResult } from '../quotes/quote-api.ts';
 
 /** Wei for 10^18 atoms, decimal, by token. A token that nobody has a price for is not there. */
 export type AuctionPrices = Readonly<Record<Address, string>>;

@@ -1,5 +1,5 @@
+import type { RecoveryBackend } from './backend.ts';
 import { keccak256 } from './keccak.ts';
-import type { RecoveryBackend } from './recovery.ts';
 
 /** Size of a packed signature in bytes: the digest (32), r and s (64), and the recovery id (1). */
 export const PACKED_SIGNATURE = 97;

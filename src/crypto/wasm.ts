@@ -1,6 +1,6 @@
 // The package's root has a top-level await, which would break `require('intentbook')`.
 import { instantiateSecp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1.js';
-import type { RecoveryBackend } from './recovery.ts';
+import type { RecoveryBackend } from './backend.ts';
 
 /**
  * Loads libsecp256k1 compiled to WebAssembly, which runs on every JavaScript platform. Each call creates a new

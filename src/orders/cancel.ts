@@ -10,7 +10,7 @@ import { hex, hexSchema, parseShape } from '../protocol/shape.ts';
 import type { EcdsaScheme } from '../protocol/signature.ts';
 import { ECDSA_SCHEMES, parseEcdsaSignature } from '../protocol/signature.ts';
 import { UID_SIZE, unpackUid } from '../protocol/uid.ts';
-import type { Verifier } from '../protocol/verifier.ts';
+import type { Verifier } from '../verification/verifier.ts';
 import type { SigningDomain } from './authenticate.ts';
 
 /** Maximum number of UIDs in one request. */

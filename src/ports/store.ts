@@ -1,9 +1,10 @@
 import type { Domain } from '../protocol/eip712.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import type { SigningScheme } from '../protocol/signature.ts';
 import type { AuctionStore } from './auctions.ts';
-import type { ChainCause, ChainStore } from './chain-store.ts';
+import type { ChainStore } from './chain-store.ts';
 import type { Clock } from './clock.ts';
+import type { ChainCause, OrderEventType } from './order-events.ts';
+import type { NewOrder, OrderState } from './order-record.ts';
 import type { OrderQuote, QuoteStore } from './quotes.ts';
 
 /**
@@ -64,42 +65,6 @@ export interface StoreContext {
   /** The domain of all orders in this store; recorded when the store is created. */
   readonly domain: Domain;
   readonly clock: Clock;
-}
-
-/**
- * The stored state of an order, written with each change. `expired` is not a stored state, because it depends on the
- * time (see `getOrderStatus`).
- */
-export type OrderState = 'open' | 'presignaturePending' | 'cancelled' | 'fulfilled';
-
-/**
- * The cap against which a live order counts: `open` or `pending`. An order is `pending` if its owner has not been
- * verified: a presign order without a signature on chain, or an unchecked contract signature.
- */
-export type Budget = 'open' | 'pending';
-
-/** An order to insert. These values never change, except for changes by the chain and by the owner. */
-export interface NewOrder {
-  readonly uid: Hex;
-  readonly owner: Address;
-  /** Milliseconds since 1970. */
-  readonly creationDate: number;
-  readonly sellToken: Address;
-  readonly buyToken: Address;
-  readonly signingScheme: SigningScheme;
-  /** Effective validity in seconds since 1970: the signed value, or the user's choice if it differs. */
-  readonly validTo: number;
-  readonly state: 'open' | 'presignaturePending';
-  readonly budget: Budget;
-  /** The hash of the app-data document. */
-  readonly appData: Hex;
-  /**
-   * All immutable members of the order in wire format, rendered once as a JSON object. The store MUST keep the text
-   * unchanged.
-   */
-  readonly body: string;
-  /** The quote of the order, if any. Stored with the order, independent of the quote's own expiry. */
-  readonly quote?: OrderQuote;
 }
 
 /** An order as a read returns it. Amounts are decimal strings of atoms; executed totals are not bounded by 2^256. */
@@ -286,28 +251,6 @@ export interface AppDataStore {
 
   get(hash: Hex): Promise<string | undefined>;
 }
-
-/** The types of log entries. */
-export const ORDER_EVENTS = [
-  'created',
-  'cancelled',
-  /** The order was placed on chain after it had been submitted. */
-  'placed',
-  'presigned',
-  'presignatureRevoked',
-  'traded',
-  'refunded',
-  /** `validTo` has passed while the order was open, as far as the chain is indexed. */
-  'expired',
-  /**
-   * The order is not expired after all: an older chain event was indexed, or the cause of the expiry was rolled back.
-   */
-  'reinstated',
-  /** A block was rolled back, and with it the event in `cause.reverted`. */
-  'reverted',
-] as const;
-/** The type of a log entry. */
-export type OrderEventType = (typeof ORDER_EVENTS)[number];
 
 /** A log entry without an id. */
 export interface NewEvent {

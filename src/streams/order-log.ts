@@ -1,7 +1,8 @@
 import type { RenderedResult } from '../orders/read.ts';
 import type { EventStore, StoredEvent } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
-import type { StreamItem, StreamLog } from './broadcaster.ts';
+import type { StreamLog } from './broadcaster.ts';
+import type { StreamItem } from './stream.ts';
 
 /** The event log of a book. */
 export interface EventLog {

@@ -3,8 +3,8 @@ import { requireUid } from '../orders/listing.ts';
 import type { Order } from '../orders/order-json.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
-import type { StreamEvent } from './broadcaster.ts';
 import { ALL_ORDERS, toOwnerKey, toUidKey } from './order-log.ts';
+import type { StreamEvent } from './stream.ts';
 
 /** The orders of a stream: those of an account, a single one, or all orders of the book. */
 export interface OrderStreamFilter {

@@ -1,4 +1,4 @@
-import type { LogPage, Stream, StreamEvent, StreamItem } from './broadcaster.ts';
+import type { LogPage, Stream, StreamEvent, StreamItem } from './stream.ts';
 
 export interface SubscriberOptions {
   readonly key: string;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { keccak256, recoverMessageAddress, recoverTypedDataAddress } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { describe, expect, test } from 'vitest';
-import type { RecoveryBackend } from '../../../src/crypto/recovery.ts';
+import type { RecoveryBackend } from '../../../src/crypto/backend.ts';
 import { wasmRecovery } from '../../../src/crypto/wasm.ts';
 import { OrderBookError } from '../../../src/errors.ts';
 import { cancellationsDigest } from '../../../src/protocol/cancellation.ts';
@@ -13,10 +13,10 @@ import { bytesToHex, hexToBytes, ZERO_ADDRESS } from '../../../src/protocol/hex.
 import type { OrderData } from '../../../src/protocol/order.ts';
 import type { EcdsaScheme } from '../../../src/protocol/signature.ts';
 import { ECDSA_SCHEMES, parseEcdsaSignature, SECP256K1_N } from '../../../src/protocol/signature.ts';
-import type { SignedOrder, Verifier } from '../../../src/protocol/verifier.ts';
-import { createVerifier } from '../../../src/protocol/verifier.ts';
+import type { SignedOrder, Verifier } from '../../../src/verification/verifier.ts';
+import { createVerifier } from '../../../src/verification/verifier.ts';
 import { hex, orderData, signedOrder, vectors } from '../../support/vectors/vectors.ts';
-import { bytes, domain, join, order, orderTypedData, privateKey } from './arbitraries.ts';
+import { bytes, domain, join, order, orderTypedData, privateKey } from '../protocol/arbitraries.ts';
 
 const DOMAIN: Domain = { chainId: 11155111, settlementContract: hex(vectors.domains[0]?.verifyingContract ?? '') };
 const wasm = await wasmRecovery();

@@ -1,17 +1,17 @@
 import { keccak256Text } from '../crypto/keccak.ts';
 import type { RecoveryBackendOption } from '../crypto/recovery.ts';
 import { OrderBookError } from '../errors.ts';
-import { appDataHash, EMPTY_DOCUMENT, parseAppData, ZERO_APP_DATA } from './app-data.ts';
-import { CHAINS, deployment, ENVIRONMENTS } from './chains.ts';
-import type { Domain } from './eip712.ts';
-import { parseDomain } from './eip712.ts';
-import type { Address, Hex } from './hex.ts';
-import { bytesToHex, parseHex, ZERO_ADDRESS } from './hex.ts';
-import type { OrderData, OrderHasher } from './order.ts';
-import { createOrderHasher } from './order.ts';
-import type { EcdsaSignature, SigningScheme } from './signature.ts';
-import { isEcdsa, parseEcdsaSignature } from './signature.ts';
-import { parseUint256 } from './uint256.ts';
+import { appDataHash, EMPTY_DOCUMENT, parseAppData, ZERO_APP_DATA } from '../protocol/app-data.ts';
+import { CHAINS, deployment, ENVIRONMENTS } from '../protocol/chains.ts';
+import type { Domain } from '../protocol/eip712.ts';
+import { parseDomain } from '../protocol/eip712.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
+import { bytesToHex, parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
+import type { OrderData, OrderHasher } from '../protocol/order.ts';
+import { createOrderHasher } from '../protocol/order.ts';
+import type { EcdsaSignature, SigningScheme } from '../protocol/signature.ts';
+import { isEcdsa, parseEcdsaSignature } from '../protocol/signature.ts';
+import { parseUint256 } from '../protocol/uint256.ts';
 import type { SignedOrder, Verifier } from './verifier.ts';
 import { createVerifier, parseOrderData } from './verifier.ts';
 
