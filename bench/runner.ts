@@ -61,7 +61,7 @@ interface Runner extends Subject {
 }
 
 async function start(trial: string, subject: string, scale: Scale): Promise<Runner> {
-  const file = fileURLToPath(new URL('./subject.js', import.meta.url));
+  const file = fileURLToPath(new URL('./worker.js', import.meta.url));
   const child = fork(file, [trial, subject, JSON.stringify(scale)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const { note } = (await answerOf(child, `${trial}, ${subject}`)) as { note?: string }; // see subject.ts
   return {

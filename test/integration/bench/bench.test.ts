@@ -29,7 +29,7 @@ describe('every trial works', () => {
 
   test('once, at a tiny size', { timeout: 180_000 }, () => {
     const report = bench('--together');
-    const files = readdirSync(join(root, 'bench/trials')).map((file) => file.replace(/\.ts$/, ''));
+    const files = readdirSync(join(root, 'bench/benchmarks')).map((file) => file.replace(/\.ts$/, ''));
     expect(Object.keys(report)).toEqual(files.sort());
     for (const [name, { measures, subjects }] of Object.entries(report)) {
       for (const { title, median } of measures) expect(median, `${name}: ${title}`).toBeGreaterThanOrEqual(0);

@@ -12,7 +12,7 @@ import { ORDER_BOOK_ROUTES } from '../../../src/http/routes/index.ts';
 import { PROBE_ROUTES } from '../../../src/http/routes/system.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const folder = mkdtempSync(join(root, 'test/openapi/.generated-'));
+const folder = mkdtempSync(join(root, 'test/integration/http/.generated-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const document = openApiDocument({ standalone: true });
