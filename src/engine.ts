@@ -17,11 +17,11 @@ import { createExpirySweep } from './orders/expiry.ts';
 import { createGroupCommit } from './orders/group-commit.ts';
 import { createOrderApi } from './orders/order-api.ts';
 import { readOrders } from './orders/read.ts';
-import { createVerifier } from './protocol/verifier.ts';
 import { createQuoteModule } from './quotes/index.ts';
 import { createStreamBroadcaster } from './streams/broadcaster.ts';
 import { createEventDispatcher } from './streams/event-dispatcher.ts';
 import { createEventLog, orderLog } from './streams/order-log.ts';
+import { createVerifier } from './verification/verifier.ts';
 
 /** Submissions per tick of the event loop. A signature takes about 100 µs to verify. */
 const SUBMISSIONS_PER_TICK = 8;

@@ -1,22 +1,23 @@
 import type { IndexerObservation } from './chain/indexer-options.ts';
 import type { RecoveryObservation, StoreObservation, SubmissionObservation } from './instrumentation.ts';
-import type { BlockRef, ChainCause } from './ports/chain-store.ts';
+import type { BlockRef } from './ports/chain-store.ts';
+import type { ChainCause } from './ports/order-events.ts';
 import type { Address, Hex } from './protocol/hex.ts';
 import type { EstimatorObservation } from './quotes/estimators.ts';
 
-/** Something that happened to an order, told after it is stored. */
+/** A change of an order, emitted after it is stored. */
 export interface OrderEvent {
-  /** Its place in the book's log; counts up in the order of commits. */
+  /** The position in the event log. Increases in the order of commits. */
   readonly id: number;
   readonly uid: Hex;
   readonly owner: Address;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** The fact behind it, when it is the chain that says so. */
+  /** The chain event that caused it, if any. */
   readonly cause?: ChainCause;
 }
 
-/** Something that the chain says about an order. */
+/** A change of an order that a chain event caused. */
 export interface ChainOrderEvent extends OrderEvent {
   readonly cause: ChainCause;
 }
@@ -26,71 +27,71 @@ export interface TradeEvent extends OrderEvent {
   readonly cause: ChainCause & Required<Pick<ChainCause, 'trade'>>;
 }
 
-/** A block was taken back. */
+/** The reversal of a chain event whose block was reverted. */
 export interface RevertedEvent extends OrderEvent {
   readonly cause: ChainCause & Required<Pick<ChainCause, 'reverted'>>;
 }
 
-/** What became of a batch of events. */
+/** The result of applying a batch of chain events. */
 export interface ChainApplied {
   readonly indexedBlock: BlockRef;
   readonly applied: number;
   readonly known: number;
-  /** Events that are no orders of this protocol. */
+  /** Number of events that do not concern orders of this protocol. */
   readonly ignored: number;
-  /** Trades of which nobody could tell what fee they have paid. */
+  /** Number of trades whose executed fee could not be determined. */
   readonly unattributed: number;
 }
 
-/** Blocks were taken back, and with them what they had said. */
+/** The result of a rollback of blocks. */
 export interface ChainRolledBack {
   readonly to: number;
   readonly indexedBlock: BlockRef | null;
   readonly removed: number;
 }
 
-/** The events of a book, by name, with their listeners' arguments. */
+/** The events of a book and the arguments of their listeners. */
 export interface OrderBookEvents {
   /** An order was accepted and stored, or placed on chain. */
   orderCreated: (event: OrderEvent) => void;
   /** An order was cancelled by its owner, by a signature or on chain. */
   orderCancelled: (event: OrderEvent) => void;
-  /** An order that had been sent in was placed on chain too. */
+  /** A submitted order was placed on chain as well. */
   orderPlaced: (event: ChainOrderEvent) => void;
-  /** The owner has signed an order on chain. */
+  /** The owner signed an order on chain. */
   orderPresigned: (event: ChainOrderEvent) => void;
-  /** The owner has taken that signature back. */
+  /** The owner revoked the signature on chain. */
   orderPresignatureRevoked: (event: ChainOrderEvent) => void;
-  /** An order was filled, wholly (`cause.trade.completes`) or in part. */
+  /** An order was filled, completely (`cause.trade.completes`) or partially. */
   orderTraded: (event: TradeEvent) => void;
-  /** What an order for native currency had set aside went back to its user. */
+  /** The native currency of an order was refunded to its user. */
   orderRefunded: (event: ChainOrderEvent) => void;
   /**
-   * The time of an order has passed while it was open: neither filled nor cancelled, as far as the chain has been read. Not
-   * told of a presign order that was never signed on chain.
+   * An open order expired: neither filled nor cancelled, as far as the chain is indexed. Not emitted for a presign order
+   * that was never signed on chain.
    */
   orderExpired: (event: OrderEvent) => void;
   /**
-   * An order that was told expired is not after all: a block was read late in which it is filled, cancelled or signed away, or
-   * one was taken back. `orderExpired` is told again if it expires again.
+   * An order that was reported as expired is not expired: a block that fills, cancels or revokes it was indexed late, or a
+   * block was reverted. `orderExpired` is emitted again if the order expires again.
    */
   orderReinstated: (event: OrderEvent) => void;
-  /** A block was taken back, and with it what `cause.reverted` names. */
+  /** A block was reverted, and with it the change that `cause.reverted` names. */
   orderReverted: (event: RevertedEvent) => void;
-  /** Something that the chain says was stored. */
+  /** Chain events were stored. */
   chainApplied: (observation: ChainApplied) => void;
-  /** Something that the chain had said was taken back. */
+  /** Chain events were rolled back. */
   chainRolledBack: (observation: ChainRolledBack) => void;
-  /** How following the chain goes: progress, reorganisations, nodes that fail. */
+  /** The indexer made progress, found a reorganisation, or a node failed. */
   chainProgress: (observation: IndexerObservation) => void;
-  /** A source of prices was asked something. */
+  /** An estimator responded or failed. */
   estimatorQueried: (observation: EstimatorObservation) => void;
-  /** Orders were judged, and those that were accepted are stored. */
+  /** Submitted orders were validated; accepted ones are stored. */
   ordersSubmitted: (observation: SubmissionObservation) => void;
   /** Signers were recovered from signatures. */
   signersRecovered: (observation: RecoveryObservation) => void;
-  /** The store has answered. */
+  /** A store operation finished. */
   storeQueried: (observation: StoreObservation) => void;
-  /** Something failed that no caller waits for: a damaged row, a listener that threw, a log that could not be read. */
+  /** A failure without a caller: an unreadable row, a listener that threw, a log that could not be read. */
   failure: (failure: unknown) => void;
 }

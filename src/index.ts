@@ -20,12 +20,8 @@ export type {
 } from './accounts/affiliates.ts';
 export type { BalanceEvent, BalanceUpdate } from './accounts/balance-watch.ts';
 export type { DeliveryOptions } from './accounts/delivery-dispatcher.ts';
-export type {
-  Notification,
-  NotificationPage,
-  NotificationQuery,
-  RenderedNotifications,
-} from './accounts/notification-list.ts';
+export type { Notification } from './accounts/notification.ts';
+export type { NotificationPage, NotificationQuery, RenderedNotifications } from './accounts/notification-list.ts';
 export type { TokenLabel, TokenLookup } from './accounts/notification-messages.ts';
 export type { NotificationStreamEvent } from './accounts/notification-stream.ts';
 export type {
@@ -39,9 +35,9 @@ export type { UsdPrice, UsdPriceApi, UsdPricesOptions } from './accounts/usd-pri
 export { UsdPriceError } from './accounts/usd-prices.ts';
 export type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
 export type { Auction } from './auctions/auction.ts';
+export type { AuctionApi, RecordResult } from './auctions/auction-api.ts';
 export type { AuctionOrder, AuctionQuote } from './auctions/auction-order.ts';
 export type { AuctionPrices } from './auctions/auction-prices.ts';
-export type { AuctionApi, RecordResult } from './auctions/auctions.ts';
 export type { Competition, CompetitionSolution } from './auctions/competition.ts';
 export type { CompetitionStatus, SolverExecution } from './auctions/competition-status.ts';
 export type { BalanceApi, BalanceCallOptions, TokenBalance } from './balances/balances.ts';
@@ -50,8 +46,9 @@ export type { ChainBatch } from './chain/decode-batch.ts';
 export type { IndexerObservation, IndexerOptions, IndexerState } from './chain/indexer-options.ts';
 export { ReorganisationTooDeep } from './chain/indexer-options.ts';
 export type { OrderTrade, TradeListQuery } from './chain/trades.ts';
+export type { RecoveryBackend } from './crypto/backend.ts';
 export type { RecoveryPool } from './crypto/packed.ts';
-export type { RecoveryBackend, RecoveryBackendOption } from './crypto/recovery.ts';
+export type { RecoveryBackendOption } from './crypto/recovery.ts';
 export { createOrderBook } from './engine.ts';
 export type { ErrorBody, ErrorCode, ErrorData, ErrorEntry } from './errors.ts';
 export { ERRORS, OrderBookError } from './errors.ts';
@@ -104,6 +101,8 @@ export type { Cancel, Clock } from './ports/clock.ts';
 export { systemClock } from './ports/clock.ts';
 export type * from './ports/estimator.ts';
 export type * from './ports/limiter.ts';
+export type * from './ports/order-events.ts';
+export type * from './ports/order-record.ts';
 export type * from './ports/prices.ts';
 export type * from './ports/quotes.ts';
 export type * from './ports/store.ts';
@@ -112,34 +111,34 @@ export type { Domain } from './protocol/eip712.ts';
 export type {
   ChainLog,
   EmittedOrder,
-  EventPlace,
+  EventPosition,
   OnchainOrderEvent,
   ProtocolEvent,
   SettlementEvent,
 } from './protocol/event-decoder.ts';
 export { decodeLog, EVENT_TOPICS } from './protocol/event-decoder.ts';
+export type { Address, Hex } from './protocol/hex.ts';
+export type { OrderKind } from './protocol/order.ts';
+export type { InteractionData, Interactions } from './protocol/trampoline.ts';
+export type { EstimatorOutcome } from './quotes/estimator-race.ts';
+export type { EstimatorCounters, EstimatorObservation } from './quotes/estimators.ts';
+export type { QuoteResult } from './quotes/quote.ts';
+export type { NativePriceResult, QuoteApi, QuoteCallOptions } from './quotes/quote-api.ts';
+export type { QuoteOptions } from './quotes/quote-options.ts';
+export type { QuoteStreamEvent, QuoteStreamResult } from './quotes/quote-stream.ts';
+export type { PriceQuality, QuoteRequest } from './quotes/request.ts';
+export type { QuotedOrder, QuoteResponse } from './quotes/response.ts';
+export type { EventLog } from './streams/order-log.ts';
+export type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream.ts';
+export type { Stream, StreamEvent, StreamItem, StreamOptions } from './streams/stream.ts';
+export type { StreamLimits } from './streams/stream-limits.ts';
 export type {
   ExplainedOrder,
   ExplainOptions,
   SignatureExplanation,
   SignedDifference,
-} from './protocol/explain.ts';
-export { explainSignature } from './protocol/explain.ts';
-export type { Address, Hex } from './protocol/hex.ts';
-export type { OrderKind } from './protocol/order.ts';
-export type { SignedDigest } from './protocol/recover-many.ts';
-export type { InteractionData, Interactions } from './protocol/trampoline.ts';
-export type { Recovered, SignedOrder, Verifier, VerifierOptions } from './protocol/verifier.ts';
-export { createVerifier } from './protocol/verifier.ts';
-export type { EstimatorOutcome } from './quotes/estimator-race.ts';
-export type { EstimatorCounters, EstimatorObservation } from './quotes/estimators.ts';
-export type { NativePriceResult, QuoteApi, QuoteCallOptions } from './quotes/index.ts';
-export type { QuoteResult } from './quotes/quote.ts';
-export type { QuoteOptions } from './quotes/quote-options.ts';
-export type { QuoteStreamEvent, QuoteStreamResult } from './quotes/quote-stream.ts';
-export type { PriceQuality, QuoteRequest } from './quotes/request.ts';
-export type { QuotedOrder, QuoteResponse } from './quotes/response.ts';
-export type { Stream, StreamEvent, StreamItem, StreamOptions } from './streams/broadcaster.ts';
-export type { EventLog } from './streams/order-log.ts';
-export type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream.ts';
-export type { StreamLimits } from './streams/stream-limits.ts';
+} from './verification/explain.ts';
+export { explainSignature } from './verification/explain.ts';
+export type { SignedDigest } from './verification/recover-many.ts';
+export type { Recovered, SignedOrder, Verifier, VerifierOptions } from './verification/verifier.ts';
+export { createVerifier } from './verification/verifier.ts';

@@ -1,86 +1,87 @@
-import type { RecoveryBackend } from './crypto/recovery.ts';
+import type { RecoveryBackend } from './crypto/backend.ts';
 import type { ErrorCode } from './errors.ts';
 import type { SubmitResult } from './orders/submit.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Store } from './ports/store.ts';
-import type { Verifier } from './protocol/verifier.ts';
+import type { Verifier } from './verification/verifier.ts';
 
-/** A store has answered a verb. */
+/** A finished store operation. */
 export interface StoreObservation {
-  /** `orders.insert`, as the port names it. */
-  readonly verb: string;
-  /** Milliseconds that it took. */
+  /** The operation, as the port names it: `orders.insert`. */
+  readonly operation: string;
+  /** Duration in milliseconds. */
   readonly ms: number;
-  /** Whether it faulted. */
+  /** Whether it threw. */
   readonly failed: boolean;
 }
 
-/** Signers were recovered. */
+/** A batch of recovered signers. */
 export interface RecoveryObservation {
   readonly backend: RecoveryBackend['name'];
   readonly signatures: number;
-  /** Milliseconds that all of them took. */
+  /** Duration of the batch in milliseconds. */
   readonly ms: number;
 }
 
-/** Orders were judged. */
+/** A finished submission of one or more orders. */
 export interface SubmissionObservation {
   readonly accepted: number;
-  /** The code of each that was rejected. */
+  /** The code of each rejected order. */
   readonly rejected: readonly ErrorCode[];
-  /** Milliseconds from their arrival until all of them were stored or rejected. */
+  /** Milliseconds from the call until all orders were stored or rejected. */
   readonly ms: number;
 }
 
-/** To whom something is told; nothing is measured while nobody listens. */
+/** The listeners of an observation. Nothing is measured while there are none. */
 export interface Observer<T> {
   hasListeners(): boolean;
   notify(observation: T): void;
 }
 
-/** A store that tells how long each of its verbs takes. */
+/** Wraps a store and reports the duration of each operation. */
 export function observedStore(store: Store, clock: Clock, observer: Observer<StoreObservation>): Store {
-  const nouns = Object.entries(store).map(([noun, verbs]) => {
-    const plain = typeof verbs !== 'object' || verbs === null || noun === 'traits';
-    return [noun, plain ? verbs : observedVerbs(noun, verbs, clock, observer)] as const;
+  const parts = Object.entries(store).map(([name, part]) => {
+    const plain = typeof part !== 'object' || part === null || name === 'traits';
+    return [name, plain ? part : observedMethods(name, part, clock, observer)] as const;
   });
-  return Object.fromEntries(nouns) as unknown as Store; // the same nouns, with the same verbs
+  return Object.fromEntries(parts) as unknown as Store; // the same parts with the same methods
 }
 
-function observedVerbs(noun: string, verbs: object, clock: Clock, observer: Observer<StoreObservation>): object {
-  const observed = Object.keys(verbs).map((name) => {
-    const ask = (...args: readonly unknown[]): unknown => {
-      const listens = observer.hasListeners();
-      const since = listens ? clock.now() : 0;
-      const answer: unknown = Reflect.apply(Reflect.get(verbs, name), verbs, args);
-      if (!listens || !(answer instanceof Promise)) return answer;
-      const told = (failed: boolean) => observer.notify({ verb: `${noun}.${name}`, ms: clock.now() - since, failed });
-      answer.then(
-        () => told(false),
-        () => told(true),
+function observedMethods(part: string, methods: object, clock: Clock, observer: Observer<StoreObservation>): object {
+  const observed = Object.keys(methods).map((name) => {
+    const call = (...args: readonly unknown[]): unknown => {
+      const measured = observer.hasListeners();
+      const startedAt = measured ? clock.now() : 0;
+      const result: unknown = Reflect.apply(Reflect.get(methods, name), methods, args);
+      if (!measured || !(result instanceof Promise)) return result;
+      const operation = `${part}.${name}`;
+      const notify = (failed: boolean) => observer.notify({ operation, ms: clock.now() - startedAt, failed });
+      result.then(
+        () => notify(false),
+        () => notify(true),
       );
-      return answer;
+      return result;
     };
-    return [name, ask];
+    return [name, call];
   });
   return Object.fromEntries(observed);
 }
 
-/** A verifier that tells how long recovering signers takes. */
+/** Wraps a verifier and reports the duration of each recovery. */
 export function observedVerifier(verifier: Verifier, clock: Clock, observer: Observer<RecoveryObservation>): Verifier {
   return {
     ...verifier,
     async recoverDigests(signed) {
       if (!observer.hasListeners() || signed.length === 0) return verifier.recoverDigests(signed);
-      const since = clock.now();
+      const startedAt = clock.now();
       const signers = await verifier.recoverDigests(signed);
-      observer.notify({ backend: verifier.backend, signatures: signed.length, ms: clock.now() - since });
+      observer.notify({ backend: verifier.backend, signatures: signed.length, ms: clock.now() - startedAt });
       return signers;
     },
   };
 }
 
-/** What is to be told of orders that were judged. */
+/** Summarizes the results of a submission. */
 export function toSubmissionObservation(results: readonly SubmitResult[], ms: number): SubmissionObservation {
   const rejected = results.flatMap((result) => (result.status === 'rejected' ? [result.error.code] : []));
   return { accepted: results.length - rejected.length, rejected: rejected, ms };

@@ -19,79 +19,76 @@ import type { Address } from './protocol/hex.ts';
 import { parseHex } from './protocol/hex.ts';
 import type { QuoteOptions } from './quotes/quote-options.ts';
 import type { StreamLimits } from './streams/stream-limits.ts';
-import { readStreamLimits } from './streams/stream-limits.ts';
+import { parseStreamLimits } from './streams/stream-limits.ts';
 import { assertKnownOptions } from './validation/options.ts';
 
-/**
- * What a book is made of: `chainId` and `store` at least. An option that is unknown or malformed is rejected by name.
- */
+/** Options of a book. `chainId` and `store` are required. An unknown or malformed option throws a `TypeError`. */
 export interface OrderBookOptions extends OrderPolicy {
-  /** The chain whose orders this book holds. */
+  /** The chain id (EIP-155) of the orders. */
   readonly chainId: number;
-  /** Where orders are kept. One store serves one book. */
+  /** The persistence adapter. A store serves one book. */
   readonly store: Store;
-  /** The contract that orders are signed for. Default: the production one, the same on every known chain. */
+  /** Address of the settlement contract. Default: the production contract, which is the same on every known chain. */
   readonly settlementContract?: string;
   /**
-   * The contract that owners allow to move their sell tokens. Default: the one that belongs to the settlement contract;
-   * needed with a chain when that is not a known one.
+   * Address of the vault relayer, the spender of sell tokens. Default: the relayer of the settlement contract. Required
+   * with `chain` if the settlement contract is not a known one.
    */
   readonly vaultRelayer?: string;
-  /** The contract that hooks run through. Default: the one that is the same on every known chain. */
+  /** Address of the hooks trampoline. Default: the contract that is the same on every known chain. */
   readonly hooksTrampoline?: string;
-  /** The token that stands for native currency when it is sold. Default: the known one of the chain. */
+  /** Address of the wrapped native token. Default: the known one of the chain. */
   readonly wrappedNative?: string;
-  /** Tokens that orders may neither sell nor buy. Default: none. */
+  /** Addresses of tokens that orders must not sell or buy. Default: none. */
   readonly deniedTokens?: readonly string[];
-  /** What a book lets in; each limit has its default. */
+  /** Limits of orders and documents. Each limit has its default. */
   readonly limits?: Partial<Limits>;
-  /** Limits of single owners, by address, instead of those for everybody. `null` lifts a limit. */
+  /** Limits of single owners by address. They replace the general limits; `null` removes a limit. */
   readonly ownerLimits?: Readonly<Record<string, OwnerLimitsOption>>;
-  /** Who is asked for balances, allowances and contract signatures. Default: nobody, and nothing of it is checked. */
+  /** Client for balances, allowances and contract signatures. Default: none, and these checks are skipped. */
   readonly chain?: ChainClient;
-  /** How the chain is followed: what it says about orders. Default: not at all, or by the host, through `book.chain`. */
+  /** Options of the chain indexer. Default: no indexer; the host may apply chain events through `book.chain`. */
   readonly indexer?: IndexerOptions;
-  /** Milliseconds that the chain, or a function of the host, has to answer a question. Default 5000. */
+  /** Maximum milliseconds of a chain check or a policy function of the host. Default: 5000. */
   readonly checkTimeout?: number;
   /**
-   * What happens to contract signatures (EIP-1271) where no chain can check them: rejected with
-   * `UnsupportedSigningScheme`, or let in unverified. Default: rejected.
+   * Handling of contract signatures (EIP-1271) if no chain client can verify them: `reject` with
+   * `UnsupportedSigningScheme`, or `accept-unverified`. Default: `reject`.
    */
   readonly eip1271?: 'reject' | 'accept-unverified';
   /**
-   * Whether an order may give the hash of a known app-data document instead of the document. The contract is going to
-   * drop that form. Default: accepted.
+   * Whether an order may carry the hash of a known app-data document instead of the document. The contract will drop
+   * this form. Default: `accept`.
    */
   readonly appDataHash?: 'accept' | 'reject';
-  /** Where quotes come from. Default: nowhere, every quote is rejected with `NoLiquidity`. */
+  /** Estimators and their options. Default: none; every quote request is rejected with `NoLiquidity`. */
   readonly quotes?: QuoteOptions;
-  /** Where public keys are recovered. Default: natively where the package secp256k1 is installed, else in WebAssembly. */
+  /** Backend of signer recovery. Default: native if the package secp256k1 is installed, otherwise WebAssembly. */
   readonly recovery?: RecoveryBackendOption;
-  /** Other threads that recover signers when many orders come at once. The host closes them. Default: none. */
+  /** Worker threads for signer recovery of large batches. The host closes the pool. Default: none. */
   readonly recoveryPool?: RecoveryPool;
   /**
-   * Bytes of rendered orders that are kept in memory, 0 for none. Default 32 MiB. They are kept only where they are exact:
-   * with a store that nobody else writes to.
+   * Size of the cache of rendered orders in bytes; 0 disables it. Default: 33554432, 32 MiB. The cache is used only with a
+   * store that has a single writer, where it is always exact.
    */
   readonly cacheBytes?: number;
   /**
-   * Milliseconds between two looks for orders whose time has passed, `off` for none: then nobody is told of them. An
-   * expiry is announced at most this much later, and what the look takes. Default 1000.
+   * Milliseconds between two sweeps for expired orders, or `off`. Without sweeps no `orderExpired` is emitted. Default:
+   * 1000.
    */
   readonly expiryInterval?: number | 'off';
   /**
-   * Days that orders are kept for after they are over, and at least as long after they came: then they are removed, in
-   * bounded steps, with the quotes that they were linked to. What the chain has said of them stays. Needs `expiryInterval`. Default: for
-   * ever.
+   * Days that orders are kept after they are over. Older orders are deleted in bounded steps with their linked quotes;
+   * their chain events stay. Requires `expiryInterval`. Default: orders are never deleted.
    */
   readonly retention?: number;
-  /** What a stream of orders may hold back. */
+  /** Limits of order streams. */
   readonly streams?: StreamLimits;
-  /** Where time comes from. Default: the machine's clock. */
+  /** The clock. Default: the system clock. */
   readonly clock?: Clock;
 }
 
-/** How many live orders one owner may have; `null` for any number, absent for what everybody may. */
+/** Limits of one owner. `null`: no limit. Absent: the general limit. */
 export type OwnerLimitsOption = { readonly [K in keyof OwnerLimits]?: number | null };
 
 const OPTIONS = [
@@ -121,7 +118,7 @@ const OPTIONS = [
   'clock',
 ] as const satisfies readonly (keyof OrderBookOptions)[];
 
-/** The options of a book, read: defaults filled in, addresses in lower case. */
+/** The parsed options of a book: with defaults, and addresses in lower case. */
 export interface Configuration {
   readonly chainId: number;
   readonly store: Store;
@@ -141,26 +138,28 @@ export interface Configuration {
   readonly host: OrderPolicy;
   readonly quotes: QuoteOptions | undefined;
   readonly recovery: { readonly backend?: RecoveryBackendOption; readonly pool?: RecoveryPool };
-  /** 0 where nothing may be kept. */
+  /** 0 if the cache is disabled. */
   readonly cacheBytes: number;
   readonly expiryInterval: number | undefined;
-  /** Seconds. */
+  /** In seconds. */
   readonly retention: number | undefined;
   readonly streams: Required<StreamLimits>;
   readonly clock: Clock;
 }
 
 /**
- * Reads the options once, so that a mistake is a `TypeError` at creation and not a surprise later.
+ * Parses the options of a book. All options are checked at creation.
  *
  * @throws TypeError naming the option that is unknown or malformed.
  */
 export function parseOptions(options: OrderBookOptions): Configuration {
   assertKnownOptions('createOrderBook', options, OPTIONS);
   const { chainId, store, chain, quotes, recovery, recoveryPool, checkTimeout = 5000 } = options;
-  if (!Number.isSafeInteger(chainId) || chainId <= 0) throw invalid('chainId must be an integer');
-  if (store === undefined) throw invalid('a store is required, such as memoryStore()');
-  if (!Number.isSafeInteger(checkTimeout) || checkTimeout < 1) throw invalid('checkTimeout must be milliseconds');
+  if (!Number.isSafeInteger(chainId) || chainId <= 0)
+    throw invalid(`chainId must be a positive integer, got ${describe(chainId)}`);
+  if (store === undefined) throw invalid('store must be a store such as memoryStore(), got undefined');
+  if (!Number.isSafeInteger(checkTimeout) || checkTimeout < 1)
+    throw invalid(`checkTimeout must be a positive integer of milliseconds, got ${describe(checkTimeout)}`);
   const eip1271 = oneOf('eip1271', ['reject', 'accept-unverified'], options.eip1271);
   const appDataHash = oneOf('appDataHash', ['accept', 'reject'], options.appDataHash);
   const contracts = parseContracts(options);
@@ -180,7 +179,7 @@ export function parseOptions(options: OrderBookOptions): Configuration {
       verifyingContract: contracts.settlementContract,
     },
     documents: { maxAppDataSize: limits.maxAppDataSize, appDataHashForm: appDataHash === 'accept' },
-    indexer: options.indexer && parseIndexerOptions(options.indexer, deployed(options).ethFlow),
+    indexer: options.indexer && parseIndexerOptions(options.indexer, findDeployment(options).ethFlow),
     tokens: tokenPolicy(options),
     ownerLimits: parseOwnerLimits(options.ownerLimits ?? {}),
     eip1271: chain?.isValidSignature !== undefined ? 'verified' : eip1271 === 'reject' ? 'rejected' : 'unverified',
@@ -192,7 +191,7 @@ export function parseOptions(options: OrderBookOptions): Configuration {
     cacheBytes: cacheBytes(options),
     expiryInterval: expiryInterval(options),
     retention: retention(options),
-    streams: readStreamLimits('createOrderBook', options.streams ?? {}),
+    streams: parseStreamLimits('createOrderBook', options.streams ?? {}),
     clock: options.clock ?? systemClock,
   };
 }
@@ -200,24 +199,26 @@ export function parseOptions(options: OrderBookOptions): Configuration {
 function expiryInterval({ expiryInterval: interval = 1000 }: OrderBookOptions): number | undefined {
   if (interval === 'off') return undefined;
   if (Number.isSafeInteger(interval) && interval > 0) return interval;
-  throw invalid('expiryInterval must be milliseconds, or "off"');
+  throw invalid(`expiryInterval must be a positive integer of milliseconds or "off", got ${describe(interval)}`);
 }
 
 function retention({ retention: days, expiryInterval: interval }: OrderBookOptions): number | undefined {
   if (days === undefined) return undefined;
-  if (!Number.isFinite(days) || days <= 0) throw invalid('retention must be days, more than none');
-  if (interval === 'off') throw invalid('retention needs an expiryInterval: what is over is swept up first');
+  if (!Number.isFinite(days) || days <= 0)
+    throw invalid(`retention must be a positive number of days, got ${describe(days)}`);
+  if (interval === 'off') throw invalid('retention requires an expiryInterval other than "off"');
   return Math.ceil(days * 86_400);
 }
 
-/** Another process may change an order unseen, and a host may take back what its transaction has shown. */
+/** Returns the cache size. Other writers, and rolled-back transactions of a host, would make a cached order stale. */
 function cacheBytes({ cacheBytes: bytes = 32 * 1024 * 1024, store }: OrderBookOptions): number {
-  if (!Number.isSafeInteger(bytes) || bytes < 0) throw invalid('cacheBytes must be a whole number of bytes');
+  if (!Number.isSafeInteger(bytes) || bytes < 0)
+    throw invalid(`cacheBytes must be an integer from 0 up, got ${describe(bytes)}`);
   return store.traits.writers === 'single' && !store.traits.hostTransaction ? bytes : 0;
 }
 
-/** The contracts that belong to the settlement contract, as far as they are known. */
-function deployed({ chainId, settlementContract }: OrderBookOptions): Partial<Deployment> {
+/** Returns the known contracts that belong to the settlement contract. */
+function findDeployment({ chainId, settlementContract }: OrderBookOptions): Partial<Deployment> {
   const known = chainById(chainId);
   const wanted = settlementContract?.toLowerCase() ?? deployment('production', known).settlement;
   const deployments = ENVIRONMENTS.map((environment) => deployment(environment, known));
@@ -227,9 +228,9 @@ function deployed({ chainId, settlementContract }: OrderBookOptions): Partial<De
 function parseContracts(options: OrderBookOptions) {
   const production = deployment('production', chainById(options.chainId));
   const settlementContract = address(options.settlementContract ?? production.settlement, 'settlementContract');
-  const vaultRelayer = options.vaultRelayer ?? deployed(options).vaultRelayer;
+  const vaultRelayer = options.vaultRelayer ?? findDeployment(options).vaultRelayer;
   if (vaultRelayer === undefined && options.chain !== undefined) {
-    throw invalid(`vaultRelayer is required, the one of ${settlementContract} is not known`);
+    throw invalid(`vaultRelayer is required: the relayer of ${settlementContract} is unknown`);
   }
   return {
     settlementContract,
@@ -260,17 +261,17 @@ function parseLimits(limits: Partial<Limits>): Limits {
   assertKnownOptions('createOrderBook, limits', limits, Object.keys(DEFAULT_LIMITS));
   for (const [name, limit] of Object.entries(limits)) {
     const least = name === 'maxUnreferencedDocuments' ? 1 : 0;
-    if (limit !== undefined) requireWhole(limit, `limits.${name}`, least);
+    if (limit !== undefined) requireInteger(limit, `limits.${name}`, least);
   }
-  return { ...DEFAULT_LIMITS, ...defined(limits) };
+  return { ...DEFAULT_LIMITS, ...omitUndefined(limits) };
 }
 
 function parseOwnerLimits(table: Readonly<Record<string, OwnerLimitsOption>>): OwnerLimitsTable {
   const entries = Object.entries(table).map(([owner, option]): [Address, Partial<OwnerLimits>] => {
     assertKnownOptions('createOrderBook, ownerLimits', option, ['maxOpenOrders', 'maxPendingOrders']);
-    const limits = Object.entries(defined(option)).map(([name, limit]) => {
+    const limits = Object.entries(omitUndefined(option)).map(([name, limit]) => {
       if (limit === null) return [name, undefined];
-      requireWhole(limit, `ownerLimits.${name}`, 0);
+      requireInteger(limit, `ownerLimits.${name}`, 0);
       return [name, limit];
     });
     return [address(owner, 'ownerLimits'), Object.fromEntries(limits)];
@@ -278,27 +279,32 @@ function parseOwnerLimits(table: Readonly<Record<string, OwnerLimitsOption>>): O
   return new Map(entries);
 }
 
-/** Without the members that are there but undefined, which would hide a default. */
-function defined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T; // fewer of its own
+/** Removes members that are `undefined`, which would replace a default. */
+function omitUndefined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T; // a subset of its members
 }
 
-function requireWhole(value: unknown, name: string, least: number): void {
+function requireInteger(value: unknown, name: string, least: number): void {
   if (!Number.isSafeInteger(value) || Number(value) < least) {
-    throw invalid(`${name} must be a whole number from ${least} up, not ${String(value)}`);
+    throw invalid(`${name} must be an integer from ${least} up, got ${describe(value)}`);
   }
 }
 
 function oneOf<T extends string>(name: string, allowed: readonly [T, ...T[]], value: T | undefined): T {
   const chosen = value ?? allowed[0];
   if (allowed.includes(chosen)) return chosen;
-  throw invalid(`${name} must be one of ${allowed.join(', ')}, not ${String(value)}`);
+  throw invalid(`${name} must be one of ${allowed.join(', ')}, got ${describe(value)}`);
 }
 
 function address(text: string, option: string): Address {
   const parsed = parseHex(text, 20);
-  if (parsed === undefined) throw invalid(`${option} must be 0x and 40 hex digits, not "${text}"`);
+  if (parsed === undefined) throw invalid(`${option} must be 0x and 40 hex digits, got ${describe(text)}`);
   return parsed;
+}
+
+/** Formats a value for an error message. */
+function describe(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
 function invalid(reason: string): TypeError {

@@ -1,5 +1,5 @@
 import type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
-import type { AuctionApi } from './auctions/auctions.ts';
+import type { AuctionApi } from './auctions/auction-api.ts';
 import type { CompetitionStatus } from './auctions/competition-status.ts';
 import type { BalanceApi } from './balances/balances.ts';
 import type { ChainApi } from './chain/chain-indexing.ts';
@@ -14,118 +14,132 @@ import type { RenderedPage, RenderedResult } from './orders/read.ts';
 import type { SubmitOptions, SubmitResult } from './orders/submit.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Address } from './protocol/hex.ts';
-import type { QuoteApi } from './quotes/index.ts';
-import type { Stream, StreamOptions } from './streams/broadcaster.ts';
+import type { QuoteApi } from './quotes/quote-api.ts';
 import type { EventLog } from './streams/order-log.ts';
 import type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream.ts';
+import type { Stream, StreamOptions } from './streams/stream.ts';
 
-/** Whether a book can serve, and what each of its parts says. */
+/** Whether a book can serve, and the state of each of its parts. */
 export interface Readiness {
   readonly ready: boolean;
   readonly checks: Readonly<Record<string, string>>;
 }
 
-/** The verbs on orders. Rejections are returned; only failures reject. */
+/** Order methods. Rejections are returned; failures are thrown. */
 export interface OrderApi {
-  /** Checks a signed order and stores it. */
+  /** Validates and stores a signed order. */
   submit(order: OrderCreation, options?: SubmitOptions): Promise<SubmitResult>;
   /**
-   * Submits many orders: each is judged by itself, those that pass are stored in one durable step. The results stand in
-   * the order of the list.
+   * Submits many orders. Each is validated independently; accepted orders are stored in one durable step.
+   *
+   * @returns one result per order, in input order.
    */
   submitMany(orders: readonly OrderCreation[], options?: SubmitOptions): Promise<SubmitResult[]>;
-  /** Reads one order. Rejects with `InvalidParameter` when `uid` is none. */
+  /**
+   * Returns an order. `undefined` if it does not exist.
+   *
+   * @throws OrderBookError `InvalidParameter` if `uid` is not 0x and 112 hex digits.
+   */
   get(uid: string): Promise<Order | undefined>;
-  /** Reads any number of orders: each once, unknown ones absent, a damaged row as an `error` element. */
+  /** Returns any number of orders, each once. Unknown UIDs are left out; an unreadable row is an `error` element. */
   getMany(uids: readonly string[]): Promise<OrderResult[]>;
-  /** Lists orders, newest first, a page at a time. Rejects with `InvalidParameter` for a bad filter. */
+  /**
+   * Lists orders by page, newest first.
+   *
+   * @throws OrderBookError `InvalidParameter` for an invalid filter.
+   */
   list(query?: ListQuery): Promise<OrderPage>;
-  /** Cancels orders by their owner's signature: all of them, or none. */
+  /** Cancels orders by their owner's signature: all or none. */
   cancel(request: OrderCancellations | OrderCancellation): Promise<CancelResult>;
   /**
-   * Tells what happens to an owner's orders, or to one order, from now on or from a place in the log on. Rejects with
-   * `InvalidParameter` for a bad filter. Leaving the iteration, or aborting, ends it; closing the book ends all.
+   * Streams the changes of an owner's orders, of one order, or of all orders. Ending the iteration, aborting the signal or
+   * closing the book ends the stream.
+   *
+   * @throws OrderBookError `InvalidParameter` for an invalid filter.
    */
   stream(filter: OrderStreamFilter, options?: StreamOptions): Promise<AsyncIterable<OrderStreamEvent>>;
-  /** The same reads as JSON text, as the HTTP interface sends it: nothing is parsed, nothing rendered twice. */
+  /** The same reads as JSON text, as the HTTP interface sends them. Nothing is parsed. */
   readonly rendered: {
     get(uid: string): Promise<RenderedOrder | undefined>;
     getMany(uids: readonly string[]): Promise<RenderedResult[]>;
-    /** All of them as one JSON array of `{"order": …}` and `{"error": …}` in UTF-8, as by_uids answers. */
+    /** Returns a JSON array of `{"order": …}` and `{"error": …}` in UTF-8, as by_uids responds. */
     getManyBytes(uids: readonly string[]): Promise<Uint8Array>;
     list(query?: ListQuery): Promise<RenderedPage>;
     listByTransaction(hash: string): Promise<RenderedOrder[]>;
     stream(filter: OrderStreamFilter, options?: StreamOptions): Promise<Stream>;
   };
   /**
-   * Lists the orders that a transaction has traded, each once, in the order of its trades. Rejects with
-   * `InvalidParameter` when `hash` is none.
+   * Lists the orders that a transaction traded: each once, in the order of its trades.
+   *
+   * @throws OrderBookError `InvalidParameter` if `hash` is not 0x and 64 hex digits.
    */
   listByTransaction(hash: string): Promise<Order[]>;
   /**
-   * Says how an order fares in the solvers' competition. Rejects with `InvalidParameter` when `uid` is none, with
-   * `NotFound` when there is no such order.
+   * Returns the status of an order in the solver competition.
+   *
+   * @throws OrderBookError `InvalidParameter` for a malformed UID, `NotFound` for an unknown one.
    */
   competitionStatus(uid: string): Promise<CompetitionStatus>;
 }
 
-/** The verbs on trades: fills that the chain has told of, of orders that are not there too. */
+/** Trade methods. Trades are fills on chain, also of orders that this book does not have. */
 export interface TradeApi {
-  /** Lists trades of an order or an account, newest first. Rejects with `InvalidParameter` for a bad filter. */
+  /** Lists the trades of an order or an account, newest first. Throws `InvalidParameter` for an invalid filter. */
   list(query: TradeListQuery): Promise<OrderTrade[]>;
-  /** What an account's trades have brought beyond what its orders asked for, in wei. */
+  /** Returns the total surplus of an account's trades, in wei. */
   totalSurplus(account: string): Promise<bigint>;
-  /** The first block in which a token was sold or bought. Rejects with `InvalidParameter` when `token` is no address. */
+  /** Returns the block of a token's first trade. Throws `InvalidParameter` if `token` is not an address. */
   firstTradeBlock(token: string): Promise<number | undefined>;
 }
 
-/** The verbs on app-data documents. Rejections are returned; only failures reject. */
+/** App-data methods. Rejections are returned; failures are thrown. */
 export interface AppDataApi {
-  /** Stores a document under its hash, the keccak-256 of its UTF-8 bytes. Rejects with `InvalidParameter` when `hash` is none. */
+  /** Stores a document under the keccak-256 of its UTF-8 bytes. Throws `InvalidParameter` for a malformed `hash`. */
   put(fullAppData: string, options?: PutDocumentOptions): Promise<PutDocumentResult>;
-  /** Reads a document, exactly as it was stored. Rejects with `InvalidParameter` when `hash` is none. */
+  /** Returns a document byte for byte as it was stored. Throws `InvalidParameter` for a malformed `hash`. */
   get(hash: string): Promise<string | undefined>;
 }
 
 /** An order book of one settlement contract on one chain. */
 export interface OrderBook {
-  /** The chain's id (EIP-155), part of the domain that orders are signed for. */
+  /** The chain id (EIP-155), a part of the signing domain. */
   readonly chainId: number;
-  /** The settlement contract, in lower case: the other part of that domain. */
+  /** The settlement contract in lower case, the other part of the signing domain. */
   readonly settlementContract: Address;
-  /** What this book lets in. */
+  /** The limits in force. */
   readonly limits: Limits;
-  /** What is signed: submit, read, list, cancel, follow. */
+  /** Submits, reads, lists, cancels and streams orders. */
   readonly orders: OrderApi;
-  /** What a trade would bring, and its fee. */
+  /** Quotes trades and prices tokens. */
   readonly quotes: QuoteApi;
-  /** The documents behind the `appData` of orders. */
+  /** Stores and returns app-data documents. */
   readonly appData: AppDataApi;
-  /** What has happened on chain, told by the follower or by the host. */
+  /** Applies and rolls back chain events. The indexer calls it, or the host. */
   readonly chain: ChainApi;
-  /** The fills that the chain has told of. */
+  /** Returns trades and surplus. */
   readonly trades: TradeApi;
-  /** What has happened to orders, to be followed from any place. */
+  /** The event log: every change of an order, numbered. */
   readonly log: EventLog;
-  /** The clock that the book goes by. */
+  /** The clock of the book. */
   readonly clock: Clock;
-  /** What accounts hold and have allowed, by the book's chain. */
+  /** Reads balances and allowances through the chain client. */
   readonly balances: BalanceApi;
-  /** What solvers compete for, and how they did. */
+  /** Returns auctions and records competitions. */
   readonly auctions: AuctionApi;
 
-  /** Opens the store. Every verb rejects until then. */
+  /** Opens the store and starts background work. Other methods throw a `StoreError` `Closed` before. */
   start(): Promise<void>;
-  /** Tells the events still untold and closes the store. A closed book can be started again. */
+  /** Emits the remaining events, stops background work and closes the store. A closed book can be started again. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
-  /** Whether the book can serve. Never rejects. */
+  /** Returns whether the book can serve. Never rejects. */
   ready(): Promise<Readiness>;
 
-  /** Tells listeners of `failure` about something that no caller waits for. For mounts. */
+  /** Emits `failure`, for mounts. */
   reportError(failure: unknown): void;
 
-  /** Listens. A listener that throws disturbs nobody; what it threw is told as `failure`. */
+  /** Adds a listener. What a listener throws is emitted as `failure`; other listeners are not affected. */
   on<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void;
+  /** Removes a listener. */
   off<E extends keyof OrderBookEvents>(event: E, listener: OrderBookEvents[E]): void;
 }

@@ -87,8 +87,8 @@ export async function createMetrics(
   });
   const store = new Histogram({
     name: 'intentbook_store_seconds',
-    help: 'Time that the store took, by verb.',
-    labelNames: ['book', 'verb', 'outcome'],
+    help: 'Duration of store operations.',
+    labelNames: ['book', 'operation', 'outcome'],
     buckets: SECONDS,
     registers,
   });
@@ -129,8 +129,8 @@ export async function createMetrics(
       signatures.inc({ ...label, backend }, count);
       recovery.inc({ ...label, backend }, ms / 1000);
     });
-    book.on('storeQueried', ({ verb, ms, failed }) => {
-      store.observe({ ...label, verb, outcome: failed ? 'failure' : 'answered' }, ms / 1000);
+    book.on('storeQueried', ({ operation, ms, failed }) => {
+      store.observe({ ...label, operation, outcome: failed ? 'failure' : 'answered' }, ms / 1000);
     });
     book.on('estimatorQueried', ({ source, question, outcome, ms }) => {
       sources.observe({ ...label, source, question, outcome }, ms / 1000);

@@ -11,10 +11,10 @@ import { systemClock } from '../ports/clock.ts';
 import { StoreError } from '../ports/store.ts';
 import { chainById } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
-import type { Stream, StreamOptions } from '../streams/broadcaster.ts';
 import { createStreamBroadcaster } from '../streams/broadcaster.ts';
+import type { Stream, StreamOptions } from '../streams/stream.ts';
 import type { StreamLimits } from '../streams/stream-limits.ts';
-import { readStreamLimits } from '../streams/stream-limits.ts';
+import { parseStreamLimits } from '../streams/stream-limits.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import type { AccountBalances } from './account-balances.ts';
 import { createAccountBalances } from './account-balances.ts';
@@ -26,8 +26,9 @@ import { createAffiliates } from './affiliates.ts';
 import type { DeliveryOptions } from './delivery-dispatcher.ts';
 import { createDeliveryDispatcher } from './delivery-dispatcher.ts';
 import { createFundingCheck } from './funding-check.ts';
+import type { Notification } from './notification.ts';
 import { createNotificationIndexer } from './notification-indexer.ts';
-import type { Notification, NotificationPage, NotificationQuery, RenderedNotifications } from './notification-list.ts';
+import type { NotificationPage, NotificationQuery, RenderedNotifications } from './notification-list.ts';
 import { listNotifications, requireAccount } from './notification-list.ts';
 import type { TokenLookup } from './notification-messages.ts';
 import type { NotificationStreamEvent } from './notification-stream.ts';
@@ -199,7 +200,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
 
   const broadcaster = createStreamBroadcaster({
     // Each account resumes from the store, independent of the buffers of other accounts.
-    ...readStreamLimits('createAccounts', options.streams ?? {}, Number.MAX_SAFE_INTEGER),
+    ...parseStreamLimits('createAccounts', options.streams ?? {}, Number.MAX_SAFE_INTEGER),
     onFailure: report,
     log: createNotificationLog(store, (hint) => {
       hints.add(hint);

@@ -2,7 +2,7 @@ import { formatIsoDate } from '../orders/order-json.ts';
 import type { NotificationCursor, StoredNotification } from '../ports/account-store.ts';
 import type { Announcement } from '../ports/announcements.ts';
 import type { Address } from '../protocol/hex.ts';
-import type { Notification } from './notification-list.ts';
+import type { Notification } from './notification.ts';
 
 /** A position in the list. `number` is set for announcements, which follow the notifications with an equal time. */
 export interface ListCursor extends NotificationCursor {

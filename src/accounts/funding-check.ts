@@ -49,10 +49,10 @@ interface CheckedOrder {
 /**
  * Creates the check of one book.
  *
- * An order is reported when two checks in a row found it unfunded: after a trade the balance is gone on chain before the
- * book has read the trade. A progress marker records the report until the order is funded again. So each change to
- * unfunded is reported once, also across restarts. Markers and notifications are written in one conditional step, so two
- * concurrent checks do no harm.
+ * An order is reported when two consecutive checks find it unfunded: after a trade, the balance is reduced on chain
+ * before the book has indexed the trade. A progress marker records the report until the order is funded again. So each
+ * change to unfunded is reported once, also across restarts. Markers and notifications are written in one conditional
+ * step, so two concurrent checks do no harm.
  */
 export function createFundingCheck(context: FundingCheckContext): FundingCheck {
   const { store, clock, interval, holder, onFailure } = context;

@@ -2,7 +2,7 @@ import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { OrderEventType } from '../ports/store.ts';
+import type { OrderEventType } from '../ports/order-events.ts';
 import type { KnownBook } from './account-books.ts';
 import type { TokenLookup } from './notification-messages.ts';
 import { findTokens } from './notification-messages.ts';

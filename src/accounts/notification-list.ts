@@ -1,23 +1,11 @@
 import { OrderBookError } from '../errors.ts';
-import type { AccountStore, NotificationType } from '../ports/account-store.ts';
+import type { AccountStore } from '../ports/account-store.ts';
 import type { Announcement } from '../ports/announcements.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import type { ListCursor } from './announcements.ts';
 import { mergeEntries, toListEntries } from './announcements.ts';
-
-/** A notification in wire format. */
-export interface Notification {
-  readonly id: string;
-  readonly account: Address;
-  /** The type of the order event, or `cms` for a content system. */
-  readonly type: NotificationType | 'cms';
-  /** Text for people. */
-  readonly message: string;
-  /** Time of the cause, ISO 8601 in UTC with milliseconds. */
-  readonly timestamp: string;
-  readonly metadata: Readonly<Record<string, unknown>>;
-}
+import type { Notification } from './notification.ts';
 
 /** The page of notifications to read. */
 export interface NotificationQuery {

@@ -5,7 +5,7 @@ import type { NewNotification, NotificationChange, NotificationType, ProgressMar
 import type { StoredEvent } from '../ports/store.ts';
 import { bytesToHex } from '../protocol/hex.ts';
 import type { KnownBook } from './account-books.ts';
-import type { Notification } from './notification-list.ts';
+import type { Notification } from './notification.ts';
 import type { OrderTokens } from './notification-messages.ts';
 import { formatAmount, formatExchange } from './notification-messages.ts';
 import { computeImprovement } from './price-improvement.ts';

@@ -1,7 +1,8 @@
 import type { AccountLogEntry, AccountStore } from '../ports/account-store.ts';
 import type { Address } from '../protocol/hex.ts';
-import type { StreamEvent, StreamItem, StreamLog } from '../streams/broadcaster.ts';
-import type { Notification } from './notification-list.ts';
+import type { StreamLog } from '../streams/broadcaster.ts';
+import type { StreamEvent, StreamItem } from '../streams/stream.ts';
+import type { Notification } from './notification.ts';
 
 /** An event of a notification stream. `id` is a position in the account log, from which a stream can resume. */
 export type NotificationStreamEvent =

@@ -3,7 +3,7 @@ import type { Limits } from '../orders/limits.ts';
 import type { AppDataStore } from '../ports/store.ts';
 import { putDocument, requireHash } from './put.ts';
 
-/** Creates the app-data methods of a book. `assertStarted` throws a `StoreError` `Closed` unless the book is started. */
+/** Creates the app-data methods of a book. `assertStarted` throws `Closed` if the book is not started. */
 export function createAppDataApi(documents: AppDataStore, limits: Limits, assertStarted: () => void): AppDataApi {
   return {
     async put(fullAppData, options = {}) {

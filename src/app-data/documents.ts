@@ -7,33 +7,34 @@ import { parseHex } from '../protocol/hex.ts';
 
 const encoder = /* @__PURE__ */ new TextEncoder();
 
-/** An app-data document that has been read. */
+/** A parsed app-data document. */
 export interface KnownDocument {
   readonly hash: Hex;
   readonly text: string;
   readonly content: AppData;
 }
 
-/** Which documents a book takes. */
+/** The rules for app-data documents. */
 export interface DocumentPolicy {
-  /** Bytes of UTF-8, inclusive. */
+  /** Maximum size in bytes of UTF-8, inclusive. */
   readonly maxAppDataSize: number;
-  /** Whether an order or a quote request may give the hash of a document instead of the document. */
+  /** Whether an order or a quote request may contain the hash of a document instead of the document. */
   readonly appDataHashForm: boolean;
 }
 
-/** App data as an order or a quote request gives it (contract, appData rule 1). */
+/** The app-data fields of an order or a quote request. */
 export interface GivenAppData {
-  /** The document itself, or the 32-byte hash of one that is known. */
+  /** The document, or the 32-byte hash of a known document. */
   readonly appData: string;
-  /** When given, `appData` is a document and must have this hash. */
+  /** If given, `appData` must be a document with this hash. */
   readonly appDataHash: Hex | undefined;
 }
 
 /**
- * Finds the document that an order names: the one it carries, or the one behind the hash it carries (decision 2.16).
+ * Returns the document of an order: the included document, or the stored one with the given hash. See
+ * docs/internals/decisions.md#d2-16.
  *
- * @returns the document, or `InvalidAppData` or `AppDataHashMismatch`.
+ * @returns The document, or `InvalidAppData` or `AppDataHashMismatch`.
  */
 export async function resolveDocument(
   { appData, appDataHash: expected }: GivenAppData,
@@ -42,36 +43,36 @@ export async function resolveDocument(
 ): Promise<KnownDocument | OrderBookError> {
   const hash = expected === undefined ? parseHex(appData, 32) : undefined;
   if (hash === undefined) return readDocument(appData, expected, policy.maxAppDataSize);
-  if (policy.appDataHashForm) return lookUp(hash, documents);
-  return new OrderBookError('InvalidAppData', 'appData must be the document, hashes are not accepted here', { hash });
+  if (policy.appDataHashForm) return loadDocument(hash, documents);
+  return new OrderBookError('InvalidAppData', 'appData must be a document, hashes are not accepted', { hash });
 }
 
 /**
- * Reads a document and verifies its hash, where one is expected.
+ * Parses a document and verifies the expected hash, if any.
  *
- * @returns the document, or `InvalidAppData` or `AppDataHashMismatch`.
+ * @returns The document, or `InvalidAppData` or `AppDataHashMismatch`.
  */
 export function readDocument(text: string, expected: Hex | undefined, maxSize: number): KnownDocument | OrderBookError {
   const size = encoder.encode(text).length;
   if (size > maxSize) {
-    const description = `the document has ${size} bytes, at most ${maxSize} are allowed`;
+    const description = `the document must have at most ${maxSize} bytes, got ${size}`;
     return new OrderBookError('InvalidAppData', description, { size, limit: maxSize });
   }
   const content = parseAppData(text);
   if (typeof content === 'string') return new OrderBookError('InvalidAppData', content, { reason: content });
   const actual = appDataHash(text);
   if (expected !== undefined && expected !== actual) {
-    const description = `the document has the hash ${actual}, not ${expected}`;
+    const description = `the hash of the document must be ${expected}, got ${actual}`;
     return new OrderBookError('AppDataHashMismatch', description, { actual, expected });
   }
   return { hash: actual, text, content };
 }
 
-/** Finds the document behind a hash. @returns the document, or `InvalidAppData`. */
-export async function lookUp(hash: Hex, documents: AppDataStore): Promise<KnownDocument | OrderBookError> {
+/** Loads the document with a hash. @returns The document, or `InvalidAppData`. */
+export async function loadDocument(hash: Hex, documents: AppDataStore): Promise<KnownDocument | OrderBookError> {
   const text = hash === ZERO_APP_DATA ? EMPTY_DOCUMENT : await documents.get(hash);
   if (text === undefined) {
-    return new OrderBookError('InvalidAppData', `no document with the hash ${hash} is known`, { hash });
+    return new OrderBookError('InvalidAppData', `there is no document with the hash ${hash}`, { hash });
   }
   const content = parseAppData(text);
   if (typeof content === 'string') return new OrderBookError('InvalidAppData', content, { hash, reason: content });

@@ -6,13 +6,13 @@ import { parseHex } from '../protocol/hex.ts';
 import { parseShape } from '../protocol/shape.ts';
 import { readDocument } from './documents.ts';
 
-/** What an uploaded document is held against. */
+/** Options of a document upload. */
 export interface PutDocumentOptions {
-  /** The hash that the document must have, 32 bytes. Absent: whatever it has. */
+  /** The hash that the document must have, 32 bytes. Default: not checked. */
   readonly hash?: string | undefined;
 }
 
-/** What became of a document. */
+/** The result of a document upload. */
 export type PutDocumentResult =
   | { readonly status: 'stored' | 'known'; readonly hash: Hex }
   | { readonly status: 'rejected'; readonly error: OrderBookError };
@@ -25,8 +25,8 @@ export interface PutDocumentContext {
 const document = /* @__PURE__ */ z.object({ fullAppData: z.string() });
 
 /**
- * Stores a document under its hash, which is verified (decision 2.19). Nobody signs for it, so that only so many are
- * kept as long as no order refers to them.
+ * Stores a document under its hash, which is verified. Uploads need no signature, so the number of documents without an
+ * order is limited. See docs/internals/decisions.md#d2-19.
  */
 export async function putDocument(
   fullAppData: unknown,
@@ -34,15 +34,17 @@ export async function putDocument(
   { documents, limits }: PutDocumentContext,
 ): Promise<PutDocumentResult> {
   const expected = hash === undefined ? undefined : requireHash(hash);
-  const shaped = parseShape(document, { fullAppData });
-  if (shaped instanceof OrderBookError) return { status: 'rejected', error: shaped };
-  const read = readDocument(shaped.fullAppData, expected, limits.maxAppDataSize);
-  if (read instanceof OrderBookError) return { status: 'rejected', error: read };
-  const status = await documents.put({ hash: read.hash, document: read.text }, limits.maxUnreferencedDocuments);
-  return { status, hash: read.hash };
+  const input = parseShape(document, { fullAppData });
+  if (input instanceof OrderBookError) return { status: 'rejected', error: input };
+  const parsed = readDocument(input.fullAppData, expected, limits.maxAppDataSize);
+  if (parsed instanceof OrderBookError) return { status: 'rejected', error: parsed };
+  const status = await documents.put({ hash: parsed.hash, document: parsed.text }, limits.maxUnreferencedDocuments);
+  return { status, hash: parsed.hash };
 }
 
-/** A document's hash in lower case. @throws OrderBookError `InvalidParameter` when it is none. */
+/**
+ * Parses a document's hash and returns it in lower case. @throws OrderBookError `InvalidParameter` if it is not valid.
+ */
 export function requireHash(text: string): Hex {
   const hash = parseHex(text, 32);
   if (hash !== undefined) return hash;

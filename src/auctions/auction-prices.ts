@@ -1,8 +1,8 @@
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import { parseDecimal, priceOfEther } from '../protocol/decimal.ts';
+import { parseDecimal, toPricePerEther } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
-import type { NativePriceResult } from '../quotes/index.ts';
+import type { NativePriceResult } from '../quotes/quote-api.ts';
 
 /** Wei for 10^18 atoms, decimal, by token. A token that nobody has a price for is not there. */
 export type AuctionPrices = Readonly<Record<Address, string>>;
@@ -40,7 +40,7 @@ export function createAuctionPricing(context: AuctionPricingContext): AuctionPri
   async function price(token: Address, signal: AbortSignal): Promise<string | undefined> {
     const result = await nativePrice?.(token, signal);
     const decimal = result?.status === 'priced' ? parseDecimal(result.price) : undefined;
-    const scaled = decimal && priceOfEther(decimal);
+    const scaled = decimal && toPricePerEther(decimal);
     if (scaled !== undefined && scaled !== '0') return scaled;
     unpriced.set(token, clock.now() + UNPRICED);
     return undefined;

@@ -5,9 +5,9 @@ import { seconds } from '../ports/clock.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
 import { createAuctions } from './auction.ts';
+import type { AuctionApi, AuctionModuleContext } from './auction-api.ts';
 import type { AuctionPrices } from './auction-prices.ts';
 import { createAuctionPricing } from './auction-prices.ts';
-import type { AuctionApi, AuctionModuleContext } from './auctions.ts';
 import type { Competition } from './competition.ts';
 import {
   competitionOfTransaction,

@@ -1,4 +1,4 @@
-import type { Remote } from '../concurrency/deadline.ts';
+import type { DeadlineLimiter } from '../concurrency/deadline.ts';
 import type { ChainClient, Funds, FundsQuery } from '../ports/chain-client.ts';
 import type { Address } from '../protocol/hex.ts';
 
@@ -22,7 +22,7 @@ const AT_ONCE = 4;
 
 export function createFunding(
   chain: ChainClient,
-  remote: Remote,
+  remote: DeadlineLimiter,
   settlementContract: Address,
   onFailure: (failure: unknown) => void,
 ): Funding {

@@ -1,11 +1,11 @@
-import type { EventPlace, SettlementEvent } from '../protocol/event-decoder.ts';
+import type { EventPosition, SettlementEvent } from '../protocol/event-decoder.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { SettleCall } from '../protocol/settle-calldata.ts';
 import { decodeSettle } from '../protocol/settle-calldata.ts';
 import { executedFee } from './fees.ts';
 
-type Trade = EventPlace & Extract<SettlementEvent, { event: 'Trade' }>;
-type Settlement = EventPlace & Extract<SettlementEvent, { event: 'Settlement' }>;
+type Trade = EventPosition & Extract<SettlementEvent, { event: 'Trade' }>;
+type Settlement = EventPosition & Extract<SettlementEvent, { event: 'Settlement' }>;
 
 /** What the calldata of a transaction tells about its trades and settlements, by log index. */
 export interface Attribution {

@@ -2,7 +2,7 @@ import type { AuctionPrices } from '../auctions/auction-prices.ts';
 import { ONE_NATIVE } from '../auctions/auction-prices.ts';
 import type { BlockRef, ChainEvent, ChainEventBatch, TradeChainEvent } from '../ports/chain-store.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
-import type { EventPlace, ProtocolEvent } from '../protocol/event-decoder.ts';
+import type { EventPosition, ProtocolEvent } from '../protocol/event-decoder.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { attribute } from './attribution.ts';
 import type { PlacementContext } from './placement.ts';
@@ -115,7 +115,7 @@ async function toChainEvent(
 }
 
 function toTradeEvent(
-  event: EventPlace & Extract<ProtocolEvent, { event: 'Trade' }>,
+  event: EventPosition & Extract<ProtocolEvent, { event: 'Trade' }>,
   { fee, prices }: TradeAttribution,
 ): TradeChainEvent {
   const { orderUid: uid, owner, sellToken, buyToken } = event;
@@ -141,7 +141,7 @@ function priceIn(prices: AuctionPrices, token: Address): string | null {
   return token === NATIVE_MARKER ? ONE_NATIVE : (prices[token] ?? null);
 }
 
-function toLogPosition({ blockNumber, blockHash, logIndex, transactionHash, timestamp = null }: EventPlace) {
+function toLogPosition({ blockNumber, blockHash, logIndex, transactionHash, timestamp = null }: EventPosition) {
   return { blockNumber, blockHash, logIndex, transactionHash, timestamp };
 }
 

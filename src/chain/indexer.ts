@@ -1,4 +1,4 @@
-import type { Remote } from '../concurrency/deadline.ts';
+import type { DeadlineLimiter } from '../concurrency/deadline.ts';
 import type { ChainCall } from '../ports/chain-client.ts';
 import type { BlockHeader, ChainSource } from '../ports/chain-source.ts';
 import { ChainMismatch } from '../ports/chain-source.ts';
@@ -18,7 +18,7 @@ import { createLogReader, Inconsistent } from './log-reader.ts';
 export interface ChainIndexerContext {
   readonly domain: Domain;
   readonly clock: Clock;
-  readonly remote: Remote;
+  readonly remote: DeadlineLimiter;
   readonly leases: LeaseStore;
   readonly progress: () => Promise<ChainProgress>;
   readonly apply: (batch: ChainBatch) => Promise<ApplyOutcome>;

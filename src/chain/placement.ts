@@ -1,4 +1,4 @@
-import { lookUp } from '../app-data/documents.ts';
+import { loadDocument } from '../app-data/documents.ts';
 import { OrderBookError } from '../errors.ts';
 import type { CheckContext } from '../orders/checks.ts';
 import { TERMS_CHECKS } from '../orders/checks.ts';
@@ -7,16 +7,16 @@ import type { PlacementChainEvent, PlacementError } from '../ports/chain-store.t
 import type { OrderQuote, QuoteTerms } from '../ports/quotes.ts';
 import type { AppDataStore } from '../ports/store.ts';
 import type { AppData } from '../protocol/app-data.ts';
-import type { EmittedOrder, EventPlace, OnchainOrderEvent } from '../protocol/event-decoder.ts';
+import type { EmittedOrder, EventPosition, OnchainOrderEvent } from '../protocol/event-decoder.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { bytesToHex, hexSize, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { OrderData, OrderHasher } from '../protocol/order.ts';
-import { BUY_TOKEN_DESTINATIONS, nameOfHash, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
+import { BUY_TOKEN_DESTINATIONS, findNameByHash, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
 import type { Interactions } from '../protocol/trampoline.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
 import { packUid } from '../protocol/uid.ts';
 
-export type OrderPlacement = EventPlace & Extract<OnchainOrderEvent, { event: 'OrderPlacement' }>;
+export type OrderPlacement = EventPosition & Extract<OnchainOrderEvent, { event: 'OrderPlacement' }>;
 
 /** What judging a placement takes of the book. */
 export interface PlacementContext extends Omit<CheckContext, 'now'> {
@@ -116,9 +116,9 @@ export async function readPlacement(
 const NO_HOOKS = { pre: [], post: [] };
 
 function readOrder(emitted: EmittedOrder): OrderData | undefined {
-  const kind = nameOfHash(emitted.kind, ORDER_KINDS);
-  const sellTokenBalance = nameOfHash(emitted.sellTokenBalance, SELL_TOKEN_SOURCES);
-  const buyTokenBalance = nameOfHash(emitted.buyTokenBalance, BUY_TOKEN_DESTINATIONS);
+  const kind = findNameByHash(emitted.kind, ORDER_KINDS);
+  const sellTokenBalance = findNameByHash(emitted.sellTokenBalance, SELL_TOKEN_SOURCES);
+  const buyTokenBalance = findNameByHash(emitted.buyTokenBalance, BUY_TOKEN_DESTINATIONS);
   if (kind === undefined || sellTokenBalance === undefined || buyTokenBalance === undefined) return undefined;
   const receiver = emitted.receiver === ZERO_ADDRESS ? null : emitted.receiver;
   return { ...emitted, receiver, kind, sellTokenBalance, buyTokenBalance };
@@ -139,7 +139,7 @@ function readExtra(data: Hex): { quoteId: number; userValidTo: number } | undefi
 }
 
 async function readDocument(hash: Hex, { documents }: PlacementContext): Promise<AppData | undefined> {
-  const document = await lookUp(hash, documents);
+  const document = await loadDocument(hash, documents);
   return document instanceof OrderBookError ? undefined : document.content;
 }
 

@@ -1,11 +1,7 @@
-import type {
-  ChainCause,
-  ChainEvent,
-  LogPosition,
-  OrderChainEvent,
-  PlacementChainEvent,
-} from '../ports/chain-store.ts';
-import type { Budget, NewEvent, NewOrder, OrderEventType, OrderState } from '../ports/store.ts';
+import type { ChainEvent, OrderChainEvent, PlacementChainEvent } from '../ports/chain-store.ts';
+import type { ChainCause, LogPosition, OrderEventType } from '../ports/order-events.ts';
+import type { Budget, NewOrder, OrderState } from '../ports/order-record.ts';
+import type { NewEvent } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';

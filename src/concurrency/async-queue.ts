@@ -1,18 +1,18 @@
-/** Values on their way to one reader, who may be slower than they come, or leave. */
+/** An unbounded queue with one reader, which may read slowly or stop early. */
 export interface AsyncQueue<T> extends AsyncIterable<T> {
-  /** Nothing more will come. */
+  /** Whether the queue was ended. */
   readonly finished: boolean;
   push(value: T): void;
-  /** Ends it. What has been pushed is still read. */
+  /** Ends the queue. Values already pushed are still read. */
   finish(): void;
-  /** Ends it as its reader does who leaves early. */
+  /** Ends the queue as if the reader had stopped early: values already pushed are dropped. */
   leave(): void;
 }
 
 /**
- * Makes a queue. Written by hand, since an async generator that waits for something does not hear that its reader leaves.
+ * Creates a queue. An async generator would not do: while it waits, it does not receive its reader's `return`.
  *
- * @param onLeave told once when the reader leaves before the end.
+ * @param onLeave - Called once if the reader stops before the end.
  */
 export function createAsyncQueue<T>(onLeave: () => void): AsyncQueue<T> {
   let values: T[] = [];
@@ -35,7 +35,7 @@ export function createAsyncQueue<T>(onLeave: () => void): AsyncQueue<T> {
 
   const iterator: AsyncIterator<T> = {
     async next() {
-      if (values.length > 0) return { done: false, value: values.shift() as T }; // there is one
+      if (values.length > 0) return { done: false, value: values.shift() as T }; // the length was checked
       if (finished) return END;
       return new Promise((resolve) => waiting.push(resolve));
     },

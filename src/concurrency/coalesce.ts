@@ -1,27 +1,34 @@
+interface Flight {
+  readonly result: Promise<unknown>;
+  /** The read that starts after this one. All callers that arrived meanwhile share it. */
+  next?: Promise<unknown>;
+}
+
 /**
- * Lets identical reads share one answer. One that comes while another is under way does not take that one's answer, which
- * may be from before a change that its caller knows of: it waits for the next, together with all who come meanwhile. So
- * however many ask at once, the store is asked twice at most.
+ * Creates a function that coalesces concurrent reads with the same key.
+ *
+ * A caller that arrives during a read does not get its result, which may predate a change that the caller knows of. It
+ * shares the next read with all callers that arrived meanwhile. So at most two reads of a key run or wait at any time.
  */
 export function createRequestCoalescer() {
-  const current = new Map<string, { readonly landed: Promise<unknown>; next?: Promise<unknown> }>();
+  const current = new Map<string, Flight>();
 
-  function depart<T>(key: string, read: () => Promise<T>): Promise<T> {
-    const landed = read();
-    const flight = { landed };
+  function start<T>(key: string, read: () => Promise<T>): Promise<T> {
+    const result = read();
+    const flight: Flight = { result };
     current.set(key, flight);
     const clear = () => {
       if (current.get(key) === flight) current.delete(key);
     };
-    landed.then(clear, clear);
-    return landed;
+    result.then(clear, clear);
+    return result;
   }
 
   return function share<T>(key: string, read: () => Promise<T>): Promise<T> {
     const flight = current.get(key);
-    if (flight === undefined) return depart(key, read);
-    const again = () => depart(key, read);
-    flight.next ??= flight.landed.then(again, again);
-    return flight.next as Promise<T>; // a key stands for one kind of read
+    if (flight === undefined) return start(key, read);
+    const startNext = () => start(key, read);
+    flight.next ??= flight.result.then(startNext, startNext);
+    return flight.next as Promise<T>; // a key always stands for the same kind of read
   };
 }

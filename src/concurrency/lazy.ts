@@ -1,23 +1,23 @@
-/** A part of the engine that is loaded when it is first needed. */
+/** A module of the engine that is loaded on first use. */
 export interface Lazy<T> {
-  /** Absent until it is loaded. */
+  /** `undefined` until the module is loaded. */
   readonly loaded: T | undefined;
-  /** Loads it, once for all who ask. After a failure the next who asks tries again. */
+  /** Loads the module, once for concurrent callers. After a failure the next call tries again. */
   load(): Promise<T>;
-  /** Does something with it: at once where it is there. */
-  use<R>(job: (part: T) => Promise<R>): Promise<R>;
+  /** Runs a job with the module, and loads it before if necessary. */
+  use<R>(job: (loaded: T) => Promise<R>): Promise<R>;
 }
 
-/** Not every book quotes, follows a chain or holds auctions; those that do not need not carry what does. */
-export function lazy<T>(make: () => Promise<T>): Lazy<T> {
+/** Creates a lazy module. Books without quotes, indexing or auctions do not load the code for them. */
+export function lazy<T>(create: () => Promise<T>): Lazy<T> {
   let loaded: T | undefined;
   let loading: Promise<T> | undefined;
 
   function load(): Promise<T> {
-    loading ??= make().then(
-      (part) => {
-        loaded = part;
-        return part;
+    loading ??= create().then(
+      (value) => {
+        loaded = value;
+        return value;
       },
       (failure) => {
         loading = undefined;

@@ -1,27 +1,27 @@
 import { yieldToEventLoop } from './yield.ts';
 
-/** Spreads work over turns of the event loop. */
+/** Spreads work over ticks of the event loop. */
 export interface Throttle {
-  /** How many wait for a later turn. */
+  /** Number of callers that wait for a later tick. */
   readonly waiting: number;
-  /** Waits for one's turn, in the order of arrival. */
+  /** Waits until the caller may work, in the order of arrival. */
   acquire(): Promise<void>;
 }
 
 /**
- * Lets `perTurn` pieces of work through in a turn of the event loop and holds back the rest. However much arrives at
- * once, whatever else the process does has its turn in between.
+ * Creates a throttle that admits `perTick` callers per tick of the event loop. Other work of the process runs in between,
+ * however many callers arrive at once.
  */
-export function createThrottle(perTurn: number, turn: () => Promise<void> = yieldToEventLoop): Throttle {
+export function createThrottle(perTick: number, nextTick: () => Promise<void> = yieldToEventLoop): Throttle {
   const queue: (() => void)[] = [];
-  let passed = 0;
+  let admitted = 0;
 
   async function release(): Promise<void> {
-    while (passed > 0) {
-      await turn();
-      const next = queue.splice(0, perTurn);
-      passed = next.length;
-      for (const pass of next) pass();
+    while (admitted > 0) {
+      await nextTick();
+      const next = queue.splice(0, perTick);
+      admitted = next.length;
+      for (const admit of next) admit();
     }
   }
 
@@ -30,8 +30,8 @@ export function createThrottle(perTurn: number, turn: () => Promise<void> = yiel
       return queue.length;
     },
     acquire() {
-      if (passed === perTurn) return new Promise((resolve) => queue.push(resolve));
-      if (passed++ === 0) void release();
+      if (admitted === perTick) return new Promise((resolve) => queue.push(resolve));
+      if (admitted++ === 0) void release();
       return Promise.resolve();
     },
   };

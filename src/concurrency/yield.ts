@@ -1,26 +1,26 @@
-type Later = (task: () => void) => unknown;
+type Schedule = (task: () => void) => unknown;
 
-/** A message channel, as far as it is used here. */
+/** The members of `MessageChannel` that are used here. Their full types differ by platform. */
 interface Channel {
   readonly port1: { onmessage: (() => void) | null };
   readonly port2: { postMessage(message: null): void };
 }
 
-let later: Later | undefined;
+let schedule: Schedule | undefined;
 
-/** Waits until the event loop has turned once, so that what has arrived meanwhile is served. */
+/** Waits for the next tick of the event loop, so that pending I/O is served. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
-    later ??= immediate ?? messages();
-    later(resolve);
+    schedule ??= immediate ?? createMessageScheduler();
+    schedule(resolve);
   });
 }
 
-/** Node, Bun and Deno. Taken once: tests of a host may put a false one in its place. */
-const immediate: Later | undefined = Reflect.get(globalThis, 'setImmediate');
+/** `setImmediate` of Node, Bun and Deno. Read once at load time, since tests of a host may replace it later. */
+const immediate: Schedule | undefined = Reflect.get(globalThis, 'setImmediate');
 
-/** Elsewhere a message to oneself is the one way that takes microseconds. */
-function messages(): Later {
+/** Creates a scheduler for other platforms: a message to the own process arrives after microseconds. */
+function createMessageScheduler(): Schedule {
   const waiting: (() => void)[] = [];
   const { port1, port2 } = new MessageChannel() as unknown as Channel; // its types differ by platform
   port1.onmessage = () => waiting.shift()?.();

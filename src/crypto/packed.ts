@@ -1,30 +1,29 @@
+import type { RecoveryBackend } from './backend.ts';
 import { keccak256 } from './keccak.ts';
-import type { RecoveryBackend } from './recovery.ts';
 
-/** Bytes of a packed signature: the 32 that were signed, r and s, and the recovery id. */
+/** Size of a packed signature in bytes: the digest (32), r and s (64), and the recovery id (1). */
 export const PACKED_SIGNATURE = 97;
 
-/** Bytes of a packed answer: 1 and the signer's address, or 0 and nothing where no key fits. */
+/** Size of a packed result in bytes: 1 and the signer's address, or zeros if no key can be recovered. */
 export const PACKED_SIGNER = 21;
 
-/**
- * Recovers signers on other threads. Signatures are handed over many at a time in one buffer, since it is messages that
- * cost, not bytes.
- */
+/** Recovers signers on worker threads. Many signatures are passed in one buffer, because the cost is per message. */
 export interface RecoveryPool {
-  /** How many threads there are. */
+  /** Number of threads. */
   readonly threads: number;
-  /** Fewer signatures than this are recovered where they are: handing them over would take longer. */
+  /** Minimum number of signatures for the pool. Fewer are recovered faster on the calling thread. */
   readonly smallest: number;
 
   /**
-   * @param signatures packed, each of `PACKED_SIGNATURE` bytes. The buffer is given away.
-   * @returns for each in its place `PACKED_SIGNER` bytes, as `recoverPacked` makes them.
+   * Recovers the signers of packed signatures.
+   *
+   * @param signatures - Packed, `PACKED_SIGNATURE` bytes each. The buffer is transferred.
+   * @returns `PACKED_SIGNER` bytes for each, in input order, as `recoverPacked` creates them.
    */
   recover(signatures: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
 }
 
-/** Packs a signature as the one at `index`. */
+/** Writes a packed signature at `index`. */
 export function packSignature(
   target: Uint8Array,
   index: number,
@@ -38,7 +37,7 @@ export function packSignature(
   target[at + 96] = recoveryId;
 }
 
-/** Recovers packed signatures, one after the other. What a pool does on each of its threads. */
+/** Recovers packed signatures sequentially. Each thread of a pool runs this function. */
 export function recoverPacked(signatures: Uint8Array, backend: RecoveryBackend): Uint8Array<ArrayBuffer> {
   const signers = new Uint8Array((signatures.length / PACKED_SIGNATURE) * PACKED_SIGNER);
   for (let from = 0, to = 0; from < signatures.length; from += PACKED_SIGNATURE, to += PACKED_SIGNER) {
@@ -52,7 +51,7 @@ export function recoverPacked(signatures: Uint8Array, backend: RecoveryBackend):
   return signers;
 }
 
-/** The address of an uncompressed public key: the last 20 bytes of its hash. */
+/** Returns the address of an uncompressed public key: the last 20 bytes of its hash. */
 export function toAddress(key: Uint8Array): Uint8Array {
   return keccak256(key.subarray(1)).subarray(12);
 }

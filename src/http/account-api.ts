@@ -12,8 +12,8 @@ import type { Match } from './router.ts';
 import { allowHeader, decodeParam, serveRoutes } from './serve.ts';
 
 /**
- * The HTTP interface of accounts (contract, "{bff_url}"), which stands at the root of a server, beside the books' own.
- * Rejections are `{message}`.
+ * Creates the HTTP interface of accounts. It is served at the root of a server, beside the interfaces of books. The body
+ * of a rejection is `{ message }`.
  *
  * ```ts
  * nodeHandler(composeApis(createAccountApi(accounts), createApi(book)));
@@ -23,7 +23,7 @@ export function createAccountApi(accounts: Accounts, options: RateLimitOptions =
   assertKnownOptions('createAccountApi', options, ['limiter', 'trustedProxies']);
   return serveRoutes({
     routes: accountRoutes(),
-    gate: options,
+    rateLimit: options,
     call: (match, request) => call(accounts, request, match),
     reject,
     failure: message(500, 'Internal server error', 1),
@@ -31,15 +31,13 @@ export function createAccountApi(accounts: Accounts, options: RateLimitOptions =
   });
 }
 
-/**
- * Joins interfaces: each path goes to the first that owns it, and to the last when none does, whose 404 it is then.
- */
+/** Combines interfaces: a path goes to the first that handles it, otherwise to the last, which responds 404. */
 export function composeApis(first: Api, ...others: readonly Api[]): Api {
   const all = [first, ...others];
-  const ownerOf = (path: string) => all.find((api) => api.handlesPath?.(path) ?? true);
+  const findApi = (path: string) => all.find((api) => api.handlesPath?.(path) ?? true);
   return {
-    handlesPath: (path) => ownerOf(path) !== undefined,
-    handle: (request) => (ownerOf(request.path) ?? all.at(-1) ?? first).handle(request),
+    handlesPath: (path) => findApi(path) !== undefined,
+    handle: (request) => (findApi(request.path) ?? all.at(-1) ?? first).handle(request),
   };
 }
 
@@ -61,9 +59,9 @@ async function call(
 function reject(error: unknown): ApiResponse | undefined {
   if (error instanceof AccountError) return message(error.status, error.message, error.retryAfter);
   if (!(error instanceof OrderBookError)) return undefined;
-  const wait = error.retryable ? Number(error.data?.['retryAfter'] ?? 1) : undefined;
-  const answer = message(error.status, error.message, wait);
-  return { ...answer, headers: { ...answer.headers, ...allowHeader(error) } };
+  const retryAfter = error.retryable ? Number(error.data?.['retryAfter'] ?? 1) : undefined;
+  const response = message(error.status, error.message, retryAfter);
+  return { ...response, headers: { ...response.headers, ...allowHeader(error) } };
 }
 
 function message(status: number, text: string, retryAfter?: number): ApiResponse {

@@ -11,25 +11,26 @@ import { ORDER_BOOK_ROUTES } from './routes/index.ts';
 import { PROBE_ROUTES } from './routes/system.ts';
 import { allowHeader, decodeParam, serveRoutes } from './serve.ts';
 
-/** How the HTTP interface of a book is served. */
+/** Options of a book's HTTP interface. */
 export interface ApiOptions extends RateLimitOptions {
-  /** Whether `/ready` and `/live` are answered too, for a server that is nobody's guest. Default false. */
+  /** Whether the interface also serves `/ready` and `/live`, for a standalone server. Default: false. */
   readonly probes?: boolean;
   /**
-   * What operators show to be let in under `/restricted`: `Authorization: Bearer <token>`, without blanks. Default: nobody is.
+   * Token of the routes under `/restricted`: `Authorization: Bearer <token>`, without blanks. Default: those routes reject
+   * every request.
    */
   readonly operatorToken?: string;
 }
 
 /**
- * The HTTP interface of a book, as a function from plain requests to plain responses (contract, "Endpoints"). Paths are
- * relative: whoever mounts it takes the prefix off.
+ * Creates the HTTP interface of a book: a function from plain requests to plain responses. Paths are relative to the
+ * mount's prefix. See docs/reference/http.md.
  */
 export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
   assertKnownOptions('createApi', options, ['probes', 'operatorToken', 'limiter', 'trustedProxies']);
   return serveRoutes({
     routes: options.probes ? [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES] : ORDER_BOOK_ROUTES,
-    gate: options,
+    rateLimit: options,
     call: (match, request) => call(book, request, match, options.operatorToken),
     reject: (error) => (error instanceof OrderBookError ? rejectionResponse(error, allowHeader(error)) : undefined),
     failure: FAILURE_RESPONSE,
@@ -56,5 +57,5 @@ async function call(
   });
 }
 
-/** Most requests have none, and making one takes longer than all the rest of finding a route. */
+/** Shared by requests without a query: creating `URLSearchParams` costs more than the rest of the routing. */
 const NO_QUERY = /* @__PURE__ */ new URLSearchParams();

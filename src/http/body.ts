@@ -5,7 +5,7 @@ import type { ApiRequest } from './message.ts';
 const JSON_TYPE = /^application\/(?:[^;,\s]+\+)?json\s*(?:;|$)/i;
 
 /**
- * Reads a JSON body of at most `limit` bytes. A body that the host's framework has parsed already is taken as it is.
+ * Reads a JSON body of at most `limit` bytes. A body that the host's framework has parsed is used as it is.
  *
  * @throws OrderBookError `UnsupportedMediaType`, `PayloadTooLarge` or `InvalidJson`.
  */
@@ -23,7 +23,7 @@ export async function readJson(request: ApiRequest, limit: number): Promise<unkn
   if (declared > limit) throw tooLarge(limit);
   const { body } = request;
   if (body.type === 'parsed') {
-    if (depthOf(body.value) > MAX_JSON_DEPTH) throw tooDeep();
+    if (getDepth(body.value) > MAX_JSON_DEPTH) throw tooDeep();
     return body.value;
   }
   const text = body.type === 'none' ? '' : await readText(body, limit);
@@ -53,7 +53,7 @@ function asBytes(bytes: Uint8Array | string): Uint8Array {
   return typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes;
 }
 
-/** Reads chunks until the limit is passed; leaving the loop tells the source to stop. */
+/** Reads chunks up to the limit. Leaving the loop makes the source stop. */
 async function gather(chunks: AsyncIterable<Uint8Array>, limit: number): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let size = 0;
@@ -73,8 +73,8 @@ async function gather(chunks: AsyncIterable<Uint8Array>, limit: number): Promise
   return bytes;
 }
 
-/** How deep a parsed value is nested, as far as that matters here. Goes level by level, so that depth costs no stack. */
-function depthOf(value: unknown): number {
+/** Returns the nesting depth of a value, up to just above the limit. Iterates by level, so that depth uses no stack. */
+function getDepth(value: unknown): number {
   let level = [value].filter(isContainer);
   let depth = 0;
   while (level.length > 0 && depth <= MAX_JSON_DEPTH) {

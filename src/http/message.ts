@@ -1,26 +1,26 @@
 /**
- * A request as data, made by a mount. The core never sees a framework's own object. Members may be read on demand, so
- * whoever passes a request on makes one that refers to it instead of a copy.
+ * A request, created by a mount. The core never receives a framework's object. Members may be computed when they are
+ * read; a wrapper refers to the original request instead of copying it.
  */
 export interface ApiRequest {
-  /** Upper case. */
+  /** In upper case. */
   readonly method: string;
-  /** The path below the mount's prefix, still percent-encoded, without the query: `/api/v1/orders`. */
+  /** The path after the mount's prefix, percent-encoded, without the query: `/api/v1/orders`. */
   readonly path: string;
-  /** What follows the `?`, without it. Empty when there is none. */
+  /** The query string without `?`. Empty if there is none. */
   readonly query: string;
-  /** Reads a header by its name in lower case. Several of one name are joined by `, `. */
+  /** Returns a header by its name in lower case. Repeated headers are joined by `, `. */
   header(name: string): string | undefined;
   readonly body: ApiRequestBody;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client disconnects. */
   readonly signal?: AbortSignal | undefined;
-  /** The client's socket address, for limits. */
+  /** The remote address of the socket, for rate limits. */
   readonly remoteAddress?: string | undefined;
 }
 
 /**
- * The body of a request: chunks still to be read, or, where a framework has read it before us, what it has made of it.
- * Chunks are read by the core, so that it can stop at the route's limit.
+ * The body of a request: unread chunks, or the result of a framework that has read it. The core reads chunks itself, so
+ * that it can stop at the route's limit.
  */
 export type ApiRequestBody =
   | { readonly type: 'none' }
@@ -29,9 +29,9 @@ export type ApiRequestBody =
   | { readonly type: 'parsed'; readonly value: unknown };
 
 /**
- * An answer as plain data. Header names are in lower case. The body is text or bytes already rendered, or a stream of
- * text: a mount pulls its next chunk only once the client has taken the last one, and calls the iterator's `return`
- * when the client leaves.
+ * A response. Header names are in lower case. The body is text, bytes or a stream of text. A mount reads the next chunk
+ * of a stream after the client has received the previous one, and calls the iterator's `return` when the client
+ * disconnects.
  */
 export interface ApiResponse {
   readonly status: number;
@@ -39,14 +39,14 @@ export interface ApiResponse {
   readonly body?: string | Uint8Array | AsyncIterable<string>;
 }
 
-/** Anything that answers requests: a book's interface, or several composed. */
+/** An HTTP interface: of a book, of accounts, or a combination. */
 export interface Api {
-  /** Never rejects. */
+  /** Creates the response. Never rejects. */
   handle(request: ApiRequest): Promise<ApiResponse>;
 
   /**
-   * Whether a path lies in this interface's own space. A mount at the root of a host answers only such paths and leaves
-   * the others to the host. Absent: every path does.
+   * Returns whether a path belongs to this interface. A mount at the root of a host passes other paths on to the host.
+   * Absent: every path belongs to it.
    */
   handlesPath?(path: string): boolean;
 }

@@ -1,83 +1,83 @@
 import { OrderBookError } from '../errors.ts';
-import { createClientOf } from '../limits/client.ts';
+import { createClientResolver } from '../limits/client.ts';
 import type { Admission, Limiter, RequestKind, StreamAdmission } from '../ports/limiter.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
 
-/** How often clients may ask. */
+/** Options of the rate limit. */
 export interface RateLimitOptions {
-  /** Who decides. Default: nobody, and every request passes. The same one may stand before several interfaces. */
+  /** The limiter. Several interfaces may share one. Default: no limit. */
   readonly limiter?: Limiter;
   /**
-   * Addresses and ranges of proxies whose `X-Forwarded-For` is believed: `127.0.0.1`, `10.0.0.0/8`, `fd00::/8`. Default:
-   * none, a client is the other end of its socket.
+   * Addresses and ranges of proxies whose `X-Forwarded-For` is trusted: `127.0.0.1`, `10.0.0.0/8`, `fd00::/8`. Default:
+   * none; the client is the remote address of the socket.
    */
   readonly trustedProxies?: readonly string[];
 }
 
-/** What a request costs, `free` for one that must always be answered. */
+/** What a request is charged as. `free`: not limited. */
 export interface RequestCost {
   readonly kind: RequestKind | 'free';
-  /** Whether the answer is a stream of events, of which a client may have only so many at once. */
+  /** Whether the response is an event stream. The number of open streams per client is limited. */
   readonly stream: boolean;
 }
 
 /**
- * Stands before an interface: lets a request through to `answer`, or throws `RateLimited` with the seconds to wait in
- * `data.retryAfter`. A stream counts until it has ended or its client has gone.
+ * Admits a request and calls `respond`, or throws `RateLimited` with seconds in `data.retryAfter`. A stream counts until
+ * it ends or its client disconnects.
  */
 export type RateLimitGuard = (
   request: ApiRequest,
-  toll: RequestCost,
-  answer: () => Promise<ApiResponse>,
+  cost: RequestCost,
+  respond: () => Promise<ApiResponse>,
 ) => Promise<ApiResponse>;
 
-/** @throws TypeError naming a trusted proxy that is no address. */
+/** Creates the guard of an interface. @throws TypeError naming a trusted proxy that is not an address or a range. */
 export function createRateLimitGuard(
   { limiter, trustedProxies = [] }: RateLimitOptions,
   onFailure: (failure: unknown) => void,
 ): RateLimitGuard {
-  const clientOf = createClientOf(trustedProxies);
-  if (limiter === undefined) return (_request, _toll, answer) => answer();
+  const getClient = createClientResolver(trustedProxies);
+  if (limiter === undefined) return (_request, _cost, respond) => respond();
 
-  return async (request, { kind, stream }, answer) => {
-    if (kind === 'free') return answer();
-    const client = clientOf(request);
-    requireAdmitted(await asked(() => limiter.take(client, kind), ADMITTED, onFailure), 'requests');
-    if (!stream) return answer();
-    const admission = await asked(() => limiter.open(client), STREAM_ADMITTED, onFailure);
+  return async (request, { kind, stream }, respond) => {
+    if (kind === 'free') return respond();
+    const client = getClient(request);
+    requireAdmitted(await failOpen(() => limiter.take(client, kind), ADMITTED, onFailure), 'requests');
+    if (!stream) return respond();
+    const admission = await failOpen(() => limiter.open(client), STREAM_ADMITTED, onFailure);
     requireAdmitted(admission, 'streams');
     const release = admission.status === 'admitted' ? admission.release : () => {};
-    return held(request, release, answer);
+    return releaseAtEnd(request, release, respond);
   };
 }
 
 const ADMITTED: Admission = { status: 'admitted' };
 const STREAM_ADMITTED: StreamAdmission = { status: 'admitted', release() {} };
 
-/** A limiter that is out of order lets everybody pass. */
-async function asked<T>(question: () => T | Promise<T>, unknown: T, onFailure: (failure: unknown) => void): Promise<T> {
+/** Admits the request if the limiter fails. */
+async function failOpen<T>(call: () => T | Promise<T>, admitted: T, onFailure: (failure: unknown) => void): Promise<T> {
   try {
-    return await question();
+    return await call();
   } catch (failure) {
     onFailure(failure);
-    return unknown;
+    return admitted;
   }
 }
 
-function requireAdmitted(admission: Admission | StreamAdmission, what: 'requests' | 'streams'): void {
+function requireAdmitted(admission: Admission | StreamAdmission, subject: 'requests' | 'streams'): void {
   if (admission.status === 'admitted') return;
   const retryAfter = Math.max(1, Math.ceil(admission.retryAfter ?? 1));
-  const description = what === 'requests' ? 'too many requests' : 'too many streams of events at once';
+  const description = subject === 'requests' ? 'too many requests' : 'too many streams of events at once';
   throw new OrderBookError('RateLimited', `${description}; try again in ${retryAfter} s`, { retryAfter });
 }
 
-/** Answers, and gives the place back as soon as there is no stream any more. */
-async function held(
+/** Responds, and releases the stream's slot when the stream ends. */
+async function releaseAtEnd(
   { signal }: ApiRequest,
   release: () => void,
-  answer: () => Promise<ApiResponse>,
+  respond: () => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
-  // A mount that is left before it has begun to read may never end the stream.
+  // A mount may never read, and so never end, the stream of a client that disconnects early.
   signal?.addEventListener('abort', release, { once: true });
   const done = () => {
     signal?.removeEventListener('abort', release);
@@ -85,7 +85,7 @@ async function held(
   };
   let response: ApiResponse;
   try {
-    response = await answer();
+    response = await respond();
   } catch (error) {
     done();
     throw error;
@@ -96,11 +96,11 @@ async function held(
     done();
     return response;
   }
-  return { ...response, body: watched(body, done) };
+  return { ...response, body: onStreamEnd(body, done) };
 }
 
-/** The same stream, telling of its end. */
-function watched(stream: AsyncIterable<string>, onEnd: () => void): AsyncIterable<string> {
+/** Wraps a stream and calls `onEnd` when it ends. */
+function onStreamEnd(stream: AsyncIterable<string>, onEnd: () => void): AsyncIterable<string> {
   const source = stream[Symbol.asyncIterator]();
   const iterator: AsyncIterator<string> = {
     async next() {

@@ -1,63 +1,63 @@
 import { OrderBookError } from '../errors.ts';
 import type { Endpoint } from './route.ts';
 
-/** A route that fits a path. */
+/** A route that matches a path. */
 export interface Match<R extends Endpoint> {
   readonly route: R;
-  /** What a parameter of the route has matched, still percent-encoded. */
+  /** Returns the text that a parameter matched, percent-encoded. */
   param(name: string): string;
 }
 
 /** Finds routes. */
 export interface Router<R extends Endpoint> {
-  /** @throws OrderBookError `NotFound`, or `MethodNotAllowed` with the methods that are in `data.allow`. */
+  /** Finds a route. @throws OrderBookError `NotFound`, or `MethodNotAllowed` with the allowed methods in `data.allow`. */
   find(method: string, path: string): Match<R>;
 }
 
-/** A route, and which segment of a path is which of its parameters. */
-interface Found<R> {
+/** A route and the segment index of each of its parameters. */
+interface RouteEntry<R> {
   readonly route: R;
-  readonly places: ReadonlyMap<string, number>;
+  readonly indexes: ReadonlyMap<string, number>;
 }
 
 interface Node<R> {
   readonly literals: Map<string, Node<R>>;
   parameter: Node<R> | undefined;
-  readonly routes: Map<string, Found<R>>;
+  readonly routes: Map<string, RouteEntry<R>>;
 }
 
-/** Makes a router. Empty segments do not count, so a trailing slash is as good as none. */
+/** Creates a router. Empty segments are ignored, so a trailing slash makes no difference. */
 export function createRouter<R extends Endpoint>(routes: readonly R[]): Router<R> {
-  const root = node<R>();
+  const root = createNode<R>();
   for (const route of routes) {
     let at = root;
-    const segments = segmentsOf(route.path);
+    const segments = splitPath(route.path);
     for (const segment of segments) {
-      if (segment.startsWith(':')) at = at.parameter ??= node<R>();
+      if (segment.startsWith(':')) at = at.parameter ??= createNode<R>();
       else {
-        const next = at.literals.get(segment) ?? node<R>();
+        const next = at.literals.get(segment) ?? createNode<R>();
         at.literals.set(segment, next);
         at = next;
       }
     }
-    const places = new Map(
-      segments.flatMap((name, place) => (name.startsWith(':') ? [[name.slice(1), place] as const] : [])),
+    const indexes = new Map(
+      segments.flatMap((name, index) => (name.startsWith(':') ? [[name.slice(1), index] as const] : [])),
     );
-    at.routes.set(route.method, { route, places });
+    at.routes.set(route.method, { route, indexes });
   }
 
   return {
     find(method, path) {
-      const segments = segmentsOf(path);
+      const segments = splitPath(path);
       const end = walk(root, segments, 0);
       if (end === undefined) throw new OrderBookError('NotFound', 'there is no such route', { path });
-      const found = end.routes.get(method === 'HEAD' ? 'GET' : method);
-      if (found === undefined) {
+      const entry = end.routes.get(method === 'HEAD' ? 'GET' : method);
+      if (entry === undefined) {
         const allow = [...end.routes.keys()].flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));
         throw new OrderBookError('MethodNotAllowed', undefined, { method, allow });
       }
-      const { route, places } = found;
-      return { route, param: (name) => segments[places.get(name) ?? -1] ?? '' };
+      const { route, indexes } = entry;
+      return { route, param: (name) => segments[indexes.get(name) ?? -1] ?? '' };
     },
   };
 }
@@ -70,11 +70,11 @@ function walk<R>(at: Node<R>, segments: readonly string[], index: number): Node<
   return found ?? (at.parameter && walk(at.parameter, segments, index + 1));
 }
 
-function node<R>(): Node<R> {
+function createNode<R>(): Node<R> {
   return { literals: new Map(), parameter: undefined, routes: new Map() };
 }
 
-function segmentsOf(path: string): string[] {
+function splitPath(path: string): string[] {
   const segments = (path.startsWith('/') ? path.slice(1) : path).split('/');
   return segments.includes('') ? segments.filter((segment) => segment !== '') : segments;
 }

@@ -9,39 +9,38 @@ import { getRequestCost } from './route.ts';
 import type { Match, Router } from './router.ts';
 import { createRouter } from './router.ts';
 
-/** An interface: its routes, and how it speaks. */
+/** The parts of an HTTP interface. */
 export interface RouteHost<R extends Endpoint> {
   readonly routes: readonly R[];
-  /** Answers a request that has found its route. What it throws is a rejection, or a failure. */
+  /** Handles a request that matched a route. May throw a rejection or a failure. */
   call(match: Match<R>, request: ApiRequest): Promise<ApiResponse>;
-  /** Puts a rejection into words; `undefined` for what is none. */
+  /** Creates the response to a rejection. `undefined` for other errors. */
   reject(error: unknown): ApiResponse | undefined;
-  /** What is answered to anything else that was thrown. */
+  /** The response to any other error. */
   readonly failure: ApiResponse;
   report(failure: unknown): void;
-  /** How often clients may ask. */
-  readonly gate: RateLimitOptions;
+  readonly rateLimit: RateLimitOptions;
 }
 
-/** Makes an interface of its routes: finds, answers, and does for each what HTTP asks of all. */
+/** Creates an HTTP interface: routing, rate limiting, CORS, HEAD, OPTIONS and error responses. */
 export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
   const router = createRouter(host.routes);
-  const gate = createRateLimitGuard(host.gate, host.report);
-  const spaces = new Set(host.routes.map(({ path }) => firstSegment(path)));
-  const numbered = [...spaces].some((space) => space === NUMBERED);
+  const guard = createRateLimitGuard(host.rateLimit, host.report);
+  const firstSegments = new Set(host.routes.map(({ path }) => firstSegment(path)));
+  const hasChainSegment = firstSegments.has(CHAIN_SEGMENT);
 
-  async function answer(request: ApiRequest): Promise<ApiResponse> {
+  async function respond(request: ApiRequest): Promise<ApiResponse> {
     if (request.method === 'OPTIONS') return { status: 204, headers: PREFLIGHT_HEADERS };
     try {
       const match = find(router, request);
-      // What is not found costs too.
-      return await gate(request, getRequestCost(match instanceof OrderBookError ? undefined : match.route), () =>
+      // A request that matches no route is charged too.
+      return await guard(request, getRequestCost(match instanceof OrderBookError ? undefined : match.route), () =>
         match instanceof OrderBookError ? Promise.reject(match) : host.call(match, request),
       );
     } catch (error) {
-      const rejected = host.reject(error);
-      if (rejected !== undefined) return rejected;
-      // Who has left asked for the work to stop; that it did is no failure.
+      const rejection = host.reject(error);
+      if (rejection !== undefined) return rejection;
+      // The abort error of a client that disconnected is not a failure.
       if (error !== request.signal?.reason || !request.signal?.aborted) host.report(error);
       return host.failure;
     }
@@ -49,18 +48,18 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
 
   return {
     handlesPath(path) {
-      const space = firstSegment(path);
-      return spaces.has(space) || (numbered && /^\d+$/.test(space));
+      const segment = firstSegment(path);
+      return firstSegments.has(segment) || (hasChainSegment && /^\d+$/.test(segment));
     },
     async handle(request) {
-      const response = await answer(request);
-      const whole = request.method === 'HEAD' ? await bodiless(response) : response;
-      return { ...whole, headers: joinHeaders(CORS_HEADERS, whole.headers) };
+      const full = await respond(request);
+      const response = request.method === 'HEAD' ? await omitBody(full) : full;
+      return { ...response, headers: joinHeaders(CORS_HEADERS, response.headers) };
     },
   };
 }
 
-/** A rejection here is kept until the gate has been passed. */
+/** Returns a rejection instead of throwing it, since the rate limit comes first. */
 function find<R extends Endpoint>(router: Router<R>, { method, path }: ApiRequest): Match<R> | OrderBookError {
   try {
     return router.find(method, path);
@@ -70,17 +69,17 @@ function find<R extends Endpoint>(router: Router<R>, { method, path }: ApiReques
   }
 }
 
-/** A first segment that stands for the number of a chain. */
-const NUMBERED = ':chainId';
+/** A first path segment that is a chain id. */
+const CHAIN_SEGMENT = ':chainId';
 
 function firstSegment(path: string): string {
   return /[^/]+/.exec(path)?.[0] ?? '';
 }
 
 /**
- * Reads a parameter of a path.
+ * Decodes a path parameter.
  *
- * @throws OrderBookError `InvalidParameter` when it is not percent-encoded UTF-8.
+ * @throws OrderBookError `InvalidParameter` if it is not percent-encoded UTF-8.
  */
 export function decodeParam(name: string, text: string): string {
   if (!text.includes('%')) return text;
@@ -91,15 +90,15 @@ export function decodeParam(name: string, text: string): string {
   }
 }
 
-/** HEAD answers what GET would, with the length of the body that it leaves out. A stream is ended. */
-async function bodiless({ status, headers, body }: ApiResponse): Promise<ApiResponse> {
+/** Creates the response to HEAD: the headers of GET with the length of the body. A stream is ended. */
+async function omitBody({ status, headers, body }: ApiResponse): Promise<ApiResponse> {
   if (typeof body === 'object' && Symbol.asyncIterator in body) await body[Symbol.asyncIterator]().return?.();
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return { status, headers };
   const length = typeof body === 'string' ? new TextEncoder().encode(body).length : body.length;
   return { status, headers: { ...headers, 'content-length': String(length) } };
 }
 
-/** The methods that a route allows, for the answer to one that it does not. */
+/** Returns the `Allow` header of a `MethodNotAllowed` rejection. */
 export function allowHeader({ code, data }: OrderBookError): Record<string, string> {
   const allow = data?.['allow'];
   return code === 'MethodNotAllowed' && Array.isArray(allow) ? { allow: allow.join(', ') } : {};

@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import type { Stream, StreamEvent, StreamItem } from '../streams/broadcaster.ts';
+import type { Stream, StreamEvent, StreamItem } from '../streams/stream.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
 import { invalidParameter } from './query.ts';
 

@@ -1,48 +1,48 @@
 import type { IpAddress, IpRange } from './ip-address.ts';
 import { isInRange, isIpv4, parseIpAddress, parseIpRange } from './ip-address.ts';
 
-/** What is known of where a request came from. */
+/** The address information of a request. */
 export interface Origin {
-  /** The address at the other end of the socket. */
+  /** The remote address of the socket. */
   readonly remoteAddress?: string | undefined;
   header(name: string): string | undefined;
 }
 
-/** Requests whose address nobody has told share one budget. */
+/** The client id of all requests without a valid address. */
 const UNKNOWN = 'unknown';
 
-/** Leading bytes of an IPv6 address that stand for one client: whoever has one address of a /64 has them all. */
+/** Leading bytes of an IPv6 address that identify one client, because a subscriber usually controls a whole /64. */
 const NETWORK_BYTES = 8;
 
 /**
- * Makes the function that says which client a request is of: its socket's address, or, where that one is a trusted
- * proxy's, the nearest address in `X-Forwarded-For` that is not. Whatever else that header says is the client's own
- * claim and not looked at; neither is the header of anybody else.
+ * Creates the function that returns the client of a request. It is the socket's address or, if that is a trusted proxy,
+ * the nearest untrusted address in `X-Forwarded-For`. Addresses further away are claims of the client and ignored. The
+ * header is also ignored if the socket's address is not trusted.
  *
- * @param trustedProxies addresses and ranges, `127.0.0.1`, `10.0.0.0/8`, `fd00::/8`.
- * @throws TypeError naming the one that is none.
+ * @param trustedProxies - Addresses and ranges, such as `127.0.0.1`, `10.0.0.0/8`, `fd00::/8`.
+ * @throws TypeError naming the invalid element.
  */
-export function createClientOf(trustedProxies: readonly string[]): (origin: Origin) => string {
+export function createClientResolver(trustedProxies: readonly string[]): (origin: Origin) => string {
   const trusted = trustedProxies.map((text) => {
     const range = parseIpRange(text);
     if (range === undefined)
-      throw new TypeError(`trustedProxies: "${text}" is no address and no range such as 10.0.0.0/8`);
+      throw new TypeError(`trustedProxies must contain addresses or ranges such as 10.0.0.0/8, got "${text}"`);
     return range;
   });
   return (origin) => {
     const socket = parseIpAddress(origin.remoteAddress ?? '');
     if (socket === undefined) return UNKNOWN;
-    return formatClient(isTrusted(socket, trusted) ? forwardedBy(socket, origin, trusted) : socket);
+    return formatClient(isTrusted(socket, trusted) ? getForwardedAddress(socket, origin, trusted) : socket);
   };
 }
 
-/** Walks from the nearest hop outwards. Each trusted proxy has written the address of the one before it. */
-function forwardedBy(proxy: IpAddress, origin: Origin, trusted: readonly IpRange[]): IpAddress {
+/** Walks from the nearest hop outwards. Each trusted proxy has appended the address of the previous hop. */
+function getForwardedAddress(proxy: IpAddress, origin: Origin, trusted: readonly IpRange[]): IpAddress {
   const hops = (origin.header('x-forwarded-for') ?? '').split(',').reverse();
   let nearest = proxy;
   for (const hop of hops) {
     const address = parseIpAddress(withoutPort(hop.trim()));
-    // What cannot be read was not written by a proxy of ours.
+    // A malformed entry was not written by a trusted proxy.
     if (address === undefined) return nearest;
     nearest = address;
     if (!isTrusted(address, trusted)) return nearest;
@@ -54,7 +54,7 @@ function isTrusted(address: IpAddress, trusted: readonly IpRange[]): boolean {
   return trusted.some((range) => isInRange(address, range));
 }
 
-/** Some proxies write `1.2.3.4:5678` and `[2001:db8::1]:5678`. */
+/** Removes the port. Some proxies write `1.2.3.4:5678` and `[2001:db8::1]:5678`. */
 function withoutPort(text: string): string {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\](?::\d+)?|([^:]*):\d+)$/.exec(text) ?? [];
   return bracketed ?? plain ?? text;
@@ -62,10 +62,10 @@ function withoutPort(text: string): string {
 
 function formatClient(address: IpAddress): string {
   if (isIpv4(address)) return address.subarray(12).join('.');
-  const network = Array.from({ length: NETWORK_BYTES / 2 }, (_, i) => groupAt(address, 2 * i).toString(16));
+  const network = Array.from({ length: NETWORK_BYTES / 2 }, (_, i) => getGroup(address, 2 * i).toString(16));
   return `${network.join(':')}::/64`;
 }
 
-function groupAt(address: IpAddress, at: number): number {
+function getGroup(address: IpAddress, at: number): number {
   return ((address[at] ?? 0) << 8) | (address[at + 1] ?? 0);
 }

@@ -1,7 +1,7 @@
-/** The 16 bytes of an address of either family; an IPv4 address stands in the mapped range (RFC 4291, 2.5.5.2). */
+/** The 16 bytes of an address. An IPv4 address is in the mapped range (RFC 4291, 2.5.5.2). */
 export type IpAddress = Uint8Array;
 
-/** A range of addresses: those that share the first `bits` of 128. */
+/** A range of addresses with the same first `bits` of 128. */
 export interface IpRange {
   readonly address: IpAddress;
   readonly bits: number;
@@ -12,8 +12,8 @@ const OCTET = /^(?:0|[1-9]\d{0,2})$/;
 const GROUP = /^[0-9a-f]{1,4}$/i;
 
 /**
- * Reads an address as text: `10.1.2.3`, `2001:db8::1`, `::ffff:10.1.2.3`, the last being the same as the first. A zone
- * (`fe80::1%eth0`) is left out. Octal and shortened forms of IPv4 are no addresses.
+ * Parses an address: `10.1.2.3`, `2001:db8::1`, `::ffff:10.1.2.3`. The first and the last are equal. A zone
+ * (`fe80::1%eth0`) is removed. Octal and shortened forms of IPv4 are not valid.
  */
 export function parseIpAddress(text: string): IpAddress | undefined {
   if (!text.includes(':')) {
@@ -24,12 +24,12 @@ export function parseIpAddress(text: string): IpAddress | undefined {
   const last = plain.slice(plain.lastIndexOf(':') + 1);
   const tail = last.includes('.') ? parseOctets(last) : [];
   if (tail === undefined) return undefined;
-  // Four octets at the end are two groups.
+  // Four octets at the end are two groups of an IPv6 address.
   const groups = tail.length === 0 ? plain : `${plain.slice(0, -last.length)}${hexGroups(tail)}`;
   return parseGroups(groups);
 }
 
-/** Reads `10.0.0.0/8`, `2001:db8::/32`, or a single address. */
+/** Parses a range `10.0.0.0/8`, `2001:db8::/32`, or a single address. */
 export function parseIpRange(text: string): IpRange | undefined {
   const [base = '', length, ...more] = text.split('/');
   const address = parseIpAddress(base);
@@ -40,12 +40,12 @@ export function parseIpRange(text: string): IpRange | undefined {
   return { address, bits: 128 - width + Number(length) };
 }
 
-/** Whether text is an address or a range of addresses. */
+/** Whether text is a valid address or range. */
 export function isIpRange(text: string): boolean {
   return parseIpRange(text) !== undefined;
 }
 
-/** Whether an address lies in a range. */
+/** Whether an address is in a range. */
 export function isInRange(address: IpAddress, { address: base, bits }: IpRange): boolean {
   for (let i = 0; i < 16; i++) {
     const left = Math.min(8, Math.max(0, bits - 8 * i));
@@ -55,7 +55,7 @@ export function isInRange(address: IpAddress, { address: base, bits }: IpRange):
   return true;
 }
 
-/** Whether an address is one of IPv4. */
+/** Whether an address is an IPv4 address. */
 export function isIpv4(address: IpAddress): boolean {
   return MAPPED.every((byte, i) => address[i] === byte);
 }

@@ -3,24 +3,24 @@ import { systemClock } from '../ports/clock.ts';
 import type { Limiter, RequestKind } from '../ports/limiter.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 
-/** A token bucket: it holds `burst` requests, and `perSecond` of them come back each second. */
+/** A token bucket: it contains up to `burst` requests and is refilled with `perSecond` requests per second. */
 export interface Rate {
   readonly perSecond: number;
-  /** Default: five seconds' worth. */
+  /** Default: five times `perSecond`. */
   readonly burst?: number;
 }
 
-/** What one client may ask for. What is absent has the server's own defaults. */
+/** Limits per client. */
 export interface TokenBucketsOptions {
-  /** Requests that read, of one client. Default 50 a second, 250 at once. */
+  /** Read requests per client. Default: 50 per second, burst of 250. */
   readonly reads?: Rate;
-  /** Requests that write or have quotes made, of one client. Default 10 a second, 50 at once. */
+  /** Write and quote requests per client. Default: 10 per second, burst of 50. */
   readonly writes?: Rate;
-  /** Streams of events that one client may have at once. Default 32. */
+  /** Maximum number of concurrent event streams per client. Default: 32. */
   readonly streams?: number;
-  /** Clients that are remembered at most; the half of them that has asked last is never forgotten. Default 50000. */
+  /** Maximum number of tracked clients; the most recent half is never dropped. Default: 50000. */
   readonly maxClients?: number;
-  /** Default: the machine's clock. */
+  /** Default: the system clock. */
   readonly clock?: Clock;
 }
 
@@ -32,28 +32,28 @@ const OPTIONS = [
   'clock',
 ] as const satisfies readonly (keyof TokenBucketsOptions)[];
 
-/** How much a bucket holds unless told, in seconds of its rate. */
+/** Default burst, in seconds of the rate. */
 const BURST_SECONDS = 5;
 
-/** How long a client is told to wait whose streams are all taken, in seconds: nobody knows when one ends. */
+/** `retryAfter` of a rejected stream in seconds, because the end of a stream cannot be predicted. */
 const STREAM_RETRY = 5;
 
-/** What adding up fractions may be off by: whoever has waited as long as told must not be sent away again. */
+/** Tolerance for rounding errors, so that a client that has waited for `retryAfter` is admitted. */
 const ROUNDING = 1e-6;
 
 interface Bucket {
   tokens: number;
-  /** When `tokens` was true, milliseconds since 1970. */
+  /** The time of `tokens`, in milliseconds since 1970. */
   at: number;
 }
 
 type Buckets = Record<RequestKind, Bucket>;
 
 /**
- * A limiter in this process's memory: for each client a token bucket of reads and one of writes, and a count of its
- * open streams. A rejected request costs nothing, so that who keeps asking is served as often as who waits.
+ * Creates a limiter in process memory: for each client a token bucket of reads, one of writes, and the number of open
+ * streams. A rejected request costs nothing, so early retries do not delay a client.
  *
- * @throws TypeError naming the option that is unknown or malformed.
+ * @throws TypeError naming the option that is unknown or invalid.
  */
 export function tokenBuckets(options: TokenBucketsOptions = {}): Limiter {
   assertKnownOptions('tokenBuckets', options, OPTIONS);
@@ -62,17 +62,21 @@ export function tokenBuckets(options: TokenBucketsOptions = {}): Limiter {
     read: parseRate('reads', options.reads ?? { perSecond: 50 }),
     write: parseRate('writes', options.writes ?? { perSecond: 10 }),
   };
-  if (!Number.isSafeInteger(streams) || streams < 0) throw malformed('streams', 'a whole number from 0 up');
-  if (!Number.isSafeInteger(maxClients) || maxClients < 2) throw malformed('maxClients', 'a whole number from 2 up');
-  // Two generations: who asks again moves into the younger one, and when that is full the older one is dropped. A single
-  // map in the order of requests would be walked from its front each time, over all that has been taken out of it.
+  if (!Number.isSafeInteger(streams) || streams < 0) {
+    throw createOptionError('streams', 'a non-negative integer', streams);
+  }
+  if (!Number.isSafeInteger(maxClients) || maxClients < 2) {
+    throw createOptionError('maxClients', 'an integer of at least 2', maxClients);
+  }
+  // Two generations: a request moves its client into the young one; when that is full, the old one is dropped. In a
+  // single map in order of use, each eviction would iterate over the deleted entries at its front.
   const generation = Math.floor(maxClients / 2);
   let young = new Map<string, Buckets>();
   let old = new Map<string, Buckets>();
-  // Apart from the buckets: those may be forgotten, an open stream may not. There are no more of these than sockets.
+  // Separate from the buckets, because open streams must not be dropped. Their number is bounded by that of sockets.
   const open = new Map<string, number>();
 
-  function bucketsOf(client: string, now: number): Buckets {
+  function getBuckets(client: string, now: number): Buckets {
     const known = young.get(client);
     if (known !== undefined) return known;
     const buckets = old.get(client) ?? {
@@ -90,9 +94,9 @@ export function tokenBuckets(options: TokenBucketsOptions = {}): Limiter {
   return {
     take(client, kind) {
       const now = clock.now();
-      const bucket = bucketsOf(client, now)[kind];
+      const bucket = getBuckets(client, now)[kind];
       const { perSecond, burst } = rates[kind];
-      const elapsed = Math.max(0, now - bucket.at) / 1000; // a clock may step back
+      const elapsed = Math.max(0, now - bucket.at) / 1000; // not negative if the clock was set back
       bucket.tokens = Math.min(burst, bucket.tokens + elapsed * perSecond);
       bucket.at = now;
       if (bucket.tokens >= 1 - ROUNDING) {
@@ -105,12 +109,12 @@ export function tokenBuckets(options: TokenBucketsOptions = {}): Limiter {
       const count = open.get(client) ?? 0;
       if (count >= streams) return { status: 'rejected', retryAfter: STREAM_RETRY };
       open.set(client, count + 1);
-      let held = true;
+      let isOpen = true;
       return {
         status: 'admitted',
         release() {
-          if (!held) return;
-          held = false;
+          if (!isOpen) return;
+          isOpen = false;
           const left = (open.get(client) ?? 1) - 1;
           if (left > 0) open.set(client, left);
           else open.delete(client);
@@ -123,11 +127,13 @@ export function tokenBuckets(options: TokenBucketsOptions = {}): Limiter {
 function parseRate(name: 'reads' | 'writes', rate: Rate): Required<Rate> {
   assertKnownOptions(`tokenBuckets, ${name}`, rate, ['perSecond', 'burst']);
   const { perSecond, burst = Math.max(1, Math.ceil(perSecond * BURST_SECONDS)) } = rate;
-  if (!Number.isFinite(perSecond) || perSecond <= 0) throw malformed(`${name}.perSecond`, 'a number above 0');
-  if (!Number.isFinite(burst) || burst < 1) throw malformed(`${name}.burst`, 'a number from 1 up');
+  if (!Number.isFinite(perSecond) || perSecond <= 0) {
+    throw createOptionError(`${name}.perSecond`, 'a number above 0', perSecond);
+  }
+  if (!Number.isFinite(burst) || burst < 1) throw createOptionError(`${name}.burst`, 'a number of at least 1', burst);
   return { perSecond, burst };
 }
 
-function malformed(name: string, expected: string): TypeError {
-  return new TypeError(`tokenBuckets: ${name} must be ${expected}`);
+function createOptionError(name: string, expected: string, value: unknown): TypeError {
+  return new TypeError(`tokenBuckets: ${name} must be ${expected}, got ${String(value)}`);
 }

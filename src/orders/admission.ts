@@ -1,5 +1,5 @@
 import type { DocumentPolicy } from '../app-data/documents.ts';
-import type { Remote } from '../concurrency/deadline.ts';
+import type { DeadlineLimiter } from '../concurrency/deadline.ts';
 import type { OrderBookError } from '../errors.ts';
 import type { ChainClient } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -50,7 +50,7 @@ export interface AdmissionContext extends AuthenticationContext {
   readonly chain: ChainClient | undefined;
   /** The spender that owners approve for their sell tokens. */
   readonly vaultRelayer: Address;
-  readonly remote: Remote;
+  readonly remote: DeadlineLimiter;
   /** Reports the errors behind a rejection: why the chain or the host failed. */
   readonly onFailure: (failure: unknown) => void;
 }

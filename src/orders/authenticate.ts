@@ -7,7 +7,7 @@ import type { EcdsaSignature, Signature } from '../protocol/signature.ts';
 import { isEcdsa, parseSignature } from '../protocol/signature.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
 import { packUid } from '../protocol/uid.ts';
-import type { Verifier } from '../protocol/verifier.ts';
+import type { Verifier } from '../verification/verifier.ts';
 import type { ParsedCreation } from './creation.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 

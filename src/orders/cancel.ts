@@ -10,7 +10,7 @@ import { hex, hexSchema, parseShape } from '../protocol/shape.ts';
 import type { EcdsaScheme } from '../protocol/signature.ts';
 import { ECDSA_SCHEMES, parseEcdsaSignature } from '../protocol/signature.ts';
 import { UID_SIZE, unpackUid } from '../protocol/uid.ts';
-import type { Verifier } from '../protocol/verifier.ts';
+import type { Verifier } from '../verification/verifier.ts';
 import type { SigningDomain } from './authenticate.ts';
 
 /** Maximum number of UIDs in one request. */
@@ -50,8 +50,8 @@ export const cancellations = /* @__PURE__ */ z.object({
 export const cancellation = /* @__PURE__ */ z.object({ orderUid: hexSchema(UID_SIZE), ...signatureFields });
 
 /**
- * Cancels orders by their owner's signature. The signature is checked first, then the existence of the orders, then
- * their state, so that a stranger does not learn the state of an order. See docs/internals/decisions.md#d2-21.
+ * Cancels orders by their owner's signature. Checks the signature first, then the existence of the orders, then their
+ * state. So a stranger does not learn the state of an order. See docs/internals/decisions.md#d2-21.
  */
 export async function cancel(input: unknown, context: CancelContext): Promise<CancelResult> {
   const uids = parseAuthorised(input, context);

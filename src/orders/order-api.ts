@@ -9,7 +9,7 @@ import type { Store } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
 import type { StreamBroadcaster } from '../streams/broadcaster.ts';
-import { orderStreamEvent, orderStreamKey } from '../streams/order-stream.ts';
+import { getOrderStreamKey, toOrderStreamEvent } from '../streams/order-stream.ts';
 import type { AdmissionContext } from './admission.ts';
 import { cancel } from './cancel.ts';
 import { parseListQuery, requireUid, toOrderPage, toOrderResults } from './listing.ts';
@@ -76,7 +76,7 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
     },
     async stream(filter, options) {
       context.admission();
-      return context.broadcaster.subscribe(orderStreamKey(filter), options);
+      return context.broadcaster.subscribe(getOrderStreamKey(filter), options);
     },
   };
 
@@ -117,7 +117,7 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
       return context.competitionStatus(requireUid(uid));
     },
     async stream(filter, options) {
-      return mapAsync(await rendered.stream(filter, options), orderStreamEvent);
+      return mapAsync(await rendered.stream(filter, options), toOrderStreamEvent);
     },
   };
   return orders;

@@ -1,6 +1,7 @@
 import type { PlacementError } from '../ports/chain-store.ts';
+import type { OrderState } from '../ports/order-record.ts';
 import type { OrderQuote } from '../ports/quotes.ts';
-import type { OrderState, StoredOrder } from '../ports/store.ts';
+import type { StoredOrder } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderData, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';

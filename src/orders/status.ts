@@ -1,4 +1,5 @@
-import type { CancelRejection, OrderState } from '../ports/store.ts';
+import type { OrderState } from '../ports/order-record.ts';
+import type { CancelRejection } from '../ports/store.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 

@@ -35,10 +35,17 @@ export type SubmitResult =
 const REMOTE_CHECKS: readonly RemoteCheck[] = [checkDenyList, checkReplacement, checkOnChain];
 
 /**
- * Validates orders and inserts those that pass. The first failed check is reported, in this order: shape, fee, app
- * data, owner and signature, duplicate, local checks, remote checks, and the checks of the insert (duplicate,
- * replacement, cap). The link to a quote rejects nothing. Signatures are recovered as a batch, and accepted orders are
- * inserted in one step. See docs/internals/decisions.md#d2-2.
+ * Validates orders and inserts those that pass. The first failed check is reported, in this order (see
+ * docs/internals/decisions.md#d2-2):
+ * 1. shape, fee and app data;
+ * 2. owner and signature;
+ * 3. duplicate;
+ * 4. local checks;
+ * 5. remote checks;
+ * 6. the checks of the insert: duplicate, replacement, cap.
+ *
+ * The link to a quote rejects nothing. Signatures are recovered as a batch, and accepted orders are inserted in one
+ * step.
  *
  * @returns One result per order, in input order.
  */

@@ -147,9 +147,13 @@ export interface NotificationStore {
   cursor(feed: string): Promise<number | null>;
 
   /**
-   * Writes the result of a range of feed entries in one step: the changes, an account log entry for each effective
-   * change, their deliveries, the progress markers and the feed's cursor. Writes only if the cursor still equals
-   * `after`. So each cause yields exactly one notification, across crashes and concurrent processes.
+   * Writes the result of a range of feed entries in one step:
+   * - the changes, and an account log entry for each effective change;
+   * - the deliveries;
+   * - the progress markers and the feed's cursor.
+   *
+   * Writes only if the cursor still equals `after`. So each cause yields exactly one notification, across crashes and
+   * concurrent processes.
    *
    * A `notify` change creates a `pending` delivery for each active subscription of the account that includes the type,
    * unless one exists for this notification. A `dropped` delivery becomes pending again, at its old position. A

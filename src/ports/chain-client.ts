@@ -43,9 +43,8 @@ export interface ChainClient {
   simulate?(query: SimulationQuery, call: ChainCall): Promise<Simulation>;
 
   /**
-   * Called once at the start of the book. Rejects with a `ChainMismatch` if this is another chain than the book's, or
-   * if its settlement contract does not exist: then the book does not start. Any other failure does not prevent the
-   * start.
+   * Called once at the start of the book. Rejects with a `ChainMismatch` for a chain other than the book's, and if its
+   * settlement contract does not exist. Then the book does not start. Any other failure does not prevent the start.
    */
   verify?(domain: Domain, call: ChainCall): Promise<void>;
 }

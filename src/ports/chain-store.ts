@@ -1,18 +1,11 @@
 import type { Address, Hex } from '../protocol/hex.ts';
-import type { NewOrder, OrderEventType } from './store.ts';
+import type { LogPosition } from './order-events.ts';
+import type { NewOrder } from './order-record.ts';
 
 /** A block, by number and hash. */
 export interface BlockRef {
   readonly number: number;
   readonly hash: Hex;
-}
-
-/** The position of a log on the chain. Block number and log index are the key; the block hash identifies the fork. */
-export interface LogPosition {
-  readonly blockNumber: number;
-  readonly blockHash: Hex;
-  readonly logIndex: number;
-  readonly transactionHash: Hex;
 }
 
 interface ChainEventBase extends LogPosition {
@@ -110,22 +103,6 @@ export type ChainEvent =
 
 /** A chain event that belongs to one order. */
 export type OrderChainEvent = Exclude<ChainEvent, SettlementChainEvent>;
-
-/** The chain event that caused a log entry. */
-export interface ChainCause {
-  readonly position: LogPosition;
-  readonly trade?: {
-    /** Number of the order's trade in this transaction, from 1. */
-    readonly ordinal: number;
-    /** Whether this trade fills the order. */
-    readonly completes: boolean;
-    readonly sellAmount: string;
-    readonly buyAmount: string;
-    readonly feeAmount: string;
-  };
-  /** In a `reverted` entry: the type of the entry that is reverted. All other fields are as in that entry. */
-  readonly reverted?: Exclude<OrderEventType, 'expired' | 'reinstated' | 'reverted'>;
-}
 
 /** Chain events to store in one step. */
 export interface ChainEventBatch {

@@ -68,8 +68,9 @@ export interface Estimator {
 
   /**
    * Returns the value of one atom of a token in atoms of native currency: a decimal number, such as `0.00029481` or
-   * `4e-10`. If this method is missing, the book estimates how much of the token buys a fixed amount of wrapped native
-   * currency and, if there is no route, a thousandth of it. The book uses the median of the results of all estimators.
+   * `4e-10`. Without this method, the book estimates how much of the token buys a fixed amount of wrapped native
+   * currency. If there is no route, it tries a thousandth of that amount. The book uses the median of the results of
+   * all estimators.
    */
   nativePrice?(token: Address, context: EstimateContext): Promise<DecimalInput | undefined> | DecimalInput | undefined;
 }

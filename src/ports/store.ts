@@ -1,9 +1,10 @@
 import type { Domain } from '../protocol/eip712.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import type { SigningScheme } from '../protocol/signature.ts';
 import type { AuctionStore } from './auctions.ts';
-import type { ChainCause, ChainStore } from './chain-store.ts';
+import type { ChainStore } from './chain-store.ts';
 import type { Clock } from './clock.ts';
+import type { ChainCause, OrderEventType } from './order-events.ts';
+import type { NewOrder, OrderState } from './order-record.ts';
 import type { OrderQuote, QuoteStore } from './quotes.ts';
 
 /**
@@ -20,9 +21,12 @@ export interface Store {
   readonly traits: StoreTraits;
 
   /**
-   * Opens the store. Creates the schema, or migrates an older one if the store supports this. MUST reject with a
-   * `StoreError` for a store of another domain (`DomainMismatch`, naming both), for a newer schema (`SchemaTooNew`) and
-   * for a second live writer of a single-writer store (`WriterActive`, naming the first).
+   * Opens the store. Creates the schema, or migrates an older one if the store supports this.
+   *
+   * MUST reject with a `StoreError`:
+   * - `DomainMismatch` for a store of another domain, with both domains in the message;
+   * - `SchemaTooNew` for a newer schema;
+   * - `WriterActive` for a second live writer of a single-writer store, with the first writer in the message.
    */
   open(context: StoreContext): Promise<void>;
 
@@ -61,42 +65,6 @@ export interface StoreContext {
   /** The domain of all orders in this store; recorded when the store is created. */
   readonly domain: Domain;
   readonly clock: Clock;
-}
-
-/**
- * The stored state of an order, written with each change. `expired` is not a stored state, because it depends on the
- * time (see `getOrderStatus`).
- */
-export type OrderState = 'open' | 'presignaturePending' | 'cancelled' | 'fulfilled';
-
-/**
- * The cap against which a live order counts: `open`, or `pending` for an order whose owner has not been verified (a
- * presign order without a signature on chain, an unchecked contract signature).
- */
-export type Budget = 'open' | 'pending';
-
-/** An order to insert. These values never change, except for changes by the chain and by the owner. */
-export interface NewOrder {
-  readonly uid: Hex;
-  readonly owner: Address;
-  /** Milliseconds since 1970. */
-  readonly creationDate: number;
-  readonly sellToken: Address;
-  readonly buyToken: Address;
-  readonly signingScheme: SigningScheme;
-  /** Effective validity in seconds since 1970: the signed value, or the user's choice if it differs. */
-  readonly validTo: number;
-  readonly state: 'open' | 'presignaturePending';
-  readonly budget: Budget;
-  /** The hash of the app-data document. */
-  readonly appData: Hex;
-  /**
-   * All immutable members of the order in wire format, rendered once as a JSON object. The store MUST keep the text
-   * unchanged.
-   */
-  readonly body: string;
-  /** The quote of the order, if any. Stored with the order, independent of the quote's own expiry. */
-  readonly quote?: OrderQuote;
 }
 
 /** An order as a read returns it. Amounts are decimal strings of atoms; executed totals are not bounded by 2^256. */
@@ -211,11 +179,15 @@ export interface OrderStore {
    * Inserts orders in one durable step, in input order. Each order is checked independently: a duplicate, an order over
    * its cap and a failed replacement do not affect the others.
    *
-   * For an inserted order the following is written together: the row, its document, the owner's counters, the `created`
-   * event and, for a replacement, the other order's cancellation with its event. `projectOrderState` applies chain
-   * events that are already stored: the row contains their result, and their log entries follow `created`. Expiry is
-   * evaluated at the order's creation date. Concurrent inserts MUST NOT exceed a cap, and of two orders that replace
-   * the same order exactly one MUST succeed.
+   * For an inserted order, the store writes together:
+   * - the row and its document;
+   * - the owner's counters;
+   * - the `created` event;
+   * - for a replacement, the other order's cancellation with its event.
+   *
+   * `projectOrderState` applies chain events that are already stored: the row contains their result, and their log
+   * entries follow `created`. Expiry is evaluated at the order's creation date. Concurrent inserts MUST NOT exceed a
+   * cap. Of two orders that replace the same order exactly one MUST succeed.
    *
    * @returns One outcome per order, in input order.
    */
@@ -226,8 +198,8 @@ export interface OrderStore {
 
   /**
    * Lists orders newest first: by creation date, then by UID, both descending. MUST apply every filter before it limits
-   * the page. The duration MUST NOT grow with the depth of a cursor, nor with the history of an owner if the query has
-   * an owner and no status.
+   * the page. The duration MUST NOT grow with the depth of a cursor. For a query with an owner and without a status, it
+   * MUST NOT grow with the owner's history.
    */
   list(query: OrderQuery): Promise<StoredOrder[]>;
 
@@ -238,8 +210,9 @@ export interface OrderStore {
   count(owner: Address, now: number): Promise<OrderCounts>;
 
   /**
-   * Records the expiry of orders, soonest expired first, at most `limit`: those that are open or wait for a
-   * presignature, whose effective `validTo` is before `now` (seconds since 1970) and whose expiry is not recorded yet.
+   * Records the expiry of orders, soonest expired first, at most `limit`. It includes orders that are open or wait for
+   * a presignature. Their effective `validTo` is before `now` (seconds since 1970), and their expiry is not recorded
+   * yet.
    *
    * Each order is marked in one step with its `expired` event, dated to the first second in which it was expired. A
    * presign order that was never signed on chain gets no event. Reads and versions do not change, because the status
@@ -255,10 +228,10 @@ export interface OrderStore {
   expire(now: number, limit: number): Promise<number>;
 
   /**
-   * Deletes old orders with their quotes, oldest first, at most `limit`: those that were created before `before`
-   * (seconds since 1970), whose effective `validTo` is before it too, and that are cancelled, fulfilled or recorded as
-   * expired. They cannot be inserted again, because their `validTo` has passed. Their documents, log entries and chain
-   * events are kept. MAY skip orders of an owner with a running write; the next call includes them.
+   * Deletes old orders with their quotes, oldest first, at most `limit`. An order is deleted if it was created before
+   * `before` (seconds since 1970) and its effective `validTo` is before it too. It must also be cancelled, fulfilled or
+   * recorded as expired. Such orders cannot be inserted again, because their `validTo` has passed. Their documents, log
+   * entries and chain events are kept. MAY skip orders of an owner with a running write; the next call includes them.
    *
    * @returns The number of orders deleted. If it equals `limit`, there may be more.
    */
@@ -278,28 +251,6 @@ export interface AppDataStore {
 
   get(hash: Hex): Promise<string | undefined>;
 }
-
-/** The types of log entries. */
-export const ORDER_EVENTS = [
-  'created',
-  'cancelled',
-  /** The order was placed on chain after it had been submitted. */
-  'placed',
-  'presigned',
-  'presignatureRevoked',
-  'traded',
-  'refunded',
-  /** `validTo` has passed while the order was open, as far as the chain is indexed. */
-  'expired',
-  /**
-   * The order is not expired after all: an older chain event was indexed, or the cause of the expiry was rolled back.
-   */
-  'reinstated',
-  /** A block was rolled back, and with it the event in `cause.reverted`. */
-  'reverted',
-] as const;
-/** The type of a log entry. */
-export type OrderEventType = (typeof ORDER_EVENTS)[number];
 
 /** A log entry without an id. */
 export interface NewEvent {

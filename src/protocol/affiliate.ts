@@ -4,16 +4,19 @@ import type { Address } from './hex.ts';
 import { writeHex } from './hex.ts';
 import { writeUint256 } from './uint256.ts';
 
-/** The EIP-712 type that binds an affiliate code to a wallet (contract, "Authentication" 4). */
+/** The EIP-712 type that binds an affiliate code to a wallet. */
 export const AFFILIATE_CODE_TYPE = 'AffiliateCode(address walletAddress,string code,uint256 chainId)';
 
-/** The `name` of the affiliate domain unless the host chooses another. Its `version` is "1". */
+/** The default `name` of the affiliate domain. Its `version` is "1". */
 export const AFFILIATE_DOMAIN_NAME = 'Service Affiliate';
 
-/** Every affiliate code is registered under Ethereum mainnet, whatever chain the trades occur on. */
+/** Every affiliate code is registered for Ethereum mainnet, independent of the chain of the trades. */
 export const AFFILIATE_CHAIN_ID = 1;
 
-/** The affiliate domain has a name and a version only: no chain, no contract. 32 bytes. */
+/**
+ * Returns the separator of the affiliate domain, 32 bytes. The domain has a name and a version only: no chain, no
+ * contract.
+ */
 export function affiliateDomainSeparator(name: string = AFFILIATE_DOMAIN_NAME): Uint8Array {
   const words = new Uint8Array(96);
   words.set(keccak256Text('EIP712Domain(string name,string version)'), 0);
@@ -22,14 +25,14 @@ export function affiliateDomainSeparator(name: string = AFFILIATE_DOMAIN_NAME): 
   return keccak256(words);
 }
 
-/** What a wallet signs to claim a code. */
+/** The message that a wallet signs to register a code. */
 export interface AffiliateCode {
   readonly walletAddress: Address;
-  /** In its normal form: trimmed, upper case. */
+  /** In normal form: trimmed, upper case. */
   readonly code: string;
 }
 
-/** The digest that binds a code to a wallet, 32 bytes. */
+/** Returns the digest that binds a code to a wallet, 32 bytes. */
 export function affiliateDigest(separator: Uint8Array, { walletAddress, code }: AffiliateCode): Uint8Array {
   const words = new Uint8Array(128);
   words.set(keccak256Text(AFFILIATE_CODE_TYPE), 0);

@@ -5,27 +5,28 @@ import { isNestedDeeper, MAX_JSON_DEPTH } from './json.ts';
 import type { Metadata } from './metadata.ts';
 import { NO_METADATA, parseMetadata } from './metadata.ts';
 
-/** The hash that stands for the document `{}` in orders that carry no app data. */
+/** The hash that denotes the document `{}` in orders without app data. */
 export const ZERO_APP_DATA: Hex = '0x0000000000000000000000000000000000000000000000000000000000000000';
 
-/** The document of a client that does not care about app data (contract, appData rule 5). */
+/** The document of a client that does not use app data. */
 export const EMPTY_DOCUMENT = '{}';
 
-/** What the protocol reads from an app-data document. Everything else in it belongs to the application. */
+/** The values that the protocol reads from an app-data document. All other values belong to the application. */
 export type AppData = Metadata;
 
-/** The `appData` of a signed order: keccak-256 of the document's UTF-8 bytes, never of a re-serialisation. */
+/** Returns the `appData` of a signed order: keccak-256 of the document's UTF-8 bytes, without re-serialisation. */
 export function appDataHash(document: string): Hex {
   return bytesToHex(keccak256Text(document));
 }
 
-/** Half of a surrogate pair without the other: text that has no UTF-8 form, and so no hash of its own. */
+/** Matches an unpaired surrogate: such text has no UTF-8 form, and so no hash. */
 const LONE_SURROGATE = /[\ud800-\udfff]/u;
 
 /**
- * Reads the protocol's keys from a document: those of `metadata`, else of `backend` (decision 2.17). Unknown keys pass.
+ * Parses the protocol's keys of a document: those of `metadata`, otherwise of `backend`. Unknown keys are ignored. See
+ * docs/internals/decisions.md#d2-17.
  *
- * @returns what the document says, or why it is none.
+ * @returns The values, or the reason why the document is not valid.
  */
 export function parseAppData(document: string): AppData | string {
   if (document === EMPTY_DOCUMENT) return NO_METADATA;

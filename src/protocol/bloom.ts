@@ -3,10 +3,11 @@ import type { Hex } from './hex.ts';
 import { hexToBytes } from './hex.ts';
 
 /**
- * Whether a block's bloom filter says that it may have a log with this address or topic. It is never wrong about one that
- * is there, as long as the node fills it in at all.
+ * Whether a block's bloom filter indicates that the block may have a log with this address or topic. There are no false
+ * negatives if the node sets the filter.
  *
- * @param bloom 256 bytes (Yellow Paper, 4.3.1): each value sets three bits, picked by the first three pairs of its hash.
+ * @param bloom - 256 bytes (Yellow Paper, 4.3.1): each value sets three bits, selected by the first three byte pairs of
+ * its hash.
  */
 export function mayContain(bloom: Hex, value: Hex): boolean {
   const hash = keccak256(hexToBytes(value));

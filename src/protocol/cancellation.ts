@@ -9,7 +9,7 @@ export const CANCELLATION_TYPE = 'OrderCancellation(bytes orderUid)';
 /** The EIP-712 type that cancels several orders with one signature. */
 export const CANCELLATIONS_TYPE = 'OrderCancellations(bytes[] orderUids)';
 
-/** The digest that cancels one order, 32 bytes. */
+/** Returns the digest that cancels one order, 32 bytes. */
 export function cancellationDigest(separator: Uint8Array, orderUid: Hex): Uint8Array {
   const struct = new Uint8Array(64);
   struct.set(keccak256Text(CANCELLATION_TYPE), 0);
@@ -17,7 +17,7 @@ export function cancellationDigest(separator: Uint8Array, orderUid: Hex): Uint8A
   return typedDataDigest(separator, keccak256(struct));
 }
 
-/** The digest that cancels these orders, in this order of the list, 32 bytes. */
+/** Returns the digest that cancels a list of orders, 32 bytes. It depends on the order of the list. */
 export function cancellationsDigest(separator: Uint8Array, orderUids: readonly Hex[]): Uint8Array {
   const hashes = new Uint8Array(32 * orderUids.length);
   orderUids.forEach((uid, i) => {

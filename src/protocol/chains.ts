@@ -4,25 +4,25 @@ import type { Address } from './hex.ts';
 export interface Deployment {
   /** The settlement contract: the `verifyingContract` of every order's domain. */
   readonly settlement: Address;
-  /** The contract that an owner allows to move the sell token. */
+  /** The contract that owners approve to move the sell token. */
   readonly vaultRelayer: Address;
   /** The contract that places orders for native currency. */
   readonly ethFlow: Address;
 }
 
-/** The environments that have contracts of their own. */
+/** The environments with separate contracts. */
 export const ENVIRONMENTS = ['production', 'staging'] as const;
-/** Whose contracts: those of production or of staging. */
+/** An environment of the protocol. */
 export type Environment = (typeof ENVIRONMENTS)[number];
 
-/** A chain that the protocol is deployed on. */
+/** A chain on which the protocol is deployed. */
 export interface ChainInfo {
-  /** The path segment of `{base_url}` (contract, "What the service does"). */
+  /** The path segment of the chain in `{base_url}`. */
   readonly segment: string;
   readonly chainId: number;
   readonly wrappedNative: Address;
   readonly wrappedSymbol: string;
-  /** Where a chain has its own native-currency-flow contracts. */
+  /** The native-currency-flow contracts, if the chain has separate ones. */
   readonly ethFlow?: Readonly<Record<Environment, Address>>;
 }
 
@@ -39,13 +39,13 @@ const DEPLOYMENTS: Readonly<Record<Environment, Deployment>> = {
   },
 };
 
-/** The contract through which hooks run, the same on every chain. */
+/** The contract that runs hooks, the same on every chain. */
 export const HOOKS_TRAMPOLINE: Address = '0x60bf78233f48ec42ee3f101b9a05ec7878728006';
 
-/** The address that stands for the chain's native currency as a buy token (GPv2Transfer.sol, `BUY_ETH_ADDRESS`). */
+/** The address that denotes the chain's native currency as a buy token (GPv2Transfer.sol, `BUY_ETH_ADDRESS`). */
 export const NATIVE_MARKER: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
 
-/** The chains of the contract, in its order. */
+/** The chains of the protocol. */
 export const CHAINS: readonly ChainInfo[] = [
   {
     segment: 'mainnet',
@@ -125,17 +125,17 @@ export const CHAINS: readonly ChainInfo[] = [
   },
 ];
 
-/** The chain with an id, when the protocol is deployed there. */
+/** Returns the chain with an id; `undefined` if the protocol is not deployed there. */
 export function chainById(chainId: number): ChainInfo | undefined {
   return CHAINS.find((chain) => chain.chainId === chainId);
 }
 
-/** The chain with a path segment such as `sepolia`. */
+/** Returns the chain with a path segment such as `sepolia`. */
 export function chainBySegment(segment: string): ChainInfo | undefined {
   return CHAINS.find((chain) => chain.segment === segment);
 }
 
-/** The contracts of an environment, on a chain that may have its own. */
+/** Returns the contracts of an environment, with those of the chain if it has separate ones. */
 export function deployment(environment: Environment, chain?: ChainInfo): Deployment {
   const common = DEPLOYMENTS[environment];
   return chain?.ethFlow === undefined ? common : { ...common, ethFlow: chain.ethFlow[environment] };

@@ -1,24 +1,23 @@
-/** A decimal number that is not negative, exactly: `digits` divided by ten to the power of `scale`. */
+/** An exact non-negative decimal number: `digits` divided by ten to the power of `scale`. */
 export interface Decimal {
   readonly digits: bigint;
-  /** How many of the digits stand behind the point; not negative. */
+  /** The number of digits after the decimal point; not negative. */
   readonly scale: number;
 }
 
 const DECIMAL = /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;
 
-/** The exact expansion of the smallest double has this many characters and few more. */
+/** Maximum text length, slightly above the exact expansion of the smallest double. */
 const MAX_LENGTH = 1100;
 
-/** The exponents of doubles are within this. */
+/** Maximum absolute exponent, above those of doubles. */
 const MAX_EXPONENT = 400;
 
 /**
- * Reads a decimal number from outside: text such as `15000000000`, `0.00029481` or `4e-10`, a number, which stands for
- * the shortest decimal that names it, or a bigint. Never goes through a double. Length and exponent are bounded before
- * anything is computed.
+ * Parses a decimal number: text such as `15000000000`, `0.00029481` or `4e-10`, a number in its shortest decimal form,
+ * or a bigint. Never converts to a double. Length and exponent are checked before anything is computed.
  *
- * @returns the number, or `undefined` when it is none, or negative.
+ * @returns The number, or `undefined` if it is not valid or negative.
  */
 export function parseDecimal(value: unknown): Decimal | undefined {
   if (typeof value === 'bigint') return value < 0n ? undefined : { digits: value, scale: 0 };
@@ -29,7 +28,7 @@ export function parseDecimal(value: unknown): Decimal | undefined {
   return decimal(BigInt(whole + fraction), fraction.length - Number(exponent));
 }
 
-/** Writes a decimal number as digits with at most one point: no exponent, no zeros that say nothing. */
+/** Formats a decimal number without exponent and without trailing zeros. */
 export function formatDecimal({ digits, scale }: Decimal): string {
   const text = digits.toString().padStart(scale + 1, '0');
   const point = text.length - scale;
@@ -37,12 +36,12 @@ export function formatDecimal({ digits, scale }: Decimal): string {
   return fraction === '' ? text.slice(0, point) : `${text.slice(0, point)}.${fraction}`;
 }
 
-/** A price in native atoms for 10^18 atoms of the token, rounded down. */
-export function priceOfEther({ digits, scale }: Decimal): string {
+/** Formats a price as native atoms per 10^18 atoms of the token, rounded down. */
+export function toPricePerEther({ digits, scale }: Decimal): string {
   return ((digits * 10n ** 18n) / 10n ** BigInt(scale)).toString();
 }
 
-/** Divides, keeping `significant` digits, the last one rounded half up. `divisor` is positive. */
+/** Divides with `significant` digits, the last one rounded half up. `divisor` must be positive. */
 export function divideDecimals(dividend: bigint, divisor: bigint, significant: number): Decimal {
   if (dividend === 0n) return { digits: 0n, scale: 0 };
   // The quotient has as many digits before the point as the lengths differ by, or one more.
@@ -55,7 +54,7 @@ export function divideDecimals(dividend: bigint, divisor: bigint, significant: n
   return decimal((2n * numerator + unit) / (2n * unit), scale - surplus);
 }
 
-/** Compares two decimal numbers: negative, zero or positive as `a` is less, equal or more. */
+/** Compares two decimal numbers: negative, zero or positive if `a` is less than, equal to or greater than `b`. */
 export function compareDecimals(a: Decimal, b: Decimal): number {
   const difference = a.digits * 10n ** BigInt(b.scale) - b.digits * 10n ** BigInt(a.scale);
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;

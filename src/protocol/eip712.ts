@@ -3,35 +3,35 @@ import type { Address } from './hex.ts';
 import { parseHex, writeHex } from './hex.ts';
 import { writeUint256 } from './uint256.ts';
 
-/** Where an order is valid: one settlement contract on one chain. */
+/** The domain of orders: one settlement contract on one chain. */
 export interface Domain {
   readonly chainId: number;
   readonly settlementContract: Address;
 }
 
 /**
- * Reads a domain from outside, its address in either case.
+ * Parses a domain. The address may be in either case.
  *
- * @throws TypeError naming the part that is none.
+ * @throws TypeError naming the invalid member.
  */
 export function parseDomain({ chainId, settlementContract }: Domain): Domain {
   if (!Number.isSafeInteger(chainId) || chainId < 1) {
-    throw new TypeError(`chainId must be a positive whole number, not ${String(chainId)}`);
+    throw new TypeError(`chainId must be a positive integer, got ${String(chainId)}`);
   }
   const address = parseHex(settlementContract, 20);
   if (address === undefined) {
-    throw new TypeError(`settlementContract must be 20 bytes of hex text, not ${String(settlementContract)}`);
+    throw new TypeError(`settlementContract must be 20 bytes of hex text, got ${String(settlementContract)}`);
   }
   return { chainId, settlementContract: address };
 }
 
-/** The name and version that the settlement contract signs under (GPv2Signing.sol). */
+/** The name and version of the settlement contract's domain (GPv2Signing.sol). */
 export const DOMAIN_NAME = 'Gnosis Protocol';
 export const DOMAIN_VERSION = 'v2';
 
 /**
- * The EIP-712 domain separator of a settlement contract: name, version, chainId and verifyingContract, no salt
- * (GPv2Signing.sol, constructor). 32 bytes.
+ * Returns the EIP-712 domain separator of a settlement contract, 32 bytes: name, version, chainId and
+ * verifyingContract, no salt (GPv2Signing.sol, constructor).
  */
 export function domainSeparator({ chainId, settlementContract }: Domain): Uint8Array {
   const words = new Uint8Array(160);
@@ -44,8 +44,8 @@ export function domainSeparator({ chainId, settlementContract }: Domain): Uint8A
 }
 
 /**
- * The digest that a wallet signs for a struct: keccak of `0x1901`, the domain separator and the struct hash (EIP-712).
- * 32 bytes.
+ * Returns the digest that a wallet signs for a struct, 32 bytes: keccak-256 of `0x1901`, the domain separator and the
+ * struct hash (EIP-712).
  */
 export function typedDataDigest(separator: Uint8Array, structHash: Uint8Array): Uint8Array {
   const message = new Uint8Array(66);
@@ -56,10 +56,12 @@ export function typedDataDigest(separator: Uint8Array, structHash: Uint8Array): 
   return keccak256(message);
 }
 
-/** `"\x19Ethereum Signed Message:\n32"`, what a wallet puts before 32 bytes that it signs (EIP-191). */
+/** `"\x19Ethereum Signed Message:\n32"`, the prefix of a signed 32-byte message (EIP-191). */
 const PERSONAL_PREFIX = /* @__PURE__ */ new TextEncoder().encode('\x19Ethereum Signed Message:\n32');
 
-/** The digest that `eth_sign` and `personal_sign` sign for a 32-byte digest (EIP-191, version 0x45). 32 bytes. */
+/**
+ * Returns the digest that `eth_sign` and `personal_sign` sign for a 32-byte digest (EIP-191, version 0x45). 32 bytes.
+ */
 export function personalDigest(digest: Uint8Array): Uint8Array {
   const message = new Uint8Array(PERSONAL_PREFIX.length + 32);
   message.set(PERSONAL_PREFIX);

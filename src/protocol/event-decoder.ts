@@ -3,17 +3,17 @@ import type { Address, Hex } from './hex.ts';
 import { hexSize } from './hex.ts';
 import { UID_SIZE } from './uid.ts';
 
-/** Where an event stands. Hex is lower case. */
-export interface EventPlace {
+/** The position of an event. Hex is lower case. */
+export interface EventPosition {
   readonly blockNumber: number;
   readonly blockHash: Hex;
   readonly logIndex: number;
   readonly transactionHash: Hex;
-  /** The block's time in seconds since 1970, when it is known. */
+  /** The block's time in seconds since 1970, if known. */
   readonly timestamp?: number | null;
 }
 
-/** The signed fields of an order as a contract emits them: enumerations are the hashes of their names. */
+/** The signed fields of an order as a contract emits them: enumerations are hashes of their names. */
 export interface EmittedOrder {
   readonly sellToken: Address;
   readonly buyToken: Address;
@@ -29,7 +29,7 @@ export interface EmittedOrder {
   readonly buyTokenBalance: Hex;
 }
 
-/** What the settlement contract emits (GPv2Settlement.sol, GPv2Signing.sol). */
+/** The events of the settlement contract (GPv2Settlement.sol, GPv2Signing.sol). */
 export type SettlementEvent =
   | {
       readonly event: 'Trade';
@@ -45,7 +45,10 @@ export type SettlementEvent =
   | { readonly event: 'OrderInvalidated'; readonly owner: Address; readonly orderUid: Hex }
   | { readonly event: 'PreSignature'; readonly owner: Address; readonly orderUid: Hex; readonly signed: boolean };
 
-/** What a contract emits that places orders on chain (ICoWSwapOnchainOrders, ICoWSwapEthFlow). `address` is that contract. */
+/**
+ * The events of a contract that places orders on chain (ICoWSwapOnchainOrders, ICoWSwapEthFlow). `address` is that
+ * contract.
+ */
 export type OnchainOrderEvent = { readonly address: Address } & (
   | {
       readonly event: 'OrderPlacement';
@@ -59,10 +62,10 @@ export type OnchainOrderEvent = { readonly address: Address } & (
 );
 
 /** An event that changes orders, by its name in the contract. */
-export type ProtocolEvent = EventPlace & (SettlementEvent | OnchainOrderEvent);
+export type ProtocolEvent = EventPosition & (SettlementEvent | OnchainOrderEvent);
 
-/** A log as a node tells it, numbers parsed and hex in lower case. */
-export interface ChainLog extends EventPlace {
+/** A log from a node, with parsed numbers and hex in lower case. */
+export interface ChainLog extends EventPosition {
   readonly address: Address;
   readonly topics: readonly Hex[];
   readonly data: Hex;
@@ -80,10 +83,10 @@ export const EVENT_TOPICS = {
 } as const satisfies Record<ProtocolEvent['event'], Hex>;
 
 /**
- * Decodes a log of one of the followed contracts. Written for these seven events instead of for any ABI: a backfill
- * decodes hundreds of thousands.
+ * Decodes a log of one of the indexed contracts. Specialised for these seven events, because a backfill decodes
+ * hundreds of thousands of logs.
  *
- * @returns `undefined` when it is none of them, or malformed.
+ * @returns `undefined` if it is another event, or malformed.
  */
 export function decodeLog(log: ChainLog): ProtocolEvent | undefined {
   const { address, topics, data, blockNumber, blockHash, logIndex, transactionHash, timestamp = null } = log;
@@ -100,21 +103,21 @@ const DECODERS: ReadonlyMap<Hex | undefined, Decoder> = new Map<Hex | undefined,
   [
     EVENT_TOPICS.Settlement,
     (_, indexed) => {
-      const solver = addressOf(indexed);
+      const solver = readAddress(indexed);
       return solver && { event: 'Settlement', solver };
     },
   ],
   [
     EVENT_TOPICS.OrderInvalidated,
     (data, indexed) => {
-      const [owner, orderUid] = [addressOf(indexed), uidAt(data, 0)];
+      const [owner, orderUid] = [readAddress(indexed), readUid(data, 0)];
       return owner && orderUid && { event: 'OrderInvalidated', owner, orderUid };
     },
   ],
   [
     EVENT_TOPICS.PreSignature,
     (data, indexed) => {
-      const [owner, orderUid, signed] = [addressOf(indexed), uidAt(data, 0), readAbi(data).small(1)];
+      const [owner, orderUid, signed] = [readAddress(indexed), readUid(data, 0), readAbi(data).small(1)];
       return owner && orderUid && { event: 'PreSignature', owner, orderUid, signed: signed === 1 };
     },
   ],
@@ -122,14 +125,14 @@ const DECODERS: ReadonlyMap<Hex | undefined, Decoder> = new Map<Hex | undefined,
   [
     EVENT_TOPICS.OrderInvalidation,
     (data, _, address) => {
-      const orderUid = uidAt(data, 0);
+      const orderUid = readUid(data, 0);
       return orderUid && { event: 'OrderInvalidation', address, orderUid };
     },
   ],
   [
     EVENT_TOPICS.OrderRefund,
     (data, indexed, address) => {
-      const [refunder, orderUid] = [addressOf(indexed), uidAt(data, 0)];
+      const [refunder, orderUid] = [readAddress(indexed), readUid(data, 0)];
       return refunder && orderUid && { event: 'OrderRefund', address, orderUid, refunder };
     },
   ],
@@ -137,7 +140,12 @@ const DECODERS: ReadonlyMap<Hex | undefined, Decoder> = new Map<Hex | undefined,
 
 function decodeTrade(data: Hex, indexed: Hex | undefined): Decoded | undefined {
   const abi = readAbi(data);
-  const [owner, sellToken, buyToken, orderUid] = [addressOf(indexed), abi.address(0), abi.address(1), uidAt(data, 5)];
+  const [owner, sellToken, buyToken, orderUid] = [
+    readAddress(indexed),
+    abi.address(0),
+    abi.address(1),
+    readUid(data, 5),
+  ];
   const [sellAmount, buyAmount, feeAmount] = [abi.uint(2), abi.uint(3), abi.uint(4)];
   if (owner === undefined || sellToken === undefined || buyToken === undefined || orderUid === undefined)
     return undefined;
@@ -145,10 +153,10 @@ function decodeTrade(data: Hex, indexed: Hex | undefined): Decoded | undefined {
   return { event: 'Trade', owner, sellToken, buyToken, sellAmount, buyAmount, feeAmount, orderUid };
 }
 
-/** The order's twelve words stand inline, then the offsets of the signature and of the data. */
+/** Decodes `OrderPlacement`: twelve inline words of the order, then the offsets of the signature and of the data. */
 function decodePlacement(data: Hex, indexed: Hex | undefined, address: Address): Decoded | undefined {
   const abi = readAbi(data);
-  const sender = addressOf(indexed);
+  const sender = readAddress(indexed);
   const order = decodeOrder(data);
   const signature = abi.at(12);
   const [scheme, signatureData, extra] = [signature?.small(0), signature?.bytes(1), abi.bytes(13)];
@@ -183,10 +191,10 @@ function decodeOrder(data: Hex): EmittedOrder | undefined {
   };
 }
 
-function uidAt(data: Hex, place: number): Hex | undefined {
-  const bytes = readAbi(data).bytes(place);
+function readUid(data: Hex, index: number): Hex | undefined {
+  const bytes = readAbi(data).bytes(index);
   return bytes !== undefined && hexSize(bytes) === UID_SIZE ? bytes : undefined;
 }
 
-const addressOf = (topic: Hex | undefined): Address | undefined =>
+const readAddress = (topic: Hex | undefined): Address | undefined =>
   topic === undefined ? undefined : readAbi(topic).address(0);

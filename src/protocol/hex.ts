@@ -1,25 +1,27 @@
-/** Bytes as text: `0x`, then two hex digits a byte. Lower case everywhere inside the engine. */
+/** Bytes as text: `0x`, then two hex digits per byte. Always in lower case inside the engine. */
 export type Hex = `0x${string}`;
 
 /** 20 bytes. */
 export type Address = Hex;
 
-/** The address of nobody. A null receiver hashes as this one (GPv2Order.sol, `RECEIVER_SAME_AS_OWNER`). */
+/** The zero address. A null receiver hashes as this address (GPv2Order.sol, `RECEIVER_SAME_AS_OWNER`). */
 export const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000';
 
-/** Which character codes are hex digits. Twice as fast as a pattern, and it is what the reading of a long list waits for. */
+/**
+ * Lookup table of hex digits by character code. Twice as fast as a regular expression, which matters for long lists.
+ */
 const IS_DIGIT = Uint8Array.from({ length: 128 }, (_, code) => (/[0-9a-fA-F]/.test(String.fromCharCode(code)) ? 1 : 0));
 
 /**
- * Reads hex text from outside: `0x` required, either case, whole bytes, exactly `size` of them when given.
- * Addresses are not checked against a checksum.
+ * Parses hex text: `0x` is required, either case, whole bytes, exactly `size` bytes if given. Address checksums are not
+ * verified.
  *
- * @returns the text in lower case, or `undefined` when it is not that.
+ * @returns The text in lower case, or `undefined` if it is not valid.
  */
 export function parseHex(text: unknown, size?: number): Hex | undefined {
   if (typeof text !== 'string') return undefined;
   if (size !== undefined && text.length !== 2 + 2 * size) return undefined;
-  return isHex(text) ? (text.toLowerCase() as Hex) : undefined; // its shape is proven
+  return isHex(text) ? (text.toLowerCase() as Hex) : undefined; // its format is checked
 }
 
 function isHex(text: string): boolean {
@@ -28,21 +30,19 @@ function isHex(text: string): boolean {
   return true;
 }
 
-/** How many bytes a hex text stands for. */
+/** Returns the number of bytes of a hex text. */
 export function hexSize(hex: Hex): number {
   return (hex.length - 2) / 2;
 }
 
-/** Decodes hex text that has been parsed. */
+/** Decodes parsed hex text. */
 export function hexToBytes(hex: Hex): Uint8Array {
   const bytes = new Uint8Array(hexSize(hex));
   writeHex(bytes, 0, hex, 0, bytes.length);
   return bytes;
 }
 
-/**
- * Decodes `size` bytes of parsed hex text, from byte `from` on, into `target` at `offset`, without allocating.
- */
+/** Decodes `size` bytes of parsed hex text, starting at byte `from`, into `target` at `offset`, without allocation. */
 export function writeHex(target: Uint8Array, offset: number, hex: Hex, from: number, size: number): void {
   let position = 2 + 2 * from;
   for (let i = offset; i < offset + size; i++) {
@@ -60,7 +60,7 @@ export function bytesToHex(bytes: Uint8Array): Hex {
 
 const PAIRS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-/** The value of a hex digit. Letters of either case differ from digits in bit 6, and carry their value minus nine. */
+/** Returns the value of a hex digit. In letters bit 6 is set and the lowest bits are the value minus nine. */
 function digit(code: number): number {
   return (code & 15) + (code >> 6) * 9;
 }

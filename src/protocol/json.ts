@@ -1,7 +1,7 @@
-/** How deep JSON from outside may be nested (decision 1.10). */
+/** Maximum nesting depth of JSON input. See docs/internals/decisions.md#d1-10. */
 export const MAX_JSON_DEPTH = 64;
 
-/** Whether JSON text is nested deeper than `limit`. Text with few opening brackets is not, and those are soon counted. */
+/** Whether JSON text is nested deeper than `limit`. Counting the opening brackets is a fast check for most texts. */
 export function isNestedDeeper(text: string, limit: number): boolean {
   let open = 0;
   for (const bracket of ['[', '{']) {
@@ -10,7 +10,7 @@ export function isNestedDeeper(text: string, limit: number): boolean {
   return open > limit && jsonDepth(text) > limit;
 }
 
-/** How deep brackets are nested in JSON text, those inside strings aside. */
+/** Returns the nesting depth of JSON text, ignoring brackets inside strings. */
 function jsonDepth(text: string): number {
   let depth = 0;
   let deepest = 0;

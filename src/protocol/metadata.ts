@@ -9,24 +9,24 @@ import { parseUint256 } from './uint256.ts';
 export interface Hook {
   readonly target: Address;
   readonly callData: Hex;
-  /** Units of gas, below 2^64. */
+  /** Gas limit in units, below 2^64. */
   readonly gasLimit: bigint;
 }
 
-/** The calls before and after an order's trade, in their order. */
+/** The calls before and after an order's trade, in execution order. */
 export interface Hooks {
   readonly pre: readonly Hook[];
   readonly post: readonly Hook[];
 }
 
-/** What a partner takes, in basis points: of the volume, or of a gain up to a share of the volume. */
+/** The fee of a partner in basis points: of the volume, or of the surplus up to a share of the volume. */
 export type FeePolicy =
   | { readonly kind: 'volume'; readonly bps: number }
   | { readonly kind: 'surplus' | 'priceImprovement'; readonly bps: number; readonly maxVolumeBps: number };
 
 export type PartnerFee = FeePolicy & { readonly recipient: Address };
 
-/** A loan that is taken before the trade and paid back after it. */
+/** A flash loan that is taken before the trade and repaid after it. */
 export interface Flashloan {
   readonly liquidityProvider: Address;
   readonly protocolAdapter: Address;
@@ -43,21 +43,21 @@ export interface Wrapper {
   readonly isOmittable: boolean;
 }
 
-/** The keys of an app-data document that the protocol gives a meaning to. */
+/** The keys of an app-data document that the protocol defines. */
 export interface Metadata {
   readonly hooks: Hooks;
-  /** Who signs, for schemes whose signature does not tell. */
+  /** The signer, for schemes whose signature does not contain it. */
   readonly signer: Address | undefined;
-  /** The UID of the order that this one takes the place of. */
+  /** The UID of the order that this order replaces. */
   readonly replacedOrder: Hex | undefined;
   readonly partnerFees: readonly PartnerFee[];
   readonly flashloan: Flashloan | undefined;
   readonly wrappers: readonly Wrapper[];
-  /** Seconds since 1970 before which the order is not to be settled. */
+  /** Seconds since 1970 before which the order must not be settled. */
   readonly validFrom: number | undefined;
 }
 
-/** What a document without any of the keys says. */
+/** The metadata of a document without protocol keys. */
 export const NO_METADATA: Metadata = {
   hooks: { pre: [], post: [] },
   signer: undefined,
@@ -70,7 +70,9 @@ export const NO_METADATA: Metadata = {
 
 const address = /* @__PURE__ */ hexSchema(20);
 
-/** Decimal digits up to a bound; a number would have lost digits before it came here. */
+/**
+ * Creates the schema of a decimal string below a bound. Numbers are not accepted, because they may have lost digits.
+ */
 function decimal(bound: bigint, what: string) {
   const read = z.transform((text: string, context): bigint => {
     const value = parseUint256(text);
@@ -89,7 +91,7 @@ const basisPoints = /* @__PURE__ */ z
 
 const hook = /* @__PURE__ */ z.object({ target: address, callData: hex(), gasLimit: decimal(1n << 64n, 'a uint64') });
 
-/** Each combination of keys that makes a fee, with what it means (production reference, app-data document). */
+/** The valid combinations of fee keys, and their conversion. */
 const FEE_FORMS: Readonly<Record<string, (fee: FeeShape) => FeePolicy>> = {
   bps: ({ bps }) => ({ kind: 'volume', bps }),
   volumeBps: ({ volumeBps }) => ({ kind: 'volume', bps: volumeBps }),
@@ -117,7 +119,7 @@ const partnerFee = /* @__PURE__ */ z.pipe(
   feeShape,
   /* @__PURE__ */ z.transform(({ recipient, ...fee }: z.output<typeof feeShape>, context): PartnerFee => {
     const read = FEE_FORMS[FEE_KEYS.filter((key) => fee[key] !== undefined).join()];
-    if (read !== undefined) return { recipient, ...read(fee as FeeShape) }; // the form's keys are there
+    if (read !== undefined) return { recipient, ...read(fee as FeeShape) }; // the keys of this form are present
     context.issues.push({
       code: 'custom',
       message: 'must have volumeBps, or maxVolumeBps with either surplusBps or priceImprovementBps',
@@ -154,11 +156,11 @@ const metadata = /* @__PURE__ */ z.object({
 });
 
 /**
- * Reads the protocol's keys; others pass unread. A key of the wrong type spoils the whole document, also one that does
- * not matter to its order.
+ * Parses the protocol's keys; other keys are ignored. A key of the wrong type makes the whole document invalid, even if
+ * the key does not apply to the order.
  *
- * @param name what the object is called in its document.
- * @returns the keys, or which of them is wrong, and why.
+ * @param name - The name of the object in its document, for messages.
+ * @returns The metadata, or the name of the first invalid key with the reason.
  */
 export function parseMetadata(given: unknown, name: string): Metadata | string {
   const value = withFeesAsList(given);
@@ -179,7 +181,7 @@ export function parseMetadata(given: unknown, name: string): Metadata | string {
   };
 }
 
-/** One fee may stand without a list around it. */
+/** Wraps a single fee into a list. */
 function withFeesAsList(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('partnerFee' in value)) return value;
   const { partnerFee: fee } = value;

@@ -5,20 +5,20 @@ import type { Address, Hex } from './hex.ts';
 import { bytesToHex, hexToBytes, writeHex } from './hex.ts';
 import { writeUint256 } from './uint256.ts';
 
-/** Whether the sell amount (`sell`) or the buy amount (`buy`) is the fixed one. */
+/** The kinds of orders: the buy amount (`buy`) or the sell amount (`sell`) is fixed. */
 export const ORDER_KINDS = ['buy', 'sell'] as const;
-/** Whether the sell amount is fixed or the buy amount. */
+/** Whether the sell amount or the buy amount is fixed. */
 export type OrderKind = (typeof ORDER_KINDS)[number];
 
-/** Where the sell token comes from: an ERC-20 allowance, or a Vault balance. */
+/** The sources of the sell token: an ERC-20 allowance, or a Vault balance. */
 export const SELL_TOKEN_SOURCES = ['erc20', 'internal', 'external'] as const;
 export type SellTokenSource = (typeof SELL_TOKEN_SOURCES)[number];
 
-/** Where the buy token goes to: an ERC-20 transfer, or a Vault balance. */
+/** The destinations of the buy token: an ERC-20 transfer, or a Vault balance. */
 export const BUY_TOKEN_DESTINATIONS = ['erc20', 'internal'] as const;
 export type BuyTokenDestination = (typeof BUY_TOKEN_DESTINATIONS)[number];
 
-/** The latest `validTo` there is: 7 February 2106. */
+/** The maximum `validTo`: 7 February 2106. */
 export const MAX_UINT32 = 0xffff_ffff;
 
 /** The twelve signed fields of an order, with amounts in atoms. */
@@ -45,7 +45,7 @@ export const ORDER_TYPE =
   'Order(address sellToken,address buyToken,address receiver,uint256 sellAmount,uint256 buyAmount,uint32 validTo,' +
   'bytes32 appData,uint256 feeAmount,string kind,bool partiallyFillable,string sellTokenBalance,string buyTokenBalance)';
 
-/** keccak of each enumeration's names, as EIP-712 hashes a `string` member. */
+/** The keccak-256 hashes of enumeration names, as EIP-712 encodes `string` members. */
 const NAME_HASHES: Readonly<Record<OrderKind | SellTokenSource, Uint8Array>> = {
   sell: hexToBytes('0xf3b277728b3fee749481eb3e0b3b48980dbbab78658fc419025cb16eee346775'),
   buy: hexToBytes('0x6ed88e868af0a1983e3886d5f3e95a2fafbd6c3450bc229e27342283dc429ccc'),
@@ -55,11 +55,11 @@ const NAME_HASHES: Readonly<Record<OrderKind | SellTokenSource, Uint8Array>> = {
 };
 
 /**
- * Which of some names has this hash, as contracts emit enumerations.
+ * Returns the name with a hash, as contracts emit enumerations.
  *
- * @param hash 32 bytes in lower case.
+ * @param hash - 32 bytes in lower case.
  */
-export function nameOfHash<Name extends OrderKind | SellTokenSource>(
+export function findNameByHash<Name extends OrderKind | SellTokenSource>(
   hash: Hex,
   names: readonly Name[],
 ): Name | undefined {
@@ -74,13 +74,13 @@ export interface OrderHasher {
   readonly separator: Uint8Array;
   /** The struct hash of an order, 32 bytes. */
   structHash(order: OrderData): Uint8Array;
-  /** The EIP-712 digest of an order, 32 bytes: what is signed, and the first part of its UID. */
+  /** The EIP-712 digest of an order, 32 bytes: the signed value, and the first part of its UID. */
   digest(order: OrderData): Uint8Array;
 }
 
 /**
- * Makes a hasher for a domain. The struct is fixed, so it is written word by word into one buffer that each call
- * reuses, instead of through a general encoder of typed data.
+ * Creates a hasher for a domain. The struct has fixed fields, so each call writes it word by word into a reused buffer
+ * instead of using a general typed-data encoder.
  */
 export function createOrderHasher(domain: Domain): OrderHasher {
   const separator = domainSeparator(domain);
@@ -93,7 +93,7 @@ export function createOrderHasher(domain: Domain): OrderHasher {
   message[1] = 0x01;
   message.set(separator, 2);
 
-  // What the buffer's last words hold: few orders differ in them from the one before.
+  // The current values of the buffer's last words, which rarely change between orders.
   let kind: OrderKind | undefined;
   let source: SellTokenSource | undefined;
   let destination: BuyTokenDestination | undefined;

@@ -6,7 +6,7 @@ import type { OrderKind } from './order.ts';
 /** `settle(address[],uint256[],(…)[],(…)[][3])` (GPv2Settlement.sol). */
 export const SETTLE_SELECTOR = '0x13d79a0b';
 
-/** One trade of a settlement, with the prices it was given and those of everybody. */
+/** One trade of a settlement with its prices. */
 export interface SettledTrade {
   readonly kind: OrderKind;
   readonly sellToken: Address;
@@ -14,11 +14,11 @@ export interface SettledTrade {
   readonly sellAmount: bigint;
   readonly buyAmount: bigint;
   readonly partiallyFillable: boolean;
-  /** What was asked to be executed of a partially fillable order, in its fixed token. */
+  /** The amount to execute of a partially fillable order, in its fixed token. */
   readonly executedAmount: bigint;
-  /** The prices at which the contract has traded. */
+  /** The prices at which the contract has executed the trade. */
   readonly custom: ClearingPrices;
-  /** The prices of the same tokens where they stand first: those that hold for the whole settlement. */
+  /** The prices at the first index of the same tokens: the uniform prices of the settlement. */
   readonly uniform: ClearingPrices;
 }
 
@@ -27,27 +27,27 @@ export interface ClearingPrices {
   readonly buy: bigint;
 }
 
-/** What a call of `settle` says. */
+/** The decoded arguments of `settle`. */
 export interface SettleCall {
   readonly trades: readonly SettledTrade[];
-  /** The auction, from the eight bytes that follow the arguments; null when there are none. */
+  /** The auction id, from the eight bytes after the arguments; null if absent. */
   readonly auctionId: number | null;
 }
 
-/** More than any settlement has, so that crafted calldata cannot keep us busy. */
-const MOST = 10_000;
+/** Maximum list length, more than any settlement has. It bounds the work for crafted calldata. */
+const MAX_LENGTH = 10_000;
 
-/** Digits of `0x` and the selector. */
-const HEAD = 10;
+/** Number of characters of `0x` and the selector. */
+const HEAD_LENGTH = 10;
 
 /**
- * Decodes the input of a transaction that calls `settle`. Trades stand in the order in which the contract emits `Trade`.
+ * Decodes the input of a call of `settle`. Trades are in the order in which the contract emits `Trade`.
  *
- * @returns `undefined` when it is another call, or malformed.
+ * @returns `undefined` if it is another call, or malformed.
  */
 export function decodeSettle(input: string): SettleCall | undefined {
   if (!input.startsWith(SETTLE_SELECTOR)) return undefined;
-  const abi = readAbi(input, HEAD);
+  const abi = readAbi(input, HEAD_LENGTH);
   const tokens = decodeList(abi.at(0), (items, i) => items.address(i));
   const prices = decodeList(abi.at(1), (items, i) => items.uint(i));
   if (tokens === undefined || prices === undefined || tokens.length !== prices.length) return undefined;
@@ -55,7 +55,7 @@ export function decodeSettle(input: string): SettleCall | undefined {
     const trade = items.at(i);
     return trade && decodeTrade(trade, tokens, prices);
   });
-  return trades && { trades, auctionId: auctionOf(input) };
+  return trades && { trades, auctionId: getAuctionId(input) };
 }
 
 function decodeTrade(
@@ -84,26 +84,29 @@ function decodeTrade(
   };
 }
 
-/** Items are read from where their offsets are counted from: behind the length. */
+/** Decodes a list. Offsets of its items are relative to the word after its length. */
 function decodeList<T>(
   list: AbiReader | undefined,
   read: (items: AbiReader, index: number) => T | undefined,
 ): T[] | undefined {
   const length = list?.small(0);
-  if (list === undefined || length === undefined || length > MOST) return undefined;
+  if (list === undefined || length === undefined || length > MAX_LENGTH) return undefined;
   const items = list.from(1);
-  const found: T[] = [];
+  const result: T[] = [];
   for (let i = 0; i < length; i++) {
     const item = read(items, i);
     if (item === undefined) return undefined;
-    found.push(item);
+    result.push(item);
   }
-  return found;
+  return result;
 }
 
-/** Solvers append the id of the auction. Arguments are whole words, so eight bytes more tell that one is there. */
-function auctionOf(input: string): number | null {
-  if ((input.length - HEAD) % 64 !== 16) return null;
+/**
+ * Returns the auction id. Solvers append it to the arguments, which are whole words, so eight extra bytes indicate an
+ * id.
+ */
+function getAuctionId(input: string): number | null {
+  if ((input.length - HEAD_LENGTH) % 64 !== 16) return null;
   const id = Number.parseInt(input.slice(-16), 16);
   return Number.isSafeInteger(id) ? id : null;
 }

@@ -2,28 +2,28 @@ import * as z from 'zod/mini';
 import { OrderBookError } from '../errors.ts';
 import type { Hex } from './hex.ts';
 
-/** The pattern before it has proven the shape. */
+/** Applied after the pattern has matched. */
 const LOWER = /* @__PURE__ */ z.transform((text: string) => text.toLowerCase() as Hex);
 
-/** Hex text of a fixed size, read in either case, kept in lower case. */
+/** Creates the schema of hex text with a fixed size: either case in the input, lower case in the output. */
 export function hexSchema(size: number) {
   const pattern = new RegExp(`^0x[0-9a-fA-F]{${2 * size}}$`);
   const text = z.string().check(z.regex(pattern, { error: `must be 0x and ${2 * size} hex digits` }));
   return z.pipe(text, LOWER);
 }
 
-/** Hex text of any number of whole bytes. */
+/** Creates the schema of hex text with any number of bytes. */
 export function hex() {
   const text = z.string().check(z.regex(/^0x(?:[0-9a-fA-F]{2})*$/, { error: 'must be 0x and pairs of hex digits' }));
   return z.pipe(text, LOWER);
 }
 
-/** An amount as a string of decimal digits. Its size is judged apart, since that has codes of its own. */
+/** Creates the schema of an amount in decimal digits. Its range is checked separately, with its own error codes. */
 export function amount() {
   return z.string().check(z.regex(/^[0-9]+$/, { error: 'must be decimal digits only' }));
 }
 
-/** Fits a value into a schema, or says with `code` which field is the first that does not fit, and why. */
+/** Parses a value with a schema, or returns an error with the first invalid field and the reason. */
 export function parseShape<T>(
   schema: z.ZodMiniType<T>,
   value: unknown,
@@ -35,18 +35,18 @@ export function parseShape<T>(
   return new OrderBookError(code, `${path === '' ? 'the body' : path} ${reason}`, { path });
 }
 
-/** The first field that does not fit, and why. The path of the whole value is empty. */
+/** Returns the first invalid field and the reason. The path of the whole value is empty. */
 export function firstShapeError(
   error: z.core.$ZodError,
   value: unknown,
 ): { readonly path: string; readonly reason: string } {
   const [issue] = error.issues;
-  if (issue === undefined) return { path: '', reason: 'does not fit' };
-  return { path: issue.path.map(String).join('.'), reason: reasonOf(issue, value) };
+  if (issue === undefined) return { path: '', reason: 'is not valid' };
+  return { path: issue.path.map(String).join('.'), reason: getReason(issue, value) };
 }
 
-function reasonOf(issue: z.core.$ZodIssue, value: unknown): string {
-  if (at(value, issue.path) === undefined) return 'is missing';
+function getReason(issue: z.core.$ZodIssue, value: unknown): string {
+  if (getAtPath(value, issue.path) === undefined) return 'is missing';
   switch (issue.code) {
     case 'invalid_type':
       return `must be of type ${issue.expected}`;
@@ -57,8 +57,8 @@ function reasonOf(issue: z.core.$ZodIssue, value: unknown): string {
   }
 }
 
-function at(value: unknown, path: readonly PropertyKey[]): unknown {
+function getAtPath(value: unknown, path: readonly PropertyKey[]): unknown {
   let found = value;
-  for (const key of path) found = (found as Readonly<Record<PropertyKey, unknown>> | undefined)?.[key]; // zod walked here
+  for (const key of path) found = (found as Readonly<Record<PropertyKey, unknown>> | undefined)?.[key]; // a path from zod
   return found;
 }

@@ -1,11 +1,11 @@
 import type { Hex } from './hex.ts';
 import { hexSize, writeHex } from './hex.ts';
 
-/** How an order is authorised (GPv2Signing.sol, `Scheme`). */
+/** The signing schemes (GPv2Signing.sol, `Scheme`). */
 export const SIGNING_SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;
 export type SigningScheme = (typeof SIGNING_SCHEMES)[number];
 
-/** The schemes whose signature names its signer. */
+/** The schemes whose signature contains its signer. */
 export const ECDSA_SCHEMES = ['eip712', 'ethsign'] as const;
 export type EcdsaScheme = (typeof ECDSA_SCHEMES)[number];
 
@@ -16,7 +16,7 @@ export function isEcdsa(scheme: SigningScheme): scheme is EcdsaScheme {
 /** The order of the secp256k1 group (SEC 2, section 2.4.1). */
 export const SECP256K1_N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
-/** As 64 hex digits. Numbers of equally many digits compare as their texts do, which spares converting them. */
+/** Limits as 64 hex digits. Numbers with equally many digits are compared as text, which avoids their conversion. */
 const ZERO_TEXT = /* @__PURE__ */ digits(0n);
 const HALF_N_TEXT = /* @__PURE__ */ digits(SECP256K1_N >> 1n);
 const N_TEXT = /* @__PURE__ */ digits(SECP256K1_N);
@@ -25,26 +25,26 @@ function digits(value: bigint): string {
   return value.toString(16).padStart(64, '0');
 }
 
-/** An ECDSA signature taken apart, in its one stored form. */
+/** A parsed ECDSA signature in normal form. */
 export interface EcdsaSignature {
   /** r and s, 32 bytes each, with s in the lower half of the group. */
   readonly rs: Uint8Array;
-  /** The parity of the point that r is taken from. */
+  /** The parity of the point from which r is taken. */
   readonly recoveryId: 0 | 1;
   /** `r || s || v`, 65 bytes with v as 27 or 28. */
   readonly hex: Hex;
 }
 
 /**
- * Reads the 65 bytes `r || s || v` of an ECDSA signature. v may be 0, 1, 27 or 28. A high s is accepted, as the
- * settlement contract accepts it, and turned into its low twin, so that one order has one stored signature.
+ * Parses the 65 bytes `r || s || v` of an ECDSA signature. v may be 0, 1, 27 or 28. A high s is accepted, as by the
+ * settlement contract, and converted to its low equivalent. So the stored signature of an order is unique.
  *
- * @returns the signature, or why it cannot be one.
+ * @returns The signature, or the reason why it is not valid.
  */
 export function parseEcdsaSignature(signature: Hex): EcdsaSignature | string {
-  if (hexSize(signature) !== 65) return `an ECDSA signature has 65 bytes, this one has ${hexSize(signature)}`;
+  if (hexSize(signature) !== 65) return `an ECDSA signature must have 65 bytes, got ${hexSize(signature)}`;
   const v = Number.parseInt(signature.slice(130), 16);
-  if (v !== 0 && v !== 1 && v !== 27 && v !== 28) return `v is ${v}, it must be 0, 1, 27 or 28`;
+  if (v !== 0 && v !== 1 && v !== 27 && v !== 28) return `v must be 0, 1, 27 or 28, got ${v}`;
 
   const r = signature.slice(2, 66);
   const s = signature.slice(66, 130);
@@ -53,7 +53,7 @@ export function parseEcdsaSignature(signature: Hex): EcdsaSignature | string {
 
   const low = s <= HALF_N_TEXT;
   const parity = (v % 27) ^ (low ? 0 : 1);
-  // Most signatures arrive in the stored form.
+  // Most signatures are already in normal form.
   const hex: Hex =
     low && v >= 27
       ? signature
@@ -63,17 +63,17 @@ export function parseEcdsaSignature(signature: Hex): EcdsaSignature | string {
   return { rs, recoveryId: parity === 0 ? 0 : 1, hex };
 }
 
-/** A signature in its one stored form. `hex` is what is kept and returned. */
+/** A signature in normal form. `hex` is the stored value. */
 export type Signature =
   | ({ readonly scheme: EcdsaScheme } & EcdsaSignature)
   | { readonly scheme: 'presign'; readonly hex: '0x' }
   | { readonly scheme: 'eip1271'; readonly hex: Hex };
 
 /**
- * Reads signature bytes as their scheme wants them: 65 bytes of ECDSA; nothing or 20 bytes, which are ignored, for
- * `presign`; any bytes at all for `eip1271`, since only the owner's contract can judge those.
+ * Parses a signature by its scheme: 65 bytes for ECDSA; 0 or 20 bytes, which are ignored, for `presign`; any bytes for
+ * `eip1271`, because only the owner's contract can verify them.
  *
- * @returns the signature, or why it cannot be one.
+ * @returns The signature, or the reason why it is not valid.
  */
 export function parseSignature(scheme: SigningScheme, signature: Hex): Signature | string {
   switch (scheme) {
@@ -83,8 +83,8 @@ export function parseSignature(scheme: SigningScheme, signature: Hex): Signature
       return typeof parsed === 'string' ? parsed : { scheme, ...parsed };
     }
     case 'presign': {
-      const size = hexSize(signature); // clients send the owner's address here, which `from` names already
-      if (size !== 0 && size !== 20) return `a presign signature has 0 or 20 bytes, this one has ${size}`;
+      const size = hexSize(signature); // some clients send the owner's address, which `from` already contains
+      if (size !== 0 && size !== 20) return `a presign signature must have 0 or 20 bytes, got ${size}`;
       return { scheme, hex: '0x' };
     }
     case 'eip1271':

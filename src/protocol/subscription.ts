@@ -4,15 +4,15 @@ import type { Address } from './hex.ts';
 import { writeHex } from './hex.ts';
 import { writeUint256 } from './uint256.ts';
 
-/** The EIP-712 type that authorises what is done to an account's subscriptions, in the affiliate domain (decision 5.8). */
+/** The EIP-712 type that authorises changes to an account's subscriptions, in the affiliate domain. */
 export const SUBSCRIPTION_TYPE =
   'Subscription(address account,string channel,string target,string[] types,uint256 nonce,uint256 deadline)';
 
 export interface SignedSubscription {
   readonly account: Address;
-  /** Empty for reading and removing. */
+  /** Empty for listing and removing. */
   readonly channel: string;
-  /** For removing the subscription's id; empty for reading. */
+  /** The subscription's id for removing; empty for listing. */
   readonly target: string;
   readonly types: readonly string[];
   readonly nonce: bigint;
@@ -20,7 +20,7 @@ export interface SignedSubscription {
   readonly deadline: bigint;
 }
 
-/** The digest that an account signs, 32 bytes. */
+/** Returns the digest that an account signs, 32 bytes. */
 export function subscriptionDigest(separator: Uint8Array, signed: SignedSubscription): Uint8Array {
   const words = new Uint8Array(224);
   const view = new DataView(words.buffer);

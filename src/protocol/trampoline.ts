@@ -11,7 +11,7 @@ export interface InteractionData {
   readonly callData: Hex;
 }
 
-/** The calls of an order, as the wire shows them. */
+/** The calls of an order in wire format. */
 export interface Interactions {
   readonly pre: readonly InteractionData[];
   readonly post: readonly InteractionData[];
@@ -20,27 +20,28 @@ export interface Interactions {
 const NONE: Interactions = { pre: [], post: [] };
 
 /**
- * Turns hooks into interactions: at most one before and one after the trade, each a call of the hooks trampoline, which
- * runs the hooks in their order, keeps their gas limits and survives their failures (decision 2.18).
+ * Converts hooks into interactions: at most one before and one after the trade. Each calls the hooks trampoline, which
+ * runs the hooks in order, enforces their gas limits and tolerates their failures. See
+ * docs/internals/decisions.md#d2-18.
  */
 export function getInteractions({ pre, post }: Hooks, trampoline: Address = HOOKS_TRAMPOLINE): Interactions {
   if (pre.length === 0 && post.length === 0) return NONE;
-  return { pre: throughTrampoline(pre, trampoline), post: throughTrampoline(post, trampoline) };
+  return { pre: createInteractions(pre, trampoline), post: createInteractions(post, trampoline) };
 }
 
-function throughTrampoline(hooks: readonly Hook[], target: Address): readonly InteractionData[] {
+function createInteractions(hooks: readonly Hook[], target: Address): readonly InteractionData[] {
   return hooks.length === 0 ? [] : [{ target, value: '0', callData: encodeExecute(hooks) }];
 }
 
-/** How much gas hooks may use at most, before and after the trade together. */
-export function hooksGas({ pre, post }: Hooks): bigint {
+/** Returns the total gas limit of all hooks, before and after the trade. */
+export function getHooksGas({ pre, post }: Hooks): bigint {
   return [...pre, ...post].reduce((sum, { gasLimit }) => sum + gasLimit, 0n);
 }
 
 /** The selector of `execute((address,bytes,uint256)[])` (HooksTrampoline.sol). */
 const EXECUTE = '760f2a0b';
 
-/** `execute(hooks)` as the ABI encodes it: a dynamic array of tuples, each of them dynamic for its `bytes`. */
+/** Encodes `execute(hooks)`: a dynamic array of tuples, which are dynamic because of their `bytes`. */
 function encodeExecute(hooks: readonly Hook[]): Hex {
   const tuples = hooks.map(encodeHook);
   let offset = 32 * tuples.length;

@@ -82,8 +82,8 @@ function validateUnsupported(
 }
 
 /**
- * Renders metadata as JSON text. Returns `{}` if it is not an object, is too long, is nested too deeply (SQLite parses
- * at most 1000 levels), or contains text that PostgreSQL cannot store.
+ * Renders metadata as JSON text. Returns `{}` for metadata that is not an object, is too long or is nested too deeply:
+ * SQLite parses at most 1000 levels. Also returns `{}` for text that PostgreSQL cannot store.
  */
 function toMetadataText(metadata: unknown): string {
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return '{}';

@@ -59,8 +59,8 @@ export function computeQuoteAmounts(side: QuoteSide, estimated: bigint, fee: big
 const MILLION = 1_000_000n;
 
 /**
- * Applies a volume fee, in parts per million: deducted from the bought amount of a sale, added to the sold amount
- * (including the network fee) of a purchase.
+ * Applies a volume fee, in parts per million. It is deducted from the bought amount of a sale. For a purchase it is
+ * added to the sold amount, computed with the network fee included.
  */
 export function applyVolumeFee(
   kind: QuoteSide['kind'],

@@ -59,8 +59,8 @@ export function createNativePrices(options: NativePricesOptions): NativePrices {
   }
 
   /**
-   * Subscribes to the price of a token. The cache has its own subscription with the standard timeout, so that a cached
-   * price is never based on the partial results of a caller that timed out or left.
+   * Subscribes to the price of a token. The cache has its own subscription with the standard timeout. So a cached price
+   * is never based on the partial results of a caller that timed out or left.
    */
   function subscribe(token: Address, timeout: number): RaceSubscription<Decimal> {
     const race = sources.prices(token, options.timeout, (started) => {

@@ -11,7 +11,7 @@ import type { AppDataStore } from '../ports/store.ts';
 import { ZERO_APP_DATA } from '../protocol/app-data.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import { hooksGas } from '../protocol/trampoline.ts';
+import { getHooksGas } from '../protocol/trampoline.ts';
 import { getFixedAmount } from './fee.ts';
 import type { CandidateContext } from './quote-candidate.ts';
 import type { ParsedQuoteRequest } from './request.ts';
@@ -72,7 +72,7 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
     appDataHash: document.hash,
     // Frozen, so that an estimator cannot change the trade of the others.
     trade: Object.freeze({ sellToken, buyToken, kind: side.kind, amount: getFixedAmount(side) }),
-    extraGas: BigInt(request.signing.gas) + hooksGas(document.content.hooks),
+    extraGas: BigInt(request.signing.gas) + getHooksGas(document.content.hooks),
     unwrapGas: unwraps ? UNWRAP_GAS : 0n,
     volumeFee: context.volumeFee(sellToken, request.buyToken),
     timeout: Math.min(request.timeout ?? usual, longest),

@@ -27,7 +27,7 @@ export interface QuotePersister {
 
 /**
  * Creates a quote persister. Requests that share an estimate also share the stored quote for the first half of its
- * lifetime, so that at least half of the lifetime remains to place an order.
+ * lifetime. So at least half of the lifetime remains to place an order.
  */
 export function createQuotePersister(quotes: QuoteStore, clock: Clock, lifetimes: QuoteLifetimes): QuotePersister {
   const cache = new WeakMap<ValidatedEstimate, Map<string, CacheEntry>>();

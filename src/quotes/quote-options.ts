@@ -12,8 +12,8 @@ export interface QuoteOptions {
   /** Gas price in wei per unit, or a function that is called for each quote, such as `() => client.getGasPrice()`. */
   readonly gasPrice: GasPrice;
   /**
-   * Volume fee in parts per million, from 0 to 999999, or a function of the two tokens that returns it (native currency
-   * on the buy side is `0xeeee…ee`; `undefined`: no fee). Stored quotes do not contain it. Default: none.
+   * Volume fee in parts per million, from 0 to 999999, or a function of the two tokens that returns it. Native currency
+   * on the buy side is `0xeeee…ee`; `undefined` means no fee. Stored quotes do not contain it. Default: none.
    */
   readonly volumeFee?: number | ((sellToken: Address, buyToken: Address) => number | undefined);
   /** Time limit for the estimators, in milliseconds. Default: 5000. */

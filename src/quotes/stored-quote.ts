@@ -13,8 +13,8 @@ export function getQuoteKind({ scheme, onchain }: QuotedScheme): QuoteKind {
 }
 
 /**
- * Creates the stored form of a quote: the estimate for the whole fixed amount, before the fee is deducted, because an
- * order without a signed fee contains that amount.
+ * Creates the stored form of a quote: the estimate for the whole fixed amount, before the fee is deducted. An order
+ * without a signed fee contains that amount.
  */
 export function createStoredQuote(
   { sellToken, buyToken, side, signing }: Pick<ParsedQuoteRequest, 'sellToken' | 'buyToken' | 'side' | 'signing'>,

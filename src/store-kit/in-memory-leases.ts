@@ -1,10 +1,9 @@
 import type { LeaseStore } from '../ports/store.ts';
 
 /**
- * Leases for stores with a single writer, kept in memory: whoever could hold one ends with the process, and with it the
- * lease.
+ * Creates leases in memory for stores with a single writer: all holders end with the process, and the leases with them.
  *
- * @param now milliseconds since 1970.
+ * @param now - Returns milliseconds since 1970.
  */
 export function createInMemoryLeases(now: () => number): LeaseStore {
   const leases = new Map<string, { holder: string; term: number; expiresAt: number }>();

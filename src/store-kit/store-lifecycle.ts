@@ -1,22 +1,22 @@
 import { StoreError } from '../ports/store.ts';
 
-/** The life of a store between opening and closing, for whoever writes one. */
+/** The state of a store between `open` and `close`, for store authors. */
 export interface StoreLifecycle<Parts> {
-  /** What the store is made of while it is open. Throws `Closed` otherwise. */
+  /** Returns the parts of the open store. Throws `Closed` otherwise. */
   parts(): Parts;
-  /** Runs a verb, and keeps it in mind until it is done, so that closing can wait for it. Rejects with `Closed`. */
-  run<T>(verb: (parts: Parts) => Promise<T>): Promise<T>;
-  /** Opens it, once. Rejects with `WriterActive` while it is open or being opened. */
+  /** Runs an operation and tracks it, so that `close` waits for it. Rejects with `Closed`. */
+  run<T>(operation: (parts: Parts) => Promise<T>): Promise<T>;
+  /** Opens the store. Rejects with `WriterActive` while it is open or opening. */
   open(start: () => Promise<Parts>): Promise<void>;
-  /** Waits for what is being opened and for verbs that run, then closes the parts. A second call does nothing. */
+  /** Waits for a running `open` and for running operations, then closes the parts. A second call does nothing. */
   close(): Promise<void>;
 }
 
 /**
- * Keeps track of whether a store is open.
+ * Creates the lifecycle of a store.
  *
- * @param name for messages: `PostgreSQL store`.
- * @param inUse what is said to who opens it a second time.
+ * @param name - For messages: `PostgreSQL store`.
+ * @param inUse - The message when the store is opened a second time.
  */
 export function createStoreLifecycle<Parts extends { close(): void | Promise<void> }>(
   name: string,
@@ -33,8 +33,8 @@ export function createStoreLifecycle<Parts extends { close(): void | Promise<voi
 
   return {
     parts,
-    async run(verb) {
-      const result = verb(parts());
+    async run(operation) {
+      const result = operation(parts());
       running.add(result);
       try {
         return await result;
@@ -54,7 +54,7 @@ export function createStoreLifecycle<Parts extends { close(): void | Promise<voi
       }
     },
     async close() {
-      await opening?.catch(() => {}); // told to whoever opens
+      await opening?.catch(() => {}); // the caller of `open` receives the error
       const closing = opened;
       opened = undefined;
       await Promise.allSettled(running);

@@ -2,7 +2,8 @@ import type { EventEmitter } from 'eventemitter3';
 import { createWorker } from '../concurrency/worker.ts';
 import type { OrderBookEvents } from '../events.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { OrderEventType, Store } from '../ports/store.ts';
+import type { OrderEventType } from '../ports/order-events.ts';
+import type { Store } from '../ports/store.ts';
 
 const EVENT_NAMES = {
   created: 'orderCreated',

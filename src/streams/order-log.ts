@@ -1,7 +1,8 @@
 import type { RenderedResult } from '../orders/read.ts';
 import type { EventStore, StoredEvent } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
-import type { StreamItem, StreamLog } from './broadcaster.ts';
+import type { StreamLog } from './broadcaster.ts';
+import type { StreamItem } from './stream.ts';
 
 /** The event log of a book. */
 export interface EventLog {
@@ -28,16 +29,17 @@ export function createEventLog(events: EventStore, watch: EventLog['watch'], ass
   };
 }
 
-const BATCH = 500;
+/** Log entries that are read in one call. */
+const BATCH_SIZE = 500;
 
-/** What every entry concerns. */
-export const OF_ALL = 'all';
-export const ofUid = (uid: string) => `uid ${uid}`;
-export const ofOwner = (owner: string) => `owner ${owner}`;
+/** The key of subscribers to all orders. */
+export const ALL_ORDERS = 'all';
+export const toUidKey = (uid: string) => `uid ${uid}`;
+export const toOwnerKey = (owner: string) => `owner ${owner}`;
 
 /**
- * A book's log as its readers follow it: each entry with the order as it is now. An order that is gone with the block that
- * had placed it is told as `withdrawn`.
+ * Creates the stream log of a book's orders: each entry with the order in its current state. An order that was deleted
+ * with the block that had placed it becomes `withdrawn`.
  */
 export function orderLog(log: EventLog, read: (uids: readonly Hex[]) => Promise<readonly RenderedResult[]>): StreamLog {
   async function render(events: readonly StoredEvent[]) {
@@ -47,7 +49,7 @@ export function orderLog(log: EventLog, read: (uids: readonly Hex[]) => Promise<
     const items: StreamItem[] = [];
     const keysOf: string[][] = [];
     for (const { id, uid, owner } of events) {
-      if (unreadable.has(uid)) continue; // told as a failure by whoever has read it
+      if (unreadable.has(uid)) continue; // the read has emitted the failure
       const json = texts.get(uid);
       const user = json === undefined ? undefined : ONCHAIN_USER.exec(json)?.[1];
       items.push(
@@ -55,12 +57,9 @@ export function orderLog(log: EventLog, read: (uids: readonly Hex[]) => Promise<
           ? { type: 'item', id, event: 'withdrawn', data: JSON.stringify({ id: uid }) }
           : { type: 'item', id, event: 'order', data: json },
       );
-      keysOf.push([
-        OF_ALL,
-        ofUid(uid),
-        ofOwner(owner),
-        ...(user === undefined || user === owner ? [] : [ofOwner(user)]),
-      ]);
+      const keys = [ALL_ORDERS, toUidKey(uid), toOwnerKey(owner)];
+      if (user !== undefined && user !== owner) keys.push(toOwnerKey(user));
+      keysOf.push(keys);
     }
     return { items, keysOf };
   }
@@ -69,20 +68,20 @@ export function orderLog(log: EventLog, read: (uids: readonly Hex[]) => Promise<
     last: log.last,
     watch: log.watch,
     async follow(after, keys) {
-      const events = await log.after(after, BATCH);
-      // Only who asks for single orders needs none but these.
-      const broad = [...keys].some((key) => !key.startsWith('uid '));
-      const wanted = events.filter(({ uid }) => broad || keys.has(ofUid(uid)));
-      return { ...(await render(wanted)), through: events.at(-1)?.id ?? after };
+      const events = await log.after(after, BATCH_SIZE);
+      // Subscribers by UID need only their orders. An owner is not known before the order is read.
+      const hasOwnerKeys = [...keys].some((key) => !key.startsWith('uid '));
+      const relevant = events.filter(({ uid }) => hasOwnerKeys || keys.has(toUidKey(uid)));
+      return { ...(await render(relevant)), through: events.at(-1)?.id ?? after };
     },
     async resume(after, key) {
-      const events = await log.after(after, BATCH);
-      const wanted = events.filter(({ uid }) => !key.startsWith('uid ') || key === ofUid(uid));
-      const { items, keysOf } = await render(wanted);
+      const events = await log.after(after, BATCH_SIZE);
+      const relevant = events.filter(({ uid }) => !key.startsWith('uid ') || key === toUidKey(uid));
+      const { items, keysOf } = await render(relevant);
       return { items: items.filter((_, i) => keysOf[i]?.includes(key)), through: events.at(-1)?.id ?? after };
     },
   };
 }
 
-/** Inside a string of the JSON the quotes would be escaped. */
+/** Matches the member in rendered JSON. Inside a JSON string its quotes would be escaped. */
 const ONCHAIN_USER = /"onchainUser":"(0x[0-9a-f]{40})"/;

@@ -3,47 +3,47 @@ import { requireUid } from '../orders/listing.ts';
 import type { Order } from '../orders/order-json.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
-import type { StreamEvent } from './broadcaster.ts';
-import { OF_ALL, ofOwner, ofUid } from './order-log.ts';
+import { ALL_ORDERS, toOwnerKey, toUidKey } from './order-log.ts';
+import type { StreamEvent } from './stream.ts';
 
-/** Which orders to hear of: an account's or a single one, and without either all of the book. */
+/** The orders of a stream: those of an account, a single one, or all orders of the book. */
 export interface OrderStreamFilter {
-  /** The account that owns them or has placed them on chain. */
+  /** The account that owns the orders or placed them on chain. */
   readonly owner?: string;
   /** A single order. */
   readonly uid?: string;
 }
 
-/** What a stream of orders says. `id` is a place in the book's log, to come back to. */
+/** An event of an order stream. `id` is a position in the event log, from which a client can resume. */
 export type OrderStreamEvent =
-  /** Something has happened to the order, which is now like this. */
+  /** The order changed. `order` is its current state. */
   | { readonly type: 'order'; readonly id: number; readonly order: Order }
-  /** The order is gone with the block that had placed it on chain. */
+  /** The order was deleted because the block that had placed it was reverted. */
   | { readonly type: 'withdrawn'; readonly id: number; readonly uid: Hex }
-  /** The reader was too slow, or away for too long: what the log says from `from` to `to` is left out. */
+  /** The entries from `from` to `to` are left out: the client was too slow, or disconnected for too long. */
   | { readonly type: 'gap'; readonly from: number; readonly to: number };
 
 /**
- * Reads a filter, as the key of its readers.
+ * Returns the subscription key of a filter.
  *
- * @throws OrderBookError `InvalidParameter` when it is both, or malformed.
+ * @throws OrderBookError `InvalidParameter` if both members are given, or one is malformed.
  */
-export function orderStreamKey({ owner, uid }: OrderStreamFilter): string {
+export function getOrderStreamKey({ owner, uid }: OrderStreamFilter): string {
   if (owner !== undefined && uid !== undefined) {
     throw new OrderBookError('InvalidParameter', 'owner: give either an owner or a uid', { parameter: 'owner' });
   }
-  if (owner === undefined && uid === undefined) return OF_ALL;
-  if (uid !== undefined) return ofUid(requireUid(uid));
+  if (owner === undefined && uid === undefined) return ALL_ORDERS;
+  if (uid !== undefined) return toUidKey(requireUid(uid));
   const account = parseHex(owner, 20);
-  if (account !== undefined) return ofOwner(account);
+  if (account !== undefined) return toOwnerKey(account);
   throw new OrderBookError('InvalidParameter', 'owner: must be 0x and 40 hex digits', { parameter: 'owner' });
 }
 
-/** Makes objects of what a stream says. */
-export function orderStreamEvent(event: StreamEvent): OrderStreamEvent {
+/** Converts a rendered event to an object. */
+export function toOrderStreamEvent(event: StreamEvent): OrderStreamEvent {
   if (event.type === 'gap') return event;
   const { id, data } = event;
-  // Both were rendered from such values.
+  // The texts were rendered from values of these types.
   if (event.event === 'withdrawn') return { type: 'withdrawn', id, uid: (JSON.parse(data) as { id: Hex }).id };
   return { type: 'order', id, order: JSON.parse(data) as Order };
 }

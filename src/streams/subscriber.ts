@@ -1,43 +1,44 @@
-import type { LogPage, Stream, StreamEvent, StreamItem } from './broadcaster.ts';
+import type { LogPage, Stream, StreamEvent, StreamItem } from './stream.ts';
 
 export interface SubscriberOptions {
   readonly key: string;
   readonly queueSize: number;
   readonly resumeLimit: number;
-  /** Up to where those who listen have been told. */
-  told(): number | undefined;
-  resume(after: number, key: string, told: number): Promise<LogPage>;
-  /** From now on it is told what happens. */
+  /** Returns the last position that the broadcaster has distributed. `undefined` if it has stopped. */
+  position(): number | undefined;
+  resume(after: number, key: string, last: number): Promise<LogPage>;
+  /** Called when the subscriber starts to receive pushed items. */
   onLive(): void;
-  /** From now on it is not, since it reads by itself. */
+  /** Called when the subscriber reads the log by itself again. */
   onLagging(): void;
   onLeave(): void;
   onFailure(failure: unknown): void;
 }
 
-/** A stream as its hub sees it. */
+/** A stream, as the broadcaster uses it. */
 export interface StreamSubscriber extends Stream {
-  /** Puts it behind a place, not beyond `last`, the newest of the log. */
+  /** Starts after a position. `last` is the newest position of the log. */
   begin(after: number, last: number): Promise<void>;
   push(item: StreamItem): void;
-  /** It may have missed something: it reads on from where it is. */
+  /** Makes the subscriber read the log by itself, since it may have missed an item. */
   fallBehind(): void;
 }
 
+/** Creates the subscriber of one stream. */
 export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
   const { key, queueSize, resumeLimit } = options;
   let queue: StreamEvent[] = [];
   let gap: { from: number; to: number } | undefined;
-  /** Everything up to here has been queued, left out, or was no business of this reader's. */
-  let place = 0;
+  /** Entries up to here are queued, left out as a gap, or do not concern this subscriber. */
+  let position = 0;
   let start = 0;
   let live = false;
   let ended = false;
   let wake: (() => void) | undefined;
 
   function push(item: StreamItem): void {
-    if (ended || item.id <= place) return;
-    place = item.id;
+    if (ended || item.id <= position) return;
+    position = item.id;
     if (gap !== undefined) gap.to = item.id;
     else if (queue.length < queueSize) queue.push(item);
     else {
@@ -57,18 +58,18 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     options.onLeave();
   }
 
-  /** Reads a page of what was missed; becomes a listener once nothing is missing. */
+  /** Reads one page of missed entries. Becomes live when none is missing. */
   async function catchUp(): Promise<void> {
-    const told = options.told();
-    if (told === undefined) return leave();
-    if (place < told) {
-      const { items, through } = await options.resume(place, key, told);
+    const last = options.position();
+    if (last === undefined) return leave();
+    if (position < last) {
+      const { items, through } = await options.resume(position, key, last);
       if (ended) return;
-      queue.push(...items.filter(({ id }) => id > place));
-      place = Math.max(place, through);
+      queue.push(...items.filter(({ id }) => id > position));
+      position = Math.max(position, through);
     }
-    // Nothing is told between this comparison and the listening.
-    if (place < (options.told() ?? 0)) return;
+    // No item can be distributed between this comparison and `onLive`, which run in the same tick.
+    if (position < (options.position() ?? 0)) return;
     live = true;
     options.onLive();
   }
@@ -76,9 +77,9 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
   async function take(): Promise<readonly StreamEvent[]> {
     while (!ended) {
       if (gap !== undefined) {
-        const told = gap;
+        const missed = gap;
         gap = undefined;
-        return [{ type: 'gap', ...told }];
+        return [{ type: 'gap', ...missed }];
       }
       if (queue.length > 0) {
         const events = queue;
@@ -120,18 +121,18 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
       return start;
     },
     async begin(after, last) {
-      place = after;
+      position = after;
       if (after > last) {
-        // A place that is not there is one of another log, or of one that was set back.
-        place = last;
+        // The position belongs to another log, or the log was reset.
+        position = last;
         queue.push({ type: 'gap', from: 1, to: last });
       } else if (last - after > resumeLimit) {
-        place = last - resumeLimit;
-        queue.push({ type: 'gap', from: after + 1, to: place });
+        position = last - resumeLimit;
+        queue.push({ type: 'gap', from: after + 1, to: position });
       }
-      start = place;
-      // Who has missed nothing hears of everything from this moment on, whenever it begins to read.
-      if (place >= (options.told() ?? 0)) await catchUp();
+      start = position;
+      // A subscriber that has missed nothing receives all entries from now on, whenever it starts to read.
+      if (position >= (options.position() ?? 0)) await catchUp();
     },
     fallBehind() {
       live = false;

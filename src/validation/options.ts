@@ -1,6 +1,5 @@
 /**
- * Rejects options that this function does not know, naming the one that was probably meant, so that a misspelling is
- * not silently a default.
+ * Rejects unknown options and suggests the most similar known name, so that a misspelled option is not ignored.
  *
  * @throws TypeError naming the unknown option.
  */
@@ -10,12 +9,15 @@ export function assertKnownOptions(where: string, options: object, known: readon
   }
 }
 
-/** Letters of the longest name that is looked at: nobody misspells at length, and comparing takes the product of the lengths. */
-const LONGEST_NAME = 64;
+/**
+ * Maximum length of a name for which suggestions are computed, because their cost grows with the product of the
+ * lengths.
+ */
+const MAX_NAME_LENGTH = 64;
 
-/** Says that a name is not known, and which one is nearest to it. */
+/** Formats the error text for an unknown name, with the most similar known name. */
 export function formatUnknownName(what: string, name: string, known: readonly string[]): string {
-  if (name.length > LONGEST_NAME) return `unknown ${what} "${name.slice(0, LONGEST_NAME)}…"`;
+  if (name.length > MAX_NAME_LENGTH) return `unknown ${what} "${name.slice(0, MAX_NAME_LENGTH)}…"`;
   const nearest = known
     .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance)[0];
@@ -23,7 +25,7 @@ export function formatUnknownName(what: string, name: string, known: readonly st
   return `unknown ${what} "${name}"${hint ? `, did you mean "${nearest.candidate}"?` : ''}`;
 }
 
-/** How many letters to insert, drop or change to get from one text to the other (Levenshtein). */
+/** Returns the number of characters to insert, delete or replace to convert one text into the other (Levenshtein). */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (let i = 1; i <= from.length; i++) {

@@ -1,7 +1,7 @@
 /**
- * Reads the text of an answer from outside, of `limit` bytes at most.
+ * Reads the text of a response, at most `limit` bytes.
  *
- * @throws Error when it is longer, TypeError when it is not UTF-8.
+ * @throws Error if it is longer, TypeError if it is not valid UTF-8.
  */
 export async function readResponseText(response: Response, limit: number): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -15,7 +15,7 @@ export async function readResponseText(response: Response, limit: number): Promi
     size += value.length;
     if (size > limit) {
       await reader.cancel();
-      throw new Error(`the answer is larger than ${limit} bytes`);
+      throw new Error(`the response must have at most ${limit} bytes`);
     }
     text += decoder.decode(value, { stream: true });
   }

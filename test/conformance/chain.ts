@@ -157,7 +157,7 @@ export const CHAIN: readonly Rule[] = [
           owner: ALICE,
           at: timestamp * 1000,
           cause: {
-            place: where,
+            position: where,
             trade: { ordinal: 1, completes: true, sellAmount: '60', buyAmount: '31', feeAmount: '0' },
           },
         },

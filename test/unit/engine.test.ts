@@ -35,7 +35,7 @@ describe('options', () => {
     [{ chainID: 1, store: memoryStore() }, /unknown option "chainID", did you mean "chainId"\?/],
     [{ chainId: 1, store: memoryStore(), limits: { minimumValidity: 1 } }, /did you mean "minValidity"\?/],
     [{ chainId: 1.5, store: memoryStore() }, /chainId/],
-    [{ chainId: 1 }, /a store is required/],
+    [{ chainId: 1 }, /store must be a store/],
     [
       { chainId: 1, store: memoryStore(), settlementContract: '0x12' },
       /settlementContract must be 0x and 40 hex digits/,

@@ -4,13 +4,13 @@ import { jsonResponse } from '../response.ts';
 import { BODY_LIMIT } from '../route.ts';
 import type { AccountRoute } from './route.ts';
 
-/** Binds a code to the wallet that has signed it (contract, "POST {bff_url}/affiliate/{wallet_address}"). */
+/** Registers the affiliate code of the wallet that signed it. */
 const registerAffiliate: AccountRoute = {
   method: 'POST',
   path: '/affiliate/:address',
   bodyLimit: BODY_LIMIT,
   async handle({ accounts, param, body }) {
-    const registration = body as AffiliateRegistration; // whatever it is, `register` reads its shape
+    const registration = body as AffiliateRegistration; // `register` validates the shape
     const result = await accounts.affiliates.register(param('address'), registration);
     if (result.status === 'rejected') throw result.error;
     const { code, createdAt } = result.affiliate;
@@ -18,34 +18,35 @@ const registerAffiliate: AccountRoute = {
   },
 };
 
-/** The code of a wallet, with what it promises. */
+/** Returns the code of a wallet with the terms of the program. */
 const getAffiliate: AccountRoute = {
   method: 'GET',
   path: '/affiliate/:address',
   async handle({ accounts: { affiliates }, param }) {
-    const found = await affiliates.get(param('address'));
-    if (found === undefined) throw new AccountError(404, 'Affiliate not found');
-    return jsonResponse(200, { code: found.code, createdAt: found.createdAt, ...affiliates.terms });
+    const affiliate = await affiliates.get(param('address'));
+    if (affiliate === undefined) throw new AccountError(404, 'Affiliate not found');
+    return jsonResponse(200, { code: affiliate.code, createdAt: affiliate.createdAt, ...affiliates.terms });
   },
 };
 
-/** Whether a code is there, and what it promises to whoever trades with it. Does not tell whose it is. */
+/** Returns whether a code exists and its terms for traders. The response does not reveal the wallet. */
 const getCode: AccountRoute = {
   method: 'GET',
   path: '/ref-codes/:code',
   async handle({ accounts: { affiliates }, param }) {
     const found = await affiliates.byCode(param('code'));
     if (found === undefined) throw new AccountError(404, 'Affiliate code not found');
-    return jsonResponse(200, { code: found.code, ...promise(affiliates) });
+    return jsonResponse(200, { code: found.code, ...getTraderTerms(affiliates) });
   },
 };
 
-function promise({ terms }: AffiliateApi) {
+function getTraderTerms({ terms }: AffiliateApi) {
   if (terms === undefined) return {};
   const { rewardAmount, revenueSplitTraderPct, triggerVolume, timeCapDays, volumeCap } = terms;
   return { traderRewardAmount: (rewardAmount * revenueSplitTraderPct) / 100, triggerVolume, timeCapDays, volumeCap };
 }
 
+/** Creates a route that returns statistics of the configured source. */
 const statistics = (
   name: 'affiliate-stats' | 'trader-stats' | 'trader-activity',
   kind: 'affiliate' | 'trader' | 'traderActivity',
@@ -60,6 +61,7 @@ const statistics = (
   },
 });
 
+/** The routes of affiliates. */
 export const AFFILIATE_ROUTES: readonly AccountRoute[] = [
   registerAffiliate,
   getAffiliate,

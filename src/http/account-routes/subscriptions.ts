@@ -7,37 +7,37 @@ import type { AccountRoute } from './route.ts';
 
 const PATH = '/accounts/:account/subscriptions';
 
-/** Subscribes an account to what it is told, by its signature (decision 5.8). */
+/** Creates a subscription of an account, authorised by its signature. See docs/internals/decisions.md#d5-8. */
 const createSubscription: AccountRoute = {
   method: 'POST',
   path: PATH,
   bodyLimit: BODY_LIMIT,
   async handle({ accounts, param, body }) {
-    const request = body as SubscriptionRequest; // whatever it is, `create` reads its shape
+    const request = body as SubscriptionRequest; // `create` validates the shape
     return jsonResponse(201, await accounts.subscriptions.create(param('account'), request));
   },
 };
 
-/** Lists an account's subscriptions, to the account only. */
+/** Lists the subscriptions of an account. Requires the account's signature. */
 const listSubscriptions: AccountRoute = {
   method: 'GET',
   path: PATH,
   async handle({ accounts, param, request }) {
-    return jsonResponse(200, await accounts.subscriptions.list(param('account'), proofOf(request)));
+    return jsonResponse(200, await accounts.subscriptions.list(param('account'), readProof(request)));
   },
 };
 
-/** Removes the subscription that `id` names. */
+/** Removes a subscription by its `id`. */
 const removeSubscription: AccountRoute = {
   method: 'DELETE',
   path: PATH,
   async handle({ accounts, param, query, request }) {
-    await accounts.subscriptions.remove(param('account'), query.get('id') ?? '', proofOf(request));
+    await accounts.subscriptions.remove(param('account'), query.get('id') ?? '', readProof(request));
     return jsonResponse(200, { removed: true });
   },
 };
 
-/** Where the link of an invitation leads. */
+/** Confirms a subscription with the token of an invitation. */
 const confirmSubscription: AccountRoute = {
   method: 'GET',
   path: '/accounts/:account/subscriptions/confirm',
@@ -48,9 +48,9 @@ const confirmSubscription: AccountRoute = {
 };
 
 /** Reads `Authorization: Subscription nonce=1, deadline=1700000000, signature=0x…`. */
-function proofOf(request: ApiRequest): SubscriptionProof {
+function readProof(request: ApiRequest): SubscriptionProof {
   const [scheme, rest = ''] = (request.header('authorization') ?? '').split(/\s+(.*)/s);
-  const fields = new Map(rest.split(',').map((part) => part.trim().split('=', 2) as [string, string])); // two, or less
+  const fields = new Map(rest.split(',').map((part) => part.trim().split('=', 2) as [string, string])); // at most two
   const [nonce, deadline, signature] = [fields.get('nonce'), fields.get('deadline'), fields.get('signature')];
   if (
     scheme?.toLowerCase() !== 'subscription' ||
@@ -63,6 +63,7 @@ function proofOf(request: ApiRequest): SubscriptionProof {
   return { nonce, deadline: /^\d{1,15}$/.test(deadline) ? Number(deadline) : Number.NaN, signature };
 }
 
+/** The routes of subscriptions. */
 export const SUBSCRIPTION_ROUTES: readonly AccountRoute[] = [
   createSubscription,
   listSubscriptions,

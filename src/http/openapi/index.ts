@@ -8,7 +8,7 @@ import type { Operation, Success } from './operations.ts';
 import { OPERATIONS } from './operations.ts';
 import { componentSchemas, ref } from './schemas.ts';
 
-/** An OpenAPI document, as plain JSON. */
+/** An OpenAPI document as plain JSON. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
@@ -23,17 +23,17 @@ export interface ServerObject {
   readonly description?: string;
 }
 
-/** Which interface is described. */
+/** Options of the OpenAPI document. */
 export interface OpenApiOptions {
-  /** Where books are served, `[{ url: '/mainnet' }]`. Default: at the root. */
+  /** Base URLs of books, such as `[{ url: '/mainnet' }]`. Default: the root. */
   readonly servers?: readonly ServerObject[];
-  /** Whether the account interface is served too, and the probes of a server: at the root. Default false. */
+  /** Whether the document includes the account interface and the server probes, at the root. Default: false. */
   readonly standalone?: boolean;
 }
 
 /**
- * Describes the HTTP interface (OpenAPI 3.1): its routes, the shapes that they read, and the table of errors, so that
- * none of them can be other than what is served.
+ * Creates the OpenAPI 3.1 document of the HTTP interface. It is generated from the routes, the schemas that they parse
+ * with and the table of errors, so it always matches what is served.
  */
 export function openApiDocument({
   servers = [{ url: '/' }],
@@ -43,7 +43,7 @@ export function openApiDocument({
   const add = (route: Endpoint, more: object, rejections: Rejections) => {
     const path = route.path.replace(/:(\w+)/g, '{$1}');
     const at = paths[path] ?? {};
-    at[route.method.toLowerCase()] = { ...operationOf(route, rejections), ...more };
+    at[route.method.toLowerCase()] = { ...toOperation(route, rejections), ...more };
     paths[path] = at;
   };
   for (const route of ORDER_BOOK_ROUTES) add(route, {}, codedRejections);
@@ -56,7 +56,7 @@ export function openApiDocument({
     openapi: '3.1.0',
     info: {
       title: 'Order book',
-      version: '0.0.1',
+      version: '0.0.1', // the version of the interface, which the contract fixes
       description: 'Signed trade intents: submitted, read, listed, cancelled and quoted.',
     },
     servers,
@@ -65,10 +65,10 @@ export function openApiDocument({
   };
 }
 
-/** Says how a route rejects. */
+/** Creates the rejection responses of a route. */
 type Rejections = (route: Endpoint, operation: Operation | undefined) => Readonly<Record<string, object>>;
 
-function operationOf(route: Endpoint, rejections: Rejections): object {
+function toOperation(route: Endpoint, rejections: Rejections): object {
   const operation = OPERATIONS[`${route.method} ${route.path}`];
   const parameters = [...pathParameters(route), ...queryParameters(operation)];
   const successes = Object.entries(operation?.success ?? { 200: { description: 'Success.', body: undefined } });
@@ -78,13 +78,13 @@ function operationOf(route: Endpoint, rejections: Rejections): object {
     ...(parameters.length > 0 && { parameters }),
     ...(operation?.body && { requestBody: { required: true, content: json(ref(operation.body)) } }),
     responses: {
-      ...Object.fromEntries(successes.map(([status, success]) => [status, successOf(success)])),
+      ...Object.fromEntries(successes.map(([status, success]) => [status, toSuccess(success)])),
       ...rejections(route, operation),
     },
   };
 }
 
-/** `getApiV1OrdersByUid`: made of the route alone, so that it stays what it is. */
+/** Returns an id such as `getApiV1OrdersByUid`. It depends on the route only, so it is stable. */
 function operationId({ method, path }: Endpoint): string {
   const words = path.split(/[/_]/).filter((word) => word !== '');
   const name = words.map((word) => {
@@ -127,7 +127,7 @@ function queryParameters(operation: Operation | undefined): object[] {
   }));
 }
 
-function successOf({
+function toSuccess({
   description,
   body,
   headers = [],
@@ -141,11 +141,11 @@ function successOf({
     ...(headers.length > 0 && {
       headers: Object.fromEntries(headers.map((name) => [name, { schema: { type: 'string' } }])),
     }),
-    ...contentOf(body),
+    ...toContent(body),
   };
 }
 
-function contentOf(body: Success['body'] | undefined): { content?: object } {
+function toContent(body: Success['body'] | undefined): { content?: object } {
   if (body === 'nothing') return {};
   if (body === undefined) return { content: json({}) };
   if (body === 'text') return { content: { 'text/plain': { schema: { type: 'string' } } } };
@@ -158,7 +158,7 @@ function json(schema: object): object {
   return { 'application/json': { schema } };
 }
 
-/** The order book's: by status, the codes that it stands for here. */
+/** Creates the rejections of the order book interface: for each status, its codes on this route. */
 function codedRejections(route: Endpoint, operation: Operation | undefined): Readonly<Record<string, object>> {
   const codes: ErrorCode[] = ['RateLimited', 'InternalServerError', ...(operation?.errors ?? [])];
   if (route.path.includes(':')) codes.push('InvalidParameter');
@@ -168,10 +168,10 @@ function codedRejections(route: Endpoint, operation: Operation | undefined): Rea
     const { status } = ERRORS[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
-  return Object.fromEntries([...byStatus].map(([status, some]) => [status, rejectionOf(some)]));
+  return Object.fromEntries([...byStatus].map(([status, some]) => [status, toRejectionResponse(some)]));
 }
 
-function rejectionOf(codes: readonly ErrorCode[]): object {
+function toRejectionResponse(codes: readonly ErrorCode[]): object {
   const description = codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join('\n\n');
   const schema = { allOf: [ref('Error'), { type: 'object', properties: { errorType: { enum: codes } } }] };
   const retryable = codes.some((code) => ERRORS[code].retryable);
@@ -182,7 +182,7 @@ function rejectionOf(codes: readonly ErrorCode[]): object {
   };
 }
 
-/** The account interface's: a message for people. */
+/** Creates the rejection of the account interface: `{ message }`. */
 function messageRejections(): Readonly<Record<string, object>> {
   return { default: { description: 'A rejection.', content: json(ref('Message')) } };
 }

@@ -1,23 +1,23 @@
 import type { ErrorCode } from '../../errors.ts';
 import type { SchemaName } from './schemas.ts';
 
-/** What a success looks like. */
+/** A successful response. */
 export interface Success {
   readonly description: string;
-  /** JSON of this schema, a list of it, a string of it, text, or a stream of events. */
+  /** A JSON schema, a list of it, plain text, an event stream, or no body. */
   readonly body: SchemaName | readonly [SchemaName] | 'text' | 'events' | 'nothing';
   readonly headers?: readonly string[];
 }
 
-/** What a route's data do not say: what it means, what it takes, what it answers. */
+/** The documentation of a route that its definition does not contain. */
 export interface Operation {
   readonly summary: string;
   readonly tag: 'orders' | 'quotes' | 'trades' | 'app data' | 'tokens' | 'solvers' | 'server' | 'accounts';
-  /** Query parameters by name. A number is a whole one. */
+  /** Query parameters by name. */
   readonly query?: Readonly<Record<string, { readonly type: 'string' | 'integer'; readonly description: string }>>;
   readonly body?: SchemaName;
   readonly success: Readonly<Record<number, Success>>;
-  /** The codes that are this route's own; those that any route may answer with are added. */
+  /** Rejection codes of this route. Codes that any route may return are added. */
   readonly errors?: readonly ErrorCode[];
 }
 
@@ -25,119 +25,144 @@ const text = (description: string) => ({ type: 'string', description }) as const
 const integer = (description: string) => ({ type: 'integer', description }) as const;
 
 const PAGE = {
-  limit: integer('How many, 1 to 1000; 10 unless given.'),
-  cursor: text('Where the page begins, as the `Link` of the page before says.'),
+  limit: integer('Page size, 1 to 1000. Default: 10.'),
+  cursor: text('Start of the page, from the `Link` header of the previous page.'),
 };
 const ORDERS_PAGE: Success = {
-  description: 'Orders, newest first. `Link` has the address of the next page, when there is one.',
+  description: 'Orders, newest first. `Link` has the address of the next page, if there is one.',
   body: ['Order'],
   headers: ['Link'],
 };
-const CANCELLED: Success = { description: 'All of them are cancelled.', body: 'Cancelled' };
-const NAMES_ORDER = ['InvalidSignature', 'WrongOwner', 'OrderNotFound', 'OnChainOrder'] as const;
-const CANCELLATION: readonly ErrorCode[] = [
-  ...NAMES_ORDER,
-  ...(['OrderFullyExecuted', 'AlreadyCancelled', 'OrderExpired'] as const),
-];
+const CANCELLED: Success = { description: 'All orders are cancelled.', body: 'Cancelled' };
+const ORDER_LOOKUP = ['InvalidSignature', 'WrongOwner', 'OrderNotFound', 'OnChainOrder'] as const;
+const CANCELLATION: readonly ErrorCode[] = [...ORDER_LOOKUP, 'OrderFullyExecuted', 'AlreadyCancelled', 'OrderExpired'];
 const APP_DATA: readonly ErrorCode[] = ['InvalidAppData', 'AppDataHashMismatch'];
 const ORDER_RULES: readonly ErrorCode[] = [
-  ...(['NonZeroFee', 'InvalidSignature', 'MissingFrom', 'AppdataFromMismatch', 'UnsupportedSigningScheme'] as const),
-  ...(['DuplicatedOrder', 'ZeroAmount', 'SellAmountOverflow', 'BuyAmountOverflow', 'OrderExpired'] as const),
-  ...(['InsufficientValidTo', 'ExcessiveValidTo', 'InvalidValidFrom', 'SameBuyAndSellToken'] as const),
-  ...(['InvalidNativeSellToken', 'UnsupportedToken', 'InsufficientBalance', 'InsufficientAllowance'] as const),
-  ...(['TransferSimulationFailed', 'TooManyLimitOrders', 'OldOrderActivelyBidOn', 'OrderNotFound'] as const),
-  ...([
-    'WrongOwner',
-    'OnChainOrder',
-    'OrderFullyExecuted',
-    'AlreadyCancelled',
-    'Forbidden',
-    'ChainUnavailable',
-  ] as const),
+  'NonZeroFee',
+  'InvalidSignature',
+  'MissingFrom',
+  'AppdataFromMismatch',
+  'UnsupportedSigningScheme',
+  'DuplicatedOrder',
+  'ZeroAmount',
+  'SellAmountOverflow',
+  'BuyAmountOverflow',
+  'OrderExpired',
+  'InsufficientValidTo',
+  'ExcessiveValidTo',
+  'InvalidValidFrom',
+  'SameBuyAndSellToken',
+  'InvalidNativeSellToken',
+  'UnsupportedToken',
+  'InsufficientBalance',
+  'InsufficientAllowance',
+  'TransferSimulationFailed',
+  'TooManyLimitOrders',
+  'OldOrderActivelyBidOn',
+  'OrderNotFound',
+  'WrongOwner',
+  'OnChainOrder',
+  'OrderFullyExecuted',
+  'AlreadyCancelled',
+  'Forbidden',
+  'ChainUnavailable',
   ...APP_DATA,
 ];
 const QUOTE_RULES: readonly ErrorCode[] = [
-  ...(['InvalidParameter', 'NoLiquidity', 'SellAmountDoesNotCoverFee', 'UnsupportedToken'] as const),
-  ...(['SameBuyAndSellToken', 'InvalidNativeSellToken', 'UnsupportedSigningScheme', 'AppdataFromMismatch'] as const),
-  ...(['InsufficientValidTo', 'ExcessiveValidTo', 'OrderExpired', 'InvalidValidFrom', 'Forbidden'] as const),
-  ...(['ChainUnavailable', 'SellAmountOverflow', 'BuyAmountOverflow', 'ZeroAmount'] as const),
+  'InvalidParameter',
+  'NoLiquidity',
+  'SellAmountDoesNotCoverFee',
+  'UnsupportedToken',
+  'SameBuyAndSellToken',
+  'InvalidNativeSellToken',
+  'UnsupportedSigningScheme',
+  'AppdataFromMismatch',
+  'InsufficientValidTo',
+  'ExcessiveValidTo',
+  'OrderExpired',
+  'InvalidValidFrom',
+  'Forbidden',
+  'ChainUnavailable',
+  'SellAmountOverflow',
+  'BuyAmountOverflow',
+  'ZeroAmount',
   ...APP_DATA,
 ];
-const TOKENS = { tokens: text('Addresses between commas, 100 at most. Required.') };
+const TOKENS = { tokens: text('Addresses separated by commas, at most 100. Required.') };
 const statistics = (summary: string): Operation => ({
   summary,
   tag: 'accounts',
-  success: { 200: { description: 'As the host’s source says.', body: 'AffiliateStatistics' } },
+  success: { 200: { description: 'Statistics of the configured source.', body: 'AffiliateStatistics' } },
 });
 const ready: Operation = {
-  summary: 'Says whether it can serve',
+  summary: 'Returns whether the book can serve',
   tag: 'server',
-  success: { 200: { description: 'It can.', body: 'Readiness' } },
+  success: { 200: { description: 'The book can serve.', body: 'Readiness' } },
 };
 const competition: Operation = {
-  summary: 'Says how solvers did in an auction',
+  summary: 'Returns the competition of an auction',
   tag: 'solvers',
   success: { 200: { description: 'Solutions, worst first.', body: 'Competition' } },
   errors: ['NotFound'],
 };
-const latestCompetition: Operation = { ...competition, summary: 'Says how solvers did in the highest auction' };
+const latestCompetition: Operation = { ...competition, summary: 'Returns the competition of the highest auction id' };
 const competitionOfTransaction: Operation = {
   ...competition,
-  summary: 'Says how solvers did in the auction that a transaction has settled',
+  summary: 'Returns the competition of the auction that a transaction settled',
 };
 const putDocument: Operation = {
-  summary: 'Uploads an app-data document',
+  summary: 'Stores an app-data document',
   tag: 'app data',
   body: 'AppDataDocument',
   success: {
-    200: { description: 'It was known. Its hash.', body: 'AppDataHash' },
-    201: { description: 'It is stored. Its hash.', body: 'AppDataHash' },
+    200: { description: 'The document is known. The body is its hash.', body: 'AppDataHash' },
+    201: { description: 'The document is stored. The body is its hash.', body: 'AppDataHash' },
   },
   errors: APP_DATA,
 };
 
-/** What is to be said of each route, by its method and path. */
+/** The documentation of each route, by method and path. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /api/v1/orders': {
     summary: 'Submits a signed order',
     tag: 'orders',
     body: 'OrderCreation',
-    success: { 201: { description: 'It is stored, durably. Its UID.', body: 'UID' } },
+    success: { 201: { description: 'The order is stored durably. The body is its UID.', body: 'UID' } },
     errors: ORDER_RULES,
   },
   'GET /api/v1/orders': {
-    summary: 'Finds orders',
+    summary: 'Lists orders',
     tag: 'orders',
     query: {
-      status: text('Only orders of this status.'),
-      sellToken: text('Only orders that sell this token.'),
-      buyToken: text('Only orders that buy this token.'),
-      owner: text('Only orders of this owner.'),
+      status: text('Status of the orders.'),
+      sellToken: text('Sell token of the orders.'),
+      buyToken: text('Buy token of the orders.'),
+      owner: text('Owner of the orders.'),
       ...PAGE,
     },
     success: { 200: ORDERS_PAGE },
     errors: ['InvalidParameter'],
   },
   'DELETE /api/v1/orders': {
-    summary: 'Cancels up to 128 orders with one signature, all of them or none',
+    summary: 'Cancels up to 128 orders with one signature: all or none',
     tag: 'orders',
     body: 'OrderCancellations',
     success: { 200: CANCELLED },
     errors: ['TooManyOrderUids', ...CANCELLATION],
   },
   'POST /api/v1/orders/by_uids': {
-    summary: 'Reads up to 128 orders. Those that do not exist are absent',
+    summary: 'Returns up to 128 orders. Unknown UIDs are left out',
     tag: 'orders',
     body: 'UIDs',
     success: { 200: { description: 'In no particular order.', body: ['OrderResult'] } },
     errors: ['TooManyOrderUids'],
   },
   'GET /api/v1/orders/:uid': {
-    summary: 'Reads an order',
+    summary: 'Returns an order',
     tag: 'orders',
     success: {
       200: { description: 'The order.', body: 'Order', headers: ['ETag'] },
-      304: { description: 'It is still what If-None-Match names.', body: 'nothing', headers: ['ETag'] },
+      304: { description: 'The client has this version (If-None-Match).', body: 'nothing', headers: ['ETag'] },
     },
     errors: ['NotFound'],
   },
@@ -151,48 +176,51 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /api/v1/account/:owner/orders': {
     summary: 'Lists the orders of an account',
     tag: 'orders',
-    query: { offset: integer('How many to skip.'), ...PAGE },
+    query: { offset: integer('Number of results to skip.'), ...PAGE },
     success: { 200: ORDERS_PAGE },
   },
   'GET /api/v1/orders/:uid/status': {
-    summary: 'Says how an order fares in the competition of solvers',
+    summary: 'Returns the status of an order in the solver competition',
     tag: 'orders',
-    success: { 200: { description: 'Its place.', body: 'CompetitionStatus' } },
+    success: { 200: { description: 'The status.', body: 'CompetitionStatus' } },
     errors: ['NotFound'],
   },
   'GET /api/v1/transactions/:hash/orders': {
-    summary: 'Lists the orders that a transaction has traded',
+    summary: 'Lists the orders that a transaction traded',
     tag: 'trades',
     success: { 200: { description: 'In the order of their trades.', body: ['Order'] } },
   },
   'GET /api/v1/trades': {
-    summary: 'Lists trades, all at once',
+    summary: 'Lists trades without pages',
     tag: 'trades',
-    query: { owner: text('Of this account; or'), orderUid: text('of this order.') },
+    query: {
+      owner: text('Owner of the trades. Exactly one of owner and orderUid is required.'),
+      orderUid: text('Order of the trades.'),
+    },
     success: { 200: { description: 'Newest first.', body: ['Trade'] } },
     errors: ['InvalidParameter'],
   },
   'GET /api/v2/trades': {
-    summary: 'Lists trades, a page at a time',
+    summary: 'Lists trades by page',
     tag: 'trades',
     query: {
-      owner: text('Of this account; or'),
-      orderUid: text('of this order.'),
-      offset: integer('How many to skip.'),
+      owner: text('Owner of the trades. Exactly one of owner and orderUid is required.'),
+      orderUid: text('Order of the trades.'),
+      offset: integer('Number of results to skip.'),
       limit: PAGE.limit,
     },
     success: { 200: { description: 'Newest first.', body: ['Trade'] } },
     errors: ['InvalidParameter'],
   },
   'GET /api/v1/users/:user/total_surplus': {
-    summary: 'Sums up what the trades of an account have brought beyond what was asked for',
+    summary: 'Returns the total surplus of the trades of an account',
     tag: 'trades',
-    success: { 200: { description: 'The sum.', body: 'Surplus' } },
+    success: { 200: { description: 'The sum in wei.', body: 'Surplus' } },
   },
   'GET /api/v1/auction': {
-    summary: 'Lists what solvers compete for: the open orders that can be paid for, with prices where they are known',
+    summary: 'Returns the current auction: the funded open orders, with known native prices',
     tag: 'solvers',
-    success: { 200: { description: 'The auction of this moment.', body: 'Auction' } },
+    success: { 200: { description: 'The current auction.', body: 'Auction' } },
   },
   'GET /api/v1/solver_competition/:auction_id': competition,
   'GET /api/v2/solver_competition/:auction_id': competition,
@@ -202,12 +230,12 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /api/v2/solver_competition/by_tx_hash/:hash': competitionOfTransaction,
   'GET /restricted/api/v2/solver_competition/:auction_id': { ...competition, errors: ['NotFound', 'Forbidden'] },
   'POST /restricted/api/v1/competition': {
-    summary: 'Records how solvers did in an auction, with the token of an operator: Authorization: Bearer <token>',
+    summary: 'Records the competition of an auction. Requires the operator token: Authorization: Bearer <token>',
     tag: 'solvers',
     body: 'CompetitionRecord',
     success: {
-      200: { description: 'It was known, and is what was sent now.', body: 'Recorded' },
-      201: { description: 'It is recorded.', body: 'Recorded' },
+      200: { description: 'The record replaces an earlier one.', body: 'Recorded' },
+      201: { description: 'The competition is recorded.', body: 'Recorded' },
     },
     errors: ['Forbidden'],
   },
@@ -215,127 +243,134 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Requests a quote',
     tag: 'quotes',
     body: 'QuoteRequest',
-    success: { 200: { description: 'What to sign, and what it would cost.', body: 'QuoteResponse' } },
+    success: { 200: { description: 'The order to sign and its cost.', body: 'QuoteResponse' } },
     errors: QUOTE_RULES,
   },
   'POST /api/v1/quote/stream': {
-    summary: 'Requests quotes as they come in: an event for each that is better than all before it',
+    summary: 'Streams quotes: an event for each quote that is better than all before',
     tag: 'quotes',
     body: 'QuoteRequest',
-    success: { 200: { description: 'Each event’s data is a QuoteResponse.', body: 'events' } },
+    success: { 200: { description: 'The data of each event is a QuoteResponse.', body: 'events' } },
     errors: QUOTE_RULES,
   },
   'GET /api/v1/token/:token/native_price': {
-    summary: 'Says what a token is worth',
+    summary: 'Returns the native price of a token',
     tag: 'tokens',
-    success: { 200: { description: 'Its price.', body: 'NativePrice' } },
+    success: { 200: { description: 'The price.', body: 'NativePrice' } },
     errors: ['NoLiquidity', 'UnsupportedToken'],
   },
   'GET /api/v1/token/:token/metadata': {
-    summary: 'Says what is known of a token',
+    summary: 'Returns the metadata of a token',
     tag: 'tokens',
-    success: { 200: { description: 'Null where nothing is.', body: 'TokenMetadata' } },
+    success: { 200: { description: 'The metadata. Unknown members are null.', body: 'TokenMetadata' } },
   },
   'PUT /api/v1/app_data': putDocument,
   'PUT /api/v1/app_data/:hash': putDocument,
   'GET /api/v1/app_data/:hash': {
-    summary: 'Reads an app-data document',
+    summary: 'Returns an app-data document',
     tag: 'app data',
-    success: { 200: { description: 'The document, exactly as it was hashed.', body: 'AppDataDocument' } },
+    success: { 200: { description: 'The document, byte for byte as it was hashed.', body: 'AppDataDocument' } },
     errors: ['NotFound'],
   },
   'GET /api/v1/version': {
-    summary: 'Says which version serves which domain',
+    summary: 'Returns the package version and the domain',
     tag: 'server',
-    success: { 200: { description: 'In words.', body: 'text' } },
+    success: { 200: { description: 'Plain text.', body: 'text' } },
   },
   'GET /api/v1/ready': ready,
   'GET /ready': ready,
   'GET /live': {
-    summary: 'Answers as long as the event loop turns',
+    summary: 'Responds while the event loop runs',
     tag: 'server',
-    success: { 200: { description: 'It does.', body: 'Liveness' } },
+    success: { 200: { description: 'The process is alive.', body: 'Liveness' } },
   },
   'GET /': {
-    summary: 'Says what is deployed',
+    summary: 'Returns the served books',
     tag: 'server',
     success: { 200: { description: 'The books and their domains.', body: 'Overview' } },
   },
   'GET /api/v1/orders/stream': {
-    summary: 'Streams what happens to orders',
+    summary: 'Streams changes of orders',
     tag: 'orders',
-    query: { owner: text('Only orders of this owner.'), uid: text('Only this order.') },
+    query: { owner: text('Owner of the orders.'), uid: text('UID of a single order.') },
     success: {
-      200: { description: 'Each event’s data is an Order, its id where Last-Event-ID resumes.', body: 'events' },
+      200: {
+        description: 'The data of each event is an Order. Its id resumes the stream (Last-Event-ID).',
+        body: 'events',
+      },
     },
     errors: ['InvalidParameter'],
   },
   'GET /accounts/:account/notifications/stream': {
-    summary: 'Streams what an account is told',
+    summary: 'Streams the notifications of an account',
     tag: 'accounts',
-    success: { 200: { description: 'Each event’s data is a Notification.', body: 'events' } },
+    success: { 200: { description: 'The data of each event is a Notification.', body: 'events' } },
   },
   'GET /accounts/:account/notifications': {
-    summary: 'Lists what an account was told',
+    summary: 'Lists the notifications of an account',
     tag: 'accounts',
     query: PAGE,
     success: { 200: { description: 'Newest first.', body: ['Notification'], headers: ['Link'] } },
   },
   'POST /accounts/:account/subscriptions': {
-    summary: 'Subscribes an account to a channel, by its signature',
+    summary: 'Creates a subscription of an account. Requires its signature',
     tag: 'accounts',
     body: 'SubscriptionRequest',
-    success: { 201: { description: 'Active, or pending until it is confirmed.', body: 'Subscription' } },
+    success: {
+      201: { description: 'The subscription: active, or pending until it is confirmed.', body: 'Subscription' },
+    },
   },
   'GET /accounts/:account/subscriptions': {
-    summary: 'Lists the subscriptions of an account, by its signature: Authorization: Subscription nonce=…',
+    summary: 'Lists the subscriptions of an account. Requires Authorization: Subscription nonce=…',
     tag: 'accounts',
     success: { 200: { description: 'Oldest first.', body: ['Subscription'] } },
   },
   'DELETE /accounts/:account/subscriptions': {
-    summary: 'Removes a subscription of an account, by its signature: Authorization: Subscription nonce=…',
+    summary: 'Removes a subscription of an account. Requires Authorization: Subscription nonce=…',
     tag: 'accounts',
-    query: { id: text('Which one.') },
-    success: { 200: { description: 'It is gone.', body: 'RemovedSubscription' } },
+    query: { id: text('Id of the subscription.') },
+    success: { 200: { description: 'The subscription is removed.', body: 'RemovedSubscription' } },
   },
   'GET /accounts/:account/subscriptions/confirm': {
-    summary: 'Confirms a subscription: where the link of an e-mail leads',
+    summary: 'Confirms a subscription with the token of an invitation',
     tag: 'accounts',
-    query: { token: text('Good once, for a day.') },
-    success: { 200: { description: 'It is active.', body: 'Subscription' } },
+    query: { token: text('Token of the invitation. Valid once, for a day.') },
+    success: { 200: { description: 'The subscription is active.', body: 'Subscription' } },
   },
   'POST /affiliate/:address': {
-    summary: 'Binds a code to the wallet that has signed it',
+    summary: 'Registers the affiliate code of the wallet that signed it',
     tag: 'accounts',
     body: 'AffiliateRegistration',
-    success: { 201: { description: 'It is bound.', body: 'AffiliateCode' } },
+    success: { 201: { description: 'The code is registered.', body: 'AffiliateCode' } },
   },
   'GET /affiliate/:address': {
-    summary: 'Reads the code of a wallet',
+    summary: 'Returns the affiliate code of a wallet',
     tag: 'accounts',
     success: { 200: { description: 'The code.', body: 'AffiliateTerms' } },
   },
   'GET /ref-codes/:code': {
-    summary: 'Says what a code promises to those who trade with it',
+    summary: 'Returns the terms of an affiliate code for traders',
     tag: 'accounts',
-    success: { 200: { description: 'The code is bound.', body: 'AffiliateTerms' } },
+    success: { 200: { description: 'The code exists.', body: 'AffiliateTerms' } },
   },
-  'GET /affiliate/affiliate-stats/:address': statistics('Says what an affiliate has brought and earned'),
-  'GET /affiliate/trader-stats/:address': statistics('Says what a trader who came by a code has traded and earned'),
-  'GET /affiliate/trader-activity/:address': statistics('Lists the trades of such a trader'),
+  'GET /affiliate/affiliate-stats/:address': statistics('Returns the statistics of an affiliate'),
+  'GET /affiliate/trader-stats/:address': statistics('Returns the statistics of a referred trader'),
+  'GET /affiliate/trader-activity/:address': statistics('Lists the trades of a referred trader'),
   'GET /:chainId/tokens/:token/usdPrice': {
-    summary: 'Says what a token is worth in US dollars',
+    summary: 'Returns the price of a token in US dollars',
     tag: 'tokens',
-    success: { 200: { description: 'Its price.', body: 'UsdPrice' } },
+    success: { 200: { description: 'The price.', body: 'UsdPrice' } },
   },
   'GET /:chainId/accounts/:account/balances': {
-    summary: 'Says what an account has of tokens',
+    summary: 'Returns the token balances of an account',
     tag: 'accounts',
     query: TOKENS,
-    success: { 200: { description: 'Each token once; what is no token is left out.', body: ['TokenBalance'] } },
+    success: {
+      200: { description: 'Each token once. Addresses that are not a token are left out.', body: ['TokenBalance'] },
+    },
   },
   'GET /:chainId/accounts/:account/balances/sse': {
-    summary: 'Tells what an account has of tokens, and what changes',
+    summary: 'Streams the token balances of an account and their changes',
     tag: 'accounts',
     query: TOKENS,
     success: {

@@ -1,4 +1,4 @@
-import { parseDecimal, priceOfEther } from '../../protocol/decimal.ts';
+import { parseDecimal, toPricePerEther } from '../../protocol/decimal.ts';
 import { jsonResponse, rejectionResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 import { cancellable } from '../route.ts';
@@ -27,7 +27,7 @@ const getTokenMetadata: Route = {
     }
     const price = result.status === 'priced' ? parseDecimal(result.price) : undefined;
     const firstTradeBlock = (await book.trades.firstTradeBlock(param('token'))) ?? null;
-    return jsonResponse(200, { firstTradeBlock, nativePrice: price === undefined ? null : priceOfEther(price) });
+    return jsonResponse(200, { firstTradeBlock, nativePrice: price === undefined ? null : toPricePerEther(price) });
   },
 };
 

@@ -3,7 +3,7 @@ import { OrderBookError } from '../../../src/errors.ts';
 import { listingQuery } from '../../../src/http/routes/orders.ts';
 import { decodeParam } from '../../../src/http/serve.ts';
 import { lastEventId } from '../../../src/http/sse.ts';
-import { createClientOf } from '../../../src/limits/client.ts';
+import { createClientResolver } from '../../../src/limits/client.ts';
 import { formatCursor, parseListQuery } from '../../../src/orders/listing.ts';
 import type { Target } from '../target.ts';
 import { isRejection, rejecting, textOf } from '../target.ts';
@@ -116,7 +116,7 @@ const parameter: Target = {
   },
 };
 
-const clientOf = createClientOf(['127.0.0.1', '10.0.0.0/8', 'fd00::/8']);
+const clientOf = createClientResolver(['127.0.0.1', '10.0.0.0/8', 'fd00::/8']);
 
 /** The socket's address, a line, and what X-Forwarded-For says. */
 const forwarded: Target = {

@@ -123,7 +123,7 @@ describe('an engine behind HTTP', () => {
       const more = () => void (response.destroyed || response.write('x'.repeat(1024), more));
       more();
     });
-    await expect(ask(url, undefined, { maxBytes: 10_000 })).rejects.toThrow(/larger than 10000 bytes/);
+    await expect(ask(url, undefined, { maxBytes: 10_000 })).rejects.toThrow(/at most 10000 bytes/);
     await isCut;
   });
 

@@ -85,7 +85,7 @@ describe('CoinGecko', () => {
     ['text', 200, 'oops', 'JSON'],
     ['null', 200, 'null', 'without prices'],
     ['a price as text', 200, { [TOKEN]: { usd: '1' } }, 'no number'],
-    ['more than anybody asked for', 200, `"${'x'.repeat(100_000)}"`, 'larger than'],
+    ['more than anybody asked for', 200, `"${'x'.repeat(100_000)}"`, 'at most 65536 bytes'],
   ])('%s is a failure, and does not look like a token without a price', async (_, status, body, message) => {
     const { baseUrl } = await double(saying(status, body));
     await expect(coinGecko({ baseUrl }).usdPrice(on1(TOKEN), call())).rejects.toThrow(message);

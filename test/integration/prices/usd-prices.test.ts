@@ -124,8 +124,8 @@ describe('prices in dollars', () => {
   });
 
   test.each([
-    [{ sources: [], lifetme: 1 }, 'createAccounts, usdPrices: unknown option "lifetme", did you mean "lifetime"?'],
-    [{ sources: [], maxPrices: 0 }, 'createAccounts: usdPrices.maxPrices must be a number from 1 up'],
+    [{ sources: [], cacheTl: 1 }, 'createAccounts, usdPrices: unknown option "cacheTl", did you mean "cacheTtl"?'],
+    [{ sources: [], maxPrices: 0 }, 'createAccounts: usdPrices.maxPrices must be a number of at least 1, got 0'],
     [{ sources: [{}] }, 'createAccounts: usdPrices.sources must be a list of sources'],
   ])('%j is rejected', (options, message) => {
     const context = { clock: manualClock(), onFailure: () => {} };

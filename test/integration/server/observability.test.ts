@@ -55,7 +55,7 @@ describe('metrics', () => {
     const outcome = (name: string) => metricValue(text, 'intentbook_orders_submitted_total', { book, outcome: name });
     expect([outcome('accepted'), outcome('DuplicatedOrder'), outcome('NonZeroFee')]).toEqual([1, 1, 1]);
     expect(metricValue(text, 'intentbook_signatures_recovered_total', { book })).toBeGreaterThanOrEqual(1);
-    expect(metricValue(text, 'intentbook_store_seconds_count', { book, verb: 'orders.insert' })).toBe(2);
+    expect(metricValue(text, 'intentbook_store_seconds_count', { book, operation: 'orders.insert' })).toBe(2);
     expect(metricValue(text, 'intentbook_http_request_seconds_count', { method: 'POST', route })).toBe(3);
     expect(text).toMatch(/^intentbook_streams 0$/m);
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);

@@ -4,7 +4,7 @@ import type { OrderData } from '../../../src/protocol/order.ts';
 import { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../../../src/protocol/order.ts';
 import type { SigningScheme } from '../../../src/protocol/signature.ts';
 import { SIGNING_SCHEMES } from '../../../src/protocol/signature.ts';
-import type { SignedOrder } from '../../../src/protocol/verifier.ts';
+import type { SignedOrder } from '../../../src/verification/verifier.ts';
 import chains from './chains.json' with { type: 'json' };
 import vectors from './orders.json' with { type: 'json' };
 

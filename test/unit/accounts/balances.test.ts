@@ -131,7 +131,7 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
     const { send, state, failures } = await world();
     state.out = new Error('https://key@node is down');
     const answer = await send('GET', balances(weth));
-    assert.deepEqual([answer.status, answer.json()], [500, { message: 'the chain did not answer' }]);
+    assert.deepEqual([answer.status, answer.json()], [500, { message: 'the chain query failed' }]);
     assert.equal(answer.header('retry-after'), '1');
     assert.deepEqual(failures, [state.out]);
   });
@@ -142,7 +142,7 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
     const sent = send('GET', balances(weth));
     while (chain.asked.length === 0) await settle();
     clock.advance(1000);
-    assert.deepEqual((await sent).json(), { message: 'the chain did not answer in time' });
+    assert.deepEqual((await sent).json(), { message: 'the chain query timed out' });
     assert.equal(chain.asked[0]?.signal.aborted, true);
   });
 

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { nativeRecovery } from 'intentbook/native';
 import { recoverPublicKey } from 'viem/utils';
 import { describe, expect, test } from 'vitest';
+import type { RecoveryBackend } from '../../../src/crypto/backend.ts';
 import { keccak256 } from '../../../src/crypto/keccak.ts';
-import type { RecoveryBackend } from '../../../src/crypto/recovery.ts';
 import { selectRecoveryBackend } from '../../../src/crypto/recovery.ts';
 import { wasmRecovery } from '../../../src/crypto/wasm.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
@@ -192,7 +192,9 @@ describe('the native backend', () => {
 describe('a choice of backend', () => {
   test('by name is that one', async () => expect((await selectRecoveryBackend('wasm')).name).toBe('wasm'));
   test('by another name is a mistake', async () => {
-    await expect(selectRecoveryBackend('natvie' as 'native')).rejects.toThrow('no recovery backend "natvie"');
+    await expect(selectRecoveryBackend('natvie' as 'native')).rejects.toThrow(
+      'the recovery backend must be "native", "wasm" or a backend, got "natvie"',
+    );
   });
   test('made already is taken as it is', async () => expect(await selectRecoveryBackend(native)).toBe(native));
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createClientOf } from '../../../src/limits/client.ts';
+import { createClientResolver } from '../../../src/limits/client.ts';
 
 function clientOf(remoteAddress: string | undefined, forwarded?: string, trusted: readonly string[] = []): string {
-  return createClientOf(trusted)({
+  return createClientResolver(trusted)({
     ...(remoteAddress !== undefined && { remoteAddress }),
     header: (name) => (name === 'x-forwarded-for' ? forwarded : undefined),
   });
@@ -36,8 +36,8 @@ describe('a client', () => {
   ])('%s', (_, address, forwarded, trusted, client) => expect(clientOf(address, forwarded, trusted)).toBe(client));
 
   test('a proxy that is no address is rejected by name', () => {
-    expect(() => createClientOf(['10.0.0.0/8', 'proxy.local'])).toThrow(
-      new TypeError('trustedProxies: "proxy.local" is no address and no range such as 10.0.0.0/8'),
+    expect(() => createClientResolver(['10.0.0.0/8', 'proxy.local'])).toThrow(
+      new TypeError('trustedProxies must contain addresses or ranges such as 10.0.0.0/8, got "proxy.local"'),
     );
   });
 });

@@ -6,7 +6,7 @@ import { parseOrderCreation } from '../../../src/orders/creation.ts';
 import { appDataHash } from '../../../src/protocol/app-data.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
 import { NO_METADATA } from '../../../src/protocol/metadata.ts';
-import { createVerifier } from '../../../src/protocol/verifier.ts';
+import { createVerifier } from '../../../src/verification/verifier.ts';
 import type { WireOrder } from '../../support/orders.ts';
 import { account, SEPOLIA, SEPOLIA_DOMAIN, signOrder } from '../../support/orders.ts';
 

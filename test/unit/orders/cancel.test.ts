@@ -5,7 +5,7 @@ import { cancel } from '../../../src/orders/cancel.ts';
 import { cancellationDigest, cancellationsDigest } from '../../../src/protocol/cancellation.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
 import { bytesToHex } from '../../../src/protocol/hex.ts';
-import { createVerifier } from '../../../src/protocol/verifier.ts';
+import { createVerifier } from '../../../src/verification/verifier.ts';
 import { manualClock } from '../../support/clock.ts';
 import { account, SEPOLIA, SEPOLIA_DOMAIN, signCancellation } from '../../support/orders.ts';
 

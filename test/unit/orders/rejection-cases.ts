@@ -268,13 +268,13 @@ export const REFUSALS: readonly Rejection[] = [
   },
   {
     code: 'InvalidAppData',
-    says: ['1001 bytes', 'at most 1000'],
+    says: ['got 1001', 'at most 1000 bytes'],
     deed: () => submit(orderOf({ appData: `"${'x'.repeat(999)}"` })),
     data: { size: 1001, limit: 1000 },
   },
   {
     code: 'AppDataHashMismatch',
-    says: ['0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d', `not ${HASH}`],
+    says: ['0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d', `must be ${HASH}`],
     deed: () => ({ put: '{}', hash: HASH }),
     data: { actual: '0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d', expected: HASH },
   },

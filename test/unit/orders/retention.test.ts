@@ -61,7 +61,7 @@ describe('retention', () => {
 test.each([
   [{ retention: 0 }, /retention must be days/],
   [{ retention: Number.NaN }, /retention must be days/],
-  [{ retention: 1, expiryInterval: 'off' as const }, /retention needs an expiryInterval/],
+  [{ retention: 1, expiryInterval: 'off' as const }, /retention requires an expiryInterval/],
 ])('%o is rejected', (options, message) => {
   expect(() => createOrderBook({ chainId: SEPOLIA, store: memoryStore(), ...options })).toThrow(message);
 });

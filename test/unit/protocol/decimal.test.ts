@@ -5,7 +5,7 @@ import {
   divideDecimals,
   formatDecimal,
   parseDecimal,
-  priceOfEther,
+  toPricePerEther,
 } from '../../../src/protocol/decimal.ts';
 
 describe('reading', () => {
@@ -134,7 +134,7 @@ describe('edges', () => {
   });
 
   test('a price is scaled to a whole ether, and what is below a wei is dropped', () => {
-    expect(priceOfEther({ digits: 15n, scale: 1 })).toBe('1500000000000000000');
-    expect(priceOfEther({ digits: 19n, scale: 19 })).toBe('1');
+    expect(toPricePerEther({ digits: 15n, scale: 1 })).toBe('1500000000000000000');
+    expect(toPricePerEther({ digits: 19n, scale: 19 })).toBe('1');
   });
 });

@@ -46,7 +46,7 @@ describe('vectors', () => {
       const digits = v.toString(16).padStart(2, '0');
       const answer = parseEcdsaSignature(`0x${'01'.repeat(32)}${'02'.repeat(32)}${digits}`);
       const stored = normal.get(digits);
-      if (stored === undefined) expect(answer).toBe(`v is ${v}, it must be 0, 1, 27 or 28`);
+      if (stored === undefined) expect(answer).toBe(`v must be 0, 1, 27 or 28, got ${v}`);
       else {
         expect(answer).toMatchObject({
           hex: `0x${'01'.repeat(32)}${'02'.repeat(32)}${stored}`,
@@ -80,7 +80,7 @@ describe('schemes', () => {
 
   test.each(ECDSA_SCHEMES)('%s wants 65 bytes', (ecdsa) => {
     for (const size of [0, 1, 20, 32, 63, 64, 66, 96, 130]) {
-      expect(parseSignature(ecdsa, `0x${'01'.repeat(size)}`)).toContain(`this one has ${size}`);
+      expect(parseSignature(ecdsa, `0x${'01'.repeat(size)}`)).toContain(`got ${size}`);
     }
     expect(parseSignature(ecdsa, join(1n, 1n, 27))).toEqual({ scheme: ecdsa, ...parsed(join(1n, 1n, 27)) });
   });
@@ -89,7 +89,7 @@ describe('schemes', () => {
     for (let size = 0; size <= 66; size++) {
       const answer = parseSignature('presign', `0x${'ab'.repeat(size)}`);
       if (size === 0 || size === 20) expect(answer).toEqual({ scheme: 'presign', hex: '0x' });
-      else expect(answer).toContain(`this one has ${size}`);
+      else expect(answer).toContain(`got ${size}`);
     }
   });
 

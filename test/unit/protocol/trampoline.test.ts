@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { decodeFunctionData, encodeFunctionData, parseAbi } from 'viem';
 import { expect, test } from 'vitest';
 import { HOOKS_TRAMPOLINE } from '../../../src/protocol/chains.ts';
-import { getInteractions, hooksGas } from '../../../src/protocol/trampoline.ts';
+import { getHooksGas, getInteractions } from '../../../src/protocol/trampoline.ts';
 import { address } from './arbitraries.ts';
 
 const abi = parseAbi([
@@ -48,6 +48,6 @@ test('another trampoline is taken where the host names one', () => {
 
 test('the gas of hooks is that of both sides', () => {
   const hook = (gasLimit: bigint) => ({ target: HOOKS_TRAMPOLINE, callData: '0x' as const, gasLimit });
-  expect(hooksGas({ pre: [hook(1n), hook(2n)], post: [hook(2n ** 64n - 1n)] })).toBe(2n ** 64n + 2n);
-  expect(hooksGas({ pre: [], post: [] })).toBe(0n);
+  expect(getHooksGas({ pre: [hook(1n), hook(2n)], post: [hook(2n ** 64n - 1n)] })).toBe(2n ** 64n + 2n);
+  expect(getHooksGas({ pre: [], post: [] })).toBe(0n);
 });

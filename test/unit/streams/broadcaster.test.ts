@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import type {
-  BroadcasterOptions,
-  StreamBroadcaster,
-  StreamEvent,
-  StreamItem,
-} from '../../../src/streams/broadcaster.ts';
+import type { BroadcasterOptions, StreamBroadcaster } from '../../../src/streams/broadcaster.ts';
 import { createStreamBroadcaster } from '../../../src/streams/broadcaster.ts';
+import type { StreamEvent, StreamItem } from '../../../src/streams/stream.ts';
 
 /** A log in memory whose entries concern the keys `a` and `b`, and a hub over it. */
 function world(options: Partial<BroadcasterOptions> = {}) {

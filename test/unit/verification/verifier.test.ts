@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { keccak256, recoverMessageAddress, recoverTypedDataAddress } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { describe, expect, test } from 'vitest';
-import type { RecoveryBackend } from '../../../src/crypto/recovery.ts';
+import type { RecoveryBackend } from '../../../src/crypto/backend.ts';
 import { wasmRecovery } from '../../../src/crypto/wasm.ts';
 import { OrderBookError } from '../../../src/errors.ts';
 import { cancellationsDigest } from '../../../src/protocol/cancellation.ts';
@@ -13,10 +13,10 @@ import { bytesToHex, hexToBytes, ZERO_ADDRESS } from '../../../src/protocol/hex.
 import type { OrderData } from '../../../src/protocol/order.ts';
 import type { EcdsaScheme } from '../../../src/protocol/signature.ts';
 import { ECDSA_SCHEMES, parseEcdsaSignature, SECP256K1_N } from '../../../src/protocol/signature.ts';
-import type { SignedOrder, Verifier } from '../../../src/protocol/verifier.ts';
-import { createVerifier } from '../../../src/protocol/verifier.ts';
+import type { SignedOrder, Verifier } from '../../../src/verification/verifier.ts';
+import { createVerifier } from '../../../src/verification/verifier.ts';
 import { hex, orderData, signedOrder, vectors } from '../../support/vectors/vectors.ts';
-import { bytes, domain, join, order, orderTypedData, privateKey } from './arbitraries.ts';
+import { bytes, domain, join, order, orderTypedData, privateKey } from '../protocol/arbitraries.ts';
 
 const DOMAIN: Domain = { chainId: 11155111, settlementContract: hex(vectors.domains[0]?.verifyingContract ?? '') };
 const wasm = await wasmRecovery();
@@ -126,7 +126,7 @@ describe('against viem', () => {
         for (const scheme of ECDSA_SCHEMES) {
           const expected = await theirs[scheme].then(
             (address) => address.toLowerCase(),
-            () => 'no key fits this signature',
+            () => 'no key can be recovered from the signature',
           );
           const wire = wireOf(data, scheme, signature);
           let ours = '';
@@ -183,7 +183,7 @@ describe('the signature', () => {
 
   test('with no point for r it has no signer', () => {
     const wire = { ...GOOD, signature: join(5n, 1n, 27) }; // x³ + 7 is no square for 5
-    expect(rejectionOf(() => verifier.recover(wire))?.message).toBe('no key fits this signature');
+    expect(rejectionOf(() => verifier.recover(wire))?.message).toBe('no key can be recovered from the signature');
     const parsed = parseEcdsaSignature(join(5n, 1n, 27));
     if (typeof parsed === 'string') throw new Error(parsed);
     expect(verifier.recoverDigest(new Uint8Array(32), 'eip712', parsed)).toBeUndefined();
@@ -329,15 +329,15 @@ describe('the fields', () => {
   });
 
   test.each([
-    ['kind', 'Sell', 'kind is not one of buy, sell'],
-    ['signingScheme', 'none', 'signingScheme is not one of eip712, ethsign, presign, eip1271'],
-    ['sellTokenBalance', 'x', 'sellTokenBalance is not one of erc20, internal, external'],
-    ['validTo', -1, 'validTo is not a uint32'],
-    ['sellToken', '0x12', 'sellToken is not 20 bytes of hex text'],
-    ['appData', '{}', 'appData is not 32 bytes of hex text'],
-    ['buyAmount', '1.0', 'buyAmount is not a decimal uint256'],
+    ['kind', 'Sell', 'kind must be one of buy, sell'],
+    ['signingScheme', 'none', 'signingScheme must be one of eip712, ethsign, presign, eip1271'],
+    ['sellTokenBalance', 'x', 'sellTokenBalance must be one of erc20, internal, external'],
+    ['validTo', -1, 'validTo must be a uint32'],
+    ['sellToken', '0x12', 'sellToken must be 20 bytes of hex text'],
+    ['appData', '{}', 'appData must be 32 bytes of hex text'],
+    ['buyAmount', '1.0', 'buyAmount must be a decimal uint256'],
     ['signature', 'x', 'the signature is not hex text'],
-    ['signingScheme', 'presign', 'a presign signature does not name its signer'],
+    ['signingScheme', 'presign', 'a presign signature does not contain its signer'],
   ])('%s of %j: what it may be is said', (field, value, message) => {
     expect(rejectionOf(() => verifier.recover(malformed(field, value)))).toMatchObject({ message });
   });

@@ -176,7 +176,7 @@ test('what is not a usual mistake is not made up', async () => {
   const found = await explained({ buyAmount: '1' }, { buyAmount: '2' });
   expect(found).toMatchObject({ matches: false, expected: address, differences: undefined });
   expect(found.summary).toMatch(
-    new RegExp(`^not signed by ${address}: by ${found.recovered}, or for an order that differs`),
+    new RegExp(`^not signed by ${address}: signed by ${found.recovered}, or for an order with other`),
   );
 });
 
@@ -226,9 +226,9 @@ test('a malformed signature or order is named as such', async () => {
   expect(summaries.map(({ matches }) => matches)).toEqual([false, false, false, false, false]);
   expect(summaries.map(({ summary }) => summary)).toEqual([
     'the signature is not hex text',
-    'an ECDSA signature has 65 bytes, this one has 64',
-    'v is 5, it must be 0, 1, 27 or 28',
-    'sellAmount is not a decimal uint256',
-    'buyToken is not 20 bytes of hex text',
+    'an ECDSA signature must have 65 bytes, got 64',
+    'v must be 0, 1, 27 or 28, got 5',
+    'sellAmount must be a decimal uint256',
+    'buyToken must be 20 bytes of hex text',
   ]);
 });

@@ -1,75 +1,80 @@
 import { keccak256Text } from '../crypto/keccak.ts';
 import type { RecoveryBackendOption } from '../crypto/recovery.ts';
 import { OrderBookError } from '../errors.ts';
-import { appDataHash, EMPTY_DOCUMENT, parseAppData, ZERO_APP_DATA } from './app-data.ts';
-import { CHAINS, deployment, ENVIRONMENTS } from './chains.ts';
-import type { Domain } from './eip712.ts';
-import { parseDomain } from './eip712.ts';
-import type { Address, Hex } from './hex.ts';
-import { bytesToHex, parseHex, ZERO_ADDRESS } from './hex.ts';
-import type { OrderData, OrderHasher } from './order.ts';
-import { createOrderHasher } from './order.ts';
-import type { EcdsaSignature, SigningScheme } from './signature.ts';
-import { isEcdsa, parseEcdsaSignature } from './signature.ts';
-import { parseUint256 } from './uint256.ts';
+import { appDataHash, EMPTY_DOCUMENT, parseAppData, ZERO_APP_DATA } from '../protocol/app-data.ts';
+import { CHAINS, deployment, ENVIRONMENTS } from '../protocol/chains.ts';
+import type { Domain } from '../protocol/eip712.ts';
+import { parseDomain } from '../protocol/eip712.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
+import { bytesToHex, parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
+import type { OrderData, OrderHasher } from '../protocol/order.ts';
+import { createOrderHasher } from '../protocol/order.ts';
+import type { EcdsaSignature, SigningScheme } from '../protocol/signature.ts';
+import { isEcdsa, parseEcdsaSignature } from '../protocol/signature.ts';
+import { parseUint256 } from '../protocol/uint256.ts';
 import type { SignedOrder, Verifier } from './verifier.ts';
-import { createVerifier, orderData } from './verifier.ts';
+import { createVerifier, parseOrderData } from './verifier.ts';
 
-/** An order whose signature is to be explained: the body of a submission, its `appData` a document or a hash. */
+/** An order whose signature is to be explained: the body of a submission, with a document or a hash as `appData`. */
 export interface ExplainedOrder extends Omit<SignedOrder, 'signature' | 'signingScheme'> {
   readonly signingScheme?: SigningScheme;
-  /** The owner. Without one, `metadata.signer` of the document is taken. */
+  /** The owner. Default: `metadata.signer` of the document. */
   readonly from?: string | null | undefined;
   readonly appDataHash?: string | null | undefined;
 }
 
-/** What is known of where an order was meant for. */
+/** Options of an explanation. */
 export interface ExplainOptions {
-  /** Where the order was sent. Absent: any known chain may be the right one. */
+  /** The chain to which the order was sent. Default: any known chain. */
   readonly chainId?: number;
-  /** The contract it was sent for. Default: the production one. */
+  /** The settlement contract for which the order was sent. Default: the production contract. */
   readonly settlementContract?: string;
-  /** Fees that may have been signed besides the order's own and 0: those of the quotes it was made from. Atoms, decimal. */
+  /**
+   * Further fees that may have been signed, such as those of quotes. Atoms, decimal. The order's fee and 0 are always
+   * tried.
+   */
   readonly feeAmounts?: readonly string[];
-  /** Where public keys are recovered. Default: as `createVerifier` does. */
+  /** Backend for public key recovery. Default: as for `createVerifier`. */
   readonly backend?: RecoveryBackendOption;
 }
 
-/** Something that was signed otherwise than it was sent. */
+/** A value that differs between the submitted order and the signature. */
 export interface SignedDifference {
   readonly field: 'chainId' | 'settlementContract' | 'signingScheme' | keyof OrderData;
-  /** As the order says it, or as it was sent. */
+  /** The submitted value. */
   readonly sent: string;
-  /** As the signature has it. */
+  /** The signed value. */
   readonly signed: string;
 }
 
-/** What a signature says about an order. */
+/** The result of an explanation. */
 export interface SignatureExplanation {
-  /** Whether the owner has signed the order as it was sent; `undefined` when only a chain can tell. */
+  /** Whether the owner has signed the submitted order; `undefined` if only the chain can verify it. */
   readonly matches: boolean | undefined;
-  /** The whole in a sentence, for people. */
+  /** The result as a sentence for people. */
   readonly summary: string;
-  /** The owner that the order claims, when it claims one. */
+  /** The owner that the order names, if any. */
   readonly expected: Address | undefined;
-  /** Who has signed, if it was this order. A different order recovers to an address that is nobody's. */
+  /** The signer, if the submitted order was signed. For another order the recovered address is meaningless. */
   readonly recovered: Address | undefined;
-  /** What should have been signed, 32 bytes; `undefined` when the order is malformed. */
+  /** The digest that should have been signed, 32 bytes; `undefined` if the order is malformed. */
   readonly digest: Hex | undefined;
-  /** The domain that the digest is of. */
+  /** The domain of the digest. */
   readonly domain: Domain | undefined;
   /**
-   * What must be changed for the signature to be the owner's: nothing when it is, `undefined` when none of the usual
-   * mistakes explains it.
+   * The changes that make the signature valid for the owner: empty if it is valid; `undefined` if no common mistake
+   * explains it.
    */
   readonly differences: readonly SignedDifference[] | undefined;
 }
 
 /**
- * Explains a signature, offline: who has made it, and, when that is not the owner, which of the usual mistakes would
- * make it theirs. Tried are other known chains, the staging contract, the other ECDSA scheme, the digest signed as text,
- * a fee, a null or other receiver, the kind, partial filling, and the app data of `{}`, of none and of the document
- * serialised anew; each alone, then any two together.
+ * Explains a signature offline: its signer, and, if that is not the owner, which common mistakes make it the owner's.
+ * It tries these mistakes, each alone and then any two together:
+ * - another known chain, or the staging contract;
+ * - the other ECDSA scheme, or the digest signed as text;
+ * - a fee, a null or other receiver, the other kind, partial fills;
+ * - the app data of `{}`, of none and of the re-serialised document.
  *
  * @example
  * const { summary } = await explainSignature(order, order.signature, { chainId: 11155111 });
@@ -95,24 +100,27 @@ export async function explainSignature(
   const onlyOnChain =
     scheme === 'presign'
       ? 'a presign order carries no signature: its owner signs on chain'
-      : 'only the contract that owns the order can judge this signature';
+      : 'only the contract that owns the order can verify this signature';
   if (typeof parsed === 'string' || (expected === undefined && !offChain)) {
-    const verdict = offChain
+    const result = offChain
       ? { matches: false, summary: String(parsed) }
       : { matches: undefined, summary: onlyOnChain };
-    return { ...known, ...verdict, recovered: undefined, differences: undefined };
+    return { ...known, ...result, recovered: undefined, differences: undefined };
   }
 
   const recovered = trial.signer(sent, parsed);
   const found = { ...known, recovered };
   if (expected === undefined) {
-    const summary = `signed by ${recovered ?? 'nobody'}; with \`from\` it could be compared`;
+    const summary =
+      recovered === undefined
+        ? 'no key can be recovered from the signature'
+        : `signed by ${recovered}; set \`from\` to compare it with the owner`;
     return { ...found, matches: recovered !== undefined, summary, differences: [] };
   }
   const match = findMatch(claim, (signing) => trial.signer(signing, parsed) === expected);
   if (match === undefined) {
     if (!offChain) return { ...found, matches: undefined, summary: onlyOnChain, differences: undefined };
-    const other = recovered === undefined ? '' : `: by ${recovered}, or for an order that differs more than is usual`;
+    const other = recovered === undefined ? '' : `: signed by ${recovered}, or for an order with other differences`;
     return { ...found, matches: false, summary: `not signed by ${expected}${other}`, differences: undefined };
   }
   const { differences } = match;
@@ -120,23 +128,23 @@ export async function explainSignature(
     differences.length === 0
       ? `signed by ${expected} for chain ${match.domain.chainId}`
       : `signed with ${differences.map(({ field, sent, signed }) => `${field} ${signed} where ${sent} was sent`).join(' and ')}`;
-  // Where the chain was not said, the one that fits is the one.
-  const place = claim.domainIsKnown ? domain : match.domain;
-  const placed = { domain: place, digest: bytesToHex(trial.digest({ ...sent, domain: place })) };
-  return { ...found, ...placed, matches: differences.length === 0, summary, differences };
+  // If the chain was not given, the matching one is used.
+  const resultDomain = claim.domainIsKnown ? domain : match.domain;
+  const domainResult = { domain: resultDomain, digest: bytesToHex(trial.digest({ ...sent, domain: resultDomain })) };
+  return { ...found, ...domainResult, matches: differences.length === 0, summary, differences };
 }
 
-/** `text`: the digest's hex digits signed as a message, which some wallets make of it. */
+/** `text`: the hex digits of the digest signed as a message, as some wallets do. */
 type Scheme = SigningScheme | 'text';
 
-/** One way in which an order may have been signed. */
+/** A candidate for the signed data. */
 interface Signing {
   readonly domain: Domain;
   readonly scheme: Scheme;
   readonly data: OrderData;
 }
 
-/** An order as it was sent, with what else its document may have been. */
+/** The submitted order, with alternative app data and fees. */
 interface ClaimedSignature {
   readonly expected: Address | undefined;
   readonly scheme: SigningScheme;
@@ -155,7 +163,7 @@ function parseClaimedSignature(order: ExplainedOrder, options: ExplainOptions): 
     const hash = isHash ? appData : appDataHash(appData);
     const content = isHash ? undefined : parseAppData(appData);
     const signer = typeof content === 'object' ? content.signer : undefined;
-    const data = orderData({ ...order, appData: hash, signature: '0x', signingScheme: scheme });
+    const data = parseOrderData({ ...order, appData: hash, signature: '0x', signingScheme: scheme });
     const domain = parseDomain({
       chainId: options.chainId ?? CHAINS[0]?.chainId ?? 1,
       settlementContract: (options.settlementContract ?? deployment('production').settlement) as Address, // read here
@@ -167,7 +175,7 @@ function parseClaimedSignature(order: ExplainedOrder, options: ExplainOptions): 
       domainIsKnown: options.chainId !== undefined,
       otherAppData: [
         ...(given === undefined ? [] : [given]),
-        ...(isHash ? [] : [appDataHash(reserialised(appData))]),
+        ...(isHash ? [] : [appDataHash(reserialise(appData))]),
         appDataHash(EMPTY_DOCUMENT),
         ZERO_APP_DATA,
       ],
@@ -179,7 +187,7 @@ function parseClaimedSignature(order: ExplainedOrder, options: ExplainOptions): 
   }
 }
 
-function reserialised(document: string): string {
+function reserialise(document: string): string {
   try {
     return JSON.stringify(JSON.parse(document));
   } catch {
@@ -187,7 +195,7 @@ function reserialised(document: string): string {
   }
 }
 
-/** Hashes an order in any domain, and recovers who has signed it so. */
+/** Hashes an order in any domain, and recovers the signer. */
 interface Trial {
   digest(signing: Signing): Uint8Array;
   signer(signing: Signing, signature: EcdsaSignature): Address | undefined;
@@ -212,36 +220,36 @@ async function createTrial({ sent }: ClaimedSignature, { backend }: ExplainOptio
   };
 }
 
-/** The digest that `personal_sign` signs for the hex text of a digest, 66 characters of it (EIP-191). */
+/** Returns the digest that `personal_sign` signs for the 66 characters of a digest's hex text (EIP-191). */
 function textDigest(digest: Uint8Array): Uint8Array {
   return keccak256Text(`\x19Ethereum Signed Message:\n66${bytesToHex(digest)}`);
 }
 
-/** A mistake that may have been made: what it changes about the signing. */
+/** A possible mistake: a change of the signed data. */
 interface Mistake {
   /** Mistakes of one kind exclude each other. */
   readonly kind: 'domain' | 'scheme' | keyof OrderData;
   apply(signing: Signing): Signing;
 }
 
-/** The fewest mistakes that explain a signature: none, one, or two. */
+/** Returns the smallest set of mistakes that explains a signature: none, one, or two. */
 function findMatch(
   claim: ClaimedSignature,
-  fits: (signing: Signing) => boolean,
+  matches: (signing: Signing) => boolean,
 ): { readonly domain: Domain; readonly differences: readonly SignedDifference[] } | undefined {
   const { sent } = claim;
   const matched = (signing: Signing) => ({ domain: signing.domain, differences: differences(claim, signing) });
-  if (fits(sent)) return matched(sent);
+  if (matches(sent)) return matched(sent);
   const mistakes = listMistakes(claim);
   for (const mistake of mistakes) {
     const signing = mistake.apply(sent);
-    if (fits(signing)) return matched(signing);
+    if (matches(signing)) return matched(signing);
   }
   for (const [i, first] of mistakes.entries()) {
     for (const second of mistakes.slice(i + 1)) {
       if (first.kind === second.kind) continue;
       const signing = second.apply(first.apply(sent));
-      if (fits(signing)) return matched(signing);
+      if (matches(signing)) return matched(signing);
     }
   }
   return undefined;
@@ -254,34 +262,34 @@ function listMistakes({ sent, expected, otherAppData, otherFees }: ClaimedSignat
       settlementContract: deployment(environment, chain).settlement,
     })),
   );
-  const here = ENVIRONMENTS.map((environment) => ({
+  const currentChain = ENVIRONMENTS.map((environment) => ({
     ...sent.domain,
     settlementContract: deployment(environment).settlement,
   }));
-  const elsewhere = CHAINS.map(({ chainId }) => ({ ...sent.domain, chainId }));
+  const currentContract = CHAINS.map(({ chainId }) => ({ ...sent.domain, chainId }));
   const { receiver } = sent.data;
   return [
-    ...[...here, ...elsewhere, ...domains].map(
+    ...[...currentChain, ...currentContract, ...domains].map(
       (domain): Mistake => ({ kind: 'domain', apply: (signing) => ({ ...signing, domain }) }),
     ),
     ...(['eip712', 'ethsign', 'text'] as const)
       .filter((scheme) => scheme !== sent.scheme)
       .map((scheme): Mistake => ({ kind: 'scheme', apply: (signing) => ({ ...signing, scheme }) })),
-    ...otherFees.map((feeAmount) => signedOtherwise('feeAmount', { feeAmount })),
-    // A fee of a quote that was added to the sell amount before sending, but not before signing.
+    ...otherFees.map((feeAmount) => createFieldMistake('feeAmount', { feeAmount })),
+    // A quote's fee that was added to the sell amount after signing.
     ...otherFees
       .filter((fee) => fee > 0n && fee < sent.data.sellAmount)
-      .map((feeAmount) => signedOtherwise('feeAmount', { feeAmount, sellAmount: sent.data.sellAmount - feeAmount })),
+      .map((feeAmount) => createFieldMistake('feeAmount', { feeAmount, sellAmount: sent.data.sellAmount - feeAmount })),
     ...[null, expected]
       .filter((other) => other !== undefined && (other ?? ZERO_ADDRESS) !== (receiver ?? ZERO_ADDRESS))
-      .map((other) => signedOtherwise('receiver', { receiver: other ?? null })),
-    signedOtherwise('kind', { kind: sent.data.kind === 'sell' ? 'buy' : 'sell' }),
-    signedOtherwise('partiallyFillable', { partiallyFillable: !sent.data.partiallyFillable }),
-    ...otherAppData.map((appData) => signedOtherwise('appData', { appData })),
+      .map((other) => createFieldMistake('receiver', { receiver: other ?? null })),
+    createFieldMistake('kind', { kind: sent.data.kind === 'sell' ? 'buy' : 'sell' }),
+    createFieldMistake('partiallyFillable', { partiallyFillable: !sent.data.partiallyFillable }),
+    ...otherAppData.map((appData) => createFieldMistake('appData', { appData })),
   ];
 }
 
-function signedOtherwise(kind: keyof OrderData, change: Partial<OrderData>): Mistake {
+function createFieldMistake(kind: keyof OrderData, change: Partial<OrderData>): Mistake {
   return { kind, apply: (signing) => ({ ...signing, data: { ...signing.data, ...change } }) };
 }
 
@@ -298,6 +306,6 @@ function differences({ sent, domainIsKnown }: ClaimedSignature, signed: Signing)
     signed.scheme === 'text' ? 'ethsign over the hex text of the digest' : signed.scheme,
   );
   for (const field of Object.keys(sent.data) as (keyof OrderData)[])
-    compare(field, sent.data[field], signed.data[field]); // its own keys
+    compare(field, sent.data[field], signed.data[field]); // the keys of OrderData
   return found;
 }

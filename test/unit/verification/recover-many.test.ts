@@ -1,17 +1,17 @@
 import { keccak256, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { RecoveryBackend } from '../../../src/crypto/backend.ts';
 import { keccak256Text } from '../../../src/crypto/keccak.ts';
 import type { RecoveryPool } from '../../../src/crypto/packed.ts';
 import { PACKED_SIGNATURE, recoverPacked } from '../../../src/crypto/packed.ts';
-import type { RecoveryBackend } from '../../../src/crypto/recovery.ts';
 import { wasmRecovery } from '../../../src/crypto/wasm.ts';
 import { OrderBookError } from '../../../src/errors.ts';
-import type { SignedDigest } from '../../../src/protocol/recover-many.ts';
-import { recoverEach } from '../../../src/protocol/recover-many.ts';
 import { parseEcdsaSignature } from '../../../src/protocol/signature.ts';
-import type { Verifier } from '../../../src/protocol/verifier.ts';
-import { createVerifier } from '../../../src/protocol/verifier.ts';
+import type { SignedDigest } from '../../../src/verification/recover-many.ts';
+import { recoverEach } from '../../../src/verification/recover-many.ts';
+import type { Verifier } from '../../../src/verification/verifier.ts';
+import { createVerifier } from '../../../src/verification/verifier.ts';
 import { SEPOLIA_DOMAIN } from '../../support/orders.ts';
 
 const SIGNER = privateKeyToAccount(keccak256(toHex('a key')));

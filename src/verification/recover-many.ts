@@ -2,12 +2,12 @@ import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { RecoveryPool } from '../crypto/packed.ts';
 import { PACKED_SIGNATURE, PACKED_SIGNER, packSignature } from '../crypto/packed.ts';
 import { OrderBookError } from '../errors.ts';
-import { personalDigest } from './eip712.ts';
-import type { Address } from './hex.ts';
-import { bytesToHex } from './hex.ts';
-import type { EcdsaScheme, EcdsaSignature } from './signature.ts';
+import { personalDigest } from '../protocol/eip712.ts';
+import type { Address } from '../protocol/hex.ts';
+import { bytesToHex } from '../protocol/hex.ts';
+import type { EcdsaScheme, EcdsaSignature } from '../protocol/signature.ts';
 
-/** A digest and how it was signed. */
+/** A digest with its signature. */
 export interface SignedDigest {
   /** 32 bytes. */
   readonly digest: Uint8Array;
@@ -15,51 +15,51 @@ export interface SignedDigest {
   readonly signature: EcdsaSignature;
 }
 
-export interface RecoveryMeans {
+export interface RecoveryContext {
   readonly recoverDigest: (digest: Uint8Array, scheme: EcdsaScheme, signature: EcdsaSignature) => Address | undefined;
   readonly pool: RecoveryPool | undefined;
 }
 
-/** What is handed to a pool at once, at most: enough to make messages few, and little enough to be packed unnoticed. */
-const LARGEST_SLICE = 256;
+/** Maximum number of signatures per message to a pool. It bounds the time for packing on this thread. */
+const MAX_SLICE_SIZE = 256;
 
-/** What one thread recovers between two turns of the event loop. */
-const SIGNATURES_A_TURN = 8;
+/** Number of signatures that this thread recovers per event-loop tick. */
+const SIGNATURES_PER_TICK = 8;
 
 /**
- * Recovers the signers of many things, each read as a signed digest first. Those that cannot be read have their error
- * for an answer. Whatever else the process does has its turn meanwhile.
+ * Recovers the signers of many items. `read` converts an item into a signed digest; its error becomes the result of the
+ * item. Yields to the event loop regularly.
  */
 export async function recoverEach<T>(
   items: readonly T[],
   read: (item: T) => SignedDigest | OrderBookError,
-  { recoverDigest, pool }: RecoveryMeans,
+  { recoverDigest, pool }: RecoveryContext,
 ): Promise<(Address | OrderBookError | undefined)[]> {
-  if (pool !== undefined && items.length >= pool.smallest) return recoverElsewhere(items, read, pool);
-  const answers: (Address | OrderBookError | undefined)[] = [];
+  if (pool !== undefined && items.length >= pool.smallest) return recoverInPool(items, read, pool);
+  const results: (Address | OrderBookError | undefined)[] = [];
   for (const [i, item] of items.entries()) {
-    if (i > 0 && i % SIGNATURES_A_TURN === 0) await yieldToEventLoop();
+    if (i > 0 && i % SIGNATURES_PER_TICK === 0) await yieldToEventLoop();
     const signed = read(item);
-    answers.push(
+    results.push(
       signed instanceof OrderBookError ? signed : recoverDigest(signed.digest, signed.scheme, signed.signature),
     );
   }
-  return answers;
+  return results;
 }
 
-async function recoverElsewhere<T>(
+async function recoverInPool<T>(
   items: readonly T[],
   read: (item: T) => SignedDigest | OrderBookError,
   pool: RecoveryPool,
 ): Promise<(Address | OrderBookError | undefined)[]> {
-  // Several slices a thread, so that all of them are done at about the same time.
-  const size = Math.min(LARGEST_SLICE, Math.ceil(items.length / (4 * pool.threads)));
+  // Several slices per thread, so that all threads finish at about the same time.
+  const size = Math.min(MAX_SLICE_SIZE, Math.ceil(items.length / (4 * pool.threads)));
   const slices: Promise<(Address | OrderBookError | undefined)[]>[] = [];
   for (let start = 0; start < items.length; start += size) {
     if (start > 0) await yieldToEventLoop();
-    const answers = recoverSlice(items.slice(start, start + size).map(read), pool);
-    answers.catch(() => {}); // it is told below, when its place in the list comes
-    slices.push(answers);
+    const results = recoverSlice(items.slice(start, start + size).map(read), pool);
+    results.catch(() => {}); // handled by `Promise.all` below
+    slices.push(results);
   }
   return (await Promise.all(slices)).flat();
 }
@@ -77,10 +77,10 @@ async function recoverSlice(
     packSignature(packed, count++, message, signature.rs, signature.recoveryId);
   }
   const signers = await pool.recover(packed.slice(0, count * PACKED_SIGNATURE));
-  let place = 0;
+  let index = 0;
   return slice.map((signed) => {
     if (signed instanceof OrderBookError) return signed;
-    const at = place++ * PACKED_SIGNER;
+    const at = index++ * PACKED_SIGNER;
     return signers[at] === 1 ? bytesToHex(signers.subarray(at + 1, at + PACKED_SIGNER)) : undefined;
   });
 }

@@ -1,0 +1,39 @@
+import type { Address, Hex } from '../protocol/hex.ts';
+import type { SigningScheme } from '../protocol/signature.ts';
+import type { OrderQuote } from './quotes.ts';
+
+/**
+ * The stored state of an order, written with each change. `expired` is not a stored state, because it depends on the
+ * time (see `getOrderStatus`).
+ */
+export type OrderState = 'open' | 'presignaturePending' | 'cancelled' | 'fulfilled';
+
+/**
+ * The cap against which a live order counts: `open` or `pending`. An order is `pending` if its owner has not been
+ * verified: a presign order without a signature on chain, or an unchecked contract signature.
+ */
+export type Budget = 'open' | 'pending';
+
+/** An order to insert. These values never change, except for changes by the chain and by the owner. */
+export interface NewOrder {
+  readonly uid: Hex;
+  readonly owner: Address;
+  /** Milliseconds since 1970. */
+  readonly creationDate: number;
+  readonly sellToken: Address;
+  readonly buyToken: Address;
+  readonly signingScheme: SigningScheme;
+  /** Effective validity in seconds since 1970: the signed value, or the user's choice if it differs. */
+  readonly validTo: number;
+  readonly state: 'open' | 'presignaturePending';
+  readonly budget: Budget;
+  /** The hash of the app-data document. */
+  readonly appData: Hex;
+  /**
+   * All immutable members of the order in wire format, rendered once as a JSON object. The store MUST keep the text
+   * unchanged.
+   */
+  readonly body: string;
+  /** The quote of the order, if any. Stored with the order, independent of the quote's own expiry. */
+  readonly quote?: OrderQuote;
+}

@@ -1,0 +1,47 @@
+import type { OrderBookError } from '../errors.ts';
+import type { Limits, TokenPolicy } from '../orders/limits.ts';
+import type { PolicyCheckContext } from '../orders/policy.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Store } from '../ports/store.ts';
+import type { EstimatorCounters, EstimatorObservation } from './estimators.ts';
+import type { QuoteResult } from './quote.ts';
+import type { QuoteStreamResult } from './quote-stream.ts';
+import type { QuoteRequest } from './request.ts';
+
+/** Options of a quote call. */
+export interface QuoteCallOptions {
+  /** Aborts the call when the result is no longer needed. The call rejects with its reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** The result of a native price query. */
+export type NativePriceResult =
+  /** Atoms of native currency for one atom of the token, as a plain decimal. */
+  | { readonly status: 'priced'; readonly price: string }
+  | { readonly status: 'rejected'; readonly error: OrderBookError };
+
+/** Quote methods. Rejections are returned; only failures and aborted calls reject. */
+export interface QuoteApi {
+  /**
+   * Quotes a trade. Rejects with `InvalidParameter`, `NoLiquidity`, `UnsupportedToken`, `SellAmountDoesNotCoverFee` and
+   * with codes of order validation.
+   */
+  request(request: QuoteRequest, options?: QuoteCallOptions): Promise<QuoteResult>;
+  /** Quotes a trade and emits quotes as estimates arrive: each is better than all before it. */
+  stream(request: QuoteRequest, options?: QuoteCallOptions): Promise<QuoteStreamResult>;
+  /** Returns the price of a token in native currency. */
+  nativePrice(token: string, options?: QuoteCallOptions): Promise<NativePriceResult>;
+  /** Returns the number of outcomes of each estimator, by its name. Empty until the book has started. */
+  counters(): Readonly<Record<string, EstimatorCounters>>;
+}
+
+/** The dependencies of quoting. */
+export interface QuotesContext extends PolicyCheckContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly tokens: TokenPolicy;
+  readonly observe: (observation: EstimatorObservation) => void;
+  /** Throws a `StoreError` `Closed` unless the book is started. */
+  readonly assertStarted: () => void;
+}

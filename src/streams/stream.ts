@@ -1,0 +1,39 @@
+/** An entry of a durable log, rendered once for all subscribers. */
+export interface StreamItem {
+  readonly type: 'item';
+  /** The position in the log. Increases in the order of commits. */
+  readonly id: number;
+  readonly event: string;
+  /** JSON text. */
+  readonly data: string;
+}
+
+/** An event of a stream: a log entry, or a gap. */
+export type StreamEvent =
+  | StreamItem
+  /** Entries from `from` to `to` that concern this subscriber may be missing. */
+  | { readonly type: 'gap'; readonly from: number; readonly to: number };
+
+/** A page of a log, rendered. */
+export interface LogPage {
+  readonly items: readonly StreamItem[];
+  /** The last position that was read. */
+  readonly through: number;
+}
+
+/** Where a stream starts, and what ends it. */
+export interface StreamOptions {
+  /** The last position that the subscriber has seen. Absent: the stream starts with the next entry. */
+  readonly after?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A stream of one subscriber. It ends when the subscriber leaves or the broadcaster closes. */
+export interface Stream extends AsyncIterable<StreamEvent> {
+  /** The position after which the stream starts. */
+  readonly start: number;
+  /** Waits for at least one event and returns all that are queued. Empty at the end. */
+  take(): Promise<readonly StreamEvent[]>;
+  /** Ends the stream, also for a pending `take`. */
+  leave(): void;
+}

@@ -1,0 +1,200 @@
+import type { RecoveryBackend } from '../crypto/backend.ts';
+import { accelerateKeccak } from '../crypto/keccak.ts';
+import type { RecoveryPool } from '../crypto/packed.ts';
+import { toAddress } from '../crypto/packed.ts';
+import type { RecoveryBackendOption } from '../crypto/recovery.ts';
+import { selectRecoveryBackend } from '../crypto/recovery.ts';
+import { OrderBookError } from '../errors.ts';
+import type { Domain } from '../protocol/eip712.ts';
+import { parseDomain, personalDigest } from '../protocol/eip712.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
+import { bytesToHex, parseHex } from '../protocol/hex.ts';
+import type { BuyTokenDestination, OrderData, OrderHasher, OrderKind, SellTokenSource } from '../protocol/order.ts';
+import {
+  BUY_TOKEN_DESTINATIONS,
+  createOrderHasher,
+  MAX_UINT32,
+  ORDER_KINDS,
+  SELL_TOKEN_SOURCES,
+} from '../protocol/order.ts';
+import type { EcdsaScheme, EcdsaSignature, SigningScheme } from '../protocol/signature.ts';
+import { isEcdsa, parseEcdsaSignature, SIGNING_SCHEMES } from '../protocol/signature.ts';
+import { parseUint256 } from '../protocol/uint256.ts';
+import type { SignedDigest } from './recover-many.ts';
+import { recoverEach } from './recover-many.ts';
+
+/** A signed order in wire format, with the hash as `appData`. Amounts are decimal strings of atoms. */
+export interface SignedOrder {
+  readonly sellToken: string;
+  readonly buyToken: string;
+  readonly receiver?: string | null;
+  readonly sellAmount: string;
+  readonly buyAmount: string;
+  readonly validTo: number;
+  readonly appData: string;
+  readonly feeAmount: string;
+  readonly kind: OrderKind;
+  readonly partiallyFillable: boolean;
+  readonly sellTokenBalance?: SellTokenSource;
+  readonly buyTokenBalance?: BuyTokenDestination;
+  readonly signingScheme: SigningScheme;
+  readonly signature: string;
+}
+
+/** The result of `recoverMany` for one order. */
+export type Recovered =
+  | { readonly signer: Address; readonly error?: undefined }
+  | { readonly signer?: undefined; readonly error: OrderBookError };
+
+/** Options of a verifier: the domain of the signatures, and the recovery backend. */
+export interface VerifierOptions extends Domain {
+  /**
+   * Backend for public key recovery. Default: `native` (libsecp256k1 compiled for the machine) if the host has
+   * installed the package secp256k1, otherwise `wasm` (the same library in WebAssembly).
+   */
+  readonly backend?: RecoveryBackendOption;
+  /** Worker threads for `recoverMany` and `recoverDigests`. The caller closes the pool. Default: none. */
+  readonly pool?: RecoveryPool;
+}
+
+/** Recovers the signers of orders of one domain. */
+export interface Verifier {
+  /** The name of the recovery backend. */
+  readonly backend: RecoveryBackend['name'];
+  readonly hasher: OrderHasher;
+
+  /**
+   * Recovers the signer of an order signed by `eip712` or `ethsign`.
+   *
+   * @returns The signer's address in lower case.
+   * @throws OrderBookError `InvalidSignature` for a malformed order or signature, for a scheme other than ECDSA, and if
+   * no key can be recovered.
+   */
+  recover(order: SignedOrder): Address;
+
+  /** Recovers the signers of many orders. Returns one result per order, in input order. */
+  recoverMany(orders: readonly SignedOrder[]): Promise<Recovered[]>;
+
+  /**
+   * Recovers the signer of a 32-byte digest of an order or a cancellation. For `ethsign` the digest is wrapped first
+   * (EIP-191).
+   *
+   * @returns The signer's address in lower case, or `undefined` if no key can be recovered.
+   */
+  recoverDigest(digest: Uint8Array, scheme: EcdsaScheme, signature: EcdsaSignature): Address | undefined;
+
+  /** Recovers the signers of many digests like `recoverDigest`. Returns one result per digest, in input order. */
+  recoverDigests(signed: readonly SignedDigest[]): Promise<(Address | undefined)[]>;
+}
+
+/**
+ * Creates a verifier for the orders of one settlement contract.
+ *
+ * @throws TypeError if the domain is not valid: a wrong domain would yield wrong signers instead of an error.
+ * @throws Error if the backend is given by name and cannot be loaded.
+ */
+export async function createVerifier(options: VerifierOptions): Promise<Verifier> {
+  const domain = parseDomain(options);
+  const [backend] = await Promise.all([selectRecoveryBackend(options.backend), accelerateKeccak()]);
+  const hasher = createOrderHasher(domain);
+
+  function recoverDigest(digest: Uint8Array, scheme: EcdsaScheme, signature: EcdsaSignature): Address | undefined {
+    const message = scheme === 'ethsign' ? personalDigest(digest) : digest;
+    const key = backend.recover(message, signature.rs, signature.recoveryId);
+    return key && bytesToHex(toAddress(key));
+  }
+
+  function parseSignedOrder(order: SignedOrder): SignedDigest {
+    if (typeof order !== 'object' || order === null)
+      throw new OrderBookError('InvalidSignature', 'the order must be an object');
+    const scheme = parseChoice('signingScheme', SIGNING_SCHEMES, order.signingScheme);
+    if (!isEcdsa(scheme)) {
+      throw new OrderBookError('InvalidSignature', `a ${scheme} signature does not contain its signer`);
+    }
+    const bytes = parseHex(order.signature);
+    const signature = bytes === undefined ? 'the signature is not hex text' : parseEcdsaSignature(bytes);
+    if (typeof signature === 'string') throw new OrderBookError('InvalidSignature', signature);
+    return { digest: hasher.digest(parseOrderData(order)), scheme, signature };
+  }
+
+  function tryParse(order: SignedOrder): SignedDigest | OrderBookError {
+    try {
+      return parseSignedOrder(order);
+    } catch (error) {
+      if (error instanceof OrderBookError) return error;
+      throw error;
+    }
+  }
+
+  const context = { recoverDigest, pool: options.pool };
+  return {
+    backend: backend.name,
+    hasher,
+    recover(order) {
+      const { digest, scheme, signature } = parseSignedOrder(order);
+      const signer = recoverDigest(digest, scheme, signature);
+      if (signer === undefined) throw createRecoveryError();
+      return signer;
+    },
+    recoverDigest,
+    async recoverDigests(signed) {
+      const signers = await recoverEach(signed, (each) => each, context);
+      return signers as (Address | undefined)[]; // signed digests have no errors
+    },
+    async recoverMany(orders) {
+      const signers = await recoverEach(orders, tryParse, context);
+      return signers.map((signer = createRecoveryError()) =>
+        typeof signer === 'string' ? { signer } : { error: signer },
+      );
+    },
+  };
+}
+
+function createRecoveryError(): OrderBookError {
+  return new OrderBookError('InvalidSignature', 'no key can be recovered from the signature');
+}
+
+/**
+ * Parses the signed fields of an order in wire format.
+ *
+ * @throws OrderBookError `InvalidSignature` naming the malformed field.
+ */
+export function parseOrderData(order: SignedOrder): OrderData {
+  return {
+    sellToken: parseHexField(order, 'sellToken', 20),
+    buyToken: parseHexField(order, 'buyToken', 20),
+    receiver: order.receiver === undefined || order.receiver === null ? null : parseHexField(order, 'receiver', 20),
+    sellAmount: parseAmountField(order, 'sellAmount'),
+    buyAmount: parseAmountField(order, 'buyAmount'),
+    validTo: parseValidTo(order),
+    appData: parseHexField(order, 'appData', 32),
+    feeAmount: parseAmountField(order, 'feeAmount'),
+    kind: parseChoice('kind', ORDER_KINDS, order.kind),
+    partiallyFillable: parseChoice('partiallyFillable', [true, false], order.partiallyFillable),
+    sellTokenBalance: parseChoice('sellTokenBalance', SELL_TOKEN_SOURCES, order.sellTokenBalance, 'erc20'),
+    buyTokenBalance: parseChoice('buyTokenBalance', BUY_TOKEN_DESTINATIONS, order.buyTokenBalance, 'erc20'),
+  };
+}
+
+function parseValidTo({ validTo }: SignedOrder): number {
+  if (Number.isInteger(validTo) && validTo >= 0 && validTo <= MAX_UINT32) return validTo;
+  throw new OrderBookError('InvalidSignature', 'validTo must be a uint32');
+}
+
+function parseChoice<T>(name: string, allowed: readonly T[], value: T | undefined, fallback?: T): T {
+  const selected = value === undefined ? fallback : value; // null is not valid in wire format
+  if (selected !== undefined && allowed.includes(selected)) return selected;
+  throw new OrderBookError('InvalidSignature', `${name} must be one of ${allowed.join(', ')}`);
+}
+
+function parseHexField(order: SignedOrder, name: 'sellToken' | 'buyToken' | 'receiver' | 'appData', size: number): Hex {
+  const value = parseHex(order[name], size);
+  if (value === undefined) throw new OrderBookError('InvalidSignature', `${name} must be ${size} bytes of hex text`);
+  return value;
+}
+
+function parseAmountField(order: SignedOrder, name: 'sellAmount' | 'buyAmount' | 'feeAmount'): bigint {
+  const value = parseUint256(order[name]);
+  if (typeof value === 'string') throw new OrderBookError('InvalidSignature', `${name} must be a decimal uint256`);
+  return value;
+}

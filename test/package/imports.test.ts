@@ -1,0 +1,136 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The layers of src, from the top. A file imports from its own layer or from lower ones, types included. */
+const LAYERS: readonly (readonly string[])[] = [
+  ['http'],
+  ['engine', 'lifecycle'],
+  ['accounts'],
+  [
+    'auctions',
+    'chain',
+    'streams',
+    'orders',
+    'quotes',
+    'app-data',
+    'balances',
+    'limits',
+    'verification',
+    'options',
+    'order-book',
+    'events',
+    'emitter',
+    'instrumentation',
+  ],
+  ['store-kit', 'concurrency', 'validation'],
+  ['ports'],
+  ['protocol', 'errors', 'version'],
+  ['crypto'],
+];
+
+function listFiles(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+    .map((file) => join(folder, file));
+}
+
+/** Returns the relative imports of a file as paths from the root: static, type-only and dynamic ones. */
+function readImports(file: string): string[] {
+  const source = ts.createSourceFile(file, readFileSync(join(ROOT, file), 'utf8'), ts.ScriptTarget.Latest, true);
+  const specifiers: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier !== undefined) {
+      if (ts.isStringLiteral(node.moduleSpecifier)) specifiers.push(node.moduleSpecifier.text);
+    }
+    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      const [argument] = node.arguments;
+      if (argument !== undefined && ts.isStringLiteral(argument)) specifiers.push(argument.text);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return specifiers
+    .filter((specifier) => specifier.startsWith('.') && specifier.endsWith('.ts'))
+    .map((specifier) => relative(ROOT, resolve(ROOT, dirname(file), specifier)));
+}
+
+const GRAPH = new Map(listFiles('src').map((file) => [file, readImports(file)]));
+
+/** Finds one cycle of the graph, as the list of its files. */
+function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] | undefined {
+  const done = new Set<string>();
+  const path: string[] = [];
+  const visit = (file: string): string[] | undefined => {
+    if (done.has(file)) return undefined;
+    const start = path.indexOf(file);
+    if (start >= 0) return [...path.slice(start), file];
+    path.push(file);
+    for (const next of graph.get(file) ?? []) {
+      const cycle = visit(next);
+      if (cycle !== undefined) return cycle;
+    }
+    path.pop();
+    done.add(file);
+    return undefined;
+  };
+  for (const file of graph.keys()) {
+    const cycle = visit(file);
+    if (cycle !== undefined) return cycle;
+  }
+  return undefined;
+}
+
+const getPart = (file: string): string => (file.split('/')[1] ?? '').replace(/\.ts$/, '');
+const getLayer = (file: string): number => LAYERS.findIndex((layer) => layer.includes(getPart(file)));
+/** Entry points re-export from any layer. */
+const ENTRY_POINTS = new Set(['src/index.ts', 'src/internal.ts', 'src/store-kit/index.ts']);
+
+describe('imports of src', () => {
+  it('have no cycle, of types either', () => {
+    expect(findCycle(GRAPH)).toBeUndefined();
+  });
+
+  it('find a cycle in a graph that has one', () => {
+    expect(findCycle(new Map([['a', ['b']], ['b', ['c']], ['c', ['b']]]))).toEqual(['b', 'c', 'b']); // biome-ignore format: one line
+  });
+
+  it.each([...GRAPH.keys()].filter((file) => !ENTRY_POINTS.has(file)))('%s belongs to a layer', (file) => {
+    expect(getLayer(file)).toBeGreaterThanOrEqual(0);
+  });
+
+  it('go down the layers', () => {
+    const upward = [...GRAPH].flatMap(([file, imports]) =>
+      ENTRY_POINTS.has(file)
+        ? []
+        : imports.filter((to) => getLayer(to) < getLayer(file)).map((to) => `${file} → ${to}`),
+    );
+    expect(upward).toEqual([]);
+  });
+});
+
+describe('imports of adapters', () => {
+  const COMPOSERS = ['server', 'sandbox', 'simulation'];
+  it.each(listFiles('adapters'))('%s stays in its folder', (file) => {
+    const folder = `adapters/${file.split('/')[1]}/`;
+    expect(readImports(file).filter((to) => !to.startsWith(folder))).toEqual([]);
+  });
+
+  it.each(listFiles('adapters').filter((file) => !COMPOSERS.includes(file.split('/')[1] ?? '')))(
+    '%s imports no other adapter',
+    (file) => {
+      const text = readFileSync(join(ROOT, file), 'utf8');
+      const specifiers = [...text.matchAll(/from '(intentbook\/[a-z-]+)'/g)].map(([, specifier]) => specifier);
+      // Express passes Node's own request objects, and Fastify's plugin takes them from the raw request.
+      const allowed = [
+        'intentbook/store-kit',
+        ...(/^adapters\/(express|fastify)\//.test(file) ? ['intentbook/node-http'] : []),
+      ];
+      expect(specifiers.filter((specifier) => !allowed.includes(specifier ?? ''))).toEqual([]);
+    },
+  );
+});
