@@ -1,12 +1,12 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Judges addresses that subscribers name: a private one is no business of theirs (decision 5.7). */
+/** Restricts the addresses that subscribers may name to public ones. See docs/internals/decisions.md#d5-7. */
 export interface AddressGuard {
-  /** Whether a connection to this address, of either family, may be made. */
+  /** Returns whether a connection to an IPv4 or IPv6 address is allowed. */
   allows(address: string): boolean;
 }
 
-/** Everything that is not the public internet (IANA special-purpose registries), by family. */
+/** IPv4 ranges that are not part of the public internet (IANA special-purpose registries). */
 const PRIVATE_V4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -24,28 +24,32 @@ const PRIVATE_V4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-/** Within 2000::/3, outside of which nothing is public: Teredo and other protocols, documentation, 6to4. */
+/** Non-public ranges within 2000::/3: Teredo and other protocols, documentation, 6to4. Nothing else is public. */
 const PRIVATE_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 /**
- * @param allow ranges that are let through all the same, `127.0.0.1/32`, for testing. Link-local addresses, where clouds keep their
- * secrets, never are.
- * @throws TypeError naming what is no range.
+ * Creates an address guard.
+ *
+ * @param allow - Private ranges to allow, such as `127.0.0.1/32`, for tests. Link-local addresses, where clouds serve
+ * their secrets, are never allowed.
+ * @throws TypeError with the range that is not valid.
  */
-export function addressGuard(allow: readonly string[]): AddressGuard {
-  const [closed, special, named] = [createBlockList(PRIVATE_V4), createBlockList(PRIVATE_V6), createBlockList(allow)];
+export function createAddressGuard(allow: readonly string[]): AddressGuard {
+  const closed = createBlockList(PRIVATE_V4);
+  const special = createBlockList(PRIVATE_V6);
+  const allowed = createBlockList(allow);
   const linkLocal = createBlockList(['169.254.0.0/16', 'fe80::/10']);
   const global = createBlockList(['2000::/3']);
 
   return {
     allows(address) {
-      const plain = unmapped(address);
+      const plain = toPlainAddress(address);
       if (isIP(plain) === 4) {
         if (linkLocal.check(plain, 'ipv4')) return false;
-        return named.check(plain, 'ipv4') || !closed.check(plain, 'ipv4');
+        return allowed.check(plain, 'ipv4') || !closed.check(plain, 'ipv4');
       }
       if (isIP(plain) !== 6 || linkLocal.check(plain, 'ipv6')) return false;
-      return named.check(plain, 'ipv6') || (global.check(plain, 'ipv6') && !special.check(plain, 'ipv6'));
+      return allowed.check(plain, 'ipv6') || (global.check(plain, 'ipv6') && !special.check(plain, 'ipv6'));
     },
   };
 }
@@ -57,15 +61,15 @@ function createBlockList(ranges: readonly string[]): BlockList {
     const family = isIP(address);
     const size = bits === undefined ? (family === 4 ? 32 : 128) : Number(bits);
     if (family === 0 || !Number.isInteger(size) || size < 0 || size > (family === 4 ? 32 : 128)) {
-      throw new TypeError(`webhook: "${range}" is no address and no range of them`);
+      throw new TypeError(`webhook: "${range}" is not a valid address or address range`);
     }
     list.addSubnet(address, size, family === 4 ? 'ipv4' : 'ipv6');
   }
   return list;
 }
 
-/** An IPv4 address that is written as one of IPv6 (`::ffff:10.0.0.1`, however spelled) as what it is. */
-function unmapped(address: string): string {
+/** Converts an IPv4-mapped IPv6 address, in any notation of `::ffff:10.0.0.1`, to the IPv4 address. */
+function toPlainAddress(address: string): string {
   if (isIP(address) !== 6) return address;
   const canonical = new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1);
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(canonical) ?? [];

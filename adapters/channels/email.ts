@@ -3,31 +3,33 @@ import { domainToASCII } from 'node:url';
 import type { Channel, ChannelCall, DeliveryResult, Notification } from 'intentbook';
 import { assertKnownOptions } from '#internal';
 
-/** How mail is sent, and in whose name. */
+/** Options of the e-mail channel. */
 export interface EmailOptions {
-  /** The mail server: `smtps://user:password@mail.example.org`, or `smtp://…`, which turns to TLS where the server offers it. */
+  /**
+   * URL of the mail server: `smtps://user:password@mail.example.org`, or `smtp://…`, which uses STARTTLS if offered.
+   */
   readonly smtp: string;
-  /** Who the mails are from: `notifications@example.org`. */
+  /** Sender address: `notifications@example.org`. */
   readonly from: string;
-  /** Where the account interface is reached from outside, `https://api.example.org`: links in mails begin with it. */
+  /** Public URL of the account interface: `https://api.example.org`. Links in mails begin with it. */
   readonly publicUrl: string;
 }
 
 /**
- * Mails over SMTP. A subscription names an address, and is confirmed by the link that is sent there. Every try of a delivery
- * has the same Message-ID. Needs the package nodemailer.
+ * Creates a channel that sends e-mail over SMTP. The target of a subscription is an address, which the recipient
+ * confirms with a link in a mail. All attempts of a delivery have the same Message-ID. Requires the package nodemailer.
  *
- * @throws TypeError for an unknown option, or one that is missing or malformed. It repeats no secrets.
+ * @throws TypeError for an unknown, missing or malformed option. The message contains no secrets.
  */
 export function emailChannel(options: EmailOptions): Channel {
   assertKnownOptions('emailChannel', options, ['smtp', 'from', 'publicUrl']);
   const { smtp, publicUrl } = options;
   const isServer = typeof smtp === 'string' && URL.canParse(smtp) && /^smtps?:\/\/[^/]/.test(smtp);
-  if (!isServer) throw new TypeError('emailChannel: smtp must be a URL of smtp or smtps');
+  if (!isServer) throw new TypeError('emailChannel: smtp must be an smtp or smtps URL');
   const from = parseAddress(options.from ?? '');
-  if (from === undefined) throw new TypeError('emailChannel: from must be an address');
+  if (from === undefined) throw new TypeError('emailChannel: from must be an e-mail address');
   if (!URL.canParse(publicUrl) || !/^https?:$/.test(new URL(publicUrl).protocol)) {
-    throw new TypeError('emailChannel: publicUrl must be a URL of http or https');
+    throw new TypeError('emailChannel: publicUrl must be an http or https URL');
   }
   const base = publicUrl.replace(/\/+$/, '');
   const domain = from.slice(from.lastIndexOf('@') + 1);
@@ -37,18 +39,18 @@ export function emailChannel(options: EmailOptions): Channel {
     signal.throwIfAborted();
     const transport = createTransport({
       url: smtp,
-      // A mail that is given up must not arrive behind those that are sent after it.
+      // Closes the connection on abort, so that an abandoned mail cannot arrive after later ones.
       getSocket({ host = 'localhost', port = 587 }, callback) {
         const connection = connect({ host, port: Number(port) });
-        const abort = () => void connection.destroy(new Error('given up'));
+        const abort = () => void connection.destroy(new Error('aborted'));
         signal.addEventListener('abort', abort, { once: true });
         connection.once('close', () => signal.removeEventListener('abort', abort));
-        connection.once('error', rejected);
+        connection.once('error', fail);
         connection.once('connect', () => {
-          connection.off('error', rejected);
+          connection.off('error', fail);
           callback(null, { connection });
         });
-        function rejected(error: Error): void {
+        function fail(error: Error): void {
           callback(error, false);
         }
       },
@@ -63,18 +65,18 @@ export function emailChannel(options: EmailOptions): Channel {
     parseTarget: parseAddress,
     async invite({ subscription: { account, target, types }, path }, call) {
       const text = [
-        `Somebody who signs for ${account} wants it to be told here of: ${types.join(', ')}.`,
+        `The owner of ${account} requests notifications to this address: ${types.join(', ')}.`,
         `To confirm, open this link within a day:\n\n${base}${path}`,
-        'If it was not you, do nothing: you will not hear from us again.',
+        'If you did not request this, ignore this mail. You will receive no further mail.',
       ];
       const mail = { to: target, subject: 'Confirm your notifications', text: `${text.join('\n\n')}\n` };
       await send(mail, call).catch((failure) => {
-        throw new Error(`no invitation was sent: ${failureOf(failure).error}`);
+        throw new Error(`the invitation was not sent: ${toFailure(failure).error}`);
       });
       return undefined;
     },
     async deliver({ id, subscription: { target, account }, body }, call) {
-      const { type, message, timestamp, metadata } = JSON.parse(body) as Notification; // rendered from one
+      const { type, message, timestamp, metadata } = JSON.parse(body) as Notification; // rendered from a notification
       const { orderUid } = metadata;
       const order = typeof orderUid === 'string' ? `\nOrder: ${orderUid}` : '';
       const text = `${message}\n\nAccount: ${account}${order}\nTime: ${timestamp}\n`;
@@ -82,16 +84,16 @@ export function emailChannel(options: EmailOptions): Channel {
         await send(
           {
             to: target,
-            subject: subjectOf(type),
+            subject: formatSubject(type),
             text,
             messageId: `<${id}@${domain}>`,
-            // No answers by machines (RFC 3834).
+            // Prevents automatic replies (RFC 3834).
             headers: { 'Auto-Submitted': 'auto-generated' },
           },
           call,
         );
       } catch (failure) {
-        return failureOf(failure);
+        return toFailure(failure);
       }
       return { status: 'delivered' };
     },
@@ -106,7 +108,7 @@ interface Mail {
   readonly headers?: Record<string, string>;
 }
 
-/** One plain address, no name and no list; its domain in the form that mail servers know. */
+/** Parses a plain address without a display name. The domain is converted to ASCII for mail servers. */
 function parseAddress(text: string): string | undefined {
   const [, local, host] = /^([a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64})@([^@\s<>,;:"()[\]\\]{1,253})$/i.exec(text) ?? [];
   const domain = domainToASCII(host ?? '');
@@ -114,17 +116,18 @@ function parseAddress(text: string): string | undefined {
   return `${local}@${domain}`;
 }
 
-function subjectOf(type: string): string {
+function formatSubject(type: string): string {
   const words = type.replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** What a mail server has said. Its words may name users and hosts, so that only their number is repeated. */
-function failureOf(failure: unknown): Exclude<DeliveryResult, { status: 'delivered' }> {
-  const { responseCode, response, command } = failure as { responseCode?: number; response?: string; command?: string }; // as nodemailer has it
-  if (responseCode === undefined) return { status: 'failed', error: 'the mail server is out of reach' };
-  const error = `the mail server answered ${responseCode}`;
-  // There is no such mailbox (RFC 3463).
+/** Converts an error. Only the status code of the mail server is kept, because its text may name users and hosts. */
+function toFailure(failure: unknown): Exclude<DeliveryResult, { status: 'delivered' }> {
+  // Properties of nodemailer's errors.
+  const { responseCode, response, command } = failure as { responseCode?: number; response?: string; command?: string };
+  if (responseCode === undefined) return { status: 'failed', error: 'the mail server is unreachable' };
+  const error = `the mail server responded with ${responseCode}`;
+  // The mailbox does not exist (RFC 3463).
   const isGone = command === 'RCPT TO' && /^5\d\d[ -]5\.1\.[16]\b/.test(response ?? '');
   return { status: isGone ? 'gone' : 'failed', error };
 }

@@ -5,12 +5,12 @@ import type { LookupFunction } from 'node:net';
 import { isIP } from 'node:net';
 import type { AddressGuard } from './address-guard.ts';
 
-/** What came back: no more of it than one could want to know. */
+/** Response to a POST request, with a limited body. */
 export interface Posted {
   readonly status: number;
-  /** The first bytes of the body. */
+  /** First bytes of the body. */
   readonly body: string;
-  /** Seconds. */
+  /** Value of `Retry-After`, in seconds. */
   readonly retryAfter?: number;
 }
 
@@ -22,24 +22,25 @@ export interface PostOptions {
   readonly guard: AddressGuard;
 }
 
-const BODY_SEEN = 4096;
+/** Limit of the response body, in bytes. */
+const MAX_BODY = 4096;
 
 /**
- * Posts to a place that a stranger has named. Every address is judged when the connection is made, after its name was resolved, so that
- * a name cannot mean one address now and another one then. A connection is used once; redirects are not followed.
+ * Sends a POST request to an untrusted URL. Each address is checked after its name was resolved, when the connection is
+ * made, so that a name cannot resolve to another address later. A connection is used once; redirects are not followed.
  */
 export function post({ url, headers, body, signal, guard }: PostOptions): Promise<Posted> {
   return new Promise((fulfil, reject) => {
     const { protocol, hostname } = new URL(url);
     const host = hostname.replace(/^\[|\]$/g, '');
-    // A literal address is never looked up.
-    if (isIP(host) !== 0 && !guard.allows(host)) return reject(rejected());
+    // An IP address is not resolved, so the lookup function is not called.
+    if (isIP(host) !== 0 && !guard.allows(host)) return reject(createRejection());
     const send = protocol === 'https:' ? requestHttps : requestHttp;
     const request = send(url, {
       method: 'POST',
       agent: false,
       headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
-      lookup: guarded(guard),
+      lookup: createGuardedLookup(guard),
       signal,
     });
     request.on('error', reject);
@@ -51,14 +52,14 @@ export function post({ url, headers, body, signal, guard }: PostOptions): Promis
         const wait = Number.isFinite(retryAfter) && retryAfter > 0 ? { retryAfter } : {};
         fulfil({
           status: response.statusCode ?? 0,
-          body: Buffer.concat(chunks).toString().slice(0, BODY_SEEN),
+          body: Buffer.concat(chunks).toString().slice(0, MAX_BODY),
           ...wait,
         });
       };
       response.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
         size += chunk.length;
-        if (size < BODY_SEEN) return;
+        if (size < MAX_BODY) return;
         done();
         request.destroy();
       });
@@ -69,14 +70,14 @@ export function post({ url, headers, body, signal, guard }: PostOptions): Promis
   });
 }
 
-function guarded(guard: AddressGuard): LookupFunction {
+function createGuardedLookup(guard: AddressGuard): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, '', 0);
       const [first] = addresses;
-      // One private address among them is enough: which of them is connected to is not ours to choose.
+      // One private address is enough to reject, because the system selects the address.
       if (first === undefined || addresses.some(({ address }) => !guard.allows(address))) {
-        return callback(rejected(), '', 0);
+        return callback(createRejection(), '', 0);
       }
       if (options.all) callback(null, addresses);
       else callback(null, first.address, first.family);
@@ -84,4 +85,4 @@ function guarded(guard: AddressGuard): LookupFunction {
   };
 }
 
-const rejected = () => new Error('the target is not on the public internet');
+const createRejection = () => new Error('the target is not on the public internet');

@@ -1,38 +1,39 @@
 import type { Channel, ChannelHost, Notification } from 'intentbook';
 import { assertKnownOptions } from '#internal';
 
-/** The bot that sends messages. */
+/** Options of the Telegram channel. */
 export interface TelegramOptions {
-  /** The bot's token. */
+  /** Token of the bot. */
   readonly token: string;
-  /** The bot's name, for the link that starts it: `t.me/<name>?start=…`. */
+  /** Name of the bot, for the link that starts it: `t.me/<name>?start=…`. */
   readonly bot: string;
-  /** Where the bot API is. Default `https://api.telegram.org`. */
+  /** Base URL of the bot API. Default: `https://api.telegram.org`. */
   readonly api?: string;
-  /** Whether to listen for people who start the bot; of several processes one may. Default true. */
+  /** Whether to receive messages of users that start the bot. Only one process may do this. Default: true. */
   readonly listen?: boolean;
 }
 
-/** Seconds that the API holds a question for news back. */
-const POLL = 25;
-/** Milliseconds to wait after a question that failed. */
-const PAUSE = 5_000;
+/** Timeout of a long poll, in seconds. */
+const POLL_TIMEOUT = 25;
+/** Delay after a failed request, in milliseconds. */
+const RETRY_DELAY = 5_000;
 
 /**
- * A Telegram bot. A subscription names no target: whoever opens the link that it is answered with, and starts the bot, is told
- * from then on.
+ * Creates a channel that sends messages by a Telegram bot. A subscription has no target: the response contains a link,
+ * and the user that opens it and starts the bot receives the notifications.
  *
- * @throws TypeError for an unknown option, or one that is missing.
+ * @throws TypeError for an unknown or missing option.
  */
 export function telegramChannel(options: TelegramOptions): Channel {
   assertKnownOptions('telegramChannel', options, ['token', 'bot', 'api', 'listen']);
   const { token, bot, api = 'https://api.telegram.org', listen = true } = options;
-  if (typeof token !== 'string' || token === '') throw new TypeError('telegramChannel: the token of a bot is required');
-  if (!/^[A-Za-z0-9_]{3,64}$/.test(bot)) throw new TypeError('telegramChannel: the name of a bot is required');
+  if (typeof token !== 'string' || token === '')
+    throw new TypeError('telegramChannel: token must be the token of a bot');
+  if (!/^[A-Za-z0-9_]{3,64}$/.test(bot)) throw new TypeError('telegramChannel: bot must be the name of a bot');
   let listening: AbortController | undefined;
   let loop: Promise<void> | undefined;
 
-  async function ask(method: string, body: object, signal: AbortSignal): Promise<Answer> {
+  async function request(method: string, body: object, signal: AbortSignal): Promise<BotResponse> {
     const response = await fetch(`${api}/bot${token}/${method}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -40,19 +41,21 @@ export function telegramChannel(options: TelegramOptions): Channel {
       signal,
       redirect: 'error',
     }).catch(() => {
-      // The URL of the request, which a failure may name, has the token in it.
-      throw new Error('the bot API is out of reach');
+      // The error may contain the URL of the request, which contains the token.
+      throw new Error('the bot API is unreachable');
     });
-    return (await response.json().catch(() => ({ ok: false, error_code: response.status }))) as Answer; // as documented
+    // The documented format.
+    return (await response.json().catch(() => ({ ok: false, error_code: response.status }))) as BotResponse;
   }
 
   async function poll(host: ChannelHost, signal: AbortSignal): Promise<void> {
     let offset = 0;
     while (!signal.aborted) {
       try {
-        const answer = await ask('getUpdates', { offset, timeout: POLL, allowed_updates: ['message'] }, signal);
-        if (!answer.ok || !Array.isArray(answer.result)) throw new Error(`the bot API answered ${answer.error_code}`);
-        for (const { update_id, message } of answer.result as Update[]) {
+        const query = { offset, timeout: POLL_TIMEOUT, allowed_updates: ['message'] };
+        const { ok, result, error_code } = await request('getUpdates', query, signal);
+        if (!ok || !Array.isArray(result)) throw new Error(`the bot API responded with ${error_code}`);
+        for (const { update_id, message } of result as Update[]) {
           offset = update_id + 1;
           const [, start] = /^\/start ([0-9a-f]{64})$/.exec(message?.text ?? '') ?? [];
           if (start !== undefined && message !== undefined) await host.confirm(start, String(message.chat.id));
@@ -72,14 +75,14 @@ export function telegramChannel(options: TelegramOptions): Channel {
     parseTarget: (target) => (target === '' ? target : undefined),
     invite: async ({ token: start }) => `https://t.me/${bot}?start=${start}`,
     async deliver({ subscription, body }, { signal }) {
-      const { message } = JSON.parse(body) as Notification; // rendered from one
+      const { message } = JSON.parse(body) as Notification; // rendered from a notification
       const chat = { chat_id: subscription.target, text: message, link_preview_options: { is_disabled: true } };
-      const answer = await ask('sendMessage', chat, signal);
-      if (answer.ok) return { status: 'delivered' };
-      const error = `the bot API answered ${answer.error_code}`;
-      // Blocked by its user, or the chat is no more.
-      if (answer.error_code === 403) return { status: 'gone', error };
-      const retryAfter = answer.parameters?.retry_after;
+      const response = await request('sendMessage', chat, signal);
+      if (response.ok) return { status: 'delivered' };
+      const error = `the bot API responded with ${response.error_code}`;
+      // The user has blocked the bot, or the chat does not exist any more.
+      if (response.error_code === 403) return { status: 'gone', error };
+      const retryAfter = response.parameters?.retry_after;
       return { status: 'failed', error, ...(retryAfter === undefined ? {} : { retryAfter }) };
     },
     start(host) {
@@ -95,8 +98,8 @@ export function telegramChannel(options: TelegramOptions): Channel {
   };
 }
 
-/** What the bot API answers (core.telegram.org/bots/api). */
-interface Answer {
+/** Response of the bot API (core.telegram.org/bots/api). */
+interface BotResponse {
   readonly ok: boolean;
   readonly result?: unknown;
   readonly error_code?: number;
@@ -110,7 +113,7 @@ interface Update {
 
 function pause(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, PAUSE);
+    const timer = setTimeout(resolve, RETRY_DELAY);
     timer.unref();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });

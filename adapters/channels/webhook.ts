@@ -1,29 +1,29 @@
 import { createHmac } from 'node:crypto';
 import type { Channel, ChannelDelivery, DeliveryResult, Notification } from 'intentbook';
 import { assertKnownOptions } from '#internal';
-import { addressGuard } from './address-guard.ts';
+import { createAddressGuard } from './address-guard.ts';
 import type { Posted } from './http-post.ts';
 import { post } from './http-post.ts';
 
-/** Which addresses may be called, and for how long. */
+/** Options of the webhook channel. */
 export interface WebhookOptions {
   /**
-   * Ranges of private addresses that are posted to all the same, for testing: `127.0.0.1/32`. 169.254.0.0/16 stays
-   * rejected even then.
+   * Ranges of private addresses to allow, for tests: `127.0.0.1/32`. 169.254.0.0/16 is always rejected.
    */
   readonly allow?: readonly string[];
 }
 
 /**
- * Webhooks, signed as Standard Webhooks says. A target is a URL of http or https, without credentials; it proves that it
- * wants them by answering `{"type":"subscription.challenge","challenge":"…"}` with a body that has the challenge in it.
- * Private addresses are rejected when the connection is made, and redirects are not followed.
+ * Creates a webhook channel that signs its requests according to Standard Webhooks. A target is an http or https URL
+ * without credentials. It confirms a subscription by responding to
+ * `{"type":"subscription.challenge","challenge":"…"}` with a body that contains the challenge. Private addresses are
+ * rejected when the connection is made, and redirects are not followed.
  *
- * @throws TypeError for an unknown option, or a range that is none.
+ * @throws TypeError for an unknown option or an invalid range.
  */
 export function webhookChannel(options: WebhookOptions = {}): Channel {
   assertKnownOptions('webhookChannel', options, ['allow']);
-  const guard = addressGuard(options.allow ?? []);
+  const guard = createAddressGuard(options.allow ?? []);
   const json = { 'content-type': 'application/json', 'user-agent': 'intentbook' };
 
   return {
@@ -33,13 +33,13 @@ export function webhookChannel(options: WebhookOptions = {}): Channel {
     parseTarget,
     async challenge(url, challenge, { signal }) {
       const body = JSON.stringify({ type: 'subscription.challenge', challenge });
-      const answer = await post({ url, headers: json, body, signal, guard });
-      return answer.status >= 200 && answer.status < 300 && answer.body.includes(challenge);
+      const { status, body: responseBody } = await post({ url, headers: json, body, signal, guard });
+      return status >= 200 && status < 300 && responseBody.includes(challenge);
     },
     async deliver(delivery, { signal }) {
-      const body = payloadOf(delivery);
-      const headers = { ...json, ...signatureOf(delivery, body) };
-      return resultOf(await post({ url: delivery.subscription.target, headers, body, signal, guard }));
+      const body = formatPayload(delivery);
+      const headers = { ...json, ...createSignatureHeaders(delivery, body) };
+      return toResult(await post({ url: delivery.subscription.target, headers, body, signal, guard }));
     },
   };
 }
@@ -47,27 +47,27 @@ export function webhookChannel(options: WebhookOptions = {}): Channel {
 function parseTarget(target: string): string | undefined {
   if (!URL.canParse(target)) return undefined;
   const { protocol, username, password, href } = new URL(target);
-  const plain = (protocol === 'https:' || protocol === 'http:') && username === '' && password === '';
-  return plain ? href : undefined;
+  const isValid = (protocol === 'https:' || protocol === 'http:') && username === '' && password === '';
+  return isValid ? href : undefined;
 }
 
-function payloadOf({ body }: ChannelDelivery): string {
-  const { type, timestamp } = JSON.parse(body) as Notification; // rendered from one
+function formatPayload({ body }: ChannelDelivery): string {
+  const { type, timestamp } = JSON.parse(body) as Notification; // rendered from a notification
   return `{"type":${JSON.stringify(type)},"timestamp":${JSON.stringify(timestamp)},"data":${body}}`;
 }
 
-/** The headers of Standard Webhooks 1.0: HMAC-SHA-256 over id, time and body. */
-function signatureOf({ id, now, subscription }: ChannelDelivery, body: string): Record<string, string> {
+/** Creates the headers of Standard Webhooks 1.0: HMAC-SHA-256 of id, time and body. */
+function createSignatureHeaders({ id, now, subscription }: ChannelDelivery, body: string): Record<string, string> {
   const timestamp = String(Math.floor(now / 1000));
   const key = Buffer.from((subscription.secret ?? '').replace(/^whsec_/, ''), 'base64');
   const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
 }
 
-/** What an answer means: 410 takes the subscription away, as Standard Webhooks has it. */
-function resultOf({ status, retryAfter }: Posted): DeliveryResult {
+/** Converts a response. With 410, Standard Webhooks requires that the subscription is removed. */
+function toResult({ status, retryAfter }: Posted): DeliveryResult {
   if (status >= 200 && status < 300) return { status: 'delivered' };
-  const error = `answered ${status}`;
+  const error = `responded with ${status}`;
   if (status === 410) return { status: 'gone', error };
   return { status: 'failed', error, ...(retryAfter === undefined ? {} : { retryAfter }) };
 }

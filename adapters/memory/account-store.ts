@@ -22,7 +22,7 @@ import { createInMemoryLeases } from 'intentbook/store-kit';
 import { createMemoryDeliveries } from './deliveries.ts';
 import { SortedList } from './sorted-list.ts';
 
-/** A notification, and whether it is shown. */
+/** A notification with its visibility. */
 interface Row extends NewNotification {
   readonly seq: number;
   visible: boolean;
@@ -34,8 +34,8 @@ interface Pending {
 }
 
 /**
- * An account store that keeps everything in memory and forgets it with the process. For tests, for trying things out,
- * and as the oracle that other stores are compared with.
+ * Creates an account store in memory, without persistence: for tests and experiments, and as the reference to which
+ * other stores are compared.
  */
 export function memoryAccountStore(): AccountStore {
   const cursors = new Map<string, number>();
@@ -46,7 +46,7 @@ export function memoryAccountStore(): AccountStore {
   const logs = new Map<string, AccountLogEntry[]>();
   const wallets = new Map<string, Affiliate>();
   const codes = new Map<string, Affiliate>();
-  const used = new Set<string>();
+  const usedSignatures = new Set<string>();
   const nonces = new Map<string, UsedNonce>();
   const subscriptions = new Map<string, Subscription>();
   const confirmations = new Map<string, Pending>();
@@ -98,10 +98,10 @@ export function memoryAccountStore(): AccountStore {
     if (cursor !== after) return { status: 'moved', cursor };
     let changed = 0;
     for (const change of changes) if (apply(change)) changed++;
-    const kept = entries(marks, feed, () => new Map<string, string>());
+    const stored = entries(marks, feed, () => new Map<string, string>());
     for (const { key, value } of given) {
-      if (value === null) kept.delete(key);
-      else kept.set(key, value);
+      if (value === null) stored.delete(key);
+      else stored.set(key, value);
     }
     cursors.set(feed, through);
     return { status: 'appended', changed };
@@ -109,28 +109,28 @@ export function memoryAccountStore(): AccountStore {
 
   function register({ walletAddress, code, createdAt, digest, signedMessage }: NewAffiliate): RegisterOutcome {
     if (wallets.has(walletAddress)) return { status: 'bound' };
-    if (used.has(digest) || used.has(signedMessage)) return { status: 'used' };
+    if (usedSignatures.has(digest) || usedSignatures.has(signedMessage)) return { status: 'used' };
     if (codes.has(code)) return { status: 'taken' };
     const affiliate = { walletAddress, code, createdAt };
     wallets.set(walletAddress, affiliate);
     codes.set(code, affiliate);
-    used.add(digest).add(signedMessage);
+    usedSignatures.add(digest).add(signedMessage);
     return { status: 'registered' };
   }
 
-  const keyOf = ({ account, nonce }: UsedNonce) => `${account} ${nonce}`;
+  const toKey = ({ account, nonce }: UsedNonce) => `${account} ${nonce}`;
 
-  /** Whether a nonce was used, once those that are over have been forgotten. */
+  /** Deletes expired nonces and returns whether a nonce is already usedSignatures. */
   function isUsed(nonce: UsedNonce, at: number): boolean {
     for (const [key, { expiresAt }] of nonces) if (expiresAt < at) nonces.delete(key);
-    return nonces.has(keyOf(nonce));
+    return nonces.has(toKey(nonce));
   }
 
   function create({ subscription, confirmation, nonce, cap, now: at }: NewSubscription): SubscribeOutcome {
     for (const [id, { expiresAt }] of confirmations) if (expiresAt < at) removeSubscription(id);
     if (isUsed(nonce, at)) return { status: 'used' };
-    if (listOf(subscription.account).length >= cap) return { status: 'capped', limit: cap };
-    nonces.set(keyOf(nonce), nonce);
+    if (listByAccount(subscription.account).length >= cap) return { status: 'capped', limit: cap };
+    nonces.set(toKey(nonce), nonce);
     subscriptions.set(subscription.id, subscription);
     if (confirmation !== undefined) confirmations.set(subscription.id, confirmation);
     return { status: 'created' };
@@ -142,12 +142,12 @@ export function memoryAccountStore(): AccountStore {
     deliveries.remove(id);
   }
 
-  const listOf = (account: string) => [...subscriptions.values()].filter((each) => each.account === account);
+  const listByAccount = (account: string) => [...subscriptions.values()].filter((each) => each.account === account);
 
   return {
     traits: { name: 'memory', durable: false, writers: 'single' },
     async open({ clock }) {
-      if (now !== undefined) throw new StoreError('WriterActive', 'this memory account store is in use already');
+      if (now !== undefined) throw new StoreError('WriterActive', 'this memory account store is already in use');
       now = () => clock.now();
     },
     async close() {
@@ -179,9 +179,9 @@ export function memoryAccountStore(): AccountStore {
       },
       async marks(feed, keys) {
         context();
-        const kept = marks.get(feed);
+        const stored = marks.get(feed);
         return [...new Set(keys)].flatMap((key) => {
-          const value = kept?.get(key);
+          const value = stored?.get(key);
           return value === undefined ? [] : [{ key, value }];
         });
       },
@@ -221,22 +221,22 @@ export function memoryAccountStore(): AccountStore {
       async confirm({ tokenHash, now: at, target }) {
         context();
         const [id, pending] = [...confirmations].find(([, each]) => each.tokenHash === tokenHash) ?? [];
-        const found = id === undefined ? undefined : subscriptions.get(id);
-        if (id === undefined || found === undefined || pending === undefined || pending.expiresAt < at)
+        const subscription = id === undefined ? undefined : subscriptions.get(id);
+        if (id === undefined || subscription === undefined || pending === undefined || pending.expiresAt < at)
           return undefined;
-        const confirmed: Subscription = { ...found, state: 'active', target: target ?? found.target };
+        const confirmed: Subscription = { ...subscription, state: 'active', target: target ?? subscription.target };
         subscriptions.set(id, confirmed);
         confirmations.delete(id);
         return confirmed;
       },
       async list(account) {
         context();
-        return listOf(account);
+        return listByAccount(account);
       },
       async remove({ id, account, nonce, now: at }) {
         context();
         if (nonce !== undefined && isUsed(nonce, at)) return 'used';
-        if (nonce !== undefined) nonces.set(keyOf(nonce), nonce);
+        if (nonce !== undefined) nonces.set(toKey(nonce), nonce);
         if (subscriptions.get(id)?.account !== account) return 'missing';
         removeSubscription(id);
         return 'removed';

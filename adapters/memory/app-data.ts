@@ -4,7 +4,7 @@ import type { NewDocument } from 'intentbook';
 export interface MemoryAppData {
   put(document: NewDocument, keep?: number): 'known' | 'stored';
   get(hash: string): string | undefined;
-  /** An order refers to a document, and may bring it. */
+  /** Marks a hash as referenced by an order and stores its document if it is new. */
   refer(hash: string, document?: NewDocument): void;
 }
 

@@ -39,13 +39,13 @@ export function createMemoryAuctions(): MemoryAuctions {
     },
     competition: (auctionId) => competitions.get(auctionId),
     competitions(limit) {
-      const found: StoredCompetition[] = [];
+      const page: StoredCompetition[] = [];
       for (const auctionId of highestFirst.from(0)) {
         const competition = competitions.get(auctionId);
-        if (competition === undefined || found.length === limit) break;
-        found.push(competition);
+        if (competition === undefined || page.length === limit) break;
+        page.push(competition);
       }
-      return found;
+      return page;
     },
   };
 }

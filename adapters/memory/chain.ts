@@ -25,63 +25,67 @@ import {
 } from 'intentbook/store-kit';
 import { SortedList } from './sorted-list.ts';
 
-/** The rows that facts change. */
+/** Order rows that chain events change. */
 export interface MemoryChainTarget {
   find(uid: string): KnownOrder | undefined;
   change(change: RowChange): void;
   record(event: NewEvent): void;
-  /** The UIDs of the orders that an account has placed on chain. */
+  /** Returns the UIDs of the orders that an account has placed on chain. */
   placedBy(account: string): Iterable<string>;
 }
 
-/** What the chain has said. Nothing here awaits, so every verb is one step. */
+/** Chain events in memory. All methods are synchronous, so each is one atomic step. */
 export interface MemoryChain {
   progress(): ChainProgress;
   apply(batch: ChainEventBatch): ApplyOutcome;
   rollback(request: RollbackRequest): RollbackOutcome;
   trades(query: TradeQuery): TradeChainEvent[];
   settlements(transactionHash: Hex): SettlementChainEvent[];
-  /** What the chain has said of an order, in its order. */
-  eventsOfOrder(uid: string): OrderChainEvent[];
+  /** Returns the chain events of an order by log position. */
+  listEventsOfOrder(uid: string): OrderChainEvent[];
   settlementsOfAuction(auctionId: number): SettlementChainEvent[];
   firstTrade(token: string): number | undefined;
-  /** Folds the facts of an order that has just been inserted into its row. */
-  fold(uid: string, at: number): void;
+  /** Applies chain events stored earlier to an order that was just inserted. */
+  projectNewOrder(uid: string, at: number): void;
 }
 
 export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
-  const facts = new SortedList<ChainEvent>(compareLogPositions);
+  const chainEvents = new SortedList<ChainEvent>(compareLogPositions);
   const byUid = new Map<string, SortedList<OrderChainEvent>>();
   const hashes = new Map<number, Hex>();
   const firstTrades = new Map<string, number>();
   let indexedBlock: BlockRef | null = null;
 
-  const factsOf = (uid: string): OrderChainEvent[] => [...(byUid.get(uid)?.from(0) ?? [])];
+  const listEventsOfOrder = (uid: string): OrderChainEvent[] => [...(byUid.get(uid)?.from(0) ?? [])];
 
-  function knownHash(block: number): Hex | undefined {
-    const at = facts.firstWhere((fact) => fact.blockNumber >= block);
-    const [fact] = facts.from(at);
-    return hashes.get(block) ?? (fact?.blockNumber === block ? fact.blockHash : undefined);
+  function getStoredHash(block: number): Hex | undefined {
+    const at = chainEvents.firstWhere((event) => event.blockNumber >= block);
+    const [event] = chainEvents.from(at);
+    return hashes.get(block) ?? (event?.blockNumber === block ? event.blockHash : undefined);
   }
 
-  function isStored(fact: ChainEvent): boolean {
-    const [found] = facts.from(facts.indexOf(fact));
-    return found !== undefined && compareLogPositions(found, fact) === 0;
+  function isStored(event: ChainEvent): boolean {
+    const [stored] = chainEvents.from(chainEvents.indexOf(event));
+    return stored !== undefined && compareLogPositions(stored, event) === 0;
   }
 
-  function add(fact: ChainEvent): void {
-    facts.add(fact);
-    if (!isOrderChainEvent(fact)) return;
-    const list = byUid.get(fact.uid) ?? new SortedList<OrderChainEvent>(compareLogPositions);
-    byUid.set(fact.uid, list);
-    list.add(fact);
+  function add(event: ChainEvent): void {
+    chainEvents.add(event);
+    if (!isOrderChainEvent(event)) return;
+    const list = byUid.get(event.uid) ?? new SortedList<OrderChainEvent>(compareLogPositions);
+    byUid.set(event.uid, list);
+    list.add(event);
   }
 
-  /** Runs a change of the facts, then brings the orders it touches in line. */
-  function judged(touched: readonly ChainEvent[], at: number, change: () => void): void {
-    const before = getAffectedUids(touched).map((uid) => ({ uid, before: factsOf(uid) }));
+  /** Runs a change of the chain events, then updates the orders that it affects. */
+  function changeAndProject(changed: readonly ChainEvent[], at: number, change: () => void): void {
+    const before = getAffectedUids(changed).map((uid) => ({ uid, before: listEventsOfOrder(uid) }));
     change();
-    const affected = before.map((each) => ({ ...each, order: target.find(each.uid), after: factsOf(each.uid) }));
+    const affected = before.map((each) => ({
+      ...each,
+      order: target.find(each.uid),
+      after: listEventsOfOrder(each.uid),
+    }));
     const { rows, events } = projectOrderState(affected, at);
     for (const row of rows) target.change(row);
     for (const event of events) target.record(event);
@@ -95,34 +99,34 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
 
     apply(batch) {
       if (isCursorStale(indexedBlock, batch.after)) return { status: 'moved', indexedBlock };
-      const named = blockHashes(batch);
-      for (const [number, hash] of named) {
-        const stored = knownHash(number);
+      const batchHashes = blockHashes(batch);
+      for (const [number, hash] of batchHashes) {
+        const stored = getStoredHash(number);
         if (stored !== undefined && stored !== hash) {
           return { status: 'conflict', block: number, stored, indexedBlock: indexedBlock ?? batch.through };
         }
       }
-      const fresh = batch.events.filter((fact) => !isStored(fact));
-      judged(fresh, batch.at, () => fresh.forEach(add));
-      for (const [token, first] of firstTradeBlocks(fresh)) {
+      const added = batch.events.filter((event) => !isStored(event));
+      changeAndProject(added, batch.at, () => added.forEach(add));
+      for (const [token, first] of firstTradeBlocks(added)) {
         firstTrades.set(token, Math.min(first, firstTrades.get(token) ?? first));
       }
-      for (const [number, hash] of named) hashes.set(number, hash);
+      for (const [number, hash] of batchHashes) hashes.set(number, hash);
       for (const number of hashes.keys()) if (number < batch.forgetBelow) hashes.delete(number);
       if (indexedBlock === null || indexedBlock.number < batch.through.number) indexedBlock = batch.through;
-      return { status: 'applied', applied: fresh.length, known: batch.events.length - fresh.length, indexedBlock };
+      return { status: 'applied', applied: added.length, known: batch.events.length - added.length, indexedBlock };
     },
 
     rollback({ to, after, at }) {
       if (isCursorStale(indexedBlock, after)) return { status: 'moved', indexedBlock };
-      const gone = [...facts.from(facts.firstWhere((fact) => fact.blockNumber > to))];
-      judged(gone, at, () => {
-        for (const fact of gone) {
-          facts.remove(fact);
-          if (!isOrderChainEvent(fact)) continue;
-          const list = byUid.get(fact.uid);
-          list?.remove(fact);
-          if (list?.length === 0) byUid.delete(fact.uid);
+      const removed = [...chainEvents.from(chainEvents.firstWhere((event) => event.blockNumber > to))];
+      changeAndProject(removed, at, () => {
+        for (const event of removed) {
+          chainEvents.remove(event);
+          if (!isOrderChainEvent(event)) continue;
+          const list = byUid.get(event.uid);
+          list?.remove(event);
+          if (list?.length === 0) byUid.delete(event.uid);
         }
       });
       for (const [token, first] of firstTrades) if (first > to) firstTrades.delete(token);
@@ -132,42 +136,44 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
         const hash = hashes.get(number);
         indexedBlock = hash === undefined ? null : { number, hash };
       }
-      return { status: 'rolledBack', removed: gone.length, indexedBlock };
+      return { status: 'rolledBack', removed: removed.length, indexedBlock };
     },
 
     trades({ filter, offset = 0, limit }) {
-      let wanted: (fact: TradeChainEvent) => boolean;
-      if ('uid' in filter) wanted = ({ uid }) => uid === filter.uid;
-      else if ('transactionHash' in filter) wanted = (fact) => fact.transactionHash === filter.transactionHash;
+      let isMatch: (event: TradeChainEvent) => boolean;
+      if ('uid' in filter) isMatch = ({ uid }) => uid === filter.uid;
+      else if ('transactionHash' in filter) isMatch = (event) => event.transactionHash === filter.transactionHash;
       else {
         const placed = new Set(target.placedBy(filter.account));
-        wanted = ({ uid, owner }) => owner === filter.account || placed.has(uid);
+        isMatch = ({ uid, owner }) => owner === filter.account || placed.has(uid);
       }
-      const source = 'uid' in filter ? factsOf(filter.uid) : [...facts.from(0)];
+      const source = 'uid' in filter ? listEventsOfOrder(filter.uid) : [...chainEvents.from(0)];
       return source
-        .filter((fact): fact is TradeChainEvent => fact.type === 'trade' && wanted(fact))
+        .filter((event): event is TradeChainEvent => event.type === 'trade' && isMatch(event))
         .reverse()
         .slice(offset, offset + limit);
     },
 
-    eventsOfOrder: factsOf,
+    listEventsOfOrder,
 
     firstTrade: (token) => firstTrades.get(token),
 
     settlements: (transactionHash) =>
-      [...facts.from(0)].filter(
-        (fact): fact is SettlementChainEvent => fact.type === 'settlement' && fact.transactionHash === transactionHash,
+      [...chainEvents.from(0)].filter(
+        (event): event is SettlementChainEvent =>
+          event.type === 'settlement' && event.transactionHash === transactionHash,
       ),
 
     settlementsOfAuction: (auctionId) =>
-      [...facts.from(0)].filter(
-        (fact): fact is SettlementChainEvent => fact.type === 'settlement' && fact.auctionId === auctionId,
+      [...chainEvents.from(0)].filter(
+        (event): event is SettlementChainEvent => event.type === 'settlement' && event.auctionId === auctionId,
       ),
 
-    fold(uid, at) {
-      const after = factsOf(uid);
+    projectNewOrder(uid, at) {
+      const after = listEventsOfOrder(uid);
       if (after.length === 0) return;
-      const { rows, events } = projectOrderState([{ uid: uid as Hex, order: target.find(uid), before: [], after }], at); // a row's
+      const order = target.find(uid);
+      const { rows, events } = projectOrderState([{ uid: uid as Hex, order, before: [], after }], at); // a row's
       for (const row of rows) target.change(row);
       for (const event of events) target.record(event);
     },

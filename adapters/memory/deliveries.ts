@@ -9,43 +9,43 @@ interface Row {
   state: DeliveryState;
   attempts: number;
   claims: number;
-  /** Not to be claimed before. */
+  /** Earliest time of the next claim. */
   due: number;
   error: string | null;
 }
 
-/** What deliveries need to know of the rest. */
+/** Data of the store that deliveries need. */
 interface DeliveriesContext {
   subscription(id: string): Subscription | undefined;
   body(notification: string): string;
   isVisible(notification: string): boolean;
 }
 
-type Argument<Verb extends keyof DeliveryStore> = Parameters<DeliveryStore[Verb]>[0];
+type Argument<Method extends keyof DeliveryStore> = Parameters<DeliveryStore[Method]>[0];
 
-/** What is on its way. Nothing here awaits, so every verb is one step. */
-export function createMemoryDeliveries(around: DeliveriesContext) {
+/** Creates the deliveries. All methods are synchronous, so each is one atomic step. */
+export function createMemoryDeliveries(context: DeliveriesContext) {
   const rows: Row[] = [];
   let last = 0;
 
   const find = (subscription: string, notification: string) =>
     rows.find((row) => row.subscription === subscription && row.notification === notification);
 
-  /** Of each active subscription the first that is pending. */
+  /** Returns the first pending delivery of each active subscription. */
   function heads(): Row[] {
-    const found = new Map<string, Row>();
+    const first = new Map<string, Row>();
     for (const row of rows) {
-      if (row.state !== 'pending' || found.has(row.subscription)) continue;
-      if (around.subscription(row.subscription)?.state === 'active') found.set(row.subscription, row);
+      if (row.state !== 'pending' || first.has(row.subscription)) continue;
+      if (context.subscription(row.subscription)?.state === 'active') first.set(row.subscription, row);
     }
-    return [...found.values()].sort((a, b) => a.due - b.due || a.seq - b.seq);
+    return [...first.values()].sort((a, b) => a.due - b.due || a.seq - b.seq);
   }
 
   return {
     add({ id, account, channel }: Subscription, notification: string, due: number): void {
-      const known = find(id, notification);
-      if (known?.state === 'dropped') known.state = 'pending';
-      if (known !== undefined) return;
+      const existing = find(id, notification);
+      if (existing?.state === 'dropped') existing.state = 'pending';
+      if (existing !== undefined) return;
       const base = { seq: ++last, subscription: id, notification, account, channel };
       rows.push({ ...base, state: 'pending', attempts: 0, claims: 0, due, error: null });
     },
@@ -57,8 +57,8 @@ export function createMemoryDeliveries(around: DeliveriesContext) {
     },
 
     remove(subscription: string): void {
-      const kept = rows.filter((row) => row.subscription !== subscription);
-      rows.splice(0, rows.length, ...kept);
+      const remaining = rows.filter((row) => row.subscription !== subscription);
+      rows.splice(0, rows.length, ...remaining);
     },
 
     claim({ now, until, limit }: Argument<'claim'>): Awaited<ReturnType<DeliveryStore['claim']>> {
@@ -67,10 +67,10 @@ export function createMemoryDeliveries(around: DeliveriesContext) {
         row.attempts++;
         row.claims++;
         row.due = until;
-        const subscription = around.subscription(row.subscription);
-        if (subscription === undefined) throw new Error('a delivery outlives its subscription');
+        const subscription = context.subscription(row.subscription);
+        if (subscription === undefined) throw new Error('a delivery exists without its subscription');
         const { seq, notification, attempts: attempt, claims: claim } = row;
-        return { seq, subscription, notification, body: around.body(notification), attempt, claim };
+        return { seq, subscription, notification, body: context.body(notification), attempt, claim };
       });
       return { claimed, next: heads()[0]?.due ?? null };
     },
@@ -106,7 +106,7 @@ export function createMemoryDeliveries(around: DeliveriesContext) {
       let replayed = 0;
       for (const row of rows) {
         if (row.state !== 'dead' || seqs?.includes(row.seq) === false) continue;
-        if (around.isVisible(row.notification)) {
+        if (context.isVisible(row.notification)) {
           Object.assign(row, { state: 'pending', attempts: 0, due: now, error: null });
           replayed++;
         } else row.state = 'dropped';

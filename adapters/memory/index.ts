@@ -10,8 +10,8 @@ import { createMemoryQuotes } from './quotes.ts';
 export { memoryAccountStore } from './account-store.ts';
 
 /**
- * A store that keeps everything in memory and forgets it with the process. For tests, for trying things out, and as
- * the oracle that other stores are compared with.
+ * Creates a store in memory, without persistence: for tests and experiments, and as the reference to which other stores
+ * are compared.
  */
 export function memoryStore(): Store {
   let recorded: Domain | undefined;
@@ -29,19 +29,19 @@ export function memoryStore(): Store {
   const orders = createMemoryOrders({
     documents,
     record,
-    fold: (uid, at) => chain.fold(uid, at),
-    eventsOfOrder: (uid) => chain.eventsOfOrder(uid),
+    projectNewOrder: (uid, at) => chain.projectNewOrder(uid, at),
+    listEventsOfOrder: (uid) => chain.listEventsOfOrder(uid),
     getPlacementVersion: () => getPlacementVersion(log.length),
   });
-  const chain = createMemoryChain({ find: orders.find, record, placedBy: orders.ofAccount, change: orders.change });
+  const chain = createMemoryChain({ find: orders.find, record, placedBy: orders.listByAccount, change: orders.change });
 
   function context(): StoreContext {
     if (opened === undefined) throw new StoreError('Closed', 'the memory store is not open');
     return opened;
   }
 
-  /** A verb as a store has it: rejected while the store is closed. */
-  const verb =
+  /** Converts a function to a method of a store, which rejects while the store is closed. */
+  const method =
     <A extends readonly unknown[], R>(work: (...args: A) => R) =>
     async (...args: A): Promise<Awaited<R>> => {
       context();
@@ -60,42 +60,42 @@ export function memoryStore(): Store {
     async close() {
       opened = undefined;
     },
-    check: verb(() => {}),
+    check: method(() => {}),
     orders: {
-      insert: verb((inserts, options) => {
+      insert: method((inserts, options) => {
         if (options?.transaction === undefined) return orders.insert(inserts);
         throw new StoreError('Unsupported', 'the memory store has no transactions to join');
       }),
-      get: verb(orders.get),
-      list: verb(orders.list),
-      cancel: verb(orders.cancel),
-      count: verb(orders.count),
-      expire: verb(orders.expire),
-      prune: verb(orders.prune),
+      get: method(orders.get),
+      list: method(orders.list),
+      cancel: method(orders.cancel),
+      count: method(orders.count),
+      expire: method(orders.expire),
+      prune: method(orders.prune),
     },
-    appData: { put: verb(documents.put), get: verb(documents.get) },
-    quotes: { insert: verb(quotes.insert), match: verb(quotes.match), prune: verb(quotes.prune) },
+    appData: { put: method(documents.put), get: method(documents.get) },
+    quotes: { insert: method(quotes.insert), match: method(quotes.match), prune: method(quotes.prune) },
     events: {
-      last: verb(() => log.length),
-      after: verb((id, limit) => log.slice(id, id + limit)),
+      last: method(() => log.length),
+      after: method((id, limit) => log.slice(id, id + limit)),
       watch: () => () => {},
     },
-    leases: { acquire: (request) => leases.acquire(request), release: verb(leases.release) },
+    leases: { acquire: (request) => leases.acquire(request), release: method(leases.release) },
     chain: {
-      progress: verb(chain.progress),
-      apply: verb(chain.apply),
-      rollback: verb(chain.rollback),
-      trades: verb(chain.trades),
-      firstTrade: verb(chain.firstTrade),
-      settlements: verb(chain.settlements),
-      settlementsOfAuction: verb(chain.settlementsOfAuction),
+      progress: method(chain.progress),
+      apply: method(chain.apply),
+      rollback: method(chain.rollback),
+      trades: method(chain.trades),
+      firstTrade: method(chain.firstTrade),
+      settlements: method(chain.settlements),
+      settlementsOfAuction: method(chain.settlementsOfAuction),
     },
     auctions: {
-      insert: verb(auctions.insert),
-      get: verb(auctions.get),
-      record: verb(auctions.record),
-      competition: verb(auctions.competition),
-      competitions: verb(auctions.competitions),
+      insert: method(auctions.insert),
+      get: method(auctions.get),
+      record: method(auctions.record),
+      competition: method(auctions.competition),
+      competitions: method(auctions.competitions),
     },
   };
 }

@@ -19,26 +19,26 @@ import { SortedList } from './sorted-list.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** A row: what was inserted, and what has become of it. */
+/** Row of an order: the inserted values and its current state. */
 type Row = Omit<NewOrder, 'state' | 'budget' | 'validTo' | 'quote'> &
   Mutable<Omit<StoredOrder, 'fullAppData'> & OrderProgress> & {
     cancelledOffChain: boolean;
     readonly placedOnChain: boolean;
   };
 
-/** What orders take of the rest of the store. */
+/** Parts of the store that orders need. */
 export interface MemoryOrdersContext {
   readonly documents: MemoryAppData;
   record(event: NewEvent): void;
-  /** Folds what the chain has said of an order that has just been inserted. */
-  fold(uid: string, at: number): void;
-  /** What the chain has said of an order. */
-  eventsOfOrder(uid: string): readonly OrderChainEvent[];
-  /** The version of an order that the chain has placed. */
+  /** Applies chain events toStoredOrder earlier to an order that was just inserted. */
+  projectNewOrder(uid: string, at: number): void;
+  /** Returns the chain events of an order. */
+  listEventsOfOrder(uid: string): readonly OrderChainEvent[];
+  /** Returns the version of an order that is placed on chain. */
   getPlacementVersion(): number;
 }
 
-/** Orders, by everything they are looked for by. Nothing here awaits, so every verb is one step. */
+/** Orders with their indexes. All methods are synchronous, so each is one atomic step. */
 export interface MemoryOrders {
   insert(inserts: readonly OrderInsert[]): InsertOutcome[];
   get(uids: readonly string[]): StoredOrder[];
@@ -48,42 +48,42 @@ export interface MemoryOrders {
   expire(now: number, limit: number): number;
   prune(before: number, limit: number): number;
   find(uid: string): Row | undefined;
-  /** The UIDs of the orders that an account owns or has placed on chain. */
-  ofAccount(account: string): string[];
-  /** Does to a row what facts make of it. */
+  /** Returns the UIDs of the orders that an account owns or has placed on chain. */
+  listByAccount(account: string): string[];
+  /** Applies a change that follows from chain events. */
   change(change: RowChange): void;
 }
 
-export function createMemoryOrders(surroundings: MemoryOrdersContext): MemoryOrders {
-  const { documents, record, fold, eventsOfOrder: factsOf, getPlacementVersion } = surroundings;
+export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
+  const { documents, record, projectNewOrder, listEventsOfOrder, getPlacementVersion } = context;
   const rows = new Map<string, Row>();
   const byAge = new SortedList<Row>(newestFirst);
   const byAccount = new Map<string, SortedList<Row>>();
-  // Orders that are neither cancelled nor filled, by owner and budget, the first to expire first.
-  const living = new Map<string, SortedList<Row>>();
+  // Orders that are neither cancelled nor filled, by owner and budget, in the order of their expiry.
+  const live = new Map<string, SortedList<Row>>();
   const expiring = new SortedList<Row>(soonestFirst);
 
-  const livingOf = (row: { owner: string; budget: string }) =>
-    entry(living, `${row.owner} ${row.budget}`, () => new SortedList<Row>(soonestFirst));
+  const getLiveOrders = (row: { owner: string; budget: string }) =>
+    entry(live, `${row.owner} ${row.budget}`, () => new SortedList<Row>(soonestFirst));
 
   function count(owner: string, budget: string, now: number): number {
-    const list = livingOf({ owner, budget });
+    const list = getLiveOrders({ owner, budget });
     return list.length - list.firstWhere((row) => row.validTo >= now);
   }
 
-  function addLiving(row: Row): void {
-    if (!isLiving(row)) return;
-    livingOf(row).add(row);
+  function addLive(row: Row): void {
+    if (!isLive(row)) return;
+    getLiveOrders(row).add(row);
     expiring.add(row);
   }
 
-  function removeLiving(row: Row): void {
-    livingOf(row).remove(row);
+  function removeLive(row: Row): void {
+    getLiveOrders(row).remove(row);
     expiring.remove(row);
   }
 
   function cancelRow(row: Row, at: number): void {
-    removeLiving(row);
+    removeLive(row);
     row.state = 'cancelled';
     row.invalidated = true;
     row.cancelledOffChain = true;
@@ -106,38 +106,38 @@ export function createMemoryOrders(surroundings: MemoryOrdersContext): MemoryOrd
     }
 
     if (replaced !== undefined) cancelRow(replaced, order.creationDate);
-    addRow({ ...order, ...UNTOUCHED, quote: order.quote ?? null });
+    addRow({ ...order, ...INITIAL_STATE, quote: order.quote ?? null });
     documents.refer(order.appData, document);
     record({ type: 'created', uid: order.uid, owner: order.owner, at: order.creationDate });
-    fold(order.uid, order.creationDate);
+    projectNewOrder(order.uid, order.creationDate);
     return { status: 'inserted' };
   }
 
   function addRow(row: Row): void {
     rows.set(row.uid, row);
     byAge.add(row);
-    for (const account of accountsOf(row)) entry(byAccount, account, () => new SortedList<Row>(newestFirst)).add(row);
-    addLiving(row);
+    for (const account of getAccounts(row)) entry(byAccount, account, () => new SortedList<Row>(newestFirst)).add(row);
+    addLive(row);
   }
 
   function removeRow(row: Row): void {
     rows.delete(row.uid);
     byAge.remove(row);
-    for (const account of accountsOf(row)) byAccount.get(account)?.remove(row);
-    removeLiving(row);
+    for (const account of getAccounts(row)) byAccount.get(account)?.remove(row);
+    removeLive(row);
   }
 
   function change(change: RowChange): void {
     if (change.type === 'insert') {
       const { order, progress } = change;
       const version = getPlacementVersion();
-      addRow({ ...order, ...UNTOUCHED, ...progress, quote: order.quote ?? null, placedOnChain: true, version });
+      addRow({ ...order, ...INITIAL_STATE, ...progress, quote: order.quote ?? null, placedOnChain: true, version });
       documents.refer(order.appData);
       return;
     }
     const row = rows.get(change.uid);
-    if (row === undefined) throw new Error('a fact changes an order that is not there');
-    // Its places in the lists depend on what changes.
+    if (row === undefined) throw new Error('a chain event changes an order that does not exist');
+    // The positions in the lists depend on the values that change.
     removeRow(row);
     if (change.type === 'delete') return;
     Object.assign(row, change.progress);
@@ -147,17 +147,17 @@ export function createMemoryOrders(surroundings: MemoryOrdersContext): MemoryOrd
 
   function cancel({ uids, now, cancelledAt }: CancelRequest): CancelOutcome {
     const unique = [...new Set(uids)];
-    const found = unique.map((uid) => rows.get(uid));
-    const reject = (wanted: (reason: CancelRejection) => boolean): CancelOutcome | undefined => {
+    const records = unique.map((uid) => rows.get(uid));
+    const reject = (isReported: (reason: CancelRejection) => boolean): CancelOutcome | undefined => {
       for (const [i, uid] of unique.entries()) {
-        const reason = checkCancellable(found[i], now);
-        if (reason !== undefined && wanted(reason)) return { status: 'rejected', uid, reason };
+        const reason = checkCancellable(records[i], now);
+        if (reason !== undefined && isReported(reason)) return { status: 'rejected', uid, reason };
       }
       return undefined;
     };
     const rejected = reject((reason) => reason === 'missing') ?? reject(() => true);
     if (rejected !== undefined) return rejected;
-    for (const row of found) if (row !== undefined) cancelRow(row, cancelledAt);
+    for (const row of records) if (row !== undefined) cancelRow(row, cancelledAt);
     return { status: 'cancelled' };
   }
 
@@ -170,16 +170,16 @@ export function createMemoryOrders(surroundings: MemoryOrdersContext): MemoryOrd
       ),
     );
     for (const row of due) {
-      removeLiving(row);
+      removeLive(row);
       row.expiryRecorded = true;
-      if (emitsExpiry(row, factsOf(row.uid))) record(createExpiryEvent(row.uid, row.validTo));
+      if (emitsExpiry(row, listEventsOfOrder(row.uid))) record(createExpiryEvent(row.uid, row.validTo));
     }
     return due.length;
   }
 
   function prune(before: number, limit: number): number {
     const old = [...byAge.from(0)]
-      .filter((row) => row.creationDate < before * 1000 && row.validTo < before && !isLiving(row))
+      .filter((row) => row.creationDate < before * 1000 && row.validTo < before && !isLive(row))
       .slice(-limit);
     for (const row of old) removeRow(row);
     return old.length;
@@ -196,12 +196,12 @@ export function createMemoryOrders(surroundings: MemoryOrdersContext): MemoryOrd
       if (page.length === query.limit) break;
       if (!matches(row, query)) continue;
       if (skip > 0) skip--;
-      else page.push({ ...stored(row), quote: null });
+      else page.push({ ...toStoredOrder(row), quote: null });
     }
     return page;
   }
 
-  function stored(row: Row): StoredOrder {
+  function toStoredOrder(row: Row): StoredOrder {
     const { uid, body, version, creationDate, validTo, state, invalidated, executedSellAmount, executedBuyAmount } =
       row;
     const { executedFeeAmount, executedFee, executedFeeToken, placement, quote } = row;
@@ -230,7 +230,7 @@ export function createMemoryOrders(surroundings: MemoryOrdersContext): MemoryOrd
     get: (uids) =>
       [...new Set(uids)].flatMap((uid) => {
         const row = rows.get(uid);
-        return row === undefined ? [] : [stored(row)];
+        return row === undefined ? [] : [toStoredOrder(row)];
       }),
     list,
     cancel,
@@ -238,13 +238,13 @@ export function createMemoryOrders(surroundings: MemoryOrdersContext): MemoryOrd
     expire,
     prune,
     find: (uid) => rows.get(uid),
-    ofAccount: (account) => [...(byAccount.get(account)?.from(0) ?? [])].map(({ uid }) => uid),
+    listByAccount: (account) => [...(byAccount.get(account)?.from(0) ?? [])].map(({ uid }) => uid),
     change,
   };
 }
 
-/** What an order has been through when it is inserted. */
-const UNTOUCHED = {
+/** Initial values of an inserted order. */
+const INITIAL_STATE = {
   version: 1,
   invalidated: false,
   executedSellAmount: '0',
@@ -259,12 +259,12 @@ const UNTOUCHED = {
   placedOnChain: false,
 } as const;
 
-/** Whose listings an order is in: its owner's, and that of whoever placed it on chain. */
-function accountsOf({ owner, onchainUser }: Row): string[] {
+/** Returns the accounts whose listings contain an order: its owner, and the account that placed it on chain. */
+function getAccounts({ owner, onchainUser }: Row): string[] {
   return onchainUser === null || onchainUser === owner ? [owner] : [owner, onchainUser];
 }
 
-const isLiving = ({ state, expiryRecorded }: Row) =>
+const isLive = ({ state, expiryRecorded }: Row) =>
   !expiryRecorded && (state === 'open' || state === 'presignaturePending');
 
 function newestFirst(a: OrderCursor, b: OrderCursor): number {
@@ -277,7 +277,7 @@ function soonestFirst(a: Row, b: Row): number {
 
 function matches(row: Row, query: OrderQuery): boolean {
   return (
-    (query.owner === undefined || accountsOf(row).includes(query.owner)) &&
+    (query.owner === undefined || getAccounts(row).includes(query.owner)) &&
     (query.sellToken === undefined || row.sellToken === query.sellToken) &&
     (query.buyToken === undefined || row.buyToken === query.buyToken) &&
     (query.status === undefined ||

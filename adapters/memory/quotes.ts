@@ -22,15 +22,15 @@ export function createMemoryQuotes(): MemoryQuotes {
       const row = { ...quote, id: ++last };
       rows.set(row.id, row);
       byExpiry.add(row);
-      const list = byTerms.get(keyOf(row)) ?? new SortedList<Row>(bestFirst);
-      byTerms.set(keyOf(row), list);
+      const list = byTerms.get(toKey(row)) ?? new SortedList<Row>(bestFirst);
+      byTerms.set(toKey(row), list);
       list.add(row);
       return row.id;
     },
     match(query) {
-      const named = query.id === undefined ? undefined : rows.get(query.id);
-      if (named !== undefined && keyOf(named) === keyOf(query) && named.expiresAt >= query.now) return named.quote;
-      for (const row of byTerms.get(keyOf(query))?.from(0) ?? []) {
+      const byId = query.id === undefined ? undefined : rows.get(query.id);
+      if (byId !== undefined && toKey(byId) === toKey(query) && byId.expiresAt >= query.now) return byId.quote;
+      for (const row of byTerms.get(toKey(query))?.from(0) ?? []) {
         if (row.quoteKind === query.quoteKind && row.expiresAt >= query.now) return row.quote;
       }
       return undefined;
@@ -44,16 +44,16 @@ export function createMemoryQuotes(): MemoryQuotes {
       for (const row of expired) {
         rows.delete(row.id);
         byExpiry.remove(row);
-        const list = byTerms.get(keyOf(row));
+        const list = byTerms.get(toKey(row));
         list?.remove(row);
-        if (list?.length === 0) byTerms.delete(keyOf(row));
+        if (list?.length === 0) byTerms.delete(toKey(row));
       }
       return expired.length;
     },
   };
 }
 
-function keyOf({ sellToken, buyToken, kind, amount }: QuoteTerms): string {
+function toKey({ sellToken, buyToken, kind, amount }: QuoteTerms): string {
   return `${sellToken} ${buyToken} ${kind} ${amount}`;
 }
 

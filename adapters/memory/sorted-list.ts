@@ -1,4 +1,4 @@
-/** A list kept in order. Finding a place takes logarithmic time. */
+/** List in sorted order. Finding a position takes logarithmic time. */
 export class SortedList<T> {
   readonly #compare: (a: T, b: T) => number;
   readonly #items: T[] = [];
@@ -20,12 +20,12 @@ export class SortedList<T> {
     if (this.#items[index] === item) this.#items.splice(index, 1);
   }
 
-  /** The first place whose item is not before `item`. */
+  /** Returns the first position whose item does not sort before `item`. */
   indexOf(item: T): number {
     return this.firstWhere((other) => this.#compare(other, item) >= 0);
   }
 
-  /** The first place where `holds` does; it must hold for every item from there on. */
+  /** Returns the first position for which the condition holds. It must hold for all later items as well. */
   firstWhere(holds: (item: T) => boolean): number {
     let low = 0;
     let high = this.#items.length;
@@ -38,7 +38,7 @@ export class SortedList<T> {
     return low;
   }
 
-  /** The items from a place on. */
+  /** Iterates over the items from a position on. */
   *from(index: number): Generator<T> {
     for (let i = index; i < this.#items.length; i++) yield this.#items[i] as T; // within the list
   }

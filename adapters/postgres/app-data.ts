@@ -3,7 +3,7 @@ import type { Query } from './query.ts';
 import { toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
-/** The documents behind the hashes of app data. An insert of orders keeps its own, see orders.ts. */
+/** Table of app-data documents by hash. Inserting orders stores their documents itself, see orders.ts. */
 export interface PgAppDataTable {
   put(document: NewDocument, keep?: number): Promise<'stored' | 'known'>;
   get(run: Query, hash: Hex): Promise<string | undefined>;
@@ -15,10 +15,10 @@ export function createAppDataTable({ schema: s, prepare, write }: PostgresSessio
     `INSERT INTO ${s}.documents (hash, document, referenced) VALUES ($1, $2, false) ON CONFLICT (hash) DO NOTHING ` +
       'RETURNING 1',
   );
-  // A document that an order is just coming for is looked at again once it is ours, and then it is not ours to take.
+  // A document that an order refers to concurrently is checked again after its row lock is acquired, and then kept.
   const makeRoom = prepare(
-    `DELETE FROM ${s}.documents WHERE NOT referenced AND place <= ` +
-      `(SELECT place FROM ${s}.documents WHERE NOT referenced ORDER BY place DESC OFFSET $1 LIMIT 1)`,
+    `DELETE FROM ${s}.documents WHERE NOT referenced AND ordinal <= ` +
+      `(SELECT ordinal FROM ${s}.documents WHERE NOT referenced ORDER BY ordinal DESC OFFSET $1 LIMIT 1)`,
   );
   return {
     put: ({ hash, document }, keep) =>

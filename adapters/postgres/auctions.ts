@@ -1,7 +1,7 @@
 import type { AuctionStore, StoredCompetition } from 'intentbook';
 import type { PostgresSession } from './session.ts';
 
-/** Auctions, read where they are written: a settlement may follow its auction before a copy of the database has it. */
+/** Creates the auction operations. Reads use the primary: a replica may lack the auction of a recent settlement. */
 export function createAuctionTable({ schema: s, prepare, read, write }: PostgresSession): AuctionStore {
   const insert = prepare<readonly [number]>(`INSERT INTO ${s}.auctions (block, prices) VALUES ($1, $2) RETURNING id`);
   const forget = prepare(
@@ -10,7 +10,7 @@ export function createAuctionTable({ schema: s, prepare, read, write }: Postgres
   const byId = prepare<readonly [id: number, block: number, prices: string]>(
     `SELECT id, block, prices FROM ${s}.auctions WHERE id = $1`,
   );
-  // A row that has just been inserted has no transaction that has ended it.
+  // xmax is 0 for a newly inserted row.
   const record = prepare<readonly [isNew: boolean]>(
     `INSERT INTO ${s}.competitions (auction, body) VALUES ($1, $2) ` +
       'ON CONFLICT (auction) DO UPDATE SET body = excluded.body RETURNING xmax = 0',
@@ -26,7 +26,7 @@ export function createAuctionTable({ schema: s, prepare, read, write }: Postgres
     insert: ({ block, prices }, keep) =>
       write('store an auction', async (run) => {
         const [row] = await run(insert, block, prices);
-        if (row === undefined) throw new Error('the server gave no id for an auction');
+        if (row === undefined) throw new Error('the server returned no id for an auction');
         await run(forget, keep);
         return row[0];
       }),

@@ -12,12 +12,15 @@ import type { Query } from './query.ts';
 import { toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
-/** What the chain has said, as rows. */
+/** Table of chain events. */
 export interface PgChainEventTable {
-  /** Stores facts whose places are not taken. @returns the places of the new ones, see {@link readLogPosition}. */
-  add(run: Query, facts: readonly ChainEvent[]): Promise<ReadonlySet<string>>;
-  ofOrders(run: Query, uids: readonly Hex[]): Promise<ReadonlyMap<Hex, readonly OrderChainEvent[]>>;
-  /** The hashes of those of the blocks that have facts or are remembered. */
+  /**
+   * Stores chain events unless their log position is stored. @returns the positions of new ones, see {@link
+   * formatLogPosition}.
+   */
+  add(run: Query, events: readonly ChainEvent[]): Promise<ReadonlySet<string>>;
+  listByOrders(run: Query, uids: readonly Hex[]): Promise<ReadonlyMap<Hex, readonly OrderChainEvent[]>>;
+  /** Returns the stored hashes of the given blocks. */
   hashes(run: Query, blocks: readonly number[]): Promise<ReadonlyMap<number, Hex>>;
   removeAbove(run: Query, block: number): Promise<readonly ChainEvent[]>;
   trades(run: Query, query: TradeQuery): Promise<TradeChainEvent[]>;
@@ -26,7 +29,7 @@ export interface PgChainEventTable {
   firstTrade(run: Query, token: Address): Promise<number | undefined>;
 }
 
-type FactRow = readonly [
+type ChainEventRow = readonly [
   block: number,
   log: number,
   blockHash: Hex,
@@ -38,86 +41,89 @@ type FactRow = readonly [
   detail: string,
 ];
 
-/** Codes are places in this list. They are in databases: add at the end only. */
+/** Codes are indexes in this list. They are stored in databases: append only. */
 const TYPES = ['trade', 'settlement', 'invalidation', 'presignature', 'placement', 'refund'] as const;
 const TRADE = TYPES.indexOf('trade');
 const SETTLEMENT = TYPES.indexOf('settlement');
 
-export const readLogPosition = ({ blockNumber, logIndex }: ChainEvent) => `${blockNumber} ${logIndex}`;
+/** Formats the log position of a chain event as a map key. */
+export const formatLogPosition = ({ blockNumber, logIndex }: ChainEvent) => `${blockNumber} ${logIndex}`;
 
 export function createChainEventTable({ schema: s, prepare }: PostgresSession): PgChainEventTable {
   const columns = 'f.block, f.log, f.block_hash, f.transaction_hash, f."timestamp", f.type, f.uid, f.owner, f.detail';
   const insert = prepare<readonly [number, number]>(
-    `INSERT INTO ${s}.facts AS f (block, log, block_hash, transaction_hash, "timestamp", type, uid, owner, detail, auction) ` +
+    `INSERT INTO ${s}.chain_events AS f (block, log, block_hash, transaction_hash, "timestamp", type, uid, owner, detail, ` +
+      'auction) ' +
       'SELECT * FROM unnest($1::bigint[], $2::integer[], $3::bytea[], $4::bytea[], $5::bigint[], $6::smallint[], ' +
       '$7::bytea[], $8::bytea[], $9::text[], $10::bigint[]) ON CONFLICT (block, log) DO NOTHING RETURNING f.block, f.log',
   );
-  const byUid = prepare<FactRow>(
-    `SELECT ${columns} FROM ${s}.facts f WHERE f.uid = ANY($1::bytea[]) ORDER BY f.block, f.log`,
+  const selectByUids = prepare<ChainEventRow>(
+    `SELECT ${columns} FROM ${s}.chain_events f WHERE f.uid = ANY($1::bytea[]) ORDER BY f.block, f.log`,
   );
   const hashes = prepare<readonly [number, Hex]>(
     `SELECT n, coalesce((SELECT b.hash FROM ${s}.blocks b WHERE b.number = n), ` +
-      `(SELECT f.block_hash FROM ${s}.facts f WHERE f.block = n LIMIT 1)) FROM unnest($1::bigint[]) n`,
+      `(SELECT f.block_hash FROM ${s}.chain_events f WHERE f.block = n LIMIT 1)) FROM unnest($1::bigint[]) n`,
   );
-  const removeAbove = prepare<FactRow>(`DELETE FROM ${s}.facts f WHERE f.block > $1 RETURNING ${columns}`);
+  const removeAbove = prepare<ChainEventRow>(`DELETE FROM ${s}.chain_events f WHERE f.block > $1 RETURNING ${columns}`);
   const page = `AND f.type = ${TRADE} ORDER BY f.block DESC, f.log DESC LIMIT $2 OFFSET $3`;
-  const tradesOfUid = prepare<FactRow>(`SELECT ${columns} FROM ${s}.facts f WHERE f.uid = $1 ${page}`);
-  const tradesOfTransaction = prepare<FactRow>(
-    `SELECT ${columns} FROM ${s}.facts f WHERE f.transaction_hash = $1 ${page}`,
+  const tradesOfUid = prepare<ChainEventRow>(`SELECT ${columns} FROM ${s}.chain_events f WHERE f.uid = $1 ${page}`);
+  const tradesOfTransaction = prepare<ChainEventRow>(
+    `SELECT ${columns} FROM ${s}.chain_events f WHERE f.transaction_hash = $1 ${page}`,
   );
-  const arm = (from: string) =>
-    `(SELECT ${columns} FROM ${from} AND f.type = ${TRADE} ORDER BY f.block DESC, f.log DESC LIMIT $2::bigint + $3::bigint)`;
-  const tradesOfAccount = prepare<FactRow>(
-    `SELECT * FROM (${arm(`${s}.facts f WHERE f.owner = $1`)} UNION ` +
-      `${arm(`${s}.orders o JOIN ${s}.facts f ON f.uid = o.uid WHERE o.onchain_user = $1`)}) f ` +
+  const part = (from: string) =>
+    `(SELECT ${columns} FROM ${from} AND f.type = ${TRADE} ORDER BY f.block DESC, f.log DESC ` +
+    'LIMIT $2::bigint + $3::bigint)';
+  const tradesOfAccount = prepare<ChainEventRow>(
+    `SELECT * FROM (${part(`${s}.chain_events f WHERE f.owner = $1`)} UNION ` +
+      `${part(`${s}.orders o JOIN ${s}.chain_events f ON f.uid = o.uid WHERE o.onchain_user = $1`)}) f ` +
       'ORDER BY f.block DESC, f.log DESC LIMIT $2::bigint OFFSET $3::bigint',
   );
-  const settlements = prepare<FactRow>(
-    `SELECT ${columns} FROM ${s}.facts f WHERE f.transaction_hash = $1 AND f.type = ${SETTLEMENT} ORDER BY f.block, f.log`,
+  const settlements = prepare<ChainEventRow>(
+    `SELECT ${columns} FROM ${s}.chain_events f WHERE f.transaction_hash = $1 AND f.type = ${SETTLEMENT} ORDER BY f.block, f.log`,
   );
-  const ofAuction = prepare<FactRow>(
-    `SELECT ${columns} FROM ${s}.facts f WHERE f.auction = $1 ORDER BY f.block, f.log`,
+  const selectByAuction = prepare<ChainEventRow>(
+    `SELECT ${columns} FROM ${s}.chain_events f WHERE f.auction = $1 ORDER BY f.block, f.log`,
   );
-  const traded = prepare(
+  const insertFirstTrades = prepare(
     `INSERT INTO ${s}.first_trades AS t (token, block) SELECT * FROM unnest($1::bytea[], $2::bigint[]) ` +
       'ON CONFLICT (token) DO UPDATE SET block = excluded.block WHERE excluded.block < t.block',
   );
-  const untraded = prepare(`DELETE FROM ${s}.first_trades WHERE block > $1`);
+  const deleteFirstTradesAbove = prepare(`DELETE FROM ${s}.first_trades WHERE block > $1`);
   const firstTrade = prepare<readonly [number]>(`SELECT block FROM ${s}.first_trades WHERE token = $1`);
 
   return {
-    async add(run, facts) {
-      if (facts.length === 0) return new Set();
+    async add(run, events) {
+      if (events.length === 0) return new Set();
       const rows = await run(
         insert,
-        facts.map(({ blockNumber }) => blockNumber),
-        facts.map(({ logIndex }) => logIndex),
-        facts.map(({ blockHash }) => toBytes(blockHash)),
-        facts.map(({ transactionHash }) => toBytes(transactionHash)),
-        facts.map(({ timestamp }) => timestamp),
-        facts.map(({ type }) => TYPES.indexOf(type)),
-        facts.map((fact) => (isOrderChainEvent(fact) ? toBytes(fact.uid) : null)),
-        facts.map((fact) => (fact.type === 'trade' ? toBytes(fact.owner) : null)),
-        facts.map(detailOf),
-        facts.map((fact) => (fact.type === 'settlement' ? fact.auctionId : null)),
+        events.map(({ blockNumber }) => blockNumber),
+        events.map(({ logIndex }) => logIndex),
+        events.map(({ blockHash }) => toBytes(blockHash)),
+        events.map(({ transactionHash }) => toBytes(transactionHash)),
+        events.map(({ timestamp }) => timestamp),
+        events.map(({ type }) => TYPES.indexOf(type)),
+        events.map((event) => (isOrderChainEvent(event) ? toBytes(event.uid) : null)),
+        events.map((event) => (event.type === 'trade' ? toBytes(event.owner) : null)),
+        events.map(formatDetail),
+        events.map((event) => (event.type === 'settlement' ? event.auctionId : null)),
       );
-      const fresh = new Set(rows.map(([block, log]) => `${block} ${log}`));
-      const first = [...firstTradeBlocks(facts.filter((fact) => fresh.has(readLogPosition(fact))))];
-      if (first.length > 0) {
+      const added = new Set(rows.map(([block, log]) => `${block} ${log}`));
+      const firstTrades = [...firstTradeBlocks(events.filter((event) => added.has(formatLogPosition(event))))];
+      if (firstTrades.length > 0) {
         await run(
-          traded,
-          first.map(([token]) => toBytes(token)),
-          first.map(([, block]) => block),
+          insertFirstTrades,
+          firstTrades.map(([token]) => toBytes(token)),
+          firstTrades.map(([, block]) => block),
         );
       }
-      return fresh;
+      return added;
     },
 
-    async ofOrders(run, uids) {
-      const found = new Map<Hex, OrderChainEvent[]>(uids.map((uid) => [uid, []]));
-      const rows = uids.length === 0 ? [] : await run(byUid, uids.map(toBytes));
-      for (const fact of rows.map(readFact)) if (isOrderChainEvent(fact)) found.get(fact.uid)?.push(fact);
-      return found;
+    async listByOrders(run, uids) {
+      const byOrder = new Map<Hex, OrderChainEvent[]>(uids.map((uid) => [uid, []]));
+      const rows = uids.length === 0 ? [] : await run(selectByUids, uids.map(toBytes));
+      for (const event of rows.map(readChainEvent)) if (isOrderChainEvent(event)) byOrder.get(event.uid)?.push(event);
+      return byOrder;
     },
 
     async hashes(run, blocks) {
@@ -126,41 +132,41 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
     },
 
     async removeAbove(run, block) {
-      await run(untraded, block);
-      return (await run(removeAbove, block)).map(readFact);
+      await run(deleteFirstTradesAbove, block);
+      return (await run(removeAbove, block)).map(readChainEvent);
     },
 
     firstTrade: async (run, token) => (await run(firstTrade, toBytes(token)))[0]?.[0],
 
     async trades(run, { filter, limit, offset = 0 }) {
-      let rows: readonly FactRow[];
+      let rows: readonly ChainEventRow[];
       if ('uid' in filter) rows = await run(tradesOfUid, toBytes(filter.uid), limit, offset);
       else if ('account' in filter) rows = await run(tradesOfAccount, toBytes(filter.account), limit, offset);
       else rows = await run(tradesOfTransaction, toBytes(filter.transactionHash), limit, offset);
-      return rows.map(readFact).filter((fact) => fact.type === 'trade');
+      return rows.map(readChainEvent).filter((event) => event.type === 'trade');
     },
 
     settlementsOfAuction: async (run, auctionId) =>
-      (await run(ofAuction, auctionId)).map(readFact).filter((fact) => fact.type === 'settlement'),
+      (await run(selectByAuction, auctionId)).map(readChainEvent).filter((event) => event.type === 'settlement'),
 
     settlements: async (run, hash) =>
-      (await run(settlements, toBytes(hash))).map(readFact).filter((fact) => fact.type === 'settlement'),
+      (await run(settlements, toBytes(hash))).map(readChainEvent).filter((event) => event.type === 'settlement'),
   };
 }
 
-/** What a fact says besides its place and its order. */
-function detailOf(fact: ChainEvent): string {
-  const { blockNumber, blockHash, logIndex, transactionHash, timestamp, type, ...rest } = fact;
+/** Formats the fields of a chain event besides its log position and order. */
+function formatDetail(event: ChainEvent): string {
+  const { blockNumber, blockHash, logIndex, transactionHash, timestamp, type, ...rest } = event;
   if ('uid' in rest) {
-    const { uid, ...about } = rest;
-    if (!('owner' in about)) return JSON.stringify(about);
-    const { owner, ...detail } = about;
+    const { uid, ...orderEvent } = rest;
+    if (!('owner' in orderEvent)) return JSON.stringify(orderEvent);
+    const { owner, ...detail } = orderEvent;
     return JSON.stringify(detail);
   }
   return JSON.stringify(rest);
 }
 
-function readFact(row: FactRow): ChainEvent {
+function readChainEvent(row: ChainEventRow): ChainEvent {
   const [blockNumber, logIndex, blockHash, transactionHash, timestamp, type, uid, owner, detail] = row;
   return {
     type: TYPES[type],
@@ -172,5 +178,5 @@ function readFact(row: FactRow): ChainEvent {
     ...(uid === null ? {} : { uid }),
     ...(owner === null ? {} : { owner }),
     ...JSON.parse(detail),
-  } as ChainEvent; // as `add` has taken it apart
+  } as ChainEvent; // the inverse of `add`
 }

@@ -3,7 +3,7 @@ import type { OwnPool, PgPool } from './driver.ts';
 import { createPool } from './driver.ts';
 import type { Query } from './query.ts';
 
-/** Where the tables are, and who opens connections. */
+/** Source of connections: a URL, or a pool of the host. */
 export type PostgresSource =
   | { readonly kind: 'url'; readonly url: string; readonly readUrl?: string; readonly connections: number }
   | { readonly kind: 'pool'; readonly pool: PgPool; readonly readPool?: PgPool };
@@ -12,7 +12,7 @@ export type PostgresSource =
 export interface PostgresConnection {
   readonly pool: PgPool;
   readonly readPool: PgPool | undefined;
-  /** Ends the pools that are the store's own. */
+  /** Ends the store's own pools. */
   disconnect(): Promise<void>;
 }
 
@@ -47,23 +47,25 @@ type Server = readonly [
 ];
 
 /**
- * Looks whether the server can keep what the store promises.
+ * Checks that the server can keep the store's guarantees.
  *
- * @throws StoreError `Unsupported` naming what it cannot, `Unavailable` when it is a standby.
+ * @throws StoreError `Unsupported` with the reason, `Unavailable` if the server is a standby.
  */
 export async function assertServer(run: Query, durable: boolean): Promise<void> {
   const [server] = await run<Server>(SERVER);
-  if (server === undefined) throw new StoreError('Unavailable', 'the server says nothing about itself');
+  if (server === undefined) throw new StoreError('Unavailable', 'the server returned no settings');
   const [version, standby, encoding, byteaOutput, ...settings] = server;
-  if (version < 140_000) throw unsupported(`version ${version / 10_000}, and 14 is the oldest that is supported`);
+  if (version < 140_000) throw createError(`version ${version / 10_000}, and 14 is the oldest that is supported`);
   if (standby) throw new StoreError('Unavailable', 'the server is a standby: it cannot be written to');
-  if (encoding !== 'UTF8') throw unsupported(`the encoding ${encoding}, which cannot hold every document; use UTF8`);
-  if (byteaOutput !== 'hex') throw unsupported(`bytea_output = ${byteaOutput}, and the store reads hex`);
+  if (encoding !== 'UTF8') throw createError(`the encoding ${encoding}, which cannot store every document; use UTF8`);
+  if (byteaOutput !== 'hex') throw createError(`bytea_output = ${byteaOutput}, and the store reads hex`);
   if (!durable) return;
   for (const [i, name] of ['synchronous_commit', 'fsync', 'full_page_writes'].entries()) {
     if (settings[i] !== 'off') continue;
-    throw unsupported(`${name} = off, so it may lose what was acknowledged; set it, or accept that: durable: false`);
+    throw createError(
+      `${name} = off, so it may lose acknowledged writes; enable it, or accept this with durable: false`,
+    );
   }
 }
 
-const unsupported = (what: string) => new StoreError('Unsupported', `the server has ${what}`);
+const createError = (property: string) => new StoreError('Unsupported', `the server has ${property}`);

@@ -7,15 +7,15 @@ import type { Query } from './query.ts';
 import { createQuery, withConnection } from './query.ts';
 import { toBytes } from './rows.ts';
 import type { PgMigration } from './schema.ts';
-import { FOUNDATION } from './schema.ts';
+import { BASE_SCHEMA } from './schema.ts';
 import type { PostgresSession } from './session.ts';
 
 /**
- * Takes the steps that are still to be taken, each in a transaction of its own. Any number of processes may do this at
- * once: one goes ahead, the others wait and find nothing left to do.
+ * Applies the missing migrations, each in its own transaction. Several processes may call this at the same time: one
+ * applies the migrations, the others wait and find none missing.
  *
- * @param name of the schema, without quotes; it is created where it is missing.
- * @returns the versions that were applied.
+ * @param name - Name of the schema, without quotes. It is created if it does not exist.
+ * @returns The versions that were applied.
  */
 export async function migrate(pool: PgPool, name: string, migrations: readonly PgMigration[]): Promise<number[]> {
   const schema = quote(name);
@@ -25,12 +25,12 @@ export async function migrate(pool: PgPool, name: string, migrations: readonly P
       for (;;) {
         await client.query({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' });
         try {
-          const next = await takeStep(client, name, migrations);
+          const next = await applyNext(client, name, migrations);
           await client.query({ text: 'COMMIT' });
           if (next === undefined) return applied;
           applied.push(next);
         } catch (cause) {
-          await client.query({ text: 'ROLLBACK' }).catch(() => {}); // a connection that is gone has done it by itself
+          await client.query({ text: 'ROLLBACK' }).catch(() => {}); // a broken connection has already rolled back
           throw cause;
         }
       }
@@ -40,8 +40,8 @@ export async function migrate(pool: PgPool, name: string, migrations: readonly P
   }
 }
 
-/** Within a transaction. @returns the version that was applied, if one was missing. */
-async function takeStep(
+/** Applies the first missing migration. Must run within a transaction. @returns its version, or undefined if none. */
+async function applyNext(
   client: PgClient,
   name: string,
   migrations: readonly PgMigration[],
@@ -49,14 +49,14 @@ async function takeStep(
   const schema = quote(name);
   const run = createQuery(client);
   await run({ text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))' }, `intentbook migrations of ${name}`);
-  // From here on it must not queue behind a long transaction, or everybody else would queue behind it.
+  // With a timeout, so that the migration does not queue behind a long transaction and block all later ones.
   await run({ text: "SET LOCAL lock_timeout = '5s'" });
-  // Looked for first, so that a role may migrate a schema that it could not have created.
+  // Checked first, so that a role may migrate an existing schema without the right to create one.
   const [exists] = await run({ text: 'SELECT 1 FROM pg_namespace WHERE nspname = $1' }, name);
   if (exists === undefined) await run({ text: `CREATE SCHEMA ${schema}` });
-  const [founded] = await run({ text: 'SELECT to_regclass($1) IS NOT NULL' }, `${schema}.migrations`);
-  if (founded?.[0] !== true) await client.query({ text: FOUNDATION(schema) });
-  const next = missing(await appliedSteps(run, schema), migrations)[0];
+  const [initialized] = await run({ text: 'SELECT to_regclass($1) IS NOT NULL' }, `${schema}.migrations`);
+  if (initialized?.[0] !== true) await client.query({ text: BASE_SCHEMA(schema) });
+  const next = findMissing(await readApplied(run, schema), migrations)[0];
   if (next === undefined) return undefined;
   await client.query({ text: next.sql(schema) });
   await run(
@@ -68,33 +68,33 @@ async function takeStep(
   return next.version;
 }
 
-interface AppliedStep {
+interface AppliedMigration {
   readonly version: number;
   readonly name: string;
   readonly breaking: boolean;
 }
 
-async function appliedSteps(run: Query, schema: string): Promise<AppliedStep[]> {
+async function readApplied(run: Query, schema: string): Promise<AppliedMigration[]> {
   const text = `SELECT version, name, breaking FROM ${schema}.migrations`;
   const rows = await run<readonly [number, string, boolean]>({ text });
   return rows.map(([version, name, breaking]) => ({ version, name, breaking }));
 }
 
-/** @throws StoreError `Unsupported` when the steps are those of something else. */
-function missing(applied: readonly AppliedStep[], migrations: readonly PgMigration[]): PgMigration[] {
+/** @throws StoreError `Unsupported` if the schema belongs to another kind of store. */
+function findMissing(applied: readonly AppliedMigration[], migrations: readonly PgMigration[]): PgMigration[] {
   const foreign = applied.find(({ version, name }) => migrations.some((m) => m.version === version && m.name !== name));
   if (foreign !== undefined) {
-    const message = `the schema holds something else: its first steps include "${foreign.name}"; give each store its own`;
+    const message = `the schema belongs to another store: its migrations include "${foreign.name}"; use one schema per store`;
     throw new StoreError('Unsupported', message);
   }
-  return migrations.filter(({ version }) => !applied.some((step) => step.version === version));
+  return migrations.filter(({ version }) => !applied.some((migration) => migration.version === version));
 }
 
 /**
- * Looks whether this release can work with the schema, and changes nothing.
+ * Checks that this release can use the schema. Changes nothing.
  *
- * @param remedy how an older schema is brought up to date.
- * @throws StoreError `SchemaTooOld` naming the remedy, `SchemaTooNew` naming the versions.
+ * @param remedy - Text that explains how to migrate an older schema.
+ * @throws StoreError `SchemaTooOld` with the remedy, `SchemaTooNew` with the versions.
  */
 export async function assertSchema(
   run: Query,
@@ -103,46 +103,46 @@ export async function assertSchema(
   remedy = `run "intentbook migrate --postgres URL --schema ${name}"`,
 ): Promise<void> {
   const schema = quote(name);
-  const [founded] = await run({ text: 'SELECT to_regclass($1) IS NOT NULL' }, `${schema}.migrations`);
-  const applied = founded?.[0] === true ? await appliedSteps(run, schema) : [];
-  const absent = missing(applied, migrations);
+  const [initialized] = await run({ text: 'SELECT to_regclass($1) IS NOT NULL' }, `${schema}.migrations`);
+  const applied = initialized?.[0] === true ? await readApplied(run, schema) : [];
+  const absent = findMissing(applied, migrations);
   const newest = Math.max(0, ...applied.map(({ version }) => version));
-  const known = migrations.at(-1)?.version ?? 0;
-  const tooNew = applied.find(({ version, breaking }) => version > known && breaking);
+  const supported = migrations.at(-1)?.version ?? 0;
+  const tooNew = applied.find(({ version, breaking }) => version > supported && breaking);
   if (tooNew !== undefined) {
     throw new StoreError(
       'SchemaTooNew',
-      `the schema ${schema} has version ${newest}; this release knows up to version ${known}, and version ` +
-        `${tooNew.version} changed what it builds on; use a newer release`,
+      `the schema ${schema} has version ${newest}; this release supports up to version ${supported}, and version ` +
+        `${tooNew.version} is not compatible with it; use a newer release`,
     );
   }
   if (absent.length > 0) {
     throw new StoreError(
       'SchemaTooOld',
-      `the schema ${schema} has version ${newest}, this release needs version ${known}; ${remedy}`,
+      `the schema ${schema} has version ${newest}, this release needs version ${supported}; ${remedy}`,
     );
   }
 }
 
-/** Records whose store this is, when nobody has yet, and rejects one of another domain. */
+/** Records the domain of a new store, and rejects a store of another domain. */
 export async function claimDomain({ schema, prepare, read, write }: PostgresSession, domain: Domain): Promise<void> {
   const find = prepare<readonly [number, Domain['settlementContract']]>(
     `SELECT chain_id, settlement_contract FROM ${schema}.domain`,
   );
   const insert = `INSERT INTO ${schema}.domain VALUES (1, $1, $2) ON CONFLICT (id) DO NOTHING`;
-  const [known] = await read('read its domain', (run) => run(find));
+  const [existing] = await read('read its domain', (run) => run(find));
   const [recorded] =
-    known === undefined
+    existing === undefined
       ? await write('record its domain', async (run) => {
           await run({ text: insert }, domain.chainId, toBytes(domain.settlementContract));
-          return run(find); // somebody else may have been first
+          return run(find); // another process may have recorded it first
         })
-      : [known];
+      : [existing];
   if (recorded === undefined) throw new StoreError('Unavailable', 'the domain of the store cannot be recorded');
   assertSameDomain({ chainId: recorded[0], settlementContract: recorded[1] }, domain);
 }
 
-/** An identifier in quotes. The name has been checked to contain none. */
+/** Quotes an identifier. The name is already validated and contains no quotes. */
 export function quote(name: string): string {
   return `"${name}"`;
 }

@@ -5,19 +5,19 @@ import type { Query } from './query.ts';
 import { BUDGETS, isExpiryRecorded, NO_QUOTE, SCHEMES, STATES, toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
-/** A row as the chain sees it, with what its owner's counters have of it. */
+/** Order row with the columns that the projection of chain events needs. */
 export interface ProjectedRow extends KnownOrder {
   readonly live: boolean;
 }
 
-/** Rows of orders as the chain sees them. Everything here runs within a transaction that has locked their owners. */
+/** Order rows with the effects of chain events. All methods run within a transaction that has locked the owners. */
 export interface PgOrderProjectionTable {
   find(run: Query, uids: readonly Hex[]): Promise<ReadonlyMap<Hex, ProjectedRow>>;
-  /** @param found the rows as they were judged. */
-  write(run: Query, judgement: OrderStateProjection, found: ReadonlyMap<Hex, ProjectedRow>): Promise<void>;
+  /** Writes a projection. @param before - The rows from which it was computed. */
+  write(run: Query, projection: OrderStateProjection, before: ReadonlyMap<Hex, ProjectedRow>): Promise<void>;
 }
 
-type KnownRow = readonly [
+type OrderStateRow = readonly [
   uid: Hex,
   body: string,
   scheme: number,
@@ -30,14 +30,15 @@ type KnownRow = readonly [
 ];
 
 export function createOrderProjectionTable({ schema: s, prepare }: PostgresSession): PgOrderProjectionTable {
-  const known = prepare<KnownRow>(
+  const selectOrders = prepare<OrderStateRow>(
     'SELECT uid, body, signing_scheme, budget, cancelled_off_chain, placed_on_chain, live, valid_to, ' +
       `${isExpiryRecorded} FROM ${s}.orders WHERE uid = ANY($1::bytea[])`,
   );
   const insert = prepare(
     `INSERT INTO ${s}.orders (uid, owner, sell_token, buy_token, created, valid_to, signing_scheme, state, budget, ` +
       'live, app_data, body, quote, quote_metadata, placed_on_chain, version) ' +
-      'SELECT uid, owner, sell_token, buy_token, created, valid_to, scheme, state, budget, true, app_data, body, quote, metadata, true, $12 ' +
+      'SELECT uid, owner, sell_token, buy_token, created, valid_to, scheme, state, budget, true, app_data, body, quote, ' +
+      'metadata, true, $12 ' +
       'FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bigint[], $7::smallint[], ' +
       '$8::smallint[], $9::smallint[], $10::bytea[], $11::text[], $13::text[], $14::text[]) ' +
       'n (uid, owner, sell_token, buy_token, created, valid_to, scheme, state, budget, app_data, body, quote, metadata)',
@@ -49,22 +50,23 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       'executed_buy_amount = c.bought, executed_fee_amount = c.signed_fee, executed_fee = c.fee, ' +
       'executed_fee_token = c.fee_token, placement = c.placement, onchain_user = c.onchain_user ' +
       'FROM unnest($1::bytea[], $2::integer[], $3::smallint[], $4::boolean[], $5::boolean[], $6::smallint[], ' +
-      '$7::bigint[], $8::numeric[], $9::numeric[], $10::numeric[], $11::numeric[], $12::bytea[], $13::text[], $14::bytea[]) ' +
-      'c (uid, versions, state, live, invalidated, budget, valid_to, sold, bought, signed_fee, fee, fee_token, placement, ' +
-      'onchain_user) WHERE o.uid = c.uid',
+      '$7::bigint[], $8::numeric[], $9::numeric[], $10::numeric[], $11::numeric[], $12::bytea[], $13::text[], ' +
+      '$14::bytea[]) ' +
+      'c (uid, versions, state, live, invalidated, budget, valid_to, sold, bought, signed_fee, fee, fee_token, ' +
+      'placement, onchain_user) WHERE o.uid = c.uid',
   );
-  // Where older releases have put them.
+  // Only older releases stored quotes in this table.
   const removeQuotes = prepare(`DELETE FROM ${s}.order_quotes WHERE uid = ANY($1::bytea[])`);
   const remove = prepare(`DELETE FROM ${s}.orders WHERE uid = ANY($1::bytea[])`);
   const count = prepare(
     `UPDATE ${s}.owners w SET live_open = w.live_open + d.open, live_pending = w.live_pending + d.pending ` +
       'FROM unnest($1::bytea[], $2::bigint[], $3::bigint[]) d (owner, open, pending) WHERE w.owner = d.owner',
   );
-  // Every change takes a place, see `getPlacementVersion`.
-  const record = prepare<readonly [place: number]>(
+  // Every change takes an ordinal of the queue, see `getPlacementVersion`.
+  const record = prepare<readonly [ordinal: number]>(
     `INSERT INTO ${s}.event_queue (type, uid, owner, at, cause) SELECT type, uid, owner, at, cause FROM ` +
       'unnest($1::text[], $2::bytea[], $3::bytea[], $4::bigint[], $5::text[]) WITH ORDINALITY ' +
-      'e (type, uid, owner, at, cause, place) ORDER BY e.place RETURNING place',
+      'e (type, uid, owner, at, cause, ordinal) ORDER BY e.ordinal RETURNING ordinal',
   );
 
   async function insertRows(run: Query, orders: readonly NewOrder[], version: number): Promise<void> {
@@ -121,12 +123,12 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       events.map(({ at }) => at),
       events.map(({ cause }) => (cause === undefined ? null : JSON.stringify(cause))),
     );
-    return rows.map(([place]) => place);
+    return rows.map(([ordinal]) => ordinal);
   }
 
   return {
     async find(run, uids) {
-      const rows = uids.length === 0 ? [] : await run(known, uids.map(toBytes));
+      const rows = uids.length === 0 ? [] : await run(selectOrders, uids.map(toBytes));
       return new Map(
         rows.map(([uid, body, scheme, budget, cancelledOffChain, placedOnChain, live, validTo, expiryRecorded]) => [
           uid,
@@ -146,7 +148,7 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       );
     },
 
-    async write(run, { rows, events }, found) {
+    async write(run, { rows, events }, before) {
       const inserted: NewOrder[] = [];
       const changes: Change[] = [];
       const removed: Hex[] = [];
@@ -159,8 +161,8 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
       };
       for (const row of rows) {
         const uid = row.type === 'insert' ? row.order.uid : row.uid;
-        const was = found.get(uid);
-        if (was?.live) tally(uid, was.budget, -1);
+        const old = before.get(uid);
+        if (old?.live) tally(uid, old.budget, -1);
         if (row.type === 'delete') {
           removed.push(uid);
           continue;
@@ -170,8 +172,8 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
         changes.push({ uid, progress: row.progress, versions: row.type === 'insert' ? 0 : 1 });
       }
 
-      const places = events.length === 0 ? [] : await recordAll(run, events);
-      if (inserted.length > 0) await insertRows(run, inserted, getPlacementVersion(places.at(-1) ?? 0));
+      const ordinals = events.length === 0 ? [] : await recordAll(run, events);
+      if (inserted.length > 0) await insertRows(run, inserted, getPlacementVersion(ordinals.at(-1) ?? 0));
       if (changes.length > 0) await updateRows(run, changes);
       if (removed.length > 0) {
         await run(removeQuotes, removed.map(toBytes));
@@ -190,7 +192,7 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
   };
 }
 
-/** A row that is brought to where the facts want it, and by how much its version goes up. */
+/** New state of a row, and the increment of its version. */
 interface Change {
   readonly uid: Hex;
   readonly progress: OrderProgress;

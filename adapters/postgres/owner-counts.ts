@@ -3,60 +3,60 @@ import type { Query } from './query.ts';
 import { BUDGETS, toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
-/** How many orders of each budget an owner has that are live, if time is left out of it. */
-export type Kept = Readonly<Record<Budget, number>>;
+/** Numbers of live orders of an owner by budget, including expired orders whose expiry is not recorded yet. */
+export type LiveCounts = Readonly<Record<Budget, number>>;
 
-/** Which live orders to count: those not expired at `now`, in seconds. */
-export interface CountQuestion {
+/** Selects the live orders that are not expired at `now`, in seconds. */
+export interface CountQuery {
   readonly owner: Address;
   readonly budget: Budget;
   readonly now: number;
 }
 
-/** How many live orders an owner has. */
+/** Numbers of live orders by owner. */
 export interface PgOwnerCounts {
   /**
-   * Within a transaction: makes it the only one that may change orders of these owners, or add any. Every transaction
-   * that writes does this first, and in one order, so that they wait for each other in a line and not in a circle.
+   * Gives a transaction the exclusive right to add or change orders of these owners. Every writing transaction does
+   * this first and in the same order, so that no deadlock can occur.
    */
-  lock(run: Query, owners: Iterable<Address>): Promise<ReadonlyMap<Address, Kept>>;
-  /** Within a transaction that has locked the owners. An answer for each question. */
-  count(run: Query, questions: readonly CountQuestion[]): Promise<number[]>;
+  lock(run: Query, owners: Iterable<Address>): Promise<ReadonlyMap<Address, LiveCounts>>;
+  /** Returns one count for each query. Must run within a transaction that has locked the owners. */
+  count(run: Query, queries: readonly CountQuery[]): Promise<number[]>;
   read(owner: Address, now: number): Promise<OrderCounts>;
 }
 
-/** Past this many expired orders that still count as live, it is cheaper to count those that really are. */
+/** Limit for counting expired orders that are still live. Above it, counting the valid orders is cheaper. */
 const EXPIRED_TO_SUBTRACT = 1000;
 
 /**
- * Counts are kept by what is known without a clock, so the expired ones are taken off when asked. Where they are many,
- * the others are counted instead, which a cap bounds: neither way grows with what an owner has ever done.
+ * Creates the counters. They do not depend on the time, so expired orders are subtracted when a count is read. If these
+ * are many, the valid orders are counted instead, whose number a cap bounds. Neither way grows with an owner's history.
  */
 export function createOwnerCounts({ schema: s, prepare, read }: PostgresSession): PgOwnerCounts {
-  // The update that changes nothing is the lock. It also stops a host's transaction of a stricter isolation that began
-  // before somebody else's order, and so could not count it.
+  // The update without a change is the lock. It also aborts a host's transaction of a stricter isolation level that
+  // started before the order of another transaction, and so could not count it.
   const lockRows = prepare<readonly [Address, number, number]>(
     `INSERT INTO ${s}.owners (owner, live_open, live_pending) SELECT o, 0, 0 FROM unnest($1::bytea[]) o ORDER BY o ` +
       'ON CONFLICT (owner) DO UPDATE SET live_open = owners.live_open RETURNING owner, live_open, live_pending',
   );
   const live = `${s}.orders o WHERE o.live AND o.owner = q.owner AND o.budget = q.budget`;
   const countRows = prepare<readonly [number]>(
-    'SELECT CASE WHEN e.gone < $4 THEN kept.n - e.gone ' +
+    'SELECT CASE WHEN e.expired < $4 THEN counters.n - e.expired ' +
       `ELSE (SELECT count(*) FROM ${live} AND o.valid_to >= q.now) END ` +
-      'FROM unnest($1::bytea[], $2::smallint[], $3::bigint[]) WITH ORDINALITY q (owner, budget, now, place) ' +
+      'FROM unnest($1::bytea[], $2::smallint[], $3::bigint[]) WITH ORDINALITY q (owner, budget, now, ordinal) ' +
       `CROSS JOIN LATERAL (SELECT coalesce((SELECT CASE q.budget WHEN 0 THEN w.live_open ELSE w.live_pending END ` +
-      `FROM ${s}.owners w WHERE w.owner = q.owner), 0) AS n) kept ` +
-      `CROSS JOIN LATERAL (SELECT count(*) AS gone FROM (SELECT 1 FROM ${live} AND o.valid_to < q.now LIMIT $4) x) e ` +
-      'ORDER BY q.place',
+      `FROM ${s}.owners w WHERE w.owner = q.owner), 0) AS n) counters ` +
+      `CROSS JOIN LATERAL (SELECT count(*) AS expired FROM (SELECT 1 FROM ${live} AND o.valid_to < q.now LIMIT $4) x) e ` +
+      'ORDER BY q.ordinal',
   );
 
-  async function count(run: Query, questions: readonly CountQuestion[]): Promise<number[]> {
-    if (questions.length === 0) return [];
+  async function count(run: Query, queries: readonly CountQuery[]): Promise<number[]> {
+    if (queries.length === 0) return [];
     const rows = await run(
       countRows,
-      questions.map(({ owner }) => toBytes(owner)),
-      questions.map(({ budget }) => BUDGETS.indexOf(budget)),
-      questions.map(({ now }) => now),
+      queries.map(({ owner }) => toBytes(owner)),
+      queries.map(({ budget }) => BUDGETS.indexOf(budget)),
+      queries.map(({ now }) => now),
       EXPIRED_TO_SUBTRACT,
     );
     return rows.map(([n]) => n);

@@ -3,8 +3,8 @@ import { toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 /**
- * The oldest order there is, and those that are over with their owners' locks. As with a sweep, nothing is asked that the
- * planner would have to guess at: see expiry.ts.
+ * Returns SQL for the oldest order, and for the orders to remove with their owners' locks. As for expiry, the queries
+ * are written so that the planner needs no estimates: see expiry.ts.
  */
 export function pruningSql(s: string): { readonly oldest: string; readonly due: string } {
   return {
@@ -17,8 +17,8 @@ export function pruningSql(s: string): { readonly oldest: string; readonly due: 
 }
 
 /**
- * Removes orders that are over for long, each under its owner's lock, like every change of one. It waits for nobody: it
- * passes over owners who are being written to. They are looked for in the order of their arrival, which has an index.
+ * Creates a function that removes orders that ended before a time, each under its owner's lock. It skips owners that
+ * are locked by another transaction. The orders are found by creation date, which has an index.
  */
 export function createPruner({
   schema: s,
@@ -29,14 +29,14 @@ export function createPruner({
   const sql = pruningSql(s);
   const oldest = prepare<readonly [created: number]>(sql.oldest);
   const due = prepare<readonly [Hex]>(sql.due);
-  // What was found is looked at again: it may have been revived before its owner was locked.
+  // The condition is checked again: an order may be live again before its owner was locked.
   const remove = prepare<readonly [Hex]>(
-    `WITH gone AS (DELETE FROM ${s}.orders WHERE uid = ANY($1::bytea[]) AND NOT live RETURNING uid), ` +
-      `quotes AS (DELETE FROM ${s}.order_quotes WHERE uid IN (SELECT uid FROM gone)) SELECT uid FROM gone`,
+    `WITH removed AS (DELETE FROM ${s}.orders WHERE uid = ANY($1::bytea[]) AND NOT live RETURNING uid), ` +
+      `quotes AS (DELETE FROM ${s}.order_quotes WHERE uid IN (SELECT uid FROM removed)) SELECT uid FROM removed`,
   );
 
   return async (before, limit) => {
-    const [first] = await read('look for old orders', (run) => run(oldest));
+    const [first] = await read('find old orders', (run) => run(oldest));
     if (first === undefined || first[0] >= before * 1000) return 0;
     return write('remove old orders', async (run) => {
       const uids = (await run(due, before * 1000, before, limit)).map(([uid]) => uid);

@@ -1,61 +1,64 @@
 import { StoreError } from 'intentbook';
 import type { PgClient, PgPool, PgPoolClient } from './driver.ts';
-import { codeOf } from './driver.ts';
+import { getErrorCode } from './driver.ts';
 import { TYPES } from './rows.ts';
 
-/** A statement with the shape of its rows. Rows are arrays, in the order of the columns. */
+/** Statement with the type of its rows. Rows are arrays in the order of the columns. */
 export interface Statement<Row extends readonly unknown[] = readonly unknown[]> {
   readonly text: string;
   readonly name?: string;
-  /** Only for the compiler: no statement carries a row. */
+  /** Only for type inference: no statement contains a row. */
   readonly row?: Row;
 }
 
-/** Runs statements: on any connection, or on the one that a transaction is open on. */
+/** Runs statements, on any connection or on that of an open transaction. */
 export type Query = <Row extends readonly unknown[]>(
   statement: Statement<Row>,
   ...values: readonly unknown[]
 ) => Promise<readonly Row[]>;
 
-/** A transaction that has to be run again, though the server found nothing wrong with it. */
+/** Thrown to run a transaction again although the server reported no conflict. */
 export class RetryTransaction extends Error {
-  override readonly name = 'Collision';
+  override readonly name = 'RetryTransaction';
 }
 
-/** Lends a connection for as long as `work` runs. One that failed in any way but a rejection by the server is thrown away. */
+/** Runs `work` with a connection of the pool. After any error that is not an SQL error, the connection is closed. */
 export async function withConnection<T>(pool: PgPool, work: (client: PgPoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
-  // A lent connection that breaks while it is not being asked says so by an event, which must not end the process.
-  client.on?.('error', swallow);
+  // A connection that breaks while idle emits an error event, which must not end the process.
+  client.on?.('error', ignore);
   let broken: Error | undefined;
   try {
     return await work(client);
   } catch (cause) {
-    if (!isAnswer(cause)) broken = cause instanceof Error ? cause : new Error('the driver failed');
+    if (!isServerError(cause)) broken = cause instanceof Error ? cause : new Error('the driver failed');
     throw cause;
   } finally {
-    client.removeListener?.('error', swallow);
+    client.removeListener?.('error', ignore);
     client.release(broken);
   }
 }
 
-const swallow = () => {};
+const ignore = () => {};
 
-/** Whether an error is the server's own (its codes differ from the system's by their first letter), after which the connection is as good as before. */
-export function isAnswer(cause: unknown): boolean {
+/**
+ * Returns whether an error is an SQL error of the server, after which the connection can still be used. The codes of
+ * the server and the system differ by their first letter.
+ */
+export function isServerError(cause: unknown): boolean {
   if (cause instanceof StoreError || cause instanceof RetryTransaction) return true;
-  const code = codeOf(cause);
+  const code = getErrorCode(cause);
   return code !== undefined && /^[0-9FHPX][0-9A-Z]{4}$/.test(code) && !/^(08|57P|25P0[345])/.test(code);
 }
 
 export function createQuery(client: PgClient): Query {
   return async (statement, ...values) => {
     const { rows } = await client.query({ ...statement, values, rowMode: 'array', types: TYPES });
-    return rows as never; // arrays of the columns selected, as the statement's type says
+    return rows as never; // arrays of the selected columns, as the type of the statement declares
   };
 }
 
-/** The driver answers with a list when there are several statements, which its types do not say. */
-export function resultsOf(results: unknown) {
+/** Casts the result of several statements: the driver returns a list, which its types do not declare. */
+export function toResults(results: unknown) {
   return results as readonly { readonly rows: readonly unknown[]; readonly rowCount: number | null }[];
 }

@@ -2,39 +2,39 @@ import type { QuoteStore, QuoteTerms } from 'intentbook';
 import { KINDS, QUOTE_KINDS, toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
-/** Quotes, read where they are written: an order may follow its quote before a copy of the database has it. */
+/** Creates the quote operations. Reads use the primary: a replica may lack the quote of a recent order. */
 export function createQuoteTable({ schema: s, prepare, read, write }: PostgresSession): QuoteStore {
   const insert = prepare<readonly [number]>(
     `INSERT INTO ${s}.quotes (sell_token, buy_token, kind, amount, quote_kind, expires_at, rank, body, metadata) ` +
       'VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id',
   );
-  // The named one, when it fits, comes before all others.
+  // A matching quote with the given id takes precedence.
   const match = prepare<readonly [body: string, metadata: string]>(
-    `SELECT body, metadata FROM ((SELECT 0 AS place, body, metadata FROM ${s}.quotes ` +
+    `SELECT body, metadata FROM ((SELECT 0 AS priority, body, metadata FROM ${s}.quotes ` +
       'WHERE id = $7 AND sell_token = $1 AND buy_token = $2 AND kind = $3 AND amount = $4 AND expires_at >= $6) ' +
       `UNION ALL (SELECT 1, body, metadata FROM ${s}.quotes ` +
-      'WHERE sell_token = $1 AND buy_token = $2 AND kind = $3 AND amount = $4 AND quote_kind = $5 AND expires_at >= $6 ' +
-      'ORDER BY rank DESC, id DESC LIMIT 1)) found ORDER BY place LIMIT 1',
+      'WHERE sell_token = $1 AND buy_token = $2 AND kind = $3 AND amount = $4 AND quote_kind = $5 ' +
+      'AND expires_at >= $6 ORDER BY rank DESC, id DESC LIMIT 1)) matches ORDER BY priority LIMIT 1',
   );
-  // Put into an array, they are chosen once: a join may choose again for each row, and find others unlocked each time.
+  // The array selects the rows once. A join could evaluate the subquery for each row and find other unlocked rows.
   const prune = prepare<readonly [number]>(
-    `WITH gone AS (DELETE FROM ${s}.quotes WHERE id = ANY(ARRAY` +
+    `WITH removed AS (DELETE FROM ${s}.quotes WHERE id = ANY(ARRAY` +
       `(SELECT id FROM ${s}.quotes WHERE expires_at < $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)) ` +
-      'RETURNING 1) SELECT count(*) FROM gone',
+      'RETURNING 1) SELECT count(*) FROM removed',
   );
 
   return {
     insert: ({ quoteKind, expiresAt, rank, quote, ...terms }) =>
       write('store a quote', async (run) => {
         const kind = QUOTE_KINDS.indexOf(quoteKind);
-        const [row] = await run(insert, ...bound(terms), kind, expiresAt, rank, quote.body, quote.metadata);
-        if (row === undefined) throw new Error('the server gave no id for a quote');
+        const [row] = await run(insert, ...toParameters(terms), kind, expiresAt, rank, quote.body, quote.metadata);
+        if (row === undefined) throw new Error('the server returned no id for a quote');
         return row[0];
       }),
 
     match: ({ id, quoteKind, now, ...terms }) =>
       read('match a quote', async (run) => {
-        const [row] = await run(match, ...bound(terms), QUOTE_KINDS.indexOf(quoteKind), now, id ?? null);
+        const [row] = await run(match, ...toParameters(terms), QUOTE_KINDS.indexOf(quoteKind), now, id ?? null);
         return row === undefined ? undefined : { body: row[0], metadata: row[1] };
       }),
 
@@ -42,6 +42,6 @@ export function createQuoteTable({ schema: s, prepare, read, write }: PostgresSe
   };
 }
 
-function bound({ sellToken, buyToken, kind, amount }: QuoteTerms): unknown[] {
+function toParameters({ sellToken, buyToken, kind, amount }: QuoteTerms): unknown[] {
   return [toBytes(sellToken), toBytes(buyToken), KINDS.indexOf(kind), amount];
 }

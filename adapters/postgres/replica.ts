@@ -1,85 +1,89 @@
 import type { PgClient, PgPool } from './driver.ts';
 import type { Query } from './query.ts';
-import { createQuery, resultsOf, withConnection } from './query.ts';
+import { createQuery, toResults, withConnection } from './query.ts';
 import type { Commit, PostgresSession } from './session.ts';
 
-/** Reads that a copy of the database may answer. */
+/** Reads that a replica may serve. */
 export interface Readers {
-  read<T>(doing: string, work: (run: Query) => Promise<T>): Promise<T>;
+  read<T>(operation: string, work: (run: Query) => Promise<T>): Promise<T>;
 }
 
-/** A pool of connections to copies, and how far they must have come. */
+/** Pool of connections to replicas, with the position that they must have replayed. */
 export interface Replica {
   readonly pool: PgPool;
-  /** Commits, and notes how far a copy must have come to show it. */
+  /** Commits a transaction and records the position that a replica must have replayed to show it. */
   readonly commit: Commit;
-  /** Notes, on a connection to the database that is written to, that a copy must show all that is there now. */
+  /** Requires replicas to show everything up to now. Runs on a connection to the primary. */
   catchUp(run: Query): Promise<void>;
-  /** Whether a copy shows all that this process has written, or has been told of. */
-  shows(client: PgClient): Promise<boolean>;
+  /** Returns whether a replica shows everything that this process has written or read from the log. */
+  isCurrent(client: PgClient): Promise<boolean>;
 }
 
 /**
- * Copies lag. One answers a read only when it has replayed everything that this process has committed, so that whoever
- * writes through a process and reads through it sees what was written; and everything that the log has told it, so that
- * whoever hears of an order reads it as it was then, or later. How far a copy has come is known by connection,
- * since a pool may lead to several, and is asked again only when something was written since.
+ * Creates the state of the replicas, which lag behind the primary. A replica serves a read only after it has replayed
+ * everything that this process has committed, so that a caller reads its own writes. It must also have replayed
+ * everything that this process has read from the log, so that an order read after its event is not older.
+ *
+ * The replayed position is stored for each connection, because a pool may lead to several replicas. It is queried again
+ * only after new writes.
  */
 export function createReplica(pool: PgPool): Replica {
-  let written = 0n;
-  const reached = new WeakMap<PgClient, bigint>();
+  let required = 0n;
+  const replayed = new WeakMap<PgClient, bigint>();
 
-  function note(place: bigint | undefined): void {
-    if (place !== undefined && place > written) written = place;
+  function requirePosition(position: bigint | undefined): void {
+    if (position !== undefined && position > required) required = position;
   }
 
   return {
     pool,
     async catchUp(run) {
       const [row] = await run<readonly [string]>({ text: `SELECT ${FLUSHED}` });
-      note(readWalPosition(row?.[0]));
+      requirePosition(parseWalPosition(row?.[0]));
     },
     async commit(client) {
-      const text = `COMMIT; SELECT ${FLUSHED} AS place`;
-      const [, flushed] = resultsOf(await client.query({ text }));
-      note(readWalPosition((flushed?.rows[0] as { readonly place: string } | undefined)?.place)); // the column selected
+      const text = `COMMIT; SELECT ${FLUSHED} AS position`;
+      const [, flushed] = toResults(await client.query({ text }));
+      // The column selected.
+      const row = flushed?.rows[0] as { readonly position: string } | undefined;
+      requirePosition(parseWalPosition(row?.position));
     },
-    async shows(client) {
-      const wanted = written;
-      if ((reached.get(client) ?? -1n) >= wanted) return true;
+    async isCurrent(client) {
+      const wanted = required;
+      if ((replayed.get(client) ?? -1n) >= wanted) return true;
       const [row] = await createQuery(client)<readonly [string | null]>({
         text: 'SELECT pg_last_wal_replay_lsn()::text',
       });
-      // A server that replays nothing is no copy: it is the one that is written to.
-      const place = row?.[0] == null ? wanted : (readWalPosition(row[0]) ?? -1n);
-      reached.set(client, place);
-      return place >= wanted;
+      // A server that replays nothing is not a replica but the primary.
+      const position = row?.[0] == null ? wanted : (parseWalPosition(row[0]) ?? -1n);
+      replayed.set(client, position);
+      return position >= wanted;
     },
   };
 }
 
 const FLUSHED = 'pg_current_wal_flush_lsn()::text';
 
-/** Reads from a copy where one has caught up; otherwise, and when it fails, from the database that is written to. */
+/** Creates a reader that uses a current replica, and otherwise or after a failure the primary. */
 export function createReaders(session: PostgresSession, replica: Replica | undefined): Readers {
   if (replica === undefined) return session;
   return {
-    async read(doing, work) {
+    async read(operation, work) {
       try {
-        const answer = await withConnection(replica.pool, async (client) =>
-          (await replica.shows(client)) ? { found: await work(createQuery(client)) } : undefined,
+        const result = await withConnection(replica.pool, async (client) =>
+          (await replica.isCurrent(client)) ? { value: await work(createQuery(client)) } : undefined,
         );
-        if (answer !== undefined) return answer.found;
+        if (result !== undefined) return result.value;
       } catch {
-        // A copy that fails is as good as none.
+        // The primary serves the read after any failure of a replica.
       }
-      return session.read(doing, work);
+      return session.read(operation, work);
     },
   };
 }
 
-/** A place in the server's log: two hexadecimal numbers of 32 bits. */
-function readWalPosition(text: string | undefined): bigint | undefined {
+/** Parses a WAL position of the server: two hexadecimal numbers of 32 bits. */
+function parseWalPosition(text: string | undefined): bigint | undefined {
   const [, high, low] = /^([0-9A-F]+)\/([0-9A-F]+)$/i.exec(text ?? '') ?? [];
   return high === undefined || low === undefined ? undefined : (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`);
 }

@@ -1,29 +1,29 @@
 import type { Address, Budget, Hex, OrderState, StoredOrder } from 'intentbook';
 
 /**
- * The columns of an order as a read takes them, in the order of {@link PgOrderRow}. `o` is the table of orders. What is
- * short comes as one text: a value costs the server and the driver a microsecond each, and a page has thousands.
+ * Returns the columns of an order, in the order of {@link PgOrderRow}. `o` is the table of orders. Short values are
+ * combined in one text: each value costs server and driver a microsecond, and a page has thousands.
  */
 export const orderColumns = (schema: string) =>
   "o.uid, o.body, concat_ws(' ', o.version, o.created, o.valid_to, o.state, o.invalidated, o.executed_sell_amount, " +
-  // Last, as it leaves no place when there is none.
+  // The fee token comes last, because concat_ws omits it if it is null.
   'o.executed_buy_amount, o.executed_fee_amount, o.executed_fee, o.executed_fee_token), o.placement, ' +
-  // Not a join: whatever the planner believes of the tables, it is one look at an index for each row of the page.
+  // A subquery instead of a join: independent of the planner, it is one index lookup for each row of the page.
   `(SELECT d.document FROM ${schema}.documents d WHERE d.hash = o.app_data)`;
 
 /**
- * What a read of single orders takes at the end. Listings do without. The quote stands on the order's own row, so that it
- * takes no second look; only rows of older releases have it elsewhere.
+ * Returns the columns that a read by UID appends; listings omit them. The quote is in the order row, which avoids a
+ * second lookup; only rows of older releases have it in `order_quotes`.
  */
 export const quoteColumns = (schema: string) =>
   ['quote', 'quote_metadata']
     .map((column, i) => {
-      const there = `SELECT q.${['body', 'metadata'][i]} FROM ${schema}.order_quotes q WHERE q.uid = o.uid`;
-      return `CASE WHEN o.quote IS NULL THEN (${there}) ELSE o.${column} END`;
+      const stored = `SELECT q.${['body', 'metadata'][i]} FROM ${schema}.order_quotes q WHERE q.uid = o.uid`;
+      return `CASE WHEN o.quote IS NULL THEN (${stored}) ELSE o.${column} END`;
     })
     .join(', ');
 
-/** Says on a row that its order has no quote, where NULL says that an older release has written it. */
+/** Value of a row without a quote. NULL means that an older release wrote the row. */
 export const NO_QUOTE = '';
 
 export type PgOrderRow = readonly [
@@ -36,10 +36,10 @@ export type PgOrderRow = readonly [
   quoteMetadata?: string | null,
 ];
 
-/** Makes an order of its row. Nothing is parsed: whoever renders it will see whether somebody has spoilt it. */
+/** Converts a row to an order. Nothing is parsed; the caller detects a damaged row when it renders the order. */
 export function readOrder([uid, body, short, placement, document, quote, quoteMetadata]: PgOrderRow): StoredOrder {
   const [version, created, validTo, state, invalidated, sold, bought, signedFee, fee, feeToken] = short.split(' ');
-  // Without spreading, which would make of each of its members a step of its own.
+  // Without object spread, which would be slower.
   return {
     uid,
     body,
@@ -59,8 +59,8 @@ export function readOrder([uid, body, short, placement, document, quote, quoteMe
   };
 }
 
-/** What judging and changing an order takes, without its text. */
-export interface Found {
+/** Columns that are needed to check and cancel an order. */
+export interface OrderRecord {
   readonly uid: Hex;
   readonly owner: Address;
   readonly state: OrderState;
@@ -70,7 +70,7 @@ export interface Found {
   readonly expiryRecorded?: boolean;
 }
 
-export type FoundRow = readonly [
+export type OrderRecordRow = readonly [
   uid: Hex,
   owner: Address,
   state: number,
@@ -80,7 +80,15 @@ export type FoundRow = readonly [
   expiryRecorded: boolean,
 ];
 
-export function readFound([uid, owner, state, validTo, scheme, budget, expiryRecorded]: FoundRow): Found {
+export function readOrderRecord([
+  uid,
+  owner,
+  state,
+  validTo,
+  scheme,
+  budget,
+  expiryRecorded,
+]: OrderRecordRow): OrderRecord {
   return {
     uid,
     owner,
@@ -88,36 +96,36 @@ export function readFound([uid, owner, state, validTo, scheme, budget, expiryRec
     expiryRecorded,
     // The table checks the ranges.
     state: STATES[state] as OrderState,
-    signingScheme: SCHEMES[scheme] as Found['signingScheme'],
+    signingScheme: SCHEMES[scheme] as OrderRecord['signingScheme'],
     budget: BUDGETS[budget] as Budget,
   };
 }
 
-/** Whether a row was swept up as expired: it is not live, and yet neither cancelled nor fulfilled. */
+/** SQL condition for a recorded expiry: the order is not live, and neither cancelled nor fulfilled. */
 export const isExpiryRecorded = '(NOT live AND state < 2)';
 
-/** Codes are places in these lists. They are in databases: add at the end only. */
+/** Codes are indexes in these lists. They are stored in databases: append only. */
 export const STATES = ['open', 'presignaturePending', 'cancelled', 'fulfilled'] as const;
 export const SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;
 export const BUDGETS = ['open', 'pending'] as const;
 export const KINDS = ['sell', 'buy'] as const;
 export const QUOTE_KINDS = ['standard', 'onchainPresign', 'onchainEip1271'] as const;
 
-/** Bytes as the server reads and writes them in text: no copy through a buffer on either way. */
+/** Converts to the server's text format of bytes, without an intermediate buffer. */
 export function toBytes(hex: Hex): string {
   return `\\x${hex.slice(2)}`;
 }
 
 const asText = (text: string) => text;
 
-/** By the numbers of the server's types: how their text is read. */
+/** Parsers of the text format by the server's type id. */
 const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
   16: (text) => text === 't', // boolean
-  17: (text): Hex => `0x${text.slice(2)}`, // bytea, in the hex form that every session of the store asks for
+  17: (text): Hex => `0x${text.slice(2)}`, // bytea, in hex: assertServer checks bytea_output
   20: Number, // bigint: ids, counts and times, all below 2^53
   21: Number, // smallint
   23: Number, // integer
 };
 
-/** Reads values in this store's own way, whatever the host has made of the driver's. Numerics stay text. */
+/** Type parsers of this store, independent of the host's driver configuration. Numerics remain text. */
 export const TYPES = { getTypeParser: (oid: number) => PARSERS[oid] ?? asText };

@@ -1,19 +1,21 @@
-/** One step of the schema. */
+/** One schema migration. */
 export interface PgMigration {
-  /** 1, 2, 3, without gaps. */
+  /** 1, 2, 3 and so on, without gaps. */
   readonly version: number;
   readonly name: string;
-  /** Whether a release that does not know this step can no longer work with the tables. Steps only add, so few are. */
+  /**
+   * Whether a release without this migration can no longer use the tables. Migrations only add, so few are breaking.
+   */
   readonly breaking: boolean;
-  /** The statements. The schema is an identifier in quotes, which has been checked. */
+  /** Returns the SQL statements. The schema is a quoted identifier, which is already validated. */
   readonly sql: (schema: string) => string;
 }
 
 /**
- * What every version of the schema has, in this shape: which steps have been taken, and whose store it is. It is read
- * before anything else is known of the schema, so it never changes.
+ * Creates the tables that every schema version has in this form: the applied migrations and the domain. They are read
+ * before the schema version is known, so they never change.
  */
-export const FOUNDATION = (s: string) => `
+export const BASE_SCHEMA = (s: string) => `
 CREATE TABLE IF NOT EXISTS ${s}.migrations (
   version integer PRIMARY KEY,
   name text NOT NULL,
@@ -29,19 +31,21 @@ CREATE TABLE IF NOT EXISTS ${s}.domain (
 `;
 
 /**
- * Columns of fixed width stand first, so that nothing is lost to alignment. Codes of state, scheme and budget are in
- * rows.ts. Room is left on each page for the next version of a row, so that a partial fill touches no index.
+ * Creates the tables of orders, app data, the event log and leases.
  *
- * `live` is true for an order that is open or waits for its presignature and has not been swept up as expired. Whatever
- * hangs on time judges `valid_to` besides.
+ * Columns of fixed width come first, to avoid alignment padding. The codes of state, scheme and budget are in rows.ts.
+ * Each page keeps free space for new row versions, so that a partial fill updates no index.
  *
- * Of owners and tokens no statistics are gathered. What they say is an average, by which an owner has a handful of
- * orders; the planner would then fetch and sort all that one has who has a million. Without, it takes every value for a
- * common one and reads the page off an index. Its guess is good for all listings: see listing.ts.
+ * `live` is true for an order that is open or waits for its pre-signature, and its expiry is not recorded yet. Queries
+ * that depend on the time also compare `valid_to`.
  *
- * Executed totals are not bounded by 2^256, which numeric is not either.
+ * Statistics of owners and tokens are disabled. They contain averages, by which an owner has few orders; the planner
+ * would then read and sort all orders of an owner with a million. Without statistics, the planner expects many rows for
+ * every value and reads the page from an index, which is good for all listings: see listing.ts.
  *
- * The log is written in two steps, so that ids follow commits although nobody waits for anybody: see events.ts.
+ * Executed totals are not bounded by 2^256, and numeric is not either.
+ *
+ * The log is written in two steps, so that ids follow commits although no writer waits for another: see events.ts.
  */
 const createBook: PgMigration = {
   version: 1,
@@ -95,13 +99,13 @@ CREATE TABLE ${s}.owners (
 ) WITH (fillfactor = 70);
 
 CREATE TABLE ${s}.documents (
-  place bigint GENERATED ALWAYS AS IDENTITY,
+  ordinal bigint GENERATED ALWAYS AS IDENTITY,
   referenced boolean NOT NULL,
   hash bytea PRIMARY KEY CHECK (octet_length(hash) = 32),
   document text NOT NULL
 );
 
-CREATE INDEX documents_unreferenced ON ${s}.documents (place) WHERE NOT referenced;
+CREATE INDEX documents_unreferenced ON ${s}.documents (ordinal) WHERE NOT referenced;
 
 CREATE TABLE ${s}.events (
   id bigint PRIMARY KEY,
@@ -112,7 +116,7 @@ CREATE TABLE ${s}.events (
 );
 
 CREATE TABLE ${s}.event_queue (
-  place bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  ordinal bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at bigint NOT NULL,
   type text NOT NULL,
   uid bytea NOT NULL CHECK (octet_length(uid) = 56),
@@ -135,7 +139,8 @@ CREATE TABLE ${s}.leases (
 };
 
 /**
- * Quotes come and go by the minute; an order keeps a copy of its own. Codes of kinds are in rows.ts. `rank` sorts byte by byte, whatever the database's own order of texts is.
+ * Creates the tables of quotes. An order has its own copy of its quote. The codes of kinds are in rows.ts. `rank` is
+ * compared byte by byte, independent of the collation of the database.
  */
 const createQuotes: PgMigration = {
   version: 2,
@@ -167,10 +172,11 @@ CREATE TABLE ${s}.order_quotes (
 };
 
 /**
- * What the chain has said. A fact's key is its place; \`detail\` is JSON of what it says besides. A release that does not
- * write \`cancelled_off_chain\` would lose cancellations when a block is taken back, so the step is breaking.
+ * Creates the tables of chain events and of the indexer's progress. The key of a chain event is its log position;
+ * `detail` is JSON with the other fields. The migration is breaking: a release that does not write
+ * `cancelled_off_chain` would lose cancellations when a block is rolled back.
  */
-const followChain: PgMigration = {
+const createChainEvents: PgMigration = {
   version: 3,
   name: 'chain',
   breaking: true,
@@ -187,7 +193,7 @@ CREATE INDEX orders_onchain_user ON ${s}.orders (onchain_user, created, uid) WHE
 ALTER TABLE ${s}.events ADD COLUMN cause text;
 ALTER TABLE ${s}.event_queue ADD COLUMN cause text;
 
-CREATE TABLE ${s}.facts (
+CREATE TABLE ${s}.chain_events (
   block bigint NOT NULL,
   log integer NOT NULL,
   type smallint NOT NULL,
@@ -199,9 +205,9 @@ CREATE TABLE ${s}.facts (
   detail text NOT NULL,
   PRIMARY KEY (block, log)
 );
-CREATE INDEX facts_uid ON ${s}.facts (uid, block, log) WHERE uid IS NOT NULL;
-CREATE INDEX facts_owner ON ${s}.facts (owner, block, log) WHERE owner IS NOT NULL;
-CREATE INDEX facts_transaction ON ${s}.facts (transaction_hash, block, log);
+CREATE INDEX chain_events_uid ON ${s}.chain_events (uid, block, log) WHERE uid IS NOT NULL;
+CREATE INDEX chain_events_owner ON ${s}.chain_events (owner, block, log) WHERE owner IS NOT NULL;
+CREATE INDEX chain_events_transaction ON ${s}.chain_events (transaction_hash, block, log);
 
 CREATE TABLE ${s}.blocks (
   number bigint PRIMARY KEY,
@@ -218,32 +224,32 @@ INSERT INTO ${s}.progress (id) VALUES (1);
 };
 
 /**
- * What sweeping up expired orders takes: which of the live ones are next, and a listing of those that were expiryRecorded, which
- * are not live and yet neither cancelled nor fulfilled. A release that does not know of them would not list them, and
- * would bring them back to life, so the step is breaking.
+ * Creates the indexes for recording expiry: the live orders by `valid_to`, and the listing of expired orders, which are
+ * not live and neither cancelled nor fulfilled. The migration is breaking: an older release would not list expired
+ * orders and would make them live again.
  */
-const sweepExpired: PgMigration = {
+const createExpiryIndexes: PgMigration = {
   version: 4,
   name: 'expiry',
   breaking: true,
   sql: (s) => `
 CREATE INDEX orders_expiring ON ${s}.orders (valid_to) WHERE live;
-CREATE INDEX orders_swept ON ${s}.orders (created, uid) WHERE NOT live AND state < 2;
+CREATE INDEX orders_expired ON ${s}.orders (created, uid) WHERE NOT live AND state < 2;
 `,
 };
 
 /**
- * Auctions are numbered for good, so that a settlement's auction is never mistaken for a later one. A release that does not
- * know the column leaves it empty: competitions then lack those transactions, and nothing else.
+ * Creates the tables of auctions. Auction ids are never reused, so a settlement always refers to one auction. An older
+ * release leaves the column empty; its only effect is that competitions lack those transactions.
  */
-const holdAuctions: PgMigration = {
+const createAuctions: PgMigration = {
   version: 5,
   name: 'auctions',
   breaking: false,
   sql: (s) => `
-ALTER TABLE ${s}.facts ADD COLUMN auction bigint;
-UPDATE ${s}.facts SET auction = (detail::json ->> 'auctionId')::bigint WHERE type = 1;
-CREATE INDEX facts_auction ON ${s}.facts (auction, block, log) WHERE auction IS NOT NULL;
+ALTER TABLE ${s}.chain_events ADD COLUMN auction bigint;
+UPDATE ${s}.chain_events SET auction = (detail::json ->> 'auctionId')::bigint WHERE type = 1;
+CREATE INDEX chain_events_auction ON ${s}.chain_events (auction, block, log) WHERE auction IS NOT NULL;
 
 CREATE TABLE ${s}.auctions (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -259,10 +265,10 @@ CREATE TABLE ${s}.competitions (
 };
 
 /**
- * The first trade of each token, sold or bought: the index is for taking back the newest blocks. A release that does not
- * know the table leaves out tokens that are first traded while it reads the chain, and nothing else.
+ * Creates the table of the first trade of each token, sold or bought. The index serves rollbacks of the newest blocks.
+ * The only effect of an older release is that tokens first traded while it indexes the chain are missing.
  */
-const keepFirstTrades: PgMigration = {
+const createFirstTrades: PgMigration = {
   version: 6,
   name: 'first trades',
   breaking: false,
@@ -274,8 +280,8 @@ CREATE TABLE ${s}.first_trades (
 
 INSERT INTO ${s}.first_trades (token, block)
   SELECT decode(substr(token, 3), 'hex'), min(block) FROM (
-    SELECT detail::json ->> 'sellToken' AS token, block FROM ${s}.facts WHERE type = 0
-    UNION ALL SELECT detail::json ->> 'buyToken', block FROM ${s}.facts WHERE type = 0
+    SELECT detail::json ->> 'sellToken' AS token, block FROM ${s}.chain_events WHERE type = 0
+    UNION ALL SELECT detail::json ->> 'buyToken', block FROM ${s}.chain_events WHERE type = 0
   ) traded GROUP BY token;
 
 CREATE INDEX first_trades_block ON ${s}.first_trades (block);
@@ -283,11 +289,11 @@ CREATE INDEX first_trades_block ON ${s}.first_trades (block);
 };
 
 /**
- * Quotes on their orders' own rows: a read of many orders looked as long for the quotes as for the orders. Rows that are
- * there keep theirs where it is, so that no row is touched; on those written from now on, the empty text says that there is
- * none. A release that does not know the columns would show orders without their quotes, so the step is breaking.
+ * Adds the quote to the order row: a read of many orders took as long for the quotes as for the orders. Existing rows
+ * keep their quote in `order_quotes`, so no row is rewritten. In new rows, an empty text means that there is no quote.
+ * The migration is breaking: an older release would return orders without their quotes.
  */
-const keepQuotes: PgMigration = {
+const addOrderQuotes: PgMigration = {
   version: 7,
   name: 'quotes of orders',
   breaking: true,
@@ -299,13 +305,13 @@ ALTER TABLE ${s}.orders
 `,
 };
 
-/** The schema's steps. What has been released is never changed, only added to. */
+/** Schema migrations. A released migration is never changed: new ones are appended. */
 export const MIGRATIONS: readonly PgMigration[] = [
   createBook,
   createQuotes,
-  followChain,
-  sweepExpired,
-  holdAuctions,
-  keepFirstTrades,
-  keepQuotes,
+  createChainEvents,
+  createExpiryIndexes,
+  createAuctions,
+  createFirstTrades,
+  addOrderQuotes,
 ];

@@ -3,41 +3,41 @@ import { StoreError } from 'intentbook';
 import type { CommitOutcomeResolver, StartedTransaction } from './commit-outcome.ts';
 import { BEGIN, createCommitOutcomeResolver } from './commit-outcome.ts';
 import type { PgClient, PgPool } from './driver.ts';
-import { codeOf, toStoreError } from './driver.ts';
+import { getErrorCode, toStoreError } from './driver.ts';
 import type { Query, Statement } from './query.ts';
-import { createQuery, isAnswer, RetryTransaction, resultsOf, withConnection } from './query.ts';
+import { createQuery, isServerError, RetryTransaction, toResults, withConnection } from './query.ts';
 
-/** How the nouns of the store reach the database. */
+/** Database access for the tables of the store. */
 export interface PostgresSession {
-  /** The schema as SQL writes it: an identifier in quotes. */
+  /** Quoted schema name. */
   readonly schema: string;
-  /** A statement that each connection prepares when it first runs it. */
+  /** Returns a statement that each connection prepares on its first run. */
   prepare<Row extends readonly unknown[]>(text: string): Statement<Row>;
-  /** Runs one statement, or a few, without a transaction around them. */
-  read<T>(doing: string, work: (run: Query) => Promise<T>): Promise<T>;
-  /** Runs `work` in a durable transaction of its own. It runs again when another writer was in its way. */
-  write<T>(doing: string, work: (run: Query) => Promise<T>): Promise<T>;
+  /** Runs one or a few statements without a transaction. */
+  read<T>(operation: string, work: (run: Query) => Promise<T>): Promise<T>;
+  /** Runs `work` in its own durable transaction. It is retried after a conflict with another writer. */
+  write<T>(operation: string, work: (run: Query) => Promise<T>): Promise<T>;
   /**
-   * Runs statements without values in one round trip and one durable transaction. It runs again when another writer was
-   * in its way.
+   * Runs statements without values in one round trip and one durable transaction. It is retried after a conflict with
+   * another writer.
    *
-   * @returns how many rows each statement has touched.
+   * @returns The number of affected rows of each statement.
    */
-  script(doing: string, texts: readonly string[]): Promise<number[]>;
-  /** Runs `work` inside the transaction that the host has open on a client. All of it is undone when it fails. */
-  join<T>(doing: string, transaction: unknown, work: (run: Query) => Promise<T>): Promise<T>;
+  script(operation: string, texts: readonly string[]): Promise<number[]>;
+  /** Runs `work` inside the open transaction of the host on a client. If it fails, all of it is rolled back. */
+  join<T>(operation: string, transaction: unknown, work: (run: Query) => Promise<T>): Promise<T>;
 }
 
-/** How often a transaction is run again. Nothing of the runs before has been acknowledged to anybody. */
-const ATTEMPTS = 10;
+/** Maximum number of attempts of a transaction. An attempt that fails has no visible effect. */
+const MAX_ATTEMPTS = 10;
 
 export interface SessionSettings {
   readonly schema: string;
-  /** Whether statements are prepared by name. Not where something between us and the server changes connections. */
+  /** Whether statements are prepared by name. Must be false if a pooler changes connections between transactions. */
   readonly named: boolean;
-  /** How transactions are committed, where it takes more than a word. */
+  /** Commits a transaction. Default: the statement `COMMIT`. */
   readonly commit?: Commit;
-  /** Resolves when `ms` milliseconds have passed. */
+  /** Resolves after `ms` milliseconds. */
   readonly wait: (ms: number) => Promise<void>;
 }
 
@@ -45,16 +45,16 @@ export function openSession(
   pool: PgPool,
   { schema, named, wait, commit = plainCommit }: SessionSettings,
 ): PostgresSession {
-  const fate = createCommitOutcomeResolver(pool, wait);
+  const resolver = createCommitOutcomeResolver(pool, wait);
   const statements = new Map<string, Statement>();
 
-  async function again<T>(doing: string, work: (client: PgClient) => Promise<T>): Promise<T> {
+  async function withRetry<T>(operation: string, work: (client: PgClient) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await withConnection(pool, work);
       } catch (cause) {
         if (cause instanceof CommitOutcomeUnknown) throw cause;
-        if (attempt === ATTEMPTS || !mayRunAgain(cause)) throw toStoreError(doing, cause);
+        if (attempt === MAX_ATTEMPTS || !isRetryable(cause)) throw toStoreError(operation, cause);
       }
     }
   }
@@ -62,56 +62,56 @@ export function openSession(
   return {
     schema,
     prepare(text) {
-      const known = statements.get(text) ?? (named ? { text, name: nameOf(text) } : { text });
-      statements.set(text, known);
-      return known as Statement<never>; // of whatever rows the caller knows it to have
+      const statement = statements.get(text) ?? (named ? { text, name: getStatementName(text) } : { text });
+      statements.set(text, statement);
+      return statement as Statement<never>; // the caller declares the type of the rows
     },
-    async read(doing, work) {
+    async read(operation, work) {
       try {
         return await withConnection(pool, (client) => work(createQuery(client)));
       } catch (cause) {
-        throw toStoreError(doing, cause);
+        throw toStoreError(operation, cause);
       }
     },
-    async write<T>(doing: string, work: (run: Query) => Promise<T>) {
+    async write<T>(operation: string, work: (run: Query) => Promise<T>) {
       try {
-        return await again(doing, (client) => transact(client, work, commit, fate));
+        return await withRetry(operation, (client) => transact(client, work, commit, resolver));
       } catch (cause) {
         if (!(cause instanceof CommitOutcomeUnknown)) throw cause;
-        // It is asked on another connection, so that nobody is told of a failure whose step is there.
-        if (await fate.wasCommitted(cause.transaction)) return cause.result as T; // of this work
-        throw toStoreError(doing, cause.cause);
+        // The outcome is queried on another connection, so that a committed transaction is not reported as failed.
+        if (await resolver.wasCommitted(cause.transaction)) return cause.result as T; // of this work
+        throw toStoreError(operation, cause.cause);
       }
     },
-    script: (doing, texts) => again(doing, (client) => runScript(client, texts)),
-    async join(doing, transaction, work) {
+    script: (operation, texts) => withRetry(operation, (client) => runScript(client, texts)),
+    async join(operation, transaction, work) {
       if (!isClient(transaction)) {
-        throw new StoreError('Unsupported', '`transaction` must be the client of node-postgres that it is open on');
+        throw new StoreError('Unsupported', '`transaction` must be the node-postgres client on which it is open');
       }
       try {
-        return await within(transaction, work);
+        return await runInSavepoint(transaction, work);
       } catch (cause) {
-        throw toStoreError(doing, cause);
+        throw toStoreError(operation, cause);
       }
     },
   };
 }
 
-/** How a transaction is committed. */
+/** Commits the open transaction of a client. */
 export type Commit = (client: PgClient) => Promise<void>;
 
 const plainCommit: Commit = async (client) => {
   await client.query({ text: 'COMMIT' });
 };
 
-/** Thrown when a connection broke before it was known whether the transaction on it was committed. */
+/** Thrown if the connection broke during the commit, so that its outcome is unknown. */
 class CommitOutcomeUnknown extends Error {
   readonly transaction: StartedTransaction;
-  /** What the transaction has given, if it was. */
+  /** Result of the transaction, valid if it is committed. */
   readonly result: unknown;
 
   constructor(transaction: StartedTransaction, result: unknown, cause: unknown) {
-    super('a commit is in doubt', { cause });
+    super('the outcome of a commit is unknown', { cause });
     this.transaction = transaction;
     this.result = result;
   }
@@ -121,40 +121,40 @@ async function transact<T>(
   client: PgClient,
   work: (run: Query) => Promise<T>,
   commit: Commit,
-  fate: CommitOutcomeResolver,
+  resolver: CommitOutcomeResolver,
 ): Promise<T> {
-  const transaction = await fate.begin(client);
+  const transaction = await resolver.begin(client);
   let result: T;
   try {
     result = await work(createQuery(client));
   } catch (cause) {
-    // A connection that is gone has rolled back by itself.
-    if (isAnswer(cause)) await client.query({ text: 'ROLLBACK' });
+    // A broken connection has already rolled back.
+    if (isServerError(cause)) await client.query({ text: 'ROLLBACK' });
     throw cause;
   }
   try {
     await commit(client);
   } catch (cause) {
-    throw isAnswer(cause) ? cause : new CommitOutcomeUnknown(transaction, result, cause);
+    throw isServerError(cause) ? cause : new CommitOutcomeUnknown(transaction, result, cause);
   }
   return result;
 }
 
 async function runScript(client: PgClient, texts: readonly string[]): Promise<number[]> {
   try {
-    const results = resultsOf(await client.query({ text: [BEGIN, ...texts, 'COMMIT'].join('; ') }));
+    const results = toResults(await client.query({ text: [BEGIN, ...texts, 'COMMIT'].join('; ') }));
     return results.slice(1, -1).map(({ rowCount }) => rowCount ?? 0);
   } catch (cause) {
-    if (isAnswer(cause)) await client.query({ text: 'ROLLBACK' });
+    if (isServerError(cause)) await client.query({ text: 'ROLLBACK' });
     throw cause;
   }
 }
 
-async function within<T>(client: PgClient, work: (run: Query) => Promise<T>): Promise<T> {
+async function runInSavepoint<T>(client: PgClient, work: (run: Query) => Promise<T>): Promise<T> {
   try {
     await client.query({ text: 'SAVEPOINT intentbook' });
   } catch (cause) {
-    if (codeOf(cause) !== NO_TRANSACTION) throw cause;
+    if (getErrorCode(cause) !== NO_TRANSACTION) throw cause;
     throw new StoreError('Unsupported', 'no transaction is open on the client', { cause });
   }
   try {
@@ -162,7 +162,7 @@ async function within<T>(client: PgClient, work: (run: Query) => Promise<T>): Pr
     await client.query({ text: 'RELEASE SAVEPOINT intentbook' });
     return result;
   } catch (cause) {
-    if (isAnswer(cause)) {
+    if (isServerError(cause)) {
       await client.query({ text: 'ROLLBACK TO SAVEPOINT intentbook' });
       await client.query({ text: 'RELEASE SAVEPOINT intentbook' });
     }
@@ -174,8 +174,8 @@ const NO_TRANSACTION = '25P01';
 const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK = '40P01';
 
-function mayRunAgain(cause: unknown): boolean {
-  const code = codeOf(cause);
+function isRetryable(cause: unknown): boolean {
+  const code = getErrorCode(cause);
   return cause instanceof RetryTransaction || code === SERIALIZATION_FAILURE || code === DEADLOCK;
 }
 
@@ -188,7 +188,7 @@ function isClient(transaction: unknown): transaction is PgClient {
   );
 }
 
-/** Names are kept by each connection, which the store may share with its host and with stores of other schemas. */
-function nameOf(text: string): string {
+/** Returns a unique name. Each connection keeps its names, and may be shared with the host and with other stores. */
+function getStatementName(text: string): string {
   return `intentbook_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
 }

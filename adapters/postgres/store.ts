@@ -28,10 +28,10 @@ export interface StoreSettings {
   readonly durable: boolean;
   readonly named: boolean;
   readonly listen: boolean;
-  readonly pollEvery: number;
+  readonly pollInterval: number;
 }
 
-/** Makes the store over a source. */
+/** Creates a store. */
 export function createPostgresStore(
   source: PostgresSource,
   settings: StoreSettings,
@@ -39,7 +39,7 @@ export function createPostgresStore(
 ): Store {
   const { parts, run, open, close } = createStoreLifecycle<ReturnType<typeof assemble>>(
     'PostgreSQL store',
-    'this PostgreSQL store is in use by another book; make one for each book',
+    'this PostgreSQL store is in use by another book; create one for each book',
   );
 
   return {
@@ -50,7 +50,7 @@ export function createPostgresStore(
     orders: {
       insert: (inserts, options) => run((book) => book.orders.insert(inserts, options)),
       get: (uids) => run((book) => book.readers.read('read orders', (query) => book.orders.get(query, uids))),
-      list: (query) => run((book) => book.readers.read('list orders', (query_) => book.list(query_, query))),
+      list: (query) => run((book) => book.readers.read('list orders', (run_) => book.list(run_, query))),
       cancel: (request) => run((book) => book.orders.cancel(request)),
       count: (owner, now) => run((book) => book.owners.read(owner, now)),
       expire: (now, limit) => run((book) => book.expire(now, limit)),
@@ -76,15 +76,18 @@ export function createPostgresStore(
       progress: () => run((book) => book.chain.progress()),
       apply: (batch) => run((book) => book.chain.apply(batch)),
       rollback: (request) => run((book) => book.chain.rollback(request)),
-      trades: (query) => run((book) => book.readers.read('read trades', (run_) => book.facts.trades(run_, query))),
+      trades: (query) =>
+        run((book) => book.readers.read('read trades', (run_) => book.chainEvents.trades(run_, query))),
       firstTrade: (token) =>
         run((book) =>
-          book.readers.read('read the first trade of a token', (run_) => book.facts.firstTrade(run_, token)),
+          book.readers.read('read the first trade of a token', (run_) => book.chainEvents.firstTrade(run_, token)),
         ),
       settlements: (hash) =>
-        run((book) => book.session.read('read trades', (run_) => book.facts.settlements(run_, hash))),
+        run((book) => book.session.read('read trades', (run_) => book.chainEvents.settlements(run_, hash))),
       settlementsOfAuction: (auctionId) =>
-        run((book) => book.session.read('read trades', (run_) => book.facts.settlementsOfAuction(run_, auctionId))),
+        run((book) =>
+          book.session.read('read trades', (run_) => book.chainEvents.settlementsOfAuction(run_, auctionId)),
+        ),
     },
     auctions: {
       insert: (auction, keep) => run((book) => book.auctions.insert(auction, keep)),
@@ -100,7 +103,7 @@ export function createPostgresStore(
   };
 }
 
-/** Looks at everything before it changes anything, but for a migration that was asked for. */
+/** Checks server and schema before anything is changed, except for a requested migration. */
 async function start(
   source: PostgresSource,
   settings: StoreSettings,
@@ -116,7 +119,7 @@ async function start(
     await claimDomain(book.session, domain);
     return book;
   } catch (cause) {
-    await connection.disconnect().catch(() => {}); // what went wrong before matters more
+    await connection.disconnect().catch(() => {}); // the first failure is reported
     throw toStoreError('open', cause);
   }
 }
@@ -133,17 +136,17 @@ function assemble(connection: PostgresConnection, settings: StoreSettings, clock
   const notify = session.prepare('SELECT pg_notify($1, $2)');
   const owners = createOwnerCounts(session);
   const documents = createAppDataTable(session);
-  const facts = createChainEventTable(session);
-  const chain = createChainStore(session, facts, owners);
-  const watch = createWatch(pool, clock, { ...hint, listen: settings.listen, every: settings.pollEvery });
-  // In no transaction that writes: the server makes those that do wait for each other until they are on the disk.
+  const chainEvents = createChainEventTable(session);
+  const chain = createChainStore(session, chainEvents, owners);
+  const watch = createWatch(pool, clock, { ...hint, listen: settings.listen, pollInterval: settings.pollInterval });
+  // Outside a writing transaction: the server serializes the commits of writing transactions with notifications.
   const events = createEventTable(
     session,
-    () => session.read('tell of events', async (run) => void (await run(notify, hint.channel, hint.signature))),
+    () => session.read('notify of events', async (run) => void (await run(notify, hint.channel, hint.signature))),
     replica?.catchUp,
   );
-  // A lock on a row is the cheapest thing that a server takes only when it can be written to.
-  const touch = session.prepare(`SELECT 1 FROM ${schema}.domain FOR UPDATE`);
+  // Locking a row is the cheapest operation that fails on a read-only server.
+  const lockRow = session.prepare(`SELECT 1 FROM ${schema}.domain FOR UPDATE`);
 
   return {
     session,
@@ -152,22 +155,22 @@ function assemble(connection: PostgresConnection, settings: StoreSettings, clock
     documents,
     events,
     watch,
-    facts,
+    chainEvents,
     chain,
-    orders: createOrderTable(session, owners, chain.fold),
+    orders: createOrderTable(session, owners, chain.projectNewOrders),
     quotes: createQuoteTable(session),
     auctions: createAuctionTable(session),
     leases: createLeaseTable(session, () => clock.now()),
     list: createListing(session),
-    expire: createExpirySweeper(session, facts),
+    expire: createExpirySweeper(session, chainEvents),
     prune: createPruner(session),
     async readDocument(hash: Parameters<Store['appData']['get']>[0]) {
-      // One that another process has just stored may be missing on a copy, and to be missing is a rejection.
+      // A replica may lack a document that another process just stored, and a missing document is a rejection.
       const copied = await readers.read('read a document', (run) => documents.get(run, hash));
       if (copied !== undefined || replica === undefined) return copied;
       return session.read('read a document', (run) => documents.get(run, hash));
     },
-    check: () => session.write('be written to', async (run) => void (await run(touch))),
+    check: () => session.write('be written to', async (run) => void (await run(lockRow))),
     async close(): Promise<void> {
       watch.close();
       await connection.disconnect();

@@ -2,42 +2,46 @@ import type { Cancel, Clock } from 'intentbook';
 import type { PgPool, PgPoolClient } from './driver.ts';
 
 export interface WatchSettings {
-  /** The channel's name, without quotes. */
+  /** Channel name, without quotes. */
   readonly channel: string;
-  /** What this store signs its own hints with, so that it does not take them for somebody else's. */
+  /** Signature of this store's own notifications, which it ignores. */
   readonly signature: string;
-  /** Whether a connection is held to listen on. Without, the log is looked at from time to time only. */
+  /** Whether to hold a connection that listens. Without it, the log is only polled. */
   readonly listen: boolean;
-  /** How often the log is looked at although nobody has said anything, in milliseconds. */
-  readonly every: number;
+  /** Interval of polling the log, in milliseconds. */
+  readonly pollInterval: number;
 }
 
-/** Who wants to know of events that other processes write. */
+/** Hints that other processes may have written events. */
 export interface Watch {
   add(hint: () => void): () => void;
   close(): void;
 }
 
-/** How long to wait before a connection is tried again, in milliseconds. */
-const RECONNECT = 500;
+/** Delay before reconnecting, in milliseconds. */
+const RECONNECT_DELAY = 500;
 
 /**
- * Hints, from a connection that listens and from the passing of time. What is missed while the connection is down, and
- * what a process that has died left in the queue, is found by looking.
+ * Creates hints from a listening connection and from polling. Polling finds events that were missed while the
+ * connection was down, and events that a terminated process left in the queue.
  */
-export function createWatch(pool: PgPool, clock: Clock, { channel, signature, listen, every }: WatchSettings): Watch {
+export function createWatch(
+  pool: PgPool,
+  clock: Clock,
+  { channel, signature, listen, pollInterval }: WatchSettings,
+): Watch {
   const hints = new Set<() => void>();
   let stopPolling: Cancel | undefined;
   let stopListening: (() => void) | undefined;
 
-  const tell = () => {
+  const notifyAll = () => {
     for (const hint of hints) hint();
   };
 
   function poll(): void {
-    stopPolling = clock.after(every, () => {
+    stopPolling = clock.after(pollInterval, () => {
       poll();
-      tell();
+      notifyAll();
     });
   }
 
@@ -49,10 +53,10 @@ export function createWatch(pool: PgPool, clock: Clock, { channel, signature, li
 
   return {
     add(hint) {
-      const own = () => hint(); // one that is added twice is told twice
+      const own = () => hint(); // a listener that is added twice is called twice
       hints.add(own);
       if (stopPolling === undefined) poll();
-      if (listen) stopListening ??= listenOn(pool, clock, { channel, signature, notify: tell });
+      if (listen) stopListening ??= startListening(pool, clock, { channel, signature, notify: notifyAll });
       return () => {
         hints.delete(own);
         if (hints.size === 0) stop();
@@ -71,29 +75,29 @@ interface Listening {
   readonly notify: () => void;
 }
 
-/** Holds a connection that listens, and another when that one breaks. */
-function listenOn(pool: PgPool, clock: Clock, { channel, signature, notify: tell }: Listening): () => void {
+/** Holds a listening connection, and opens another one when it breaks. */
+function startListening(pool: PgPool, clock: Clock, { channel, signature, notify }: Listening): () => void {
   let stopped = false;
   let held: PgPoolClient | undefined;
   let cancel: Cancel = () => {};
 
   const onNotification = (message: unknown) => {
-    const { payload } = message as { readonly payload?: string }; // as the driver describes it
-    if (payload !== signature) tell();
+    const { payload } = message as { readonly payload?: string }; // as the driver documents it
+    if (payload !== signature) notify();
   };
 
-  function letGo(): void {
+  function releaseClient(): void {
     const client = held;
     held = undefined;
     if (client === undefined) return;
     client.removeListener?.('notification', onNotification);
-    // Not given back: it still listens. What it says while it is closed concerns nobody.
+    // Closed instead of returned to the pool, because it still listens.
     client.release(true);
   }
 
-  function again(): void {
-    letGo();
-    if (!stopped) cancel = clock.after(RECONNECT, () => void connect());
+  function reconnect(): void {
+    releaseClient();
+    if (!stopped) cancel = clock.after(RECONNECT_DELAY, () => void connect());
   }
 
   async function connect(): Promise<void> {
@@ -101,15 +105,15 @@ function listenOn(pool: PgPool, clock: Clock, { channel, signature, notify: tell
       const client = await pool.connect();
       held = client;
       client.on?.('error', () => {});
-      if (stopped) return letGo();
-      client.on?.('end', () => held === client && again());
+      if (stopped) return releaseClient();
+      client.on?.('end', () => held === client && reconnect());
       client.on?.('notification', onNotification);
       await client.query({ text: `LISTEN "${channel}"` });
       client.unref?.();
-      // Something may have been said before anybody listened.
-      if (held === client) tell();
+      // Events may have been written before the connection listened.
+      if (held === client) notify();
     } catch {
-      again(); // whoever asks the store for something is told what is wrong; hints are only hints
+      reconnect(); // not reported: polling continues, and other calls of the store report the failure
     }
   }
 
@@ -117,6 +121,6 @@ function listenOn(pool: PgPool, clock: Clock, { channel, signature, notify: tell
   return () => {
     stopped = true;
     cancel();
-    letGo();
+    releaseClient();
   };
 }

@@ -2,9 +2,9 @@ import type { Hex, NewDocument } from 'intentbook';
 import { toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
-/** The documents behind the hashes of app data. */
+/** Table of app-data documents by hash. */
 export interface AppDataTable {
-  /** Within a transaction: an order refers to this hash, and may bring its document along. The first write wins. */
+  /** Marks a hash as referenced by an order and stores its document. The first write wins. Within a transaction. */
   refer(hash: Hex, document: NewDocument | undefined): void;
   put(document: NewDocument, keep?: number): 'stored' | 'known';
   get(hash: Hex): string | undefined;

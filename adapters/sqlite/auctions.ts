@@ -49,10 +49,12 @@ export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSe
       }),
 
     competition: (auctionId) =>
-      read('read a competition', () => readCompetition(one.get(auctionId) as CompetitionRow | undefined)), // the columns selected
+      // The columns selected.
+      read('read a competition', () => readCompetition(one.get(auctionId) as CompetitionRow | undefined)),
 
     competitions: (limit) =>
-      read('read competitions', () => (highest.all(limit) as CompetitionRow[]).map((row) => readCompetition(row))), // likewise
+      // Likewise.
+      read('read competitions', () => (highest.all(limit) as CompetitionRow[]).map((row) => readCompetition(row))),
   };
 }
 

@@ -2,27 +2,27 @@ import { existsSync } from 'node:fs';
 import { StoreError } from 'intentbook';
 import { toStoreError } from './driver.ts';
 
-/** How a file is copied while it is served. */
+/** Options of a backup. */
 export interface SqliteBackupOptions {
-  /** The file of a book, which a server may be writing to. */
+  /** File of a book. It may be in use by a server. */
   readonly from: string;
-  /** The file to make. It must not be there. */
+  /** File to create. It must not exist. */
   readonly to: string;
-  /** Is told how many of the file's pages are copied. */
+  /** Called with the number of copied pages and the total number of pages. */
   readonly onProgress?: (copied: number, total: number) => void;
 }
 
-/** Pages that are copied without a break for those who write: 4 MiB. */
-const STEP = 1024;
+/** Pages copied in one step, during which writers wait: 4 MiB. */
+const PAGES_PER_STEP = 1024;
 
 /**
- * Copies a live book into another file, as it is at one moment, while it goes on being written to. The copy belongs to
- * no process, and is checked before this resolves.
+ * Copies the file of a book while it is in use. The copy is a consistent snapshot without a writer lease. Its integrity
+ * is checked before the promise resolves.
  *
- * @throws StoreError saying which file cannot be read or made.
+ * @throws StoreError with the file that cannot be read or created.
  */
 export async function backupSqlite({ from, to, onProgress }: SqliteBackupOptions): Promise<void> {
-  if (existsSync(to)) throw new StoreError('Unavailable', `the file "${to}" is there already`);
+  if (existsSync(to)) throw new StoreError('Unavailable', `the file "${to}" already exists`);
   const driver = await import('better-sqlite3').catch((cause: unknown) => {
     throw new StoreError('Unavailable', 'a backup needs the package better-sqlite3; install it beside intentbook', {
       cause,
@@ -34,7 +34,7 @@ export async function backupSqlite({ from, to, onProgress }: SqliteBackupOptions
       await source.backup(to, {
         progress({ totalPages, remainingPages }) {
           onProgress?.(totalPages - remainingPages, totalPages);
-          return STEP;
+          return PAGES_PER_STEP;
         },
       });
     } finally {
@@ -42,10 +42,10 @@ export async function backupSqlite({ from, to, onProgress }: SqliteBackupOptions
     }
     const copy = new driver.default(to);
     try {
-      // Whoever writes to the original does not write to the copy.
+      // The writer of the original does not write to the copy.
       copy.exec('DELETE FROM lease');
-      const said = copy.pragma('quick_check', { simple: true });
-      if (said !== 'ok') throw new StoreError('Unavailable', `the copy "${to}" is damaged`);
+      const result = copy.pragma('quick_check', { simple: true });
+      if (result !== 'ok') throw new StoreError('Unavailable', `the copy "${to}" is damaged`);
     } finally {
       copy.close();
     }

@@ -3,21 +3,21 @@ import { isOrderChainEvent } from 'intentbook/store-kit';
 import { hexOrNull, toBytes, toHex, toHexText } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
-/** What the chain has said, as rows. Everything here runs within a transaction or a read of the caller. */
+/** Table of chain events. All methods run within a transaction or a read of the caller. */
 export interface ChainEventTable {
-  /** Stores a fact unless its place is taken. @returns whether it is new. */
-  add(fact: ChainEvent): boolean;
-  ofOrder(uid: Buffer): OrderChainEvent[];
-  /** The hash of a block that has facts. */
+  /** Stores a chain event unless its log position is already stored. @returns whether it was stored. */
+  add(event: ChainEvent): boolean;
+  listByOrder(uid: Buffer): OrderChainEvent[];
+  /** Returns the hash of a block that has chain events. */
   blockHash(block: number): Hex | undefined;
-  above(block: number): ChainEvent[];
+  listAbove(block: number): ChainEvent[];
   removeAbove(block: number): void;
   trades(query: TradeQuery): TradeChainEvent[];
   settlements(transactionHash: Hex): SettlementChainEvent[];
   settlementsOfAuction(auctionId: number): SettlementChainEvent[];
 }
 
-type FactRow = readonly [
+type ChainEventRow = readonly [
   block: number,
   log: number,
   blockHash: Hex,
@@ -29,7 +29,7 @@ type FactRow = readonly [
   detail: string,
 ];
 
-/** Codes are places in this list. They are in files: add at the end only. */
+/** Codes are indexes in this list. They are stored in files: append only. */
 const TYPES = ['trade', 'settlement', 'invalidation', 'presignature', 'placement', 'refund'] as const;
 const TRADE = TYPES.indexOf('trade');
 const SETTLEMENT = TYPES.indexOf('settlement');
@@ -39,54 +39,63 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
     `f.block, f.log, ${toHexText('f.block_hash')}, ${toHexText('f.transaction_hash')}, f.timestamp, f.type, ` +
     `${hexOrNull('f.uid')}, ${hexOrNull('f.owner')}, f.detail`;
   const insert = prepare(
-    `INSERT INTO ${p}facts (block, log, block_hash, transaction_hash, timestamp, type, uid, owner, auction, detail) ` +
+    `INSERT INTO ${p}chain_events (block, log, block_hash, transaction_hash, timestamp, type, uid, owner, auction, detail) ` +
       'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (block, log) DO NOTHING',
   );
-  const byUid = prepare(`SELECT ${columns} FROM ${p}facts f WHERE f.uid = ? ORDER BY f.block, f.log`).raw();
-  const hashAt = prepare(`SELECT block_hash FROM ${p}facts WHERE block = ? LIMIT 1`).pluck();
-  const above = prepare(`SELECT ${columns} FROM ${p}facts f WHERE f.block > ? ORDER BY f.block, f.log`).raw();
-  const removeAbove = prepare(`DELETE FROM ${p}facts WHERE block > ?`);
+  const selectByUid = prepare(
+    `SELECT ${columns} FROM ${p}chain_events f WHERE f.uid = ? ORDER BY f.block, f.log`,
+  ).raw();
+  const selectBlockHash = prepare(`SELECT block_hash FROM ${p}chain_events WHERE block = ? LIMIT 1`).pluck();
+  const selectAbove = prepare(
+    `SELECT ${columns} FROM ${p}chain_events f WHERE f.block > ? ORDER BY f.block, f.log`,
+  ).raw();
+  const removeAbove = prepare(`DELETE FROM ${p}chain_events WHERE block > ?`);
   const page = `AND f.type = ${TRADE} ORDER BY f.block DESC, f.log DESC LIMIT ? OFFSET ?`;
-  const tradesOfUid = prepare(`SELECT ${columns} FROM ${p}facts f WHERE f.uid = ? ${page}`).raw();
-  const tradesOfTransaction = prepare(`SELECT ${columns} FROM ${p}facts f WHERE f.transaction_hash = ? ${page}`).raw();
-  // Each arm walks an index in the page's own order, and gives up where the page ends.
+  const tradesOfUid = prepare(`SELECT ${columns} FROM ${p}chain_events f WHERE f.uid = ? ${page}`).raw();
+  const tradesOfTransaction = prepare(
+    `SELECT ${columns} FROM ${p}chain_events f WHERE f.transaction_hash = ? ${page}`,
+  ).raw();
+  // Each part reads an index in the order of the page and stops at its end.
   const tradesOfAccount = prepare(
-    `SELECT * FROM (SELECT ${columns} FROM ${p}facts f WHERE f.owner = ? AND f.type = ${TRADE} ` +
+    `SELECT * FROM (SELECT ${columns} FROM ${p}chain_events f WHERE f.owner = ? AND f.type = ${TRADE} ` +
       'ORDER BY f.block DESC, f.log DESC LIMIT ?) UNION ' +
-      `SELECT * FROM (SELECT ${columns} FROM ${p}orders o JOIN ${p}facts f ON f.uid = o.uid ` +
+      `SELECT * FROM (SELECT ${columns} FROM ${p}orders o JOIN ${p}chain_events f ON f.uid = o.uid ` +
       `WHERE o.onchain_user = ? AND f.type = ${TRADE} ORDER BY f.block DESC, f.log DESC LIMIT ?) ` +
       'ORDER BY 1 DESC, 2 DESC LIMIT ? OFFSET ?',
   ).raw();
   const settlements = prepare(
-    `SELECT ${columns} FROM ${p}facts f WHERE f.transaction_hash = ? AND f.type = ${SETTLEMENT} ORDER BY f.block, f.log`,
+    `SELECT ${columns} FROM ${p}chain_events f WHERE f.transaction_hash = ? AND f.type = ${SETTLEMENT} ORDER BY f.block, f.log`,
   ).raw();
-  const ofAuction = prepare(`SELECT ${columns} FROM ${p}facts f WHERE f.auction = ? ORDER BY f.block, f.log`).raw();
+  const selectByAuction = prepare(
+    `SELECT ${columns} FROM ${p}chain_events f WHERE f.auction = ? ORDER BY f.block, f.log`,
+  ).raw();
 
   return {
-    add(fact) {
-      const { blockNumber, logIndex, blockHash, transactionHash, timestamp } = fact;
-      const uid = isOrderChainEvent(fact) ? toBytes(fact.uid) : null;
-      const owner = fact.type === 'trade' ? toBytes(fact.owner) : null;
+    add(event) {
+      const { blockNumber, logIndex, blockHash, transactionHash, timestamp } = event;
+      const uid = isOrderChainEvent(event) ? toBytes(event.uid) : null;
+      const owner = event.type === 'trade' ? toBytes(event.owner) : null;
       const { changes } = insert.run(
         blockNumber,
         logIndex,
         toBytes(blockHash),
         toBytes(transactionHash),
         timestamp,
-        TYPES.indexOf(fact.type),
+        TYPES.indexOf(event.type),
         uid,
         owner,
-        fact.type === 'settlement' ? fact.auctionId : null,
-        detailOf(fact),
+        event.type === 'settlement' ? event.auctionId : null,
+        formatDetail(event),
       );
       return changes > 0;
     },
-    ofOrder: (uid) => (byUid.all(uid) as FactRow[]).map(readFact).filter(isOrderChainEvent), // the columns selected
+    // The columns selected.
+    listByOrder: (uid) => (selectByUid.all(uid) as ChainEventRow[]).map(readChainEvent).filter(isOrderChainEvent),
     blockHash(block) {
-      const hash = hashAt.get(block) as Buffer | undefined; // a NOT NULL column
+      const hash = selectBlockHash.get(block) as Buffer | undefined; // a NOT NULL column
       return hash && toHex(hash);
     },
-    above: (block) => (above.all(block) as FactRow[]).map(readFact), // the columns selected
+    listAbove: (block) => (selectAbove.all(block) as ChainEventRow[]).map(readChainEvent), // the columns selected
     removeAbove: (block) => void removeAbove.run(block),
     trades({ filter, limit, offset = 0 }) {
       let rows: unknown[];
@@ -96,20 +105,25 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
         const enough = limit + offset;
         rows = tradesOfAccount.all(account, enough, account, enough, limit, offset);
       } else rows = tradesOfTransaction.all(toBytes(filter.transactionHash), limit, offset);
-      return (rows as FactRow[]).map(readFact).filter((fact) => fact.type === 'trade'); // the columns selected
+      // The columns selected.
+      return (rows as ChainEventRow[]).map(readChainEvent).filter((event) => event.type === 'trade');
     },
     settlementsOfAuction: (auctionId) =>
-      (ofAuction.all(auctionId) as FactRow[]).map(readFact).filter((fact) => fact.type === 'settlement'), // likewise
+      (selectByAuction.all(auctionId) as ChainEventRow[])
+        .map(readChainEvent)
+        .filter((event) => event.type === 'settlement'), // likewise
     settlements: (hash) =>
-      (settlements.all(toBytes(hash)) as FactRow[]).map(readFact).filter((fact) => fact.type === 'settlement'), // likewise
+      (settlements.all(toBytes(hash)) as ChainEventRow[])
+        .map(readChainEvent)
+        .filter((event) => event.type === 'settlement'), // likewise
   };
 }
 
-/** What a fact says besides its place and its order. */
-function detailOf(fact: ChainEvent): string {
-  switch (fact.type) {
+/** Formats the fields of a chain event besides its log position and order. */
+function formatDetail(event: ChainEvent): string {
+  switch (event.type) {
     case 'trade': {
-      const { sellToken, buyToken, sellAmount, buyAmount, feeAmount, executedFee, prices, protocolFees } = fact;
+      const { sellToken, buyToken, sellAmount, buyAmount, feeAmount, executedFee, prices, protocolFees } = event;
       return JSON.stringify({
         sellToken,
         buyToken,
@@ -122,11 +136,11 @@ function detailOf(fact: ChainEvent): string {
       });
     }
     case 'settlement':
-      return JSON.stringify({ solver: fact.solver, auctionId: fact.auctionId });
+      return JSON.stringify({ solver: event.solver, auctionId: event.auctionId });
     case 'presignature':
-      return JSON.stringify({ signed: fact.signed });
+      return JSON.stringify({ signed: event.signed });
     case 'placement': {
-      const { order, sender, userValidTo, placementError } = fact;
+      const { order, sender, userValidTo, placementError } = event;
       return JSON.stringify({ order, sender, userValidTo, placementError });
     }
     case 'invalidation':
@@ -135,7 +149,7 @@ function detailOf(fact: ChainEvent): string {
   }
 }
 
-function readFact(row: FactRow): ChainEvent {
+function readChainEvent(row: ChainEventRow): ChainEvent {
   const [blockNumber, logIndex, blockHash, transactionHash, timestamp, type, uid, owner, detail] = row;
   return {
     type: TYPES[type],
@@ -147,5 +161,5 @@ function readFact(row: FactRow): ChainEvent {
     ...(uid === null ? {} : { uid }),
     ...(owner === null ? {} : { owner }),
     ...JSON.parse(detail),
-  } as ChainEvent; // as `add` has taken it apart
+  } as ChainEvent; // the inverse of `add`
 }

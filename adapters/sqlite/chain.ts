@@ -35,11 +35,11 @@ export interface ChainOperations {
   rollback(request: RollbackRequest): RollbackOutcome;
   trades(query: TradeQuery): TradeChainEvent[];
   settlements(transactionHash: Hex): SettlementChainEvent[];
-  eventsOfOrder(uid: Buffer): readonly OrderChainEvent[];
+  listEventsOfOrder(uid: Buffer): readonly OrderChainEvent[];
   settlementsOfAuction(auctionId: number): SettlementChainEvent[];
   firstTrade(token: Address): number | undefined;
-  /** Within a transaction: folds what the chain has said before into a row that has just been inserted. */
-  fold(uid: Buffer, at: number): void;
+  /** Applies chain events stored earlier to an order row that was just inserted. Must run within a transaction. */
+  projectNewOrder(uid: Buffer, at: number): void;
 }
 
 type BlockRow = readonly [number: number, hash: Buffer];
@@ -51,31 +51,31 @@ export function createChainStore(
   events: EventTable,
 ): ChainOperations {
   const { prefix: p, prepare, read } = session;
-  const facts = createChainEventTable(session);
+  const chainEvents = createChainEventTable(session);
   const newest = prepare(`SELECT number, hash FROM ${p}progress`).raw();
   const setIndexedBlock = prepare(
     `INSERT INTO ${p}progress (id, number, hash) VALUES (1, ?, ?) ` +
       'ON CONFLICT (id) DO UPDATE SET number = excluded.number, hash = excluded.hash',
   );
-  const clearMark = prepare(`DELETE FROM ${p}progress`);
-  const remembered = prepare(`SELECT number, hash FROM ${p}blocks ORDER BY number DESC`).raw();
-  const hashOf = prepare(`SELECT hash FROM ${p}blocks WHERE number = ?`).pluck();
-  const remember = prepare(`INSERT INTO ${p}blocks (number, hash) VALUES (?, ?) ON CONFLICT (number) DO NOTHING`);
-  const forgetBelow = prepare(`DELETE FROM ${p}blocks WHERE number < ?`);
-  const forgetAbove = prepare(`DELETE FROM ${p}blocks WHERE number > ?`);
-  const top = prepare(`SELECT number, hash FROM ${p}blocks ORDER BY number DESC LIMIT 1`).raw();
+  const clearIndexedBlock = prepare(`DELETE FROM ${p}progress`);
+  const selectBlocks = prepare(`SELECT number, hash FROM ${p}blocks ORDER BY number DESC`).raw();
+  const selectHash = prepare(`SELECT hash FROM ${p}blocks WHERE number = ?`).pluck();
+  const insertBlock = prepare(`INSERT INTO ${p}blocks (number, hash) VALUES (?, ?) ON CONFLICT (number) DO NOTHING`);
+  const deleteBlocksBelow = prepare(`DELETE FROM ${p}blocks WHERE number < ?`);
+  const deleteBlocksAbove = prepare(`DELETE FROM ${p}blocks WHERE number > ?`);
+  const selectNewestBlock = prepare(`SELECT number, hash FROM ${p}blocks ORDER BY number DESC LIMIT 1`).raw();
 
-  const traded = prepare(
+  const recordFirstTrade = prepare(
     `INSERT INTO ${p}first_trades (token, block) VALUES (?, ?) ` +
       'ON CONFLICT (token) DO UPDATE SET block = excluded.block WHERE excluded.block < block',
   );
-  const untraded = prepare(`DELETE FROM ${p}first_trades WHERE block > ?`);
+  const deleteFirstTradesAbove = prepare(`DELETE FROM ${p}first_trades WHERE block > ?`);
   const firstTrade = prepare(`SELECT block FROM ${p}first_trades WHERE token = ?`).pluck();
 
-  const readIndexedBlock = () => refOf(newest.get() as BlockRow | undefined); // the columns selected
-  function knownHash(block: number): Hex | undefined {
-    const hash = hashOf.get(block) as Buffer | undefined; // a NOT NULL column
-    return hash === undefined ? facts.blockHash(block) : toHex(hash);
+  const readIndexedBlock = () => toBlockRef(newest.get() as BlockRow | undefined); // the columns selected
+  function getStoredHash(block: number): Hex | undefined {
+    const hash = selectHash.get(block) as Buffer | undefined; // a NOT NULL column
+    return hash === undefined ? chainEvents.blockHash(block) : toHex(hash);
   }
 
   function write({ rows: changes, events: entries }: OrderStateProjection): void {
@@ -86,87 +86,87 @@ export function createChainStore(
     for (const event of entries) events.record(event);
   }
 
-  /** Runs a change of the facts, then brings the orders it touches in line. */
-  function judged(touched: readonly ChainEvent[], at: number, change: () => void): void {
-    const before = getAffectedUids(touched).map((uid) => ({ uid, before: facts.ofOrder(toBytes(uid)) }));
+  /** Runs a change of the chain events, then updates the orders that it affects. */
+  function changeAndProject(changed: readonly ChainEvent[], at: number, change: () => void): void {
+    const before = getAffectedUids(changed).map((uid) => ({ uid, before: chainEvents.listByOrder(toBytes(uid)) }));
     change();
     const affected = before.map((each) => {
       const bytes = toBytes(each.uid);
-      return { ...each, order: rows.find(bytes), after: facts.ofOrder(bytes) };
+      return { ...each, order: rows.find(bytes), after: chainEvents.listByOrder(bytes) };
     });
     write(projectOrderState(affected, at));
   }
 
   return {
     progress: () =>
-      read('read how far the chain has been read', () => ({
+      read('read the progress of the indexer', () => ({
         indexedBlock: readIndexedBlock() ?? null,
-        blocks: (remembered.all() as BlockRow[]).flatMap((row) => refOf(row) ?? []), // the columns selected
+        blocks: (selectBlocks.all() as BlockRow[]).flatMap((row) => toBlockRef(row) ?? []), // the columns selected
       })),
 
     apply: (batch) =>
-      session.write('apply facts of the chain', () => {
+      session.write('apply chain events', () => {
         const indexedBlock = readIndexedBlock() ?? null;
         if (isCursorStale(indexedBlock, batch.after)) return { status: 'moved', indexedBlock };
-        const named = blockHashes(batch);
-        for (const [number, hash] of named) {
-          // Nothing is known above the indexedBlock.
-          const stored = indexedBlock === null || number > indexedBlock.number ? undefined : knownHash(number);
+        const hashes = blockHashes(batch);
+        for (const [number, hash] of hashes) {
+          // No hash is stored above the indexed block.
+          const stored = indexedBlock === null || number > indexedBlock.number ? undefined : getStoredHash(number);
           if (stored !== undefined && stored !== hash) {
             return { status: 'conflict', block: number, stored, indexedBlock: indexedBlock ?? batch.through };
           }
         }
-        const fresh: ChainEvent[] = [];
-        judged(batch.events, batch.at, () => {
-          for (const fact of batch.events) if (facts.add(fact)) fresh.push(fact);
+        const added: ChainEvent[] = [];
+        changeAndProject(batch.events, batch.at, () => {
+          for (const event of batch.events) if (chainEvents.add(event)) added.push(event);
         });
-        for (const [token, block] of firstTradeBlocks(fresh)) traded.run(toBytes(token), block);
-        for (const [number, hash] of named) if (number >= batch.forgetBelow) remember.run(number, toBytes(hash));
-        forgetBelow.run(batch.forgetBelow);
+        for (const [token, block] of firstTradeBlocks(added)) recordFirstTrade.run(toBytes(token), block);
+        for (const [number, hash] of hashes) if (number >= batch.forgetBelow) insertBlock.run(number, toBytes(hash));
+        deleteBlocksBelow.run(batch.forgetBelow);
         const { through } = batch;
-        const moved = indexedBlock === null || indexedBlock.number < through.number ? through : indexedBlock;
-        if (moved !== indexedBlock) setIndexedBlock.run(moved.number, toBytes(moved.hash));
+        const next = indexedBlock === null || indexedBlock.number < through.number ? through : indexedBlock;
+        if (next !== indexedBlock) setIndexedBlock.run(next.number, toBytes(next.hash));
         return {
           status: 'applied',
-          applied: fresh.length,
-          known: batch.events.length - fresh.length,
-          indexedBlock: moved,
+          applied: added.length,
+          known: batch.events.length - added.length,
+          indexedBlock: next,
         };
       }),
 
     rollback: ({ to, after, at }) =>
-      session.write('take back facts of the chain', () => {
+      session.write('roll back chain events', () => {
         const indexedBlock = readIndexedBlock() ?? null;
         if (isCursorStale(indexedBlock, after)) return { status: 'moved', indexedBlock };
-        const gone = facts.above(to);
-        judged(gone, at, () => facts.removeAbove(to));
-        forgetAbove.run(to);
-        untraded.run(to);
+        const removed = chainEvents.listAbove(to);
+        changeAndProject(removed, at, () => chainEvents.removeAbove(to));
+        deleteBlocksAbove.run(to);
+        deleteFirstTradesAbove.run(to);
         if (indexedBlock === null || indexedBlock.number <= to)
-          return { status: 'rolledBack', removed: gone.length, indexedBlock };
-        const back = refOf(top.get() as BlockRow | undefined) ?? null; // the columns selected
-        if (back === null) clearMark.run();
-        else setIndexedBlock.run(back.number, toBytes(back.hash));
-        return { status: 'rolledBack', removed: gone.length, indexedBlock: back };
+          return { status: 'rolledBack', removed: removed.length, indexedBlock };
+        const newestLeft = toBlockRef(selectNewestBlock.get() as BlockRow | undefined) ?? null; // the columns selected
+        if (newestLeft === null) clearIndexedBlock.run();
+        else setIndexedBlock.run(newestLeft.number, toBytes(newestLeft.hash));
+        return { status: 'rolledBack', removed: removed.length, indexedBlock: newestLeft };
       }),
 
-    trades: (query) => read('read trades', () => facts.trades(query)),
+    trades: (query) => read('read trades', () => chainEvents.trades(query)),
     firstTrade: (token) =>
       // An INTEGER column.
       read('read the first trade of a token', () => firstTrade.get(toBytes(token)) as number | undefined),
-    settlements: (hash) => read('read settlements', () => facts.settlements(hash)),
-    settlementsOfAuction: (auctionId) => read('read settlements', () => facts.settlementsOfAuction(auctionId)),
+    settlements: (hash) => read('read settlements', () => chainEvents.settlements(hash)),
+    settlementsOfAuction: (auctionId) => read('read settlements', () => chainEvents.settlementsOfAuction(auctionId)),
 
-    eventsOfOrder: facts.ofOrder,
+    listEventsOfOrder: chainEvents.listByOrder,
 
-    fold(bytes, at) {
-      const after = facts.ofOrder(bytes);
+    projectNewOrder(bytes, at) {
+      const after = chainEvents.listByOrder(bytes);
       if (after.length > 0)
         write(projectOrderState([{ uid: toHex(bytes), order: rows.find(bytes), before: [], after }], at));
     },
   };
 }
 
-function refOf(row: BlockRow | undefined): BlockRef | undefined {
+function toBlockRef(row: BlockRow | undefined): BlockRef | undefined {
   return row && { number: row[0], hash: toHex(row[1]) };
 }

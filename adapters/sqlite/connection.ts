@@ -2,12 +2,12 @@ import { StoreError } from 'intentbook';
 import type { SqliteDatabase } from './driver.ts';
 import { openDatabase, toStoreError } from './driver.ts';
 
-/** How hard a commit is pressed to the disk, in SQLite's words. Only `FULL` and `EXTRA` survive a loss of power. */
+/** SQLite's `synchronous` levels. Only `FULL` and `EXTRA` survive a power failure. */
 export const SYNCHRONOUS = ['OFF', 'NORMAL', 'FULL', 'EXTRA'] as const;
-/** How much an SQLite store waits for the disk: `FULL` for each commit, which is durable, or less. */
+/** SQLite's `synchronous` level: with `FULL`, each commit waits for the disk and is durable. */
 export type Synchronous = (typeof SYNCHRONOUS)[number];
 
-/** Where the tables are. */
+/** Location of the tables: a file of the store, or a handle of the host. */
 export type SqliteSource =
   | {
       readonly kind: 'file';
@@ -22,17 +22,17 @@ export type SqliteSource =
       readonly synchronous: Synchronous;
     };
 
-/** An open database. */
+/** Open database. */
 export interface SqliteConnection {
   readonly database: SqliteDatabase;
-  /** What every name of a table or index starts with. */
+  /** Prefix of all table and index names. */
   readonly prefix: string;
-  /** Whether file and handle are the store's own, with all that is written in the file's header. */
+  /** Whether the store owns the file and the handle, and so may write to the file header. */
   readonly own: boolean;
   disconnect(): void;
 }
 
-/** Marks the file as a book in its header, where `file` and other tools look: "ibok". */
+/** `application_id` in the file header, which `file` and other tools show: "ibok". */
 const APPLICATION_ID = 0x69626f6b;
 
 export async function connectSqlite(source: SqliteSource): Promise<SqliteConnection> {
@@ -46,15 +46,15 @@ async function connectFile({
 }: SqliteSource & { kind: 'file' }): Promise<SqliteConnection> {
   const database = await openDatabase(path, busyTimeout);
   try {
-    // Before anything is changed: the file may be somebody else's.
-    claim(database, path);
+    // The file may belong to another application, so this check comes before any change.
+    assertBookFile(database, path);
     if (database.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
       throw new StoreError('Unavailable', `the file system of "${path}" does not allow a write-ahead log`);
     }
     database.pragma(`synchronous = ${synchronous}`);
-    // In KiB. An order lands on a random page of several indexes; rewriting those from memory is what writes live on.
+    // In KiB. Each insert writes to random pages of several indexes; the cache avoids reading them again.
     database.pragma('cache_size = -65536');
-    // In pages. Four times the default: a page that many orders touch is copied back to the file once for all of them.
+    // In pages, four times the default: a page that many orders change is copied back to the file only once.
     database.pragma('wal_autocheckpoint = 4000');
   } catch (cause) {
     database.close();
@@ -63,38 +63,38 @@ async function connectFile({
   return { database, prefix: '', own: true, disconnect: () => void database.close() };
 }
 
-function claim(database: SqliteDatabase, path: string): void {
-  const mark = database.pragma('application_id', { simple: true });
-  if (mark === APPLICATION_ID) return;
+function assertBookFile(database: SqliteDatabase, path: string): void {
+  const applicationId = database.pragma('application_id', { simple: true });
+  if (applicationId === APPLICATION_ID) return;
   const empty = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().safeIntegers(false).get() === 0;
-  if (mark !== 0 || !empty) {
+  if (applicationId !== 0 || !empty) {
     throw new StoreError('Unavailable', `the file "${path}" is the database of another application`);
   }
   database.pragma(`application_id = ${APPLICATION_ID}`);
 }
 
-/** Takes a handle as it is. What the store promises hangs on settings that are the host's to make, so it insists. */
+/** Uses a handle unchanged. The guarantees of the store depend on the host's settings, so these are checked. */
 function connectHandle({ database, prefix, synchronous }: SqliteSource & { kind: 'handle' }): SqliteConnection {
   try {
     if (database.inTransaction) throw new StoreError('Unavailable', 'a transaction is open on the database handle');
-    require(database, 'journal_mode', ['wal'], 'wal');
-    const least = SYNCHRONOUS.indexOf(synchronous);
-    const enough = SYNCHRONOUS.map((_, level) => level).filter((level) => level >= least);
-    require(database, 'synchronous', enough, synchronous);
+    assertPragma(database, 'journal_mode', ['wal'], 'wal');
+    const minimum = SYNCHRONOUS.indexOf(synchronous);
+    const allowed = SYNCHRONOUS.map((_, level) => level).filter((level) => level >= minimum);
+    assertPragma(database, 'synchronous', allowed, synchronous);
   } catch (cause) {
     throw toStoreError('use the database handle', cause);
   }
   return { database, prefix, own: false, disconnect: () => {} };
 }
 
-function require(database: SqliteDatabase, pragma: string, wanted: readonly unknown[], word: string): void {
-  const found = database.pragma(pragma, { simple: true });
-  // A host may have its integers delivered as bigint.
-  const value = typeof found === 'bigint' ? Number(found) : found;
-  if (wanted.includes(value)) return;
+function assertPragma(database: SqliteDatabase, pragma: string, allowed: readonly unknown[], required: string): void {
+  const result = database.pragma(pragma, { simple: true });
+  // The host may have configured the handle to return integers as bigint.
+  const value = typeof result === 'bigint' ? Number(result) : result;
+  if (allowed.includes(value)) return;
   throw new StoreError(
     'Unavailable',
-    `the database handle has ${pragma} = ${value}, the store needs at least ${word}; ` +
-      `run "PRAGMA ${pragma} = ${word}" before it is opened`,
+    `the database handle has ${pragma} = ${value}, the store needs at least ${required}; ` +
+      `run "PRAGMA ${pragma} = ${required}" before opening the store`,
   );
 }

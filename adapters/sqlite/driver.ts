@@ -1,6 +1,6 @@
 import { StoreError } from 'intentbook';
 
-/** What this store asks of a database handle: the part of better-sqlite3's `Database` that it uses. */
+/** Database handle: the part of better-sqlite3's `Database` that the store uses. */
 export interface SqliteDatabase {
   readonly name: string;
   readonly open: boolean;
@@ -12,7 +12,7 @@ export interface SqliteDatabase {
   close(): unknown;
 }
 
-/** A prepared statement of better-sqlite3. */
+/** Prepared statement of better-sqlite3. */
 export interface SqliteStatement {
   run(...parameters: unknown[]): { changes: number; lastInsertRowid: number | bigint };
   get(...parameters: unknown[]): unknown;
@@ -22,7 +22,7 @@ export interface SqliteStatement {
   safeIntegers(on?: boolean): SqliteStatement;
 }
 
-/** Opens a file through better-sqlite3, which is loaded when it is first needed only. */
+/** Opens a file with better-sqlite3, which is loaded on the first call. */
 export async function openDatabase(path: string, busyTimeout: number): Promise<SqliteDatabase> {
   const driver = await import('better-sqlite3').catch((cause: unknown) => {
     throw new StoreError('Unavailable', 'sqliteStore needs the package better-sqlite3; install it beside intentbook', {
@@ -36,7 +36,7 @@ export async function openDatabase(path: string, busyTimeout: number): Promise<S
   }
 }
 
-/** What the driver's error codes mean to whoever runs the book. The first that the code starts with is taken. */
+/** Meaning of the driver's error codes for an operator. The first matching prefix is used. */
 const MEANINGS: readonly (readonly [code: string, meaning: string])[] = [
   ['SQLITE_BUSY', 'another process holds its lock'],
   ['SQLITE_CANTOPEN', 'the file cannot be opened'],
@@ -49,19 +49,19 @@ const MEANINGS: readonly (readonly [code: string, meaning: string])[] = [
   ['SQLITE_READONLY', 'the file cannot be written to'],
 ];
 
-/** Makes of whatever the driver threw the one kind of error that a store throws. It carries no SQL. */
-export function toStoreError(doing: string, cause: unknown): StoreError {
+/** Converts a thrown value to a `StoreError`. Its message contains no SQL. */
+export function toStoreError(operation: string, cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause;
-  return new StoreError('Unavailable', `the SQLite store cannot ${doing}: ${meaning(cause)}`, { cause });
+  return new StoreError('Unavailable', `the SQLite store cannot ${operation}: ${getMeaning(cause)}`, { cause });
 }
 
-function meaning(cause: unknown): string {
+function getMeaning(cause: unknown): string {
   if (!(cause instanceof Error)) return 'the driver failed';
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined;
   if (code === undefined) {
-    // Not SQLite's, but of the driver itself, about its own use: a missing directory, a closed or busy handle.
+    // An error of the driver itself about its use, such as a missing directory or a closed or busy handle.
     return cause.message;
   }
-  const known = MEANINGS.find(([prefix]) => code.startsWith(prefix));
-  return known === undefined ? code : `${known[1]} (${code})`;
+  const entry = MEANINGS.find(([prefix]) => code.startsWith(prefix));
+  return entry === undefined ? code : `${entry[1]} (${code})`;
 }

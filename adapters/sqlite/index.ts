@@ -12,79 +12,83 @@ export { backupSqlite } from './backup.ts';
 export type { Synchronous } from './connection.ts';
 export type { SqliteDatabase, SqliteStatement } from './driver.ts';
 
-/** A store in a file of its own. */
+/** Options of a store that opens its own file. */
 export interface SqliteStoreOptions {
-  /** The file. It is made when it is not there; its directory must be. */
+  /** Path of the file. The file is created if it does not exist; its directory must exist. */
   readonly path: string;
   /**
-   * How hard a commit is pressed to the disk. With less than `FULL`, which is the default, orders that were
-   * acknowledged can be lost with the machine's power, and the store does not call itself durable.
+   * Minimum durability of a commit (SQLite's `synchronous` setting). With a level below `FULL`, a power failure can
+   * lose accepted orders, and the store does not report itself as durable. Default: `FULL`.
    */
   readonly synchronous?: Synchronous;
-  /** How long a write waits for another program that has locked the file, in milliseconds. 1000 unless given. */
+  /** Time that a write waits for a lock of another program, in milliseconds. Default: 1000. */
   readonly busyTimeout?: number;
 }
 
-/** A store among the tables of a host. */
+/** Options of a store on a database handle of the host. */
 export interface SqliteHandleOptions {
-  /** What the names of all tables and indexes start with: letters, digits, `_`. `intentbook_` unless given. */
+  /** Prefix of all table and index names: letters, digits and `_`, starting with a letter. Default: `intentbook_`. */
   readonly prefix?: string;
-  /** What the handle's own setting must be at least. `FULL` unless given. */
+  /** Minimum `synchronous` level that the handle must have. Default: `FULL`. */
   readonly synchronous?: Synchronous;
 }
 
 /**
- * A store in an SQLite file, for one process: a second one that opens the file is rejected by name. Needs the package
- * better-sqlite3, which is loaded when the store is opened. Migrates an older file when it is opened.
+ * Creates a store in an SQLite file, for one process. Opening fails with `WriterActive` if another process has the file
+ * open as a book. Opening also migrates the schema of an older release. Requires the package better-sqlite3, which is
+ * loaded when the store is opened.
  *
  * @example
  * const book = createOrderBook({ store: sqliteStore({ path: 'orders.sqlite' }), ... });
  */
 export function sqliteStore(options: SqliteStoreOptions): Store;
 /**
- * A store on the better-sqlite3 handle of the host. It changes no setting of the handle and never closes it; it rejects
- * to open where one that it needs is missing (`journal_mode = WAL`, `synchronous = FULL`). While the host has a
- * transaction open on the handle, the store's own writes are rejected rather than made part of it; an insert that is
- * given the handle as `transaction` joins it.
+ * Creates a store on a better-sqlite3 handle of the host. The store changes no setting of the handle and never closes
+ * it. Opening fails if a required setting is missing (`journal_mode = WAL`, `synchronous = FULL`).
+ *
+ * While the host has a transaction open on the handle, the store rejects its own writes, so that they do not become
+ * part of that transaction. An insert that receives the handle as `transaction` joins it.
  */
 export function sqliteStore(database: SqliteDatabase, options?: SqliteHandleOptions): Store;
-export function sqliteStore(where: SqliteStoreOptions | SqliteDatabase, options: SqliteHandleOptions = {}): Store {
-  return createSqliteStore('prepare' in where ? handleSource(where, options) : fileSource(where), MIGRATIONS);
+export function sqliteStore(target: SqliteStoreOptions | SqliteDatabase, options: SqliteHandleOptions = {}): Store {
+  const source = 'prepare' in target ? parseHandleSource(target, options) : parseFileSource(target);
+  return createSqliteStore(source, MIGRATIONS);
 }
 
 /**
- * A store for the account interface (`createAccounts`) in an SQLite file of its own, under the same rules as a book's.
+ * Creates a store for the account interface (`createAccounts`) in its own SQLite file. The rules are those of
+ * {@link sqliteStore}.
  *
  * @example
  * const accounts = createAccounts({ books, store: sqliteAccountStore({ path: 'accounts.sqlite' }) });
  */
 export function sqliteAccountStore(options: SqliteStoreOptions): AccountStore {
-  return createSqliteAccountStore(fileSource(options));
+  return createSqliteAccountStore(parseFileSource(options));
 }
 
-function fileSource(options: SqliteStoreOptions): SqliteSource {
+function parseFileSource(options: SqliteStoreOptions): SqliteSource {
   assertKnownOptions('sqliteStore', options, ['path', 'synchronous', 'busyTimeout']);
   const { path, synchronous, busyTimeout = 1000 } = options;
   if (typeof path !== 'string' || path === '' || path === ':memory:') {
-    throw new TypeError('sqliteStore: `path` must name a file; for a store that forgets there is memoryStore()');
+    throw new TypeError('sqliteStore: `path` must be a file path; use memoryStore() for a store in memory');
   }
   if (!Number.isSafeInteger(busyTimeout) || busyTimeout < 0 || busyTimeout > 2 ** 31 - 1) {
-    throw new TypeError('sqliteStore: `busyTimeout` must be a whole number of milliseconds');
+    throw new TypeError('sqliteStore: `busyTimeout` must be an integer number of milliseconds from 0 to 2147483647');
   }
-  return { kind: 'file', path, synchronous: synchronousLevel(synchronous), busyTimeout };
+  return { kind: 'file', path, synchronous: parseSynchronous(synchronous), busyTimeout };
 }
 
-function handleSource(database: SqliteDatabase, options: SqliteHandleOptions): SqliteSource {
+function parseHandleSource(database: SqliteDatabase, options: SqliteHandleOptions): SqliteSource {
   assertKnownOptions('sqliteStore', options, ['prefix', 'synchronous']);
   const { prefix = 'intentbook_', synchronous } = options;
-  // It becomes part of names in SQL.
+  // The prefix becomes part of SQL text.
   if (typeof prefix !== 'string' || !/^(?!sqlite_)[a-z][a-z0-9_]{0,40}$/i.test(prefix)) {
     throw new TypeError('sqliteStore: `prefix` must be letters, digits and "_", beginning with a letter');
   }
-  return { kind: 'handle', database, prefix, synchronous: synchronousLevel(synchronous) };
+  return { kind: 'handle', database, prefix, synchronous: parseSynchronous(synchronous) };
 }
 
-function synchronousLevel(synchronous: Synchronous = 'FULL'): Synchronous {
+function parseSynchronous(synchronous: Synchronous = 'FULL'): Synchronous {
   if (!SYNCHRONOUS.includes(synchronous)) {
     throw new TypeError(`sqliteStore: \`synchronous\` must be one of ${SYNCHRONOUS.join(', ')}`);
   }

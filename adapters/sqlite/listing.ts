@@ -4,21 +4,21 @@ import type { OrderRow } from './rows.ts';
 import { orderColumns, readOrder, STATES, toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
-/** A paged query: its text, and what is bound to it. */
+/** SQL of a paged query and its parameters. */
 export interface ListingSql {
   readonly sql: string;
   readonly parameters: readonly unknown[];
 }
 
-/** Lists orders, newest first. Statements are kept: there is one for each combination of filters. */
+/** Creates the listing of orders, newest first. Statements are cached, one for each combination of filters. */
 export function createListing({ prefix, prepare, read }: SqliteSession): (query: OrderQuery) => StoredOrder[] {
   const statements = new Map<string, SqliteStatement>();
   const hasPlaced = prepare(`SELECT 1 FROM ${prefix}orders WHERE onchain_user = ? LIMIT 1`).pluck();
   return (query) => {
     return read('list orders', () => {
       const { owner } = query;
-      const mixed = owner !== undefined && hasPlaced.get(toBytes(owner)) !== undefined;
-      const { sql, parameters } = mixed ? accountSql(prefix, owner, query) : listingSql(prefix, query);
+      const hasPlacements = owner !== undefined && hasPlaced.get(toBytes(owner)) !== undefined;
+      const { sql, parameters } = hasPlacements ? accountSql(prefix, owner, query) : listingSql(prefix, query);
       let statement = statements.get(sql);
       if (statement === undefined) {
         statement = prepare(sql).raw();
@@ -29,9 +29,7 @@ export function createListing({ prefix, prepare, read }: SqliteSession): (query:
   };
 }
 
-/**
- * Writes the query of a listing of an account that has placed orders on chain, which contracts own.
- */
+/** Returns the query of a listing for an account with orders placed on chain, whose owner is a contract. */
 export function accountSql(prefix: string, owner: Address, query: OrderQuery): ListingSql {
   const account = toBytes(owner);
   return mergedSql(prefix, query, [
@@ -41,21 +39,21 @@ export function accountSql(prefix: string, owner: Address, query: OrderQuery): L
 }
 
 /**
- * Writes the query of a listing. It walks one index in the listing's own order, from the cursor on, and stops at the
- * end of the page, so that nothing is sorted and what the cursor has passed costs nothing. The index is named, so that
- * statistics that a host has gathered cannot change it.
+ * Returns the query of a listing. The query reads one index in the order of the listing, from the cursor to the end of
+ * the page. It sorts nothing, and orders before the cursor cost nothing. The index is named, so that statistics
+ * gathered by a host cannot change the plan.
  *
- * Only expired orders stand in two: those that have been swept up, and the few that the next sweep will find.
+ * Only expired orders are in two indexes: those whose expiry is recorded, and those that the next sweep will find.
  */
 export function listingSql(prefix: string, query: OrderQuery): ListingSql {
   const { owner, status, offset, limit } = query;
   if (status?.is === 'expired' && owner === undefined) {
     return mergedSql(prefix, query, [
-      { index: 'orders_swept', where: 'o.live = 0 AND o.state < 2', values: [] },
+      { index: 'orders_expired', where: 'o.live = 0 AND o.state < 2', values: [] },
       { index: 'orders_expiring', where: 'o.live = 1 AND o.valid_to < ?', values: [status.now] },
     ]);
   }
-  const { conditions, parameters } = conditionsOf(query);
+  const { conditions, parameters } = getConditions(query);
   const sql =
     `SELECT ${orderColumns(prefix)} FROM ${prefix}orders o INDEXED BY ${prefix}${listingIndex(query)}` +
     `${conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`}` +
@@ -63,32 +61,32 @@ export function listingSql(prefix: string, query: OrderQuery): ListingSql {
   return { sql, parameters: [...parameters, limit, ...(offset === undefined ? [] : [offset])] };
 }
 
-/** A part of a listing: which index to walk, and what its orders have in common besides the filters of the query. */
-interface Arm {
+/** One part of a merged listing: the index and an additional condition. */
+interface ListingPart {
   readonly index: string;
   readonly where: string;
   readonly values: readonly unknown[];
 }
 
-/** Merges two parts. Each gives up where the page ends, and only the page itself is read, by its row ids. */
-function mergedSql(prefix: string, query: OrderQuery, arms: readonly Arm[]): ListingSql {
+/** Merges two parts. Each stops at the end of the page, and only the rows of the page are read, by row id. */
+function mergedSql(prefix: string, query: OrderQuery, parts: readonly ListingPart[]): ListingSql {
   const { offset = 0, limit } = query;
   const { owner: _, ...others } = query;
-  const { conditions, parameters } = conditionsOf(others);
+  const { conditions, parameters } = getConditions(others);
   const order = 'ORDER BY o.created DESC, o.uid DESC';
-  const parts = arms.map(
+  const selects = parts.map(
     ({ index, where }) =>
       `SELECT * FROM (SELECT o.id, o.created, o.uid FROM ${prefix}orders o INDEXED BY ${prefix}${index} ` +
       `WHERE ${[where, ...conditions].join(' AND ')} ${order} LIMIT ?)`,
   );
   const sql =
     `SELECT ${orderColumns(prefix)} FROM ${prefix}orders o NOT INDEXED WHERE o.id IN (SELECT id FROM ` +
-    `(${parts.join(' UNION ALL ')}) ORDER BY created DESC, uid DESC LIMIT ? OFFSET ?) ${order}`;
-  const values = arms.flatMap((arm) => [...arm.values, ...parameters, limit + offset]);
+    `(${selects.join(' UNION ALL ')}) ORDER BY created DESC, uid DESC LIMIT ? OFFSET ?) ${order}`;
+  const values = parts.flatMap((part) => [...part.values, ...parameters, limit + offset]);
   return { sql, parameters: [...values, limit, offset] };
 }
 
-function conditionsOf({ owner, sellToken, buyToken, status, after }: OrderQuery) {
+function getConditions({ owner, sellToken, buyToken, status, after }: OrderQuery) {
   const conditions: string[] = [];
   const parameters: unknown[] = [];
   const where = (condition: string, ...values: unknown[]) => {
@@ -103,11 +101,11 @@ function conditionsOf({ owner, sellToken, buyToken, status, after }: OrderQuery)
   return { conditions, parameters };
 }
 
-/** The index that a listing walks. Those of live orders do not grow with the past. */
+/** Returns the index that a listing reads. The indexes of live orders do not grow with the history. */
 function listingIndex({ owner, sellToken, buyToken, status }: OrderQuery): string {
-  const lives = status?.is === 'open' || status?.is === 'presignaturePending';
-  if (owner !== undefined) return lives ? 'orders_live_owner' : 'orders_owner';
-  if (status !== undefined) return lives ? 'orders_live' : 'orders_done';
+  const live = status?.is === 'open' || status?.is === 'presignaturePending';
+  if (owner !== undefined) return live ? 'orders_live_owner' : 'orders_owner';
+  if (status !== undefined) return live ? 'orders_live' : 'orders_done';
   if (sellToken !== undefined) return 'orders_sell';
   if (buyToken !== undefined) return 'orders_buy';
   return 'orders_newest';

@@ -8,12 +8,12 @@ import { FOUNDATION } from './schema.ts';
 import { prepare, transact } from './session.ts';
 
 /**
- * Within a transaction: makes the foundation in an empty storage, or judges the one that is there.
+ * Creates the base tables in an empty database, or checks the existing ones. Must run within a transaction.
  *
- * @param newest the newest version that is known.
- * @throws StoreError `SchemaTooNew` naming both versions, `DomainMismatch` naming both domains.
+ * @param newest - The newest schema version that this release supports.
+ * @throws StoreError `SchemaTooNew` with both versions, `DomainMismatch` with both domains.
  */
-export function assertOurs({ database, prefix: p }: SqliteConnection, domain: Domain, newest: number): void {
+export function assertOwnSchema({ database, prefix: p }: SqliteConnection, domain: Domain, newest: number): void {
   const table = prepare(database, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`);
   if (table.get(`${p}meta`) === undefined) {
     database.exec(FOUNDATION(p));
@@ -28,16 +28,17 @@ export function assertOurs({ database, prefix: p }: SqliteConnection, domain: Do
   if (version > newest) {
     throw new StoreError(
       'SchemaTooNew',
-      `this store has schema version ${version}, this release knows up to version ${newest}; use a newer release`,
+      `this store has schema version ${version}, this release supports up to version ${newest}; use a newer release`,
     );
   }
   assertSameDomain({ chainId, settlementContract: toHex(contract) }, domain);
 }
 
 /**
- * Brings the schema up to date, each version in a transaction of its own, so that what has been reached is kept.
+ * Migrates the schema to the newest version. Each migration runs in its own transaction, so that completed ones are
+ * kept after a failure.
  *
- * @param assertHeld throws when this process is not the writer any more.
+ * @param assertHeld - Throws if this process is no longer the writer.
  */
 export function migrate(connection: SqliteConnection, migrations: readonly Migration[], assertHeld: () => void): void {
   const { database, prefix: p, own } = connection;
@@ -50,7 +51,7 @@ export function migrate(connection: SqliteConnection, migrations: readonly Migra
       assertHeld();
       database.exec(migration(p));
       record.run(version);
-      // For people who look at the file with other tools; the header of a host's file is the host's.
+      // For other tools. The header of a host's file belongs to the host.
       if (own) database.pragma(`user_version = ${version}`);
     });
   }

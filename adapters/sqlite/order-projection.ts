@@ -4,16 +4,16 @@ import type { OwnerCounts } from './owner-counts.ts';
 import { BUDGETS, isExpiryRecorded, SCHEMES, STATES, toBytes, toHex } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
-/** Rows of orders as the chain sees them. Everything here runs within a transaction. */
+/** Order rows with the effects of chain events. All methods run within a transaction. */
 export interface OrderProjectionTable {
-  /** Inserts a row that nothing has happened to yet. */
+  /** Inserts a row without executions. */
   insert(order: NewOrder, uid: Buffer, owner: Buffer): void;
   find(uid: Buffer): KnownOrder | undefined;
-  /** @param version of a row that is inserted. */
+  /** @param version - Returns the version of an inserted row. */
   change(change: RowChange, version: () => number): void;
 }
 
-type KnownRow = readonly [
+type OrderStateRow = readonly [
   uid: Buffer,
   body: string,
   scheme: number,
@@ -35,11 +35,11 @@ export function createOrderProjectionTable(
   );
   const insertQuote = prepare(`INSERT INTO ${p}order_quotes (order_id, body, metadata) VALUES (?, ?, ?)`);
   const removeQuote = prepare(`DELETE FROM ${p}order_quotes WHERE order_id = ?`);
-  const known = prepare(
+  const selectOrder = prepare(
     'SELECT uid, body, signing_scheme, budget, cancelled_off_chain, placed_on_chain, valid_to, ' +
       `${isExpiryRecorded} FROM ${p}orders WHERE uid = ?`,
   ).raw();
-  const counted = prepare(`SELECT id, owner, live, budget FROM ${p}orders WHERE uid = ?`).raw();
+  const selectCounted = prepare(`SELECT id, owner, live, budget FROM ${p}orders WHERE uid = ?`).raw();
   const update = prepare(
     `UPDATE ${p}orders SET version = version + ?, state = ?, live = ?, invalidated = ?, budget = ?, valid_to = ?, ` +
       'executed_sell_amount = ?, executed_buy_amount = ?, executed_fee_amount = ?, executed_fee = ?, ' +
@@ -67,18 +67,18 @@ export function createOrderProjectionTable(
     owners.add(owner, order.budget);
   }
 
-  /** Writes what facts make of a row, and takes its owner's counters along. */
-  function progress(uid: Buffer, to: OrderProgress, versions: number): void {
-    const row = counted.get(uid) as CountedRow | undefined; // the columns selected
-    if (row === undefined) throw new Error('a fact changes an order that is not there');
+  /** Writes the state that follows from chain events, and updates the owner's counters. */
+  function writeProgress(uid: Buffer, to: OrderProgress, versions: number): void {
+    const row = selectCounted.get(uid) as CountedRow | undefined; // the columns selected
+    if (row === undefined) throw new Error('a chain event changes an order that does not exist');
     const [id, owner, live, budget] = row;
-    const lives = !to.expiryRecorded && (to.state === 'open' || to.state === 'presignaturePending');
+    const isLive = !to.expiryRecorded && (to.state === 'open' || to.state === 'presignaturePending');
     if (live === 1) owners.remove(owner, BUDGETS[budget] as KnownOrder['budget']); // the table checks the range
-    if (lives) owners.add(owner, to.budget);
+    if (isLive) owners.add(owner, to.budget);
     update.run(
       versions,
       STATES.indexOf(to.state),
-      lives ? 1 : 0,
+      isLive ? 1 : 0,
       to.invalidated ? 1 : 0,
       BUDGETS.indexOf(to.budget),
       to.validTo,
@@ -97,7 +97,7 @@ export function createOrderProjectionTable(
     insert: (order, uid, owner) => add(order, uid, owner, false, 1),
 
     find(bytes) {
-      const row = known.get(bytes) as KnownRow | undefined; // the columns selected
+      const row = selectOrder.get(bytes) as OrderStateRow | undefined; // the columns selected
       if (row === undefined) return undefined;
       const [uid, body, scheme, budget, cancelledOffChain, placedOnChain, validTo, expiryRecorded] = row;
       return {
@@ -118,15 +118,15 @@ export function createOrderProjectionTable(
         case 'insert': {
           const uid = toBytes(change.order.uid);
           add(change.order, uid, toBytes(change.order.owner), true, version());
-          progress(uid, change.progress, 0);
+          writeProgress(uid, change.progress, 0);
           break;
         }
         case 'update':
-          progress(toBytes(change.uid), change.progress, 1);
+          writeProgress(toBytes(change.uid), change.progress, 1);
           break;
         case 'delete': {
-          const row = counted.get(toBytes(change.uid)) as CountedRow | undefined; // the columns selected
-          if (row === undefined) throw new Error('a fact removes an order that is not there');
+          const row = selectCounted.get(toBytes(change.uid)) as CountedRow | undefined; // the columns selected
+          if (row === undefined) throw new Error('a chain event removes an order that does not exist');
           const [id, owner, live, budget] = row;
           if (live === 1) owners.remove(owner, BUDGETS[budget] as KnownOrder['budget']); // the table checks the range
           removeQuote.run(id);

@@ -34,8 +34,8 @@ export interface OrderTable {
   cancel(request: CancelRequest): CancelOutcome;
 }
 
-/** What judging and changing an order takes, without its text. */
-interface Found {
+/** Columns that are needed to check and cancel an order. */
+interface OrderRecord {
   readonly id: number;
   readonly uid: Buffer;
   readonly owner: Buffer;
@@ -46,7 +46,7 @@ interface Found {
   readonly expiryRecorded: boolean;
 }
 
-type FoundRow = readonly [
+type OrderRecordRow = readonly [
   id: number,
   owner: Buffer,
   state: number,
@@ -62,10 +62,10 @@ export function createOrderTable(
   documents: AppDataTable,
   events: EventTable,
   rows: OrderProjectionTable,
-  fold: (uid: Buffer, at: number) => void,
+  projectNewOrder: (uid: Buffer, at: number) => void,
 ): OrderTable {
   const { prefix: p, prepare, read, write, join } = session;
-  const known = prepare(`SELECT 1 FROM ${p}orders WHERE uid = ?`).pluck();
+  const exists = prepare(`SELECT 1 FROM ${p}orders WHERE uid = ?`).pluck();
   const find = prepare(
     `SELECT id, owner, state, valid_to, signing_scheme, budget, ${isExpiryRecorded} FROM ${p}orders WHERE uid = ?`,
   ).raw();
@@ -76,9 +76,9 @@ export function createOrderTable(
   );
   const selects = BATCHES.map((size) => ({ size, statement: selectMany(session, size) }));
 
-  function findOrder(hex: Hex): Found | undefined {
+  function findOrder(hex: Hex): OrderRecord | undefined {
     const uid = toBytes(hex);
-    const row = find.get(uid) as FoundRow | undefined; // the columns selected
+    const row = find.get(uid) as OrderRecordRow | undefined; // the columns selected
     if (row === undefined) return undefined;
     const [id, owner, state, validTo, scheme, budget, expiryRecorded] = row;
     return {
@@ -88,13 +88,13 @@ export function createOrderTable(
       validTo,
       expiryRecorded: expiryRecorded === 1,
       // The table checks the ranges.
-      state: STATES[state] as Found['state'],
-      signingScheme: SCHEMES[scheme] as Found['signingScheme'],
-      budget: BUDGETS[budget] as Found['budget'],
+      state: STATES[state] as OrderRecord['state'],
+      signingScheme: SCHEMES[scheme] as OrderRecord['signingScheme'],
+      budget: BUDGETS[budget] as OrderRecord['budget'],
     };
   }
 
-  function cancelOne({ id, uid, owner, budget }: Found, at: number): void {
+  function cancelOne({ id, uid, owner, budget }: OrderRecord, at: number): void {
     cancelRow.run(id);
     owners.remove(owner, budget);
     events.record({ type: 'cancelled', uid: toHex(uid), owner: toHex(owner), at });
@@ -104,7 +104,7 @@ export function createOrderTable(
     const now = Math.floor(order.creationDate / 1000);
     const uid = toBytes(order.uid);
     const owner = toBytes(order.owner);
-    if (known.get(uid) !== undefined) return { status: 'duplicate' };
+    if (exists.get(uid) !== undefined) return { status: 'duplicate' };
     const replaced = replaces === undefined ? undefined : findOrder(replaces);
     if (replaces !== undefined) {
       const reason = checkCancellable(replaced, now);
@@ -122,7 +122,7 @@ export function createOrderTable(
     rows.insert(order, uid, owner);
     documents.refer(order.appData, document);
     events.record({ type: 'created', uid: order.uid, owner: order.owner, at: order.creationDate });
-    fold(uid, order.creationDate);
+    projectNewOrder(uid, order.creationDate);
     return { status: 'inserted' };
   }
 
@@ -144,8 +144,8 @@ export function createOrderTable(
         for (let start = 0; start < unique.length; start += LARGEST_BATCH) {
           const batch = unique.slice(start, start + LARGEST_BATCH).map(toBytes);
           const select = selects.find(({ size }) => size >= batch.length);
-          if (select === undefined) break; // no batch is larger than the largest
-          while (batch.length < select.size) batch.push(batch[0] as Buffer); // the first of some
+          if (select === undefined) break; // not reached: no batch is larger than the largest
+          while (batch.length < select.size) batch.push(batch[0] as Buffer); // a batch is not empty
           for (const row of select.statement.all(...batch)) orders.push(readOrder(row as OrderRow)); // as selected
         }
         return orders;
@@ -153,31 +153,31 @@ export function createOrderTable(
 
     cancel: ({ uids, now, cancelledAt }) =>
       write('cancel orders', () => {
-        const found: Found[] = [];
+        const records: OrderRecord[] = [];
         let rejected: CancelOutcome | undefined;
         for (const uid of new Set(uids)) {
           const order = findOrder(uid);
           const reason: CancelRejection | undefined = checkCancellable(order, now);
-          // A missing order outweighs what may be wrong with those before it.
+          // A missing order takes precedence over other reasons.
           if (order === undefined) return { status: 'rejected', uid, reason: 'missing' };
           if (reason !== undefined) rejected ??= { status: 'rejected', uid, reason };
-          found.push(order);
+          records.push(order);
         }
         if (rejected !== undefined) return rejected;
-        for (const order of found) cancelOne(order, cancelledAt);
+        for (const order of records) cancelOne(order, cancelledAt);
         return { status: 'cancelled' };
       }),
   };
 }
 
-/** Batches are filled up to one of these sizes with repetitions, which cost nothing, so that few statements serve all. */
+/** Batches are padded to one of these sizes by repeating a UID, which costs nothing and keeps the statements few. */
 const BATCHES = [1, 16, 128] as const;
 const LARGEST_BATCH = 128;
 
 function selectMany({ prefix, prepare }: SqliteSession, size: number): SqliteStatement {
-  const places = Array.from({ length: size }, () => '?').join(', ');
+  const placeholders = Array.from({ length: size }, () => '?').join(', ');
   return prepare(
     `SELECT ${orderColumns(prefix)}, ${quoteColumns} FROM ${prefix}orders o ` +
-      `LEFT JOIN ${prefix}order_quotes q ON q.order_id = o.id WHERE o.uid IN (${places})`,
+      `LEFT JOIN ${prefix}order_quotes q ON q.order_id = o.id WHERE o.uid IN (${placeholders})`,
   ).raw();
 }

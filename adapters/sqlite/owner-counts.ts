@@ -2,28 +2,28 @@ import type { Address, Budget, OrderCounts } from 'intentbook';
 import { BUDGETS, toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
-/** How many live orders an owner has. */
+/** Numbers of live orders by owner. */
 export interface OwnerCounts {
-  /** At least as many as there are, at once: the expired are still among them. */
+  /** Returns an upper bound without counting: it includes expired orders whose expiry is not recorded yet. */
   atMost(owner: Buffer, budget: Budget): number;
-  /** @param now seconds since 1970. */
+  /** @param now - Seconds since 1970. */
   count(owner: Buffer, budget: Budget, now: number): number;
   read(owner: Address, now: number): OrderCounts;
-  /** Within a transaction. */
+  /** Must run within a transaction. */
   add(owner: Buffer, budget: Budget): void;
-  /** Within a transaction. */
+  /** Must run within a transaction. */
   remove(owner: Buffer, budget: Budget): void;
 }
 
-/** Past this many expired orders that still count as live, it is cheaper to count those that really are. */
+/** Limit for counting expired orders that are still live. Above it, counting the valid orders is cheaper. */
 const EXPIRED_TO_SUBTRACT = 1000;
 
 /**
- * Counts are kept by what is known without a clock, so the expired ones are taken off when asked. Where they are many,
- * the others are counted instead, which a cap bounds: neither way grows with what an owner has ever done.
+ * Creates the counters. They do not depend on the time, so expired orders are subtracted when a count is read. If these
+ * are many, the valid orders are counted instead, whose number a cap bounds. Neither way grows with an owner's history.
  */
 export function createOwnerCounts({ prefix: p, prepare, read }: SqliteSession): OwnerCounts {
-  const kept = prepare(`SELECT live_open, live_pending FROM ${p}owners WHERE owner = ?`).raw();
+  const selectCounts = prepare(`SELECT live_open, live_pending FROM ${p}owners WHERE owner = ?`).raw();
   const live = `${p}orders INDEXED BY ${p}orders_live_expiry WHERE live = 1 AND owner = ? AND budget = ?`;
   const expired = prepare(`SELECT count(*) FROM (SELECT 1 FROM ${live} AND valid_to < ? LIMIT ?)`).pluck();
   const valid = prepare(`SELECT count(*) FROM ${live} AND valid_to >= ?`).pluck();
@@ -36,7 +36,7 @@ export function createOwnerCounts({ prefix: p, prepare, read }: SqliteSession): 
   );
 
   function atMost(owner: Buffer, budget: Budget): number {
-    const row = kept.get(owner) as readonly number[] | undefined; // two counters, by budget
+    const row = selectCounts.get(owner) as readonly number[] | undefined; // two counters, by budget
     return row?.[BUDGETS.indexOf(budget)] ?? 0;
   }
 
@@ -44,8 +44,9 @@ export function createOwnerCounts({ prefix: p, prepare, read }: SqliteSession): 
     const code = BUDGETS.indexOf(budget);
     const all = atMost(owner, budget);
     if (all === 0) return 0;
-    const gone = expired.get(owner, code, now, EXPIRED_TO_SUBTRACT) as number; // count(*)
-    return gone < EXPIRED_TO_SUBTRACT ? all - gone : (valid.get(owner, code, now) as number); // count(*)
+    const expiredCount = expired.get(owner, code, now, EXPIRED_TO_SUBTRACT) as number; // count(*)
+    if (expiredCount < EXPIRED_TO_SUBTRACT) return all - expiredCount;
+    return valid.get(owner, code, now) as number; // count(*)
   }
 
   return {
@@ -56,10 +57,10 @@ export function createOwnerCounts({ prefix: p, prepare, read }: SqliteSession): 
         const owner = toBytes(address);
         return { open: count(owner, 'open', now), pending: count(owner, 'pending', now) };
       }),
-    add: (owner, budget) => void insert.run(owner, ...share(budget)),
-    remove: (owner, budget) => void subtract.run(...share(budget), owner),
+    add: (owner, budget) => void insert.run(owner, ...toCounts(budget)),
+    remove: (owner, budget) => void subtract.run(...toCounts(budget), owner),
   };
 }
 
-/** One order, as the two counters see it. */
-const share = (budget: Budget) => (budget === 'open' ? [1, 0] : [0, 1]);
+/** Returns one order as values of the two counters. */
+const toCounts = (budget: Budget) => (budget === 'open' ? [1, 0] : [0, 1]);

@@ -1,33 +1,33 @@
 import { readFileSync } from 'node:fs';
 
-/** A process of this host, as far as it can be told apart from a later one with the same number. */
+/** Identity of a process of this host. The start time distinguishes it from a later process with the same id. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** When it was started, in the kernel's own count; `null` where there is no /proc. */
+  /** Start time in clock ticks since boot, as the kernel reports it; `null` on systems without /proc. */
   readonly started: string | null;
 }
 
-/** This process. */
+/** Returns the identity of this process. */
 export function getOwnIdentity(): ProcessIdentity {
   return { pid: process.pid, started: readStat(process.pid)?.started ?? null };
 }
 
-/** Whether a process of this host, other than this one, still runs. In doubt it does. */
+/** Returns whether another process of this host is still running; true if it cannot be determined. */
 export function isRunning({ pid, started }: ProcessIdentity): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM: it is there, but somebody else's.
+    // EPERM means that the process exists and belongs to another user.
     return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
   }
   const stat = readStat(pid);
   if (stat === undefined) return true;
-  // A process that was killed keeps its number until its parent has asked after it, which some parents never do.
+  // A killed process keeps its id as a zombie until its parent reads its exit status; some parents never do.
   if (stat.state === 'Z' || stat.state === 'X') return false;
   return started === null || stat.started === started;
 }
 
-/** Reads /proc/<pid>/stat (proc_pid_stat(5)): fields 3 and 22, counted behind the name, which may contain anything. */
+/** Reads fields 3 and 22 of /proc/<pid>/stat (proc_pid_stat(5)), counted after the name, which may contain any text. */
 function readStat(pid: number): { state: string; started: string } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');

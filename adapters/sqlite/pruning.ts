@@ -1,8 +1,8 @@
 import type { SqliteSession } from './session.ts';
 
 /**
- * Removes orders that are over for long. They are looked for in the order of their arrival, which has an index: what is
- * passed over are the few old ones that are valid for long.
+ * Creates a function that removes orders that ended before a time. The orders are found by creation date, which has an
+ * index; only the few old orders with a late `valid_to` are skipped.
  */
 export function createPruner({
   prefix: p,
@@ -17,7 +17,7 @@ export function createPruner({
   const remove = prepare(`DELETE FROM ${p}orders WHERE id = ?`);
 
   return (before, limit) => {
-    if (read('look for old orders', () => any.get(before * 1000, before)) === undefined) return 0;
+    if (read('find old orders', () => any.get(before * 1000, before)) === undefined) return 0;
     return write('remove old orders', () => {
       const ids = due.all(before * 1000, before, limit);
       for (const id of ids) {

@@ -14,7 +14,9 @@ export function createQuoteTable({ prefix: p, prepare, read, write }: SqliteSess
       'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   );
   const terms = 'sell_token = ? AND buy_token = ? AND kind = ? AND amount = ?';
-  const named = prepare(`SELECT body, metadata FROM ${p}quotes WHERE id = ? AND ${terms} AND expires_at >= ?`).raw();
+  const selectById = prepare(
+    `SELECT body, metadata FROM ${p}quotes WHERE id = ? AND ${terms} AND expires_at >= ?`,
+  ).raw();
   const best = prepare(
     `SELECT body, metadata FROM ${p}quotes WHERE ${terms} AND quote_kind = ? AND expires_at >= ? ` +
       'ORDER BY rank DESC, id DESC LIMIT 1',
@@ -28,16 +30,23 @@ export function createQuoteTable({ prefix: p, prepare, read, write }: SqliteSess
     insert: ({ quoteKind, expiresAt, rank, quote, ...common }) =>
       write('store a quote', () => {
         const kind = QUOTE_KINDS.indexOf(quoteKind);
-        const { lastInsertRowid } = insert.run(...bound(common), kind, expiresAt, rank, quote.body, quote.metadata);
+        const { lastInsertRowid } = insert.run(
+          ...toParameters(common),
+          kind,
+          expiresAt,
+          rank,
+          quote.body,
+          quote.metadata,
+        );
         return Number(lastInsertRowid);
       }),
 
     match: ({ id, quoteKind, now, ...common }) =>
       read('match a quote', () => {
-        const fitting = bound(common);
+        const parameters = toParameters(common);
         const row =
-          (id === undefined ? undefined : named.get(id, ...fitting, now)) ??
-          best.get(...fitting, QUOTE_KINDS.indexOf(quoteKind), now);
+          (id === undefined ? undefined : selectById.get(id, ...parameters, now)) ??
+          best.get(...parameters, QUOTE_KINDS.indexOf(quoteKind), now);
         if (row === undefined) return undefined;
         const [body, metadata] = row as [string, string]; // the columns selected
         return { body, metadata };
@@ -47,6 +56,6 @@ export function createQuoteTable({ prefix: p, prepare, read, write }: SqliteSess
   };
 }
 
-function bound({ sellToken, buyToken, kind, amount }: QuoteTerms): unknown[] {
+function toParameters({ sellToken, buyToken, kind, amount }: QuoteTerms): unknown[] {
   return [toBytes(sellToken), toBytes(buyToken), KINDS.indexOf(kind), amount];
 }

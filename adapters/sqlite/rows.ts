@@ -1,20 +1,20 @@
 import type { Hex, OrderState, StoredOrder } from 'intentbook';
 
 /**
- * A column of bytes as a text of hex. Reads of many rows take it so: for each buffer that the driver makes, the collector
- * of garbage has a callback to call, and those of a hundred batches would hold up the process for 15 ms.
+ * Returns SQL that reads a column of bytes as hexadecimal text. Reads of many rows use it because every `Buffer` of the
+ * driver has a garbage collection callback: those of a hundred batches would block the process for 15 ms.
  */
 export const toHexText = (column: string) => `'0x' || lower(hex(${column}))`;
-/** The same of a column that may be null. */
+/** Returns the same SQL for a nullable column. */
 export const hexOrNull = (column: string) => `CASE WHEN ${column} IS NOT NULL THEN ${toHexText(column)} END`;
 
-/** The columns of an order as a read takes them, in the order of {@link OrderRow}. `o` is the table of orders. */
+/** Returns the columns of an order, in the order of {@link OrderRow}. `o` is the table of orders. */
 export const orderColumns = (prefix: string) =>
   `${toHexText('o.uid')}, o.body, o.version, o.created, o.valid_to, o.state, o.invalidated, o.executed_sell_amount, ` +
   'o.executed_buy_amount, o.executed_fee_amount, o.executed_fee, ' +
   `${hexOrNull('o.executed_fee_token')}, ` +
   'o.placement, ' +
-  // Not a join: a listing asks for the documents of the page only, not of what its offset skips.
+  // A subquery instead of a join: a listing then reads the documents of the page only, not of the skipped rows.
   `(SELECT d.document FROM ${prefix}documents d WHERE d.hash = o.app_data)`;
 
 export type OrderRow = readonly [
@@ -36,12 +36,12 @@ export type OrderRow = readonly [
   quoteMetadata?: string | null,
 ];
 
-/** What a read of single orders takes at the end, `q` being the table of their quotes. Listings do without. */
+/** Columns that a read by UID appends; `q` is the table of their quotes. Listings omit them. */
 export const quoteColumns = 'q.body, q.metadata';
 
 /**
- * Makes an order of its row. Nothing is parsed, so that a row which somebody has spoilt by hand comes back as it is
- * instead of failing a whole batch (decision 2.27); whoever renders it will see.
+ * Converts a row to an order. Nothing is parsed, so that a damaged row does not fail a whole batch. The caller detects
+ * damage when it renders the order. See docs/internals/decisions.md#d2-27.
  */
 export function readOrder(row: OrderRow): StoredOrder {
   return {
@@ -63,10 +63,10 @@ export function readOrder(row: OrderRow): StoredOrder {
   };
 }
 
-/** Whether a row was swept up as expired: it is not live, and yet neither cancelled nor fulfilled. */
+/** SQL condition for a recorded expiry: the order is not live, and neither cancelled nor fulfilled. */
 export const isExpiryRecorded = '(live = 0 AND state < 2)';
 
-/** Codes are places in these lists. They are in files: add at the end only. */
+/** Codes are indexes in these lists. They are stored in files: append only. */
 export const STATES = ['open', 'presignaturePending', 'cancelled', 'fulfilled'] as const;
 export const SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;
 export const BUDGETS = ['open', 'pending'] as const;

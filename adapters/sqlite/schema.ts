@@ -1,9 +1,9 @@
-/** One step of the schema, as SQL. Names start with the prefix, which has been checked. */
+/** Returns the SQL of one schema migration. Table and index names start with the prefix, which is already validated. */
 export type Migration = (prefix: string) => string;
 
 /**
- * What every version of the schema has, in this shape: whose store it is, which version, and who writes. It is read
- * before anything else is known of the file, so it never changes.
+ * Creates the tables that every schema version has in this form: domain, schema version and writer. They are read
+ * before the schema version is known, so they never change.
  */
 export const FOUNDATION: Migration = (p) => `
   CREATE TABLE ${p}meta (
@@ -24,18 +24,21 @@ export const FOUNDATION: Migration = (p) => `
 `;
 
 /**
- * Orders stand in the order of their arrival: their rows are long, and only the index of UIDs is random. Codes of
- * state, scheme and budget are in rows.ts.
+ * Creates the tables of orders, app data and the event log.
  *
- * `live` is 1 for an order that is open or waits for its presignature and has not been swept up as expired. Whatever
- * hangs on time judges `valid_to` besides.
+ * Order rows are stored in insertion order: they are long, and only the UID index is written at random positions. The
+ * codes of state, scheme and budget are in rows.ts.
  *
- * Each index costs every insert a page or more, unless it grows at its end only. So tokens have none among the live
- * orders: their filters are judged within the index of all that live, which is walked without touching a row.
+ * `live` is 1 for an order that is open or waits for its pre-signature, and whose expiry is not recorded yet. Queries
+ * that depend on the time also compare `valid_to`.
  *
- * A document is `referenced` once an order has come with its hash; of the others only the newest are kept.
+ * Each index costs every insert at least one page, unless it only grows at its end. Therefore, live orders have no
+ * index by token: the token filters are evaluated within the index of all live orders, without reading a row.
  *
- * Executed totals are decimal text: they are not bounded by 2^256, and reads hand them out as they are.
+ * A document is `referenced` if an order was inserted with its hash. Of the unreferenced documents, only the newest are
+ * kept.
+ *
+ * Executed totals are decimal text: they are not bounded by 2^256, and reads return them unchanged.
  */
 const createBook: Migration = (p) => `
   CREATE TABLE ${p}orders (
@@ -99,8 +102,8 @@ const createBook: Migration = (p) => `
 `;
 
 /**
- * Quotes come and go by the minute; what an order keeps of its own stands apart, so that listings do not read over it.
- * Codes of kinds are in rows.ts. `rank` sorts byte by byte.
+ * Creates the tables of quotes. Quotes are short-lived, so the quote of an order is stored in its own table and
+ * listings do not read it. The codes of kinds are in rows.ts. `rank` is compared byte by byte.
  */
 const createQuotes: Migration = (p) => `
   CREATE TABLE ${p}quotes (
@@ -127,10 +130,10 @@ const createQuotes: Migration = (p) => `
 `;
 
 /**
- * What the chain has said. A fact's key is its place; \`detail\` is JSON of what it says besides. \`placement\` and
- * \`onchain_user\` are what orders placed on chain have besides others.
+ * Creates the tables of chain events and of the indexer's progress. The key of a chain event is its log position;
+ * `detail` is JSON with the other fields. `placement` and `onchain_user` are set only for orders placed on chain.
  */
-const followChain: Migration = (p) => `
+const createChainEvents: Migration = (p) => `
   ALTER TABLE ${p}orders ADD COLUMN cancelled_off_chain INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE ${p}orders ADD COLUMN placed_on_chain INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE ${p}orders ADD COLUMN placement TEXT;
@@ -140,7 +143,7 @@ const followChain: Migration = (p) => `
 
   ALTER TABLE ${p}events ADD COLUMN cause TEXT;
 
-  CREATE TABLE ${p}facts (
+  CREATE TABLE ${p}chain_events (
     block INTEGER NOT NULL,
     log INTEGER NOT NULL,
     block_hash BLOB NOT NULL CHECK (length(block_hash) = 32),
@@ -153,9 +156,9 @@ const followChain: Migration = (p) => `
     PRIMARY KEY (block, log)
   ) STRICT, WITHOUT ROWID;
 
-  CREATE INDEX ${p}facts_uid ON ${p}facts (uid, block, log) WHERE uid IS NOT NULL;
-  CREATE INDEX ${p}facts_owner ON ${p}facts (owner, block, log) WHERE owner IS NOT NULL;
-  CREATE INDEX ${p}facts_transaction ON ${p}facts (transaction_hash, block, log);
+  CREATE INDEX ${p}chain_events_uid ON ${p}chain_events (uid, block, log) WHERE uid IS NOT NULL;
+  CREATE INDEX ${p}chain_events_owner ON ${p}chain_events (owner, block, log) WHERE owner IS NOT NULL;
+  CREATE INDEX ${p}chain_events_transaction ON ${p}chain_events (transaction_hash, block, log);
 
   CREATE TABLE ${p}blocks (
     number INTEGER PRIMARY KEY,
@@ -170,19 +173,19 @@ const followChain: Migration = (p) => `
 `;
 
 /**
- * What sweeping up expired orders takes: which of the live ones are next, and a listing of those that were expiryRecorded, which
- * are not live and yet neither cancelled nor fulfilled.
+ * Creates the indexes for recording expiry: the live orders by `valid_to`, and the listing of expired orders, which are
+ * not live and neither cancelled nor fulfilled.
  */
-const sweepExpired: Migration = (p) => `
+const createExpiryIndexes: Migration = (p) => `
   CREATE INDEX ${p}orders_expiring ON ${p}orders (valid_to) WHERE live = 1;
-  CREATE INDEX ${p}orders_swept ON ${p}orders (created, uid, sell_token, buy_token) WHERE live = 0 AND state < 2;
+  CREATE INDEX ${p}orders_expired ON ${p}orders (created, uid, sell_token, buy_token) WHERE live = 0 AND state < 2;
 `;
 
-/** Auctions are numbered for good, so that a settlement's auction is never mistaken for a later one. */
-const holdAuctions: Migration = (p) => `
-  ALTER TABLE ${p}facts ADD COLUMN auction INTEGER;
-  UPDATE ${p}facts SET auction = json_extract(detail, '$.auctionId') WHERE type = 1;
-  CREATE INDEX ${p}facts_auction ON ${p}facts (auction, block, log) WHERE auction IS NOT NULL;
+/** Creates the tables of auctions. Auction ids are never reused, so a settlement always refers to one auction. */
+const createAuctions: Migration = (p) => `
+  ALTER TABLE ${p}chain_events ADD COLUMN auction INTEGER;
+  UPDATE ${p}chain_events SET auction = json_extract(detail, '$.auctionId') WHERE type = 1;
+  CREATE INDEX ${p}chain_events_auction ON ${p}chain_events (auction, block, log) WHERE auction IS NOT NULL;
 
   CREATE TABLE ${p}auctions (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -196,8 +199,10 @@ const holdAuctions: Migration = (p) => `
   ) STRICT;
 `;
 
-/** The first trade of each token, sold or bought: the index is for taking back the newest blocks. */
-const keepFirstTrades: Migration = (p) => `
+/**
+ * Creates the table of the first trade of each token, sold or bought. The index serves rollbacks of the newest blocks.
+ */
+const createFirstTrades: Migration = (p) => `
   CREATE TABLE ${p}first_trades (
     token BLOB PRIMARY KEY CHECK (length(token) = 20),
     block INTEGER NOT NULL
@@ -205,19 +210,19 @@ const keepFirstTrades: Migration = (p) => `
 
   INSERT INTO ${p}first_trades (token, block)
     SELECT unhex(substr(token, 3)), min(block) FROM (
-      SELECT detail ->> '$.sellToken' AS token, block FROM ${p}facts WHERE type = 0
-      UNION ALL SELECT detail ->> '$.buyToken', block FROM ${p}facts WHERE type = 0
+      SELECT detail ->> '$.sellToken' AS token, block FROM ${p}chain_events WHERE type = 0
+      UNION ALL SELECT detail ->> '$.buyToken', block FROM ${p}chain_events WHERE type = 0
     ) GROUP BY token;
 
   CREATE INDEX ${p}first_trades_block ON ${p}first_trades (block);
 `;
 
-/** The schema's versions, the first being 1. What has been released is never changed, only added to. */
+/** Schema migrations; the first one creates version 1. A released migration is never changed: new ones are appended. */
 export const MIGRATIONS: readonly Migration[] = [
   createBook,
   createQuotes,
-  followChain,
-  sweepExpired,
-  holdAuctions,
-  keepFirstTrades,
+  createChainEvents,
+  createExpiryIndexes,
+  createAuctions,
+  createFirstTrades,
 ];

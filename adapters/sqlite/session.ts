@@ -2,20 +2,20 @@ import { StoreError } from 'intentbook';
 import type { SqliteDatabase, SqliteStatement } from './driver.ts';
 import { toStoreError } from './driver.ts';
 
-/** How the nouns of the store reach the database: statements, and transactions that a lost writer cannot commit. */
+/** Database access for the tables of the store: statements and transactions that only the current writer can commit. */
 export interface SqliteSession {
   readonly prefix: string;
-  /** Whether a transaction is open, which can be the host's only: none of the store's own outlives a call. */
+  /** Whether a transaction of the host is open. The store's own transactions never outlive a call. */
   readonly inTransaction: boolean;
   prepare(sql: string): SqliteStatement;
-  read<T>(doing: string, work: () => T): T;
-  /** Runs `work` in a durable transaction of its own. */
-  write<T>(doing: string, work: () => T): T;
-  /** Runs `work` inside the transaction that the host has open. All of it is undone when it fails. */
-  join<T>(doing: string, transaction: unknown, work: () => T): T;
+  read<T>(operation: string, work: () => T): T;
+  /** Runs `work` in its own durable transaction. */
+  write<T>(operation: string, work: () => T): T;
+  /** Runs `work` inside the open transaction of the host. If it fails, all of it is rolled back. */
+  join<T>(operation: string, transaction: unknown, work: () => T): T;
 }
 
-/** @param assertHeld throws when this process is not the writer any more. */
+/** @param assertHeld - Throws if this process is no longer the writer. */
 export function openSession(
   { database, prefix, own }: { database: SqliteDatabase; prefix: string; own: boolean },
   assertHeld: () => void,
@@ -26,23 +26,25 @@ export function openSession(
       return database.inTransaction;
     },
     prepare: (sql) => prepare(database, sql),
-    read(doing, work) {
+    read(operation, work) {
       try {
         return work();
       } catch (cause) {
-        throw toStoreError(doing, cause);
+        throw toStoreError(operation, cause);
       }
     },
-    write: (doing, work) =>
-      transact(database, doing, () => {
+    write: (operation, work) =>
+      transact(database, operation, () => {
         assertHeld();
         return work();
       }),
-    join(doing, transaction, work) {
-      if (own) throw unsupported('a store on a file of its own has no transaction of the host to join');
-      if (transaction !== database) throw unsupported('`transaction` must be the handle that the store was made with');
-      if (!database.inTransaction) throw unsupported('no transaction is open on the database handle');
-      return within(database, doing, ['SAVEPOINT intentbook', 'RELEASE intentbook', UNDO_JOINED], () => {
+    join(operation, transaction, work) {
+      if (own) throw createUnsupportedError('a store on its own file has no host transaction to join');
+      if (transaction !== database) {
+        throw createUnsupportedError('`transaction` must be the handle that the store was created with');
+      }
+      if (!database.inTransaction) throw createUnsupportedError('no transaction is open on the database handle');
+      return runWithin(database, operation, ['SAVEPOINT intentbook', 'RELEASE intentbook', UNDO_JOINED], () => {
         assertHeld();
         return work();
       });
@@ -50,28 +52,28 @@ export function openSession(
   };
 }
 
-/** Runs `work` in a transaction that is the writer's from the start, so that it cannot fail halfway for a lock. */
-export function transact<T>(database: SqliteDatabase, doing: string, work: () => T): T {
+/** Runs `work` in a transaction that takes the write lock at its start, so that a lock cannot make it fail halfway. */
+export function transact<T>(database: SqliteDatabase, operation: string, work: () => T): T {
   if (database.inTransaction) {
-    // SQLite would take the writes into the host's transaction, and lose them with it.
+    // SQLite would make the writes part of the host's transaction, which may be rolled back.
     throw new StoreError(
       'Unavailable',
-      `the SQLite store cannot ${doing} while a transaction of the host is open on its handle`,
+      `the SQLite store cannot ${operation} while a transaction of the host is open on its handle`,
     );
   }
-  return within(database, doing, ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK'], work);
+  return runWithin(database, operation, ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK'], work);
 }
 
-/** A statement whose integers are numbers, whatever the host has made the default. */
+/** Prepares a statement that returns integers as numbers, independent of the handle's default. */
 export function prepare(database: SqliteDatabase, sql: string): SqliteStatement {
   return database.prepare(sql).safeIntegers(false);
 }
 
 const UNDO_JOINED = 'ROLLBACK TO intentbook; RELEASE intentbook';
 
-function within<T>(
+function runWithin<T>(
   database: SqliteDatabase,
-  doing: string,
+  operation: string,
   [begin, commit, undo]: readonly [string, string, string],
   work: () => T,
 ): T {
@@ -82,13 +84,13 @@ function within<T>(
       database.exec(commit);
       return result;
     } catch (cause) {
-      // Some failures (a full disk) have undone it already.
+      // After some failures, such as a full disk, SQLite has already rolled back.
       if (database.inTransaction) database.exec(undo);
       throw cause;
     }
   } catch (cause) {
-    throw toStoreError(doing, cause);
+    throw toStoreError(operation, cause);
   }
 }
 
-const unsupported = (message: string) => new StoreError('Unsupported', message);
+const createUnsupportedError = (message: string) => new StoreError('Unsupported', message);

@@ -9,7 +9,7 @@ import { toStoreError } from './driver.ts';
 import { createEventTable } from './events.ts';
 import { createExpirySweeper } from './expiry.ts';
 import { createListing } from './listing.ts';
-import { assertOurs, migrate } from './migrate.ts';
+import { assertOwnSchema, migrate } from './migrate.ts';
 import { createOrderProjectionTable } from './order-projection.ts';
 import { createOrderTable } from './orders.ts';
 import { createOwnerCounts } from './owner-counts.ts';
@@ -18,9 +18,9 @@ import { createQuoteTable } from './quotes.ts';
 import type { Migration } from './schema.ts';
 import { openSession, transact } from './session.ts';
 import type { Lease } from './writer-lease.ts';
-import { takeLease } from './writer-lease.ts';
+import { acquireLease } from './writer-lease.ts';
 
-/** Makes the store over a source. The verbs are synchronous inside: a call has happened when it returns. */
+/** Creates a store. The operations are synchronous internally: a call has taken effect when it returns. */
 export function createSqliteStore(source: SqliteSource, migrations: readonly Migration[]): Store {
   const {
     parts: book,
@@ -87,31 +87,31 @@ export function createSqliteStore(source: SqliteSource, migrations: readonly Mig
   };
 }
 
-/** Connects, becomes the writer, and only then touches the schema. */
+/** Connects and acquires the writer lease before the schema is changed. */
 async function start(source: SqliteSource, { domain, clock }: StoreContext, migrations: readonly Migration[]) {
   const connection = await connectSqlite(source);
   let lease: Lease | undefined;
   try {
     lease = transact(connection.database, 'open', () => {
-      assertOurs(connection, domain, migrations.length);
-      return takeLease(connection, clock);
+      assertOwnSchema(connection, domain, migrations.length);
+      return acquireLease(connection, clock);
     });
     migrate(connection, migrations, lease.assertHeld);
     const book = assemble(connection, lease, clock);
-    lease.keep();
+    lease.startRenewal();
     return book;
   } catch (cause) {
-    abandon(connection, lease);
+    releaseAll(connection, lease);
     throw toStoreError('open', cause);
   }
 }
 
-/** Lets go after a failure, which matters more than whatever fails now. */
-function abandon(connection: SqliteConnection, lease: Lease | undefined): void {
+/** Releases lease and connection after a failure. Errors of the release are ignored in favour of that failure. */
+function releaseAll(connection: SqliteConnection, lease: Lease | undefined): void {
   try {
     lease?.release();
   } catch {
-    // It runs out by itself.
+    // The lease expires by itself.
   }
   connection.disconnect();
 }
@@ -120,11 +120,11 @@ function assemble(connection: SqliteConnection, lease: Lease, clock: StoreContex
   const session = openSession(connection, lease.assertHeld);
   const owners = createOwnerCounts(session);
   const documents = createAppDataTable(session);
-  // A host may write, and take back, what it likes on its own handle.
-  const events = createEventTable(session, () => connection.own && lease.isSure());
+  // On a host's handle, the host can write to the tables and roll back the store's writes.
+  const events = createEventTable(session, () => connection.own && lease.isExclusive());
   const rows = createOrderProjectionTable(session, owners);
   const chain = createChainStore(session, rows, documents, events);
-  const orders = createOrderTable(session, owners, documents, events, rows, chain.fold);
+  const orders = createOrderTable(session, owners, documents, events, rows, chain.projectNewOrder);
   return {
     orders,
     documents,
@@ -134,10 +134,10 @@ function assemble(connection: SqliteConnection, lease: Lease, clock: StoreContex
     quotes: createQuoteTable(session),
     auctions: createAuctionTable(session),
     list: createListing(session),
-    expire: createExpirySweeper(session, owners, chain.eventsOfOrder, events),
+    expire: createExpirySweeper(session, owners, chain.listEventsOfOrder, events),
     prune: createPruner(session),
     count: (...[owner, now]: Parameters<Store['orders']['count']>) => owners.read(owner, now),
-    /** A write transaction, though an empty one. That pages can be written is what the lease's renewals show. */
+    /** Commits an empty write transaction. The lease renewals show that pages can be written. */
     check(): void {
       lease.assertRenewed();
       session.write('be written to', () => {});

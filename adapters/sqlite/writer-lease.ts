@@ -7,46 +7,46 @@ import type { ProcessIdentity } from './process-identity.ts';
 import { getOwnIdentity, isRunning } from './process-identity.ts';
 import { prepare, transact } from './session.ts';
 
-/** How long a lease lasts without being renewed, in milliseconds. */
+/** Lifetime of a lease without renewal, in milliseconds. */
 export const LEASE_TTL = 10_000;
 
-const RENEW_EVERY = LEASE_TTL / 4;
+const RENEWAL_INTERVAL = LEASE_TTL / 4;
 
-/** The right of one process to write. */
+/** Exclusive right of one process to write. */
 export interface Lease {
-  /** Within the transaction that it protects: throws `WriterLost` when somebody else has become the writer. */
+  /** Throws `WriterLost` if another process has become the writer. Must run within the transaction that it protects. */
   assertHeld(): void;
-  /** Throws when the last renewal has failed, as it does on a full disk. */
+  /** Throws if the last renewal failed, for example on a full disk. */
   assertRenewed(): void;
-  /** Whether nobody else can have become the writer yet: the lease, as it was last renewed, has not run out. */
-  isSure(): boolean;
-  /** From now on the lease is renewed, until it is released. */
-  keep(): void;
+  /** Returns whether the last renewal has not expired, so that no other process can be the writer. */
+  isExclusive(): boolean;
+  /** Starts to renew the lease periodically, until it is released. */
+  startRenewal(): void;
   release(): void;
 }
 
-/** Tokens of the leases that this process holds. Global, because two copies of this module may be loaded. */
-const held = registry();
+/** Tokens of the leases of this process. Global, because two copies of this module may be loaded. */
+const held = getHeldTokens();
 
 /**
- * Takes the lease, within a transaction. One that is held by a process that is gone from this host is taken over at
- * once, any other when it has not been renewed for its time to live.
+ * Acquires the lease. Must run within a transaction. If the holding process on this host has ended, the lease is taken
+ * over immediately; otherwise after it has expired.
  *
- * @throws StoreError `WriterActive` naming the process that holds it.
+ * @throws StoreError `WriterActive` with the process that holds the lease.
  */
-export function takeLease({ database, prefix: p }: SqliteConnection, clock: Clock): Lease {
+export function acquireLease({ database, prefix: p }: SqliteConnection, clock: Clock): Lease {
   const token = randomUUID();
   const { pid, started } = getOwnIdentity();
   const holder = prepare(database, `SELECT token, host, pid, started, expires FROM ${p}lease`);
-  const ours = prepare(database, `SELECT 1 FROM ${p}lease WHERE token = ?`).pluck();
+  const ownLease = prepare(database, `SELECT 1 FROM ${p}lease WHERE token = ?`).pluck();
   const renewal = prepare(database, `UPDATE ${p}lease SET expires = ? WHERE token = ?`);
 
   const current = holder.get() as Holder | undefined; // the columns selected
   if (current !== undefined && isActive(current, clock.now())) {
     throw new StoreError(
       'WriterActive',
-      `this store has a writer already: process ${current.pid} on host ${current.host}. ` +
-        'An SQLite store takes one; close that one first',
+      `this store already has a writer: process ${current.pid} on host ${current.host}. ` +
+        'An SQLite store allows one writer; close the other one first',
     );
   }
   prepare(
@@ -62,7 +62,7 @@ export function takeLease({ database, prefix: p }: SqliteConnection, clock: Cloc
 
   function renew(): void {
     try {
-      // While the host has a transaction open, ours has to wait; nobody else can write either.
+      // During a transaction of the host the renewal has to wait; no other process can write either.
       if (!database.inTransaction) {
         const next = clock.now() + LEASE_TTL;
         const { changes } = transact(database, 'renew its lease', () => renewal.run(next, token));
@@ -74,28 +74,28 @@ export function takeLease({ database, prefix: p }: SqliteConnection, clock: Cloc
       if (error instanceof StoreError) failure = error;
     }
     if (lost) held.delete(token);
-    else keep();
+    else startRenewal();
   }
 
-  function keep(): void {
-    cancel = clock.after(RENEW_EVERY, renew);
+  function startRenewal(): void {
+    cancel = clock.after(RENEWAL_INTERVAL, renew);
   }
 
   return {
     assertHeld() {
-      if (ours.get(token) === undefined) {
+      if (ownLease.get(token) === undefined) {
         throw new StoreError('WriterLost', 'another process has become the writer of this store; open it again');
       }
     },
     assertRenewed() {
       if (failure !== undefined) throw failure;
     },
-    isSure: () => !lost && clock.now() < expires,
-    keep,
+    isExclusive: () => !lost && clock.now() < expires,
+    startRenewal,
     release() {
       cancel();
       held.delete(token);
-      if (!database.open || database.inTransaction) return; // it runs out by itself
+      if (!database.open || database.inTransaction) return; // the lease expires by itself
       transact(database, 'release its lease', () =>
         prepare(database, `DELETE FROM ${p}lease WHERE token = ?`).run(token),
       );
@@ -115,14 +115,14 @@ function isActive(holder: Holder, now: number): boolean {
   const own = getOwnIdentity();
   if (holder.pid !== own.pid) return isRunning(holder);
   if (held.has(holder.token)) return true;
-  // Our own number, but not our lease: a thread of this process has its own registry and the same start, while what a
-  // container left behind before it was restarted, often under the same number, has another start.
+  // The lease has the id of this process but another token. A thread of this process has its own registry and the same
+  // start time. A process of an earlier run of a container often has the same id, but another start time.
   return own.started !== null && holder.started === own.started;
 }
 
-function registry(): Set<string> {
+function getHeldTokens(): Set<string> {
   const key = Symbol.for('intentbook.sqlite.leases');
-  const global = globalThis as { [key]?: Set<string> }; // a place of our own, under a symbol of our own
+  const global = globalThis as { [key]?: Set<string> }; // a private symbol key
   global[key] ??= new Set();
   return global[key];
 }

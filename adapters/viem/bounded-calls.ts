@@ -1,76 +1,82 @@
 import type { Address, Hex } from 'intentbook';
 import type { RpcClient } from './rpc.ts';
-import { callRpc, hex } from './rpc.ts';
+import { callRpc, parseHexResult } from './rpc.ts';
 
-/** A call to a contract that nobody vouches for. */
+/** Call to an untrusted contract. */
 export interface BoundedCall {
   readonly to: Address;
   readonly data: Hex;
-  /** What it may use. */
+  /** Gas limit. */
   readonly gas: number;
 }
 
-export interface BoundedAnswer {
+/** Result of a call to an untrusted contract. */
+export interface BoundedResult {
   readonly success: boolean;
-  /** The first 32 bytes of what it returned, with zeros where it returned less. */
+  /** First 32 bytes of the return data, padded with zeros. */
   readonly word: Hex;
-  /** The first bytes of what it returned, as many as are kept, with zeros where it returned less. */
+  /** First `keep` bytes of the return data, padded with zeros. */
   readonly data: Hex;
-  /** How many bytes it returned. */
+  /** Size of the return data in bytes. */
   readonly size: number;
-  /** Whether there is a contract at all. */
+  /** Whether the address has contract code. */
   readonly exists: boolean;
 }
 
 /**
- * Makes static calls in one request and on one state, each with the gas it is given, and brings back the first bytes of
- * each answer however long it is. A program of a few instructions does so, sent as the code of a contract to be created, which
- * nothing is: every node runs it in `eth_call`, and no contract needs to be deployed for it.
+ * Makes static calls in one request and on one state, each with its gas limit, and returns the first bytes of each
+ * return data, whatever its size. The calls are compiled to a short program, which is sent as the code of a
+ * contract creation. Every node runs it in `eth_call`, and no contract has to be deployed.
  *
- * @param keep bytes of each answer that are brought back, a multiple of 32.
+ * @param keep - Bytes of each return data to keep, a multiple of 32.
  */
 export async function boundedCalls(
   client: RpcClient,
   calls: readonly BoundedCall[],
   signal: AbortSignal,
   keep = 32,
-): Promise<BoundedAnswer[]> {
+): Promise<BoundedResult[]> {
   const size = HEAD + keep;
-  const answer = hex(
-    await callRpc(client, signal, 'eth_call', [{ data: program(calls, keep) }, 'latest']),
+  const result = parseHexResult(
+    await callRpc(client, signal, 'eth_call', [{ data: compileProgram(calls, keep) }, 'latest']),
     calls.length * size,
   );
   return calls.map((_, i) => {
-    const record = answer.slice(2 + 2 * i * size, 2 + 2 * (i + 1) * size);
+    const record = result.slice(2 + 2 * i * size, 2 + 2 * (i + 1) * size);
     const word = (n: number): Hex => `0x${record.slice(64 * n, 64 * n + 64)}`;
     const [success, exists] = [BigInt(word(0)) === 1n, BigInt(word(2)) > 0n];
     return { success, size: Number(word(1)), exists, word: word(3), data: `0x${record.slice(2 * HEAD)}` };
   });
 }
 
-/** What is kept of each call besides its answer: whether it went well, how much it returned, the size of its code. */
+/** Size of the header of each record: success, size of the return data, size of the code. */
 const HEAD = 96;
 
-/** The program returns no code: its first byte is 0, which no format to come begins with (EIP-3541). */
-function program(calls: readonly BoundedCall[], keep: number): Hex {
+/**
+ * Compiles the compileProgram. It returns no contract code: its first byte is 0, which no code format begins with
+ * (EIP-3541).
+ */
+function compileProgram(calls: readonly BoundedCall[], keep: number): Hex {
   const size = HEAD + keep;
   const records = calls.length * size;
   const end = `${push(records)}${PUSH_0}${RETURN}`;
   const sizes = calls.map(({ data }) => (data.length - 2) / 2);
-  // Every instruction has one length, so where the data of the calls begins is known before they are written.
-  const first = calls.reduce((sum, call) => sum + write(call, 0, 0, 0, 0, keep).length / 2, end.length / 2);
+  // Every instruction has a fixed length, so the offset of the call data is known before the code is complete.
+  const first = calls.reduce((sum, call) => sum + compileCall(call, 0, 0, 0, 0, keep).length / 2, end.length / 2);
   let dataAt = first;
   const code = calls.map((call, i) => {
     const length = sizes[i] ?? 0;
-    const text = write(call, i * size, records, dataAt, length, keep);
+    const text = compileCall(call, i * size, records, dataAt, length, keep);
     dataAt += length;
     return text;
   });
   return `0x${code.join('')}${end}${calls.map(({ data }) => data.slice(2)).join('')}`;
 }
 
-/** Copies the call's data to `scratch`, makes the call, and keeps its record at `at`. Operands stand last first. */
-function write(
+/**
+ * Compiles one call: copies its data to `scratch`, calls, and writes the record at `at`. Operands are in reverse order.
+ */
+function compileCall(
   { to, gas }: BoundedCall,
   at: number,
   scratch: number,

@@ -11,38 +11,41 @@ import type {
   SimulationQuery,
 } from 'intentbook';
 import { assertKnownOptions, assertSameChain, NATIVE_MARKER } from '#internal';
-import type { BoundedAnswer } from './bounded-calls.ts';
+import type { BoundedResult } from './bounded-calls.ts';
 import { boundedCalls } from './bounded-calls.ts';
-import { isValidSignatureData, signatureRejection, unwrap } from './contract-signature.ts';
+import { encodeIsValidSignature, getSignatureRejection, unwrapSignature } from './contract-signature.ts';
 import type { RpcClient } from './rpc.ts';
-import { amount, callRpc, hex, quantity } from './rpc.ts';
-import type { SimulatedAnswer, SimulatedCall } from './simulation.ts';
-import { interactionCalls, simulateCalls } from './simulation.ts';
+import { callRpc, parseAmount, parseHexResult, parseQuantity } from './rpc.ts';
+import type { SimulatedCall, SimulatedResult } from './simulation.ts';
+import { simulateCalls, toInteractionCalls } from './simulation.ts';
 import { readTokenInfo } from './token-info.ts';
 
-/** How nodes are asked about funds and contract signatures. */
+/** Options of reading funds and contract signatures. */
 export interface ViemChainOptions {
-  /** The contract that makes an order's interactions. Default: the production one, the same on every known chain. */
+  /**
+   * Contract that executes an order's interactions. Default: the production contract, the same on every known chain.
+   */
   readonly settlementContract?: Address;
-  /** Gas that a contract may use to judge a signature. Default 2000000. */
+  /** Gas limit of a contract signature check. Default: 2000000. */
   readonly signatureGas?: number;
 }
 
-/** Gas that a token may use to tell a balance or an allowance. */
+/** Gas limit of reading a balance or an allowance. */
 const READ_GAS = 1_000_000;
 
 const PRODUCTION: Address = '0x9008d19f58aabd9ed0d60971565aa8510560ab41';
 
 /**
- * Answers a book's questions through a client of viem, always on the newest block.
+ * Creates the chain client of a book on a viem client. All reads use the newest block.
  *
- * Balance and allowance are read in one `eth_call`. A contract's signature is judged within a limit of gas, and 32 bytes of
- * the answer are read however long it is; a contract that is not there yet may come with its signature (ERC-6492). Orders
- * with pre-hooks are simulated by `eth_simulateV1`. Where a node does not know that method, hooks are left out: the
- * allowance, which hooks may set, is then not judged, and a contract's signature is judged without them. Loans are not
- * played: what a lender would bring is missing in the simulation.
+ * - Balance and allowance are read in one `eth_call`.
+ * - A contract signature is checked with a gas limit; only the first 32 bytes of the return data are read.
+ * - A signature may include the deployment of its contract (ERC-6492).
+ * - Orders with pre-hooks are simulated with `eth_simulateV1`. If the node does not support this method, hooks are
+ *   skipped: the allowance, which hooks may set, is not checked, and contract signatures are checked without them.
+ * - Flash loans are not simulated, so their funds are missing in the simulation.
  *
- * @param client a `PublicClient`, whose transport decides about retries.
+ * @param client - A `PublicClient`. Its transport controls retries.
  */
 export function viemChain(client: RpcClient, options: ViemChainOptions = {}): ChainClient {
   assertKnownOptions('viemChain', options, ['settlementContract', 'signatureGas']);
@@ -52,94 +55,94 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
     const natives = queries.filter(({ token }) => token === NATIVE_MARKER);
     const tokens = queries.filter(({ token }) => token !== NATIVE_MARKER);
     const calls = tokens.flatMap(({ owner, token, spender }) => [
-      { to: token, data: balanceOfData(owner), gas: READ_GAS },
-      { to: token, data: allowanceData(owner, spender), gas: READ_GAS },
+      { to: token, data: encodeBalanceOf(owner), gas: READ_GAS },
+      { to: token, data: encodeAllowance(owner, spender), gas: READ_GAS },
     ]);
-    const answers = calls.length === 0 ? [] : await boundedCalls(client, calls, signal);
-    const found = new Map<FundsQuery, Funds>();
+    const results = calls.length === 0 ? [] : await boundedCalls(client, calls, signal);
+    const funds = new Map<FundsQuery, Funds>();
     for (const [i, query] of tokens.entries()) {
-      found.set(query, { balance: amountOf(answers[2 * i]), allowance: amountOf(answers[2 * i + 1]) });
+      funds.set(query, { balance: toAmount(results[2 * i]), allowance: toAmount(results[2 * i + 1]) });
     }
     for (const query of natives) {
-      const balance = amount(await callRpc(client, signal, 'eth_getBalance', [query.owner, 'latest']));
-      found.set(query, { balance, allowance: 0n });
+      const balance = parseAmount(await callRpc(client, signal, 'eth_getBalance', [query.owner, 'latest']));
+      funds.set(query, { balance, allowance: 0n });
     }
-    return queries.flatMap((query) => found.get(query) ?? []);
+    return queries.flatMap((query) => funds.get(query) ?? []);
   }
 
-  async function readFundsOf(query: FundsQuery, signal: AbortSignal): Promise<Funds> {
+  async function readOneFunds(query: FundsQuery, signal: AbortSignal): Promise<Funds> {
     const [funds] = await readFunds([query], signal);
-    if (funds === undefined) throw new TypeError('the node has lost an answer');
+    if (funds === undefined) throw new TypeError('the node returned too few results');
     return funds;
   }
 
-  async function judge({ owner, digest, signature, pre }: ContractSignatureQuery, signal: AbortSignal) {
-    const data = isValidSignatureData(digest, signature);
+  async function checkSignature({ owner, digest, signature, pre }: ContractSignatureQuery, signal: AbortSignal) {
+    const data = encodeIsValidSignature(digest, signature);
     if (pre.length > 0) {
-      const simulated = await simulateSignature(owner, data, interactionCalls(settlementContract, pre), signal);
+      const simulated = await simulateSignature(owner, data, toInteractionCalls(settlementContract, pre), signal);
       if (simulated !== undefined) return simulated;
     }
-    const [answer] = await boundedCalls(client, [{ to: owner, data, gas: signatureGas }], signal);
-    if (answer === undefined) throw new TypeError('the node has lost an answer');
-    return answer;
+    const [result] = await boundedCalls(client, [{ to: owner, data, gas: signatureGas }], signal);
+    if (result === undefined) throw new TypeError('the node returned too few results');
+    return result;
   }
 
-  /** Whether a signature holds once some calls have been made. */
+  /** Checks a signature after some calls. Returns undefined if the node does not support simulations. */
   async function simulateSignature(
     owner: Address,
     data: Hex,
     before: readonly SimulatedCall[],
     signal: AbortSignal,
-  ): Promise<BoundedAnswer | undefined> {
+  ): Promise<BoundedResult | undefined> {
     const call = { from: settlementContract, to: owner, data, gas: signatureGas };
-    const answers = await simulateCalls(client, [...before, call], signal);
-    const answer = answers?.at(-1);
-    // A call to nobody goes well and returns nothing.
-    return answer && { ...firstWord(answer), data: answer.data, exists: answer.data !== '0x' || !answer.success };
+    const results = await simulateCalls(client, [...before, call], signal);
+    const result = results?.at(-1);
+    // A call to an address without code succeeds and returns nothing.
+    return result && { ...readFirstWord(result), data: result.data, exists: result.data !== '0x' || !result.success };
   }
 
   return {
-    balanceAndAllowance: (query, { signal }) => readFundsOf(query, signal),
+    balanceAndAllowance: (query, { signal }) => readOneFunds(query, signal),
 
     balancesAndAllowances: (queries, { signal }) => readFunds(queries, signal),
 
     tokenInfo: (token, { signal }) => readTokenInfo(client, token, signal),
 
     async isValidSignature(query, { signal }): Promise<ContractSignatureAnswer> {
-      const reason = signatureRejection(await judge(query, signal));
+      const reason = getSignatureRejection(await checkSignature(query, signal));
       if (reason === undefined) return { valid: true };
-      const wrapped = unwrap(query.signature);
+      const wrapped = unwrapSignature(query.signature);
       if (wrapped === undefined) return { valid: false, reason };
       const { factory, factoryData, signature } = wrapped;
-      const making = { from: settlementContract, to: factory, data: factoryData };
-      const before = [making, ...interactionCalls(settlementContract, query.pre)];
-      const data = isValidSignatureData(query.digest, signature);
-      const made = await simulateSignature(query.owner, data, before, signal);
-      const still = made === undefined ? reason : signatureRejection(made);
-      return still === undefined ? { valid: true } : { valid: false, reason: still };
+      const deployment = { from: settlementContract, to: factory, data: factoryData };
+      const before = [deployment, ...toInteractionCalls(settlementContract, query.pre)];
+      const data = encodeIsValidSignature(query.digest, signature);
+      const deployed = await simulateSignature(query.owner, data, before, signal);
+      const finalReason = deployed === undefined ? reason : getSignatureRejection(deployed);
+      return finalReason === undefined ? { valid: true } : { valid: false, reason: finalReason };
     },
 
     async simulate(query, { signal }): Promise<Simulation> {
       const { owner, token, spender, pre, amount } = query;
-      const answers = await simulateCalls(
+      const results = await simulateCalls(
         client,
         [
-          ...interactionCalls(settlementContract, pre),
-          { from: spender, to: token, data: balanceOfData(owner), gas: READ_GAS },
-          { from: spender, to: token, data: allowanceData(owner, spender), gas: READ_GAS },
-          { from: spender, to: token, data: transferFromData(owner, settlementContract, amount) },
+          ...toInteractionCalls(settlementContract, pre),
+          { from: spender, to: token, data: encodeBalanceOf(owner), gas: READ_GAS },
+          { from: spender, to: token, data: encodeAllowance(owner, spender), gas: READ_GAS },
+          { from: spender, to: token, data: encodeTransferFrom(owner, settlementContract, amount) },
         ],
         signal,
       );
-      if (answers === undefined) return withoutHooks(query, signal);
-      const [balance, allowance, transfer] = answers.slice(-3);
+      if (results === undefined) return simulateWithoutHooks(query, signal);
+      const [balance, allowance, transfer] = results.slice(-3);
       if (balance === undefined || allowance === undefined || transfer === undefined) {
-        throw new TypeError('the node has lost an answer');
+        throw new TypeError('the node returned too few results');
       }
       return {
-        balance: amountOf(firstWord(balance)),
-        allowance: amountOf(firstWord(allowance)),
-        transferRevert: moved(transfer) ? undefined : transfer.data,
+        balance: toAmount(readFirstWord(balance)),
+        allowance: toAmount(readFirstWord(allowance)),
+        transferRevert: hasTransferred(transfer) ? undefined : transfer.data,
       };
     },
 
@@ -148,13 +151,13 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
     },
   };
 
-  async function withoutHooks(query: SimulationQuery, signal: AbortSignal): Promise<Simulation> {
-    const { balance } = await readFundsOf(query, signal);
+  async function simulateWithoutHooks(query: SimulationQuery, signal: AbortSignal): Promise<Simulation> {
+    const { balance } = await readOneFunds(query, signal);
     return { balance, allowance: UNLIMITED, transferRevert: undefined };
   }
 }
 
-/** Compares chain id and settlement contract with those of the book. */
+/** Checks that chain id and settlement contract of the node are those of the book. */
 export async function verifyDomain(
   client: RpcClient,
   name: string,
@@ -165,27 +168,28 @@ export async function verifyDomain(
     callRpc(client, signal, 'eth_chainId', []),
     callRpc(client, signal, 'eth_getCode', [domain.settlementContract, 'latest']),
   ]);
-  assertSameChain(name, domain, quantity(chainId), hex(code));
+  assertSameChain(name, domain, parseQuantity(chainId), parseHexResult(code));
 }
 
 const UNLIMITED = 2n ** 256n - 1n;
 
-/** What a token says it is; nothing when it is none. */
-function amountOf(answer: Pick<BoundedAnswer, 'success' | 'size' | 'word'> | undefined): bigint {
-  return answer?.success && answer.size >= 32 ? BigInt(answer.word) : 0n;
+/** Returns the amount that a token returned, or 0 if the call failed or returned too few bytes. */
+function toAmount(result: Pick<BoundedResult, 'success' | 'size' | 'word'> | undefined): bigint {
+  return result?.success && result.size >= 32 ? BigInt(result.word) : 0n;
 }
 
-function firstWord({ success, data }: SimulatedAnswer): Pick<BoundedAnswer, 'success' | 'size' | 'word'> {
+function readFirstWord({ success, data }: SimulatedResult): Pick<BoundedResult, 'success' | 'size' | 'word'> {
   return { success, size: (data.length - 2) / 2, word: data.slice(0, 66).padEnd(66, '0') as Hex }; // padded hex
 }
 
-/** Tokens of old return nothing, others whether it went well (GPv2SafeERC20.sol). */
-function moved({ success, data }: SimulatedAnswer): boolean {
+/** Returns whether a transfer succeeded. Old tokens return nothing, others a boolean (GPv2SafeERC20.sol). */
+function hasTransferred({ success, data }: SimulatedResult): boolean {
   return success && (data === '0x' || BigInt(data.slice(0, 66)) === 1n);
 }
 
-const balanceOfData = (owner: Address): Hex => `0x70a08231${argument(owner)}`;
-const allowanceData = (owner: Address, spender: Address): Hex => `0xdd62ed3e${argument(owner)}${argument(spender)}`;
-const transferFromData = (from: Address, to: Address, amount: bigint): Hex =>
-  `0x23b872dd${argument(from)}${argument(to)}${amount.toString(16).padStart(64, '0')}`;
-const argument = (address: Address) => address.slice(2).padStart(64, '0');
+const encodeBalanceOf = (owner: Address): Hex => `0x70a08231${encodeAddress(owner)}`;
+const encodeAllowance = (owner: Address, spender: Address): Hex =>
+  `0xdd62ed3e${encodeAddress(owner)}${encodeAddress(spender)}`;
+const encodeTransferFrom = (from: Address, to: Address, amount: bigint): Hex =>
+  `0x23b872dd${encodeAddress(from)}${encodeAddress(to)}${amount.toString(16).padStart(64, '0')}`;
+const encodeAddress = (address: Address) => address.slice(2).padStart(64, '0');

@@ -2,58 +2,58 @@ import type { Address, BlockHeader, ChainLog, ChainSource, Hex, LogQuery } from 
 import { assertKnownOptions, SETTLE_SELECTOR } from '#internal';
 import { verifyDomain } from './chain-client.ts';
 import type { RpcClient } from './rpc.ts';
-import { callRpc, hex, list, NodeError, quantity, record, toQuantity } from './rpc.ts';
+import { callRpc, list, NodeError, parseHexResult, parseQuantity, record, toQuantity } from './rpc.ts';
 
-/** How a node is followed. */
+/** Options of a chain source. */
 export interface ViemSourceOptions {
-  /** What logs call this node. Default `node`. Addresses of nodes often carry keys, so none is taken from there. */
+  /** Name in logs. Default: `node`. It is not derived from the URL, which often contains a key. */
   readonly name?: string;
 }
 
-/** Transactions that are asked for at once. */
+/** Maximum number of concurrent transaction requests. */
 const TRANSACTIONS = 100;
 
-/** Traces are expensive for a node, so few are asked for at once. */
+/** Maximum number of concurrent trace requests, which are expensive for a node. */
 const TRACES = 4;
 
 /**
- * A node to follow the chain by, through a client of viem. Give its transport `batch: true`, so that the transactions of
- * many settlements are asked for in one request. A settlement whose transaction does not call the settlement contract
- * itself is read from its trace (`debug_traceTransaction`), where the node has traces.
+ * Creates a chain source on a viem client. Its transport should use `batch: true`, so that the transactions of many
+ * settlements are read in one request. If a settlement's transaction does not call the settlement contract directly,
+ * its trace is read (`debug_traceTransaction`), if the node supports traces.
  *
- * @param client a `PublicClient` of one node: with several, make a source of each.
+ * @param client - A `PublicClient` of one node. Create one source for each node.
  */
 export function viemSource(client: RpcClient, options: ViemSourceOptions = {}): ChainSource {
   assertKnownOptions('viemSource', options, ['name']);
   const { name = 'node' } = options;
-  let traces = true;
+  let supportsTraces = true;
 
-  async function block(tag: string, signal: AbortSignal): Promise<BlockHeader | undefined> {
-    const answer = await callRpc(client, signal, 'eth_getBlockByNumber', [tag, false]);
-    return answer === null || answer === undefined ? undefined : headerOf(answer);
+  async function readBlock(tag: string, signal: AbortSignal): Promise<BlockHeader | undefined> {
+    const result = await callRpc(client, signal, 'eth_getBlockByNumber', [tag, false]);
+    return result === null || result === undefined ? undefined : parseHeader(result);
   }
 
-  async function callsOf(settlement: Address, transaction: Hex, signal: AbortSignal): Promise<Direct> {
-    const answer = await callRpc(client, signal, 'eth_getTransactionByHash', [transaction]);
-    if (answer === null || answer === undefined) throw new Error(`the node does not have transaction ${transaction}`);
-    const { to, input } = record(answer);
+  async function readDirectCall(settlement: Address, transaction: Hex, signal: AbortSignal): Promise<DirectCall> {
+    const result = await callRpc(client, signal, 'eth_getTransactionByHash', [transaction]);
+    if (result === null || result === undefined) throw new Error(`the node does not have transaction ${transaction}`);
+    const { to, input } = record(result);
     const isDirect = typeof to === 'string' && to.toLowerCase() === settlement;
-    const text = hex(input);
+    const text = parseHexResult(input);
     return { transaction, calls: isDirect && text.startsWith(SETTLE_SELECTOR) ? [text] : undefined };
   }
 
-  async function traced(
+  async function readTracedCalls(
     settlement: Address,
     transaction: Hex,
     signal: AbortSignal,
   ): Promise<readonly Hex[] | undefined> {
-    if (!traces) return undefined;
+    if (!supportsTraces) return undefined;
     try {
       const trace = await callRpc(client, signal, 'debug_traceTransaction', [transaction, { tracer: 'callTracer' }]);
-      return [...settleCallsIn(trace, settlement)];
+      return [...findSettleCalls(trace, settlement)];
     } catch (error) {
       if (!(error instanceof NodeError && error.unsupported)) throw error;
-      traces = false;
+      supportsTraces = false;
       return undefined;
     }
   }
@@ -63,86 +63,84 @@ export function viemSource(client: RpcClient, options: ViemSourceOptions = {}): 
     id: `${name} ${crypto.randomUUID()}`,
     verify: (domain, { signal }) => verifyDomain(client, name, domain, signal),
     async head({ signal }) {
-      const head = await block('latest', signal);
-      if (head === undefined) throw new Error('the node has no newest block');
+      const head = await readBlock('latest', signal);
+      if (head === undefined) throw new Error('the node returned no newest block');
       return head;
     },
-    block: (number, { signal }) => block(toQuantity(number), signal),
+    block: (number, { signal }) => readBlock(toQuantity(number), signal),
     async logs(query, { signal }) {
-      return list(await callRpc(client, signal, 'eth_getLogs', [filterOf(query)])).flatMap(logOf);
+      return list(await callRpc(client, signal, 'eth_getLogs', [toLogFilter(query)])).flatMap(parseLog);
     },
     async settleCalls(settlement, transactions, { signal }) {
       const calls = new Map<Hex, readonly Hex[]>();
       const indirect: Hex[] = [];
-      for (const some of chunks(transactions, TRANSACTIONS)) {
-        for (const { transaction, calls: found } of await Promise.all(
-          some.map((each) => callsOf(settlement, each, signal)),
-        )) {
-          if (found === undefined) indirect.push(transaction);
-          else calls.set(transaction, found);
+      for (const chunk of chunks(transactions, TRANSACTIONS)) {
+        const directCalls = await Promise.all(chunk.map((each) => readDirectCall(settlement, each, signal)));
+        for (const { transaction, calls: direct } of directCalls) {
+          if (direct === undefined) indirect.push(transaction);
+          else calls.set(transaction, direct);
         }
       }
-      for (const some of chunks(indirect, TRACES)) {
-        for (const [transaction, found] of await Promise.all(
-          some.map(async (each) => [each, await traced(settlement, each, signal)] as const),
-        )) {
-          if (found !== undefined) calls.set(transaction, found);
-        }
+      for (const chunk of chunks(indirect, TRACES)) {
+        const traced = await Promise.all(
+          chunk.map(async (each) => [each, await readTracedCalls(settlement, each, signal)] as const),
+        );
+        for (const [transaction, found] of traced) if (found !== undefined) calls.set(transaction, found);
       }
       return calls;
     },
   };
 }
 
-interface Direct {
+interface DirectCall {
   readonly transaction: Hex;
-  /** Absent: it calls somebody else. */
+  /** Undefined if the transaction does not call `settle` of the settlement contract directly. */
   readonly calls: readonly Hex[] | undefined;
 }
 
-function headerOf(answer: unknown): BlockHeader {
-  const { number, hash, parentHash, timestamp, logsBloom } = record(answer);
+function parseHeader(result: unknown): BlockHeader {
+  const { number, hash, parentHash, timestamp, logsBloom } = record(result);
   return {
-    number: quantity(number),
-    hash: hex(hash, 32),
-    parentHash: hex(parentHash, 32),
-    timestamp: quantity(timestamp),
-    ...(typeof logsBloom === 'string' ? { logsBloom: hex(logsBloom, 256) } : {}),
+    number: parseQuantity(number),
+    hash: parseHexResult(hash, 32),
+    parentHash: parseHexResult(parentHash, 32),
+    timestamp: parseQuantity(timestamp),
+    ...(typeof logsBloom === 'string' ? { logsBloom: parseHexResult(logsBloom, 256) } : {}),
   };
 }
 
-function filterOf({ addresses, topics, of }: LogQuery) {
-  const where = 'blockHash' in of ? of : { fromBlock: toQuantity(of.from), toBlock: toQuantity(of.to) };
-  return { address: addresses, topics: [topics], ...where };
+function toLogFilter({ addresses, topics, of }: LogQuery) {
+  const range = 'blockHash' in of ? of : { fromBlock: toQuantity(of.from), toBlock: toQuantity(of.to) };
+  return { address: addresses, topics: [topics], ...range };
 }
 
-/** Logs that were taken back are told by some nodes too. */
-function logOf(answer: unknown): ChainLog[] {
-  const log = record(answer);
+/** Parses a log. Returns nothing for a removed log, which some nodes also return. */
+function parseLog(result: unknown): ChainLog[] {
+  const log = record(result);
   if (log['removed'] === true) return [];
   return [
     {
-      address: hex(log['address'], 20),
-      topics: list(log['topics']).map((topic) => hex(topic, 32)),
-      data: hex(log['data']),
-      blockNumber: quantity(log['blockNumber']),
-      blockHash: hex(log['blockHash'], 32),
-      logIndex: quantity(log['logIndex']),
-      transactionHash: hex(log['transactionHash'], 32),
-      timestamp: typeof log['blockTimestamp'] === 'string' ? quantity(log['blockTimestamp']) : null,
+      address: parseHexResult(log['address'], 20),
+      topics: list(log['topics']).map((topic) => parseHexResult(topic, 32)),
+      data: parseHexResult(log['data']),
+      blockNumber: parseQuantity(log['blockNumber']),
+      blockHash: parseHexResult(log['blockHash'], 32),
+      logIndex: parseQuantity(log['logIndex']),
+      transactionHash: parseHexResult(log['transactionHash'], 32),
+      timestamp: typeof log['blockTimestamp'] === 'string' ? parseQuantity(log['blockTimestamp']) : null,
     },
   ];
 }
 
-/** Calls of `settle` that went through, depth first: in the order in which they were made. */
-function* settleCallsIn(trace: unknown, settlement: Address): Generator<Hex> {
+/** Returns the successful calls of `settle` in the order in which they were made (depth first). */
+function* findSettleCalls(trace: unknown, settlement: Address): Generator<Hex> {
   const { type, to, input, error, calls } = record(trace);
-  if (error !== undefined) return; // with it, all that it called was undone
+  if (error !== undefined) return; // a reverted call also reverts its inner calls
   if (type === 'CALL' && typeof to === 'string' && to.toLowerCase() === settlement) {
-    const text = hex(input);
+    const text = parseHexResult(input);
     if (text.startsWith(SETTLE_SELECTOR)) yield text;
   }
-  for (const call of calls === undefined ? [] : list(calls)) yield* settleCallsIn(call, settlement);
+  for (const call of calls === undefined ? [] : list(calls)) yield* findSettleCalls(call, settlement);
 }
 
 function* chunks<T>(items: readonly T[], size: number): Generator<readonly T[]> {

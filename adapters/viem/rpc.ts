@@ -1,15 +1,15 @@
 import type { Hex } from 'intentbook';
 import { parseHex } from '#internal';
 
-/** What this adapter asks of a client: viem's `PublicClient` has it. */
+/** The part of viem's `PublicClient` that this adapter uses. */
 export interface RpcClient {
   request(args: { method: string; params?: unknown }): Promise<unknown>;
 }
 
-/** What a node, or the way to it, has answered instead of an answer. */
+/** Error response of a node or of the transport. */
 export class NodeError extends Error {
-  override readonly name = 'NodeFault';
-  /** Whether the node does not know the method, or keeps it from us: asking again is no use. */
+  override readonly name = 'NodeError';
+  /** Whether the node does not support or allow the method, so that a retry is useless. */
   readonly unsupported: boolean;
 
   constructor(message: string, unsupported: boolean) {
@@ -19,9 +19,9 @@ export class NodeError extends Error {
 }
 
 /**
- * Sends one request, unless it is not wanted any more.
+ * Sends one request, unless the signal is aborted.
  *
- * @throws NodeFault without the client's own error as its cause: that one names the node's URL, which often carries a key.
+ * @throws NodeError without the client's error as its cause, because that contains the node's URL and often a key.
  */
 export async function callRpc(
   client: RpcClient,
@@ -33,12 +33,12 @@ export async function callRpc(
   try {
     return await client.request({ method, params });
   } catch (error) {
-    throw new NodeError(`${method}: ${reasonOf(error)}`, isUnsupported(error));
+    throw new NodeError(`${method}: ${getReason(error)}`, isUnsupported(error));
   }
 }
 
-/** viem's errors have a short message, and what the node has said, apart from where it is. */
-function reasonOf(error: unknown): string {
+/** Returns the short message and the details of viem's errors, which do not contain the node's URL. */
+function getReason(error: unknown): string {
   if (!(error instanceof Error)) return 'failed';
   const { shortMessage, details } = error as { shortMessage?: unknown; details?: unknown }; // of viem's own errors
   const texts = [shortMessage, details].filter((text): text is string => typeof text === 'string' && text !== '');
@@ -63,40 +63,40 @@ const UNSUPPORTED = /method .*(not found|not supported|not available|does not ex
 const METHOD_NOT_FOUND = -32601;
 const METHOD_NOT_SUPPORTED = -32004;
 
-/** @throws TypeError when a node answers something else. */
-export function hex(value: unknown, size?: number): Hex {
+/** @throws TypeError if a node returned something else. */
+export function parseHexResult(value: unknown, size?: number): Hex {
   const parsed = parseHex(value, size);
   if (parsed === undefined)
-    throw new TypeError(`the node answered ${short(value)} where ${size ?? 'some'} bytes belong`);
+    throw new TypeError(`the node returned ${truncate(value)} instead of ${size ?? 'some'} bytes`);
   return parsed;
 }
 
-/** @throws TypeError when a node answers something else, or a number that a double does not hold. */
-export function quantity(value: unknown): number {
+/** @throws TypeError if a node returned something else, or a number above 2^53 - 1. */
+export function parseQuantity(value: unknown): number {
   const number = typeof value === 'string' && /^0x[0-9a-fA-F]{1,16}$/.test(value) ? Number(value) : Number.NaN;
-  if (!Number.isSafeInteger(number)) throw new TypeError(`the node answered ${short(value)} where a number belongs`);
+  if (!Number.isSafeInteger(number)) throw new TypeError(`the node returned ${truncate(value)} instead of a number`);
   return number;
 }
 
-/** @throws TypeError when a node answers something else, or more than 256 bits. */
-export function amount(value: unknown): bigint {
+/** @throws TypeError if a node returned something else, or more than 256 bits. */
+export function parseAmount(value: unknown): bigint {
   if (typeof value === 'string' && /^0x[0-9a-fA-F]{1,64}$/.test(value)) return BigInt(value);
-  throw new TypeError(`the node answered ${short(value)} where an amount belongs`);
+  throw new TypeError(`the node returned ${truncate(value)} instead of an amount`);
 }
 
 export function record(value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null)
-    throw new TypeError(`the node answered ${short(value)} where an object belongs`);
-  return value as Readonly<Record<string, unknown>>; // an object has members of whatever kind
+    throw new TypeError(`the node returned ${truncate(value)} instead of an object`);
+  return value as Readonly<Record<string, unknown>>; // members of an object have any type
 }
 
 export function list(value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw new TypeError(`the node answered ${short(value)} where a list belongs`);
+  if (!Array.isArray(value)) throw new TypeError(`the node returned ${truncate(value)} instead of a list`);
   return value;
 }
 
 export const toQuantity = (number: number | bigint) => `0x${number.toString(16)}`;
 
-function short(value: unknown): string {
+function truncate(value: unknown): string {
   return (JSON.stringify(value) ?? String(value)).slice(0, 60);
 }

@@ -1,8 +1,8 @@
 import type { Address, Hex, InteractionData } from 'intentbook';
 import type { RpcClient } from './rpc.ts';
-import { callRpc, hex, list, NodeError, record, toQuantity } from './rpc.ts';
+import { callRpc, list, NodeError, parseHexResult, record, toQuantity } from './rpc.ts';
 
-/** A call within a simulated block. */
+/** Call in a simulated block. */
 export interface SimulatedCall {
   readonly from: Address;
   readonly to: Address;
@@ -11,21 +11,22 @@ export interface SimulatedCall {
   readonly gas?: number;
 }
 
-export interface SimulatedAnswer {
+/** Result of a simulated call. */
+export interface SimulatedResult {
   readonly success: boolean;
   readonly data: Hex;
 }
 
 /**
- * Runs calls one after the other upon the newest block (`eth_simulateV1`), each seeing what those before it have done.
+ * Simulates calls in sequence on the newest block (`eth_simulateV1`). Each call sees the effects of the earlier ones.
  *
- * @returns `undefined` when the node does not do that.
+ * @returns Undefined if the node does not support the method.
  */
 export async function simulateCalls(
   client: RpcClient,
   calls: readonly SimulatedCall[],
   signal: AbortSignal,
-): Promise<SimulatedAnswer[] | undefined> {
+): Promise<SimulatedResult[] | undefined> {
   const block = {
     calls: calls.map(({ from, to, data, value = 0n, gas }) => ({
       from,
@@ -35,9 +36,9 @@ export async function simulateCalls(
       ...(gas === undefined ? {} : { gas: toQuantity(gas) }),
     })),
   };
-  let answer: unknown;
+  let result: unknown;
   try {
-    answer = await callRpc(client, signal, 'eth_simulateV1', [
+    result = await callRpc(client, signal, 'eth_simulateV1', [
       { blockStateCalls: [block], validation: false },
       'latest',
     ]);
@@ -45,18 +46,18 @@ export async function simulateCalls(
     if (error instanceof NodeError && error.unsupported) return undefined;
     throw error;
   }
-  const results = list(record(list(answer)[0])['calls']).map((result) => {
-    const { status, returnData, error } = record(result);
+  const results = list(record(list(result)[0])['calls']).map((call) => {
+    const { status, returnData, error } = record(call);
     const reverted = error === undefined ? returnData : (record(error)['data'] ?? returnData);
-    return { success: status === '0x1', data: hex(reverted ?? '0x') };
+    return { success: status === '0x1', data: parseHexResult(reverted ?? '0x') };
   });
   if (results.length !== calls.length)
-    throw new TypeError('the node simulated another number of calls than it was given');
+    throw new TypeError(`the node simulated ${results.length} calls instead of ${calls.length}`);
   return results;
 }
 
-/** An order's interactions as the settlement contract makes them. */
-export function interactionCalls(
+/** Returns an order's interactions as calls of the settlement contract. */
+export function toInteractionCalls(
   settlementContract: Address,
   interactions: readonly InteractionData[],
 ): SimulatedCall[] {

@@ -1,13 +1,13 @@
 import type { Address, Hex, TokenInfo } from 'intentbook';
 import { hexToBytes } from '#internal';
-import type { BoundedAnswer } from './bounded-calls.ts';
+import type { BoundedResult } from './bounded-calls.ts';
 import { boundedCalls } from './bounded-calls.ts';
 import type { RpcClient } from './rpc.ts';
 
-/** Gas that a token may use for each answer. */
+/** Gas limit of each call. */
 const GAS = 500_000;
 
-/** Bytes that are kept of each: where a text begins, how long it is, and as much of it as anybody would show. */
+/** Bytes of return data to keep: offset and length of a text, and a part of it that is long enough for display. */
 const KEEP = 64 + 128;
 
 const SELECTORS = {
@@ -18,8 +18,8 @@ const SELECTORS = {
 } as const;
 
 /**
- * Reads what a token says of itself, in one `eth_call`. What has no `totalSupply` is no token. Texts may be `string` or,
- * as tokens of old have it, `bytes32`; one that is neither, or not UTF-8, is left out.
+ * Reads decimals, symbol and name of a token in one `eth_call`. A contract without `totalSupply` is not a token. Texts
+ * may be `string` or, in old tokens, `bytes32`; a text that is neither, or not UTF-8, is omitted.
  */
 export async function readTokenInfo(
   client: RpcClient,
@@ -30,28 +30,28 @@ export async function readTokenInfo(
   const [decimals, symbol, name, supply] = await boundedCalls(client, calls, signal, KEEP);
   if (supply === undefined || !supply.exists || !supply.success || supply.size < 32) return undefined;
   return {
-    ...member('decimals', decodeDecimals(decimals)),
-    ...member('symbol', decodeText(symbol)),
-    ...member('name', decodeText(name)),
+    ...optional('decimals', decodeDecimals(decimals)),
+    ...optional('symbol', decodeText(symbol)),
+    ...optional('name', decodeText(name)),
   };
 }
 
-function member<K extends string, T>(key: K, value: T | undefined): { readonly [key in K]?: T } {
+function optional<K extends string, T>(key: K, value: T | undefined): { readonly [key in K]?: T } {
   return (value === undefined ? {} : { [key]: value }) as { readonly [key in K]?: T }; // that key or none
 }
 
-function decodeDecimals(answer: BoundedAnswer | undefined): number | undefined {
-  if (!answer?.success || answer.size < 32) return undefined;
-  const decimals = BigInt(answer.word);
+function decodeDecimals(result: BoundedResult | undefined): number | undefined {
+  if (!result?.success || result.size < 32) return undefined;
+  const decimals = BigInt(result.word);
   return decimals <= 255n ? Number(decimals) : undefined;
 }
 
-function decodeText(answer: BoundedAnswer | undefined): string | undefined {
-  if (!answer?.success || answer.size < 32) return undefined;
-  const bytes = answer.size === 32 ? untilZero(answer.word) : stringBytes(answer.data);
+function decodeText(result: BoundedResult | undefined): string | undefined {
+  if (!result?.success || result.size < 32) return undefined;
+  const bytes = result.size === 32 ? readBytes32(result.word) : readString(result.data);
   if (bytes === undefined) return undefined;
   try {
-    // A text that was cut may end within a character.
+    // A truncated text may end within a character.
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
     return text === '' ? undefined : text;
   } catch {
@@ -59,14 +59,14 @@ function decodeText(answer: BoundedAnswer | undefined): string | undefined {
   }
 }
 
-function untilZero(word: Hex): Uint8Array {
+function readBytes32(word: Hex): Uint8Array {
   const bytes = hexToBytes(word);
   const end = bytes.indexOf(0);
   return end < 0 ? bytes : bytes.subarray(0, end);
 }
 
-/** A `string` by itself: where it begins, 32; its length; its bytes. */
-function stringBytes(data: Hex): Uint8Array | undefined {
+/** Returns the bytes of an ABI-encoded `string`: offset 32, length, bytes. */
+function readString(data: Hex): Uint8Array | undefined {
   const [offset, length] = [BigInt(data.slice(0, 66)), BigInt(`0x${data.slice(66, 130)}`)];
   if (offset !== 32n || length > 65_536n) return undefined;
   return hexToBytes(`0x${data.slice(130)}`).subarray(0, Number(length));

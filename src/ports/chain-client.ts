@@ -93,7 +93,7 @@ export interface ContractSignatureQuery {
 export type ContractSignatureAnswer =
   | { readonly valid: true }
   /**
-   * `reason` is for people: "no contract at this address", "reverted", "answered 0xffffffff". It is shown to the sender
+   * `reason` is for people: "no contract at this address", "reverted", "returned 0xffffffff". It is shown to the sender
    * of the order, so it MUST NOT name nodes or keys.
    */
   | { readonly valid: false; readonly reason?: string };

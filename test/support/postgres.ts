@@ -39,7 +39,7 @@ export async function emptySchema({ schema, query }: TemporarySchema): Promise<v
     'leases',
     'quotes',
     'order_quotes',
-    'facts',
+    'chain_events',
     'first_trades',
     'blocks',
     'auctions',

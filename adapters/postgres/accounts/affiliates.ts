@@ -7,15 +7,15 @@ type AffiliateRow = readonly [wallet: Address, code: string, created: number];
 
 export function createAffiliateTable(
   { schema: s, prepare, read, write }: PostgresSession,
-  takeTurn: AcquireLock,
+  acquireLock: AcquireLock,
 ): AffiliateStore {
-  const look = prepare<readonly [bound: boolean, used: boolean, taken: boolean]>(
+  const findConflicts = prepare<readonly [bound: boolean, used: boolean, taken: boolean]>(
     `SELECT EXISTS (SELECT FROM ${s}.affiliates WHERE wallet = $1), ` +
       `EXISTS (SELECT FROM ${s}.used_signatures WHERE hash IN (sha256($3::bytea), sha256($4::bytea))), ` +
       `EXISTS (SELECT FROM ${s}.affiliates WHERE code = $2)`,
   );
   const insert = prepare(`INSERT INTO ${s}.affiliates (wallet, code, created) VALUES ($1, $2, $3)`);
-  const use = prepare(
+  const insertSignatures = prepare(
     `INSERT INTO ${s}.used_signatures (hash) VALUES (sha256($1::bytea)), (sha256($2::bytea)) ON CONFLICT DO NOTHING`,
   );
   const columns = `SELECT wallet, code, created FROM ${s}.affiliates`;
@@ -28,15 +28,15 @@ export function createAffiliateTable(
   return {
     register: ({ walletAddress, code, createdAt, digest, signedMessage }) =>
       write('register an affiliate', async (run) => {
-        await takeTurn(run, 'affiliates');
+        await acquireLock(run, 'affiliates');
         const [wallet, signed] = [toBytes(walletAddress), [toBytes(digest), toBytes(signedMessage)]];
-        const [found] = await run(look, wallet, code, ...signed);
-        const [bound, used, taken] = found ?? [];
+        const [conflicts] = await run(findConflicts, wallet, code, ...signed);
+        const [bound, used, taken] = conflicts ?? [];
         if (bound) return { status: 'bound' };
         if (used) return { status: 'used' };
         if (taken) return { status: 'taken' };
         await run(insert, wallet, code, createdAt);
-        await run(use, ...signed);
+        await run(insertSignatures, ...signed);
         return { status: 'registered' };
       }),
     byWallet: (wallet) => read('read an affiliate', async (run) => readOne((await run(byWallet, toBytes(wallet)))[0])),

@@ -6,7 +6,7 @@ import type { AcquireLock } from './serial-lock.ts';
 import type { PgSubscriptionRow } from './subscriptions.ts';
 import { readSubscription, subscriptionColumns } from './subscriptions.ts';
 
-/** A notification that is to be delivered to whoever has asked for it. */
+/** A notification to deliver to the subscriptions of its account and type. */
 export interface AddedDelivery {
   readonly notification: string;
   readonly account: Address;
@@ -14,13 +14,13 @@ export interface AddedDelivery {
   readonly due: number;
 }
 
-/** What notifications do to deliveries, within the transaction that has the turn of the log. */
+/** Changes of deliveries by notifications, within the transaction that holds the lock of the log. */
 export interface Outbox {
   add(run: Query, shown: readonly AddedDelivery[]): Promise<void>;
   drop(run: Query, notifications: readonly string[]): Promise<void>;
 }
 
-/** Codes are places in this list. They are in databases: add at the end only. */
+/** Codes are indexes in this list. They are stored in databases: append only. */
 const STATES = ['pending', 'delivered', 'dead', 'dropped'] as const;
 const [PENDING, DELIVERED, DEAD, DROPPED] = [0, 1, 2, 3];
 
@@ -44,13 +44,14 @@ type DeliveryRow = readonly [
 ];
 
 export function createOutbox({ schema: s, prepare }: PostgresSession): Outbox {
-  // A subscription that is being removed is waited for, and left out.
+  // Waits for a subscription that is being removed, and then omits it.
   const add = prepare(
-    `WITH wanted AS (SELECT n.place AS turn, w.place, w.id, n.notification, n.due ` +
-      `FROM unnest($1::text[], $2::bytea[], $3::text[], $4::bigint[]) WITH ORDINALITY n (notification, account, type, due, place) ` +
+    `WITH wanted AS (SELECT n.ordinal AS batch_ordinal, w.ordinal, w.id, n.notification, n.due ` +
+      'FROM unnest($1::text[], $2::bytea[], $3::text[], $4::bigint[]) WITH ORDINALITY ' +
+      'n (notification, account, type, due, ordinal) ' +
       `JOIN ${s}.subscriptions w ON w.account = n.account AND w.active AND n.type = ANY(w.types) FOR KEY SHARE OF w) ` +
       `INSERT INTO ${s}.deliveries AS d (subscription, notification, due) ` +
-      'SELECT id, notification, due FROM wanted ORDER BY turn, place ' +
+      'SELECT id, notification, due FROM wanted ORDER BY batch_ordinal, ordinal ' +
       `ON CONFLICT (notification, subscription) DO UPDATE SET state = ${PENDING} WHERE d.state = ${DROPPED}`,
   );
   const drop = prepare(
@@ -73,12 +74,12 @@ export function createOutbox({ schema: s, prepare }: PostgresSession): Outbox {
   };
 }
 
-/** Deliveries for any number of processes: what one has locked the others pass over. */
+/** Creates the delivery operations for any number of processes: each skips the rows that another has locked. */
 export function createDeliveryTable(
   { schema: s, prepare, read, write }: PostgresSession,
-  takeTurn: AcquireLock,
+  acquireLock: AcquireLock,
 ): DeliveryStore {
-  // From one subscription that has something pending to the next, however much each has: a look at the index for each.
+  // Skips from one subscription with pending deliveries to the next, with one index lookup for each.
   const first = `SELECT d.subscription, d.seq, d.due FROM ${s}.deliveries d WHERE d.state = ${PENDING}`;
   const heads =
     `WITH RECURSIVE heads AS ((${first} ORDER BY d.subscription, d.seq LIMIT 1) UNION ALL ` +
@@ -96,15 +97,16 @@ export function createDeliveryTable(
       'ORDER BY array_position($1::bigint[], t.seq)',
   );
   const next = prepare<readonly [number | null]>(`${heads} SELECT min(due) FROM heads`);
-  const mine = `UPDATE ${s}.deliveries SET`;
+  const update = `UPDATE ${s}.deliveries SET`;
   const delivered = prepare<readonly [number]>(
-    `${mine} state = ${DELIVERED}, error = NULL WHERE seq = $1 AND claims = $2 AND state IN (${PENDING}, ${DROPPED}) RETURNING 1`,
+    `${update} state = ${DELIVERED}, error = NULL WHERE seq = $1 AND claims = $2 ` +
+      `AND state IN (${PENDING}, ${DROPPED}) RETURNING 1`,
   );
   const retry = prepare<readonly [number]>(
-    `${mine} due = $3, error = $4 WHERE seq = $1 AND claims = $2 AND state = ${PENDING} RETURNING 1`,
+    `${update} due = $3, error = $4 WHERE seq = $1 AND claims = $2 AND state = ${PENDING} RETURNING 1`,
   );
   const dead = prepare<readonly [number]>(
-    `${mine} state = ${DEAD}, error = $3 WHERE seq = $1 AND claims = $2 AND state = ${PENDING} RETURNING 1`,
+    `${update} state = ${DEAD}, error = $3 WHERE seq = $1 AND claims = $2 AND state = ${PENDING} RETURNING 1`,
   );
   const list = prepare<DeliveryRow>(
     `SELECT d.seq, d.subscription, d.notification, w.account, w.channel, d.attempts, d.error FROM ${s}.deliveries d ` +
@@ -166,14 +168,14 @@ export function createDeliveryTable(
 
     count: () =>
       read('count deliveries', async (run) => {
-        const [pending = 0, given = 0] = (await run(count))[0] ?? [];
-        return { pending, dead: given };
+        const [pending = 0, deadCount = 0] = (await run(count))[0] ?? [];
+        return { pending, dead: deadCount };
       }),
 
     replay: ({ seqs, now }) =>
       write('replay deliveries', async (run) => {
-        // Whether a notification is withdrawn must not change meanwhile.
-        await takeTurn(run, 'log');
+        // The lock prevents that notifications are withdrawn concurrently.
+        await acquireLock(run, 'log');
         return (await run(replay, seqs ?? null, now))[0]?.[0] ?? 0;
       }),
   };

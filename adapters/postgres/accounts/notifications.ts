@@ -16,12 +16,12 @@ import type { AcquireLock } from './serial-lock.ts';
 type NotificationRow = readonly [id: string, visible: boolean, account: Address, type: string, at: number];
 type LogRow = readonly [id: number, withdrawn: boolean, account: Address, notification: string, body: string];
 
-/** A notification as a batch works on it. */
-interface Known extends Pick<NewNotification, 'id' | 'account' | 'at'> {
+/** State of a notification within a batch. */
+interface BatchNotification extends Pick<NewNotification, 'id' | 'account' | 'at'> {
   readonly type: string;
   visible: boolean;
-  /** To be stored, under this number. */
-  readonly fresh?: { readonly seq: number; readonly body: string };
+  /** Set if the notification must be stored, with its number. */
+  readonly inserted?: { readonly seq: number; readonly body: string };
 }
 
 interface Entry {
@@ -32,22 +32,22 @@ interface Entry {
 }
 
 /**
- * The list, the log and what they set off. One transaction at a time writes the log: its ids are given out while it has
- * the turn, and others go on only once it is committed.
+ * Creates the operations on notifications. One transaction at a time writes the log: it assigns ids while it holds the
+ * lock, which is released after its commit.
  *
- * @param onAppended told when the log has grown.
+ * @param onAppended - Called after entries were appended to the log.
  */
 export function createNotificationTable(
   { schema: s, prepare, read, write }: PostgresSession,
-  takeTurn: AcquireLock,
+  acquireLock: AcquireLock,
   outbox: Outbox,
   onAppended: () => Promise<void>,
 ): Omit<NotificationStore, 'watch'> {
-  const cursorOf = prepare<readonly [number]>(`SELECT cursor FROM ${s}.feeds WHERE feed = $1`);
+  const selectCursor = prepare<readonly [number]>(`SELECT cursor FROM ${s}.feeds WHERE feed = $1`);
   const setCursor = prepare(
     `INSERT INTO ${s}.feeds (feed, cursor) VALUES ($1, $2) ON CONFLICT (feed) DO UPDATE SET cursor = excluded.cursor`,
   );
-  const known = prepare<NotificationRow>(
+  const selectNotifications = prepare<NotificationRow>(
     `SELECT id, visible, account, type, at FROM ${s}.notifications WHERE id = ANY($1::text[])`,
   );
   const insert = prepare(
@@ -62,73 +62,75 @@ export function createNotificationTable(
     `INSERT INTO ${s}.log (id, withdrawn, account, notification) SELECT * FROM ` +
       'unnest($1::bigint[], $2::boolean[], $3::bytea[], $4::text[])',
   );
-  const setLast = prepare(`UPDATE ${s}.turns SET last = $1 WHERE name = 'log'`);
-  const setMarks = prepare(
-    `INSERT INTO ${s}.marks (feed, key, value) SELECT $1, k, v FROM unnest($2::text[], $3::text[]) m (k, v) ` +
+  const setLast = prepare(`UPDATE ${s}.locks SET last = $1 WHERE name = 'log'`);
+  const setMarkers = prepare(
+    `INSERT INTO ${s}.progress_markers (feed, key, value) SELECT $1, k, v FROM unnest($2::text[], $3::text[]) m (k, v) ` +
       'ON CONFLICT (feed, key) DO UPDATE SET value = excluded.value',
   );
-  const forgetMarks = prepare(`DELETE FROM ${s}.marks WHERE feed = $1 AND key = ANY($2::text[])`);
-  const findMarks = prepare<readonly [string, string]>(
-    `SELECT key, value FROM ${s}.marks WHERE feed = $1 AND key = ANY($2::text[])`,
+  const deleteMarkers = prepare(`DELETE FROM ${s}.progress_markers WHERE feed = $1 AND key = ANY($2::text[])`);
+  const selectMarkers = prepare<readonly [string, string]>(
+    `SELECT key, value FROM ${s}.progress_markers WHERE feed = $1 AND key = ANY($2::text[])`,
   );
   const page = 'ORDER BY at DESC, seq DESC LIMIT';
   const listed = `SELECT id, seq, at, body FROM ${s}.notifications WHERE visible AND account = $1`;
   type ListRow = readonly [id: string, seq: number, at: number, body: string];
   const newest = prepare<ListRow>(`${listed} ${page} $2`);
   const further = prepare<ListRow>(`${listed} AND (at, seq) < ($3, $4) ${page} $2`);
-  const last = prepare<readonly [number]>(`SELECT last FROM ${s}.turns WHERE name = 'log'`);
-  const logged = `SELECT l.id, l.withdrawn, l.account, l.notification, n.body FROM ${s}.log l JOIN ${s}.notifications n ON n.id = l.notification`;
-  const follow = prepare<LogRow>(`${logged} WHERE l.id > $1 ORDER BY l.id LIMIT $2`);
-  const followOne = prepare<LogRow>(`${logged} WHERE l.account = $3 AND l.id > $1 ORDER BY l.id LIMIT $2`);
+  const last = prepare<readonly [number]>(`SELECT last FROM ${s}.locks WHERE name = 'log'`);
+  const logged =
+    `SELECT l.id, l.withdrawn, l.account, l.notification, n.body FROM ${s}.log l ` +
+    `JOIN ${s}.notifications n ON n.id = l.notification`;
+  const selectLog = prepare<LogRow>(`${logged} WHERE l.id > $1 ORDER BY l.id LIMIT $2`);
+  const selectAccountLog = prepare<LogRow>(`${logged} WHERE l.account = $3 AND l.id > $1 ORDER BY l.id LIMIT $2`);
 
   async function append(run: Query, batch: NotificationBatch): Promise<AppendOutcome> {
     const { feed, after, through, changes, marks = [] } = batch;
-    const lastId = await takeTurn(run, 'log');
-    const cursor = (await run(cursorOf, feed))[0]?.[0] ?? null;
+    const lastId = await acquireLock(run, 'log');
+    const cursor = (await run(selectCursor, feed))[0]?.[0] ?? null;
     if (cursor !== after) return { status: 'moved', cursor };
     const entries = changes.length === 0 ? [] : await apply(run, changes, lastId);
-    const [kept, gone] = [new Map<string, string>(), new Set<string>()];
+    const [changed, removed] = [new Map<string, string>(), new Set<string>()];
     for (const { key, value } of marks) {
-      // The last of several for one key counts.
-      if (value === null) kept.delete(key);
-      else kept.set(key, value);
-      if (value === null) gone.add(key);
-      else gone.delete(key);
+      // The last value of a repeated key counts.
+      if (value === null) changed.delete(key);
+      else changed.set(key, value);
+      if (value === null) removed.add(key);
+      else removed.delete(key);
     }
-    if (kept.size > 0) await run(setMarks, feed, [...kept.keys()], [...kept.values()]);
-    if (gone.size > 0) await run(forgetMarks, feed, [...gone]);
+    if (changed.size > 0) await run(setMarkers, feed, [...changed.keys()], [...changed.values()]);
+    if (removed.size > 0) await run(deleteMarkers, feed, [...removed]);
     await run(setCursor, feed, through);
     return { status: 'appended', changed: entries.length };
   }
 
   async function apply(run: Query, changes: readonly NotificationChange[], lastId: number): Promise<readonly Entry[]> {
     const ids = [...new Set(changes.map((change) => (change.type === 'notify' ? change.notification.id : change.id)))];
-    const rows = await run(known, ids);
-    const there = new Map<string, Known>(
+    const rows = await run(selectNotifications, ids);
+    const byId = new Map<string, BatchNotification>(
       rows.map(([id, visible, account, type, at]) => [id, { id, visible, account, type, at }]),
     );
-    const { entries, shown, hidden } = planEntries(changes, there, lastId);
+    const { entries, shown, hidden } = planEntries(changes, byId, lastId);
     if (entries.length === 0) return entries;
-    const all = [...there.values()];
-    const fresh = all.flatMap(({ fresh: stored, ...each }) => (stored === undefined ? [] : [{ ...each, ...stored }]));
-    if (fresh.length > 0) {
+    const all = [...byId.values()];
+    const added = all.flatMap(({ inserted, ...each }) => (inserted === undefined ? [] : [{ ...each, ...inserted }]));
+    if (added.length > 0) {
       await run(
         insert,
-        fresh.map(({ id }) => id),
-        fresh.map(({ seq }) => seq),
-        fresh.map(({ account }) => toBytes(account)),
-        fresh.map(({ type }) => type),
-        fresh.map(({ at }) => at),
-        fresh.map(({ visible }) => visible),
-        fresh.map(({ body }) => body),
+        added.map(({ id }) => id),
+        added.map(({ seq }) => seq),
+        added.map(({ account }) => toBytes(account)),
+        added.map(({ type }) => type),
+        added.map(({ at }) => at),
+        added.map(({ visible }) => visible),
+        added.map(({ body }) => body),
       );
     }
-    const old = all.filter((each) => each.fresh === undefined);
-    if (old.length > 0) {
+    const existing = all.filter((each) => each.inserted === undefined);
+    if (existing.length > 0) {
       await run(
         show,
-        old.map(({ id }) => id),
-        old.map(({ visible }) => visible),
+        existing.map(({ id }) => id),
+        existing.map(({ visible }) => visible),
       );
     }
     await run(
@@ -145,7 +147,7 @@ export function createNotificationTable(
   }
 
   return {
-    cursor: (feed) => read('read a cursor', async (run) => (await run(cursorOf, feed))[0]?.[0] ?? null),
+    cursor: (feed) => read('read a cursor', async (run) => (await run(selectCursor, feed))[0]?.[0] ?? null),
     async append(batch) {
       const outcome = await write('append notifications', (run) => append(run, batch));
       if (outcome.status === 'appended' && outcome.changed > 0) await onAppended();
@@ -159,16 +161,20 @@ export function createNotificationTable(
         return rows.map(([id, seq, at, body]) => ({ id, seq, at, body }));
       }),
     marks: (feed, keys) =>
-      read('read marks', async (run) => (await run(findMarks, feed, keys)).map(([key, value]) => ({ key, value }))),
+      read('read progress markers', async (run) =>
+        (await run(selectMarkers, feed, keys)).map(([key, value]) => ({ key, value })),
+      ),
     last: () => read('read the account log', async (run) => (await run(last))[0]?.[0] ?? 0),
     after: (id, limit, account) =>
       read('read the account log', async (run) => {
         const rows =
-          account === undefined ? await run(follow, id, limit) : await run(followOne, id, limit, toBytes(account));
+          account === undefined
+            ? await run(selectLog, id, limit)
+            : await run(selectAccountLog, id, limit, toBytes(account));
         return rows.map(
-          ([entry, withdrawn, of, notification, body]): AccountLogEntry => ({
+          ([entry, withdrawn, owner, notification, body]): AccountLogEntry => ({
             id: entry,
-            account: of,
+            account: owner,
             type: withdrawn ? 'withdrawn' : 'notification',
             notification,
             body,
@@ -179,32 +185,33 @@ export function createNotificationTable(
 }
 
 /**
- * Applies changes one after the other to what is known, and adds to that what is new.
+ * Applies changes in order to the stored notifications, and adds new ones to the map.
  *
- * @returns the entries of the log; what has come to be seen at any time, in that order; and what is hidden in the end.
+ * @returns The log entries, the notifications that became visible at any time in that order, and those that are hidden
+ * in the end.
  */
-function planEntries(changes: readonly NotificationChange[], there: Map<string, Known>, lastId: number) {
+function planEntries(changes: readonly NotificationChange[], byId: Map<string, BatchNotification>, lastId: number) {
   const entries: Entry[] = [];
   const shown = new Map<string, AddedDelivery>();
   for (const change of changes) {
     const withdrawn = change.type === 'withdraw';
-    const row = there.get(withdrawn ? change.id : change.notification.id);
+    const row = byId.get(withdrawn ? change.id : change.notification.id);
     if (row?.visible === !withdrawn || (row === undefined && withdrawn)) continue;
     const id = lastId + entries.length + 1;
-    let known: Known;
-    if (row !== undefined) known = row;
+    let notification: BatchNotification;
+    if (row !== undefined) notification = row;
     else if (withdrawn) continue;
     else {
-      const { id: name, account, type, at, body } = change.notification;
-      known = { id: name, account, type, at, visible: true, fresh: { seq: id, body } };
-      there.set(name, known);
+      const { id: newId, account, type, at, body } = change.notification;
+      notification = { id: newId, account, type, at, visible: true, inserted: { seq: id, body } };
+      byId.set(newId, notification);
     }
-    known.visible = !withdrawn;
-    entries.push({ id, withdrawn, account: known.account, notification: known.id });
-    const { id: notification, account, type, at: due } = known;
-    if (!withdrawn && !shown.has(notification)) shown.set(notification, { notification, account, type, due });
+    notification.visible = !withdrawn;
+    const { id: key, account, type, at: due } = notification;
+    entries.push({ id, withdrawn, account, notification: key });
+    if (!withdrawn && !shown.has(key)) shown.set(key, { notification: key, account, type, due });
   }
   const changed = new Set(entries.map(({ notification }) => notification));
-  const hidden = [...changed].filter((id) => there.get(id)?.visible === false);
+  const hidden = [...changed].filter((id) => byId.get(id)?.visible === false);
   return { entries, shown: [...shown.values()], hidden };
 }

@@ -1,30 +1,30 @@
 import type { PgMigration } from '../schema.ts';
 
 /**
- * What the account interface keeps. Whoever changes what hangs together holds its row of `turns` until the commit: `log`
- * for the log and what it decides about deliveries, so that ids follow commits; `affiliates`; `subscriptions`.
+ * Creates the tables of the account interface. A transaction that changes related rows locks a row of `locks` until its
+ * commit: `log` for the log and its effects on deliveries, so that ids follow commits; `affiliates`; `subscriptions`.
  *
- * Of signatures that were used only the SHA-256 is kept: those of contracts have any length.
+ * Of used signatures only the SHA-256 is stored, because contract signatures have any length.
  *
- * A delivery goes with its subscription, and waits for it in the index of those that are pending.
+ * A delivery is deleted with its subscription. The pending ones are indexed by subscription.
  */
 const createAccounts: PgMigration = {
   version: 1,
   name: 'accounts',
   breaking: false,
   sql: (s) => `
-CREATE TABLE ${s}.turns (
+CREATE TABLE ${s}.locks (
   name text PRIMARY KEY,
   last bigint NOT NULL
 ) WITH (fillfactor = 10);
-INSERT INTO ${s}.turns (name, last) VALUES ('log', 0), ('affiliates', 0), ('subscriptions', 0);
+INSERT INTO ${s}.locks (name, last) VALUES ('log', 0), ('affiliates', 0), ('subscriptions', 0);
 
 CREATE TABLE ${s}.feeds (
   feed text PRIMARY KEY,
   cursor bigint NOT NULL
 ) WITH (fillfactor = 50);
 
-CREATE TABLE ${s}.marks (
+CREATE TABLE ${s}.progress_markers (
   feed text NOT NULL,
   key text NOT NULL,
   value text NOT NULL,
@@ -61,7 +61,7 @@ CREATE TABLE ${s}.used_signatures (
 );
 
 CREATE TABLE ${s}.subscriptions (
-  place bigint GENERATED ALWAYS AS IDENTITY,
+  ordinal bigint GENERATED ALWAYS AS IDENTITY,
   created bigint NOT NULL,
   token_expires bigint,
   active boolean NOT NULL,
@@ -73,7 +73,7 @@ CREATE TABLE ${s}.subscriptions (
   types text[] NOT NULL,
   secret text
 );
-CREATE INDEX subscriptions_account ON ${s}.subscriptions (account, place);
+CREATE INDEX subscriptions_account ON ${s}.subscriptions (account, ordinal);
 CREATE INDEX subscriptions_pending ON ${s}.subscriptions (token_expires) WHERE NOT active;
 
 CREATE TABLE ${s}.nonces (
@@ -108,5 +108,5 @@ CREATE TABLE ${s}.leases (
 `,
 };
 
-/** The schema's steps. What has been released is never changed, only added to. */
+/** Schema migrations. A released migration is never changed: new ones are appended. */
 export const ACCOUNT_MIGRATIONS: readonly PgMigration[] = [createAccounts];

@@ -2,17 +2,17 @@ import type { Query } from '../query.ts';
 import type { PostgresSession } from '../session.ts';
 
 /**
- * Within a transaction: waits until no other has this turn, and keeps it until the commit.
+ * Acquires an exclusive lock until the commit. Must run within a transaction.
  *
- * @returns the number that the one before has left.
+ * @returns The number that the previous holder stored.
  */
 export type AcquireLock = (run: Query, name: 'log' | 'affiliates' | 'subscriptions') => Promise<number>;
 
 export function createSerialLock({ schema: s, prepare }: PostgresSession): AcquireLock {
-  const take = prepare<readonly [number]>(`SELECT last FROM ${s}.turns WHERE name = $1 FOR UPDATE`);
+  const lock = prepare<readonly [number]>(`SELECT last FROM ${s}.locks WHERE name = $1 FOR UPDATE`);
   return async (run, name) => {
-    const [row] = await run(take, name);
-    if (row === undefined) throw new Error(`nobody can have the turn "${name}"`);
+    const [row] = await run(lock, name);
+    if (row === undefined) throw new Error(`the row "${name}" of the table "locks" is missing`);
     return row[0];
   };
 }

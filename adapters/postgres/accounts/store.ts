@@ -16,11 +16,11 @@ import { ACCOUNT_MIGRATIONS } from './schema.ts';
 import { createSerialLock } from './serial-lock.ts';
 import { createSubscriptionTable } from './subscriptions.ts';
 
-/** Makes the account store over a source. */
+/** Creates an account store. */
 export function createPostgresAccountStore(source: PostgresSource, settings: StoreSettings): AccountStore {
   const { parts, run, open, close } = createStoreLifecycle<ReturnType<typeof assemble>>(
     'PostgreSQL account store',
-    'this PostgreSQL account store is in use already; make one for each user',
+    'this PostgreSQL account store is already in use; create one for each user',
   );
 
   return {
@@ -75,7 +75,7 @@ async function start(source: PostgresSource, settings: StoreSettings, clock: Clo
     await parts.session.read('open', (run) => assertSchema(run, settings.schema, ACCOUNT_MIGRATIONS, REMEDY));
     return parts;
   } catch (cause) {
-    await connection.disconnect().catch(() => {}); // what went wrong before matters more
+    await connection.disconnect().catch(() => {}); // the first failure is reported
     throw toStoreError('open', cause);
   }
 }
@@ -84,22 +84,23 @@ function assemble(connection: PostgresConnection, settings: StoreSettings, clock
   const schema = quote(settings.schema);
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
   const session = openSession(connection.pool, { schema, named: settings.named, wait });
-  const takeTurn = createSerialLock(session);
+  const acquireLock = createSerialLock(session);
   const hint = { channel: `intentbook.${settings.schema}`, signature: randomUUID() };
   const notify = session.prepare('SELECT pg_notify($1, $2)');
-  // In no transaction that writes: the server makes those that do wait for each other until they are on the disk.
-  const tell = () =>
-    session.read('tell of notifications', async (run) => void (await run(notify, hint.channel, hint.signature)));
-  const watch = createWatch(connection.pool, clock, { ...hint, listen: settings.listen, every: settings.pollEvery });
+  // Outside a writing transaction: the server serializes the commits of writing transactions with notifications.
+  const notifyProcesses = () =>
+    session.read('notify of log entries', async (run) => void (await run(notify, hint.channel, hint.signature)));
+  const { listen, pollInterval } = settings;
+  const watch = createWatch(connection.pool, clock, { ...hint, listen, pollInterval });
   return {
     session,
     watch,
-    notifications: createNotificationTable(session, takeTurn, createOutbox(session), tell),
-    affiliates: createAffiliateTable(session, takeTurn),
-    subscriptions: createSubscriptionTable(session, takeTurn),
-    deliveries: createDeliveryTable(session, takeTurn),
+    notifications: createNotificationTable(session, acquireLock, createOutbox(session), notifyProcesses),
+    affiliates: createAffiliateTable(session, acquireLock),
+    subscriptions: createSubscriptionTable(session, acquireLock),
+    deliveries: createDeliveryTable(session, acquireLock),
     leases: createLeaseTable(session, () => clock.now()),
-    check: () => session.write('be written to', async (run) => void (await takeTurn(run, 'affiliates'))),
+    check: () => session.write('be written to', async (run) => void (await acquireLock(run, 'affiliates'))),
     async close(): Promise<void> {
       watch.close();
       await connection.disconnect();

@@ -4,7 +4,7 @@ import { toBytes } from '../rows.ts';
 import type { PostgresSession } from '../session.ts';
 import type { AcquireLock } from './serial-lock.ts';
 
-/** The columns of a subscription, `w` being its table. */
+/** Columns of a subscription. `w` is the table of subscriptions. */
 export const subscriptionColumns =
   'w.id, w.account, w.channel, w.target, array_to_json(w.types)::text, w.active, w.secret, w.created';
 
@@ -27,46 +27,46 @@ export function readSubscription(row: PgSubscriptionRow): Subscription {
 
 export function createSubscriptionTable(
   { schema: s, prepare, read, write }: PostgresSession,
-  takeTurn: AcquireLock,
+  acquireLock: AcquireLock,
 ): SubscriptionStore {
-  const forgetPending = prepare(`DELETE FROM ${s}.subscriptions WHERE NOT active AND token_expires < $1`);
-  const forgetNonces = prepare(`DELETE FROM ${s}.nonces WHERE expires < $1`);
-  const findNonce = prepare(`SELECT 1 FROM ${s}.nonces WHERE account = $1 AND nonce = $2`);
-  const useNonce = prepare(`INSERT INTO ${s}.nonces (account, nonce, expires) VALUES ($1, $2, $3)`);
+  const deleteExpiredPending = prepare(`DELETE FROM ${s}.subscriptions WHERE NOT active AND token_expires < $1`);
+  const deleteExpiredNonces = prepare(`DELETE FROM ${s}.nonces WHERE expires < $1`);
+  const selectNonce = prepare(`SELECT 1 FROM ${s}.nonces WHERE account = $1 AND nonce = $2`);
+  const insertNonce = prepare(`INSERT INTO ${s}.nonces (account, nonce, expires) VALUES ($1, $2, $3)`);
   const count = prepare<readonly [number]>(`SELECT count(*) FROM ${s}.subscriptions WHERE account = $1`);
   const insert = prepare(
-    `INSERT INTO ${s}.subscriptions (id, account, channel, target, types, active, secret, created, token_hash, token_expires) ` +
-      'VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
+    `INSERT INTO ${s}.subscriptions (id, account, channel, target, types, active, secret, created, token_hash, ` +
+      'token_expires) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
   );
   const confirm = prepare<PgSubscriptionRow>(
-    `UPDATE ${s}.subscriptions w SET active = true, target = coalesce($3, target), token_hash = NULL, token_expires = NULL ` +
-      `WHERE token_hash = $1 AND token_expires >= $2 RETURNING ${subscriptionColumns}`,
+    `UPDATE ${s}.subscriptions w SET active = true, target = coalesce($3, target), token_hash = NULL, ` +
+      `token_expires = NULL WHERE token_hash = $1 AND token_expires >= $2 RETURNING ${subscriptionColumns}`,
   );
   const list = prepare<PgSubscriptionRow>(
-    `SELECT ${subscriptionColumns} FROM ${s}.subscriptions w WHERE w.account = $1 ORDER BY w.place`,
+    `SELECT ${subscriptionColumns} FROM ${s}.subscriptions w WHERE w.account = $1 ORDER BY w.ordinal`,
   );
   const remove = prepare(`DELETE FROM ${s}.subscriptions WHERE id = $1 AND account = $2 RETURNING 1`);
 
-  /** Whether a nonce was used, once those that are over have been forgotten. */
+  /** Deletes expired nonces and returns whether a nonce is already used. */
   async function isUsed(run: Query, { account, nonce }: UsedNonce, now: number): Promise<boolean> {
-    await run(forgetNonces, now);
-    return (await run(findNonce, toBytes(account), nonce)).length > 0;
+    await run(deleteExpiredNonces, now);
+    return (await run(selectNonce, toBytes(account), nonce)).length > 0;
   }
 
-  const use = (run: Query, { account, nonce, expiresAt }: UsedNonce) =>
-    run(useNonce, toBytes(account), nonce, expiresAt);
+  const markUsed = (run: Query, { account, nonce, expiresAt }: UsedNonce) =>
+    run(insertNonce, toBytes(account), nonce, expiresAt);
 
   return {
     create: ({ subscription, confirmation, nonce, cap, now }) =>
       write('store a subscription', async (run) => {
-        await takeTurn(run, 'subscriptions');
-        await run(forgetPending, now);
+        await acquireLock(run, 'subscriptions');
+        await run(deleteExpiredPending, now);
         if (await isUsed(run, nonce, now)) return { status: 'used' };
         const { id, account, channel, target, types, state, secret, createdAt } = subscription;
         const owner = toBytes(account);
         const [counted] = await run(count, owner);
         if ((counted?.[0] ?? 0) >= cap) return { status: 'capped', limit: cap };
-        await use(run, nonce);
+        await markUsed(run, nonce);
         const token = confirmation === undefined ? null : toBytes(confirmation.tokenHash);
         const expires = confirmation?.expiresAt ?? null;
         const active = state === 'active';
@@ -85,12 +85,12 @@ export function createSubscriptionTable(
 
     remove: ({ id, account, nonce, now }) =>
       write('remove a subscription', async (run) => {
-        // Nothing is to be put on its way to a subscription that goes.
-        await takeTurn(run, 'log');
-        await takeTurn(run, 'subscriptions');
+        // The lock of the log prevents new deliveries for a subscription that is being removed.
+        await acquireLock(run, 'log');
+        await acquireLock(run, 'subscriptions');
         if (nonce !== undefined) {
           if (await isUsed(run, nonce, now)) return 'used';
-          await use(run, nonce);
+          await markUsed(run, nonce);
         }
         return (await run(remove, id, toBytes(account))).length > 0 ? 'removed' : 'missing';
       }),

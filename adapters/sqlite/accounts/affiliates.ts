@@ -7,10 +7,10 @@ export function createAffiliateTable({ prefix: p, prepare, read, write }: Sqlite
   const byWallet = prepare(`${select} WHERE wallet = ?`).raw();
   const byCode = prepare(`${select} WHERE code = ?`).raw();
   const insert = prepare(`INSERT INTO ${p}affiliates (wallet, code, created_at) VALUES (?, ?, ?)`);
-  const used = prepare(`SELECT 1 FROM ${p}used_signatures WHERE proof = ?`).pluck();
-  const use = prepare(`INSERT OR IGNORE INTO ${p}used_signatures (proof) VALUES (?)`);
+  const isUsed = prepare(`SELECT 1 FROM ${p}used_signatures WHERE proof = ?`).pluck();
+  const markUsed = prepare(`INSERT OR IGNORE INTO ${p}used_signatures (proof) VALUES (?)`);
 
-  function found(row: unknown): Affiliate | undefined {
+  function readAffiliate(row: unknown): Affiliate | undefined {
     if (row === undefined) return undefined;
     const [wallet, code, createdAt] = row as [Buffer, string, number]; // the columns selected
     return { walletAddress: toHex(wallet), code, createdAt };
@@ -22,13 +22,13 @@ export function createAffiliateTable({ prefix: p, prepare, read, write }: Sqlite
         const wallet = toBytes(walletAddress);
         const proofs = [toBytes(digest), toBytes(signedMessage)];
         if (byWallet.get(wallet) !== undefined) return { status: 'bound' };
-        if (proofs.some((proof) => used.get(proof) !== undefined)) return { status: 'used' };
+        if (proofs.some((proof) => isUsed.get(proof) !== undefined)) return { status: 'used' };
         if (byCode.get(code) !== undefined) return { status: 'taken' };
         insert.run(wallet, code, createdAt);
-        for (const proof of proofs) use.run(proof);
+        for (const proof of proofs) markUsed.run(proof);
         return { status: 'registered' };
       }),
-    byWallet: (wallet: Address) => read('read an affiliate', () => found(byWallet.get(toBytes(wallet)))),
-    byCode: (code: string) => read('read an affiliate', () => found(byCode.get(code))),
+    byWallet: (wallet: Address) => read('read an affiliate', () => readAffiliate(byWallet.get(toBytes(wallet)))),
+    byCode: (code: string) => read('read an affiliate', () => readAffiliate(byCode.get(code))),
   };
 }

@@ -4,13 +4,13 @@ import type { SqliteSession } from '../session.ts';
 import type { SubscriptionRow } from './subscriptions.ts';
 import { readSubscription, subscriptionColumns } from './subscriptions.ts';
 
-/** Codes are places in this list. They are in files: add at the end only. */
+/** Codes are indexes in this list. They are stored in files: append only. */
 const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'dropped'] as const;
 
-type Argument<Verb extends keyof DeliveryStore> = Parameters<DeliveryStore[Verb]>[0];
+type Argument<Method extends keyof DeliveryStore> = Parameters<DeliveryStore[Method]>[0];
 
 export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteSession) {
-  // From one subscription that has something pending to the next, however much each has.
+  // Skips from one subscription with pending deliveries to the next, independent of the number of deliveries.
   const pending = `FROM ${p}deliveries WHERE state = 0`;
   const heads =
     `WITH RECURSIVE heads (subscription) AS (SELECT min(subscription) ${pending} UNION ALL ` +
@@ -29,14 +29,14 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
     `UPDATE ${p}deliveries SET state = 1, error = NULL WHERE seq = ? AND claims = ? AND state IN (0, 3)`,
   );
   const retry = prepare(`UPDATE ${p}deliveries SET due = ?, error = ? WHERE seq = ? AND claims = ? AND state = 0`);
-  const bury = prepare(`UPDATE ${p}deliveries SET state = 2, error = ? WHERE seq = ? AND claims = ? AND state = 0`);
+  const markDead = prepare(`UPDATE ${p}deliveries SET state = 2, error = ? WHERE seq = ? AND claims = ? AND state = 0`);
   const list = prepare(
     `SELECT d.seq, s.id, n.id, s.account, s.channel, d.state, d.attempts, d.error FROM ${p}deliveries d ` +
       `JOIN ${p}subscriptions s ON s.n = d.subscription JOIN ${p}notifications n ON n.seq = d.notification ` +
       'WHERE d.state = ? AND d.seq > ? ORDER BY d.seq LIMIT ?',
   ).raw();
-  const inState = prepare(`SELECT count(*) FROM ${p}deliveries WHERE state = ?`).pluck();
-  const countOf = (state: Delivery['state']) => inState.get(DELIVERY_STATES.indexOf(state)) as number; // a count
+  const selectCount = prepare(`SELECT count(*) FROM ${p}deliveries WHERE state = ?`).pluck();
+  const getCount = (state: Delivery['state']) => selectCount.get(DELIVERY_STATES.indexOf(state)) as number; // a count
   const dead = prepare(`SELECT seq FROM ${p}deliveries WHERE state = 2 ORDER BY seq`).pluck();
   const replay = prepare(
     `UPDATE ${p}deliveries SET attempts = 0, error = NULL, due = ?, state = ` +
@@ -53,7 +53,7 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
           const [, notification, body, attempt, claim, ...subscription] = claimed.get(seq) as ClaimedRow; // as selected
           return { seq, subscription: readSubscription(subscription), notification, body, attempt, claim };
         });
-        return { claimed: deliveries, next: nextDue.get() as number | null }; // an integer, or nothing to take one of
+        return { claimed: deliveries, next: nextDue.get() as number | null }; // an integer, or null if none is pending
       }),
 
     settle: ({ seq, claim, outcome }: Argument<'settle'>) =>
@@ -62,7 +62,7 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
           outcome.status === 'delivered'
             ? deliver.run(seq, claim)
             : outcome.status === 'dead'
-              ? bury.run(outcome.error, seq, claim)
+              ? markDead.run(outcome.error, seq, claim)
               : retry.run(outcome.at, outcome.error, seq, claim);
         return changes > 0 ? 'settled' : 'lost';
       }),
@@ -70,10 +70,10 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
     list: ({ state, after = 0, limit }: Argument<'list'>) =>
       read(
         'read deliveries',
-        () => (list.all(DELIVERY_STATES.indexOf(state), after, limit) as ListedRow[]).map(deliveryOf), // as selected
+        () => (list.all(DELIVERY_STATES.indexOf(state), after, limit) as ListedRow[]).map(readDelivery), // as selected
       ),
 
-    count: () => read('count deliveries', () => ({ pending: countOf('pending'), dead: countOf('dead') })),
+    count: () => read('count deliveries', () => ({ pending: getCount('pending'), dead: getCount('dead') })),
 
     replay: ({ seqs, now }: Argument<'replay'>) =>
       write(
@@ -96,7 +96,7 @@ type ClaimedRow = readonly [
 ];
 type ListedRow = readonly [number, string, string, Buffer, string, number, number, string | null];
 
-function deliveryOf(row: ListedRow): Delivery {
+function readDelivery(row: ListedRow): Delivery {
   const [seq, subscription, notification, account, channel, state, attempts, error] = row;
   return {
     seq,

@@ -11,13 +11,13 @@ import type {
 import { toBytes, toHex } from '../rows.ts';
 import type { SqliteSession } from '../session.ts';
 
-/** The verbs on notifications, as they are inside: a call has happened when it returns. */
+/** Creates the operations on notifications. They are synchronous: a call has taken effect when it returns. */
 export function createNotificationTable({ prefix: p, prepare, read, write }: SqliteSession) {
-  const cursorOf = prepare(`SELECT cursor FROM ${p}feeds WHERE feed = ?`).pluck();
+  const selectCursor = prepare(`SELECT cursor FROM ${p}feeds WHERE feed = ?`).pluck();
   const setCursor = prepare(`INSERT OR REPLACE INTO ${p}feeds (feed, cursor) VALUES (?, ?)`);
-  const setMark = prepare(`INSERT OR REPLACE INTO ${p}marks (feed, key, value) VALUES (?, ?, ?)`);
-  const dropMark = prepare(`DELETE FROM ${p}marks WHERE feed = ? AND key = ?`);
-  const markOf = prepare(`SELECT value FROM ${p}marks WHERE feed = ? AND key = ?`).pluck();
+  const setMarker = prepare(`INSERT OR REPLACE INTO ${p}progress_markers (feed, key, value) VALUES (?, ?, ?)`);
+  const deleteMarker = prepare(`DELETE FROM ${p}progress_markers WHERE feed = ? AND key = ?`);
+  const selectMarker = prepare(`SELECT value FROM ${p}progress_markers WHERE feed = ? AND key = ?`).pluck();
   const find = prepare(`SELECT seq, account, type, at, visible FROM ${p}notifications WHERE id = ?`).raw();
   const insert = prepare(
     `INSERT INTO ${p}notifications (seq, id, account, type, at, body, visible) VALUES (?, ?, ?, ?, ?, ?, 1)`,
@@ -25,8 +25,8 @@ export function createNotificationTable({ prefix: p, prepare, read, write }: Sql
   const show = prepare(`UPDATE ${p}notifications SET visible = ? WHERE seq = ?`);
   const record = prepare(`INSERT INTO ${p}account_log (account, withdrawn, notification) VALUES (?, ?, ?)`);
   const newest = prepare(`SELECT coalesce(max(id), 0) FROM ${p}account_log`).pluck();
-  const drop = prepare(`UPDATE ${p}deliveries SET state = 3 WHERE notification = ? AND state = 0`);
-  const revive = prepare(`UPDATE ${p}deliveries SET state = 0 WHERE notification = ? AND state = 3`);
+  const dropDeliveries = prepare(`UPDATE ${p}deliveries SET state = 3 WHERE notification = ? AND state = 0`);
+  const restoreDeliveries = prepare(`UPDATE ${p}deliveries SET state = 0 WHERE notification = ? AND state = 3`);
   const deliver = prepare(
     `INSERT INTO ${p}deliveries (subscription, notification, state, due) ` +
       `SELECT n, ?, 0, ? FROM ${p}subscriptions WHERE account = ? AND active = 1 ` +
@@ -39,76 +39,77 @@ export function createNotificationTable({ prefix: p, prepare, read, write }: Sql
   const columns = 'l.id, l.account, l.withdrawn, n.id, n.body';
   const join = `${p}account_log l JOIN ${p}notifications n ON n.seq = l.notification`;
   const after = prepare(`SELECT ${columns} FROM ${join} WHERE l.id > ? ORDER BY l.id LIMIT ?`).raw();
-  const afterOf = prepare(
+  const afterOfAccount = prepare(
     `SELECT ${columns} FROM ${join} WHERE l.account = ? AND l.id > ? ORDER BY l.id LIMIT ?`,
   ).raw();
 
   function notify({ id, account, type, at, body }: NewNotification): boolean {
-    const row = find.get(id) as FoundRow | undefined; // the columns selected
+    const row = find.get(id) as NotificationRow | undefined; // the columns selected
     if (row?.[4] === 1) return false;
     const owner = row === undefined ? toBytes(account) : row[1];
     const seq = row === undefined ? (newest.get() as number) + 1 : row[0]; // an integer, or coalesced to one
     if (row === undefined) insert.run(seq, id, owner, type, at, body);
     else show.run(1, seq);
     record.run(owner, 0, seq);
-    revive.run(seq);
+    restoreDeliveries.run(seq);
     deliver.run(seq, row?.[3] ?? at, owner, row?.[2] ?? type);
     return true;
   }
 
   function withdraw(id: string): boolean {
-    const row = find.get(id) as FoundRow | undefined; // the columns selected
+    const row = find.get(id) as NotificationRow | undefined; // the columns selected
     if (row === undefined || row[4] === 0) return false;
     show.run(0, row[0]);
     record.run(row[1], 1, row[0]);
-    drop.run(row[0]);
+    dropDeliveries.run(row[0]);
     return true;
   }
 
   const apply = (change: NotificationChange) =>
     change.type === 'notify' ? notify(change.notification) : withdraw(change.id);
 
-  function append({ feed, after: seen, through, changes, marks = [] }: NotificationBatch): AppendOutcome {
-    const cursor = (cursorOf.get(feed) as number | undefined) ?? null; // an integer column
-    if (cursor !== seen) return { status: 'moved', cursor };
+  function append({ feed, after: expected, through, changes, marks = [] }: NotificationBatch): AppendOutcome {
+    const cursor = (selectCursor.get(feed) as number | undefined) ?? null; // an integer column
+    if (cursor !== expected) return { status: 'moved', cursor };
     let changed = 0;
     for (const change of changes) if (apply(change)) changed++;
     for (const { key, value } of marks) {
-      if (value === null) dropMark.run(feed, key);
-      else setMark.run(feed, key, value);
+      if (value === null) deleteMarker.run(feed, key);
+      else setMarker.run(feed, key, value);
     }
     setCursor.run(feed, through);
     return { status: 'appended', changed };
   }
 
   return {
-    cursor: (feed: string) => read('read a cursor', () => (cursorOf.get(feed) as number | undefined) ?? null), // an integer column
+    // An integer column.
+    cursor: (feed: string) => read('read a cursor', () => (selectCursor.get(feed) as number | undefined) ?? null),
     append: (batch: NotificationBatch) => write('write notifications', () => append(batch)),
-    list: ({ account, after: place, limit }: Parameters<NotificationStore['list']>[0]) =>
+    list: ({ account, after: position, limit }: Parameters<NotificationStore['list']>[0]) =>
       read('read notifications', () => {
-        const { at, seq } = place ?? { at: Number.MAX_SAFE_INTEGER, seq: Number.MAX_SAFE_INTEGER };
+        const { at, seq } = position ?? { at: Number.MAX_SAFE_INTEGER, seq: Number.MAX_SAFE_INTEGER };
         const rows = list.all(toBytes(account), at, seq, limit) as [string, number, number, string][]; // as selected
         return rows.map(([id, seq, at, body]): StoredNotification => ({ id, seq, at, body }));
       }),
     marks: (feed: string, keys: readonly string[]) =>
-      read('read marks', () =>
+      read('read progress markers', () =>
         [...new Set(keys)].flatMap((key): ProgressMarker[] => {
-          const value = markOf.get(feed, key) as string | undefined; // a text column
+          const value = selectMarker.get(feed, key) as string | undefined; // a text column
           return value === undefined ? [] : [{ key, value }];
         }),
       ),
     last: () => read('read the account log', () => newest.get() as number), // an integer, or coalesced to one
     after: (id: number, limit: number, account?: `0x${string}`) =>
       read('read the account log', () => {
-        const rows = account === undefined ? after.all(id, limit) : afterOf.all(toBytes(account), id, limit);
-        return (rows as LogRow[]).map(entryOf); // the columns selected
+        const rows = account === undefined ? after.all(id, limit) : afterOfAccount.all(toBytes(account), id, limit);
+        return (rows as LogRow[]).map(readLogEntry); // the columns selected
       }),
   };
 }
 
-type FoundRow = readonly [seq: number, account: Buffer, type: string, at: number, visible: number];
+type NotificationRow = readonly [seq: number, account: Buffer, type: string, at: number, visible: number];
 type LogRow = readonly [id: number, account: Buffer, withdrawn: number, notification: string, body: string];
 
-function entryOf([id, account, withdrawn, notification, body]: LogRow): AccountLogEntry {
+function readLogEntry([id, account, withdrawn, notification, body]: LogRow): AccountLogEntry {
   return { id, account: toHex(account), type: withdrawn === 1 ? 'withdrawn' : 'notification', notification, body };
 }

@@ -1,15 +1,16 @@
 import type { Migration } from '../schema.ts';
 
 /**
- * What the account interface keeps. A notification's `seq` is the place in the log at which it first came; entries of the
- * log name it, so that a body is stored once. Codes of types and states are in account-rows.ts.
+ * Creates the tables of the account interface. The `seq` of a notification is its first position in the log. Log
+ * entries refer to it, so that a body is stored once.
  *
- * Only an active subscription gets deliveries, and none becomes inactive again, so what is pending can be delivered.
+ * Only an active subscription receives deliveries, and it never becomes inactive again. Every pending delivery can
+ * therefore be sent.
  */
 const createAccounts: Migration = (p) => `
   CREATE TABLE ${p}feeds (feed TEXT PRIMARY KEY, cursor INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
-  CREATE TABLE ${p}marks (
+  CREATE TABLE ${p}progress_markers (
     feed TEXT NOT NULL,
     key TEXT NOT NULL,
     value TEXT NOT NULL,
@@ -88,5 +89,7 @@ const createAccounts: Migration = (p) => `
   CREATE INDEX ${p}deliveries_subscription ON ${p}deliveries (subscription);
 `;
 
-/** The versions of an account store's schema, the first being 1. What has been released is never changed, only added to. */
+/**
+ * Schema migrations of an account store, from version 1. A released migration is never changed: new ones are appended.
+ */
 export const ACCOUNT_MIGRATIONS: readonly Migration[] = [createAccounts];

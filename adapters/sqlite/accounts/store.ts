@@ -3,20 +3,20 @@ import { createInMemoryLeases, createStoreLifecycle } from 'intentbook/store-kit
 import type { SqliteSource } from '../connection.ts';
 import { connectSqlite } from '../connection.ts';
 import { toStoreError } from '../driver.ts';
-import { assertOurs, migrate } from '../migrate.ts';
+import { assertOwnSchema, migrate } from '../migrate.ts';
 import { openSession, transact } from '../session.ts';
 import type { Lease } from '../writer-lease.ts';
-import { takeLease } from '../writer-lease.ts';
+import { acquireLease } from '../writer-lease.ts';
 import { createAffiliateTable } from './affiliates.ts';
 import { createDeliveryTable } from './deliveries.ts';
 import { createNotificationTable } from './notifications.ts';
 import { ACCOUNT_MIGRATIONS } from './schema.ts';
 import { createSubscriptionTable } from './subscriptions.ts';
 
-/** Recorded in the place of a book's domain, so that neither takes the other's file for its own. */
+/** Recorded instead of a book's domain, so that a book store and an account store reject each other's files. */
 const NO_DOMAIN: Domain = { chainId: 0, settlementContract: `0x${'00'.repeat(20)}` };
 
-/** Makes the account store over a source. The verbs are synchronous inside: a call has happened when it returns. */
+/** Creates the account store. The operations are synchronous internally: a call has taken effect when it returns. */
 export function createSqliteAccountStore(source: SqliteSource): AccountStore {
   const {
     parts: store,
@@ -75,22 +75,22 @@ async function start(source: SqliteSource, clock: Clock) {
   let lease: Lease | undefined;
   try {
     lease = transact(connection.database, 'open', () => {
-      assertOurs(connection, NO_DOMAIN, ACCOUNT_MIGRATIONS.length);
-      return takeLease(connection, clock);
+      assertOwnSchema(connection, NO_DOMAIN, ACCOUNT_MIGRATIONS.length);
+      return acquireLease(connection, clock);
     });
     migrate(connection, ACCOUNT_MIGRATIONS, lease.assertHeld);
   } catch (cause) {
     try {
       lease?.release();
     } catch {
-      // It runs out by itself; what has failed matters more.
+      // The lease expires by itself; the first failure is reported.
     }
     connection.disconnect();
     throw toStoreError('open', cause);
   }
   const held = lease;
   const session = openSession(connection, held.assertHeld);
-  held.keep();
+  held.startRenewal();
   return {
     notifications: createNotificationTable(session),
     affiliates: createAffiliateTable(session),

@@ -9,7 +9,7 @@ import type {
 import { toBytes, toHex } from '../rows.ts';
 import type { SqliteSession } from '../session.ts';
 
-/** The columns of a subscription, in the order of {@link SubscriptionRow}; `s` is their table. */
+/** Columns of a subscription, in the order of {@link SubscriptionRow}. `s` is the table of subscriptions. */
 export const subscriptionColumns = 's.id, s.account, s.channel, s.target, s.types, s.active, s.secret, s.created_at';
 
 export type SubscriptionRow = readonly [
@@ -46,9 +46,9 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
   const select = prepare(`SELECT ${columns} WHERE s.account = ? ORDER BY s.n`).raw();
   const count = prepare(`SELECT count(*) FROM ${p}subscriptions WHERE account = ?`).pluck();
   const sweep = prepare(`DELETE FROM ${p}subscriptions WHERE active = 0 AND expires_at < ?`);
-  const forget = prepare(`DELETE FROM ${p}nonces WHERE expires_at < ?`);
-  const used = prepare(`SELECT 1 FROM ${p}nonces WHERE account = ? AND nonce = ?`).pluck();
-  const use = prepare(`INSERT INTO ${p}nonces (account, nonce, expires_at) VALUES (?, ?, ?)`);
+  const deleteExpiredNonces = prepare(`DELETE FROM ${p}nonces WHERE expires_at < ?`);
+  const selectNonce = prepare(`SELECT 1 FROM ${p}nonces WHERE account = ? AND nonce = ?`).pluck();
+  const insertNonce = prepare(`INSERT INTO ${p}nonces (account, nonce, expires_at) VALUES (?, ?, ?)`);
   const confirm = prepare(
     `UPDATE ${p}subscriptions SET active = 1, target = coalesce(?, target), token_hash = NULL, expires_at = NULL ` +
       'WHERE token_hash = ? AND expires_at >= ? RETURNING id, account, channel, target, types, active, secret, created_at',
@@ -57,14 +57,14 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
   const remove = prepare(`DELETE FROM ${p}subscriptions WHERE n = ?`);
   const removeDeliveries = prepare(`DELETE FROM ${p}deliveries WHERE subscription = ?`);
 
-  /** Uses a nonce up, once those that are over have been forgotten. */
+  /** Deletes expired nonces and returns whether a nonce is already used. */
   function isUsed({ account, nonce }: UsedNonce, now: number): boolean {
-    forget.run(now);
-    return used.get(toBytes(account), nonce) !== undefined;
+    deleteExpiredNonces.run(now);
+    return selectNonce.get(toBytes(account), nonce) !== undefined;
   }
 
-  function useUp({ account, nonce, expiresAt }: UsedNonce): void {
-    use.run(toBytes(account), nonce, expiresAt);
+  function markUsed({ account, nonce, expiresAt }: UsedNonce): void {
+    insertNonce.run(toBytes(account), nonce, expiresAt);
   }
 
   return {
@@ -74,7 +74,7 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
         if (isUsed(nonce, now)) return { status: 'used' };
         const { id, account, channel, target, types, state, secret, createdAt } = subscription;
         if (Number(count.get(toBytes(account))) >= cap) return { status: 'capped', limit: cap };
-        useUp(nonce);
+        markUsed(nonce);
         const { tokenHash, expiresAt } = confirmation ?? {};
         insert.run(
           id,
@@ -98,12 +98,13 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
       }),
 
     list: (account: Address) =>
-      read('read subscriptions', () => (select.all(toBytes(account)) as SubscriptionRow[]).map(readSubscription)), // as selected
+      // As selected.
+      read('read subscriptions', () => (select.all(toBytes(account)) as SubscriptionRow[]).map(readSubscription)),
 
     remove: ({ id, account, nonce, now }: Parameters<SubscriptionStore['remove']>[0]) =>
       write('remove a subscription', (): 'removed' | 'missing' | 'used' => {
         if (nonce !== undefined && isUsed(nonce, now)) return 'used';
-        if (nonce !== undefined) useUp(nonce);
+        if (nonce !== undefined) markUsed(nonce);
         const n = find.get(id, toBytes(account));
         if (n === undefined) return 'missing';
         removeDeliveries.run(n);

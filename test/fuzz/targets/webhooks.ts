@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import { webhookChannel } from 'intentbook/channels';
-import { addressGuard } from '../../../adapters/channels/address-guard.ts';
+import { createAddressGuard } from '../../../adapters/channels/address-guard.ts';
 import type { Target } from '../target.ts';
 import { textOf } from '../target.ts';
 
 const { parseTarget } = webhookChannel();
-const guard = addressGuard([]);
+const guard = createAddressGuard([]);
 
 const HOSTS = [
   '127.0.0.1',

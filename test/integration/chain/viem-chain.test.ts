@@ -76,7 +76,7 @@ describe('funds', () => {
     const query = { owner: lower(SETTLEMENT), token: lower(world.sellToken), spender: lower(RELAYER) };
     for (const answer of ['0x', '0x1234', null, 7, {}, 'hello', undefined]) {
       const garbled = viemChain(client({ eth_call: () => answer }));
-      await expect(garbled.balanceAndAllowance?.(query, call())).rejects.toThrow('the node answered');
+      await expect(garbled.balanceAndAllowance?.(query, call())).rejects.toThrow('the node returned');
     }
   });
 
@@ -109,17 +109,17 @@ describe('a contract signature', () => {
     expect(await judge(wallet, signature)).toEqual({ valid: true });
     expect(await judge(wallet, concatHex([`0x${'11'.repeat(64)}`, '0x1b']))).toEqual({
       valid: false,
-      reason: 'answered 0xffffffff',
+      reason: 'returned 0xffffffff',
     });
-    expect(await judge(wallet, '0x')).toEqual({ valid: false, reason: 'reverted, or ran out of gas' });
+    expect(await judge(wallet, '0x')).toEqual({ valid: false, reason: 'reverted or ran out of gas' });
     expect(await judge(KEY.address, signature)).toEqual({ valid: false, reason: 'no contract at this address' });
   });
 
   test.each<[name: string, kind: number, reason: string | undefined]>([
-    ['never ends', 0, 'reverted, or ran out of gas'],
+    ['never ends', 0, 'reverted or ran out of gas'],
     ['says yes in a hundred thousand bytes', 1, undefined],
-    ['answers four bytes', 2, 'answered 4 bytes'],
-    ['reverts', 3, 'reverted, or ran out of gas'],
+    ['answers four bytes', 2, 'returned 4 bytes'],
+    ['reverts', 3, 'reverted or ran out of gas'],
   ])('of a contract that %s is judged within bounds', async (_, kind, reason) => {
     const { abi, bytecode } = contract('Rogue');
     const rogue = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [BigInt(kind)] }));

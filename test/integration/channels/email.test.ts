@@ -58,7 +58,7 @@ describe('an e-mail', () => {
     await world.notify('one');
     await until(async () => (await world.accounts.deliveries.list({ state: 'dead' })).length === 1);
     const [dead] = await world.accounts.deliveries.list({ state: 'dead' });
-    assert.equal(dead?.error, 'the mail server answered 452');
+    assert.equal(dead?.error, 'the mail server responded with 452');
     assert.equal((await list()).length, 1);
     recipient.rejection = { code: 550, text: '5.1.1 no such user' };
     await world.notify('two');
@@ -89,9 +89,9 @@ describe('an e-mail', () => {
   });
 
   test.each([
-    [{ smtp: 'http://me:hush@a' }, /smtp must be a URL/],
-    [{ from: 'me' }, /from must be an address/],
-    [{ publicUrl: 'api.example.org' }, /publicUrl must be a URL/],
+    [{ smtp: 'http://me:hush@a' }, /smtp must be an smtp/],
+    [{ from: 'me' }, /from must be an e-mail address/],
+    [{ publicUrl: 'api.example.org' }, /publicUrl must be an http/],
     [{ form: 'x' }, /unknown option "form".*from/],
   ])('channel with %o is rejected, naming no secret', (changes, message) => {
     const options = { smtp: 'smtp://me:hush@a', from: 'b@c.org', publicUrl: 'https://d', ...changes };

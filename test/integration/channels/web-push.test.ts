@@ -104,7 +104,7 @@ describe('a push', () => {
     [{ subject: 'us@example.org' }, /subject must be/],
     [{ publicKey: offCurve }, /publicKey must be/],
     [{ privateKey: 'hush' }, /privateKey must be/],
-    [{ allow: ['localhost'] }, /no address/],
+    [{ allow: ['localhost'] }, /not a valid address/],
     [{ pubicKey: 'x' }, /unknown option "pubicKey".*publicKey/],
   ])('channel with %o is rejected, naming no secret', (changes, message) => {
     assert.throws(

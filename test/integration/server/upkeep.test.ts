@@ -163,7 +163,7 @@ describe('backup', () => {
     const copy = join(folder, 'copy.sqlite');
     expect(await done(['backup', copy, '--db', db])).toMatchObject({ ok: true, to: copy });
     expect(await done(['verify', '--db', copy])).toMatchObject({ orders: uids.length, problems: [] });
-    expect(await rejected(['backup', copy, '--db', db])).toContain('is there already');
+    expect(await rejected(['backup', copy, '--db', db])).toContain('already exists');
     expect(await rejected(['backup', join(folder, 'x'), '--db', join(folder, 'missing')])).toContain('cannot copy');
   });
 });

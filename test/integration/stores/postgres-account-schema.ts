@@ -8,7 +8,7 @@ const TABLES = [
   'nonces',
   'affiliates',
   'used_signatures',
-  'marks',
+  'progress_markers',
   'feeds',
   'leases',
 ];
@@ -17,8 +17,8 @@ const TABLES = [
 export async function emptyAccountSchema({ schema, query }: TemporarySchema): Promise<void> {
   const found = await query('SELECT tablename FROM pg_tables WHERE schemaname = $1', [schema]);
   const names = found.map(({ tablename }) => tablename).sort();
-  const expected = [...TABLES, 'turns', 'migrations', 'domain'].sort();
+  const expected = [...TABLES, 'locks', 'migrations', 'domain'].sort();
   if (names.join() !== expected.join()) throw new Error(`a table is not known here: ${names}`);
   const deletions = TABLES.map((table) => `DELETE FROM "${schema}".${table}`);
-  await query([...deletions, `UPDATE "${schema}".turns SET last = 0`].join('; '));
+  await query([...deletions, `UPDATE "${schema}".locks SET last = 0`].join('; '));
 }

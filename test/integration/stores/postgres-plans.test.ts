@@ -127,11 +127,11 @@ test.each(EXPIRED)(
   async (filters) => {
     for (const page of [{ limit: 10 }, { limit: 10, after: { creationDate: PLACED_AT + 5000, uid: uid(1) } }]) {
       const nodes = await planOf({ ...filters, ...page, status: { is: 'expired', now: NOW } });
-      const walk = nodes.find((node) => node['Index Name'] === 'orders_swept');
+      const walk = nodes.find((node) => node['Index Name'] === 'orders_expired');
       expect(walk).toMatchObject({ 'Node Type': 'Index Scan', 'Scan Direction': 'Backward' });
       expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
       const indexes = nodes.flatMap((node) => node['Index Name'] ?? []).filter((name) => name.startsWith('orders_'));
-      expect(indexes.sort()).toEqual(['orders_expiring', 'orders_swept']);
+      expect(indexes.sort()).toEqual(['orders_expired', 'orders_expiring']);
       // Those few, and of them what goes on the page.
       expect(nodes.filter((node) => node['Node Type'] === 'Sort')).toHaveLength(2);
     }

@@ -99,7 +99,7 @@ describe('migrating', () => {
     const client = new pg.Client({ connectionString: here.url });
     await client.connect();
     await client.query(`BEGIN; LOCK TABLE "${here.schema}".orders IN ACCESS SHARE MODE`);
-    await expect(release(...MIGRATIONS, next())).rejects.toThrow('holds its lock for too long (55P03)');
+    await expect(release(...MIGRATIONS, next())).rejects.toThrow('held its lock for too long (55P03)');
     await client.query('COMMIT');
     await client.end();
     expect(await release(...MIGRATIONS, next())).toEqual([newest + 1]);
@@ -130,8 +130,8 @@ describe('a schema of another release', () => {
     const error = await rejection(storeOn().open(context));
     expect(error.code).toBe('SchemaTooNew');
     expect(error.message).toBe(
-      `the schema "${here.schema}" has version ${newest + 2}; this release knows up to version ${newest}, ` +
-        `and version ${newest + 2} changed what it builds on; use a newer release`,
+      `the schema "${here.schema}" has version ${newest + 2}; this release supports up to version ${newest}, ` +
+        `and version ${newest + 2} is not compatible with it; use a newer release`,
     );
   });
 
@@ -149,7 +149,7 @@ describe('a schema of another release', () => {
     await here.query(`INSERT INTO ${s}.owners VALUES ($1, 1, 0)`, [bytes(old.owner)]);
     await here.query(`INSERT INTO ${s}.order_quotes VALUES ($1, $2, $3)`, [bytes(old.uid), quote.body, quote.metadata]);
     const { sellToken, buyToken } = old;
-    const traded = `INSERT INTO ${s}.facts (block, log, type, block_hash, transaction_hash, detail) VALUES ($1, 0, 0, $2, $2, $3)`;
+    const traded = `INSERT INTO ${s}.chain_events (block, log, type, block_hash, transaction_hash, detail) VALUES ($1, 0, 0, $2, $2, $3)`;
     for (const block of [7, 5, 6]) {
       const detail = JSON.stringify({ sellToken, buyToken: block === 5 ? sellToken : buyToken });
       await here.query(traded, [block, bytes(old.appData), detail]);
@@ -184,7 +184,7 @@ test('an account store has a schema of its own, and takes no other for it', asyn
   for (const store of [accounts, postgresAccountStore({ url, schema, migrate: true })]) {
     expect(await rejection(store.open({ clock }))).toMatchObject({
       code: 'Unsupported',
-      message: expect.stringContaining('something else'),
+      message: expect.stringContaining('belongs to another store'),
     });
   }
   await here.query(`DROP SCHEMA "${schema}" CASCADE`);
@@ -230,7 +230,7 @@ describe('a role', () => {
     await store.close();
     await here.query(`DELETE FROM ${s}.migrations WHERE version > 1`);
     expect((await rejection(storeOn(url).open(context))).code).toBe('SchemaTooOld');
-    await expect(migratePostgres({ url, schema: here.schema })).rejects.toThrow('lacks a right that it needs (42501)');
+    await expect(migratePostgres({ url, schema: here.schema })).rejects.toThrow('lacks a required privilege (42501)');
     await drop();
   });
 
@@ -252,7 +252,7 @@ describe('a role', () => {
     const error = await rejection(storeOn(url).open(context));
     expect([error.code, error.message]).toEqual([
       'Unsupported',
-      'the server has synchronous_commit = off, so it may lose what was acknowledged; set it, or accept that: durable: false',
+      'the server has synchronous_commit = off, so it may lose acknowledged writes; enable it, or accept this with durable: false',
     ]);
     const store = postgresStore({ url, schema: here.schema, durable: false });
     expect(store.traits.durable).toBe(false);
@@ -270,8 +270,8 @@ describe('options', () => {
     [{ schema: '' }, /`schema` must be letters/],
     [{ url: '' }, /`url` must be a connection string/],
     [{ readUrl: '' }, /`readUrl` must be a connection string/],
-    [{ connections: 1 }, /`connections` must be a whole number of at least 2/],
-    [{ pollInterval: 0 }, /`pollInterval` must be a whole number of at least 10/],
+    [{ connections: 1 }, /`connections` must be an integer from 2 /],
+    [{ pollInterval: 0 }, /`pollInterval` must be an integer from 10 /],
     [{ scheme: 'a' }, /unknown option "scheme", did you mean "schema"\?/],
   ])('%o is rejected at once', (options, message) => {
     expect(() => postgresStore({ url: 'postgres://x', ...options })).toThrow(message);

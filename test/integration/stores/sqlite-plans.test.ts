@@ -90,7 +90,7 @@ test('a listing of expired orders walks those that were swept and sorts only the
     const plan = planOf({ ...filters, status: { is: 'expired', now: NOW }, after, limit: 10 });
     expect(plan[0]).toBe('SEARCH o USING INTEGER PRIMARY KEY (rowid=?)');
     const walks = plan.slice(1).filter((detail) => /\bo\b/.test(detail));
-    expect(walks[0]).toMatch(/^SEARCH o USING (COVERING )?INDEX orders_swept \(\(created,uid\)<\(\?,\?\)\)$/);
+    expect(walks[0]).toMatch(/^SEARCH o USING (COVERING )?INDEX orders_expired \(\(created,uid\)<\(\?,\?\)\)$/);
     expect(walks[1]).toMatch(/^SEARCH o USING INDEX orders_expiring \(valid_to<\?\)$/);
     expect(walks).toHaveLength(2);
   }
