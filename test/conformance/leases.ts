@@ -90,7 +90,7 @@ export const LEASES: readonly Rule[] = [
     assert.equal((await store.leases.acquire({ name: SWEEP, holder: 'b', ttl: 1000 })).status, 'taken');
   }),
   {
-    name: 'of many that ask for a lease at once exactly one gets it',
+    name: 'grants a lease to exactly one of several concurrent callers',
     async run({ writers }) {
       const outcomes = await Promise.all(
         range(20).map(

@@ -13,7 +13,7 @@ async function left(store: Store): Promise<string[]> {
 
 export const PRUNING: readonly Rule[] = [
   {
-    name: 'orders that are over for long are removed with their quotes, the others stay as they are',
+    name: 'removes orders past their retention with their quotes and keeps the others',
     async run({ store }) {
       const quote = { body: '{"solver":"x"}', metadata: '{}' };
       const cancelled = order(1, { validTo: NOW + 10 });
@@ -41,7 +41,7 @@ export const PRUNING: readonly Rule[] = [
     },
   },
   {
-    name: 'as many are removed as were asked for, the first to have come first',
+    name: 'removes the oldest orders first, up to the limit',
     async run({ store }) {
       const orders = [3, 1, 2].map((n) => order(n, { validTo: NOW + 10, creationDate: PLACED_AT + n }));
       await place(store, ...orders);
@@ -56,7 +56,7 @@ export const PRUNING: readonly Rule[] = [
     },
   },
   {
-    name: 'concurrent calls remove each order once',
+    name: 'removes each order once under concurrent calls',
     async run({ store, writers }) {
       const orders = Array.from({ length: 20 }, (_, n) =>
         order(n, { validTo: NOW + 10, owner: n % 2 === 0 ? ALICE : BOB }),

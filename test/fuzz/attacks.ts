@@ -56,7 +56,7 @@ const garbage = (random: Random, size: number) => Uint8Array.from({ length: size
 const others: readonly Attack[] = [
   { name: 'noise', answers: 1, steps: (random) => [garbage(random, 1 + random(3000)), 'end'] },
   {
-    name: 'torn request',
+    name: 'truncated request',
     answers: 1,
     steps(random) {
       const whole = post('content-length: 2', '[]');
@@ -65,7 +65,7 @@ const others: readonly Attack[] = [
     },
   },
   {
-    name: 'a byte at a time',
+    name: 'one byte at a time',
     answers: 1,
     steps: () => [
       ...[...'GET /api/v1/version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'].flatMap((letter) => [letter, 1]),
@@ -77,15 +77,15 @@ const others: readonly Attack[] = [
     steps: (random) => ['GET /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(1 + random(199)), random(4), 'end'],
   },
   {
-    name: 'pipelined, and gone',
+    name: 'pipelined, then aborted',
     answers: 50,
     steps: (random) => [`${post('content-length: 2', '[]')}`.repeat(50), random(10), 'reset'],
   },
-  { name: 'a body too short', answers: 1, steps: () => [post('content-length: 500', '[]'), 5, 'end'] },
-  { name: 'a body too long', answers: 2, steps: () => [post('content-length: 2', '[]garbage'), 'end'] },
-  { name: 'a huge body announced', answers: 1, steps: () => [post('content-length: 99999999999', '['), 5, 'end'] },
+  { name: 'body shorter than declared', answers: 1, steps: () => [post('content-length: 500', '[]'), 5, 'end'] },
+  { name: 'body longer than declared', answers: 2, steps: () => [post('content-length: 2', '[]garbage'), 'end'] },
+  { name: 'large declared body', answers: 1, steps: () => [post('content-length: 99999999999', '['), 5, 'end'] },
   {
-    name: 'a huge body in chunks',
+    name: 'large chunked body',
     answers: 1,
     steps: () => [
       post('transfer-encoding: chunked', ''),
@@ -104,12 +104,12 @@ const others: readonly Attack[] = [
     steps: (random) => [`GET / HTTP/1.1\r\nhost: x\r\n${'a: b\r\n'.repeat(random(5000))}\r\n`, 'end'],
   },
   {
-    name: 'a long header',
+    name: 'long header',
     answers: 1,
     steps: (random) => [`GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(random(40_000))}\r\n\r\n`, 'end'],
   },
   {
-    name: 'a long target',
+    name: 'long target',
     answers: 1,
     steps: (random) => [`GET /${'%41/'.repeat(random(9000))} HTTP/1.1\r\nhost: x\r\n\r\n`, 'end'],
   },
@@ -164,12 +164,12 @@ const others: readonly Attack[] = [
     },
   },
   {
-    name: 'not UTF-8',
+    name: 'invalid UTF-8',
     answers: 1,
     steps: (random) => [post('content-length: 40\r\nconnection: close', ''), garbage(random, 40), 'end'],
   },
   {
-    name: 'a stream, and gone',
+    name: 'stream, then aborted',
     answers: 1,
     steps: (random) => ['GET /api/v1/orders/stream HTTP/1.1\r\nhost: x\r\n\r\n', random(20), 'reset'],
   },
@@ -179,7 +179,7 @@ const others: readonly Attack[] = [
     steps: () => ['GET /api/v1/orders/stream HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(20), 5, 'reset'],
   },
   {
-    name: 'changed anywhere',
+    name: 'random changes',
     answers: 3,
     steps(random) {
       const bytes = Buffer.from(SMUGGLING[random(SMUGGLING.length)] ?? '', 'latin1');

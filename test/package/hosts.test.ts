@@ -85,8 +85,8 @@ const { createOrderBook } = intentbook;
 const { fetchHandler } = fetchEntry;
 const { memoryStore } = memoryEntry;`;
 
-describe('a host in TypeScript, against the packed declarations', () => {
-  test('compiles as strictly as can be, and trades, by import and by require', async () => {
+describe('TypeScript host with the packed declarations', () => {
+  test('compiles in the strictest mode and submits an order, by import and by require', async () => {
     const order = await signOrder(account(1), { validTo: Math.floor(Date.now() / 1000) + 3600 });
     const files = {
       'trade.mts': trade(IMPORTS, JSON.stringify(order)),
@@ -133,15 +133,15 @@ createServer(nodeHandler(book)).listen(0);
 export const explorer = createExplorer;
 `;
 
-describe('every entry of the package', () => {
+describe('package entry', () => {
   const ways = Object.entries(RESOLUTIONS).slice(0, LONG ? undefined : 1);
 
-  test.each(ways)('has sound declarations by %s', (name, options) => {
+  test.each(ways)('has sound declarations with %s', (name, options) => {
     const entries = ENTRIES.map((entry, i) => `export * as entry${i} from '${entry}';`).join('\n');
     expect(compile(`entries-${name}`, { 'entries.mts': entries }, { ...options, noEmit: true })).toBe('');
   });
 
-  test.skipIf(!LONG).each(ways)('takes what frameworks and drivers make, by %s', (name, options) => {
+  test.skipIf(!LONG).each(ways)('accepts the objects of frameworks and drivers, with %s', (name, options) => {
     const packages = [
       '@types/better-sqlite3',
       '@types/express',

@@ -38,7 +38,7 @@ const NAMES = [
   ['fetchHandler', 'intentbook/fetch'],
 ] as const;
 
-describe.skipIf(!LONG)('installed from its tarball into an empty folder (long run only)', () => {
+describe.skipIf(!LONG)('package installed from its tarball into an empty folder (long run only)', () => {
   beforeAll(async () => {
     mkdirSync(host);
     const packed = npm(root, 'pack', '--ignore-scripts', '--pack-destination', folder).trim().split('\n').at(-1) ?? '';
@@ -61,7 +61,7 @@ describe.skipIf(!LONG)('installed from its tarball into an empty folder (long ru
   }
 
   test.each(['20', '22', '24'])(
-    'it trades on Node %s, by import and by require',
+    'works on Node %s, by import and by require',
     (version) => {
       const node = runtime('node', version, '.bin/node');
       expect(execFileSync(node, ['--version'], { encoding: 'utf8' })).toMatch(new RegExp(`^v${version}\\.`));
@@ -72,25 +72,25 @@ describe.skipIf(!LONG)('installed from its tarball into an empty folder (long ru
     300_000,
   );
 
-  test('it trades on Bun', () => {
+  test('works on Bun', () => {
     const bun = runtime('bun', '1', '.bin/bun');
     expect(execFileSync(bun, ['trade.mjs'], { cwd: host, encoding: 'utf8' })).toBe('201 200 open\n');
   }, 300_000);
 
-  test('it trades on Deno', () => {
+  test('works on Deno', () => {
     const deno = runtime('deno', '2', '.bin/deno');
     const args = ['run', '--allow-all', '--node-modules-dir=manual', 'trade.mjs'];
     expect(execFileSync(deno, args, { cwd: host, encoding: 'utf8' })).toBe('201 200 open\n');
   }, 300_000);
 
-  test('its command is found', () => {
+  test('provides its command', () => {
     const command = join(host, 'node_modules', '.bin', manifest.name);
     const said = execFileSync(command, ['--version'], { cwd: host, encoding: 'utf8' });
     expect(said).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 });
 
-test('the program trades on the runtime of these tests', async () => {
+test('example program works on the current runtime', async () => {
   const order = JSON.stringify(await signOrder(account(1), { validTo: Math.floor(Date.now() / 1000) + 3600 }));
   // Within the package its own name is found, as a host would find it.
   const file = join(root, 'test/package/.trade.mjs');

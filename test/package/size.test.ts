@@ -55,8 +55,8 @@ function loadedAtOnce({ outputFiles, metafile }: Bundled): OutputFile[] {
 const gzipped = (files: readonly OutputFile[]) =>
   files.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
 
-describe('what a host carries, bundled, minified and compressed', () => {
-  test('is less than 60 kB for a book in memory behind fetch, WebAssembly apart', async () => {
+describe('bundle of a host, minified and compressed', () => {
+  test('is less than 60 kB for a memory book behind fetch, without WebAssembly', async () => {
     const bundled = await bundle(`
       import { createOrderBook } from 'intentbook';
       import { fetchHandler } from 'intentbook/fetch';
@@ -71,7 +71,7 @@ describe('what a host carries, bundled, minified and compressed', () => {
     expect(gzipped([...bundled.outputFiles])).toBeGreaterThan(gzipped(files));
   });
 
-  test('is next to nothing for what needs no book', async () => {
+  test('is below 5 kB without a book', async () => {
     const { outputFiles } = await bundle(`export { fixedPrices } from 'intentbook/estimators';`);
     expect(gzipped([...outputFiles])).toBeLessThan(5_000);
   });
@@ -88,10 +88,10 @@ const PEERS: Readonly<Record<string, readonly string[]>> = {
   'intentbook/server': ['better-sqlite3', 'nodemailer', 'pg', 'prom-client', 'viem', 'web-push'],
 };
 
-describe('an entry asks for no peer but its own', () => {
+describe('package entry', () => {
   const known = [...Object.keys(manifest.peerDependencies), 'express', 'fastify'];
 
-  test.each(ENTRIES)('%s', async (entry) => {
+  test.each(ENTRIES)('%s imports only its own peers', async (entry) => {
     const outside = [...known, ...Object.keys(manifest.dependencies)];
     const { metafile } = await bundle(`export * from '${entry}';`, outside);
     const imported = Object.values(metafile.outputs).flatMap(({ imports }) => imports);

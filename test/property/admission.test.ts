@@ -65,7 +65,7 @@ const choice: fc.Arbitrary<OrderChoice & { validTo: number; appData: string }> =
 const signer = fc.nat(20).map((n) => account(1000 + n));
 const scheme = fc.constantFrom('eip712' as const, 'ethsign' as const);
 
-test('any valid order is accepted, and comes back field for field', async () => {
+test('book accepts any valid order and returns it field for field', async () => {
   let n = 0;
   await fc.assert(
     fc.asyncProperty(choice, signer, scheme, fc.boolean(), async (chosen, owner, signing, withFrom) => {
@@ -148,7 +148,7 @@ const SIGNED_FIELDS: readonly Signed[] = [
   ...(['sellTokenBalance', 'buyTokenBalance'] as const),
 ];
 
-test('any change of a signed field is rejected with who has signed that and who should have', async () => {
+test('book rejects any change of a signed field with the recovered and the expected signer', async () => {
   const verifier = await createVerifier(SEPOLIA_DOMAIN);
   await fc.assert(
     fc.asyncProperty(
@@ -173,7 +173,7 @@ test('any change of a signed field is rejected with who has signed that and who 
   );
 }, 120_000);
 
-test('any garbage is rejected, never a failure', async () => {
+test('book rejects any invalid input without a failure', async () => {
   const field = fc.constantFrom(
     ...SIGNED_FIELDS,
     'feeAmount',

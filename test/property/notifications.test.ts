@@ -252,7 +252,7 @@ function cancellation(n: number, orderUids: readonly string[]): ReturnType<typeo
   return found;
 }
 
-test('whatever orders live through, and whoever dies meanwhile, their accounts were told what the model says', async () => {
+test('notifications match the model after random orders and crashes', async () => {
   const numRuns = process.env['INTENTBOOK_TEST_LONG'] === undefined ? 150 : 5000;
   await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 25 }), life), { numRuns });
 });

@@ -53,7 +53,7 @@ const stores: readonly [name: string, open: () => Promise<{ store: Store; done: 
   ],
 ];
 
-test.each(stores)('no text from outside is taken for SQL: %s', async (_, open) => {
+test.each(stores)('input is never executed as SQL: %s', async (_, open) => {
   const { store, done } = await open();
   const world = await admissionWorld({ store });
   const { book, http } = world;

@@ -74,7 +74,7 @@ async function known({ book }: WorldBook, orders: readonly Order[]): Promise<unk
   return { orders: shown.map(({ order }) => ({ ...order, creationDate: null })).sort(byUid), trades };
 }
 
-test(`a book that has lived through ${SEQUENCES} random sequences with reorganisations equals one that comes late`, async () => {
+test(`book with ${SEQUENCES} random sequences of reorganisations equals a book that starts late`, async () => {
   const follow = { onchainOrderContracts: [flow] };
   await using lived = await startBook(world, { follow });
   const orders: Order[] = [];

@@ -101,11 +101,11 @@ const estimate = async (kind: OrderKind, sellToken: Hex, buyToken: Hex, amount: 
   return (ways as readonly Estimate[]).at(-1);
 };
 
-describe('the maths of one pool, against the router on a real EVM', () => {
+describe('pool formula compared with the router on a real EVM', () => {
   const random = randomNumbers(1);
   const cases = LONG ? 20_000 : 2_000;
 
-  test(`getAmountOut, ${cases} times, to the atom`, { timeout: 3_600_000 }, async () => {
+  test(`getAmountOut matches in ${cases} cases, to the atom`, { timeout: 3_600_000 }, async () => {
     let answered = 0;
     for (let done = 0; done < cases; done += 200) {
       const batch = Array.from({ length: 200 }, () => [random(112), random(112), random(112)] as const);
@@ -118,7 +118,7 @@ describe('the maths of one pool, against the router on a real EVM', () => {
     expect(answered).toBeGreaterThan(cases / 4);
   });
 
-  test(`getAmountIn, ${cases} times, to the atom, and not at all where the pool has not as much`, {
+  test(`getAmountIn matches in ${cases} cases, to the atom, and returns nothing above the reserve`, {
     timeout: 3_600_000,
   }, async () => {
     let answered = 0;
@@ -134,7 +134,7 @@ describe('the maths of one pool, against the router on a real EVM', () => {
   });
 });
 
-describe('real pairs', () => {
+describe('Uniswap V2 estimator on real pairs', () => {
   /** Which tokens have a pair: all but the first and the last, so that one way is two pools long and one is three. */
   const PAIRS = [
     [0, 1],
@@ -164,7 +164,7 @@ describe('real pairs', () => {
     await evm.client.setStorageAt({ address: pair, index: 8, value: numberToHex(word, { size: 32 }) });
   }
 
-  test('what the source promises is what a swap pays, and what it asks is what a swap takes', async () => {
+  test('quotes what a swap pays and what a swap takes', async () => {
     const balance = (of: Hex) =>
       evm.client.readContract({ address: of, abi: erc20, functionName: 'balanceOf', args: [evm.account] });
     const sale = await estimate('sell', token(0), token(3), 123_456_789_012_345_678_901n);
@@ -192,7 +192,7 @@ describe('real pairs', () => {
     expect(held - (await balance(token(0)))).toBe(purchase?.amount);
   });
 
-  test('of every way the best, to the atom as the router has it, over random reserves', {
+  test('finds the best route, to the atom of the router, over random reserves', {
     timeout: 3_600_000,
   }, async () => {
     const random = randomNumbers(2);
@@ -234,7 +234,7 @@ describe('real pairs', () => {
     expect(answered).toBeGreaterThan(rounds);
   });
 
-  test('a pair with nothing on one side, as a donation makes it, trades neither way, as the router has it', async () => {
+  test('returns no route through a pair with one empty side, like the router', async () => {
     const [first, second] = [await evm.deploy(TOKEN, [10n ** 30n]), await evm.deploy(TOKEN, [10n ** 30n])];
     await write(factory, pairAbi, 'createPair', [first, second]);
     const tokensOf = [first, second].map((address) => address.toLowerCase() as Hex);
@@ -261,13 +261,13 @@ describe('real pairs', () => {
     }
   });
 
-  test('tokens without a pair, and without bases between, have no way', async () => {
+  test('returns no route for tokens without a pair or bases', async () => {
     const fresh = uniswapV2(evm.client, { factory });
     const trade = { kind: 'sell', sellToken: token(0), buyToken: token(3), amount: 1000n } as const;
     expect(await fresh.estimate(trade, { signal: new AbortController().signal, timeout: 1 })).toEqual([]);
   });
 
-  test('a contract that is no factory is a failure, not the lack of a way', async () => {
+  test('reports a contract that is not a factory as a failure', async () => {
     const wrong = uniswapV2(evm.client, { factory: evm.account });
     const trade = { kind: 'sell', sellToken: token(0), buyToken: token(3), amount: 1000n } as const;
     await expect(wrong.estimate(trade, { signal: new AbortController().signal, timeout: 1 })).rejects.toThrow(

@@ -26,13 +26,13 @@ const TROUBLES: readonly (readonly [string, (recipient: Recipient, begins: boole
       recipient.mood = begins ? 'hangs' : 'takes';
     },
   ],
-  ['is down', (recipient, begins) => (begins ? recipient.down() : recipient.up())],
+  ['accepts no connection', (recipient, begins) => (begins ? recipient.down() : recipient.up())],
 ];
 
 const pending = ({ accounts }: ChannelWorld) => accounts.deliveries.list({ state: 'pending' });
 
-describe.each(CHANNELS)('a receiver of %s', (name, make) => {
-  test('that rejects, hangs and is down gets everything in order afterwards, each under its one id', async () => {
+describe.each(CHANNELS)('delivery to a receiver of %s', (name, make) => {
+  test('arrives in order and under constant ids after rejections, timeouts and an outage', async () => {
     await using recipient = await make();
     await using world = await stubbornWorld(recipient.channel);
     await recipient.subscribe(world);

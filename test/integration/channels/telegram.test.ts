@@ -44,8 +44,8 @@ const rejection =
   (response: ServerResponse) =>
     void response.writeHead(error_code).end(JSON.stringify({ ok: false, error_code, parameters }));
 
-describe('a Telegram bot', () => {
-  test('tells whoever has started it by the link, again after a rejection, and never says its token', async () => {
+describe('Telegram channel', () => {
+  test('sends to a user who opened the link, retries after a rejection and never leaks its token', async () => {
     await using api = await botApi();
     const channel = telegramChannel({ token: '123:secret', bot: 'intentbook_bot', api: api.server.url });
     await using world = await channelWorld(channel);
@@ -70,7 +70,7 @@ describe('a Telegram bot', () => {
     assert.ok(!JSON.stringify(await world.accounts.deliveries.list({ state: 'delivered' })).includes('secret'));
   });
 
-  test('that its user has blocked is not asked again', async () => {
+  test('removes a subscription after the user has blocked the bot', async () => {
     await using api = await botApi();
     const channel = telegramChannel({ token: '1:x', bot: 'intentbook_bot', api: api.server.url });
     await using world = await channelWorld(channel);

@@ -40,8 +40,8 @@ const subscriptions = async (world: Awaited<ReturnType<typeof channelWorld>>) =>
     await world.http.send('GET', `/accounts/${ALICES}/subscriptions`, { headers: await authorization() })
   ).json() as unknown[];
 
-describe('a push', () => {
-  test.each([404, 410])('to a browser that is gone, %i, ends the subscription', async (status) => {
+describe('web push channel', () => {
+  test.each([404, 410])('removes the subscription of an expired browser endpoint, %i', async (status) => {
     await using push = await service(status);
     await using world = await channelWorld(webPushChannel({ ...OPTIONS, allow: ['127.0.0.1/32'] }));
     await world.subscribe('webpush', target(push.url));
@@ -50,7 +50,7 @@ describe('a push', () => {
     assert.equal(push.asked, 1);
   });
 
-  test('is not sent over a redirect', async () => {
+  test('does not follow redirects', async () => {
     await using inner = await service(201);
     await using outer = await service(307, { location: inner.url });
     await using world = await channelWorld(webPushChannel({ ...OPTIONS, allow: ['127.0.0.1/32'] }));
@@ -61,7 +61,7 @@ describe('a push', () => {
   });
 
   test.each(['https://127.0.0.1:1/', 'https://169.254.169.254/', 'https://[::ffff:10.0.0.1]/', 'https://localhost/'])(
-    'to %s is not sent',
+    'does not send to %s',
     async (endpoint) => {
       await using world = await channelWorld(webPushChannel(OPTIONS));
       await world.subscribe('webpush', target(endpoint));
@@ -87,11 +87,11 @@ describe('a push', () => {
     target(good, { ...KEYS, p256dh: KEYS.auth }),
     target(good, { ...KEYS, auth: 'AAAA' }),
     target(good, { ...KEYS, auth: 7 }),
-  ])('to %s is rejected', (text) => {
+  ])('rejects a subscription for %s', (text) => {
     assert.equal(webPushChannel(OPTIONS).parseTarget(text), undefined);
   });
 
-  test('has a target in one form, whatever else a browser says', () => {
+  test('normalises its target and ignores other members', () => {
     const said = JSON.stringify({
       expirationTime: null,
       keys: { ...KEYS, more: 1 },
@@ -106,7 +106,7 @@ describe('a push', () => {
     [{ privateKey: 'hush' }, /privateKey must be/],
     [{ allow: ['localhost'] }, /no address/],
     [{ pubicKey: 'x' }, /unknown option "pubicKey".*publicKey/],
-  ])('channel with %o is rejected, naming no secret', (changes, message) => {
+  ])('rejects the options %o without naming a secret', (changes, message) => {
     assert.throws(
       () => webPushChannel({ ...OPTIONS, ...changes }),
       (error: Error) => message.test(error.message) && !error.message.includes('hush'),

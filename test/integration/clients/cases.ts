@@ -59,7 +59,7 @@ const sale = {
 
 const ORDER_BOOK_API: readonly ClientCase[] = [
   {
-    name: 'sendOrder answers the UID, getOrder the order with the total fee that the client adds up',
+    name: 'sendOrder returns the UID, and getOrder the order with the total fee computed by the client',
     async run({ api }) {
       const trader = account(11);
       const uid = await send(api, await signOrder(trader, { validTo: inTenMinutes() }));
@@ -69,7 +69,7 @@ const ORDER_BOOK_API: readonly ClientCase[] = [
     },
   },
   {
-    name: 'getOrders lists the orders of an owner, of either ECDSA scheme',
+    name: 'getOrders lists the orders of an owner for both ECDSA schemes',
     async run({ api }) {
       const uid = await send(api, await signOrder(account(12), { validTo: inTenMinutes() }, { scheme: 'ethsign' }));
       const orders = await api.getOrders({ owner: account(12).address });
@@ -90,7 +90,7 @@ const ORDER_BOOK_API: readonly ClientCase[] = [
     },
   },
   {
-    name: 'sendSignedOrderCancellations cancels',
+    name: 'sendSignedOrderCancellations cancels orders',
     async run({ api }) {
       const trader = account(11);
       const uid = await send(api, await signOrder(trader, { validTo: inTenMinutes(), sellAmount: '3' }));
@@ -101,7 +101,7 @@ const ORDER_BOOK_API: readonly ClientCase[] = [
     },
   },
   {
-    name: 'uploadAppData and getAppData, by the hash that the client computes',
+    name: 'uploadAppData and getAppData use the hash computed by the client',
     async run({ api }) {
       const document = JSON.stringify({ appCode: APP_CODE, metadata: {}, version: '1.1.0' });
       const order = await signOrder(account(14), { validTo: inTenMinutes(), appData: document });
@@ -111,13 +111,13 @@ const ORDER_BOOK_API: readonly ClientCase[] = [
     },
   },
   {
-    name: 'getVersion answers text',
+    name: 'getVersion returns text',
     async run({ api }) {
       expect(await api.getVersion()).toMatch(/^intentbook /);
     },
   },
   {
-    name: 'a bad signature is an OrderBookApiError whose body has the type and what helps',
+    name: 'a bad signature raises an OrderBookApiError with type and hint',
     async run({ api }) {
       const trader = account(11);
       const order = await signOrder(trader, { validTo: inTenMinutes() });
@@ -132,14 +132,14 @@ const ORDER_BOOK_API: readonly ClientCase[] = [
     },
   },
   {
-    name: 'a missing order is a 404, asked for once in each environment',
+    name: 'a missing order is 404, requested once per environment',
     async run({ api }) {
       await expect(api.getOrder(MISSING)).rejects.toMatchObject({ response: { status: 404 } });
       await expect(api.getOrderMultiEnv(MISSING)).rejects.toMatchObject({ response: { status: 404 } });
     },
   },
   {
-    name: 'getTrades, getTxOrders and getTotalSurplus of what nobody has traded',
+    name: 'getTrades, getTxOrders and getTotalSurplus return empty results without trades',
     async run({ api }) {
       expect(await api.getTrades({ owner: account(15).address })).toEqual([]);
       expect(await api.getTxOrders(`0x${'11'.repeat(32)}`)).toEqual([]);
@@ -147,7 +147,7 @@ const ORDER_BOOK_API: readonly ClientCase[] = [
     },
   },
   {
-    name: 'getOrderCompetitionStatus of an order that no auction has yet; getSolverCompetition of one that never was',
+    name: 'getOrderCompetitionStatus works for an order without auction, and getSolverCompetition rejects an unknown one',
     async run({ api }) {
       const uid = await send(api, await signOrder(account(16), { validTo: inTenMinutes() }));
       expect(await api.getOrderCompetitionStatus(uid)).toMatchObject({ type: 'scheduled' });
@@ -158,7 +158,7 @@ const ORDER_BOOK_API: readonly ClientCase[] = [
 
 const TRADING_SDK: readonly ClientCase[] = [
   {
-    name: 'getQuote: the amounts and costs that the SDK works out agree with the prices',
+    name: 'getQuote amounts and costs agree with the prices',
     async run({ sdk }) {
       const { quoteResults } = await sdk.getQuote(sale);
       const { quoteResponse, amountsAndCosts } = quoteResults;
@@ -171,7 +171,7 @@ const TRADING_SDK: readonly ClientCase[] = [
     },
   },
   {
-    name: 'postSwapOrder of a sale, with the slippage it chooses: what is sold is what was asked about, to the atom',
+    name: 'postSwapOrder of a sale with default slippage sells the requested amount to the atom',
     async run({ sdk, api, sent }) {
       sent();
       const { orderId } = await sdk.postSwapOrder(sale);
@@ -203,7 +203,7 @@ const TRADING_SDK: readonly ClientCase[] = [
     },
   },
   {
-    name: 'postSwapOrder of a purchase: what is bought is what was asked about, to the atom',
+    name: 'postSwapOrder of a purchase buys the requested amount to the atom',
     async run({ sdk, api }) {
       const { orderId } = await sdk.postSwapOrder({ ...sale, kind: OrderKind.BUY, amount: String(5_000n * ETHER) });
       const order = await api.getOrder(orderId);
@@ -213,7 +213,7 @@ const TRADING_SDK: readonly ClientCase[] = [
     },
   },
   {
-    name: 'postSwapOrder with a slippage of its own, for a token of the table that only has a price there',
+    name: 'postSwapOrder accepts a custom slippage for a token that only the price table lists',
     async run({ sdk, api }) {
       const { orderId } = await sdk.postSwapOrder({ ...sale, buyToken: USDC, slippageBps: 100 });
       const order = await api.getOrder(orderId);
@@ -221,7 +221,7 @@ const TRADING_SDK: readonly ClientCase[] = [
     },
   },
   {
-    name: 'postSwapOrder for native currency',
+    name: 'postSwapOrder sells native currency',
     async run({ sdk, api }) {
       const amount = String(10_000n * ETHER);
       const { orderId } = await sdk.postSwapOrder({ ...sale, sellToken: COW, buyToken: NATIVE, amount });
@@ -232,7 +232,7 @@ const TRADING_SDK: readonly ClientCase[] = [
     },
   },
   {
-    name: 'postLimitOrder asks for no quote, and has the one that fits if there is one',
+    name: 'postLimitOrder requests no quote and links a matching one',
     async run({ sdk, api, sent }) {
       sent();
       const { amount: _, ...tokens } = sale;
@@ -248,7 +248,7 @@ const TRADING_SDK: readonly ClientCase[] = [
     },
   },
   {
-    name: 'offChainCancelOrder cancels',
+    name: 'offChainCancelOrder cancels an order',
     async run({ sdk, api }) {
       const { orderId } = await sdk.postSwapOrder({ ...sale, amount: String(3n * ETHER) });
       expect(await sdk.offChainCancelOrder({ orderUid: orderId })).toBe(true);
@@ -257,7 +257,7 @@ const TRADING_SDK: readonly ClientCase[] = [
     },
   },
   {
-    name: 'what is too small for its fee, and what nobody trades, are errors that the SDK hands on',
+    name: 'amounts below the fee and tokens without liquidity raise the errors of the SDK',
     async run({ sdk }) {
       await expect(sdk.getQuote({ ...sale, amount: '1' })).rejects.toMatchObject({
         body: { errorType: 'SellAmountDoesNotCoverFee', data: { fee_amount: '150000000000000' } },
@@ -270,7 +270,7 @@ const TRADING_SDK: readonly ClientCase[] = [
     },
   },
   {
-    name: 'OrderBookApi: getQuote of a placement on chain, and getNativePrice',
+    name: 'OrderBookApi returns getQuote of an on-chain placement and getNativePrice',
     async run({ api }) {
       const request: OrderQuoteRequest = {
         sellToken: WETH,

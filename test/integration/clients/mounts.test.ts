@@ -49,7 +49,7 @@ const mounted = (mount: Mount, name = mount.name, store: () => Store = memorySto
 const PLACES: readonly Place[] = [
   ...REACHABLE_MOUNTS.map((mount) => mounted(mount)),
   mounted(nodeHttp(''), 'node:http over SQLite', () => sqliteStore({ path: join(folder, 'book.sqlite') })),
-  { name: 'the server as it comes', open: () => serve({ port: 0, db: ':memory:', chain: 'sepolia' }) },
+  { name: 'the server with default settings', open: () => serve({ port: 0, db: ':memory:', chain: 'sepolia' }) },
   {
     name: 'the server with a book below a path',
     async open() {
@@ -73,13 +73,13 @@ function sdkOf(api: ClientWorld['api']): TradingSdk {
   return new TradingSdk(traderParameters, { orderBookApi: api }, adapter);
 }
 
-test('the versions are those that this is said of', () => {
+test('client packages have the tested versions', () => {
   const version = (name: string) => createRequire(import.meta.url)(`${name}/package.json`).version;
   expect(version('@cowprotocol/sdk-viem-adapter')).toBe('0.3.17');
   expect(createRequire(import.meta.url).resolve('@cowprotocol/cow-sdk')).toContain('cow-sdk');
 });
 
-describe.each(PLACES)('the published clients, unmodified, against $name', ({ open }) => {
+describe.each(PLACES)('published clients, unmodified, against $name', ({ open }) => {
   const original = globalThis.fetch;
   const requests: string[] = [];
   let opened: Awaited<ReturnType<Place['open']>>;

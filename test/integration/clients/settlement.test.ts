@@ -15,7 +15,7 @@ import { settle } from '../chain/settle.ts';
 const ETHER = 10n ** 18n;
 
 /** The trading SDK as it is published, a server, and a chain with the production contracts on it: a trade from end to end. */
-describe('what is quoted, signed and sent by the TradingSdk', () => {
+describe('TradingSdk', () => {
   let world: World;
   let server: RunningServer;
   let trader: LocalAccount;
@@ -72,7 +72,7 @@ describe('what is quoted, signed and sent by the TradingSdk', () => {
     }
   }
 
-  test('is settled against the auction, and reads fulfilled to the atom', async () => {
+  test('an order quoted, signed and sent by the SDK settles against the auction to the atom', async () => {
     const { sellToken, buyToken } = world;
     const trade = { sellToken, buyToken, sellTokenDecimals: 18, buyTokenDecimals: 18, amount: String(2n * ETHER) };
     const { orderId } = await sdk.postSwapOrder({ kind: OrderKind.SELL, ...trade });
@@ -106,7 +106,7 @@ describe('what is quoted, signed and sent by the TradingSdk', () => {
     expect(await api.getTotalSurplus(trader.address)).toEqual({ totalSurplus: String((bought - limit) / 2n) });
   });
 
-  test('to buy is, too', async () => {
+  test('a buy order quoted, signed and sent by the SDK settles to the atom', async () => {
     const { sellToken, buyToken } = world;
     const trade = { sellToken, buyToken, sellTokenDecimals: 18, buyTokenDecimals: 18, amount: String(3n * ETHER) };
     const { orderId } = await sdk.postSwapOrder({ kind: OrderKind.BUY, ...trade });

@@ -55,7 +55,7 @@ describe.each(pairs)('$mount.name over $store.0', ({ mount, store: [, make] }) =
     if (judged === undefined || judged !== mount.judges) test(name, () => run(described(served.world)));
   }
 
-  test('what is not the interface’s own is left to the host', async () => {
+  test('leaves paths outside the interface to the host', async () => {
     if (served.origin === undefined || mount.name.startsWith('node')) return;
     const ask = async (path: string) => (await fetch(`${served.origin}${path}`)).text();
     expect(await ask('/host')).toBe('the host');

@@ -30,7 +30,7 @@ async function told(server: RunningServer): Promise<{ readonly id: string; reado
   return (await response.json()) as { id: string; type: string }[];
 }
 
-test('servers over PostgreSQL share their accounts, once somebody has made the tables', async () => {
+test('servers over PostgreSQL share their accounts after one migration', async () => {
   await using database = await temporaryDatabase();
   const { url } = database;
   const places = ['--postgres', url, '--accounts', url];
@@ -60,7 +60,7 @@ test('servers over PostgreSQL share their accounts, once somebody has made the t
   for (const server of servers) await server.close();
 });
 
-test('accounts in a file are brought up to date as well', async () => {
+test('account stores in a SQLite file are migrated', async () => {
   const file = join(await scratch(), 'accounts.sqlite');
   const { code, stdout } = await intentbook(['migrate', '--accounts', file]).ended;
   expect([code, stdout]).toEqual([0, `the accounts in ${file} are up to date\n`]);

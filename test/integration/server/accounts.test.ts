@@ -61,8 +61,8 @@ async function cancel(server: RunningServer, uid: Hex): Promise<void> {
   assert.equal(result.status, 'cancelled');
 }
 
-describe('a client of a server that is restarted', () => {
-  test('hears of every event once when it comes back with the last id it has seen', async () => {
+describe('event stream after a server restart', () => {
+  test('delivers every event once to a client with its last event id', async () => {
     using file = temporaryFile();
     const options: ServeOptions = { port: 0, db: join(file.directory, 'book.sqlite') };
     const orders = `/api/v1/orders/stream?owner=${ALICE.address}`;
@@ -106,8 +106,8 @@ describe('a client of a server that is restarted', () => {
   });
 });
 
-describe('the account interface of a server', () => {
-  test('can be switched off, with its notifications or as a whole', async () => {
+describe('account interface of a server', () => {
+  test('can be disabled, with notifications only or completely', async () => {
     const path = `/accounts/${ALICE.address}/notifications`;
     for (const [options, status] of [
       [{}, 200],
@@ -120,7 +120,7 @@ describe('the account interface of a server', () => {
     }
   });
 
-  test('hears the contract’s own variable', () => {
+  test('reads the environment variable of the contract', () => {
     const command = parseCommand(['serve'], { CMS_ENABLED: 'false' });
     assert.ok(command.name === 'serve');
     assert.equal(command.options.notifications, 'off');
@@ -143,7 +143,7 @@ describe('the account interface of a server', () => {
   });
 });
 
-test('a server that knows a mail server and the keys of web push tells accounts by them', async () => {
+test('server with a mail server and web push keys notifies accounts over both channels', async () => {
   await using mail = await mailRecipient();
   const { publicKey: vapidPublicKey, privateKey: vapidPrivateKey } = webPush.generateVAPIDKeys();
   const { port } = mail as unknown as { port: number }; // of its door

@@ -164,7 +164,7 @@ async function follow<Entry extends { readonly id: number }>(log: Log<Entry>, st
 }
 
 test(
-  `${SERVERS} servers on one database, ${CALAMITIES.length} calamities: nothing acknowledged is lost`,
+  `${SERVERS} servers on one database lose no acknowledged order in ${CALAMITIES.length} outages`,
   async () => {
     const witnessed: Witnessed = { placed: [], cancelled: [], strange: [], statuses: new Map() };
     let over = false;

@@ -51,7 +51,7 @@ async function submitUntilKilled(server: SpawnedServer): Promise<{ acknowledged:
   return { acknowledged, broken };
 }
 
-test(`whoever got a 201 finds the order after kill -9, ${ROUNDS} times over, in a sound file`, async () => {
+test(`server loses no acknowledged order after kill -9, ${ROUNDS} times over, in an intact file`, async () => {
   const path = join(folder, 'book.sqlite');
   const all: string[] = [];
   let broken = 0;

@@ -53,12 +53,12 @@ async function answersBySync(synchronous: 'FULL' | 'OFF'): Promise<{ synced: num
   return counts;
 }
 
-describe.skipIf(!hasStrace)('a trace of the server’s system calls (skipped where strace is not installed)', () => {
+describe.skipIf(!hasStrace)('system call trace of the server (skipped where strace is not installed)', () => {
   test('shows a completed sync of the log between each commit and its 201', async () => {
     expect(await answersBySync('FULL')).toEqual({ synced: ORDERS, unsynced: 0 });
   });
 
-  test('would show its absence: with synchronous=OFF no 201 is preceded by one', async () => {
+  test('shows no sync before a 201 with synchronous=OFF', async () => {
     expect(await answersBySync('OFF')).toEqual({ synced: 0, unsynced: ORDERS });
   });
 });

@@ -150,7 +150,7 @@ afterAll(async () => await place[Symbol.asyncDispose]());
 
 const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
 
-test('whatever is done to them, the PostgreSQL account store answers as the memory account store does', async () => {
+test('PostgreSQL account store matches the memory account store after random operations', async () => {
   const { url, schema } = place;
   const store = postgresAccountStore({ url, schema, migrate: true, connections: 2, listen: false });
   await store.open({ clock: manualClock() });

@@ -129,7 +129,7 @@ async function everything(store: Store) {
   };
 }
 
-test.each(SUBJECTS)('whatever is done to them, the $name store answers as the memory store does', async (subject) => {
+test.each(SUBJECTS)('$name store matches the memory store after random operations', async (subject) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) =>
       beside(subject, async (store, oracle) => {

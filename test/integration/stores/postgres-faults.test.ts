@@ -56,8 +56,8 @@ function cuttable(cut: (query: PgQuery, run: () => Promise<unknown>, kill: () =>
 const isUnavailable = (error: unknown) =>
   error instanceof StoreError && error.code === 'Unavailable' && error.cause !== undefined;
 
-describe('a connection that breaks', () => {
-  test('before the commit leaves nothing, and the next insert finds another connection', async () => {
+describe('PostgreSQL connection that breaks', () => {
+  test('before the commit stores nothing, and the next insert uses another connection', async () => {
     // After each statement of a transaction in turn, then not at all.
     for (const after of ['BEGIN', 'INSERT INTO', 'WITH inserted']) {
       let armed = false;
@@ -85,7 +85,7 @@ describe('a connection that breaks', () => {
   test.each([
     ['after the server has committed', true],
     ['before the commit reaches the server', false],
-  ])('%s, without an answer, is asked after: what is told is what is there', async (_, committed) => {
+  ])('%s, without a response, is resolved: the result matches the stored state', async (_, committed) => {
     let armed = false;
     const pool = cuttable(async ({ text }, run, kill) => {
       if (!armed || text !== 'COMMIT') return run();
@@ -104,7 +104,7 @@ describe('a connection that breaks', () => {
   });
 });
 
-test('a server that stops and comes back is used again, without anything being opened anew', async () => {
+test('PostgreSQL store recovers after a server restart without being reopened', async () => {
   const server = await startPostgres();
   const store = postgresStore({ url: server.url, migrate: true, pollInterval: 50 });
   let told = 0;
@@ -133,7 +133,7 @@ test('a server that stops and comes back is used again, without anything being o
   }
 });
 
-test('what an error says has neither SQL nor the address of the server in it', async () => {
+test('PostgreSQL store errors contain neither SQL nor the server address', async () => {
   const store = postgresStore({ url: 'postgres://me:secret@127.0.0.1:1/books', schema: 'elsewhere' });
   const error = await store.open({ domain: DOMAIN, clock: systemClock }).catch((cause: unknown) => cause);
   expect(isUnavailable(error)).toBe(true);
@@ -142,8 +142,8 @@ test('what an error says has neither SQL nor the address of the server in it', a
   );
 });
 
-describe('writers in each other’s way', () => {
-  test('wait in a line, whatever order their batches have, and every batch is there in the end', async () => {
+describe('concurrent PostgreSQL writers', () => {
+  test('store every batch without deadlock in any batch order', async () => {
     const stores = await Promise.all(
       range(3).map(async () => {
         const store = postgresStore({ url: place.url, schema: place.schema, listen: false });

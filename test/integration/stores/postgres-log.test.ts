@@ -39,8 +39,8 @@ async function hostClient(begin = 'BEGIN'): Promise<pg.Client> {
   return client;
 }
 
-describe('the log', () => {
-  test('never shows an id while a smaller one can still appear, with many writers and slow transactions', async () => {
+describe('PostgreSQL event log', () => {
+  test('never shows an id before a smaller one, with many writers and slow transactions', async () => {
     const stores = await Promise.all(range(4).map(() => opened()));
     const [reader, ...writers] = stores;
     if (reader === undefined) throw new Error('four stores are opened above');
@@ -81,7 +81,7 @@ describe('the log', () => {
     expect(seen.length).toBe(stored[0]?.['n']);
   });
 
-  test('and every other writer go on while a transaction of the host stays open', async () => {
+  test('and other writers continue during a long host transaction', async () => {
     const store = await opened();
     const client = await hostClient();
     await store.orders.insert([{ order: order(1) }], { transaction: client });
@@ -94,7 +94,7 @@ describe('the log', () => {
     expect((await store.events.after(1, 9)).map(({ id, uid }) => [id, uid])).toEqual([[2, order(1).uid]]);
   });
 
-  test('has what a process left behind that died before it told anybody', async () => {
+  test('includes the events of a process that died before it published them', async () => {
     const [dying, other] = [await opened(), await opened()];
     await place(dying, order(1), order(2));
     await dying.close(); // nobody has read the log, so nothing in it has a number
@@ -102,7 +102,7 @@ describe('the log', () => {
   });
 });
 
-describe('a hint', () => {
+describe('PostgreSQL notification', () => {
   /** Counts hints. The clock stands still, so that none comes from the passing of time. */
   async function watched(store: Store): Promise<{ count: number; stop: () => void }> {
     const heard = { count: 0, stop: () => {} };
@@ -111,7 +111,7 @@ describe('a hint', () => {
     return heard;
   }
 
-  test('comes from another process as soon as its events have numbers, and not from our own', async () => {
+  test('arrives from another process when its events are numbered, and not from the own one', async () => {
     const [store, other] = [await opened({ listen: true }, manualClock()), await opened()];
     const heard = await watched(store);
     await place(store, order(1));
@@ -126,7 +126,7 @@ describe('a hint', () => {
     expect(heard.count).toBe(2);
   });
 
-  test('comes again after the connection that listens was cut', async () => {
+  test('arrives again after the listening connection was cut', async () => {
     const clock = manualClock();
     const [store, other] = [await opened({ listen: true }, clock), await opened()];
     const heard = await watched(store);
@@ -141,7 +141,7 @@ describe('a hint', () => {
     await expect.poll(() => heard.count).toBe(3);
   });
 
-  test('comes from the passing of time where nobody listens', async () => {
+  test('is replaced by polling without a listening connection', async () => {
     const clock = manualClock();
     const store = await opened({ listen: false }, clock);
     let count = 0;
@@ -154,8 +154,8 @@ describe('a hint', () => {
   });
 });
 
-describe('a transaction of the host', () => {
-  test('that the store cannot join is rejected, with nothing written', async () => {
+describe('host transaction on PostgreSQL', () => {
+  test('is rejected without a write if the store cannot join it', async () => {
     const store = await opened();
     const idle = await hostClient('SELECT 1');
     for (const transaction of [idle, {}, 'BEGIN', null]) {
@@ -167,7 +167,7 @@ describe('a transaction of the host', () => {
     expect(await store.orders.get([order(1).uid])).toEqual([]);
   });
 
-  test('goes on after an insert in it has failed, without what that has written', async () => {
+  test('continues after a failed insert, without its writes', async () => {
     const store = await opened();
     const client = await hostClient();
     await store.orders.insert([{ order: order(1) }], { transaction: client });
@@ -180,7 +180,7 @@ describe('a transaction of the host', () => {
     expect((await store.orders.list({ limit: 9 })).map(({ uid }) => uid)).toEqual([order(1).uid]);
   });
 
-  test('of a stricter isolation cannot overlook an order that came after its snapshot', async () => {
+  test('with stricter isolation does not miss an order that was inserted after its snapshot', async () => {
     const store = await opened();
     await place(store, order(1));
     for (const level of ['REPEATABLE READ', 'SERIALIZABLE']) {

@@ -97,7 +97,7 @@ const FILTERS: readonly (readonly [filters: Partial<OrderQuery>, index: string])
   }),
 ];
 
-test.each(FILTERS)('a listing by %o walks its index backwards and sorts nothing', async (filters, index) => {
+test.each(FILTERS)('PostgreSQL listing by %o scans its index backwards and sorts nothing', async (filters, index) => {
   for (const page of [{ limit: 10 }, { limit: 10, after: { creationDate: PLACED_AT + 5000, uid: uid(1) } }]) {
     const nodes = await planOf({ ...filters, ...page });
     expect(nodes.map((node) => node['Node Type']).filter((type) => /Sort|Seq|Bitmap/.test(type))).toEqual([]);
@@ -123,7 +123,7 @@ const EXPIRED: readonly Partial<OrderQuery>[] = [
 ];
 
 test.each(EXPIRED)(
-  'a listing of expired orders by %o walks those that were swept and sorts only the others',
+  'PostgreSQL listing of expired orders by %o scans swept orders and sorts only the others',
   async (filters) => {
     for (const page of [{ limit: 10 }, { limit: 10, after: { creationDate: PLACED_AT + 5000, uid: uid(1) } }]) {
       const nodes = await planOf({ ...filters, ...page, status: { is: 'expired', now: NOW } });
@@ -138,7 +138,7 @@ test.each(EXPIRED)(
   },
 );
 
-test('what sweeps and prunes walks one index as far as it needs, and looks up the owner of each', async () => {
+test('PostgreSQL sweep and prune scan one index as far as necessary and look up each owner', async () => {
   const { next, due } = expirySql(`"${here.schema}"`);
   const pruning = pruningSql(`"${here.schema}"`);
   for (const [text, values, index] of [

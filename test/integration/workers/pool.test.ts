@@ -43,8 +43,8 @@ function watched(inner: RecoveryPool): RecoveryPool & { readonly sizes: number[]
   };
 }
 
-describe('a verifier with a pool', () => {
-  test('answers for each order in its place what it would answer alone', async () => {
+describe('verifier with a worker pool', () => {
+  test('returns the same results in the same order as without a pool', async () => {
     const alone = await createVerifier(SEPOLIA_DOMAIN);
     const seen = watched(pool);
     const together = await createVerifier({ ...SEPOLIA_DOMAIN, pool: seen });
@@ -60,7 +60,7 @@ describe('a verifier with a pool', () => {
     expect(seen.sizes.length).toBeLessThanOrEqual(9); // few messages
   });
 
-  test('keeps few orders to itself', async () => {
+  test('recovers few orders itself', async () => {
     const seen = watched(pool);
     const verifier = await createVerifier({ ...SEPOLIA_DOMAIN, pool: seen });
     const orders = signed.slice(0, pool.smallest - 1).map(hashed);
@@ -68,7 +68,7 @@ describe('a verifier with a pool', () => {
     expect(seen.sizes).toEqual([]);
   });
 
-  test('tells when a thread fails, and works on', async () => {
+  test('reports a failed thread and continues', async () => {
     let broken = true;
     const verifier = await createVerifier({
       ...SEPOLIA_DOMAIN,
@@ -79,12 +79,12 @@ describe('a verifier with a pool', () => {
     expect(await verifier.recoverMany(signed.map(hashed))).toHaveLength(150);
   });
 
-  test('takes an empty list', async () => {
+  test('accepts an empty list', async () => {
     expect(await (await createVerifier({ ...SEPOLIA_DOMAIN, pool })).recoverMany([])).toEqual([]);
   });
 });
 
-test('a book recovers there what is submitted together', async () => {
+test('book with a worker pool recovers a batch of submissions in it', async () => {
   const seen = watched(pool);
   await using book = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), recoveryPool: seen });
   await book.start();
@@ -93,21 +93,21 @@ test('a book recovers there what is submitted together', async () => {
   expect(seen.sizes.reduce((sum, size) => sum + size)).toBe(150);
 });
 
-describe('a pool', () => {
-  test('uses the backend that it is told to, in each thread', async () => {
+describe('worker pool', () => {
+  test('uses the selected backend in each thread', async () => {
     await using wasm = await recoveryPool({ threads: 1, backend: 'wasm' });
     const orders = signed.slice(0, 70).map(hashed);
     const verifier = await createVerifier({ ...SEPOLIA_DOMAIN, backend: await nativeRecovery(), pool: wasm });
     expect(await verifier.recoverMany(orders)).toEqual(orders.map(() => ({ signer: SIGNER.address.toLowerCase() })));
   });
 
-  test('that cannot be started, again and again, ends no process with it', async () => {
+  test('does not end the process when it repeatedly fails to start', async () => {
     for (let i = 0; i < 8; i++) {
       await expect(recoveryPool({ threads: 2, backend: 'natvie' as 'native' })).rejects.toThrow('cannot be started');
     }
   });
 
-  test('that cannot be started says so at once', async () => {
+  test('reports at once when it cannot start', async () => {
     await expect(recoveryPool({ backend: 'natvie' as 'native' })).rejects.toThrow('cannot be started');
     await expect(recoveryPool({ threads: 0 })).rejects.toThrow(TypeError);
     await expect(recoveryPool({ treads: 2 } as object)).rejects.toThrow('did you mean "threads"');

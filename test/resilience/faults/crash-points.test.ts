@@ -19,7 +19,7 @@ const GRAVES: readonly { readonly name: string; readonly dig: () => Promise<Grav
 ];
 
 test.each(GRAVES)(
-  'a process killed at any statement leaves $name with all that it has acknowledged, and whole deeds',
+  'process killed at any statement leaves $name with all acknowledged orders and no partial write',
   async ({ dig }) => {
     const seed = 1;
     const statements = await countStatements(victim, seed, await dig());

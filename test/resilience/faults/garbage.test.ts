@@ -79,14 +79,14 @@ async function followThrough(
 }
 
 test.each(SPOILS)(
-  'a node that answers %j for a while is followed to the same end, block by block and in ranges',
+  'indexer reaches the same state with a node that returns %j for a while, by block and by range',
   async (spoil) => {
     await followThrough(() => spoil, { blocks: 12, reorgLimit: 64 });
     await followThrough(() => spoil, { blocks: 60, reorgLimit: 8 });
   },
 );
 
-test('one wrong hash for an old block, far from any event, does not stop the following', async () => {
+test('indexer ignores one wrong hash for an old block far from any event', async () => {
   const chain = scriptedChain();
   for (let i = 0; i < 100; i++) chain.mine([]);
   let lies = 1;
@@ -114,7 +114,7 @@ test('one wrong hash for an old block, far from any event, does not stop the fol
   expect((await book.chain.progress()).indexedBlock?.hash).toBe(chain.head.hash);
 });
 
-test('and so is one that answers any of it by turns', async () => {
+test('indexer reaches the same state with a node that returns any of these in turn', async () => {
   for (let seed = 1; seed <= (LONG ? 50 : 2); seed++) {
     const spoilOf = (n: number) => SPOILS[(n * 7 + seed * 3 + ((n * n) % 5)) % SPOILS.length] ?? 'silence';
     await followThrough(spoilOf, { blocks: 60, reorgLimit: seed % 2 === 0 ? 8 : 64 });

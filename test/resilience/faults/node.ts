@@ -5,7 +5,7 @@ import type { ScriptedChain } from '../../support/scripted-chain.ts';
 
 /** What a node may do instead of answering. */
 export const SPOILS = [
-  'no JSON',
+  'invalid JSON',
   'half',
   'another page',
   'wrong hex',
@@ -36,7 +36,7 @@ export async function startNode(chain: ScriptedChain, spoil: (method: string) =>
       switch (spoilt) {
         case undefined:
           return response.end(right);
-        case 'no JSON':
+        case 'invalid JSON':
           return response.end('}{ "result": [[[');
         case 'half':
           return response.end(right.slice(0, right.length / 2));

@@ -53,7 +53,7 @@ function smallDisk(): ({ readonly path: string } & Disposable) | undefined {
     : undefined;
 }
 
-test('on a full disk orders fail with a code, what was acknowledged is read, and room is enough to go on', async ({
+test('full disk: orders fail with a code, acknowledged orders stay readable and writes resume with space', async ({
   skip,
 }) => {
   using disk = smallDisk();
@@ -100,7 +100,7 @@ test('on a full disk orders fail with a code, what was acknowledged is read, and
   expect((await again.orders.getMany(uids)).length).toBe(uids.length);
 });
 
-test('a file that cannot be written to is rejected at once, or fails orders for as long as it is so', async () => {
+test('read-only file: the store rejects it on open, or fails orders while it is read-only', async () => {
   using file = temporaryFile();
   const database = new Database(file.path);
   for (const setting of ['journal_mode = WAL', 'synchronous = FULL']) database.pragma(setting);
@@ -128,7 +128,7 @@ test('a file that cannot be written to is rejected at once, or fails orders for 
   opened.close();
 });
 
-test('a database that is gone fails orders with a code, and is used again when it is back', async () => {
+test('database outage: orders fail with a code, and the store recovers', async () => {
   const server = await startPostgres();
   const { book, clock, heard } = await bookOn(postgresStore({ url: server.url, migrate: true }));
   try {
@@ -154,7 +154,7 @@ test('a database that is gone fails orders with a code, and is used again when i
   }
 });
 
-test('a clock that goes back loses nothing and tells nothing twice', async () => {
+test('clock that steps back loses no order and repeats no event', async () => {
   using file = temporaryFile();
   const clock = manualClock(START);
   const { book, heard } = await bookOn(sqliteStore({ path: file.path }), clock);

@@ -66,7 +66,7 @@ async function tell(number: number, happenings: readonly Happening[] = []): Prom
 const auction = async (): Promise<Auction> => (await http.send('GET', '/api/v1/auction')).json() as Auction; // as served
 const listed = async () => (await auction()).orders.map(({ uid }) => uid);
 
-describe('the auction', () => {
+describe('auction', () => {
   test('has every member that solvers read', async () => {
     const hook = { target: `0x${'d4'.repeat(20)}`, callData: '0x1234', gasLimit: '21000' };
     const appData = JSON.stringify({ metadata: { hooks: { pre: [hook], post: [hook] } } });
@@ -108,7 +108,7 @@ describe('the auction', () => {
     expect((await auction()).orders).toEqual([{ ...shown, executed: '100', preInteractions: [] }]);
   });
 
-  test('is a new one, with a higher id, for a new head and for a change of the book, and else the same', async () => {
+  test('gets a higher id for a new head or a changed book, and otherwise stays the same', async () => {
     const ids = [(await auction()).id];
     const next = async () => ids.push((await auction()).id);
     await next();
@@ -128,7 +128,7 @@ describe('the auction', () => {
     expect(new Set(many.map(({ id }) => id)).size).toBe(1);
   });
 
-  test('has the orders that can trade, and no others', async () => {
+  test('contains the tradable orders and no others', async () => {
     const open1 = await orderOf();
     const filled = await orderOf({ sellAmount: '1001' });
     const cancelled = await orderOf({ sellAmount: '1002' });
@@ -157,7 +157,7 @@ describe('the auction', () => {
     expect(await listed()).toEqual([good.uid]);
   });
 
-  test('has the quote of an order', async () => {
+  test('contains the quote of an order', async () => {
     await reopen({
       quotes: {
         gasPrice: '0',
@@ -178,7 +178,7 @@ describe('the auction', () => {
     expect(prices).toEqual({ [WETH_]: String(10n ** 18n), [COW_]: String(2n * 10n ** 18n) });
   });
 
-  test('has an order whose token nobody has a price for, and lacks the price', async () => {
+  test('contains an order without a known token price, and omits the price', async () => {
     const asked: string[] = [];
     const nativePrice = (token: string) => {
       asked.push(token);
@@ -194,7 +194,7 @@ describe('the auction', () => {
     expect(asked).toEqual([COW_]); // and is not asked again at once
   });
 
-  describe('has the orders that can be paid for', () => {
+  describe('order selection by funds', () => {
     /** A chain on which everybody has what `rich` says. */
     function chain(funds: { balance: bigint; allowance: bigint } | Error, asked: FundsQuery[][] = []): ChainClient {
       return {
@@ -214,13 +214,13 @@ describe('the auction', () => {
       [{ balance: 1n, allowance: 1n }, ['part']],
       [{ balance: 0n, allowance: 1n }, []],
       [{ balance: 1n, allowance: 0n }, []],
-    ])('with %o', async (funds, expected) => {
+    ])('uses %o', async (funds, expected) => {
       await reopen({ chain: chain(funds) });
       const uids = { whole: (await orderOf()).uid, part: (await orderOf({ partiallyFillable: true })).uid };
       expect((await listed()).sort()).toEqual(expected.map((name) => uids[name as keyof typeof uids]).sort());
     });
 
-    test('and asks about each owner and token once', async () => {
+    test('reads each pair of owner and token once', async () => {
       const asked: FundsQuery[][] = [];
       await reopen({ chain: chain({ balance: 10n ** 30n, allowance: 10n ** 30n }, asked) });
       for (const amount of ['1', '2', '3']) await orderOf({ sellAmount: amount });
@@ -229,7 +229,7 @@ describe('the auction', () => {
       expect(asked.map((queries) => queries.length)).toEqual([2]);
     });
 
-    test('and keeps those that it knew of while the chain is out of reach', async () => {
+    test('keeps known funded orders while the chain is unreachable', async () => {
       let out = false;
       const rich = { balance: 10n ** 30n, allowance: 10n ** 30n };
       await reopen({
@@ -286,8 +286,8 @@ const competitionOf = (auctionId: number, order: Order, changes: object = {}) =>
 const record = (body: unknown, headers: Record<string, string> = AUTHORIZATION) =>
   http.send('POST', '/restricted/api/v1/competition', { body, headers });
 
-describe('a competition', () => {
-  test('is recorded by operators, and served by its id, as the latest, in both versions', async () => {
+describe('competition', () => {
+  test('is recorded by operators and served by id and as the latest, in both versions', async () => {
     const order = await orderOf();
     expect((await record(competitionOf(7, order))).status).toBe(201);
     expect((await record(competitionOf(7, order, { auctionStartBlock: 6 }))).status).toBe(200);
@@ -324,7 +324,7 @@ describe('a competition', () => {
     expect((await http.send('GET', path, { headers: AUTHORIZATION })).json()).toEqual(expected);
   });
 
-  test('is taken from nobody else', async () => {
+  test('is rejected without operator rights', async () => {
     const order = await orderOf();
     for (const headers of [
       {},
@@ -348,12 +348,12 @@ describe('a competition', () => {
     ['auctionDeadlineBlock', { auctionDeadlineBlock: -1 }],
     ['solutions.0.score', { solutions: [{ solverAddress: SOLVER, score: '-1', ranking: 1, isWinner: true }] }],
     ['auction.orders.0', { auction: { orders: ['0x12'] } }],
-  ])('that does not fit is rejected, naming %s', async (path, changes) => {
+  ])('with an invalid %s is rejected by name', async (path, changes) => {
     const answer = await record(competitionOf(7, await orderOf(), changes));
     expect([answer.status, answer.json()]).toMatchObject([422, { errorType: 'InvalidBody', data: { path } }]);
   });
 
-  test('has the transactions that settled it, as long as they stand', async () => {
+  test('lists its settlement transactions while they are on chain', async () => {
     const order = await orderOf();
     await record(competitionOf(77, order));
     const transactionHash = hashOf('a settlement');
@@ -375,10 +375,10 @@ describe('a competition', () => {
   });
 });
 
-describe('the competition status of an order', () => {
+describe('order competition status', () => {
   const statusOf = async ({ uid }: Order) => (await http.send('GET', `/api/v1/orders/${uid}/status`)).json();
 
-  test('follows it from its placement to its fill', async () => {
+  test('follows an order from placement to fill', async () => {
     const order = await orderOf();
     expect(await statusOf(order)).toEqual({ type: 'scheduled' });
     await auction();
@@ -411,7 +411,7 @@ describe('the competition status of an order', () => {
   });
 });
 
-test('an order that is being bid on is not replaced', async () => {
+test('order with bids in the current auction is not replaced', async () => {
   const order = await orderOf();
   const replace = async () => {
     const appData = JSON.stringify({ metadata: { replacedOrder: { uid: order.uid } } });
@@ -424,10 +424,10 @@ test('an order that is being bid on is not replaced', async () => {
   expect(await replace()).toMatchObject({ status: 'accepted' });
 });
 
-describe('surplus', () => {
+describe('trade surplus', () => {
   const surplus = async () => (await http.send('GET', `/api/v1/users/${ALICE.address}/total_surplus`)).json();
 
-  test.each(['of the auction', 'of the competition'])('is worth what the prices %s say', async (source) => {
+  test.each(['of the auction', 'of the competition'])('is valued with the prices %s', async (source) => {
     const order = await orderOf({ partiallyFillable: true });
     let id = 77;
     if (source === 'of the competition') await record(competitionOf(77, order));

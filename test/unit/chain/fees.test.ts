@@ -41,7 +41,7 @@ function settled({ kind, partiallyFillable, uniformSell, uniformBuy, customSell,
   return { trade, observed: { ...tokens, sellAmount: sold, buyAmount: bought, feeAmount: 0n } };
 }
 
-test('the fee is what a trade would have got at the prices of all, less what it got, in the sell token', () => {
+test('fee is the output at uniform prices minus the actual output, in the sell token', () => {
   fc.assert(
     fc.property(choice, (chosen) => {
       const { kind, fixed, uniformSell, uniformBuy } = chosen;
@@ -55,7 +55,7 @@ test('the fee is what a trade would have got at the prices of all, less what it 
   );
 });
 
-test('a trade at the prices of all has paid nothing', () => {
+test('fee of a trade at uniform prices is zero', () => {
   fc.assert(
     fc.property(choice, (chosen) => {
       const { uniformSell: customSell, uniformBuy: customBuy } = chosen;
@@ -65,7 +65,7 @@ test('a trade at the prices of all has paid nothing', () => {
   );
 });
 
-test('the signed fee of an order of old is not counted again', () => {
+test('fee does not include the signed fee of an old order', () => {
   const { trade, observed } = settled({
     kind: 'sell',
     partiallyFillable: false,
@@ -80,7 +80,7 @@ test('the signed fee of an order of old is not counted again', () => {
   expect(executedFee(trade, withFee)).toBe(executedFee(trade, observed));
 });
 
-test('calldata of another trade tells nothing', () => {
+test('fee is unknown with the calldata of another trade', () => {
   fc.assert(
     fc.property(choice, (chosen) => {
       const { trade, observed } = settled(chosen);

@@ -15,7 +15,7 @@ const settle = async () => {
   for (let i = 0; i < 10; i++) await Promise.resolve();
 };
 
-test('however many ask for the same while it is read, the store is asked once more, and not before it has answered', async () => {
+test('coalesced reads share one further store call that starts after the current one', async () => {
   const share = createRequestCoalescer();
   const { begun, read } = airport();
   const first = share('a', read);
@@ -35,7 +35,7 @@ test('however many ask for the same while it is read, the store is asked once mo
   expect(await latecomer).toBe(3);
 });
 
-test('different reads have nothing to do with each other', async () => {
+test('coalesced reads of different keys are independent', async () => {
   const share = createRequestCoalescer();
   const { begun, read } = airport();
   const both = [share('a', read), share('b', read)];
@@ -45,7 +45,7 @@ test('different reads have nothing to do with each other', async () => {
   expect(await both[0]).toBe(1);
 });
 
-test('a read that fails fails those who share it, and not the next', async () => {
+test('coalesced read that fails rejects its callers and not the next ones', async () => {
   const share = createRequestCoalescer();
   const { begun, read } = airport();
   const first = share('a', read);

@@ -17,7 +17,7 @@ function turns() {
   };
 }
 
-test('a turn lets so many through, in the order of their arrival, and the rest later', async () => {
+test('throttle releases a limited number of callers per tick, in order of arrival', async () => {
   const { turn, pass } = turns();
   const pacer = createThrottle(3, turn);
   const passed: number[] = [];
@@ -33,7 +33,7 @@ test('a turn lets so many through, in the order of their arrival, and the rest l
   expect(pacer.waiting).toBe(0);
 });
 
-test('who comes alone does not wait, turn after turn', async () => {
+test('throttle does not delay a single caller per tick', async () => {
   const { turn, pass } = turns();
   const pacer = createThrottle(1, turn);
   for (let n = 0; n < 3; n++) {
@@ -47,7 +47,7 @@ test('who comes alone does not wait, turn after turn', async () => {
   }
 });
 
-test('a turn lets others run', async () => {
+test('throttle lets other work run between two ticks', async () => {
   const seen: string[] = [];
   setImmediate(() => seen.push('immediate'));
   for (let i = 0; i < 10 && seen.length === 0; i++) await yieldToEventLoop();

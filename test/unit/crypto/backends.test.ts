@@ -97,7 +97,7 @@ function* noise(seed: number): Generator<Uint8Array> {
   }
 }
 
-describe('every backend has the same answer', () => {
+describe('recovery backends agree', () => {
   test('on each combination of adversarial values', { timeout: 3_600_000 }, async () => {
     let found = 0;
     let none = 0;
@@ -117,7 +117,7 @@ describe('every backend has the same answer', () => {
     expect(Math.min(found, none)).toBeGreaterThan(500);
   });
 
-  test('and that is the answer of viem, which shares no code with them', { timeout: 3_600_000 }, async () => {
+  test('with viem, which shares no code with them', { timeout: 3_600_000 }, async () => {
     const scalar = fc.oneof(fc.constantFrom(...SCALARS), fc.bigInt({ min: 1n, max: SECP256K1_N - 1n }));
     const digest = fc.oneof(fc.constantFrom(...DIGESTS), bytes(32).map(BigInt));
     await fc.assert(
@@ -150,7 +150,7 @@ describe('every backend has the same answer', () => {
     expect(found / rounds).toBeLessThan(0.6);
   });
 
-  test('that there is no key, for values outside of what the interface allows', () => {
+  test('that values outside of the interface have no key', () => {
     for (const value of OUTSIDE) {
       for (const recoveryId of [0, 1] as const) {
         for (const signature of [caseOf(1n, value, 1n, recoveryId), caseOf(1n, 1n, value, recoveryId)]) {
@@ -162,10 +162,10 @@ describe('every backend has the same answer', () => {
   });
 });
 
-describe('the native backend', () => {
-  test('says what it is', () => expect(native.name).toBe('native'));
+describe('native recovery backend', () => {
+  test('reports its name', () => expect(native.name).toBe('native'));
 
-  test('reads views into larger buffers, and leaves what it was given as it was', () => {
+  test('reads views into larger buffers and leaves its input unchanged', () => {
     const { digest, rs } = caseOf(7n, X_OF_G, 9n, 0);
     const buffer = new Uint8Array(200).fill(0xee);
     buffer.set(digest, 13);
@@ -176,7 +176,7 @@ describe('the native backend', () => {
     expect(view.rs).toEqual(rs);
   });
 
-  test('throws what is a mistake of its caller, instead of calling it a signature without a key', () => {
+  test('throws for a mistake of the caller instead of reporting an unrecoverable signature', () => {
     expect(() => native.recover(new Uint8Array(31), new Uint8Array(64), 0)).toThrow('Uint8Array with length 32');
   });
 
@@ -189,12 +189,12 @@ describe('the native backend', () => {
   });
 });
 
-describe('a choice of backend', () => {
-  test('by name is that one', async () => expect((await selectRecoveryBackend('wasm')).name).toBe('wasm'));
-  test('by another name is a mistake', async () => {
+describe('backend selection', () => {
+  test('by name returns that backend', async () => expect((await selectRecoveryBackend('wasm')).name).toBe('wasm'));
+  test('by an unknown name throws', async () => {
     await expect(selectRecoveryBackend('natvie' as 'native')).rejects.toThrow(
       'the recovery backend must be "native", "wasm" or a backend, got "natvie"',
     );
   });
-  test('made already is taken as it is', async () => expect(await selectRecoveryBackend(native)).toBe(native));
+  test('returns an existing backend unchanged', async () => expect(await selectRecoveryBackend(native)).toBe(native));
 });

@@ -41,11 +41,11 @@ const digest = fc.oneof(
 );
 const recoveryId = fc.constantFrom<0 | 1>(0, 1);
 
-test('says what it is', () => {
+test('WebAssembly recovery backend reports its name', () => {
   expect(backend.name).toBe('wasm');
 });
 
-test('any signature in range has the key of viem, or none where viem finds none', async () => {
+test('WebAssembly recovery equals viem for any signature in range', async () => {
   let found = 0;
   let none = 0;
   await fc.assert(
@@ -60,7 +60,7 @@ test('any signature in range has the key of viem, or none where viem finds none'
   expect(Math.min(found, none)).toBeGreaterThan(100); // both kinds were met
 });
 
-test('a signature made by ethers gives back its key', () => {
+test('WebAssembly recovery returns the key of a signature made by ethers', () => {
   fc.assert(
     fc.property(digest, fc.bigInt({ min: 1n, max: SECP256K1_N - 1n }), (hash, secret) => {
       const key = new utils.SigningKey(word(secret));
@@ -72,13 +72,13 @@ test('a signature made by ethers gives back its key', () => {
   );
 });
 
-describe('no key', () => {
-  test('when no point of the curve has r as its x', () => {
+describe('WebAssembly recovery returns no key', () => {
+  test('if no point of the curve has r as its x', () => {
     // x³ + 7 is no square for 5.
     for (const parity of [0, 1] as const) expect(recover(word(1n), 5n, 1n, parity)).toBeUndefined();
   });
 
-  test('when the key would be the point at infinity', () => {
+  test('if the key is the point at infinity', () => {
     // Q = (s·R − z·G) / r with R = G and z = s.
     for (const z of [1n, 2n, 12345n, HALF]) {
       expect(recover(word(z), GENERATOR_X, z, 0)).toBeUndefined();
@@ -87,12 +87,12 @@ describe('no key', () => {
   });
 });
 
-test('a digest counts modulo the order of the group', () => {
+test('WebAssembly recovery reduces a digest modulo the order of the group', () => {
   expect(recover(word(SECP256K1_N + 1n), GENERATOR_X, 2n, 0)).toBe(recover(word(1n), GENERATOR_X, 2n, 0));
   expect(recover(word(SECP256K1_N), GENERATOR_X, 2n, 0)).toBe(recover(word(0n), GENERATOR_X, 2n, 0));
 });
 
-test('r and s out of range, which the interface forbids, do not bring it down', () => {
+test('WebAssembly recovery survives r and s out of range', () => {
   const outside = [0n, SECP256K1_N, FIELD, 2n ** 256n - 1n];
   for (const value of outside) {
     for (const parity of [0, 1] as const) {
@@ -102,7 +102,7 @@ test('r and s out of range, which the interface forbids, do not bring it down', 
   }
 });
 
-test('its memory outlives hostile input, and its answers outlive later ones', () => {
+test('WebAssembly recovery survives hostile input, and its results stay unchanged after later calls', () => {
   const good = () => backend.recover(hexToBytes(word(7n)), hexToBytes(`${word(GENERATOR_X)}${word(9n).slice(2)}`), 0);
   const kept = good();
   const text = kept && bytesToHex(kept);
@@ -121,7 +121,7 @@ test('its memory outlives hostile input, and its answers outlive later ones', ()
   expect(text && publicKeyToAddress(text)).toMatch(/^0x/);
 });
 
-test('two of them share nothing', async () => {
+test('WebAssembly recovery instances share nothing', async () => {
   const other = await wasmRecovery();
   const [a, b] = [hexToBytes(word(7n)), hexToBytes(`${word(GENERATOR_X)}${word(9n).slice(2)}`)];
   const first = backend.recover(a, b, 0);

@@ -53,7 +53,7 @@ describe.skipIf(FOLDER === undefined)(
     const native = await nativeRecovery();
     const wasm = await wasmRecovery();
 
-    test('there are vectors', () => expect(FILES.length).toBeGreaterThan(0));
+    test('vectors exist', () => expect(FILES.length).toBeGreaterThan(0));
 
     test.each(FILES)('%s', (file) => {
       const { testGroups } = JSON.parse(readFileSync(join(FOLDER ?? '', file), 'utf8')) as Vectors;

@@ -14,7 +14,7 @@ function withBits(bits: readonly number[]): Hex {
 }
 
 test.each<Hex>(['0x', '0x00', `0x${'9c'.repeat(20)}`, `0x${'ab'.repeat(32)}`])(
-  '%s may be where its three bits are',
+  '%s can be in a bloom filter with its three bits',
   (value) => {
     const bits = bitsOf(value);
     expect(mayContain(withBits(bits), value)).toBe(true);

@@ -80,7 +80,7 @@ async function all(clients: readonly Client[], done: (client: Client) => boolean
   for (const each of clients) await until(() => done(each));
 }
 
-test('many streams hear of everything while one never reads, which is told of its gap', async () => {
+test('stream broadcaster serves many streams while one never reads and gets a gap', async () => {
   const { store, tell } = telling(memoryAccountStore());
   const accounts = createAccounts({ books: [], store, streams: { queueSize: 16 } });
   await accounts.start();

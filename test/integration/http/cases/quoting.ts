@@ -37,7 +37,7 @@ interface Quoted {
 
 export const QUOTING: readonly HttpCase[] = [
   {
-    name: 'a quote adds up to what was asked about, and what is signed upon it is linked to it',
+    name: 'a quote adds up to the requested amount, and an order signed with it is linked to it',
     async run(world) {
       const owner = newOwner();
       const answer = await world.send('POST', QUOTE, { body: sale(owner.address) });
@@ -65,7 +65,7 @@ export const QUOTING: readonly HttpCase[] = [
     },
   },
   {
-    name: 'what cannot be quoted says why',
+    name: 'a rejected quote states the reason',
     async run(world) {
       const from = newOwner().address;
       const ask = (more: object) => world.send('POST', QUOTE, { body: sale(from, more) });
@@ -80,7 +80,7 @@ export const QUOTING: readonly HttpCase[] = [
     },
   },
   {
-    name: 'a stream of quotes is server-sent events, each a quote',
+    name: 'a quote stream is server-sent events, each one quote',
     async run(world) {
       const answer = await world.send('POST', `${QUOTE}/stream`, { body: sale(newOwner().address) });
       assert.equal(answer.status, 200, answer.text);
@@ -93,7 +93,7 @@ export const QUOTING: readonly HttpCase[] = [
     },
   },
   {
-    name: 'a token has a price and metadata when a source knows it',
+    name: 'a token has a price and metadata if a source provides them',
     async run(world) {
       const read = async (token: string, path: string) => world.send('GET', `/api/v1/token/${token}/${path}`);
       assert.deepEqual((await read(COW, 'native_price')).json(), { price: 0.0001 });
