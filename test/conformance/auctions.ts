@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Rule } from './harness.ts';
 import { range } from './orders.ts';
 
-/** Texts that show whether they are kept as they are. */
+/** Texts with significant whitespace, to show that they are stored unchanged. */
 const auction = (block: number) => ({ block, prices: `{ "0x${'e1'.repeat(20)}": "${block}" }` });
 const competition = (auctionId: number, said = auctionId) => ({ auctionId, body: `{ "said": ${said} }` });
 

@@ -33,7 +33,7 @@ import {
 export const SELL = order(1, { body: JSON.stringify({ kind: 'sell', sellAmount: '100', buyAmount: '50' }) });
 const BUY = order(2, { body: JSON.stringify({ kind: 'buy', sellAmount: '100', buyAmount: '50' }) });
 export const FLOW = address(0xf10);
-/** An order that Bob places through a contract. */
+/** Returns an order that Bob places through a contract. */
 export const PLACED: NewOrder = {
   ...order(9, { owner: FLOW, validTo: 0xffff_ffff, signingScheme: 'eip1271' }),
   validTo: NOW + 600,
@@ -596,7 +596,7 @@ export const CHAIN: readonly Rule[] = [
       assert.deepEqual(await first(), [undefined, undefined, undefined]);
       await apply(store, 12, trade(SELL, 12), trade(BUY, 12, { ...at(12, 1), sellToken: BOB }));
       assert.deepEqual(await first(), [12, 12, 12]);
-      // Older blocks may be told of later; what is known is told of again.
+      // Older blocks can arrive later, and known chain events can be repeated.
       await apply(store, 14, trade(SELL, 10, { buyToken: BOB }), trade(SELL, 12), trade(SELL, 14));
       assert.deepEqual(await first(), [10, 12, 10]);
       await store.chain.rollback({ to: 13, at: PLACED_AT });

@@ -4,7 +4,7 @@ import { apply, at, FLOW, invalidation, PLACED, placement, presignature, read, S
 import type { Rule } from './harness.ts';
 import { ALICE, BOB, DAI, NOW, order, PLACED_AT, place, presignOrder, range, USDC, WETH } from './orders.ts';
 
-/** The last second in which most orders of the suite are valid, and the first in which they are not. */
+/** Last second in which most orders of the suite are valid, and first second in which they are expired. */
 const END = NOW + 3600;
 const LATER = END + 1;
 const ALL = 1000;
@@ -12,7 +12,7 @@ const ALL = 1000;
 const types = async (store: Store, from = 0) =>
   (await store.events.after(from, ALL)).map(({ type, uid, cause }) => [cause?.reverted ?? type, uid] as const);
 
-/** Every listing by status, at a time, and what else depends on time. */
+/** Reads every listing by status at a time, and everything else that depends on time. */
 async function seen(store: Store, now: number, uids: readonly NewOrder[]) {
   const filters: Partial<OrderQuery>[] = [{}, { owner: ALICE }, { owner: BOB }, { sellToken: WETH }, { buyToken: DAI }];
   const listed = [];
@@ -21,7 +21,7 @@ async function seen(store: Store, now: number, uids: readonly NewOrder[]) {
       const query = { ...filter, status: { is, now } };
       const all = await store.orders.list({ ...query, limit: ALL });
       listed.push(all);
-      // Pages of three, by cursor and by offset, give the same.
+      // Pages of three by cursor and by offset contain the same orders.
       const paged: typeof all = [];
       for (;;) {
         const last = paged.at(-1);

@@ -3,7 +3,7 @@ import type { Hex, NewOrder, OrderQuery, Store } from 'intentbook';
 import type { Rule } from './harness.ts';
 import { ALICE, BOB, DAI, NOW, order, PLACED_AT, place, presignOrder, range, USDC, WETH } from './orders.ts';
 
-/** Orders of two owners, many placed in the same millisecond, inserted in no order at all. */
+/** Orders of two owners, many with the same millisecond, inserted in random order. */
 const SHUFFLED: readonly NewOrder[] = range(60)
   .map((n) => (n * 37) % 60)
   .map((n) =>
@@ -16,7 +16,7 @@ const NEWEST_FIRST = [...SHUFFLED]
 
 const STATUSES = ['open', 'presignaturePending', 'cancelled', 'expired'] as const;
 
-/** One order for each owner, pair of tokens and status at `NOW`. */
+/** One order for each owner, token pair and status at `NOW`. */
 const EVERY_KIND: readonly { readonly placed: NewOrder; readonly status: (typeof STATUSES)[number] }[] = [
   ...[ALICE, BOB].flatMap((owner) =>
     [WETH, DAI].flatMap((sellToken) =>
@@ -34,7 +34,7 @@ async function placeEveryKind(store: Store): Promise<void> {
   await store.orders.cancel({ uids, now: NOW, cancelledAt: PLACED_AT });
 }
 
-/** Reads a listing page by page, from cursor to cursor. */
+/** Reads a listing page by page with cursors. */
 async function walk(store: Store, query: Omit<OrderQuery, 'after' | 'limit'>, limit: number): Promise<Hex[]> {
   const seen: Hex[] = [];
   let after: OrderQuery['after'];
@@ -42,7 +42,7 @@ async function walk(store: Store, query: Omit<OrderQuery, 'after' | 'limit'>, li
     const page = await store.orders.list({ ...query, limit, ...(after === undefined ? {} : { after }) });
     assert.ok(page.length <= limit);
     for (const { uid } of page) {
-      // A cursor that does not move on would be followed for ever.
+      // A cursor that does not advance would cause an endless loop.
       assert.ok(!seen.includes(uid), `${uid} is on two pages`);
       seen.push(uid);
     }

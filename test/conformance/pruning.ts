@@ -3,7 +3,7 @@ import type { Hex, Store } from 'intentbook';
 import type { Rule } from './harness.ts';
 import { ALICE, BOB, NOW, order, PLACED_AT, place } from './orders.ts';
 
-/** All orders of the suite are over by then. */
+/** Time after the end of all orders of the suite. */
 const LATE = NOW + 100_000;
 const ALL = 1000;
 
@@ -27,7 +27,7 @@ export const PRUNING: readonly Rule[] = [
       const log = await store.events.after(0, ALL);
       const kept = await store.orders.get([unswept.uid, valid.uid, young.uid]);
 
-      // Both its beginning and its end must lie before.
+      // Creation and end must both be earlier.
       assert.equal(await store.orders.prune(NOW + 5, ALL), 0);
       assert.equal(await store.orders.prune(NOW + 50, ALL), 2);
       assert.deepEqual(await left(store), [unswept.uid, valid.uid, young.uid].sort());
@@ -64,7 +64,7 @@ export const PRUNING: readonly Rule[] = [
       await place(store, ...orders);
       await store.orders.expire(NOW + 11, ALL);
       let removed = 0;
-      // A call may pass over an owner whom another one has at hand, so they go on until nothing is left.
+      // A call can skip an owner that another call is processing, so calls repeat until nothing is left.
       while ((await left(store)).length > 0) {
         const counts = await Promise.all([...writers, ...writers].map((each) => each.orders.prune(LATE, 7)));
         removed += counts.reduce((sum, count) => sum + count, 0);

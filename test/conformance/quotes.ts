@@ -5,10 +5,10 @@ import { DAI, NOW, order, PLACED_AT, place, range, USDC, WETH } from './orders.t
 
 const LATER = PLACED_AT + 60_000;
 
-/** What a quote says, recognisable by its number. The spaces show that texts are kept as they are. */
+/** Content of a quote, recognisable by its number. The spaces show that texts are stored unchanged. */
 const said = (n: number) => ({ body: `{ "sellAmount": "${n}" }`, metadata: `{ "plan": ${n} }` });
 
-/** A quote of a sale of 1000 atoms. Its rank is three digits. */
+/** Returns a quote for a sale of 1000 atoms. Its rank has three digits. */
 function quote(n: number, changes: Partial<NewQuote> = {}): NewQuote {
   return {
     sellToken: WETH,
@@ -35,7 +35,7 @@ function query(changes: Partial<QuoteQuery> = {}): QuoteQuery {
   };
 }
 
-/** What every member of the terms can be instead. */
+/** Another value for every member of the terms. */
 const OTHER_TERMS: readonly Partial<QuoteQuery>[] = [
   { sellToken: DAI },
   { buyToken: DAI },
@@ -155,7 +155,7 @@ export const QUOTES: readonly Rule[] = [
       assert.equal(await store.quotes.prune(PLACED_AT, 4), 2);
       assert.equal(await store.quotes.prune(PLACED_AT, 4), 0);
       assert.deepEqual(await store.quotes.match(query({ id: alive ?? 0 })), said(6));
-      // Looked at from a time when it was good, so that only its absence hides it.
+      // The read time is within the validity, so that only removal hides the quote.
       assert.deepEqual(await store.quotes.match(query({ id: first ?? 0, now: 0 })), said(6));
     },
   },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Rule } from './harness.ts';
 import { document, order, place, range, uid } from './orders.ts';
 
-/** Texts that a store might be tempted to parse, trim, escape, reorder or round. */
+/** Texts that a store could be tempted to parse, trim, escape, reorder or round. */
 const BODIES = [
   '{}',
   '{ "b" : 1 ,\n\t"a":2,"b":3 }',

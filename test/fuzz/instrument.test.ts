@@ -3,7 +3,7 @@ import { Finding, fuzz } from './fuzzer.ts';
 import { instrument } from './instrument.ts';
 import type { Target } from './target.ts';
 
-/** Throws at a word that nobody would guess at once: one chance in 2^48. */
+/** Throws at a word that a random input hits with a probability of one in 2^48. */
 const PLANTED = `
   export function read(bytes: Uint8Array): string {
     ${[...'fraud!'].map((letter, i) => `if (bytes[${i}] !== ${letter.charCodeAt(0)}) return 'rejected at ${i}';`).join('\n')}

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { besiege } from './server-under-attack.ts';
 
-/** Connections that our own health checks may keep. */
+/** Connections that the health checks of the test may keep open. */
 const KEPT = 4;
 
 test('no attack crashes the server, makes it fail or leaks resources of closed connections', async () => {

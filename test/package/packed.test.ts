@@ -48,7 +48,8 @@ describe('packed package in a host without optional peers', () => {
       });
       expect((await fetch(`${url}/ready`)).status).toBe(200);
       expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
-      expect(await (await fetch(url)).json()).not.toHaveProperty('docs'); // it is not installed, so nobody is sent there
+      // The page is not installed, so the error does not refer to it.
+      expect(await (await fetch(url)).json()).not.toHaveProperty('docs');
       const missing = await fetch(`${url}/docs/swagger-ui.css`);
       expect([missing.status, await missing.text()]).toEqual([404, expect.stringContaining('swagger-ui-dist')]);
     } finally {

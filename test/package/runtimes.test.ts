@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, signOrder } from '../support/orders.ts';
 
-/** What is installed for real takes the registry, and minutes. */
+/** A real installation needs the registry and takes minutes. */
 const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
 
 const manifest = { name: 'intentbook' };
@@ -18,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const npm = (cwd: string, ...args: string[]) =>
   execFileSync('npm', [...args, '--no-audit', '--no-fund', '--loglevel=error'], { cwd, encoding: 'utf8' });
 
-/** A program that trades through the fetch handler, whatever runs it. */
+/** A program that submits an order through the fetch handler in any runtime. */
 const trade = (load: string, order: string) => `${load}
 const book = createOrderBook({ chainId: 11155111, store: memoryStore() });
 (async () => {
@@ -51,7 +51,7 @@ describe.skipIf(!LONG)('package installed from its tarball into an empty folder 
     writeFileSync(join(host, 'trade.cjs'), trade(requires, order));
   }, 300_000);
 
-  /** Installs a runtime by its npm package, and returns its program. */
+  /** Installs a runtime from its npm package and returns its program. */
   function runtime(name: string, version: string, program: string): string {
     const at = join(folder, `${name}-${version}`);
     mkdirSync(at);
@@ -92,7 +92,7 @@ describe.skipIf(!LONG)('package installed from its tarball into an empty folder 
 
 test('example program works on the current runtime', async () => {
   const order = JSON.stringify(await signOrder(account(1), { validTo: Math.floor(Date.now() / 1000) + 3600 }));
-  // Within the package its own name is found, as a host would find it.
+  // Within the package, its own name resolves like in a host.
   const file = join(root, 'test/package/.trade.mjs');
   writeFileSync(file, trade(NAMES.map(([name, from]) => `import { ${name} } from '${from}';`).join('\n'), order));
   try {

@@ -34,7 +34,7 @@ test('runtime dependencies have permissive licences, and none runs anything when
   }
 });
 
-/** What only builds or tests us and is handed on to nobody may ask for more; those that do are named here. */
+/** Licences with further conditions of packages that only build or test the project and are not distributed. */
 const PERMISSIVE = [
   'MIT',
   'MIT-0',
@@ -58,11 +58,11 @@ const COPYLEFT: Readonly<Record<string, string>> = {
   '@cowprotocol/contracts': 'LGPL-3.0-or-later',
 };
 
-/** Whose licence stands in a file only. */
+/** Packages whose licence is declared in a file only. */
 const BY_HAND: Readonly<Record<string, string>> = { memorystream: 'MIT, in its file LICENSE' };
 
 test('development dependencies have known licences', () => {
-  // Builds for other platforms are not at hand, and have the licence of what they are builds of.
+  // Builds for other platforms are not installed and have the licence of their main package.
   const known = locked.filter(({ name, license, optional }) => license !== undefined || !(optional || name in BY_HAND));
   const others = known.filter(({ name, license = '' }) => {
     const ids = license.replace(/[()]/g, '').split(/ (?:OR|AND) /);
@@ -72,7 +72,7 @@ test('development dependencies have known licences', () => {
   for (const name of Object.keys(COPYLEFT)) expect(manifest['dependencies']).not.toHaveProperty(name);
 });
 
-/** What runs when it is installed, for development only, and why it has to. */
+/** Development packages with an install script, each with the reason. */
 const SCRIPTS: Readonly<Record<string, string>> = {
   'better-sqlite3': 'fetches or compiles the SQLite binding',
   esbuild: 'puts the binary of the platform in place',

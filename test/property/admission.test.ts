@@ -45,7 +45,7 @@ const document = fc
   .oneof(fc.constant('{}'), metadata.map(documentOf))
   .filter((text) => Buffer.byteLength(text) <= 1000);
 
-/** Orders that every book accepts, over the whole width of each field. */
+/** Orders that every book accepts, over the full range of each field. */
 const choice: fc.Arbitrary<OrderChoice & { validTo: number; appData: string }> = fc
   .record({
     sellToken: address,
@@ -69,7 +69,7 @@ test('book accepts any valid order and returns it field for field', async () => 
   let n = 0;
   await fc.assert(
     fc.asyncProperty(choice, signer, scheme, fc.boolean(), async (chosen, owner, signing, withFrom) => {
-      // Two runs may choose alike.
+      // two runs can generate equal orders
       const fields = { ...chosen, validTo: Math.min(chosen.validTo + (n++ % 7), NOW + YEAR) };
       const { from, ...order } = await signOrder(owner, fields, { scheme: signing });
       const result = await world.book.orders.submit(
@@ -99,7 +99,7 @@ test('book accepts any valid order and returns it field for field', async () => 
 
 type Signed = Exclude<keyof OrderChoice, 'feeAmount' | 'appData' | 'appDataIsHash'>;
 
-/** Another value for a signed field. */
+/** Returns another value for a signed field. */
 function mutate(order: WireOrder, field: Signed, salt: bigint): WireOrder {
   const other = { ...order };
   const flip = (text: string) => toHex((BigInt(text) + 1n + salt) % 2n ** 160n, { size: 20 });

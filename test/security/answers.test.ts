@@ -38,7 +38,7 @@ const READS = () => [
   '/api/v1/quote',
 ];
 
-// What a cache does not tell apart must not be answered differently: it knows a request by its method and target.
+// A cache identifies a request by method and target, so responses must not depend on anything else.
 test('responses do not depend on the Host header or the proxies', async () => {
   const claims = {
     host: 'evil.example',

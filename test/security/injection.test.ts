@@ -7,7 +7,7 @@ import { temporaryFile } from '../integration/stores/temporary.ts';
 import { temporarySchema } from '../support/postgres.ts';
 import { accepted, admissionWorld, orderOf } from '../unit/orders/admission-fixture.ts';
 
-/** What breaks out of a text, an identifier, a placeholder, a pattern, a comment or a notification. */
+/** Texts that break out of a string, an identifier, a placeholder, a pattern, a comment or a notification. */
 const HOSTILE = [
   `'); DROP TABLE orders; --`,
   `'; DELETE FROM orders WHERE '1'='1`,

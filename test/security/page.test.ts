@@ -7,13 +7,13 @@ const files = readdirSync(PAGE, { recursive: true, encoding: 'utf8' }).filter((n
 
 test('explorer page is served', () => expect(files.length).toBeGreaterThan(5));
 
-// What it shows was written by strangers: documents, symbols, addresses.
+// Displayed data comes from untrusted sources: documents, symbols, addresses.
 test.each(files)('%s creates neither HTML nor code from its input', (name) => {
   const source = readFileSync(`${PAGE}/${name}`, 'utf8');
   const ways =
     /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc|javascript:|DOMParser|setHTMLUnsafe|\son\w+=/;
   expect(ways.exec(source)?.[0]).toBeUndefined();
-  // Neither a script nor a style may stand in the page itself.
+  // The page itself contains neither a script nor a style.
   expect(source).not.toMatch(/<script(?![^>]*\ssrc=)|<style/);
 });
 

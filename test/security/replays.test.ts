@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { signCancellation } from '../support/orders.ts';
 import { ALICE, accepted, admissionWorld, BOB, orderOf, outcome } from '../unit/orders/admission-fixture.ts';
 
-// The signed type has no nonce and no time (OrderCancellations): whoever has seen a cancellation may send it for ever.
+// The signed type has no nonce and no time (OrderCancellations): any observer of a cancellation can repeat it.
 test('replayed cancellation cancels nothing more, and nothing reopens its order', async () => {
   await using world = await admissionWorld();
   const { book } = world;
@@ -42,7 +42,7 @@ test('cancellation applies only to its list in its order, by its signer, in its 
   expect(states).toEqual(['open', 'open', 'open']);
 });
 
-// Contracts of one owner may share a signature, since the order has no owner in it.
+// Contracts of one owner can share a signature, because the signed order does not contain its owner.
 test('signer of a contract signature is never guessed', async () => {
   await using world = await admissionWorld({ eip1271: 'accept-unverified' });
   const { from: _, ...order } = await orderOf();

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../src/errors.ts';
 import { ERRORS, OrderBookError } from '../../src/errors.ts';
 
-/** The table that the decisions ask for at least (section 7): status, then the codes that have it. */
+/** Minimum content of the error table: status, then the codes with it. */
 const AT_LEAST: Readonly<Record<number, string>> = {
   400:
     'InvalidJson InvalidParameter TooManyOrderUids InvalidSignature MissingFrom AppdataFromMismatch ' +
@@ -24,7 +24,7 @@ const AT_LEAST: Readonly<Record<number, string>> = {
 const RETRYABLE = ['RateLimited', 'InternalServerError', 'ChainUnavailable'];
 
 const statuses = new Map<string, number>(Object.entries(ERRORS).map(([code, { status }]) => [code, status]));
-const codes = Object.keys(ERRORS) as ErrorCode[]; // the keys of the table are the codes, by definition
+const codes = Object.keys(ERRORS) as ErrorCode[]; // the codes are the keys of the table
 
 describe('error table', () => {
   const asked = Object.entries(AT_LEAST).flatMap(([status, names]) =>

@@ -4,7 +4,7 @@ import { address, range, word } from '../orders.ts';
 import type { AccountRule } from './harness.ts';
 import { AT } from './harness.ts';
 
-/** A registration whose wallet, code, digest and signature are the suite's n-th. */
+/** Returns the suite's n-th registration, with its own wallet, code, digest and signature. */
 function affiliate(n: number, changes: Partial<NewAffiliate> = {}): NewAffiliate {
   return {
     walletAddress: address(n),

@@ -25,7 +25,7 @@ const placesOf = (claimed: readonly ClaimedDelivery[]) =>
 const countOf = async (store: AccountStore, state: 'pending' | 'delivered' | 'dead' | 'dropped') =>
   (await store.deliveries.list({ state, limit: 100 })).length;
 
-/** The first of what is claimed. */
+/** Returns the first claimed delivery. */
 async function claimOne(store: AccountStore, now = LATER): Promise<ClaimedDelivery> {
   const [one] = await claim(store, now);
   assert.ok(one, 'there is something to deliver');

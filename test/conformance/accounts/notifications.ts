@@ -4,7 +4,7 @@ import { ALICE, BOB, range } from '../orders.ts';
 import type { AccountRule } from './harness.ts';
 import { AT } from './harness.ts';
 
-/** The suite's n-th notification of Alice. */
+/** Returns the suite's n-th notification of Alice. */
 export function notification(n: number, changes: Partial<NewNotification> = {}): NewNotification {
   return {
     id: `notification-${n}`,
@@ -20,7 +20,7 @@ export const notify = (...notifications: NewNotification[]): NotificationChange[
   notifications.map((each) => ({ type: 'notify', notification: each }));
 export const withdraw = (n: number): NotificationChange => ({ type: 'withdraw', id: `notification-${n}` });
 
-/** Carries a feed on by one step. */
+/** Advances a feed by one batch. */
 export async function step(
   store: AccountStore,
   changes: readonly NotificationChange[],
@@ -111,7 +111,7 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
         );
         assert.equal(outcomes.filter((outcome) => outcome?.status === 'appended').length, 1);
       }
-      assert.equal((await idsOf(writers[0] as AccountStore)).length, 3); // there is one
+      assert.equal((await idsOf(writers[0] as AccountStore)).length, 3); // always present
     },
   },
   {

@@ -4,7 +4,7 @@ import { ALICE, BOB, range, word } from '../orders.ts';
 import type { AccountRule } from './harness.ts';
 import { AT } from './harness.ts';
 
-/** The suite's n-th subscription: a webhook of Alice for fills. */
+/** Returns the suite's n-th subscription: a webhook of Alice for fills. */
 export function subscription(n: number, changes: Partial<Subscription> = {}): Subscription {
   return {
     id: `subscription-${n}`,
@@ -25,7 +25,7 @@ function request(n: number, changes: Partial<Subscription> = {}, more: Partial<N
   return { subscription: made, nonce, cap: 100, now: AT, ...more };
 }
 
-/** Makes subscriptions that the case takes for granted. */
+/** Inserts subscriptions that must be accepted. */
 export async function subscribe(store: AccountStore, ...made: Subscription[]): Promise<void> {
   for (const each of made) {
     const nonce = { account: each.account, nonce: each.id.replace(/\D/g, ''), expiresAt: AT + 1000 };

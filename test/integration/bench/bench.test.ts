@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'intentbook-bench-test-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-/** Runs it as `npm run bench` does, on the package as it is built. */
+/** Runs a benchmark like `npm run bench`, on the built package. */
 function bench(...args: string[]): Report {
   const json = join(scratch, 'report.json');
   execFileSync(process.execPath, ['bench/built/run.js', '--tiny', '--json', json, ...args], {

@@ -23,7 +23,7 @@ const WORD = 2n ** 256n - 1n;
 
 const lower = (address: string) => address.toLowerCase() as Address;
 
-/** The account interface over a real EVM, which is both the book's chain and chain 1. */
+/** The account interface over a real EVM, which is the chain of the book and chain 1. */
 describe('account interface over a real EVM', () => {
   let evm: Evm;
   let token: Hex;
@@ -95,7 +95,7 @@ describe('account interface over a real EVM', () => {
     const [old, lying, hanging] = await Promise.all([await odd(0n), await odd(1n), await odd(2n)].map(lower));
     const [status, found] = await balances(old ?? '', lying ?? '', hanging ?? '');
     expect(status).toBe(200);
-    // The text of two hundred bytes is cut; behind the first word of it there are zeros.
+    // The text of two hundred bytes is truncated; its first word is followed by zeros.
     const name = `abcdefghijklmnopqrstuvwxyzabcdef${'\0'.repeat(96)}`;
     expect((found as { token: unknown }[]).map((each) => each.token)).toEqual([
       { address: old, decimals: 8, symbol: 'MKR', name },
@@ -173,7 +173,7 @@ describe('account interface over a real EVM', () => {
       expect(await register(await body(OWNER.address, 'KEY-1'))).toBe(201);
     });
 
-    // One that says yes at great length has said yes: no more than its first word is read.
+    // A long positive response is valid, because only its first word is read.
     test.each([
       ['does not terminate', 0, 401],
       ['returns true in a hundred thousand bytes', 1, 201],

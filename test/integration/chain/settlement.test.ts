@@ -25,9 +25,9 @@ beforeEach(async () => {
   };
 });
 
-/** Everybody's prices: one sold token is worth 0.6 bought ones. */
+/** Clearing prices: one sold token is worth 0.6 bought ones. */
 const prices = () => ({ [world.sellToken]: 60n, [world.buyToken]: 100n });
-/** Those of a trade that pays for its gas: one sold token brings 0.59. */
+/** Prices of a trade that pays for its gas: one sold token brings 0.59. */
 const custom = [59n, 100n] as const;
 
 async function read(uid: string): Promise<Order> {
@@ -47,7 +47,7 @@ describe('settlement on a real EVM', () => {
       const uid = await submit(running, world, trader, {}, scheme);
       const { transactionHash } = await settle(world.client, [{ order: await read(uid), custom }], prices(), 7);
       const order = await read(uid);
-      // 1000 sold bring 590 instead of 600: the 10 that are missing are worth 10 × 100 / 60 of what was sold.
+      // 1000 sold bring 590 instead of 600: the missing 10 are worth 10 × 100 / 60 of the sell token.
       expect(order).toMatchObject({
         status: 'fulfilled',
         executedSellAmount: '1000',
@@ -220,7 +220,8 @@ test('order for native currency is placed, settled, invalidated and refunded by 
   });
   expect(bySize['1003']).toMatchObject({ onchainOrderData: { sender: user, placementError: 'ValidToTooFarInFuture' } });
 
-  const [filled, invalidated, refunded] = ['1000', '1001', '1002'].map((size) => bySize[size] as Order); // seen above
+  // Checked above.
+  const [filled, invalidated, refunded] = ['1000', '1001', '1002'].map((size) => bySize[size] as Order);
   if (filled === undefined || invalidated === undefined || refunded === undefined) throw new Error('not placed');
   await settle(world.client, [{ order: filled }], prices());
   const call = (functionName: string, uid: string) =>
@@ -258,7 +259,7 @@ test('chain events before their order are applied when it is submitted', async (
   expect(await late.book.orders.get(uid)).toMatchObject({ status: 'fulfilled', executedSellAmount: '1000' });
 });
 
-/** The fields of an order as it is sent in, without the signer. */
+/** Fields of a submitted order without the signer. */
 function pick({ from: _, ...body }: Awaited<ReturnType<typeof signOrder>>): OrderCreation & { from: string } {
   return { ...body, from: _ ?? '' };
 }

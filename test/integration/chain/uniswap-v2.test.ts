@@ -35,7 +35,7 @@ const erc20 = parseAbi([
 const pairAbi = parseAbi(['function createPair(address, address) returns (address)', 'function sync()']);
 const factoryAbi = parseAbi(['function getPair(address, address) view returns (address)']);
 
-/** Numbers that are the same in every run. */
+/** Returns the same pseudo-random numbers in every run. */
 function randomNumbers(seed: number) {
   let state = seed >>> 0;
   const bits32 = () => {
@@ -44,7 +44,7 @@ function randomNumbers(seed: number) {
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
     return (t ^ (t >>> 14)) >>> 0;
   };
-  /** From 1 up, of any length up to so many bits. */
+  /** Returns a positive number of up to the given number of bits, with a random length. */
   return (bits: number): bigint => {
     const length = 1 + (bits32() % bits);
     let value = 0n;
@@ -81,20 +81,20 @@ async function write(address: Hex, abi: Abi, functionName: string, args: readonl
   if (status !== 'success') throw new Error(`${functionName} was reverted`);
 }
 
-/** What the router says, or `undefined` when it reverts. */
+/** Returns the result of the router, or `undefined` if it reverts. */
 async function ask(functionName: string, args: readonly unknown[]): Promise<bigint | undefined> {
   try {
     const said = await evm.client.readContract({ address: routerAddress, abi: router as Abi, functionName, args });
     if (!Array.isArray(said)) return said as bigint;
     return functionName === 'getAmountsOut' ? said.at(-1) : said[0];
   } catch (error) {
-    // Nothing but a revert counts as an answer.
+    // Only a revert counts as no result.
     if (!/revert/.test(String(error))) throw error;
     return undefined;
   }
 }
 
-/** The best way if gas is free: the last, since each is better than all before it. */
+/** Returns the best route without gas: the last, because each is better than all before it. */
 const estimate = async (kind: OrderKind, sellToken: Hex, buyToken: Hex, amount: bigint) => {
   const context = { signal: new AbortController().signal, timeout: 5_000 };
   const ways = await source.estimate({ kind, sellToken, buyToken, amount }, context);
@@ -135,7 +135,7 @@ describe('pool formula compared with the router on a real EVM', () => {
 });
 
 describe('Uniswap V2 estimator on real pairs', () => {
-  /** Which tokens have a pair: all but the first and the last, so that one way is two pools long and one is three. */
+  /** Token pairs: all but the first with the last, so that one route has two pools and one has three. */
   const PAIRS = [
     [0, 1],
     [0, 2],
@@ -143,7 +143,7 @@ describe('Uniswap V2 estimator on real pairs', () => {
     [1, 3],
     [2, 3],
   ] as const;
-  /** Every way from the first token to the last over at most three pools. */
+  /** All routes from the first token to the last over at most three pools. */
   const PATHS = [
     [0, 1, 3],
     [0, 2, 3],
@@ -158,7 +158,7 @@ describe('Uniswap V2 estimator on real pairs', () => {
     }
   });
 
-  /** Gives a pair other reserves, where it keeps them: both and a time in one word, the eighth. */
+  /** Sets the reserves of a pair in its storage: both and a timestamp in word eight. */
   async function setReserves(pair: Hex, first: bigint, second: bigint) {
     const word = (1n << 224n) | (second << 112n) | first;
     await evm.client.setStorageAt({ address: pair, index: 8, value: numberToHex(word, { size: 32 }) });
@@ -219,7 +219,7 @@ describe('Uniswap V2 estimator on real pairs', () => {
           estimate(kind, token(0), token(3), amount),
           ...PATHS.map((path) => ask(asked, [amount, path.map(token)])),
         ]);
-        // What no pair could take in is no way, though the router's arithmetic has an answer to it.
+        // An amount above the capacity of a pair is no route, although the router computes a result.
         const possible = said.filter((each) => each !== undefined && each > 0n);
         const best = possible.reduce<bigint | undefined>(
           (a, b) => (a === undefined || (b !== undefined && better(b, a)) ? b : a),

@@ -28,11 +28,11 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 const call = () => ({ signal: new AbortController().signal });
-const lower = (address: string) => address.toLowerCase() as Hex; // the same digits
+const lower = (address: string) => address.toLowerCase() as Hex; // equal digits
 const DIGEST = keccak256(toHex('an order'));
 const KEY = privateKeyToAccount(keccak256(toHex('a key')));
 
-/** A client on which some methods answer as the test wants. */
+/** Returns a client with scripted responses for some methods. */
 function client(answers: Readonly<Record<string, () => unknown>>): RpcClient {
   return {
     async request(args) {
@@ -64,7 +64,7 @@ describe('viem chain funds', () => {
     };
     const nothing = { balance: 0n, allowance: 0n };
     const found = await viemChain(counting).balancesAndAllowances?.(queries, call());
-    // What is no token has nothing of it.
+    // An address that is not a token has no metadata and no funds.
     expect(found).toEqual([{ balance: 777n, allowance: 2n ** 256n - 1n }, nothing, nothing, nothing]);
     expect(asked).toEqual(['eth_call']);
     const [first] = queries;
@@ -193,7 +193,7 @@ describe('viem chain simulation', () => {
     });
     expect(await simulate(1n, [])).toMatchObject({ balance: 500n, allowance: 0n });
     expect(await chain.balanceAndAllowance?.(query, call())).toEqual({ balance: 500n, allowance: 0n });
-    // Where a node cannot, the balance alone is judged: hooks may set the allowance.
+    // Without simulation only the balance is checked, because hooks can set the allowance.
     const blind = viemChain(client({ eth_simulateV1: unsupported }));
     expect(await simulate(400n, [hook], blind)).toEqual({
       balance: 500n,

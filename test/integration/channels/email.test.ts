@@ -32,7 +32,7 @@ describe('email channel', () => {
 
   test('authenticates at the mail server without leaking the password', async () => {
     await using recipient = await mailRecipient({ ...LOGIN, pass: decodeURIComponent(LOGIN.pass) });
-    const { port } = recipient as unknown as { port: number }; // of its door
+    const { port } = recipient as unknown as { port: number }; // of its port
     const smtp = `smtp://${LOGIN.user}:${LOGIN.pass}@127.0.0.1:${port}`;
     const rest = { from: 'books@example.org', publicUrl: 'https://api.example.org' };
     await using world = await stubbornWorld(emailChannel({ smtp, ...rest }));

@@ -4,7 +4,7 @@ import { telegramChannel } from 'intentbook/channels';
 import { describe, test } from 'vitest';
 import { channelWorld, receiver, until } from './channel-fixture.ts';
 
-/** A double of the bot API: hands updates out once, and takes messages as it is told. */
+/** A test double of the bot API. It returns updates once and accepts messages by script. */
 async function botApi() {
   const server = await receiver();
   const updates: object[] = [];

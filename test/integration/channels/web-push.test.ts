@@ -18,7 +18,7 @@ const point = () => {
 const KEYS = { p256dh: point(), auth: randomBytes(16).toString('base64url') };
 const target = (endpoint: string, keys: object = KEYS) => JSON.stringify({ endpoint, keys });
 
-/** A push service that answers with a status, and how often it was asked. */
+/** A push service that responds with a status and counts its requests. */
 async function service(status: number, headers: Record<string, string> = {}) {
   const state = { asked: 0 };
   const server = createServer((request, response) => {
@@ -27,7 +27,7 @@ async function service(status: number, headers: Record<string, string> = {}) {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return Object.assign(state, {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/push`, // it listens on a port
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/push`, // a listening server has an address
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -28,7 +28,7 @@ describe('webhook channel', () => {
       [payload.type, payload.timestamp, payload.data.id],
       ['order_filled', '2023-11-14T22:13:20.000Z', 'one'],
     );
-    // Judged by the reference library of Standard Webhooks, which rejects what is older than five minutes.
+    // The reference library of Standard Webhooks verifies it and rejects messages older than five minutes.
     const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = delivered.headers;
     const headers = { 'webhook-id': `${id}`, 'webhook-timestamp': `${at}`, 'webhook-signature': `${signature}` };
     const webhook = new Webhook(created['secret'] ?? '');
@@ -115,7 +115,7 @@ describe('webhook target outside the public internet', () => {
   test('is rejected where its name resolves to one, even with other public addresses', async () => {
     const server = createServer((_, response) => response.end());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as { port: number }; // it listens on a port
+    const { port } = server.address() as { port: number }; // a listening server has an address
     const call = { url: `http://localhost:${port}/`, headers: {}, body: '', signal: AbortSignal.timeout(5000) };
     await assert.rejects(post({ ...call, guard: addressGuard([]) }), /not on the public internet/);
     const posted = await post({ ...call, guard: addressGuard(['127.0.0.0/8', '::1']) });

@@ -11,30 +11,30 @@ import type { OrderCreation } from '@cowprotocol/sdk-order-book';
 import { expect } from 'vitest';
 import { account, COW, SEPOLIA, signCancellation, signOrder, WETH } from '../../support/orders.ts';
 
-/** The clients as they are published, pointed at a book. */
+/** The published clients, configured for a book. */
 export interface ClientWorld {
   readonly api: OrderBookApi;
   readonly sdk: TradingSdk;
-  /** What they have sent since this was asked for last: method, path and status. */
+  /** Returns the requests since the last call: method, path and status. */
   sent(): string[];
 }
 
-/** One thing that the clients do. */
+/** One client operation. */
 export interface ClientCase {
   readonly name: string;
   run(world: ClientWorld): Promise<void>;
 }
 
-/** Who trades by the SDK. */
+/** The trader of the SDK. */
 export const TRADER = account(9_001);
 export const APP_CODE = 'intentbook tests';
 
-/** A client of the book at `url`. */
+/** Creates a client of the book at `url`. */
 export function clientOf(url: string): OrderBookApi {
   return new OrderBookApi({
     chainId: SEPOLIA,
-    baseUrls: { [SEPOLIA]: url } as never, // the type asks for a URL of every chain
-    // Its own pace is meant for a server that is shared with the world.
+    baseUrls: { [SEPOLIA]: url } as never, // the type requires a URL for every chain
+    // The built-in rate limit is meant for the public server.
     limiterOpts: { tokensPerInterval: 1000, interval: 'second' },
     backoffOpts: { numOfAttempts: 1 },
   });
@@ -46,7 +46,8 @@ const MISSING = `0x${'00'.repeat(56)}`;
 const ETHER = 10n ** 18n;
 
 const inTenMinutes = () => Math.floor(Date.now() / 1000) + 600;
-const send = (api: OrderBookApi, order: object) => api.sendOrder(order as OrderCreation); // its enumerations are nominal
+// Its enumerations are nominal.
+const send = (api: OrderBookApi, order: object) => api.sendOrder(order as OrderCreation);
 
 const sale = {
   kind: OrderKind.SELL,
@@ -96,7 +97,7 @@ const ORDER_BOOK_API: readonly ClientCase[] = [
       const uid = await send(api, await signOrder(trader, { validTo: inTenMinutes(), sellAmount: '3' }));
       const orderUids = [uid];
       const signed = { orderUids, ...(await signCancellation(trader, { orderUids })) };
-      await api.sendSignedOrderCancellations(signed as never); // likewise
+      await api.sendSignedOrderCancellations(signed as never); // nominal type
       expect((await api.getOrder(uid)).status).toBe('cancelled');
     },
   },
@@ -165,7 +166,7 @@ const TRADING_SDK: readonly ClientCase[] = [
       expect(BigInt(quoteResponse.quote.sellAmount) + BigInt(quoteResponse.quote.feeAmount)).toBe(2n * ETHER);
       expect(amountsAndCosts.costs.networkFee.amountInSellCurrency).toBe(BigInt(quoteResponse.quote.feeAmount));
       expect(amountsAndCosts.beforeNetworkCosts.sellAmount).toBe(2n * ETHER);
-      // One WETH is ten thousand COW.
+      // One WETH is worth ten thousand COW.
       expect(BigInt(quoteResponse.quote.buyAmount)).toBe(BigInt(quoteResponse.quote.sellAmount) * 10_000n);
       expect(typeof quoteResponse.id).toBe('number');
     },
@@ -186,7 +187,8 @@ const TRADING_SDK: readonly ClientCase[] = [
       });
       expect(BigInt(order.buyAmount)).toBeLessThan(20_000n * ETHER);
       expect(BigInt(order.buyAmount)).toBeGreaterThan(19_000n * ETHER);
-      // The order's app data is not the quote's (the slippage in it differs), and still it is linked to its quote.
+      // The app data of the order differs from that of the quote by its slippage; the order is still linked to the
+      // quote.
       expect(order).toMatchObject({
         quote: { sellAmount: String(2n * ETHER), buyAmount: String(20_000n * ETHER), verified: false },
       });
@@ -196,7 +198,7 @@ const TRADING_SDK: readonly ClientCase[] = [
       });
       expect(sent().slice(0, 3)).toEqual([
         'POST /api/v1/quote 200',
-        // What another case has uploaded is there already.
+        // The document of another case exists already.
         expect.stringMatching(/^PUT \/api\/v1\/app_data 20[01]$/),
         'POST /api/v1/orders 201',
       ]);
@@ -281,7 +283,7 @@ const TRADING_SDK: readonly ClientCase[] = [
         signingScheme: SigningScheme.EIP1271,
         onchainOrder: true,
         priceQuality: PriceQuality.OPTIMAL,
-        ...({ verificationGasLimit: 0 } as object), // sent by the SDK, and in no type of it
+        ...({ verificationGasLimit: 0 } as object), // sent by the SDK, and missing in its types
       };
       const quote = await api.getQuote(request);
       expect(Date.parse(quote.expiration)).toBeGreaterThan(Date.now() + 590_000);
@@ -291,5 +293,5 @@ const TRADING_SDK: readonly ClientCase[] = [
   },
 ];
 
-/** What the published clients do with a book: one list, run against every mount and the server. */
+/** Operations of the published clients on a book: one list, run against every mount and the server. */
 export const CLIENT_CASES: readonly ClientCase[] = [...ORDER_BOOK_API, ...TRADING_SDK];

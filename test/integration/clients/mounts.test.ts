@@ -22,13 +22,13 @@ import { APP_CODE, CLIENT_CASES, clientOf, TRADER } from './cases.ts';
 const folder = mkdtempSync(join(tmpdir(), 'intentbook-client-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Somewhere that a book can be reached by a client. */
+/** A URL of a book for a client. */
 interface Place {
   readonly name: string;
   open(): Promise<{ readonly url: string; close(): Promise<void> }>;
 }
 
-/** A book that quotes as the server does by itself. */
+/** A book with the default estimators of the server. */
 const mounted = (mount: Mount, name = mount.name, store: () => Store = memoryStore): Place => ({
   name,
   async open() {
@@ -60,7 +60,7 @@ const PLACES: readonly Place[] = [
   },
 ];
 
-/** The SDK, which fails the test whatever it would ask a node: it needs none. */
+/** Creates the SDK. Any call to a node fails the test. */
 function sdkOf(api: ClientWorld['api']): TradingSdk {
   const transport = custom({
     request({ method }: { method: string }) {

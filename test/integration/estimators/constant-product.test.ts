@@ -19,7 +19,7 @@ const estimate = async (
   [sellToken, buyToken] = [A, D],
 ) => (await waysOf(constantProduct(pools, options), { sellToken, buyToken, kind, amount })).at(-1);
 
-/** Every way that a source tells of: the last is the best if gas is free. */
+/** Returns all routes of an estimator: the last is the best without gas. */
 const waysOf = async (source: Estimator, trade: Trade) =>
   (await source.estimate(trade, context)) as readonly Estimate[];
 
@@ -161,7 +161,7 @@ describe('constant-product routes', () => {
     ];
     const trade = { sellToken: A, buyToken: D, amount: 10n ** 20n };
     const source = constantProduct(pools, { bases: [B, C] });
-    // Selling, B is worth the way, and C before it is not. Buying is the same, seen from the end.
+    // For a sale, the route over B pays for its gas, and the route over C does not. A purchase is symmetrical.
     for (const kind of ['sell', 'buy'] as const) {
       const ways = await waysOf(source, { ...trade, kind });
       expect(ways.map(pathOf)).toEqual([

@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-/** An engine of somebody else: whatever the test makes of a question. */
+/** A solver whose response the test computes from the request. */
 async function engine(
   answer: (question: Record<string, unknown>, response: ServerResponse, request: IncomingMessage) => void,
 ) {
@@ -29,7 +29,7 @@ async function engine(
         server.closeAllConnections();
       }),
   );
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on a port
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a listening server has an address
 }
 
 const TRADE: Trade = {

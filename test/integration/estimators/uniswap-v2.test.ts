@@ -8,7 +8,7 @@ const FACTORY = token(0xfac);
 const context = { signal: new AbortController().signal, timeout: 5_000 };
 const word = (value: bigint | Hex) => BigInt(value).toString(16).padStart(64, '0');
 
-/** A node with one pair, of the tokens 1 and 2, and what it was asked. Real pairs are in test/chain. */
+/** A node with one pair of the tokens 1 and 2, and its received calls. Real pairs are tested in integration/chain. */
 function node() {
   const calls: { to: Hex; block: bigint | undefined }[] = [];
   let block = 100n;

@@ -29,7 +29,7 @@ describe.skipIf(CHROMIUM === undefined)(
     beforeAll(async () => {
       server = await serve({ port: 0, store: memoryStore() });
       browser = await chromium.launch({
-        executablePath: CHROMIUM as string, // the tests are skipped without
+        executablePath: CHROMIUM as string, // the tests are skipped without it
         args: ['--no-sandbox', '--disable-dev-shm-usage'],
       });
       screenshots = process.env['INTENTBOOK_SCREENSHOTS'] ?? (await mkdtemp(join(tmpdir(), 'intentbook-explorer-')));
@@ -42,7 +42,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await server?.close();
     });
 
-    /** Opens a place of the page. It fails the test if anything goes wrong on it, or is asked of another origin. */
+    /** Opens a URL of the page. Errors and requests to another origin fail the test. */
     async function open(place: string, { size = DESKTOP, dark = false } = {}) {
       const page = await browser.newPage({ viewport: size, colorScheme: dark ? 'dark' : 'light' });
       pages.push(page);
@@ -122,7 +122,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(text).toContain('Signed and accepted');
       expect(text).toContain('50 bps');
       expect(text).toContain('eip712');
-      // What an order carries is shown, never run.
+      // Content of an order is displayed and never executed.
       expect(text).toContain(SCRIPT);
       expect(await page.title()).toMatch(/^Order/);
       await page.getByText('The document').click();

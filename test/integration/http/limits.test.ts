@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** A book that reads 3 times and writes once in a burst. */
+/** A book with a burst of 3 reads and 1 write. */
 async function limited(options: ApiOptions = {}) {
   const clock = manualClock();
   const book = createOrderBook({ chainId: 11155111, store: memoryStore(), clock });
@@ -31,7 +31,7 @@ async function limited(options: ApiOptions = {}) {
   return { api, book, clock, failures, world: directWorld(api, () => 0) };
 }
 
-/** Sends a request as if from an address. */
+/** Sends a request from a client address. */
 async function from(api: Api, remoteAddress: string, path = '/api/v1/version', forwarded?: string) {
   const request: ApiRequest = {
     method: 'GET',
@@ -127,7 +127,8 @@ describe('stream limit per client', () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     });
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1/quote/stream`; // it listens on a port
+    // A listening server has an address.
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1/quote/stream`;
     const open = async (body: unknown = SELL) => {
       const client = new AbortController();
       const headers = { 'content-type': 'application/json' };
@@ -141,7 +142,7 @@ describe('stream limit per client', () => {
     const { open } = await streaming();
     const first = await open();
     expect(first.response.status).toBe(200);
-    expect((await open({})).response.status).toBe(400); // no stream has come of it
+    expect((await open({})).response.status).toBe(400); // the request opened no stream
     await open();
     const { response } = await open();
     const text = await response.text();
@@ -152,7 +153,7 @@ describe('stream limit per client', () => {
     );
     expect(response.headers.get('retry-after')).toBe('5');
     first.leave();
-    // The server hears of it when it does.
+    // The server detects it asynchronously.
     for (;;) if ((await open()).response.status === 200) break;
     expect((await open()).response.status).toBe(429);
   });
@@ -171,7 +172,7 @@ describe('stream limit per client', () => {
         body: { type: 'bytes', bytes: JSON.stringify(SELL) },
       });
       expect(status).toBe(200);
-      for await (const _ of body as AsyncIterable<string>); // a stream, as the status says
+      for await (const _ of body as AsyncIterable<string>); // the status is that of a stream
     }
   });
 
@@ -206,7 +207,7 @@ test('one limiter guards both interfaces, and each rejects in its own format', a
   const accountWorld = directWorld(createAccountApi(accounts, { limiter }), () => 0);
   const path = `/accounts/0x${'ab'.repeat(20)}/notifications`;
   expect((await accountWorld.send('GET', path)).status).toBe(200);
-  expect(await from(api, '203.0.113.1')).toBe(200); // another client, who is not asked to wait
+  expect(await from(api, '203.0.113.1')).toBe(200); // another client that does not wait
   const world = directWorld(api, () => 0);
   expect((await world.send('GET', '/api/v1/version')).status).toBe(200);
   rejected(await world.send('GET', '/api/v1/version'), 429, 'RateLimited');
@@ -263,7 +264,7 @@ describe('standalone server', () => {
   }
 
   test('limits each client unless disabled', async () => {
-    // Fifty at once and ten a second: it would take fifteen seconds to have all of them admitted.
+    // A burst of fifty and ten per second: to admit all would take fifteen seconds.
     expect(await statuses({}, 200)).toBeGreaterThan(0);
     expect(await statuses({ rateLimit }, 30)).toBeGreaterThan(0);
     expect(await statuses({ rateLimit: 'off' }, 200)).toBe(0);

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 
 type Answer = (request: ApiRequest) => Promise<ApiResponse> | ApiResponse;
 
-/** Sends a request to a mounted api, by path and as `fetch` would. */
+/** Sends a request to a mounted API, by path and with the parameters of `fetch`. */
 type Send = (path: string, init?: RequestInit & { duplex?: 'half' }) => Promise<Response>;
 
 const closing: (() => Promise<void>)[] = [];
@@ -26,7 +26,7 @@ const MOUNTS: Readonly<Record<string, (api: Api, prefix: string) => Promise<Send
           server.closeAllConnections();
         }),
     );
-    const { port } = server.address() as AddressInfo; // it listens on a port
+    const { port } = server.address() as AddressInfo; // a listening server has an address
     return (path, init) => fetch(`http://127.0.0.1:${port}${path}`, init);
   },
   fetch: async (api, prefix) => {
@@ -189,7 +189,8 @@ describe.each(CASES)('$mount mounted at "$prefix"', ({ prefix, start }) => {
     const source = counted(100, megabyte);
     const send = await mounted(({ path }) => ({ status: 200, headers: {}, body: path === '/x' ? source : 'pong' }));
     const response = await send('/x');
-    // Each round trip passes through the loops of both sides; a mount that does not wait pulls all within one of them.
+    // Each round trip uses the event loops of both sides. A mount without back-pressure reads everything within one
+    // tick.
     let before = -1;
     while (before !== source.pulled) {
       before = source.pulled;
@@ -289,7 +290,7 @@ test('fetch handler reports a body aborted by its client in every host', async (
 test.each([nodeHandler, fetchHandler])('rejects %o, which it does not support', (handler) => {
   const api: Api = { handle: async () => ({ status: 200, headers: {} }) };
   expect(() => handler(api, { prefix: 'sepolia' })).toThrow('must begin with a slash');
-  // A misspelling is no option to the compiler either.
+  // The compiler rejects a misspelled option too.
   expect(() => handler(api, { prefx: '/sepolia' } as object)).toThrow('did you mean "prefix"?');
 });
 
@@ -303,7 +304,7 @@ function streamOf(parts: readonly string[]): ReadableStream<Uint8Array> {
   return new Blob([...parts]).stream();
 }
 
-/** A stream of `total` times `chunk` that counts what is asked of it. */
+/** A stream of `total` times `chunk` that counts the reads. */
 function counted(total: number, chunk: string) {
   const source = {
     pulled: 0,
@@ -327,7 +328,7 @@ function counted(total: number, chunk: string) {
   return source;
 }
 
-/** A stream that gives one chunk and then never another; `returned` is fulfilled when it is let go. */
+/** A stream with one chunk that never continues. `returned` resolves when it is released. */
 function silentAfter(first: string) {
   let tell: () => void = () => {};
   let asked = 0;

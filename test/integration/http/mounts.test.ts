@@ -31,7 +31,7 @@ const stores: readonly (readonly [name: string, make: () => Store])[] = [
   ['sqlite', () => sqliteStore({ path: join(folder, 'orders.sqlite') })],
   ['postgres', () => postgresStore({ url: place.url, schema: place.schema, migrate: true })],
 ];
-// Each mount over one store and each store under one mount: they do not know of each other.
+// Each mount over one store, and each store under one mount, because they are independent.
 const pairs = MOUNTS.flatMap((mount, i) =>
   stores.filter((_, j) => i === 0 || j === 0).map((store) => ({ mount, store })),
 );

@@ -24,7 +24,7 @@ async function listening(listener: Listener): Promise<number> {
     server.close();
     server.closeAllConnections();
   });
-  return (server.address() as AddressInfo).port; // it listens on a port
+  return (server.address() as AddressInfo).port; // a listening server has an address
 }
 
 const apiOf = (answer: (request: ApiRequest) => Promise<ApiResponse> | ApiResponse): Api => ({
@@ -44,7 +44,7 @@ const bodyEcho = nodeHandler(
 
 const fail = (failure: unknown) => void failures.push(failure);
 
-/** Reads a request to its end, as a body parser does. */
+/** Reads a request completely, like a body parser. */
 async function consumed(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   for await (const chunk of request) parts.push(chunk);
@@ -159,7 +159,7 @@ test('node:http handler keeps a response that the host has already sent', async 
   expect(returned).toBeGreaterThan(0);
 });
 
-/** A connection on which raw bytes are written; `received` grows with what comes back. */
+/** A connection for raw bytes; `received` grows with the responses. */
 async function rawConnection(port: number) {
   const socket = connect(port, '127.0.0.1');
   closing.push(() => socket.destroy());
@@ -356,10 +356,11 @@ test('node:http handler passes the client address on', async () => {
 });
 
 test('node:http handler serves HTTP/2 through the compatibility interface of Node.js', async () => {
-  // The compatible interface is made to be taken for the other; its types do not say so.
+  // The compatibility interface is a drop-in replacement; its types do not declare that.
   const server = createHttp2Server(bodyEcho as unknown as Parameters<typeof createHttp2Server>[1]);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`); // it listens on a port
+  // A listening server has an address.
+  const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   closing.push(() => {
     session.destroy();
     server.close();

@@ -20,7 +20,8 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({
     path,
     method,
-    ...(operation as { operationId: string; parameters?: { name: string; in: string }[]; responses: object }), // its form
+    // The format of the document.
+    ...(operation as { operationId: string; parameters?: { name: string; in: string }[]; responses: object }),
   })),
 );
 
@@ -43,16 +44,18 @@ describe('OpenAPI document', () => {
         for (const [code] of JSON.stringify(response).matchAll(/(?<=`)\w+(?=`:)/g)) met.set(code, status);
       }
     }
+    // The error codes of the table.
     for (const [code, status] of met)
-      expect([code, status]).toEqual([code, String(ERRORS[code as keyof typeof ERRORS].status)]); // the table's codes
-    // What is said of no route in particular.
+      expect([code, status]).toEqual([code, String(ERRORS[code as keyof typeof ERRORS].status)]);
+    // Responses for all routes.
     const missing = Object.keys(ERRORS).filter((code) => !met.has(code));
     expect(missing).toEqual(['MethodNotAllowed']);
   });
 
   test('has version 0.0.1 of the contract and marks deprecated parts', () => {
     expect(document).toMatchObject({ openapi: '3.1.0', info: { version: '0.0.1' } });
-    const { Order } = document.components.schemas as { Order?: { properties: Record<string, { deprecated?: true }> } }; // its form
+    // The format of the document.
+    const { Order } = document.components.schemas as { Order?: { properties: Record<string, { deprecated?: true }> } };
     const deprecated = Object.entries(Order?.properties ?? {}).filter(([, property]) => property.deprecated);
     expect(deprecated.map(([name]) => name)).toEqual(['availableBalance', 'executedFeeAmount']);
   });

@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 describe('CoinGecko price source', () => {
-  /** Stands in for the interface, over a real socket. */
+  /** A test double of the price API over a real socket. */
   async function double(answer: (request: IncomingMessage, response: ServerResponse) => void) {
     const asked: { url: string; key: string | undefined }[] = [];
     const server = createServer((request, response) => {
@@ -32,7 +32,7 @@ describe('CoinGecko price source', () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     });
-    const { port } = server.address() as AddressInfo; // it listens on a port
+    const { port } = server.address() as AddressInfo; // a listening server has an address
     return { asked, baseUrl: `http://127.0.0.1:${port}` };
   }
   const saying = (status: number, body: unknown) => (_: IncomingMessage, response: ServerResponse) =>
@@ -113,7 +113,7 @@ describe('CoinGecko price source', () => {
 });
 
 describe('native price source', () => {
-  /** A book in name only: it says what tokens are worth. */
+  /** A test double of a book that returns token prices. */
   const pricing = (prices: Record<string, string>, chainId = 1) => ({
     chainId,
     quotes: {
@@ -123,14 +123,14 @@ describe('native price source', () => {
           ? { status: 'rejected', error: new Error('NoLiquidity') }
           : { status: 'priced', price };
       },
-    } as never, // nothing else of it is used
+    } as never, // the test uses nothing else
     balances: { token: async () => ({ decimals: 2 }) } as never,
   });
   const USDC = '0x00000000000000000000000000000000000000dd';
   const known: Readonly<Record<string, number>> = { [TOKEN]: 18, [USDC]: 6 };
   const decimals = async ({ token }: UsdPriceQuery) => known[token];
 
-  // The vector is of the production system: 1 and 288778763.042292 native atoms for an atom, 18 and 6 decimals.
+  // The vector is from production: 1 and 288778763.042292 native atoms per atom, with 18 and 6 decimals.
   test('derives prices from a token worth one dollar', async () => {
     const books = [pricing({ [TOKEN]: '1', [USDC]: '288778763.042292' })];
     const source = nativePriceSource({ books, decimals, nativeUsd: { 1: { token: USDC, decimals: 6 } } });

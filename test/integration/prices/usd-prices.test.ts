@@ -9,7 +9,7 @@ const query = (n: number): UsdPriceQuery => ({ chainId: 1, token: `0x${n.toStrin
 
 type Line = number | undefined | Error | 'silence' | 'rejection' | Promise<number | undefined>;
 
-/** A source that says its lines one after the other, the last one for ever. */
+/** A source that returns scripted results, and repeats the last one. */
 function source(name: string, ...lines: Line[]) {
   const asked: UsdPriceQuery[] = [];
   const signals: AbortSignal[] = [];
@@ -75,7 +75,7 @@ describe('USD prices', () => {
     expect(await get(1)).toBe(1);
     clock.advance(1);
     expect(await get(1)).toBe(2);
-    clock.set(clock.now() - 5000); // a clock that steps back makes nothing live longer
+    clock.set(clock.now() - 5000); // a clock that steps back does not extend a lifetime
     await get(1);
     expect(only.asked.length).toBe(3);
   });

@@ -12,7 +12,7 @@ const ALICE = account(1);
 
 afterEach(cleanUp);
 
-/** A database of its own: accounts have a schema of one name. */
+/** A separate database, because the account schema has a fixed name. */
 async function temporaryDatabase() {
   const { url, query, schema: name } = await temporarySchema();
   await query(`CREATE DATABASE "${name}"`);
@@ -48,7 +48,7 @@ test('servers over PostgreSQL share their accounts after one migration', async (
 
   const servers = [];
   for (let i = 0; i < 2; i++) servers.push(await serve({ port: 0, postgres: url, accounts: url }));
-  const [one, other] = servers as [RunningServer, RunningServer]; // two
+  const [one, other] = servers as [RunningServer, RunningServer]; // two servers
   const signed = await signOrder(ALICE, { validTo: Math.floor(Date.now() / 1000) + 600 });
   const result = await one.book.orders.submit(signed);
   if (result.status !== 'accepted') throw result.error;

@@ -19,7 +19,7 @@ interface Sent {
   readonly data: unknown;
 }
 
-/** Reads events off a stream until there are as many as wanted. */
+/** Reads events from a stream up to a number. */
 async function events(url: string, wanted: number, lastEventId?: number): Promise<Sent[]> {
   const controller = new AbortController();
   const headers = lastEventId === undefined ? {} : { 'last-event-id': String(lastEventId) };
@@ -146,7 +146,7 @@ describe('account interface of a server', () => {
 test('server with a mail server and web push keys notifies accounts over both channels', async () => {
   await using mail = await mailRecipient();
   const { publicKey: vapidPublicKey, privateKey: vapidPrivateKey } = webPush.generateVAPIDKeys();
-  const { port } = mail as unknown as { port: number }; // of its door
+  const { port } = mail as unknown as { port: number }; // of its port
   const server = await serve({
     port: 0,
     db: ':memory:',

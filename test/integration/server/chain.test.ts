@@ -22,7 +22,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 afterEach(cleanUp);
 
 async function read<T>(url: string, path: string): Promise<T> {
-  return (await (await fetch(`${url}/api/v1${path}`)).json()) as T; // what the test expects of it
+  return (await (await fetch(`${url}/api/v1${path}`)).json()) as T; // asserted by the test
 }
 
 async function submit(url: string, choice: object): Promise<Hex> {
@@ -36,10 +36,10 @@ async function submit(url: string, choice: object): Promise<Hex> {
     body: JSON.stringify(await signOrder(trader, order)),
   });
   expect(response.status).toBe(201);
-  return (await response.json()) as Hex; // a UID, as a JSON string
+  return (await response.json()) as Hex; // a UID as a JSON string
 }
 
-/** Waits for something that a server has to find out. */
+/** Waits for asynchronous work of a server. */
 async function until<T>(question: () => Promise<T>, isIt: (answer: T) => boolean): Promise<T> {
   for (;;) {
     const answer = await question();
@@ -117,7 +117,7 @@ test('server killed repeatedly while it indexes the chain loses nothing and coun
   first.child.kill('SIGKILL');
   await first.ended;
 
-  // Fills and presignatures, more than can be read at once: an old part, which is fetched by ranges, and a new one.
+  // More fills and presignatures than one request returns: an old part that is read by ranges, and a new one.
   const FILLS = 80;
   for (let i = 0; i < FILLS; i++) {
     await settle(world.client, [{ order, executed: 100n }], prices());
@@ -129,14 +129,14 @@ test('server killed repeatedly while it indexes the chain loses nothing and coun
     const database = new Database(db, { readonly: true });
     const found = database.prepare(sql).pluck().get();
     database.close();
-    return found as T; // what the query selects
+    return found as T; // the columns of the query
   };
   const facts = () => inspect<number>('SELECT count(*) FROM facts');
   const seen: number[] = [];
   for (let round = 0; round < 5; round++) {
     const before = facts();
     const server = start();
-    // As soon as there is more than before, in whatever it is doing then.
+    // Kills the server after any progress, in any phase.
     await until(
       async () => facts(),
       (count) => count > before,
@@ -146,7 +146,7 @@ test('server killed repeatedly while it indexes the chain loses nothing and coun
     seen.push(facts());
     if (seen.at(-1) === 3 * FILLS) break;
   }
-  expect(seen.some((count) => count > 0 && count < 3 * FILLS)).toBe(true); // it was cut off in between
+  expect(seen.some((count) => count > 0 && count < 3 * FILLS)).toBe(true); // the server was killed during the response
 
   const url = await addressOf(start());
   const filled = await until(

@@ -21,7 +21,7 @@ const DEFAULTS = {
 const { db: _, ...ELSEWHERE } = DEFAULTS;
 const URL = 'postgres://me:secret@db:5432/books';
 
-/** Each flag with its twin, a value and what it is read as. */
+/** Each flag with its variable, a value and the parsed value. */
 const FLAGS = [
   ['--port', 'INTENTBOOK_PORT', '0', { port: 0 }],
   ['--port', 'INTENTBOOK_PORT', '65535', { port: 65535 }],
@@ -201,7 +201,7 @@ describe('command-line flags', () => {
     [['serve', '--postgres', URL, '--db', 'x'], {}, '--db and --postgres: say one of them'],
     [['serve', '--schema', 'x'], {}, '--schema needs --postgres <url>'],
     [['serve', '--migrate'], {}, '--migrate needs --postgres <url>'],
-    // It is not repeated: there may be a password in it.
+    // The value is not repeated, because it can contain a password.
     [
       ['serve', '--postgres', 'mysql://me:secret@db'],
       {},

@@ -20,7 +20,7 @@ async function listening(
 
 const pong = (_: IncomingMessage, response: ServerResponse) => void response.end('pong');
 
-/** Answers once it has the whole request, as routes that read a body do. */
+/** Responds after the complete request, like routes that read a body. */
 function pongAfterBody(request: IncomingMessage, response: ServerResponse): void {
   request.resume().on('error', () => {});
   request.once('end', () => response.end('pong'));

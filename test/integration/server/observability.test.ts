@@ -15,7 +15,7 @@ const post = (url: string, body: unknown, more: Record<string, string> = {}) =>
     body: JSON.stringify(body),
   });
 
-/** The value of a metric with these labels. */
+/** Returns the value of a metric with labels. */
 function metricValue(text: string, name: string, labels: Record<string, string>): number | undefined {
   const line = text
     .split('\n')
@@ -48,7 +48,7 @@ describe('server metrics', () => {
     expect(requests({ method: 'POST', route, status: '400' })).toBe(2);
     expect(requests({ method: 'GET', route: `${route}/{uid}`, status: '200' })).toBe(1);
     expect(requests({ method: 'GET', route: `${route}/{uid}`, status: '400' })).toBe(1);
-    // What strangers make up is one label, not one each.
+    // Unknown values of clients share one label.
     expect(requests({ method: 'GET', route: 'other', status: '404' })).toBe(1);
     expect(metricValue(text, 'intentbook_http_rejections_total', { code: 'DuplicatedOrder' })).toBe(1);
     const book = '/sepolia';

@@ -85,7 +85,7 @@ describe('startup error in one line', () => {
   test('names a port in use', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
-    const port = String((taken.address() as AddressInfo).port); // it listens on a port
+    const port = String((taken.address() as AddressInfo).port); // a listening server has an address
     const text = await rejection(['serve', '--port', port], 1);
     taken.close();
     expect(text).toContain(`port ${port} of 127.0.0.1 is taken`);
@@ -131,7 +131,7 @@ describe('startup error in one line', () => {
 });
 
 describe('server stop', () => {
-  /** A connection on which an order has been sent but for its last byte, so that the request runs until that comes. */
+  /** Opens a connection and sends an order without its last byte, so that the request stays open. */
   async function halfSent(url: string) {
     const body = Buffer.from(JSON.stringify(await signed(1)));
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -139,7 +139,7 @@ describe('server stop', () => {
     socket.setEncoding('utf8').on('data', (text: string) => {
       connection.received += text;
     });
-    // The server asks for the body once the request has begun.
+    // The server requests the body after the request has started.
     const head = ['POST /api/v1/orders HTTP/1.1', 'host: x', 'content-type: application/json', 'expect: 100-continue'];
     socket.write(`${[...head, `content-length: ${body.length}`].join('\r\n')}\r\n\r\n`);
     await once(socket, 'data');
@@ -260,7 +260,7 @@ describe('server quotes', () => {
       response.end(JSON.stringify({ amount: '5000000000000000000', gas: 1 })),
     );
     await once(engine.listen(0, '127.0.0.1'), 'listening');
-    const solver = `http://127.0.0.1:${(engine.address() as AddressInfo).port}`; // it listens on a port
+    const solver = `http://127.0.0.1:${(engine.address() as AddressInfo).port}`; // a listening server has an address
     const cwd = await scratch();
     await writeFile(join(cwd, 'prices.json'), JSON.stringify(Object.fromEntries(TOKENS.map((token) => [token, '1']))));
     const args = ['serve', '--port', '0', '--db', ':memory:', '--gas-price', '0', '--prices', 'prices.json'];

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { closableStreams } from '../../../adapters/server/http/closable-streams.ts';
 import { createHardenedServer } from '../../../adapters/server/http/hardened-server.ts';
 
-/** An interface whose streams send as much as is read, and never end. */
+/** An API whose streams send as fast as they are read, and never end. */
 function endless(chunk: string, left: () => void): Api {
   return {
     async handle() {
@@ -33,7 +33,7 @@ async function served(chunk: string) {
   return { api, server, url, state };
 }
 
-// Were they not ended, each of these would wait for the minutes that are granted.
+// Without the abort, each stream would wait for the full timeout.
 const GRANTED = 300_000;
 
 test('server shutdown ends a stream that waits for its next event, and its source', async () => {
@@ -52,7 +52,7 @@ test('server shutdown aborts a stream whose reader has stopped reading', async (
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
   socket.on('error', () => {});
-  await new Promise((resolve) => socket.once('readable', resolve)); // and nothing is taken from it
+  await new Promise((resolve) => socket.once('readable', resolve)); // the source is not read
   api.closeStreams();
   await server.close(GRANTED);
   socket.destroy();

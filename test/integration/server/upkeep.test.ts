@@ -12,7 +12,7 @@ afterEach(cleanUp);
 
 const validTo = Math.floor(Date.now() / 1000) + 3600;
 
-/** A book in a file: orders of each scheme and with documents, some of them cancelled. */
+/** Creates a book in a file: orders of each scheme, some with documents, some cancelled. */
 async function bookWith(count: number): Promise<{ db: string; folder: string; uids: string[] }> {
   const folder = await scratch();
   const db = join(folder, 'book.sqlite');
@@ -34,7 +34,7 @@ async function bookWith(count: number): Promise<{ db: string; folder: string; ui
   return { db, folder, uids };
 }
 
-/** Runs a command that must end well, and returns what it says as JSON. */
+/** Runs a command that must succeed and returns its JSON output. */
 async function done(args: readonly string[], code = 0): Promise<Record<string, unknown>> {
   const ended = await intentbook([...args, '--json']).ended;
   expect([ended.code, ended.stderr]).toEqual([code, '']);
@@ -48,7 +48,7 @@ async function rejected(args: readonly string[], code = 1): Promise<string> {
   return ended.stderr;
 }
 
-/** All that a book shows, but for when it was cancelled. */
+/** Returns the content of a book without dates of cancellation. */
 async function shown(store: ReturnType<typeof sqliteStore>) {
   const book = createOrderBook({ chainId: SEPOLIA, store });
   await book.start();

@@ -20,7 +20,7 @@ async function asking(options: ServeOptions) {
   };
 }
 
-/** Something that answers every request alike, and what it was asked. */
+/** A server with one fixed response, and its received requests. */
 async function double(answer: (body: string) => unknown) {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -39,7 +39,8 @@ async function double(answer: (body: string) => unknown) {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
-  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }; // it listens on a port
+  // A listening server has an address.
+  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
 test('server provides USD prices of test tokens by default', async () => {

@@ -24,7 +24,7 @@ async function opened(pool: PgPool, clock: Clock = systemClock): Promise<Store> 
   return store;
 }
 
-/** A pool whose connections are cut by `cut` in the middle of things, as a network does. */
+/** A pool whose connections `cut` can break at any statement, like a network. */
 function cuttable(cut: (query: PgQuery, run: () => Promise<unknown>, kill: () => Promise<never>) => Promise<unknown>) {
   const pool = new pg.Pool({ connectionString: place.url });
   pool.on('error', () => {});
@@ -39,7 +39,7 @@ function cuttable(cut: (query: PgQuery, run: () => Promise<unknown>, kill: () =>
       const kill = async () => {
         const { rows } = await run({ text: 'SELECT pg_backend_pid() AS pid' });
         await place.query('SELECT pg_terminate_backend($1)', [(rows[0] as { pid: number }).pid]);
-        return (await run({ text: 'SELECT 1' })) as never; // it throws, as the driver does when a connection is gone
+        return (await run({ text: 'SELECT 1' })) as never; // it throws, like the driver after a lost connection
       };
       const substitute: PgPoolClient = {
         query: (query) => cut(query, () => run(query), kill) as ReturnType<PgPoolClient['query']>,
@@ -58,7 +58,7 @@ const isUnavailable = (error: unknown) =>
 
 describe('PostgreSQL connection that breaks', () => {
   test('before the commit stores nothing, and the next insert uses another connection', async () => {
-    // After each statement of a transaction in turn, then not at all.
+    // Breaks after each statement of a transaction in turn, then not at all.
     for (const after of ['BEGIN', 'INSERT INTO', 'WITH inserted']) {
       let armed = false;
       const pool = cuttable(async ({ text }, run, kill) => {
@@ -124,7 +124,7 @@ test('PostgreSQL store recovers after a server restart without being reopened', 
     await store.check();
     expect(await store.orders.insert([{ order: order(2) }])).toEqual([{ status: 'inserted' }]);
     expect((await store.orders.list({ limit: 9 })).length).toBe(2);
-    // Whoever watches hears again too.
+    // The watcher receives notifications again.
     const before = told;
     await expect.poll(() => told).toBeGreaterThan(before + 1);
   } finally {
@@ -162,7 +162,7 @@ describe('concurrent PostgreSQL writers', () => {
     const batches = range(30).map(batch);
     const outcomes = await Promise.all(batches.map(async (inserts, n) => await stores[n % 3]?.orders.insert(inserts)));
     expect(outcomes.flat().every((outcome) => outcome?.status === 'inserted')).toBe(true);
-    // Cancelling some while others replace and insert.
+    // Cancels some orders during concurrent replacements and inserts.
     const uids = batches.flat().map(({ order }) => order.uid);
     const work = range(30).flatMap((n) => [
       stores[n % 3]?.orders.cancel({

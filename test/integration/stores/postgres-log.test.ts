@@ -31,7 +31,7 @@ async function opened(options: { listen?: boolean } = { listen: false }, clock =
   return store;
 }
 
-/** A transaction of a host that stays open for as long as a test likes. */
+/** A host transaction that stays open as long as the test requires. */
 async function hostClient(begin = 'BEGIN'): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: here.url });
   await client.connect();
@@ -45,7 +45,7 @@ describe('PostgreSQL event log', () => {
     const [reader, ...writers] = stores;
     if (reader === undefined) throw new Error('four stores are opened above');
     let writing = true;
-    /** Transactions that insert, wait, and then commit or do not: their events come late or never. */
+    /** Transactions that insert, wait, and then commit or roll back, so that their events appear late or never. */
     const slow = range(2).map(async (n) => {
       for (let i = 0; writing; i++) {
         const client = await hostClient();
@@ -65,7 +65,7 @@ describe('PostgreSQL event log', () => {
       writing = false;
     });
 
-    // Each page is taken for the last word on what it covers: what comes later must come after it.
+    // Each page is final: later events must follow it.
     const seen: StoredEvent[] = [];
     const follow = async () => {
       const page = await reader.events.after(seen.at(-1)?.id ?? 0, 1000);
@@ -97,17 +97,17 @@ describe('PostgreSQL event log', () => {
   test('includes the events of a process that died before it published them', async () => {
     const [dying, other] = [await opened(), await opened()];
     await place(dying, order(1), order(2));
-    await dying.close(); // nobody has read the log, so nothing in it has a number
+    await dying.close(); // without a reader, no event has a number
     expect((await other.events.after(0, 9)).map(({ id }) => id)).toEqual([1, 2]);
   });
 });
 
 describe('PostgreSQL notification', () => {
-  /** Counts hints. The clock stands still, so that none comes from the passing of time. */
+  /** Counts wake-ups. The clock does not move, so that polling causes none. */
   async function watched(store: Store): Promise<{ count: number; stop: () => void }> {
     const heard = { count: 0, stop: () => {} };
     heard.stop = store.events.watch(() => heard.count++);
-    await expect.poll(() => heard.count).toBe(1); // when it has begun to listen
+    await expect.poll(() => heard.count).toBe(1); // when the listener is connected
     return heard;
   }
 
@@ -133,9 +133,9 @@ describe('PostgreSQL notification', () => {
     const listening = `SELECT pid FROM pg_stat_activity WHERE query = 'LISTEN "intentbook.${here.schema}"'`;
     await here.query(`SELECT pg_terminate_backend(pid) FROM (${listening}) l`);
     await expect.poll(() => here.query(listening)).toEqual([]);
-    await expect.poll(() => clock.pending).toBe(2); // one to look at the log, one to connect again
+    await expect.poll(() => clock.pending).toBe(2); // one for polling, one for the reconnect
     clock.advance(500);
-    await expect.poll(() => heard.count).toBe(2); // something may have been missed
+    await expect.poll(() => heard.count).toBe(2); // an event can have been missed
     await place(other, order(1));
     await other.events.after(0, 9);
     await expect.poll(() => heard.count).toBe(3);

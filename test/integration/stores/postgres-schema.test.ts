@@ -30,7 +30,7 @@ async function rejection(opening: Promise<unknown>): Promise<StoreError> {
   return error;
 }
 
-/** Applies steps as another release would, which knows these. */
+/** Migrates with the steps of another release. */
 async function release(...steps: PgMigration[]): Promise<number[]> {
   const pool = new pg.Pool({ connectionString: here.url });
   try {
@@ -51,7 +51,7 @@ const next = (changes: Partial<PgMigration> = {}): PgMigration => ({
 
 const bytes = (hex: string) => Buffer.from(hex.slice(2), 'hex');
 
-/** Every table, column and index. */
+/** Reads all tables, columns and indexes. */
 async function shape(): Promise<unknown> {
   const columns = await here.query(
     `SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns
@@ -160,7 +160,7 @@ describe('PostgreSQL schema of another release', () => {
     await store.open(context);
     expect(await store.orders.get([old.uid])).toMatchObject([{ uid: old.uid, quote }]);
     expect([await store.chain.firstTrade(sellToken), await store.chain.firstTrade(buyToken)]).toEqual([5, 6]);
-    // It goes with its order, as those do that are there now.
+    // It is deleted with its order, like the current ones.
     await here.query(`UPDATE ${s}.orders SET live = false, state = 2`);
     expect(await store.orders.prune(old.validTo + 1, 10)).toBe(1);
     expect(await here.query(`SELECT 1 FROM ${s}.order_quotes`)).toEqual([]);
@@ -196,7 +196,7 @@ test('PostgreSQL account store has its own schema and rejects another one', asyn
 });
 
 describe('PostgreSQL role', () => {
-  /** A user who may do what is granted and nothing else. */
+  /** A user with the granted rights only. */
   async function role(grants: (name: string) => string): Promise<{ url: string; drop: () => Promise<void> }> {
     const name = `${here.schema}_role`;
     await here.query(`CREATE ROLE ${name} LOGIN PASSWORD 'pw'; ${grants(name)}`);

@@ -54,7 +54,8 @@ describe('SQLite store on a host connection', () => {
     await place(store, order(1));
     expect(settings()).toEqual(before);
     await store.close();
-    const names = database.prepare('SELECT name FROM sqlite_schema WHERE sql IS NOT NULL').pluck().all() as string[]; // text
+    // Text.
+    const names = database.prepare('SELECT name FROM sqlite_schema WHERE sql IS NOT NULL').pluck().all() as string[];
     expect(names.filter((name) => !name.startsWith('book_') && name !== 'sqlite_sequence')).toEqual(['orders']);
     expect(database.open).toBe(true);
     expect(database.prepare('SELECT count(*) FROM book_lease').pluck().get()).toBe(0);

@@ -38,7 +38,7 @@ async function open(busyTimeout = 1000): Promise<Store> {
   return store;
 }
 
-/** Looks at the file, or changes it, as another program would. */
+/** Reads or changes the file like another program. */
 function withFile<T>(work: (database: Database.Database) => T): T {
   const database = new Database(file.path);
   try {
@@ -58,7 +58,7 @@ interface LeaseRow {
 
 const readLease = () => withFile((database) => database.prepare('SELECT * FROM lease').get()) as LeaseRow | undefined;
 
-/** Leaves the lease of somebody else in the file, made of our own. */
+/** Replaces the lease in the file by one of another writer. */
 async function leaveLease(changes: Partial<LeaseRow>): Promise<void> {
   const store = await open();
   const lease = { ...readLease(), ...changes };
@@ -84,7 +84,7 @@ async function rejection(opening: Promise<unknown>): Promise<StoreError> {
   return error;
 }
 
-/** A process that opens the store and keeps it until it is killed. */
+/** A process that opens the store until it is killed. */
 async function writerProcess() {
   await build({
     entry: [fileURLToPath(new URL('./writer.ts', import.meta.url))],
@@ -92,7 +92,7 @@ async function writerProcess() {
     format: 'esm',
     config: false,
     silent: true,
-    // The suite's own sources, not the package that may be built.
+    // Sources of the suite, not the built package.
     noExternal: [/^intentbook/],
     external: ['better-sqlite3'],
     outExtension: () => ({ js: '.mjs' }),
@@ -118,7 +118,7 @@ describe('SQLite writer of another process', () => {
     const exit = once(child, 'exit');
     child.kill('SIGKILL');
     await exit;
-    // Its lease is in the file, and has not run out.
+    // Its lease is in the file and has not expired.
     expect(readLease()?.expires).toBeGreaterThan(Date.now());
     clock.set(Date.now());
     await place(await open(), order(1));

@@ -15,7 +15,7 @@ test('SQLite store caches the end of the log while no other process can write', 
   await store.orders.insert([{ order: order(1) }]);
   expect(await store.events.last()).toBe(1);
 
-  // What another writer would do once the lease has run out, while this process was asleep.
+  // Simulates a writer that takes over an expired lease while this process is suspended.
   const other = new Database(path);
   other.exec('INSERT INTO events (type, uid, owner, at) SELECT type, uid, owner, at FROM events WHERE id = 1');
   other.close();

@@ -78,7 +78,7 @@ test.each(MINE)(
       new RegExp(`^SEARCH o USING (COVERING )?INDEX ${index} \\(owner=\\? AND \\(created,uid\\)<`),
     );
     expect(walks[1]).toMatch(/^SEARCH o USING INDEX orders_onchain_user \(onchain_user=\? AND \(created,uid\)</);
-    // What is sorted is what the two have given, no more than a page of each, and the page itself.
+    // Sorted rows are those of the two scans, at most a page of each, and the page itself.
     expect(walks).toHaveLength(2);
     expect(plan.filter((detail) => detail.startsWith('USE TEMP B-TREE'))).toHaveLength(2);
   },

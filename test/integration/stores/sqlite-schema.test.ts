@@ -23,7 +23,7 @@ afterEach(() => file[Symbol.dispose]());
 
 const context = () => ({ domain: DOMAIN, clock: manualClock() });
 
-/** The store as a release would make it that knows these versions of the schema. */
+/** Creates the store of a release with the given schema versions. */
 const release = (...migrations: Migration[]): Store =>
   createSqliteStore({ kind: 'file', path: file.path, synchronous: 'FULL', busyTimeout: 1000 }, migrations);
 
@@ -205,7 +205,7 @@ describe('SQLite file', () => {
 });
 
 test('SQLite store options are checked on creation, and a misspelled one is suggested', () => {
-  const make = (options: object) => () => sqliteStore(options as { path: string }); // wrong on purpose
+  const make = (options: object) => () => sqliteStore(options as { path: string }); // invalid by design
   expect(make({ path: 'a', sinchronous: 'FULL' })).toThrow('did you mean "synchronous"');
   expect(make({ path: 'a', synchronous: 'full' })).toThrow('OFF, NORMAL, FULL, EXTRA');
   expect(make({ path: 'a', busyTimeout: -1 })).toThrow('busyTimeout');

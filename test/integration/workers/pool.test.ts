@@ -4,7 +4,7 @@ import { nativeRecovery } from 'intentbook/native';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, SEPOLIA, SEPOLIA_DOMAIN, signOrder, type WireOrder } from '../../support/orders.ts';
 
-// As it is installed: threads run files, which the sources are not.
+// The built package, because threads run files, which the sources are not.
 const { recoveryPool } = (await import('../../../dist/workers.js' as string)) as typeof import('intentbook/workers');
 
 const SIGNER = account(1);
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-/** The order as a verifier takes it: with the hash of its document. */
+/** Returns an order for a verifier, with the hash of its document. */
 const hashed = (order: WireOrder): SignedOrder => ({ ...order, appData: EMPTY });
 
 function watched(inner: RecoveryPool): RecoveryPool & { readonly sizes: number[] } {
@@ -49,9 +49,10 @@ describe('verifier with a worker pool', () => {
     const seen = watched(pool);
     const together = await createVerifier({ ...SEPOLIA_DOMAIN, pool: seen });
     const orders = signed.map(hashed);
-    orders[7] = { ...orders[7], signature: '0x12' } as SignedOrder; // cannot be read
-    orders[9] = { ...orders[9], signature: `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b` } as SignedOrder; // 5 is no x
-    orders[11] = { ...orders[11], sellAmount: '999' } as SignedOrder; // signed by somebody else, then
+    orders[7] = { ...orders[7], signature: '0x12' } as SignedOrder; // cannot be parsed
+    // 5 is not the x of a curve point.
+    orders[9] = { ...orders[9], signature: `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b` } as SignedOrder;
+    orders[11] = { ...orders[11], sellAmount: '999' } as SignedOrder; // another signer
     const answers = await together.recoverMany(orders);
     expect(answers).toEqual(await alone.recoverMany(orders));
     expect(answers[0]).toEqual({ signer: SIGNER.address.toLowerCase() });

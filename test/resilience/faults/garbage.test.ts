@@ -15,10 +15,10 @@ import { SPOILS, startNode } from './node.ts';
 
 const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
 
-/** Answers that are spoilt before the node comes to its senses. */
+/** Number of invalid responses before the node recovers. */
 const SPOILT = LONG ? 40 : 8;
 
-/** What is kept from a node that lies about which chain it serves is its own test: such a node is not asked again. */
+/** A node that reports another chain id is excluded, because it is removed permanently. Another test covers it. */
 const isAsked = (method: string) => method !== 'eth_chainId' && method !== 'eth_getCode';
 
 async function followThrough(
@@ -62,7 +62,7 @@ async function followThrough(
       throw new Error(`it is stuck: ${JSON.stringify(await book.ready())}, ${said.slice(-3).join(' | ')}`);
     clock.advance(1000);
     await new Promise((resolve) => setTimeout(resolve, 2));
-    // The chain goes on, and goes back, while the node talks nonsense.
+    // The chain grows and is reorganised while the node returns invalid responses.
     if (i % 20 === 9 && reorganised < 3) {
       reorganised++;
       chain.reorganise(2, [], []);
@@ -74,7 +74,7 @@ async function followThrough(
   expect((await book.trades.list({ orderUid: order.uid, limit: 1000 })).length).toBe(canonical);
   expect(canonical).toBeGreaterThan(trades - 3);
   expect(await book.ready()).toMatchObject({ ready: true, checks: { chain: 'following' } });
-  // Nobody reads the node's key in a log.
+  // No log contains the key of the node.
   expect(said.filter((line) => line.includes('secret-key'))).toEqual([]);
 }
 
@@ -91,7 +91,7 @@ test('indexer ignores one wrong hash for an old block far from any event', async
   for (let i = 0; i < 100; i++) chain.mine([]);
   let lies = 1;
   const mood: Mood = (question, answer) => {
-    const block = answer as BlockHeader | undefined; // of this question
+    const block = answer as BlockHeader | undefined; // of this method
     if (question !== 'block' || block?.number !== 121 || lies-- <= 0) return answer;
     return { ...answer, hash: hashOf('another fork') };
   };

@@ -14,7 +14,7 @@ import { SEPOLIA } from '../../support/orders.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { accepted, orderOf, outcome, START } from '../../unit/orders/admission-fixture.ts';
 
-// What a book does while its storage is out of order, and that it goes on by itself when that is over.
+// Behaviour of a book during a storage failure, and its recovery.
 
 async function bookOn(store: Store, clock = manualClock(START)) {
   const book = createOrderBook({ chainId: SEPOLIA, clock, store });
@@ -24,7 +24,7 @@ async function bookOn(store: Store, clock = manualClock(START)) {
   return { book, clock, heard };
 }
 
-/** @returns the code of the failure that sending an order meets. */
+/** @returns the code of the failure of a submission. */
 async function faultOf(book: OrderBook): Promise<string> {
   try {
     return await outcome(book, await orderOf());
@@ -37,7 +37,7 @@ async function faultOf(book: OrderBook): Promise<string> {
 
 const unready = (store: string) => ({ ready: false, checks: { store } });
 
-/** A file system that is soon full. */
+/** A small file system that fills up. */
 function smallDisk(): ({ readonly path: string } & Disposable) | undefined {
   const path = mkdtempSync(join(tmpdir(), 'intentbook-disk-'));
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'intentbook', path]).status === 0;
@@ -63,7 +63,7 @@ test('full disk: orders fail with a code, acknowledged orders stay readable and 
   const ballast = join(disk.path, 'ballast');
   const uids = [await accepted(book, await orderOf())];
   try {
-    // As much as fits, in smaller and smaller pieces.
+    // Fills the remaining space in smaller and smaller pieces.
     for (let size = 1 << 20; size >= 1024; size /= 2) {
       for (let n = 0; ; n++) {
         try {
@@ -84,7 +84,7 @@ test('full disk: orders fail with a code, acknowledged orders stay readable and 
     }
     expect(rejected).toBe('Unavailable');
     expect((await book.orders.getMany(uids)).length).toBe(uids.length);
-    // The lease cannot be renewed either, which readiness tells.
+    // The lease cannot be renewed either, which readiness reports.
     clock.advance(2500);
     expect(await book.ready()).toMatchObject(unready('Unavailable'));
 
@@ -137,7 +137,7 @@ test('database outage: orders fail with a code, and the store recovers', async (
     expect(await faultOf(book)).toBe('Unavailable');
     await expect(book.orders.get(uid)).rejects.toMatchObject({ code: 'Unavailable' });
     expect(await book.ready()).toMatchObject(unready('Unavailable'));
-    // Everything that goes by the clock fails too, and is not given up.
+    // All periodic work fails too, and continues afterwards.
     for (let i = 0; i < 5; i++) {
       clock.advance(1000);
       await new Promise((resolve) => setTimeout(resolve, 20));

@@ -14,7 +14,7 @@ const DOMAIN = { name: 'Service Affiliate', version: '1' };
 const ALICE = account(7_001);
 const BOB = account(7_002);
 
-/** The body that a wallet sends for a code. */
+/** The request body of a wallet for a code. */
 async function signed(wallet: LocalAccount, code: string) {
   return {
     walletAddress: wallet.address,
@@ -143,13 +143,13 @@ describe('POST /affiliate/{wallet_address}', () => {
     assert.deepEqual(await post(world, at(ALICE), body), bound);
     assert.deepEqual(await post(world, at(ALICE), await signed(ALICE, 'ALICE-2')), bound);
     assert.deepEqual(await post(world, at(BOB), await signed(BOB, 'ALICE-1')), taken);
-    // Its twin with a high s is the same signature.
+    // The high-s twin is the same signature.
     const n = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
     const { signedMessage } = body;
     const s = (n - BigInt(`0x${signedMessage.slice(66, 130)}`)).toString(16).padStart(64, '0');
     const twin = `${signedMessage.slice(0, 66)}${s}${signedMessage.endsWith('1b') ? '1c' : '1b'}`;
     assert.deepEqual(await post(world, at(ALICE), { ...body, signedMessage: twin }), bound);
-    // A signature that does not hold is told before anything that is known of the code.
+    // An invalid signature is reported before any information about the code.
     assert.equal((await post(world, at(BOB), { ...body, walletAddress: BOB.address }))[0], 401);
   });
 
@@ -206,7 +206,7 @@ describe('affiliate contract wallet', () => {
     assert.equal((await post(world, path, body('0xABCDEF')))[0], 201);
     const query = { owner: SAFE, digest, signature: '0xabcdef', pre: [], flashloan: undefined };
     assert.deepEqual(mainnet.asked[1]?.query, query);
-    // Whatever it is called next time, it was used.
+    // In any notation, the signature was used.
     const answer = await post(world, path, body('0xabcdef'));
     assert.deepEqual(answer, rejection(409, 'Affiliate wallet address already bound to a code'));
   });
@@ -229,7 +229,7 @@ describe('affiliate contract wallet', () => {
     const world = await accountWorld();
     const answer = await post(world, path, body('0xabcdef'));
     assert.deepEqual(answer, rejection(503, 'Signatures of contract wallets cannot be verified here'));
-    // What looks like a key's signature is taken for one.
+    // A signature with the length of an ECDSA one is verified as such.
     assert.equal((await post(world, path, body(`0x${'11'.repeat(65)}`)))[0], 401);
   });
 

@@ -14,7 +14,7 @@ const PATH = `/accounts/${ACCOUNT}/notifications`;
 
 const announcement = (id: number, at: number): Announcement => ({ id, at, message: `m${id}`, metadata: {} });
 
-/** An interface with notifications of an account at these times, and announcements besides. */
+/** Creates an API with notifications of an account at these times, and with announcements. */
 async function world(own: readonly number[], announcements: readonly Announcement[]) {
   const store = memoryAccountStore();
   const each = await accountWorld({ store, announcements: async () => announcements });

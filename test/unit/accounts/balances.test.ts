@@ -23,7 +23,7 @@ const INFO: Readonly<Record<string, TokenInfo>> = {
   [cow]: { decimals: 18 },
 };
 
-/** A ledger that the test changes, and a chain that reads it. */
+/** Balances that a test can change, and a chain that reads them. */
 function ledger() {
   const funds = new Map<string, Funds>();
   const state = { out: undefined as Error | undefined, hold: undefined as Promise<void> | undefined };
@@ -52,7 +52,7 @@ async function world(book: Partial<OrderBookOptions> = {}) {
 const balances = (tokens: string, account = ALICE, chain: string | number = SEPOLIA) =>
   `/${chain}/accounts/${account}/balances?tokens=${tokens}`;
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Waits several event loop ticks. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('GET /{chain_id}/accounts/{account}/balances', () => {
@@ -170,7 +170,7 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
 });
 
 describe('balance stream', () => {
-  /** Reads a stream as fast as it comes. */
+  /** Reads a stream continuously. */
   function reading(events: AsyncIterable<BalanceEvent>) {
     const seen: BalanceEvent[] = [];
     const iterator = events[Symbol.asyncIterator]();
@@ -231,7 +231,7 @@ describe('balance stream', () => {
     for (const { leave } of streams.slice(1)) await leave();
     clock.advance(5000);
     await settle();
-    assert.equal(asked('balanceAndAllowance') - before, 3); // nobody wants the other token any more
+    assert.equal(asked('balanceAndAllowance') - before, 3); // no subscriber needs the other token
   });
 
   test('does not take a change from earlier subscribers when another one joins', async () => {
@@ -304,7 +304,7 @@ describe('balance stream', () => {
     const { accounts, clock, asked, state, chain } = await world();
     const left = new AbortController();
     const one = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth], { signal: left.signal }));
-    state.hold = new Promise(() => {}); // the first question is never answered
+    state.hold = new Promise(() => {}); // the first call never returns
     const two = reading(accounts.balances.watch(SEPOLIA, BOB, [weth]));
     left.abort();
     await one.done;
@@ -339,7 +339,7 @@ describe('GET /{chain_id}/accounts/{account}/balances/sse', () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     });
-    const { port } = server.address() as AddressInfo; // it listens on a port
+    const { port } = server.address() as AddressInfo; // a listening server has an address
     const client = new AbortController();
     const path = balances(`${WETH},${COW}`).replace('/balances', '/balances/sse');
     set(ALICE, weth, 5n);
@@ -380,7 +380,7 @@ describe('GET /{chain_id}/accounts/{account}/balances/sse', () => {
     }
     assert.equal(await read(), 'event: ping\ndata: {}\n\n');
     client.abort();
-    // The server hears of it when it does.
+    // The server detects it asynchronously.
     for (let before = -1; before !== asked('balanceAndAllowance'); ) {
       before = asked('balanceAndAllowance');
       for (let i = 0; i < 5; i++) await new Promise((resolve) => setTimeout(resolve, 5));

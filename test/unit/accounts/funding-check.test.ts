@@ -14,7 +14,7 @@ const INTERVAL = 60_000;
 const SELL = WETH.toLowerCase() as Hex;
 const YEAR = 31_536_000;
 
-/** A world whose owners have what the test says, and a way to have it looked at. */
+/** A fixture with scripted funds and a function that runs the check. */
 async function fundedWorld(options: Parameters<typeof accountWorld>[0] = {}) {
   const ledger = new Map<string, Funds>();
   const state = { out: false, asked: 0 };
@@ -42,7 +42,7 @@ async function fundedWorld(options: Parameters<typeof accountWorld>[0] = {}) {
   };
 }
 
-/** Each look ends with asking the clock for the next one. */
+/** Each check ends with a timer for the next one. */
 function countLooks({ clock }: AccountWorld) {
   const { after } = clock;
   let ended = 0;

@@ -12,7 +12,7 @@ import { ALICE, ALICES, accountWorld, settle } from './accounts-fixture.ts';
 const [SELL, BUY] = [WETH.toLowerCase() as Hex, COW.toLowerCase() as Hex]; // in lower case
 const TX = hashOf('a settlement');
 
-/** What tells one notification from another, without its words. */
+/** Returns the identifying data of a notification, without its text. */
 const brief = ({ type, metadata }: Notification) => {
   const { orderUid: _uid, chainId: _chain, env: _env, ...rest } = metadata;
   return [type, rest];
@@ -211,7 +211,7 @@ describe('notification', () => {
   });
 });
 
-const ORDER = { owner: TRADER, sellToken: SELL, buyToken: BUY } as Order; // what a trade tells of it
+const ORDER = { owner: TRADER, sellToken: SELL, buyToken: BUY } as Order; // the trade data of the notification
 
 describe('price improvement', () => {
   const quote = { sellAmount: '990', buyAmount: '500', feeAmount: '10' };

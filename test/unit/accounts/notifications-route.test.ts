@@ -9,7 +9,7 @@ import { SEPOLIA } from '../../support/orders.ts';
 const ACCOUNT = `0x${'ab'.repeat(20)}` as const;
 const PATH = `/accounts/${ACCOUNT}/notifications`;
 
-/** An account interface, with `count` notifications of one account, the n-th at n milliseconds. */
+/** Creates an API with `count` notifications of one account, the n-th at n milliseconds. */
 async function world(
   count: number,
   options: { notifications?: 'off'; break?: (store: AccountStore) => AccountStore } = {},

@@ -17,8 +17,9 @@ describe('GET /{chain_id}/tokens/{token_address}/usdPrice', () => {
     clock.advance(20_500);
     assert.equal((await send('GET', path(WETH.toLowerCase()))).header('cache-control'), 'public, max-age=39');
     clock.advance(39_000);
-    assert.equal((await send('GET', path(WETH))).header('cache-control'), 'no-store'); // half a second is nothing to keep
-    // A chain needs no book where a source knows it.
+    // A lifetime below a second is not cacheable.
+    assert.equal((await send('GET', path(WETH))).header('cache-control'), 'no-store');
+    // A chain does not need a book if a source supports it.
     assert.deepEqual((await send('GET', path(WETH, 1))).json(), { price: 1e-9 });
   });
 

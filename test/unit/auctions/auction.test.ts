@@ -24,7 +24,8 @@ import { settleData } from '../../support/settlement.ts';
 const ALICE = account(1);
 const TOKEN = 'operators-token';
 const AUTHORIZATION = { authorization: `Bearer ${TOKEN}` };
-const [WETH_, COW_] = [WETH.toLowerCase(), COW.toLowerCase()] as [Order['sellToken'], Order['buyToken']]; // in lower case
+// In lower case.
+const [WETH_, COW_] = [WETH.toLowerCase(), COW.toLowerCase()] as [Order['sellToken'], Order['buyToken']];
 
 let clock: ManualClock;
 let book: OrderBook;
@@ -63,7 +64,8 @@ async function tell(number: number, happenings: readonly Happening[] = []): Prom
   await book.chain.apply({ events: eventsIn(through, happenings), through });
 }
 
-const auction = async (): Promise<Auction> => (await http.send('GET', '/api/v1/auction')).json() as Auction; // as served
+// Response format.
+const auction = async (): Promise<Auction> => (await http.send('GET', '/api/v1/auction')).json() as Auction;
 const listed = async () => (await auction()).orders.map(({ uid }) => uid);
 
 describe('auction', () => {
@@ -191,11 +193,11 @@ describe('auction', () => {
     expect(prices).toEqual({ [WETH_]: String(10n ** 18n) });
     await tell(5);
     await auction();
-    expect(asked).toEqual([COW_]); // and is not asked again at once
+    expect(asked).toEqual([COW_]); // not queried again at once
   });
 
   describe('order selection by funds', () => {
-    /** A chain on which everybody has what `rich` says. */
+    /** A chain where the funds of each account are sufficient if `rich` returns true. */
     function chain(funds: { balance: bigint; allowance: bigint } | Error, asked: FundsQuery[][] = []): ChainClient {
       return {
         balanceAndAllowance: async () => ({ balance: 10n ** 30n, allowance: 10n ** 30n }),
@@ -299,7 +301,7 @@ describe('competition', () => {
       transactionHashes: [],
       referenceScores: { [SOLVER]: '3' },
       auction: competitionOf(7, order).auction,
-      // Worst first.
+      // Worst estimate first.
       solutions: [...competitionOf(7, order).solutions].reverse().map((each) => ({
         clearingPrices: {},
         filteredOut: false,
@@ -367,7 +369,7 @@ describe('competition', () => {
     });
     const settled = (
       await http.send('GET', `/api/v2/solver_competition/by_tx_hash/${transactionHash}`)
-    ).json() as Competition; // as served
+    ).json() as Competition; // response format
     expect(settled.transactionHashes).toEqual([transactionHash]);
     expect(settled.solutions.map(({ txHash }) => txHash)).toEqual([null, null, transactionHash]);
     await book.chain.rollback(7);
@@ -394,7 +396,7 @@ describe('order competition status', () => {
     expect(await statusOf(order)).toEqual({ type: 'solved', value });
     await record(competitionOf(77, order));
     expect(await statusOf(order)).toEqual({ type: 'executing', value });
-    // Past its deadline nothing comes of it.
+    // After its deadline an auction has no result.
     await tell(11);
     expect(await statusOf(order)).toEqual({ type: 'active' });
 
@@ -438,7 +440,7 @@ describe('trade surplus', () => {
       await orderOf({ partiallyFillable: true });
       id = (await auction()).id;
     }
-    // Two fills, of 500 and 300, each worth 0.6 where 0.4 was asked for: 100 and 60 atoms more, at 2 wei.
+    // Two fills of 500 and 300, each at 0.6 with a limit of 0.4: 100 and 60 surplus atoms, at 2 wei.
     for (const [i, sold] of [500n, 300n].entries()) {
       const transactionHash = hashOf(`settlement ${i}`);
       const data = settleData([{ order, executed: sold }], { [order.sellToken]: 60n, [order.buyToken]: 100n }, id);

@@ -66,14 +66,14 @@ async function read(uid: Hex): Promise<Order> {
   return order;
 }
 
-/** Tells the book of one block. */
+/** Applies one block to the book. */
 async function tell(number: number, happenings: readonly Happening[], settleCalls?: ReadonlyMap<Hex, readonly Hex[]>) {
   const through = blockOf(number);
   const calls = settleCalls === undefined ? {} : { settleCalls };
   return book.chain.apply({ events: eventsIn(through, happenings), through, ...calls });
 }
 
-/** The names of what was heard, with the block that said so. */
+/** Returns the names of received events with their block. */
 async function story(): Promise<string[]> {
   await new Promise((resolve) => setImmediate(resolve));
   return heard.map(([name, { cause }]) => (cause === undefined ? name : `${name} ${cause.position.blockNumber}`));
@@ -86,7 +86,7 @@ describe('trade event', () => {
     const data = settleData([{ order, custom: [59n, 100n] }], prices, 77);
     const settlement = { ...SETTLEMENT_HAPPENING, transactionHash: TRANSACTION };
     await tell(5, [tradeOf(order, 1000n, 590n, TRANSACTION), settlement], new Map([[TRANSACTION, [data]]]));
-    // 1000 sold bring 590 instead of 600; the missing 10 are worth 10 × 100 / 60 of what was sold.
+    // 1000 sold bring 590 instead of 600; the missing 10 are worth 10 × 100 / 60 of the sell token.
     expect(await read(order.uid)).toMatchObject({
       status: 'fulfilled',
       executedSellAmount: '1000',

@@ -18,7 +18,7 @@ type Choice = typeof choice extends fc.Arbitrary<infer T> ? T : never;
 
 const [SELL_TOKEN, BUY_TOKEN] = [`0x${'5e'.repeat(20)}`, `0x${'b0'.repeat(20)}`] as const;
 
-/** What the contract executes at given prices (GPv2Settlement.sol, computeTradeExecution). */
+/** Computes the execution of the contract at given prices (GPv2Settlement.sol, computeTradeExecution). */
 function executed(kind: 'sell' | 'buy', fixed: bigint, sell: bigint, buy: bigint): [sold: bigint, bought: bigint] {
   return kind === 'sell' ? [fixed, (fixed * sell + buy - 1n) / buy] : [(fixed * buy) / sell, fixed];
 }
@@ -32,7 +32,7 @@ function settled({ kind, partiallyFillable, uniformSell, uniformBuy, customSell,
     sellToken: SELL_TOKEN,
     buyToken: BUY_TOKEN,
     executedAmount: fixed,
-    // The signed amounts of an order that is filled in parts are larger than what is executed now.
+    // The signed amounts of a partially filled order exceed the current execution.
     ...(partiallyFillable ? { sellAmount: fixed + other, buyAmount: fixed + other } : whole),
     custom: { sell: customSell, buy: customBuy },
     uniform: { sell: uniformSell, buy: uniformBuy },

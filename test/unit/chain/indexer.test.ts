@@ -29,7 +29,7 @@ interface Following {
   readonly clock: ManualClock;
   readonly observed: IndexerObservation[];
   readonly failures: unknown[];
-  /** Lets time pass until the book has come to the head, or for so many rounds. */
+  /** Advances the clock until the book reaches the head, or for a number of rounds. */
   drive(rounds?: number): Promise<boolean>;
 }
 
@@ -82,7 +82,7 @@ async function turn(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Lets time pass while something waits for it. */
+/** Advances the clock until a promise settles. */
 async function pass(clock: ManualClock, promise: Promise<unknown>): Promise<void> {
   let done = false;
   const end = () => {
@@ -197,7 +197,7 @@ describe('indexer with a node that', () => {
     return (asked, answer) => {
       if (asked !== question || left === 0) return answer;
       left--;
-      return spoil(answer as never) as typeof answer; // garbage, as nodes give it
+      return spoil(answer as never) as typeof answer; // invalid data of a node
     };
   };
   const fail = () => {
@@ -226,7 +226,7 @@ describe('indexer with a node that', () => {
     const blocks = [1n, 2n, 4n, 8n].map((amount) => [tradeOf(order, amount, 1n), { ...SETTLEMENT_HAPPENING }]);
     chain.mine(...blocks);
     expect(await drive()).toBe(true);
-    // What was missing is found when there are a few blocks more.
+    // Missing data is found after a few more blocks.
     chain.mine(...Array.from({ length: 20 }, () => []));
     expect(await drive()).toBe(true);
     expect(await executed(book, order)).toBe('15');
@@ -247,7 +247,7 @@ describe('indexer with a node that', () => {
     const stuck = chain.head;
     const behind = chain.node('behind', (question, answer) =>
       question === 'head' ? (stuck as typeof answer) : answer,
-    ); // a head
+    ); // a block header
     const { drive } = await follow([behind, chain.node('b')]);
     chain.mine([], []);
     expect(await drive(100)).toBe(true);
@@ -327,7 +327,7 @@ describe('indexer backfill', () => {
     expect((await book.trades.list({ orderUid: order.uid, limit: 1000 })).length).toBe(300);
     const good = asked.filter((size) => size <= MOST);
     const rejected = asked.length - good.length;
-    // 3000 blocks by 170 would be 18 questions; finding the limit costs some more, and some are rejected.
+    // 3000 blocks by 170 are 18 calls; the search for the limit needs more, and some are rejected.
     expect(good.length).toBeLessThan(45);
     expect(rejected).toBeLessThan(12);
     const blocks = observed.flatMap((each) => (each.type === 'progress' ? [each.block] : []));
@@ -374,19 +374,19 @@ test('indexer runs in one of several processes on one store, and another takes o
   const { leases } = store;
   const two = await follow([chain.node('b')], options, {
     clock,
-    // Opened already: a second process has a connection of its own.
+    // Opened before, because a second process has its own connection.
     store: { ...store, open: async () => {}, close: async () => {}, leases },
   });
   chain.mine([]);
   await one.drive();
   expect((await two.book.ready()).checks).toMatchObject({ chain: 'standing by' });
   open.splice(open.indexOf(two.book), 1);
-  // The first one is gone without a word: its lease runs out.
+  // The first process is gone without a release: its lease expires.
   await two.book.close();
 });
 
 test('indexer with random forks and node failures equals a book with the canonical chain only', async () => {
-  // The UIDs of what is placed on chain follow from what is placed.
+  // The UIDs of orders placed on chain follow from their data.
   const placements = [1, 2].map((n) => placementOf({ ...TOKENS, sellAmount: BigInt(n) }));
   const scratch = createOrderBook({ chainId: SEPOLIA, clock: manualClock(), store: memoryStore() });
   await scratch.start();
@@ -402,7 +402,7 @@ test('indexer with random forks and node failures equals a book with the canonic
     transactionHash: hashOf('x'),
     ...happening,
   }));
-  await scratch.chain.apply({ events: events as never, through }); // each is an event with its place
+  await scratch.chain.apply({ events: events as never, through }); // each is an event with its position
   const placed = (await scratch.orders.list({ owner: TRADER })).orders;
   await scratch.close();
 
@@ -445,7 +445,7 @@ test('indexer with random forks and node failures equals a book with the canonic
         const dice = calm ? 19 : (moodOf.next().value ?? 19);
         if (dice === 0) throw new Error('429 Too Many Requests');
         if (dice === 1 && Array.isArray(answer)) return [...answer, ...answer].reverse() as typeof answer; // logs
-        if (dice === 2 && question === 'block') return undefined as typeof answer; // a block that is not there
+        if (dice === 2 && question === 'block') return undefined as typeof answer; // a missing block
         if (dice === 3 && question === 'head') return chain.blocks[0] as typeof answer; // a block
         return answer;
       };
@@ -463,11 +463,11 @@ test('indexer with random forks and node failures equals a book with the canonic
         }
       }
       calm = true;
-      // Longer than any fork before: nodes follow the longest.
+      // Longer than any earlier fork, because nodes follow the longest.
       chain.mine(...Array.from({ length: 100 }, () => []));
       expect(await drive()).toBe(true);
       if (!before) await resubmit(book);
-      // A node that fails at the start is told of, and nothing else.
+      // A failing node at startup is reported, and nothing else.
       expect(failures.filter((failure) => !String(failure).includes('429'))).toEqual([]);
 
       const told = createOrderBook({ chainId: SEPOLIA, clock: manualClock(), store: memoryStore() });
@@ -491,7 +491,7 @@ test('indexer with random forks and node failures equals a book with the canonic
   );
 }, 300_000);
 
-/** Orders that were sent in are as old as the moment; the clocks of the two books differ. */
+/** Omits creation dates of submitted orders, because the clocks of the two books differ. */
 function withoutDates<T extends { orders: readonly (Order | undefined)[] }>(shown: T): unknown {
   return {
     ...shown,

@@ -170,21 +170,21 @@ describe('trade surplus', () => {
     sellAmount: sold,
     buyAmount: bought,
     feeAmount,
-    // 2 wei for an atom of what is sold, 3 for one of what is bought.
+    // 2 wei per sold atom, 3 per bought atom.
     prices: { sellToken: String(2n * 10n ** 18n), buyToken: String(3n * 10n ** 18n) },
   });
   const signed = (kind: 'sell' | 'buy') => ({ kind, sellAmount: 1000n, buyAmount: 400n });
 
   test.each([
-    // More was bought than the limit's 400 for 1000: of all, of a half, of a third (133.3).
+    // More was bought than the limit of 400 for 1000: for the full amount, a half, a third (133.3).
     ['sell', trade('1000', '410'), 30n],
     ['sell', trade('500', '210'), 30n],
     ['sell', trade('333', '134'), 2n],
     ['sell', trade('1007', '410', '7'), 30n],
-    // Less was sold than the limit's 1000 for 400.
+    // Less was sold than the limit of 1000 for 400.
     ['buy', trade('990', '400'), 20n],
     ['buy', trade('490', '200'), 20n],
-    // At the limit, and beyond it, there is none.
+    // At the limit and beyond it, there is no surplus.
     ['sell', trade('1000', '400'), 0n],
     ['sell', trade('1000', '390'), 0n],
     ['buy', trade('1010', '400'), 0n],

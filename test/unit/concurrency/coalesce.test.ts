@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRequestCoalescer } from '../../../src/concurrency/coalesce.ts';
 
-/** Reads that land when they are told to. */
+/** Reads that a test completes by hand. */
 function airport() {
   const begun: { land(value: number): void; crash(failure: Error): void }[] = [];
   const read = () =>
@@ -26,7 +26,7 @@ test('coalesced reads share one further store call that starts after the current
   expect(await first).toBe(1);
   await settle();
   expect(begun).toHaveLength(2);
-  const latecomer = share('a', read); // what is in the air may be from before its time
+  const latecomer = share('a', read); // a running read can predate the call
   begun[1]?.land(2);
   expect(await Promise.all(others)).toEqual(others.map(() => 2));
   await settle();

@@ -7,7 +7,7 @@ const ALICE: Address = `0x${'a1'.repeat(20)}`;
 const BOB: Address = `0x${'b0'.repeat(20)}`;
 const DEADLINE = 5000;
 
-/** Questions that are under way, by name, to be answered by hand. */
+/** Running calls by name, completed by hand. */
 function world() {
   const clock = manualClock();
   const remote = createDeadlineLimiter(clock, DEADLINE);
@@ -24,7 +24,7 @@ function world() {
       },
       cancelled,
     );
-    answer.catch(() => {}); // some are looked at later
+    answer.catch(() => {}); // some are checked later
     return answer;
   };
   const answer = async (name: string) => {
@@ -66,7 +66,7 @@ describe('deadline limiter per owner', () => {
     for (const name of ['3', '4', '5', '6', '7']) await answer(name);
     for (const name of ['8', '9', '10', '11', '12']) void ask(ALICE, name);
     await settle();
-    expect(asked.slice(7)).toEqual(['8', '9', '10', '11']); // all had left
+    expect(asked.slice(7)).toEqual(['8', '9', '10', '11']); // all callers had left
   });
 
   test('does not delay calls of other owners', async () => {

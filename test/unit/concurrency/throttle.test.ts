@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createThrottle } from '../../../src/concurrency/throttle.ts';
 import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
 
-/** Turns that are made by hand. */
+/** Ticks that a test triggers by hand. */
 function turns() {
   let next = () => {};
   return {
@@ -27,7 +27,7 @@ test('throttle releases a limited number of callers per tick, in order of arriva
   expect(pacer.waiting).toBe(5);
   await pass();
   expect(passed).toEqual([0, 1, 2, 3, 4, 5]);
-  void pacer.acquire().then(() => passed.push(8)); // the turn has been used up by those who waited
+  void pacer.acquire().then(() => passed.push(8)); // the waiting calls have used up the tick
   await pass();
   expect(passed).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
   expect(pacer.waiting).toBe(0);

@@ -38,19 +38,19 @@ async function keyByViem({ digest, rs, recoveryId }: Case): Promise<Hex | undefi
 function caseOf(digest: bigint, r: bigint, s: bigint, recoveryId: 0 | 1): Case {
   return {
     digest: hexToBytes(word(digest)),
-    rs: hexToBytes(`${word(r)}${word(s).slice(2)}` as Hex), // two hex texts
+    rs: hexToBytes(`${word(r)}${word(s).slice(2)}` as Hex), // two hex strings
     recoveryId,
   };
 }
 
-/** x of the multiples of the generator that are half, a third …: where formulas of point addition meet equal points. */
+/** The x of the multiples of the generator by 1/2, 1/3, …: point addition formulas meet equal points there. */
 const X_OF_G = 0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798n;
 const X_OF_2G = 0xc6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5n;
 const X_OF_HALF_G = 0x3b78ce563f89a0ed9414f5aa28ad0d96d6795f9c63n;
-/** The cube root of unity of the field: λG and G share a y, which endomorphism code mixes up first. */
+/** Cube root of unity of the field: λG and G share a y, which endomorphism code confuses first. */
 const BETA = 0x7ae96a2b657c07106e64479eac3434e99cf0497512f58995c1396c28719501een;
 
-/** What an attacker picks: both ends of each range, their neighbours, and points that are special to the curve. */
+/** Values of an attacker: both ends of each range, their neighbours, and special points of the curve. */
 const SCALARS: readonly bigint[] = [
   1n,
   2n,
@@ -76,7 +76,7 @@ const SCALARS: readonly bigint[] = [
   SECP256K1_N - 2n,
   SECP256K1_N - 1n,
 ];
-/** Outside what the interface allows; a backend must still not answer with a key where another has none. */
+/** Values outside of the interface; no backend may return a key where another returns none. */
 const OUTSIDE: readonly bigint[] = [0n, SECP256K1_N, SECP256K1_N + 1n, FIELD - 1n, FIELD, 2n ** 256n - 1n];
 const DIGESTS: readonly bigint[] = [
   0n,
@@ -88,7 +88,7 @@ const DIGESTS: readonly bigint[] = [
   2n ** 256n - 1n,
 ];
 
-/** A stream of bytes that is the same on each run, and costs one hash for 32 of them. */
+/** Returns a reproducible byte stream, with one hash per 32 bytes. */
 function* noise(seed: number): Generator<Uint8Array> {
   let block = keccak256(Uint8Array.of(seed & 255, (seed >> 8) & 255));
   for (;;) {
@@ -140,7 +140,7 @@ describe('recovery backends agree', () => {
       const rs = new Uint8Array(64);
       rs.set(next(), 0);
       rs.set(next(), 32);
-      rs[32] = (rs[32] ?? 0) & 0x7f; // the lower half, but for one in 2^128
+      rs[32] = (rs[32] ?? 0) & 0x7f; // the lower half, except for one in 2^128
       const signature: Case = { digest: next(), rs, recoveryId: i & 1 ? 1 : 0 };
       const key = keyBy(native, signature);
       if (key !== keyBy(wasm, signature)) expect.fail(`round ${i}`);
@@ -181,7 +181,7 @@ describe('native recovery backend', () => {
   });
 
   test('is never the JavaScript fallback of its package', async () => {
-    // Curve arithmetic in JavaScript takes milliseconds; what tells them apart surely is which module was loaded.
+    // Curve arithmetic in JavaScript takes milliseconds; the loaded module is the reliable criterion.
     const { createRequire } = await import('node:module');
     const loaded = Object.keys(createRequire(import.meta.url).cache);
     expect(loaded.some((path) => /secp256k1\/bindings\.js$/.test(path))).toBe(true);

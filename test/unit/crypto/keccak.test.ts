@@ -75,7 +75,7 @@ describe('keccak-256 in WebAssembly', async () => {
   test('is used after it was loaded, with the same results', async () => {
     const before = keccak256Text('intentbook');
     await accelerateKeccak();
-    await accelerateKeccak(); // the second time changes nothing
+    await accelerateKeccak(); // the second call changes nothing
     expect(keccak256Text('intentbook')).toEqual(before);
   });
 });

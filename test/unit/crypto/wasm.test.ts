@@ -11,13 +11,14 @@ import { bytes, word } from '../protocol/arbitraries.ts';
 const FIELD = 2n ** 256n - 2n ** 32n - 977n;
 const HALF = SECP256K1_N / 2n;
 
-/** The generator's x. Its y is even, so recovery id 0 means this very point. */
+/** The x of the generator. Its y is even, so recovery id 0 means this point. */
 const GENERATOR_X = 0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798n;
 
 const backend = await wasmRecovery();
 
 function recover(digest: Hex, r: bigint, s: bigint, recoveryId: 0 | 1): Hex | undefined {
-  const key = backend.recover(hexToBytes(digest), hexToBytes(`${word(r)}${word(s).slice(2)}` as Hex), recoveryId); // two hex texts
+  // Two hex strings.
+  const key = backend.recover(hexToBytes(digest), hexToBytes(`${word(r)}${word(s).slice(2)}` as Hex), recoveryId);
   return key && bytesToHex(key);
 }
 
@@ -57,7 +58,7 @@ test('WebAssembly recovery equals viem for any signature in range', async () => 
     }),
     { numRuns: 500 },
   );
-  expect(Math.min(found, none)).toBeGreaterThan(100); // both kinds were met
+  expect(Math.min(found, none)).toBeGreaterThan(100); // both outcomes occurred
 });
 
 test('WebAssembly recovery returns the key of a signature made by ethers', () => {
@@ -111,7 +112,7 @@ test('WebAssembly recovery survives hostile input, and its results stay unchange
     fc.property(bytes(32), bytes(64), recoveryId, (hash, rs, parity) => {
       const input = [hexToBytes(hash), hexToBytes(rs)] as const;
       backend.recover(...input, parity);
-      expect(input.map(bytesToHex)).toEqual([hash, rs]); // what it was given is left as it was
+      expect(input.map(bytesToHex)).toEqual([hash, rs]); // the input is unchanged
     }),
     { numRuns: 2000 },
   );

@@ -26,7 +26,7 @@ describe('IP address parser', () => {
     fc.assert(
       fc.property(fc.oneof(v4, v6, noise), (text) => {
         const plain = text.split('%')[0] ?? '';
-        // A zone of no name, or on IPv4, is nothing that a socket tells.
+        // A socket never reports an empty zone, or a zone of an IPv4 address.
         fc.pre(!text.includes('%') || isIP(text) !== 0);
         expect(parseIpAddress(text) !== undefined).toBe(isIP(plain) !== 0);
       }),

@@ -12,7 +12,7 @@ function world(options: Omit<TokenBucketsOptions, 'clock'> = {}) {
     ...options,
     clock,
   });
-  // In this process it answers at once.
+  // In this process it returns synchronously.
   const take = (client: string, kind: RequestKind = 'read') =>
     limiter.take(client, kind) as Awaited<ReturnType<typeof limiter.take>>;
   const open = (client: string) => limiter.open(client) as Awaited<ReturnType<typeof limiter.open>>;
@@ -96,8 +96,8 @@ describe('token buckets', () => {
   test('remember a limited number of clients and remove idle ones', () => {
     const { taken } = world({ maxClients: 4 });
     for (const client of ['a', 'b', 'c']) expect(taken(client)).toBe(4);
-    expect(taken('a')).toBe(0); // moves to c
-    expect(taken('d')).toBe(4); // in the place of b
+    expect(taken('a')).toBe(0); // advances to c
+    expect(taken('d')).toBe(4); // replaces b
     for (const client of ['a', 'c', 'd', 'a', 'c']) expect(taken(client)).toBe(0);
     expect(taken('b')).toBe(4);
   });
@@ -108,7 +108,7 @@ describe('token buckets', () => {
     const before = process.memoryUsage().heapUsed;
     for (let i = 0; i < 500_000; i++) take(`client ${i}`);
     globalThis.gc?.();
-    // A thousand of them are some hundred kilobytes; all of them would be some two hundred megabytes.
+    // A thousand clients take some hundred kilobytes; all of them would take some two hundred megabytes.
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(60_000_000);
   });
 
@@ -116,7 +116,7 @@ describe('token buckets', () => {
     const { open, taken } = world({ streams: 2, maxClients: 2 });
     const first = open('a');
     open('a');
-    for (const client of ['b', 'c', 'd']) taken(client); // a is forgotten, its streams are not
+    for (const client of ['b', 'c', 'd']) taken(client); // a is forgotten, but not its streams
     expect(open('a')).toEqual({ status: 'rejected', retryAfter: 5 });
     expect(open('b').status).toBe('admitted');
     if (first.status === 'admitted') {

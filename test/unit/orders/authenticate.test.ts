@@ -14,7 +14,7 @@ const ALICE = account(1);
 const alice = ALICE.address.toLowerCase() as Address;
 const bob = account(2).address.toLowerCase() as Address;
 const VALID_TO = 2_000_000_000;
-const NOBODY = `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`; // 5 is no x of the curve
+const NOBODY = `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`; // 5 is not the x of a curve point
 const SHOWN = {
   name: 'Gnosis Protocol',
   version: 'v2',
@@ -31,7 +31,7 @@ beforeAll(async () => {
   order = await signOrder(ALICE, { validTo: VALID_TO });
 });
 
-/** The owner of an order, or why it has none. */
+/** Returns the owner of an order, or the rejection. */
 async function judged(change: object, signer?: Address) {
   const creation = parseOrderCreation({ ...order, ...change });
   if (creation instanceof OrderBookError) throw creation;

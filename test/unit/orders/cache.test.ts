@@ -13,7 +13,7 @@ import { manualClock } from '../../support/clock.ts';
 
 const METADATA = '{"plan":[]}';
 
-/** An order whose body begins as those of the engine do; every third has a quote, every other a document of its own. */
+/** Returns an order with the body format of the engine; every third has a quote, every other a document of its own. */
 function nth(n: number): NewOrder {
   const plain = order(n, { validTo: NOW + 5 + n, appData: word(n % 4) });
   const body = { uid: plain.uid, sellToken: WETH, sellAmount: '100', buyAmount: '50', kind: 'sell' };
@@ -116,7 +116,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     (back): Step =>
       async ({ store, clock }, block) => {
         await store.chain.rollback({ to: Math.max(0, block.number - back), at: clock.now() });
-        block.number += 1000; // no block number comes twice
+        block.number += 1000; // no block number repeats
       },
   ),
   fc.nat(3000).map(
@@ -139,7 +139,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const byUid = <T extends { order?: { uid: string } | undefined }>(results: readonly T[]) =>
   [...results].sort((a, b) => ((a.order?.uid ?? '') < (b.order?.uid ?? '') ? -1 : 1));
 
-/** The same as by_uids answers it. */
+/** Returns the order as by_uids renders it. */
 async function elements(context: ReadContext): Promise<{ order: { uid: string } }[]> {
   return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(await readManyBytes(UIDS, context)));
 }
@@ -210,7 +210,7 @@ test('order cache reads an unchanged order once, and its status still follows th
   const { store, cached, asked, clock } = await world(1e6);
   await store.orders.insert([{ order: nth(0), document: document(0, '{}') }]);
   const first = await readOrder(uidOf(0), cached);
-  await store.orders.insert([{ order: nth(1) }]); // somebody else's
+  await store.orders.insert([{ order: nth(1) }]); // of another writer
   clock.advance(6000);
   const second = await readOrder(uidOf(0), cached);
   expect(asked).toHaveLength(1);
@@ -259,7 +259,7 @@ test('order cache does not keep a read that began before it was cleared', async 
   const forgetful: Store['orders']['get'] = async (uids) => {
     const rows = await store.orders.get(uids);
     cache.clear(); // as after pruning
-    await cache.refresh(); // somebody else
+    await cache.refresh(); // another writer
     return rows;
   };
   const pruned = { ...store, orders: { ...store.orders, get: forgetful } };
@@ -268,7 +268,7 @@ test('order cache does not keep a read that began before it was cleared', async 
 });
 
 describe('order cache eviction', () => {
-  /** Of 1000 bytes by the cache's count, were it not for a quote: 400 of its own, 114 for the UID, and its text. */
+  /** An entry of 1000 bytes by the cache's count, without a quote: 400 of overhead, 114 for the UID, and its text. */
   const sized = (n: number, quote: PreparedOrder['quote'] = null): PreparedOrder => ({
     uid: uidOf(n),
     state: 'open',
@@ -290,7 +290,7 @@ describe('order cache eviction', () => {
       put: (...orders: readonly PreparedOrder[]) => {
         for (const order of orders) cache.put(order, moment);
       },
-      /** Which are there, without using them: what is not in the cache is not used by being looked for. */
+      /** Returns the cached orders without using them: a lookup of an uncached order does not count as use. */
       has: (...ns: readonly number[]) => ns.filter((i) => cache.get(uidOf(i)) !== undefined),
     };
   }
@@ -318,9 +318,9 @@ describe('order cache eviction', () => {
     const cache = await cacheOf(3000);
     cache.put(sized(0), sized(1), sized(2));
     cache.get(uidOf(0));
-    cache.put(sized(3)); // 0 is spared and stands last, 1 goes
-    cache.put(sized(4)); // 2 goes
-    cache.put(sized(5)); // 3 goes, as 0 stands behind it
+    cache.put(sized(3)); // 0 is kept and moves to the end, 1 is removed
+    cache.put(sized(4)); // 2 is removed
+    cache.put(sized(5)); // 3 is removed, because 0 is behind it
     expect(cache.has(0, 1, 2, 3, 4, 5)).toEqual([0, 4, 5]);
   });
 
@@ -328,8 +328,8 @@ describe('order cache eviction', () => {
     const cache = await cacheOf(2000);
     cache.put(sized(0), sized(1));
     cache.get(uidOf(0));
-    cache.put(sized(2)); // 0 is spared, 1 goes
-    cache.put(sized(3)); // 2 goes after 0 or before it, 0 has no second chance left
+    cache.put(sized(2)); // 0 is kept, 1 is removed
+    cache.put(sized(3)); // 2 is removed after 0 or before it; 0 has no second chance left
     cache.put(sized(4));
     expect(cache.has(0, 1, 2)).toEqual([]);
     expect(cache.has(3, 4)).toEqual([3, 4]);
@@ -357,7 +357,7 @@ describe('order cache synchronisation', () => {
   };
   type Change = { readonly id: number; readonly uid: Hex };
 
-  /** A log that is read when the test says so. */
+  /** A log whose reads complete when the test allows it. */
   function log(last: number) {
     const changes: Change[] = [];
     const asked: number[] = [];
@@ -367,7 +367,7 @@ describe('order cache synchronisation', () => {
         asked.push(id);
         const found = changes.filter((each) => each.id > id).slice(0, limit);
         await gate;
-        return found as never; // all of it that is looked at
+        return found as never; // the members that the cache reads
       },
       last: async () => Math.max(last, ...changes.map(({ id }) => id)),
     };

@@ -45,12 +45,12 @@ beforeAll(async () => {
 async function rejection(input: unknown): Promise<OrderBookError> {
   asked.length = 0;
   const result = await cancel(input, context);
-  expect(asked).toEqual([]); // the store is not asked about what is not proven
+  expect(asked).toEqual([]); // the store is not read for unverified requests
   if (result.status !== 'rejected') throw new Error('it was cancelled');
   return result.error;
 }
 
-const NOBODY = `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`; // 5 is no x of the curve
+const NOBODY = `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`; // 5 is not the x of a curve point
 
 describe('signed cancellation of own orders at the current time', () => {
   test('accepts a list of up to 128', async () => {

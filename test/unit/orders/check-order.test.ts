@@ -16,7 +16,7 @@ import {
   outcomeOf,
 } from './admission-fixture.ts';
 
-/** One thing that is wrong: with what is signed, with what is sent, or with what the book is told about the order. */
+/** One error: in the signed data, in the request, or in the state of the book. */
 interface Mistake {
   readonly code: string;
   readonly signed?: OrderChoice;
@@ -28,13 +28,13 @@ interface Mistake {
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
 const OLD = `0x${'ab'.repeat(32)}${ALICE.address.slice(2)}ffffffff`;
 
-/** Whatever is asked for is there already. */
+/** A store that reports every order as existing. */
 function full(): Store {
   const store = memoryStore();
   return { ...store, orders: { ...store.orders, get: async (uids) => uids.map((uid) => ({ uid }) as StoredOrder) } };
 }
 
-/** In the order in which they are reported (decision 2.2). */
+/** In the order in which they are reported. */
 const MISTAKES: readonly Mistake[] = [
   { code: 'InvalidBody', sent: { kind: 'Sell' } },
   { code: 'SellAmountOverflow', sent: { sellAmount: '1'.repeat(79) } },
@@ -60,7 +60,7 @@ const MISTAKES: readonly Mistake[] = [
 
 const index = (code: string) => MISTAKES.findIndex((failure) => failure.code === code);
 
-/** Submits one order with several things wrong at once. */
+/** Submits one order with several errors. */
 async function attempt(failures: readonly Mistake[]) {
   const given: Partial<OrderBookOptions> = Object.assign({}, ...failures.map((failure) => failure.options?.()));
   const { chain = scriptedChain({ balanceAndAllowance: RICH }), isDenied = () => false } = given;

@@ -19,13 +19,13 @@ interface Change {
   readonly eip1271?: OrderCheckContext['eip1271'];
 }
 
-/** The first rejection of an order that is good but for a change, as code, words and data. */
+/** Returns the first rejection of a changed valid order: code, message and data. */
 function rejectionOf({ data = {}, scheme = 'eip712', validFrom, eip1271 = 'rejected', ...policy }: Change) {
   const candidate = {
     data: { sellToken: WETH, buyToken: COW, sellAmount: 1n, buyAmount: 1n, validTo: NOW + 600, ...data },
     creation: { signingScheme: scheme },
     document: { content: { validFrom } },
-  } as unknown as VerifiedOrder; // all that these checks look at
+  } as unknown as VerifiedOrder; // the members that these checks read
   const tokens = { wrappedNative: WETH, deniedTokens: new Set<Address>([`0x${'bad0'.repeat(10)}`]), ...policy };
   const context = { limits: DEFAULT_LIMITS, tokens, now: NOW, eip1271 };
   for (const check of LOCAL_CHECKS) {

@@ -9,7 +9,7 @@ const INTERVAL = 2000;
 const HOUR = 3_600_000;
 const STEP = 128;
 
-/** A sweep over a store that has so many orders to sweep up and to remove, with all that it does. */
+/** Creates a sweep over a store with expired and old orders, and records its actions. */
 function world({ many = false, catchingUp = false, retention = undefined as number | undefined } = {}) {
   const clock = manualClock(START);
   const state = { expired: 0, old: 0, held: true, catchingUp, failure: undefined as Error | undefined };
@@ -49,7 +49,8 @@ function world({ many = false, catchingUp = false, retention = undefined as numb
     },
   };
   const sweep = createExpirySweep({
-    store: { orders, leases, traits: { writers: many ? 'many' : 'single' } } as Store, // all that it uses
+    // The members that the sweep uses.
+    store: { orders, leases, traits: { writers: many ? 'many' : 'single' } } as Store,
     clock,
     interval: INTERVAL,
     holder: 'me',
@@ -64,7 +65,7 @@ function world({ many = false, catchingUp = false, retention = undefined as numb
     state,
     failures,
     sweep,
-    /** What was done since the last time it was asked. */
+    /** Returns the actions since the last call. */
     async done() {
       for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
       return done.splice(0);
@@ -206,7 +207,7 @@ describe('order retention sweep', () => {
     sweep.start();
     await done();
     clock.advance(INTERVAL);
-    clock.set(START + passed); // as the sweep reads it, in its own time
+    clock.set(START + passed); // as the sweep reads it, at its own time
     expect((await done()).some((what) => what.startsWith('prune'))).toBe(removed);
   });
 

@@ -29,14 +29,14 @@ function entry(n: number, owner = n): OrderInsert {
   return { order };
 }
 
-/** A store that tells how it was called, and fails on command. */
+/** A store that records its calls and fails on command. */
 interface Watched {
   readonly store: Store;
   readonly steps: number[];
-  /** Rejects every step that has this order in it. */
+  /** Rejects every step that contains this order. */
   poison?: Hex;
   down?: Error;
-  /** Steps wait for this. */
+  /** Steps wait for this promise. */
   gate?: Promise<void>;
 }
 
@@ -79,7 +79,7 @@ beforeEach(async () => {
   commits = createGroupCommit({ store: told.store, clock, more: () => waiting > 0 });
 });
 
-/** Waits until the store has been asked so often. */
+/** Waits until the store was called this many times. */
 async function begun(steps: number): Promise<void> {
   while (told.steps.length < steps) await yieldToEventLoop();
 }
@@ -164,7 +164,7 @@ describe('group commit failure', () => {
 
 test('group commit excludes calls within a host transaction', async () => {
   const joined = commits.insert([entry(1)], { transaction: {} });
-  expect(told.steps).toEqual([1]); // at once, before any turn
+  expect(told.steps).toEqual([1]); // synchronously
   expect(await joined).toEqual([{ status: 'inserted' }]);
 });
 
@@ -200,5 +200,5 @@ test('drained waits for all submitted calls', async () => {
   open();
   await Promise.all([stored, drained]);
   expect(log).toEqual(['stored', 'drained']);
-  await commits.drained(); // with nothing to wait for
+  await commits.drained(); // without a delay
 });

@@ -176,7 +176,7 @@ describe('contract signature check', () => {
       limit: 0,
       budget: 'pending',
     });
-    // A chain that can tell is asked, whatever would be let in without one.
+    // A chain that supports the check is queried, whatever is accepted without a chain.
     const chain = scriptedChain({ isValidSignature: { valid: false } });
     await using both = await admissionWorld({ eip1271: 'accept-unverified', chain });
     expect(await outcome(both.book, byContract(await orderOf()))).toBe('InvalidSignature');

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { admissionWorld } from './admission-fixture.ts';
 import { inProcess, NOT_YET, overHttp, REFUSALS } from './rejection-cases.ts';
 
-const codes = Object.keys(ERRORS) as ErrorCode[]; // the keys of the table are the codes, by definition
+const codes = Object.keys(ERRORS) as ErrorCode[]; // the codes are the keys of the table
 
 test('every error code has exactly one test case or a reason for none', () => {
   expect([...REFUSALS.map(({ code }) => code), ...Object.keys(NOT_YET)].sort()).toEqual([...codes].sort());

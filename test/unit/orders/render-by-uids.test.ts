@@ -44,7 +44,7 @@ test('by_uids response holds many long orders and later ones', () => {
   const large = renderByUids({ cached: kept, loaded: kept, unreadable: [], now: NOW });
   expect(JSON.parse(text(large))).toHaveLength(256);
   expect(text(renderByUids({ cached: [], loaded: [], unreadable: [], now: NOW }))).toBe('[]');
-  expect(JSON.parse(text(large))).toHaveLength(256); // nobody has written over it
+  expect(JSON.parse(text(large))).toHaveLength(256); // its content is intact
 });
 
 test('by_uids buffer grows with its content and is reset after a very long response', () => {

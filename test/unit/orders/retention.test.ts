@@ -25,7 +25,7 @@ describe('retention', () => {
     };
     const short = await place(1, now + 600);
     const long = await place(2, now + 200 * 24 * 3600);
-    /** Moves on hour by hour, as the sweep does, and lets it come to its end. */
+    /** Advances by an hour, like the sweep, and waits for the sweep to end. */
     const wait = async (ms: number) => {
       for (let passed = 0; passed < ms; passed += HOUR) {
         clock.advance(HOUR);
@@ -35,7 +35,7 @@ describe('retention', () => {
     return { book, short, long, wait };
   }
 
-  /** What was begun on a store of this process comes to its end within some turns of the loop. */
+  /** Work on an in-process store ends within some ticks of the event loop. */
   async function settled(): Promise<void> {
     for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
   }

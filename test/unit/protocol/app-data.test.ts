@@ -206,7 +206,7 @@ describe('app-data package', () => {
   const folder = dirname(dirname(createRequire(import.meta.url).resolve('@cowprotocol/sdk-app-data')));
   const versions = readdirSync(`${folder}/schemas`).map((file) => file.slice(1, -'.json'.length));
 
-  /** What the schemas allow, by key; a schema of a version takes those that it knows, in the form that it knows. */
+  /** Values that the schemas allow, by key; each schema version accepts the keys and forms that it defines. */
   const FORMS: Readonly<Record<string, readonly unknown[]>> = {
     hooks: [{ pre: [hook], post: [hook] }],
     signer: [ALICE],
@@ -238,7 +238,7 @@ describe('app-data package', () => {
         }
       }
     }
-    // Each key was met, most of them in many versions.
+    // Each key occurred, most of them in many versions.
     expect(Object.fromEntries(read)).toMatchObject({
       hooks: expect.any(Number),
       signer: expect.any(Number),

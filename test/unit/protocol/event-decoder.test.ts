@@ -105,7 +105,7 @@ test('event decoder ignores a truncated log', () => {
   }
 });
 
-// Each word of a log alone may be what its type does not allow. The others stay as they were.
+// Each word of a log is replaced by an invalid value of its type. The others stay unchanged.
 describe('event decoder reports a malformed log', () => {
   const ORDER = {
     sellToken: CONTRACT,

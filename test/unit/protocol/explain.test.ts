@@ -15,7 +15,7 @@ const hashOf = (document: string) => keccak256(toHex(document));
 
 type How = NonNullable<Parameters<typeof signOrder>[2]>;
 
-/** Signs one order, sends another, and asks for the difference. */
+/** Signs one order, submits another, and returns the explanation. */
 async function explained(
   signed: OrderChoice,
   sent: Partial<ExplainedOrder>,

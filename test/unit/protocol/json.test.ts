@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isNestedDeeper } from '../../../src/protocol/json.ts';
 
-/** Deep by either bracket, or by both in turn. */
+/** Nested with either bracket, or with both alternately. */
 const nested = (depth: number, open = '[', close = ']') => open.repeat(depth) + close.repeat(depth);
 
 test.each([

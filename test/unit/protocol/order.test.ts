@@ -46,7 +46,7 @@ describe('order vectors', () => {
   test.each(vectors.orders)('match the hashes and the UID of $name', (vector) => {
     const data = orderData(vector.order);
     const chain = vector.chainId === undefined ? undefined : { chainId: vector.chainId, contract: vector.settlement };
-    // The reference order's domain is known by its separator only; a struct hash is the same in every domain.
+    // The domain of the reference order is known by its separator only; a struct hash does not depend on the domain.
     const hasher = createOrderHasher({
       chainId: chain?.chainId ?? 1,
       settlementContract: chain?.contract === undefined ? ZERO_ADDRESS : hex(chain.contract),
@@ -98,7 +98,7 @@ describe('order digest', () => {
         const { receiver, ...fields } = data;
         const theirs = {
           ...fields,
-          // Their names for the same texts, and they reject the zero address where they mean a null receiver.
+          // The package has other names for the same texts, and rejects the zero address instead of a null receiver.
           kind: data.kind === 'buy' ? OrderKind.BUY : OrderKind.SELL,
           sellTokenBalance: BALANCES[data.sellTokenBalance],
           buyTokenBalance: BALANCES[data.buyTokenBalance],

@@ -27,7 +27,7 @@ beforeAll(async () => {
   backend = await wasmRecovery();
   verifier = await createVerifier({ ...SEPOLIA_DOMAIN, backend });
   const read = (hex: string, scheme: SignedDigest['scheme']): SignedDigest => {
-    const signature = parseEcdsaSignature(hex as `0x${string}`); // made here
+    const signature = parseEcdsaSignature(hex as `0x${string}`); // created here
     if (typeof signature === 'string') throw new Error(signature);
     return { digest, scheme, signature };
   };
@@ -35,11 +35,11 @@ beforeAll(async () => {
   signed = {
     eip712: read(await SIGNER.sign({ hash }), 'eip712'),
     ethsign: read(await SIGNER.signMessage({ message: { raw: hash } }), 'ethsign'),
-    nobody: read(`0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`, 'eip712'), // 5 is no x of the curve
+    nobody: read(`0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`, 'eip712'), // 5 is not the x of a curve point
   };
 });
 
-/** A pool that recovers where it is, and notes how many it was given at a time. */
+/** A pool that recovers in process and records its batch sizes. */
 function pool(choice: Partial<RecoveryPool> = {}): RecoveryPool & { readonly sizes: number[] } {
   const sizes: number[] = [];
   return {
@@ -131,7 +131,7 @@ describe('recoverMany yields to the event loop', () => {
   });
 });
 
-/** How many turns of the event loop pass while something is done. */
+/** Counts the event loop ticks during a call. */
 async function turnsOf(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let done = false;

@@ -9,7 +9,7 @@ const hex = (size: number) =>
   fc.uint8Array({ minLength: size, maxLength: size }).map((value): Hex => `0x${Buffer.from(value).toString('hex')}`);
 const amount = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n });
 
-/** Few tokens, so that some stand twice: with the prices of all, and with those of one trade. */
+/** Few tokens, so that some occur twice: with uniform prices, and with prices of one trade. */
 const tokens = fc.array(fc.tuple(fc.constantFrom(...['a1', 'b2', 'c3'].map((n): Hex => `0x${n.repeat(20)}`)), amount), {
   minLength: 1,
   maxLength: 8,
@@ -114,7 +114,7 @@ describe('settle calldata decoder rejects', () => {
     Number.parseInt(data.slice(HEAD + 64 * place, HEAD + 64 * (place + 1)), 16);
   const withWord = (place: number, text: string, data = GOOD): Hex =>
     `0x${data.slice(2, HEAD + 64 * place)}${text}${data.slice(HEAD + 64 * (place + 1))}`;
-  // Where the lists begin, in words: their lengths stand first. The trades' offsets count from behind the length.
+  // Offsets of the lists, in words: their lengths come first. Trade offsets count from behind the length.
   const [tokens = 0, prices = 0, trades = 0] = [0, 1, 2].map((place) => wordAt(GOOD, place) / 32);
   const first = trades + 1 + wordAt(GOOD, trades + 1) / 32;
   const FULL = 'f'.repeat(64);

@@ -22,7 +22,8 @@ function parsed(signature: `0x${string}`): EcdsaSignature {
 }
 
 describe('signature vectors', () => {
-  // The service whose parser these cases come from leaves r and s of zero to the recovery; here they are rejected at once.
+  // The service whose parser these cases come from passes r and s of zero to the recovery; here they are rejected
+  // before.
   const cases = vectors.signatures.cases.map((vector) => ({
     ...vector,
     accepted: vector.accepted && !/^0x(00){64}/.test(vector.signature),
@@ -65,7 +66,8 @@ describe('signature vectors', () => {
     ({ order, ecdsaSignature, apiSignature, forSettlement }) => {
       const signature = hex(apiSignature);
       expect(parseSignature('eip1271', signature)).toEqual({ scheme: 'eip1271', hex: apiSignature });
-      expect(forSettlement.slice(42)).toBe(apiSignature.slice(2)); // on chain the verifier's address comes first
+      // On chain the address of the verifying contract comes first.
+      expect(forSettlement.slice(42)).toBe(apiSignature.slice(2));
       expect(apiSignature).toContain(parsed(hex(ecdsaSignature)).hex.slice(2));
       expect(signedOrder(order, 'eip1271', apiSignature).signature).toBe(signature);
     },

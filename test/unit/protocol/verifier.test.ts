@@ -22,7 +22,7 @@ const DOMAIN: Domain = { chainId: 11155111, settlementContract: hex(vectors.doma
 const wasm = await wasmRecovery();
 const verifier = await createVerifier(DOMAIN);
 
-/** The vectors' orders of this domain, signed by both schemes. */
+/** Orders of this domain from the vectors, signed with both schemes. */
 const SIGNED = vectors.orders
   .filter(({ chainId }) => chainId === DOMAIN.chainId)
   .flatMap((vector) =>
@@ -35,7 +35,7 @@ const SIGNED = vectors.orders
 
 const [{ wire: GOOD, owner: OWNER }] = SIGNED as [(typeof SIGNED)[number]]; // the vectors are not empty
 
-/** The code and the text of the rejection that a call ends in. Any other error is passed on. */
+/** Returns code and text of the rejection of a call. Throws any other error. */
 function rejectionOf(call: () => unknown): { code: string; message: string } | undefined {
   try {
     call();
@@ -51,7 +51,7 @@ function recoverDigest(by: Verifier, digest: Uint8Array, scheme: EcdsaScheme, si
   return typeof parsed === 'string' ? parsed : by.recoverDigest(digest, scheme, parsed);
 }
 
-/** An order as a caller without types may hand it over. */
+/** An order of an untyped caller. */
 function malformed(field: string, value: unknown): SignedOrder {
   return Object.assign({ ...GOOD }, { [field]: value });
 }
@@ -348,7 +348,7 @@ describe('verified order fields', () => {
   test.each([undefined, null, 0, '', 'order', [], {}, () => GOOD])('reject %o as an order', (value) => {
     const orders: readonly unknown[] = [value];
     for (const candidate of orders as readonly SignedOrder[]) {
-      // a caller without types
+      // an untyped caller
       expect(rejectionOf(() => verifier.recover(candidate))).toMatchObject({ code: 'InvalidSignature' });
     }
   });

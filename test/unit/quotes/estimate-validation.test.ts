@@ -7,7 +7,7 @@ import { median, validateEstimate, validatePrice } from '../../../src/quotes/est
 
 const SOLD = `0x${'e1'.repeat(20)}`;
 const BOUGHT = `0x${'c0'.repeat(20)}`;
-const TRADE = { sellToken: SOLD, buyToken: BOUGHT } as Trade; // all that is looked at
+const TRADE = { sellToken: SOLD, buyToken: BOUGHT } as Trade; // the members that are read
 const ZERO = `0x${'0'.repeat(40)}`;
 const MAX = 2n ** 256n - 1n;
 

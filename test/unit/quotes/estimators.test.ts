@@ -23,7 +23,7 @@ import {
 
 const GOOD = (3n * ETHER) / 10n;
 
-/** Ways for a source to be of no use that show at once, and what they are called. */
+/** Failures of an estimator that are detected immediately, with their outcomes. */
 const BAD: readonly (readonly [string, string, Estimator['estimate']])[] = [
   ['returns more than 256 bits', 'invalid', () => ({ amount: 10n ** 80n, gas: 1 })],
   ['returns zero', 'invalid', () => ({ amount: 0n, gas: 1 })],
@@ -80,7 +80,7 @@ describe('unusable estimator among several', () => {
     expect(BigInt(quote.sellAmount) + BigInt(quote.feeAmount)).toBe(1000n * ETHER);
     expect(outcomes()).toEqual({ bad: outcome, good: 'answered' });
     expect(book.quotes.counters()['bad']).toMatchObject({ [outcome]: 1 });
-    // Nothing is left behind but the sweep.
+    // Only the sweep is left.
     expect(clock.pending).toBe(await idleTasks());
   });
 
@@ -116,7 +116,7 @@ describe('unusable estimator among several', () => {
     await settle();
     expect(BigInt(waiting.value?.quote.buyAmount ?? 0)).toBeLessThan(GOOD);
     expect(outcomes()).toEqual({ good: 'answered', slow: 'late' });
-    expect(observations.filter(({ source: name }) => name === 'slow')).toHaveLength(2); // the trade, the price
+    expect(observations.filter(({ source: name }) => name === 'slow')).toHaveLength(2); // the trade and the price
   });
 
   test('that rejects after the deadline has no effect', async () => {
@@ -233,7 +233,7 @@ describe('estimate', () => {
 
   test.each<readonly [string, QuoteRequest]>([
     ['the full sell amount', { ...SELL, sellAmountBeforeFee: '100' }],
-    // A million units of gas at 10 gwei, rounded up; for the one atom more nothing is bought.
+    // A million units of gas at 10 gwei, rounded up; with one atom more nothing is bought.
     ['so much that nothing is bought for the rest', { ...SELL, sellAmountBeforeFee: '33333333333333333335' }],
   ])('below the fee is rejected with the fee: it takes %s', async (_, request) => {
     const { book } = await quotingWorld({ estimators: [answering('small', 10n, 1_000_000)] });
@@ -246,7 +246,7 @@ describe('estimate', () => {
 
 describe('best estimate', () => {
   test('has the largest output after gas, in any order of estimators', async () => {
-    // A hundred times the gas costs 1 % of the sale here, more than the better output is worth.
+    // A hundred times the gas costs 1 % of the sale here, more than the difference in output.
     const cheap = answering('cheap', GOOD, 3_000_000);
     const dear = answering('dear', GOOD + GOOD / 200n, 30_000_000);
     for (const estimators of [
@@ -505,7 +505,7 @@ describe('gas price', () => {
       await settle();
       clock.advance(timeout);
       await settle();
-      // It is the caller who had no time, not the server that is at failure.
+      // The caller had a short timeout; the server did not fail.
       expect(waiting.value).toMatchObject({ code: 'NoLiquidity', message: 'the gas price was not available in time' });
     }
     expect(asked).toBe(1);
@@ -542,7 +542,7 @@ describe('native price', () => {
     [['3e-4'], '0.0003'],
     [['3e-4', '0.00031'], '0.000305'],
     [['3e-4', '0.00031', '0.0001'], '0.0003'],
-    // Liars, too high or too low, change little.
+    // Wrong prices, too high or too low, have little effect.
     [['1e58', '3e-4', '0.00031'], '0.00031'],
     [['1e-18', '3e-4', '0.00031'], '0.0003'],
     [['1e-18', '3e-4', '0.00031', '1e58'], '0.000305'],
@@ -555,7 +555,7 @@ describe('native price', () => {
   test('from a small pool is requested for a thousandth of the standard amount', async () => {
     const pool = constantProduct([{ tokens: [COW, WETH], reserves: [10n ** 21n, 9n * 10n ** 16n] }]);
     const price = await priced([pool], COW);
-    // 0.09 WETH for 1000 COW, and a little less for the fee of the pool and the trade's own weight.
+    // 0.09 WETH for 1000 COW, and slightly less for the pool fee and the price impact.
     expect(price.status === 'priced' && Number(price.price)).toBeCloseTo(0.00009 * 0.997 * 0.999, 7);
     const asked: unknown[] = [];
     const knowing = (trade: Trade) => {
@@ -564,7 +564,7 @@ describe('native price', () => {
     };
     const { book } = await quotingWorld({ priceAmount: 500n, estimators: [knowing] });
     await book.quotes.nativePrice(COW);
-    expect(asked).toEqual([500n]); // a thousandth of which is nothing
+    expect(asked).toEqual([500n]); // a thousandth of which is zero
   });
 
   test('from an estimator without stated prices is the cost of a standard amount of native currency', async () => {
@@ -629,11 +629,11 @@ describe('native price', () => {
   });
 });
 
-/** A server on a port of its own. */
+/** A server on its own port. */
 async function listening(handler: RequestListener) {
   const server = createServer(handler);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // it listens on a port
+  const { port } = server.address() as AddressInfo; // a listening server has an address
   return {
     url: `http://127.0.0.1:${port}`,
     [Symbol.asyncDispose]: () =>
@@ -644,7 +644,7 @@ async function listening(handler: RequestListener) {
   };
 }
 
-/** How many tasks wait in a book that does nothing. */
+/** Number of waiting tasks of an idle book. */
 async function idleTasks(): Promise<number> {
   return (await quotingWorld({ estimators: [] })).clock.pending;
 }

@@ -22,7 +22,7 @@ function decimal(text: string | number): Decimal {
   return read;
 }
 
-/** A fraction in lowest terms. Written apart from the code under test, with nothing of it. */
+/** A fraction in lowest terms, independent of the code under test. */
 class Rational {
   readonly n: bigint;
   readonly d: bigint;
@@ -62,7 +62,7 @@ function gcd(a: bigint, b: bigint): bigint {
   return b === 0n ? a : gcd(b, a % b);
 }
 
-/** Decimal text with up to 30 digits and a point or an exponent anywhere. */
+/** Decimal text with up to 30 digits and a point or an exponent at any position. */
 const decimalText = fc
   .tuple(fc.bigInt({ min: 1n, max: 10n ** 30n }), fc.integer({ min: -20, max: 30 }), fc.boolean())
   .map(([digits, scale, withExponent]) => {
@@ -82,7 +82,7 @@ describe('network fee', () => {
     [1n, '1', '3', 1n],
     [3n, '1', '3', 1n],
     [4n, '1', '3', 2n],
-    // In doubles, 0.1 × 3 is a little more than 0.3, and the fee would be 4.
+    // In doubles, 0.1 × 3 slightly exceeds 0.3, and the fee would be 4.
     [3n, '0.1', '0.1', 3n],
   ])('%s gas at %s wei, a token worth %s, is %s atoms', (gas, gasPrice, sellTokenPrice, fee) => {
     expect(computeNetworkFee(gas, { gasPrice: decimal(gasPrice), sellTokenPrice: decimal(sellTokenPrice) })).toBe(fee);
@@ -112,7 +112,8 @@ describe('network fee', () => {
           const price = p * m;
           const wei = gas * gasPrice;
           const quotient = wei / price;
-          // Exact: the product is an integer below 2^53, and dividing lost nothing that multiplying back would miss.
+          // Exact: the product is an integer below 2^53, and the reverse multiplication shows that the division lost
+          // nothing.
           fc.pre(
             Number.isSafeInteger(wei) &&
               Rational.of(String(quotient))
@@ -195,7 +196,7 @@ describe('quote amounts', () => {
   test('rank estimates by output per input after gas', () => {
     const better = (side: QuoteSide, a: [bigint, bigint], b: [bigint, bigint]) =>
       compareRates(computeNetRate(side, ...a), computeNetRate(side, ...b)) > 0;
-    // Three atoms more out do not pay for a tenth of the sale in gas.
+    // Three more atoms of output do not compensate gas of a tenth of the sale.
     expect(better(beforeFee(1000n), [1000n, 10n], [1003n, 110n])).toBe(true);
     expect(better(afterFee(1000n), [1000n, 10n], [1003n, 110n])).toBe(true);
     expect(better(buy(1000n), [1000n, 10n], [990n, 30n])).toBe(true);

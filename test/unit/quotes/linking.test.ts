@@ -21,7 +21,7 @@ async function world() {
   const { book, clock } = all;
   return {
     ...all,
-    /** Places an order upon a quote of a thousand COW, and reads it. */
+    /** Submits an order with a quote of a thousand COW, and reads it. */
     async place(choice: object = {}, quoteId?: number | null) {
       const order = await signOrder(TRADER, {
         sellToken: COW,
@@ -133,7 +133,7 @@ describe('quote of an order', () => {
     for (const next of [300n, 302n, 301n]) {
       amount = next;
       await quoted(book, SELL);
-      clock.advance(500); // the next is a question of its own
+      clock.advance(500); // the next request is separate
     }
     expect(await place('1')).toBe(String(302n * 10n ** 15n));
     [amount, verified] = [299n, true];
@@ -202,7 +202,7 @@ describe('displayed quote of an order', () => {
     await book.close();
   });
 
-  /** Objects inside each other, so many deep. */
+  /** Nested objects with the given depth. */
   const nested = (depth: number) => {
     let object = {};
     for (let i = 1; i < depth; i++) object = { in: object };
@@ -218,12 +218,12 @@ describe('displayed quote of an order', () => {
     ['that is an array', [1], '{}'],
     ['with a bigint', { n: 1n }, '{}'],
     ['that serialises to nothing', null, '{}'],
-    // SQLite reads JSON up to 1000 deep, and its tables hold nothing else.
+    // SQLite reads JSON of depth 1000 at most, and its tables accept nothing else.
     ['nested 65 deep', nested(65), '{}'],
     ['nested 3000 deep', nested(3000), '{}'],
     ['nested too deep to be serialised', nested(100_000), '{}'],
     ['nested 64 deep', nested(64), JSON.stringify(nested(64))],
-    // PostgreSQL has no text for either.
+    // PostgreSQL text supports neither.
     ['with a NUL character', { text: 'a\u0000' }, '{}'],
     ['with a lone surrogate', { text: '\ud83d' }, '{}'],
     ['with a lone surrogate in a key', { '\\\ude00': 1 }, '{}'],

@@ -185,7 +185,7 @@ describe('quote response', () => {
   });
 });
 
-/** Requests that do not fit, and the field that is named. */
+/** Invalid requests, and the field that is named. */
 const MALFORMED: readonly (readonly [string, string, unknown])[] = [
   ['nothing', '', null],
   ['a list', '', []],
@@ -244,7 +244,7 @@ describe('quote request with', () => {
     const error = await rejected(book, request);
     expect(error).toMatchObject({ code: 'InvalidParameter', status: 400, data: { path } });
     if (path !== '') expect(error.message).toContain(path);
-    expect(error.message).not.toMatch(/expected|received|invalid|too/i); // as the parser of shapes would have it
+    expect(error.message).not.toMatch(/expected|received|invalid|too/i); // as formatted by the shape parser
   });
 
   test.each(MALFORMED)('%s is 400 over HTTP on either route', async (_, path, body) => {

@@ -8,7 +8,7 @@ import { answering, ETHER, hanging, prompted, quotingWorld, SELL, settle, source
 
 const GOOD = (3n * ETHER) / 10n;
 
-/** A stream that must begin, with what has come of it so far. */
+/** A stream that must start, with its events so far. */
 async function opened(world: Awaited<ReturnType<typeof quotingWorld>>, request = SELL, signal?: AbortSignal) {
   const result = await world.book.quotes.stream(request, signal === undefined ? {} : { signal });
   if (result.status !== 'streaming') throw result.error;
@@ -21,7 +21,7 @@ async function opened(world: Awaited<ReturnType<typeof quotingWorld>>, request =
   return { state, reading, iterable: result.quotes };
 }
 
-/** Asks an interface without a network. */
+/** Sends a request to an API without a network. */
 async function get(api: Api, path: string) {
   const request = { method: 'GET', path, query: '', header: () => undefined, body: { type: 'none' } } as const;
   const response = await api.handle(request);
@@ -97,7 +97,7 @@ describe('quote stream', () => {
     expect(await gasless.book.quotes.stream(SELL)).toMatchObject({ error: { code: 'ChainUnavailable' } });
     expect(await gasless.book.quotes.stream({ ...SELL, kind: 'x' as never })).toMatchObject({ status: 'rejected' });
     await settle();
-    // Nothing goes on that nobody waits for.
+    // No work continues without a caller.
     expect([unpriced.clock.pending, gasless.clock.pending]).toEqual([1, 1]);
   });
 
@@ -187,7 +187,7 @@ describe('quote stream over a socket', () => {
   async function serve(world: Awaited<ReturnType<typeof quotingWorld>>) {
     const server = createServer(nodeHandler(createApi(world.book)));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo; // it listens on a port
+    const { port } = server.address() as AddressInfo; // a listening server has an address
     return {
       post: (signal?: AbortSignal) =>
         fetch(`http://127.0.0.1:${port}/api/v1/quote/stream`, {

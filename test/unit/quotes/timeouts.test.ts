@@ -5,10 +5,10 @@ import { answering, ETHER, prompted, quoted, quotingWorld, SELL, settle, watch }
 
 const GOOD = (3n * ETHER) / 10n;
 
-/** A sale so large that any fee is covered. */
+/** A sale that is large enough for any fee. */
 const HUGE: QuoteRequest = { ...SELL, sellAmountBeforeFee: String(10n ** 30n) };
 
-/** A source with a low price at once, and a good one with the right price after a tenth of a second. */
+/** An estimator with a low price at once, and a good one with the right price after a tenth of a second. */
 async function unevenWorld() {
   let later: (price: string) => void = () => {};
   const slow: Estimator = {
@@ -22,7 +22,7 @@ async function unevenWorld() {
   const world = await quotingWorld({ estimators: [low, slow] });
   return {
     ...world,
-    /** What the token is worth to somebody with time enough, once the good source has answered. */
+    /** Returns the quote of a caller with a long timeout, after the good estimator has responded. */
     async priceForThePatient() {
       const waiting = watch(world.book.quotes.nativePrice(SELL.sellToken));
       await settle();
@@ -62,7 +62,7 @@ const IMPATIENT: readonly (readonly [string, (world: World) => Promise<unknown>]
   ],
 ];
 
-/** Between the good price and the low one, once both are there. */
+/** The price between the good and the low one, after both have responded. */
 const MEDIAN = '0.000150005';
 
 describe('short quote request', () => {
@@ -75,7 +75,7 @@ describe('short quote request', () => {
     const world = await unevenWorld();
     await hurry(world);
     expect(await world.priceForThePatient()).toBe(MEDIAN);
-    // It is remembered, too.
+    // It is cached, too.
     expect(await quoted(world.book, { ...HUGE, priceQuality: 'fast' })).toMatchObject({
       quote: { sellTokenPrice: MEDIAN },
     });
@@ -155,14 +155,14 @@ describe('fast quote', () => {
     const waiting = watch(book.quotes.request({ ...SELL, priceQuality: 'fast' }));
     await settle();
     expect(waiting.done).toBe(false);
-    slow.asked[0]?.answer(await good.estimate({} as never, {} as never)); // it answers whatever it is asked
+    slow.asked[0]?.answer(await good.estimate({} as never, {} as never)); // it responds to any request
     await settle();
     expect(waiting.value?.status).toBe('quoted');
   });
 });
 
 describe('aborted quote request', () => {
-  /** Sells native currency's own token, whose price is known at once, while the price of gas is not. */
+  /** Sells wrapped native currency, whose price is known at once, while the gas price is not. */
   const request: QuoteRequest = { ...SELL, sellToken: WETH, buyToken: COW };
 
   async function gasPricePending() {

@@ -9,12 +9,12 @@ import type {
 } from '../../../src/streams/broadcaster.ts';
 import { createStreamBroadcaster } from '../../../src/streams/broadcaster.ts';
 
-/** A log in memory whose entries concern the keys `a` and `b`, and a hub over it. */
+/** A log in memory whose entries have the keys `a` and `b`, and a broadcaster over it. */
 function world(options: Partial<BroadcasterOptions> = {}) {
   const entries: { id: number; key: string }[] = [];
   const hints = new Set<() => void>();
   const failures: unknown[] = [];
-  /** Runs while somebody reads the log, before there is an answer. */
+  /** Runs during a read of the log, before its result. */
   const meanwhile: (() => Promise<void>)[] = [];
   const itemOf = ({ id, key }: { id: number; key: string }): StreamItem => ({
     type: 'item',

@@ -10,7 +10,7 @@ test.each([
   expect(formatUnknownName('status', name, ORDER_STATUSES)).toBe(said);
 });
 
-// Comparing takes the product of the lengths, and a query string has room for sixteen thousand letters.
+// Comparison takes the product of the lengths, and a query string can have sixteen thousand characters.
 test('option check reports a long name truncated and without a suggestion', () => {
   const long = 'open'.repeat(16_384);
   expect(formatUnknownName('status', long, [long])).toBe(`unknown status "${long.slice(0, 64)}…"`);

@@ -7,7 +7,7 @@ import { inTenMinutes, newOwner, ORDERS, place, rejected } from '../case.ts';
 const APP_DATA = '/api/v1/app_data';
 
 let made = 0;
-/** A document that no other case has. */
+/** Returns a document that no other case uses. */
 const newDocument = (more: object = {}) => JSON.stringify({ case: `${process.pid}-${++made}`, ...more });
 const hashOf = (document: string) => keccak256(toHex(document));
 

@@ -64,7 +64,7 @@ export const CANCELLATION: readonly HttpCase[] = [
       rejected(await world.send('DELETE', ORDERS, { body: { ...good, signingScheme: 'presign' } }), 422, 'InvalidBody');
       rejected(await world.send('DELETE', ORDERS, { body: { ...good, orderUids: ['0x12'] } }), 422, 'InvalidBody');
       rejected(await world.send('DELETE', `${ORDERS}/0x12`, { body: good }), 400, 'InvalidParameter');
-      // A list signed in another order of its members is another message.
+      // The signature of a list depends on its order.
       const other = await place(world, await signOrder(owner, { validTo: inTenMinutes(world) + 1 }));
       const signed = await signCancellation(owner, { orderUids: [uid, other] });
       rejected(await world.send('DELETE', ORDERS, { body: { orderUids: [other, uid], ...signed } }), 401, 'WrongOwner');

@@ -6,10 +6,10 @@ import { newOwner, ORDERS, place, rejected } from '../case.ts';
 
 const QUOTE = '/api/v1/quote';
 const ETHER = 10n ** 18n;
-/** A token that has no price. */
+/** A token without a price. */
 const UNKNOWN = '0x00000000000000000000000000000000000000f1';
 
-/** What every book of the suite quotes with: an ether for ten thousand COW. */
+/** Prices of every book of the suite: one ether for ten thousand COW. */
 export const SUITE_QUOTES = {
   estimators: [fixedPrices({ [WETH]: { price: '1', decimals: 18 }, [COW]: { price: '0.0001', decimals: 18 } })],
   gasPrice: '1000000000',
@@ -58,7 +58,7 @@ export const QUOTING: readonly HttpCase[] = [
       };
       const uid = await place(world, Object.assign(await signOrder(owner, bargain), { quoteId: id }));
       const order = (await world.send('GET', `${ORDERS}/${uid}`)).json() as { quote: Record<string, unknown> };
-      // The trade as it was estimated: what the fee takes is told beside it.
+      // The response has the estimated trade; the fee is listed separately.
       assert.equal(order.quote['sellAmount'], String(ETHER));
       assert.equal(order.quote['buyAmount'], String(ETHER * 10_000n));
       assert.equal('metadata' in order.quote, false, 'how it was found out stays hidden while the order can be filled');

@@ -12,7 +12,7 @@ export const SUBMISSION: readonly HttpCase[] = [
       for (const name of Object.keys(good)) {
         for (const value of WRONG) {
           const answer = await world.send('POST', ORDERS, { body: { ...good, [name]: value } });
-          if (answer.status === 201) continue; // `receiver: null` and the like are fine
+          if (answer.status === 201) continue; // `receiver: null` and similar values are valid
           assert.ok(answer.status === 422 || answer.status === 400, `${name}: ${JSON.stringify(value)} ${answer.text}`);
           const { errorType, data } = answer.json() as { errorType: string; data?: { path?: string } };
           if (errorType === 'InvalidBody') assert.equal(data?.path, name);
