@@ -91,7 +91,7 @@ export interface Compiled {
 
 let compiled: Record<string, { abi: Abi; evm: { bytecode: { object: string } } }> | undefined;
 
-/** Compiles the contracts of the tests, once. */
+/** Compiles the contracts of the tests once. */
 export function contract(name: 'Wallet' | 'Rogue' | 'OddToken' | 'Flow' | 'Relay'): Compiled {
   compiled ??= compile();
   const found = compiled[name];

@@ -28,11 +28,11 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 const call = () => ({ signal: new AbortController().signal });
-const lower = (address: string) => address.toLowerCase() as Hex; // the same digits
+const lower = (address: string) => address.toLowerCase() as Hex; // equal digits
 const DIGEST = keccak256(toHex('an order'));
 const KEY = privateKeyToAccount(keccak256(toHex('a key')));
 
-/** A client on which some methods answer as the test wants. */
+/** Returns a client with scripted responses for some methods. */
 function client(answers: Readonly<Record<string, () => unknown>>): RpcClient {
   return {
     async request(args) {
@@ -46,8 +46,8 @@ const unsupported = () => {
   throw Object.assign(new Error('the method eth_simulateV1 does not exist'), { code: -32601 });
 };
 
-describe('funds', () => {
-  test('are read of many owners and tokens at once, of one block', async () => {
+describe('viem chain funds', () => {
+  test('reads many owners and tokens at once, of one block', async () => {
     const trader = await fundedTrader(world, 777n);
     const queries = [
       { owner: lower(trader.address), token: lower(world.sellToken), spender: lower(RELAYER) },
@@ -64,7 +64,7 @@ describe('funds', () => {
     };
     const nothing = { balance: 0n, allowance: 0n };
     const found = await viemChain(counting).balancesAndAllowances?.(queries, call());
-    // What is no token has nothing of it.
+    // An address that is not a token has no metadata and no funds.
     expect(found).toEqual([{ balance: 777n, allowance: 2n ** 256n - 1n }, nothing, nothing, nothing]);
     expect(asked).toEqual(['eth_call']);
     const [first] = queries;
@@ -72,7 +72,7 @@ describe('funds', () => {
     expect(await chain.balanceAndAllowance?.(first, call())).toEqual(found?.[0]);
   });
 
-  test('are not guessed when a node answers nonsense, or nothing', async () => {
+  test('returns no value for an invalid or missing response of a node', async () => {
     const query = { owner: lower(SETTLEMENT), token: lower(world.sellToken), spender: lower(RELAYER) };
     for (const answer of ['0x', '0x1234', null, 7, {}, 'hello', undefined]) {
       const garbled = viemChain(client({ eth_call: () => answer }));
@@ -80,7 +80,7 @@ describe('funds', () => {
     }
   });
 
-  test('that cannot be read are a failure without the address of the node in it', async () => {
+  test('reports unreadable funds as a failure without the node address', async () => {
     const { createPublicClient, http } = await import('viem');
     const dead = createPublicClient({ transport: http('http://127.0.0.1:1/my-secret-key', { retryCount: 0 }) });
     const query = { owner: lower(SETTLEMENT), token: lower(world.sellToken), spender: lower(RELAYER) };
@@ -94,7 +94,7 @@ describe('funds', () => {
   });
 });
 
-describe('a contract signature', () => {
+describe('viem chain contract signature', () => {
   const judge = (
     owner: string,
     signature: Hex,
@@ -102,7 +102,7 @@ describe('a contract signature', () => {
     pre: Parameters<NonNullable<ChainClient['simulate']>>[0]['pre'] = [],
   ) => of.isValidSignature?.({ owner: lower(owner), digest: DIGEST, signature, pre, flashloan: undefined }, call());
 
-  test('holds when the contract says so', async () => {
+  test('is valid if the contract confirms it', async () => {
     const { abi, bytecode } = contract('Wallet');
     const wallet = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [KEY.address] }));
     const signature = await KEY.sign({ hash: DIGEST });
@@ -116,17 +116,17 @@ describe('a contract signature', () => {
   });
 
   test.each<[name: string, kind: number, reason: string | undefined]>([
-    ['never ends', 0, 'reverted or ran out of gas'],
-    ['says yes in a hundred thousand bytes', 1, undefined],
-    ['answers four bytes', 2, 'returned 4 bytes'],
+    ['does not terminate', 0, 'reverted or ran out of gas'],
+    ['returns true in a hundred thousand bytes', 1, undefined],
+    ['returns four bytes', 2, 'returned 4 bytes'],
     ['reverts', 3, 'reverted or ran out of gas'],
-  ])('of a contract that %s is judged within bounds', async (_, kind, reason) => {
+  ])('bounds the check of a contract that %s', async (_, kind, reason) => {
     const { abi, bytecode } = contract('Rogue');
     const rogue = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [BigInt(kind)] }));
     expect(await judge(rogue, '0x1234')).toEqual(reason === undefined ? { valid: true } : { valid: false, reason });
   });
 
-  test('may come with its contract, which is not there yet (ERC-6492)', async () => {
+  test('can include a contract that is not deployed yet (ERC-6492)', async () => {
     const { abi, bytecode } = contract('Wallet');
     const init = encodeDeployData({ abi, bytecode, args: [KEY.address] });
     const salt = keccak256(toHex('salt'));
@@ -150,7 +150,7 @@ describe('a contract signature', () => {
     });
   });
 
-  test('is judged after the hooks of its order, where the node can', async () => {
+  test('is checked after the pre-hooks of its order if the node supports it', async () => {
     const { abi, bytecode } = contract('Wallet');
     const init = encodeDeployData({ abi, bytecode, args: [KEY.address] });
     const salt = keccak256(toHex('another salt'));
@@ -163,7 +163,7 @@ describe('a contract signature', () => {
   });
 });
 
-describe('a simulation', () => {
+describe('viem chain simulation', () => {
   async function wallet() {
     const { abi, bytecode } = contract('Wallet');
     const address = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [KEY.address] }));
@@ -181,7 +181,7 @@ describe('a simulation', () => {
     return { address: lower(address), hook: { target: lower(address), value: '0', callData } };
   }
 
-  test('sees what the hooks have done, and whether the token moves', async () => {
+  test('observes the effects of hooks and whether the token can be transferred', async () => {
     const { address, hook } = await wallet();
     const query = { owner: address, token: lower(world.sellToken), spender: lower(RELAYER), flashloan: undefined };
     const simulate = (amount: bigint, pre = [hook], of = chain) => of.simulate?.({ ...query, amount, pre }, call());
@@ -193,7 +193,7 @@ describe('a simulation', () => {
     });
     expect(await simulate(1n, [])).toMatchObject({ balance: 500n, allowance: 0n });
     expect(await chain.balanceAndAllowance?.(query, call())).toEqual({ balance: 500n, allowance: 0n });
-    // Where a node cannot, the balance alone is judged: hooks may set the allowance.
+    // Without simulation only the balance is checked, because hooks can set the allowance.
     const blind = viemChain(client({ eth_simulateV1: unsupported }));
     expect(await simulate(400n, [hook], blind)).toEqual({
       balance: 500n,
@@ -202,7 +202,7 @@ describe('a simulation', () => {
     });
   });
 
-  test('that a node fails at, or garbles, is a failure and no verdict', async () => {
+  test('reports a node that fails at it, or garbles the result, as a failure', async () => {
     const { address, hook } = await wallet();
     const query = { owner: address, token: lower(world.sellToken), spender: lower(RELAYER), flashloan: undefined };
     for (const answer of [null, [], [{}], [{ calls: [] }], [{ calls: [null, null, null, null] }]]) {
