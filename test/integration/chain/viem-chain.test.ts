@@ -33,11 +33,11 @@ const DIGEST = keccak256(toHex('an order'));
 const KEY = privateKeyToAccount(keccak256(toHex('a key')));
 
 /** Returns a client with scripted responses for some methods. */
-function client(answers: Readonly<Record<string, () => unknown>>): RpcClient {
+function client(answers: Readonly<Record<string, (params: unknown) => unknown>>): RpcClient {
   return {
     async request(args) {
       const answer = answers[args.method];
-      return answer === undefined ? world.client.request(args as never) : answer(); // any method
+      return answer === undefined ? world.client.request(args as never) : answer(args.params); // any method
     },
   };
 }
@@ -100,7 +100,20 @@ describe('viem chain contract signature', () => {
     signature: Hex,
     of = chain,
     pre: Parameters<NonNullable<ChainClient['simulate']>>[0]['pre'] = [],
-  ) => of.isValidSignature?.({ owner: lower(owner), digest: DIGEST, signature, pre, flashloan: undefined }, call());
+    allowDeployment = false,
+  ) =>
+    of.isValidSignature?.(
+      { owner: lower(owner), digest: DIGEST, signature, pre, flashloan: undefined, allowDeployment },
+      call(),
+    );
+  const wrap = (factory: ViemAddress, factoryData: Hex, signature: Hex) =>
+    concatHex([
+      encodeAbiParameters(
+        [{ type: 'address' }, { type: 'bytes' }, { type: 'bytes' }],
+        [factory, factoryData, signature],
+      ),
+      `0x${'6492'.repeat(16)}`,
+    ]);
 
   test('is valid if the contract confirms it', async () => {
     const { abi, bytecode } = contract('Wallet');
@@ -126,28 +139,50 @@ describe('viem chain contract signature', () => {
     expect(await judge(rogue, '0x1234')).toEqual(reason === undefined ? { valid: true } : { valid: false, reason });
   });
 
-  test('can include a contract that is not deployed yet (ERC-6492)', async () => {
+  test('of an account can include a contract that is not deployed yet (ERC-6492)', async () => {
     const { abi, bytecode } = contract('Wallet');
     const init = encodeDeployData({ abi, bytecode, args: [KEY.address] });
     const salt = keccak256(toHex('salt'));
     const factory: ViemAddress = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
     const wallet = getContractAddress({ opcode: 'CREATE2', from: factory, salt, bytecode: init });
-    const wrap = (signature: Hex) =>
-      concatHex([
-        encodeAbiParameters(
-          [{ type: 'address' }, { type: 'bytes' }, { type: 'bytes' }],
-          [factory, concatHex([salt, init]), signature],
-        ),
-        `0x${'6492'.repeat(16)}`,
-      ]);
-    expect(await judge(wallet, wrap(await KEY.sign({ hash: DIGEST })))).toEqual({ valid: true });
-    expect(await judge(wallet, wrap('0x1234'))).toMatchObject({ valid: false });
+    const signature = await KEY.sign({ hash: DIGEST });
+    const wrapped = wrap(factory, concatHex([salt, init]), signature);
+    expect(await judge(wallet, wrapped, chain, [], true)).toEqual({ valid: true, signature });
+    expect(await judge(wallet, wrap(factory, concatHex([salt, init]), '0x1234'), chain, [], true)).toMatchObject({
+      valid: false,
+    });
     expect(await world.client.getCode({ address: wallet })).toBeUndefined();
     const blind = viemChain(client({ eth_simulateV1: unsupported }));
-    expect(await judge(wallet, wrap(await KEY.sign({ hash: DIGEST })), blind)).toEqual({
-      valid: false,
-      reason: 'no contract at this address',
-    });
+    const missing = { valid: false, reason: 'no contract at this address' };
+    expect(await judge(wallet, wrapped, blind, [], true)).toEqual(missing);
+    // The settlement contract cannot verify it, so an order cannot use it.
+    expect(await judge(wallet, wrapped)).toEqual(missing);
+  });
+
+  test.each([false, true])('never runs a deployment for a contract that exists (allowed: %s)', async (allowed) => {
+    const { abi, bytecode } = contract('TrustsSettlement');
+    const wallet = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [SETTLEMENT] }));
+    const commit = encodeFunctionData({ abi, functionName: 'commit', args: [DIGEST] });
+    expect(await judge(wallet, wrap(wallet, commit, '0x1234'), chain, [], allowed)).toMatchObject({ valid: false });
+  });
+
+  test('runs a deployment without the authority of the settlement contract', async () => {
+    const { abi, bytecode } = contract('TrustsSettlement');
+    const trusting = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [SETTLEMENT] }));
+    const commit = encodeFunctionData({ abi, functionName: 'commit', args: [DIGEST] });
+    const owner = lower(KEY.address);
+    const simulated: unknown[] = [];
+    const recording = viemChain(
+      client({
+        eth_simulateV1: (params) => {
+          simulated.push(params);
+          throw new Error('not needed');
+        },
+      }),
+    );
+    await judge(owner, wrap(trusting, commit, '0x1234'), recording, [], true)?.catch(() => {});
+    expect(simulated).toHaveLength(1);
+    expect(JSON.stringify(simulated).toLowerCase()).not.toContain(`"from":"${lower(SETTLEMENT)}"`);
   });
 
   test('is checked after the pre-hooks of its order if the node supports it', async () => {

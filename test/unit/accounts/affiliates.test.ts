@@ -204,7 +204,7 @@ describe('affiliate contract wallet', () => {
     const world = await accountWorld({ mainnet });
     assert.deepEqual(await post(world, path, body('0xbad0')), rejection(401, 'Affiliate has invalid signature'));
     assert.equal((await post(world, path, body('0xABCDEF')))[0], 201);
-    const query = { owner: SAFE, digest, signature: '0xabcdef', pre: [], flashloan: undefined };
+    const query = { owner: SAFE, digest, signature: '0xabcdef', pre: [], flashloan: undefined, allowDeployment: true };
     assert.deepEqual(mainnet.asked[1]?.query, query);
     // In any notation, the signature was used.
     const answer = await post(world, path, body('0xabcdef'));
