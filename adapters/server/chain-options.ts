@@ -1,16 +1,16 @@
 import type { ChainClient, OrderBookOptions } from 'intentbook';
 
-/** How the server knows its chain, as its options say. */
+/** The chain options of a book. */
 export interface NodeOptions {
-  /** Nodes by their URLs, the preferred one first. */
+  /** URLs of nodes, the preferred one first. */
   readonly rpc?: readonly string[] | undefined;
   readonly fromBlock?: number | undefined;
 }
 
-/** Requests that travel together at most: what many providers allow. */
+/** Maximum number of requests per batch, which many providers allow. */
 const BATCH = 100;
 
-/** A chain to ask about signatures, through several nodes. Nothing without nodes. */
+/** Creates the client of chain 1 over several nodes. Nothing without nodes. */
 export async function mainnetChain(rpc: readonly string[] = []): Promise<ChainClient | undefined> {
   if (rpc.length === 0) return undefined;
   const { createPublicClient, fallback, http } = await import('viem');
@@ -18,7 +18,7 @@ export async function mainnetChain(rpc: readonly string[] = []): Promise<ChainCl
   return viemChain(createPublicClient({ transport: fallback(rpc.map((url) => http(url, { retryCount: 0 }))) }));
 }
 
-/** Puts together whom the book asks about its chain, and whom it follows. Nothing without nodes. */
+/** Creates the chain client and the indexer options of a book. Nothing without nodes. */
 export async function createChainOptions({
   rpc = [],
   fromBlock,
@@ -26,7 +26,7 @@ export async function createChainOptions({
   if (rpc.length === 0) return {};
   const { createPublicClient, fallback, http } = await import('viem');
   const { viemChain, viemSource } = await import('intentbook/viem');
-  // Whoever asks judges what a failure means, and turns to the next node.
+  // The indexer handles failures and switches nodes, so the transport must not retry.
   const transports = rpc.map((url) => http(url, { batch: { batchSize: BATCH }, retryCount: 0 }));
   const sources = transports.map((transport, i) => {
     const client = createPublicClient({ transport });

@@ -2,10 +2,10 @@ import type { Announcement, AnnouncementSource } from 'intentbook';
 import * as z from 'zod';
 import { readResponseText } from '#internal';
 
-/** Bytes of an answer that are read. */
+/** Maximum size of a response in bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** As much of an item as is shown; times as ISO 8601 says. */
+/** The used members of an item. Times are in ISO 8601. */
 const ITEMS = z.array(
   z.object({
     id: z.int().min(0),
@@ -17,7 +17,7 @@ const ITEMS = z.array(
   }),
 );
 
-/** Reads what a content system has for an account: `GET <url>/notification-list/<account>`, as production does. */
+/** Creates a source of announcements: `GET <url>/notification-list/<account>` of a content system. */
 export function cmsAnnouncements({
   url,
   apiKey,
@@ -31,10 +31,10 @@ export function cmsAnnouncements({
     const response = await fetch(`${base}/notification-list/${account}`, { headers, redirect: 'error', signal });
     if (response.status !== 200) {
       await response.body?.cancel();
-      throw new Error(`the content system has answered with status ${response.status}`);
+      throw new Error(`the content system responded with status ${response.status}`);
     }
     const { data: items } = ITEMS.safeParse(JSON.parse(await readResponseText(response, MAX_BYTES)));
-    if (items === undefined) throw new Error('the content system has answered what is no list of notifications');
+    if (items === undefined) throw new Error('the content system did not return a list of notifications');
     return items.map(announcementOf);
   };
 }

@@ -24,59 +24,59 @@ export type { BookSettings, ServerSettings } from './config/schema.ts';
 export type { Exchange } from './http/exchange.ts';
 export type { OpenBook } from './open-books.ts';
 
-/** How long requests that run may still take when a server is closed, in milliseconds. */
+/** Maximum milliseconds that running requests may take when a server closes. */
 const GRACE = 10_000;
 
 /** A book to serve. */
 export interface BookOptions extends BookSettings {
-  /** A store to use instead of a file. */
+  /** A store of the host, instead of a file. */
   readonly store?: Store;
 }
 
-/** What a configuration file says, or, without `books`, what is to be said of a single book, served at the root. */
+/** The settings of a configuration file, or, without `books`, of a single book at the root. */
 export interface ServeOptions extends BookOptions, Omit<ServerSettings, 'books'> {
   readonly books?: readonly BookOptions[];
-  /** Where relative file names begin. Default: the current directory. */
+  /** Base of relative file names. Default: the current directory. */
   readonly folder?: string;
-  /** Is told of every request that was answered. */
+  /** Called after every response. */
   readonly onExchange?: (exchange: Exchange) => void;
 }
 
-/** A server that listens. */
+/** A running server. */
 export interface RunningServer {
-  /** Where it listens: `http://127.0.0.1:8080`. */
+  /** The URL of the server: `http://127.0.0.1:8080`. */
   readonly url: string;
-  /** Where Prometheus reads, when it does. */
+  /** The URL of the metrics, if enabled. */
   readonly metricsUrl: string | undefined;
-  /** The books that it serves, in the order of the settings. */
+  /** The served books, in the order of the settings. */
   readonly deployments: readonly OpenBook[];
-  /** The first of them. */
+  /** The first book. */
   readonly book: OrderBook;
-  /** Their account interface, when it is not switched off. */
+  /** The account interface, if enabled. */
   readonly accounts?: Accounts;
   /**
-   * Ends event streams, takes no more connections, lets what else runs come to its end, 10 s at most, and closes the
+   * Ends event streams, accepts no more connections, waits up to 10 seconds for running requests, and closes the
    * books.
    */
   close(): Promise<void>;
 }
 
-/** A server of a single book is named after nobody. */
+/** Settings of a server with a single book. */
 const SINGLE = { path: '/', db: 'intentbook.sqlite', schema: 'intentbook' } as const;
 
 /**
- * Runs the standalone server within a program: books in their stores, served over HTTP. It takes no signals and prints
- * nothing; the command line does.
+ * Runs the standalone server in a program. It handles no signals and prints nothing; the command line does
+ * both.
  *
- * @throws SettingsError, a TypeError, for options that are unknown or malformed, `StoreError` when a store rejects,
- * node's own error when the address cannot be listened on.
+ * @throws ConfigError, a TypeError, for unknown or malformed options, `StoreError` if a store cannot be opened,
+ * Node's error if the address is not available.
  */
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
-  const { folder = '.', onExchange, ...said } = options;
-  const { settings, stores } = separate(said);
+  const { folder = '.', onExchange, ...given } = options;
+  const { settings, stores } = separate(given);
   const plan = planServer(settings, folder);
   const { port, host, rateLimit, trustedProxies, operatorToken, metricsPort, metricsHost = host } = plan.settings;
-  // One budget for all books: they share the machine.
+  // One limiter for all books, since they share the machine.
   const gate = toRateLimitOptions(rateLimit, trustedProxies);
   const apiOptions = { ...gate, ...(operatorToken === undefined ? {} : { operatorToken }) };
   const deployments: OpenBook[] = [];
@@ -148,7 +148,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
   }
 }
 
-/** Takes the stores out of the settings, which are plain data, and makes a list of a single book. */
+/** Separates the stores from the settings, which are plain data. A single book becomes a list. */
 function separate(options: Omit<ServeOptions, 'folder' | 'onExchange'>) {
   const { books, ...rest } = options;
   if (books === undefined) {
@@ -157,7 +157,7 @@ function separate(options: Omit<ServeOptions, 'folder' | 'onExchange'>) {
     const of = (key: string) => BOOK_KEYS.includes(key);
     const single = Object.fromEntries(members.filter(([key]) => of(key)));
     const others = Object.fromEntries(members.filter(([key]) => !of(key)));
-    // A file of its own or a database, whichever it names.
+    // The book names a file or a database.
     const { db, schema, path } = SINGLE;
     const place = single['postgres'] === undefined ? { db } : { schema };
     return { settings: { ...others, books: [{ path, ...place, ...single }] }, stores: [store] };
@@ -171,7 +171,7 @@ async function closeAll(deployments: readonly OpenBook[]): Promise<void> {
 }
 
 function firstOf([first]: readonly OpenBook[]): OpenBook {
-  if (first === undefined) throw new Error('a server has one book at least');
+  if (first === undefined) throw new Error('a server must have at least one book');
   return first;
 }
 

@@ -6,22 +6,22 @@ import type { Exchange } from './http/exchange.ts';
 import { createHardenedServer, type HardenedServer } from './http/hardened-server.ts';
 import type { OpenBook } from './open-books.ts';
 
-/** Seconds, from a cached read to an answer that somebody has waited for. */
+/** Histogram buckets in seconds, from a cached read to a slow response. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What is counted for Prometheus. */
+/** The metrics for Prometheus. */
 export interface Metrics {
-  /** Counts a request. `route` is the template of its path. */
+  /** Records a request. `route` is the template of its path. */
   exchanged(exchange: Exchange, route: string): void;
-  /** The metrics in the text form of Prometheus. */
+  /** Returns the metrics in the text format of Prometheus. */
   render(): Promise<string>;
 }
 
 /**
- * Counts what books and their interfaces do. Needs the package prom-client.
+ * Creates the metrics of books and interfaces. Requires the package prom-client.
  *
- * @param streams how many event streams are open.
- * @param accounts whose backlog is shown, if there are any.
+ * @param streams - Returns the number of open event streams.
+ * @param accounts - The account interface, for its backlog.
  */
 export async function createMetrics(
   deployments: readonly OpenBook[],
@@ -30,7 +30,7 @@ export async function createMetrics(
 ): Promise<Metrics> {
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('prom-client');
   const registers: Registry[] = [new Registry()];
-  const [register] = registers as [Registry]; // the one above
+  const [register] = registers as [Registry]; // one element
   collectDefaultMetrics({ register });
 
   const requests = new Counter({
@@ -41,20 +41,20 @@ export async function createMetrics(
   });
   const latency = new Histogram({
     name: 'intentbook_http_request_seconds',
-    help: 'Time until an answer could be sent.',
+    help: 'Duration of requests until the response.',
     labelNames: ['method', 'route'],
     buckets: SECONDS,
     registers,
   });
   const rejections = new Counter({
     name: 'intentbook_http_rejections_total',
-    help: 'Rejections over HTTP by their code.',
+    help: 'Rejections over HTTP by code.',
     labelNames: ['code'],
     registers,
   });
   new Gauge({
     name: 'intentbook_streams',
-    help: 'Event streams that are open.',
+    help: 'Open event streams.',
     registers,
     collect() {
       this.set(streams());
@@ -62,26 +62,26 @@ export async function createMetrics(
   });
   const orders = new Counter({
     name: 'intentbook_orders_submitted_total',
-    help: 'Orders that were judged, "accepted" or by the code of their rejection.',
+    help: 'Submitted orders by result: "accepted" or the rejection code.',
     labelNames: ['book', 'outcome'],
     registers,
   });
   const submission = new Histogram({
     name: 'intentbook_submission_seconds',
-    help: 'Time from the arrival of orders until all of them were stored or rejected.',
+    help: 'Duration of submissions until all orders were stored or rejected.',
     labelNames: ['book'],
     buckets: SECONDS,
     registers,
   });
   const signatures = new Counter({
     name: 'intentbook_signatures_recovered_total',
-    help: 'Signers that were recovered, by backend.',
+    help: 'Recovered signers by backend.',
     labelNames: ['book', 'backend'],
     registers,
   });
   const recovery = new Counter({
     name: 'intentbook_signature_recovery_seconds_total',
-    help: 'Time that recovering signers took, by backend.',
+    help: 'Duration of signer recovery by backend.',
     labelNames: ['book', 'backend'],
     registers,
   });
@@ -94,26 +94,26 @@ export async function createMetrics(
   });
   const sources = new Histogram({
     name: 'intentbook_estimator_seconds',
-    help: 'Time that sources of quotes took, by outcome.',
+    help: 'Duration of estimator queries by outcome.',
     labelNames: ['book', 'source', 'question', 'outcome'],
     buckets: SECONDS,
     registers,
   });
   const lag = new Gauge({
     name: 'intentbook_indexer_lag_blocks',
-    help: 'Blocks that the chain is ahead of what was read of it.',
+    help: 'Blocks between the head of the chain and the indexed block.',
     labelNames: ['book'],
     registers,
   });
   const reorganisations = new Counter({
     name: 'intentbook_reorganisations_total',
-    help: 'Times that blocks were taken back.',
+    help: 'Chain reorganisations.',
     labelNames: ['book'],
     registers,
   });
   const failures = new Counter({
     name: 'intentbook_failures_total',
-    help: 'Faults that no caller waited for.',
+    help: 'Failures without a caller.',
     labelNames: ['book'],
     registers,
   });
@@ -146,7 +146,7 @@ export async function createMetrics(
     const look = shared(accounts);
     new Gauge({
       name: 'intentbook_deliveries',
-      help: 'Deliveries to accounts by state: pending, or dead.',
+      help: 'Notification deliveries by state: pending or dead.',
       labelNames: ['state'],
       registers,
       async collect() {
@@ -157,7 +157,7 @@ export async function createMetrics(
     });
     new Gauge({
       name: 'intentbook_notification_lag_entries',
-      help: 'Entries of the log of a book that accounts have not been told of yet.',
+      help: 'Log entries of a book that the notification indexer has not processed.',
       labelNames: ['book'],
       registers,
       async collect() {
@@ -180,7 +180,7 @@ export async function createMetrics(
   };
 }
 
-/** One look for all who ask at once. Where it fails there is nothing: the rest of the metrics is wanted most then. */
+/** Shares one query among concurrent scrapes. A failed query is reported, and the other metrics are still served. */
 function shared(accounts: Accounts): () => Promise<AccountBacklog | undefined> {
   let looking: Promise<AccountBacklog | undefined> | undefined;
   const look = async () => {
@@ -199,13 +199,13 @@ function shared(accounts: Accounts): () => Promise<AccountBacklog | undefined> {
   };
 }
 
-/** Serves the metrics on a port of their own, which need not be open to everybody. */
+/** Creates the HTTP interface of the metrics port, which can be kept private. */
 export function metricsServer(metrics: Metrics): HardenedServer {
   return createHardenedServer((request, response) => {
     request.resume();
     if (request.url !== '/metrics' || request.method !== 'GET') {
       const { status, headers, body } = rejectionResponse(
-        new OrderBookError('NotFound', 'the metrics are at /metrics'),
+        new OrderBookError('NotFound', 'metrics are served at /metrics'),
       );
       response.writeHead(status, { ...headers }).end(body);
       return;

@@ -7,31 +7,31 @@ import type { ServerPlan } from './config/plan.ts';
 import type { OpenBook } from './open-books.ts';
 import { usdPriceOptions } from './usd-price-options.ts';
 
-/** What the account interface of a server is made with. */
+/** The dependencies of the account interface. */
 export interface AccountsContext {
   readonly plan: ServerPlan;
   readonly deployments: readonly OpenBook[];
-  /** Whether a host brings the stores of its books. */
+  /** Whether the host provides the stores of its books. */
   readonly hosted: boolean;
-  /** Where relative file names begin. */
+  /** Base of relative file names. */
   readonly folder: string;
 }
 
-/** Opens the account interface of all books; `undefined` when it is switched off. */
+/** Opens the account interface of all books. `undefined` if it is disabled. */
 export async function openAccounts({
   plan,
   deployments,
   hosted,
   folder,
 }: AccountsContext): Promise<Accounts | undefined> {
-  const { accounts: said, notifications, fundingCheck } = plan.settings;
-  const place = said ?? (hosted ? ':memory:' : defaultLocation(plan));
-  if (place === 'off') return undefined;
+  const { accounts: setting, notifications, fundingCheck } = plan.settings;
+  const location = setting ?? (hosted ? ':memory:' : defaultLocation(plan));
+  if (location === 'off') return undefined;
   const { affiliateDomain: domainName } = plan.settings;
   const mainnet = await mainnetChain(plan.settings.affiliateRpc ?? rpcOfMainnet(plan));
   const accounts = createAccounts({
     books: deployments.map(({ book, environment }) => ({ book, env: environment })),
-    store: await accountStoreAt(place, { folder, migrate: migrates(plan) }),
+    store: await accountStoreAt(location, { folder, migrate: migrates(plan) }),
     notifications,
     fundingInterval: fundingCheck === 'off' ? fundingCheck : fundingCheck * 1000,
     affiliates: domainName === undefined ? {} : { domainName },
@@ -45,14 +45,14 @@ export async function openAccounts({
   return accounts;
 }
 
-/** The nodes of the book of chain 1, if there is one, know its contract wallets. */
+/** Returns the nodes of the mainnet book, if there is one, for contract wallets. */
 function rpcOfMainnet({ books }: ServerPlan): readonly string[] | undefined {
   return books.find(({ chainId, settings }) => chainId === 1 && settings.rpc !== undefined)?.settings.rpc;
 }
 
 /**
- * Beside the file of the first book; in memory when that is. Several processes share a database, whose schema somebody
- * has to make: there it is off until it is said.
+ * Returns the default account store: next to the file of the first book, or in memory if that book is. With PostgreSQL
+ * the account interface is off by default, since its schema must be migrated first.
  */
 function defaultLocation({ books: [first] }: ServerPlan): string {
   switch (first?.place.kind) {
@@ -73,9 +73,9 @@ async function createChannels({ settings }: ServerPlan): Promise<Channel[]> {
   const { emailChannel, telegramChannel, webhookChannel, webPushChannel } = await import('intentbook/channels');
   const channels = [webhookChannel({ allow })];
   if (telegram !== undefined) channels.push(telegramChannel(telegram));
-  // Each of these is there with the others, or is not.
+  // The plan has checked that these settings are complete.
   if (smtp !== undefined && from !== undefined && publicUrl !== undefined) {
-    await import('nodemailer'); // a server that cannot tell anybody does not start
+    await import('nodemailer'); // fail at start if the package is missing
     channels.push(emailChannel({ smtp, from, publicUrl }));
   }
   if (subject !== undefined && publicKey !== undefined && privateKey !== undefined) {
@@ -85,10 +85,10 @@ async function createChannels({ settings }: ServerPlan): Promise<Channel[]> {
   return channels;
 }
 
-/** Whether the schemas of the books are brought up to date, and with them that of their accounts. */
+/** Returns whether the schemas of the books, and with them the account schema, are migrated. */
 const migrates = ({ books }: ServerPlan) => books.some(({ place }) => place.kind === 'postgres' && place.migrate);
 
-/** Makes the store that a setting names, not yet opened. One in a file brings its schema up to date by itself. */
+/** Creates the account store of a setting, not yet opened. A store in a file migrates itself. */
 export async function accountStoreAt(
   place: string,
   { folder = '.', migrate }: { readonly folder?: string; readonly migrate: boolean },
@@ -100,5 +100,5 @@ export async function accountStoreAt(
   return (await import('intentbook/sqlite')).sqliteAccountStore({ path: resolve(folder, place) });
 }
 
-/** Whether accounts are kept in PostgreSQL: a connection string, with its secrets. */
+/** Returns whether a location is a PostgreSQL connection string. */
 export const isDatabase = (place: string) => /^postgres(ql)?:/.test(place);

@@ -4,19 +4,19 @@ import { createChainOptions } from './chain-options.ts';
 import { addressOf, type BookPlan, type StoreLocation } from './config/plan.ts';
 import { quoteOptions } from './quote-options.ts';
 
-/** A book that is served. */
+/** A served book. */
 export interface OpenBook {
   readonly book: OrderBook;
-  /** The path segment of its chain, or the id of one that has none. */
+  /** The name of its chain, or the chain id. */
   readonly chain: string;
   readonly environment: Environment;
-  /** Where it is served: `/`, or a path such as `/staging/mainnet`. */
+  /** The path of the book: `/`, or a path such as `/staging/mainnet`. */
   readonly path: string;
-  /** Where its orders are kept: the absolute path of the file, or the database's address without its secrets. */
+  /** The store: the absolute path of the file, or the address of the database without secrets. */
   readonly database: string | undefined;
 }
 
-/** Opens a planned book, in a store of the host if it brings one. */
+/** Opens a planned book, in a store of the host if given. */
 export async function openBook(plan: BookPlan, store?: Store): Promise<OpenBook> {
   const { settings, chain, chainId, environment, path, place } = plan;
   const { maxOpenOrders = 1000, maxPendingPresign = 100 } = settings;
@@ -40,7 +40,7 @@ export async function openBook(plan: BookPlan, store?: Store): Promise<OpenBook>
   return { book, chain, environment, path, database: store === undefined ? nameOf(place) : undefined };
 }
 
-/** Makes the store of a place, not yet opened. */
+/** Creates the store of a location, not yet opened. */
 export async function openStore(place: StoreLocation): Promise<Store> {
   switch (place.kind) {
     case 'memory':
@@ -60,8 +60,8 @@ function nameOf(place: StoreLocation): string | undefined {
   return place.kind === 'file' ? place.path : `${addressOf(place.url)}, schema ${place.schema}`;
 }
 
-/** Without the members that are undefined. */
+/** Removes members that are undefined. */
 function defined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const given = Object.entries(value).filter(([, member]) => member !== undefined);
-  return Object.fromEntries(given) as { [K in keyof T]: Exclude<T[K], undefined> }; // fewer members, or all
+  return Object.fromEntries(given) as { [K in keyof T]: Exclude<T[K], undefined> }; // a subset of the members
 }

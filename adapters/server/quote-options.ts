@@ -3,25 +3,25 @@ import type { Estimator, QuoteOptions } from 'intentbook';
 import type { FixedPrice } from 'intentbook/estimators';
 import { parseDecimal } from '#internal';
 
-/** What the server quotes with, as its options say. */
+/** The quote options of a book. */
 export interface PriceOptions {
   readonly chain: string;
   /** Fixed prices, a JSON file with them, or `off`. Default: test tokens on Sepolia, none elsewhere. */
   readonly prices?: string | PriceTable | undefined;
-  /** Engines to ask for quotes, each at its own URL. */
+  /** URLs of solver engines. */
   readonly solvers?: readonly string[] | undefined;
   /** Wei for one unit of gas, as a decimal number. Default: one gwei. */
   readonly gasPrice?: string | undefined;
 }
 
-/** By token its worth: native atoms for an atom, or native coins for a whole token of some decimals. */
+/** Prices by token: wei per atom, or native currency per whole token with its decimals. */
 export type PriceTable = Readonly<Record<string, FixedPrice>>;
 
-/** Wei for one unit of gas unless somebody says otherwise: one gwei. */
+/** Default gas price in wei: one gwei. */
 export const DEFAULT_GAS_PRICE = '1000000000';
 
 /**
- * Test tokens on Sepolia, in native coins for a whole token: nobody's market, but enough for a first trade.
+ * Fixed prices of test tokens on Sepolia, in native currency per whole token, for a first trade.
  */
 const SEPOLIA_PRICES: PriceTable = {
   // WETH
@@ -33,10 +33,10 @@ const SEPOLIA_PRICES: PriceTable = {
 };
 
 /**
- * Puts together where quotes come from.
+ * Creates the quote options of a book.
  *
- * @returns `undefined` when from nowhere.
- * @throws TypeError saying what is wrong with the file, a URL or the gas price.
+ * @returns `undefined` without estimators.
+ * @throws TypeError naming the problem of the file, a URL or the gas price.
  */
 export async function quoteOptions({ chain, prices, solvers = [], gasPrice = DEFAULT_GAS_PRICE }: PriceOptions) {
   const { fixedPrices, httpSolver } = await import('intentbook/estimators');
@@ -47,13 +47,13 @@ export async function quoteOptions({ chain, prices, solvers = [], gasPrice = DEF
   ];
   const wei = parseDecimal(gasPrice);
   if (wei === undefined || wei.digits / 10n ** BigInt(wei.scale) >= 2n ** 256n) {
-    throw new TypeError(`the gas price must be a decimal number of wei below 2^256, not "${gasPrice}"`);
+    throw new TypeError(`gasPrice must be a decimal number of wei below 2^256, got "${gasPrice}"`);
   }
   const options: QuoteOptions = { estimators, gasPrice };
   return estimators.length === 0 ? undefined : options;
 }
 
-/** Reads fixed prices: given, in a file, or those of test tokens. */
+/** Reads fixed prices: from the option, from a file, or of test tokens. */
 export async function priceTable(
   chain: string,
   prices: string | PriceTable | undefined,
@@ -67,7 +67,7 @@ export async function priceTable(
       throw new TypeError(`the file of prices ${prices} cannot be read`, { cause });
     }),
   );
-  return table as PriceTable; // an object; each member is judged by `fixedPrices`
+  return table as PriceTable; // `fixedPrices` validates each member
 }
 
 function parse(file: string, text: string): object {

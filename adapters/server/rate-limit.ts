@@ -1,20 +1,20 @@
 import type { RateLimitOptions } from 'intentbook';
 import { tokenBuckets } from 'intentbook';
 
-/** What one client may ask for. Five seconds' worth of requests may come at once. */
+/** Limits of one client. The burst is five seconds of requests. */
 export interface RateLimit {
-  /** Requests a second that read. */
+  /** Reading requests per second. */
   readonly reads: number;
-  /** Requests a second that write or have quotes made. */
+  /** Writing and quoting requests per second. */
   readonly writes: number;
-  /** Streams of events at once. */
+  /** Open event streams. */
   readonly streams: number;
 }
 
-/** More than a front end needs that shows a user a hundred orders; too little to be a burden. */
+/** More than a front end with a hundred orders per user needs. */
 export const DEFAULT_RATE_LIMIT: RateLimit = { reads: 50, writes: 10, streams: 32 };
 
-/** The limits that a server puts before its interfaces. */
+/** Creates the rate-limit options of a server's interfaces. */
 export function toRateLimitOptions(
   rateLimit: RateLimit | 'off',
   trustedProxies: readonly string[] = [],

@@ -5,15 +5,15 @@ import type { ServerPlan } from './config/plan.ts';
 import type { OpenBook } from './open-books.ts';
 import { priceTable } from './quote-options.ts';
 
-/** The test token that stands for a dollar on Sepolia, where it has 18 decimals. */
+/** The test token on Sepolia that is worth one dollar. It has 18 decimals. */
 const SEPOLIA_DOLLAR: DollarToken = { token: '0xbe72e441bf55620febc26715db68d3494213d8cb', decimals: 18 };
 const SEPOLIA = CHAINS.find(({ segment }) => segment === 'sepolia')?.chainId;
 
 /**
- * Puts together where prices in dollars come from, in this order: CoinGecko, when it is named; what a book quotes in
- * native currency; the fixed table.
+ * Creates the sources of dollar prices, in this order: CoinGecko, if configured; native prices of a book's estimators;
+ * the fixed table.
  *
- * @throws TypeError saying what is wrong with a table.
+ * @throws TypeError naming the problem of a table.
  */
 export async function usdPriceOptions(
   { settings, books }: ServerPlan,
@@ -38,7 +38,7 @@ export async function usdPriceOptions(
   return { sources };
 }
 
-/** What a chain says of a token, or, where there is none to ask, the table of fixed prices. */
+/** Returns the decimals of a token from the chain, or from the table of fixed prices. */
 async function decimalsFrom(plans: ServerPlan['books'], books: readonly OpenBook['book'][]) {
   const known = new Map<string, number>();
   for (const { chain, chainId, settings } of plans) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ERRORS, NOTIFICATION_TYPES } from 'intentbook';
 import { openApiDocument } from 'intentbook/openapi';
 import { describe, expect, test } from 'vitest';
-import { envName, FLAG_NAMES } from '../../adapters/server/cli/flags.ts';
+import { getVariableName, FLAG_NAMES } from '../../adapters/server/cli/flags.ts';
 import { helpText } from '../../adapters/server/cli/help.ts';
 import { settingsSchema } from '../../adapters/server/config/schema.ts';
 import { blockOf, codeIn, readPage, root, tablesOf } from './docs-pages.ts';
@@ -66,7 +66,7 @@ describe('documentation tables', () => {
     const common = properties['defaults']?.properties ?? {};
     const row = (scope: string, [key, { description = '' }]: [string, Setting]) => {
       const name = FLAG_NAMES.find((flag) => flag === toFlag(key));
-      const flag = name === undefined ? ['', ''] : [`\`--${name}\``, `\`${envName(name)}\``];
+      const flag = name === undefined ? ['', ''] : [`\`--${name}\``, `\`${getVariableName(name)}\``];
       return [`\`${key}\``, scope, ...flag, description];
     };
     const top = Object.entries(properties).filter(([key]) => !['$schema', 'books', 'defaults'].includes(key));

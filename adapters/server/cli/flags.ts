@@ -4,37 +4,39 @@ import { CHAIN_NAMES } from '../config/schema.ts';
 import { DEFAULT_GAS_PRICE } from '../quote-options.ts';
 import { DEFAULT_RATE_LIMIT, type RateLimit } from '../rate-limit.ts';
 
-/** A flag of the command line. Its environment twin is read alike. */
+/** A command-line flag. Its environment variable is parsed in the same way. */
 export interface Flag<T> {
-  /** What stands for the value in the help. */
+  /** Placeholder of the value in the help. */
   readonly value: string;
   readonly help: string;
   readonly initial: T;
-  /** The same for the help, where it is not the text that is typed. */
+  /** The default as typed on the command line, if it differs from `initial`. */
   readonly initialText?: string;
-  /** Undefined when the text is no such value; `expected` says what would be one. */
+  /** Parses the value. Returns undefined if it is invalid; `expected` describes valid values. */
   parse(text: string): T | undefined;
   readonly expected: string;
-  /** Whether a value must not be repeated in a message: it may hold a password. */
+  /** Whether messages must not repeat the value, since it may contain a password. */
   readonly secret?: boolean;
-  /** Whether it says enough without a value, and then means "on". */
+  /** Whether the flag may have no value; then it means "on". */
   readonly alone?: boolean;
-  /** What it concerns besides a book: the server, and then it may stand beside a configuration file; or its upkeep. */
-  readonly scope?: 'server' | 'upkeep';
+  /**
+   * `server`: may be combined with a configuration file. `command`: belongs to a maintenance command. Absent: a book.
+   */
+  readonly scope?: 'server' | 'command';
 }
 
 const PORT: Flag<number> = {
   value: '<number>',
-  help: 'port to listen on; 0 picks a free one',
+  help: 'port to listen on; 0 selects a free port',
   initial: 8080,
-  parse: (text) => wholeNumber(text, 0, 65535),
-  expected: 'a whole number from 0 to 65535',
+  parse: (text) => parseInteger(text, 0, 65535),
+  expected: 'an integer from 0 to 65535',
   scope: 'server',
 };
 
 const HOST: Flag<string> = {
   value: '<address>',
-  help: 'address to listen on; 0.0.0.0 lets other machines in',
+  help: 'address to listen on; 0.0.0.0 for all interfaces',
   initial: '127.0.0.1',
   parse: (text) => text,
   expected: 'an address of this machine',
@@ -43,15 +45,15 @@ const HOST: Flag<string> = {
 
 const CHAIN: Flag<string | number> = {
   value: '<name>',
-  help: 'chain whose orders are kept, one of those below or the id of another',
+  help: 'chain of the orders: a name below, or a chain id',
   initial: 'sepolia',
-  parse: (text) => (CHAIN_NAMES.includes(text) ? text : wholeNumber(text, 1, Number.MAX_SAFE_INTEGER)),
+  parse: (text) => (CHAIN_NAMES.includes(text) ? text : parseInteger(text, 1, Number.MAX_SAFE_INTEGER)),
   expected: `one of ${CHAIN_NAMES.join(', ')}, or a chain id`,
 };
 
 const ENVIRONMENT: Flag<Environment | undefined> = {
   value: '<name>',
-  help: 'whose contracts: "production" or "staging", production unless',
+  help: 'deployment environment: production or staging',
   initial: undefined,
   parse: (text) => ENVIRONMENTS.find((name) => name === text),
   expected: `one of ${ENVIRONMENTS.join(', ')}`,
@@ -59,7 +61,7 @@ const ENVIRONMENT: Flag<Environment | undefined> = {
 
 const SETTLEMENT_CONTRACT: Flag<string | undefined> = {
   value: '<address>',
-  help: 'contract that orders are signed for, the known one unless',
+  help: 'address of the settlement contract',
   initial: undefined,
   parse: (text) => parseHex(text, 20),
   expected: '0x and 40 hex digits',
@@ -67,7 +69,7 @@ const SETTLEMENT_CONTRACT: Flag<string | undefined> = {
 
 const CONFIG: Flag<string | undefined> = {
   value: '<file>',
-  help: 'JSON file that says all of this, for one book or for many',
+  help: 'JSON configuration file with one or more books',
   initial: undefined,
   parse: (text) => text,
   expected: 'a file name',
@@ -76,7 +78,7 @@ const CONFIG: Flag<string | undefined> = {
 
 const DB: Flag<string> = {
   value: '<file>',
-  help: 'database file, made when missing; ":memory:" forgets all at the end',
+  help: 'SQLite file, created if missing; ":memory:" keeps nothing',
   initial: 'intentbook.sqlite',
   parse: (text) => text,
   expected: 'a file name, or ":memory:"',
@@ -93,7 +95,7 @@ const url = (help: string): Flag<string | undefined> => ({
 
 const SCHEMA: Flag<string> = {
   value: '<name>',
-  help: 'schema of the tables in PostgreSQL',
+  help: 'PostgreSQL schema of the tables',
   initial: 'intentbook',
   parse: (text) => (/^(?!pg_)[a-z_][a-z0-9_]{0,39}$/i.test(text) ? text : undefined),
   expected: 'letters, digits and "_", at most 40, not beginning with a digit or "pg_"',
@@ -101,7 +103,7 @@ const SCHEMA: Flag<string> = {
 
 const SWITCH: Flag<boolean> = {
   value: 'on|off',
-  help: 'bring the schema in PostgreSQL up to date first; --migrate alone is "on"',
+  help: 'migrate the PostgreSQL schema at start; --migrate alone means "on"',
   initial: false,
   alone: true,
   parse: (text) => ({ on: true, off: false })[text],
@@ -110,15 +112,15 @@ const SWITCH: Flag<boolean> = {
 
 const cap = (initial: number, help: string): Flag<number | 'off'> => ({
   value: '<number>',
-  help: `${help}; "off" for any number`,
+  help: `${help}; "off" for no limit`,
   initial,
-  parse: (text) => (text === 'off' ? text : wholeNumber(text, 1, Number.MAX_SAFE_INTEGER)),
-  expected: 'a whole number from 1 up, or "off"',
+  parse: (text) => (text === 'off' ? text : parseInteger(text, 1, Number.MAX_SAFE_INTEGER)),
+  expected: 'an integer from 1 up, or "off"',
 });
 
 const PRICES: Flag<string | undefined> = {
   value: '<file>',
-  help: 'JSON file of fixed prices to quote by, or "off"; test tokens on Sepolia',
+  help: 'JSON file of fixed prices for quotes, or "off"; on Sepolia test tokens',
   initial: undefined,
   parse: (text) => text,
   expected: 'a file name, or "off"',
@@ -138,23 +140,23 @@ const urls = (help: string): Flag<readonly string[] | undefined> => ({
 
 const FROM_BLOCK: Flag<number | undefined> = {
   value: '<number>',
-  help: 'first block whose events count, with --rpc; the next one',
+  help: 'first block to index, with --rpc; the next block',
   initial: undefined,
-  parse: (text) => wholeNumber(text, 1, Number.MAX_SAFE_INTEGER),
-  expected: 'a whole number from 1 up',
+  parse: (text) => parseInteger(text, 1, Number.MAX_SAFE_INTEGER),
+  expected: 'an integer from 1 up',
 };
 
 const RETENTION: Flag<number | undefined> = {
   value: '<days>',
-  help: 'days that orders are kept for after they are over, for ever unless',
+  help: 'days after which finished orders are deleted; never',
   initial: undefined,
-  parse: (text) => wholeNumber(text, 1, 36_500),
-  expected: 'a whole number of days from 1 to 36500',
+  parse: (text) => parseInteger(text, 1, 36_500),
+  expected: 'an integer of days from 1 to 36500',
 };
 
 const METRICS_PORT: Flag<number | undefined> = {
   value: '<number>',
-  help: 'port of its own for Prometheus, which reads /metrics there',
+  help: 'separate port for Prometheus (/metrics)',
   initial: undefined,
   parse: PORT.parse,
   expected: PORT.expected,
@@ -163,7 +165,7 @@ const METRICS_PORT: Flag<number | undefined> = {
 
 const METRICS_HOST: Flag<string | undefined> = {
   value: '<address>',
-  help: 'address to listen on for Prometheus, that of --host unless',
+  help: 'address of the metrics port; the address of --host',
   initial: undefined,
   parse: HOST.parse,
   expected: HOST.expected,
@@ -172,7 +174,7 @@ const METRICS_HOST: Flag<string | undefined> = {
 
 const LOG: Flag<'text' | 'json'> = {
   value: 'text|json',
-  help: 'what to print: words, or a JSON object for every request',
+  help: 'log format: text, or one JSON object per request',
   initial: 'text',
   parse: (text) => (text === 'text' || text === 'json' ? text : undefined),
   expected: '"text" or "json"',
@@ -181,22 +183,22 @@ const LOG: Flag<'text' | 'json'> = {
 
 const RATE_LIMIT: Flag<RateLimit | 'off'> = {
   value: '<numbers>',
-  help: 'requests a second that read, that write, and streams of one client, or "off"',
+  help: 'per client: reads and writes a second, and open streams; or "off"',
   initial: DEFAULT_RATE_LIMIT,
   initialText: Object.values(DEFAULT_RATE_LIMIT).join(),
   parse: (text) => {
     if (text === 'off') return text;
-    const [reads, writes, streams, ...more] = text.split(',').map((each) => wholeNumber(each.trim(), 1, 1_000_000));
+    const [reads, writes, streams, ...more] = text.split(',').map((each) => parseInteger(each.trim(), 1, 1_000_000));
     if (reads === undefined || writes === undefined || streams === undefined || more.length > 0) return undefined;
     return { reads, writes, streams };
   },
-  expected: 'three whole numbers from 1 up, as in 50,10,32, or "off"',
+  expected: 'three integers from 1 up, as in 50,10,32, or "off"',
   scope: 'server',
 };
 
 const TRUSTED_PROXIES: Flag<readonly string[] | undefined> = {
   value: '<ranges>',
-  help: 'proxies whose X-Forwarded-For is believed, separated by commas',
+  help: 'proxies whose X-Forwarded-For is trusted, separated by commas',
   initial: undefined,
   parse: (text) => {
     const ranges = text.split(',').map((each) => each.trim());
@@ -208,7 +210,7 @@ const TRUSTED_PROXIES: Flag<readonly string[] | undefined> = {
 
 const AFFILIATE_DOMAIN: Flag<string | undefined> = {
   value: '<name>',
-  help: 'domain name that affiliate codes are signed under, "Service Affiliate" unless',
+  help: 'EIP-712 domain name of affiliate codes; "Service Affiliate"',
   initial: undefined,
   parse: (text) => text,
   expected: 'a name',
@@ -217,7 +219,7 @@ const AFFILIATE_DOMAIN: Flag<string | undefined> = {
 
 const COIN_GECKO: Flag<{ readonly apiKey: string } | undefined> = {
   value: '<key>',
-  help: 'key of CoinGecko, which is asked for prices in US dollars only when it is',
+  help: 'API key of CoinGecko, for prices in US dollars',
   initial: undefined,
   parse: (apiKey) => ({ apiKey }),
   expected: 'a key',
@@ -227,7 +229,7 @@ const COIN_GECKO: Flag<{ readonly apiKey: string } | undefined> = {
 
 const EXPLORER: Flag<boolean> = {
   value: '<on|off>',
-  help: 'whether browsers are shown a page to look at the orders with',
+  help: 'serve the explorer page',
   initial: true,
   initialText: 'on',
   parse: (text) => (text === 'on' ? true : text === 'off' ? false : undefined),
@@ -237,7 +239,7 @@ const EXPLORER: Flag<boolean> = {
 
 const OPERATOR_TOKEN: Flag<string | undefined> = {
   value: '<text>',
-  help: 'what operators show, as Authorization: Bearer <text>; nobody is one unless',
+  help: 'token of operator routes: Authorization: Bearer <text>',
   initial: undefined,
   parse: (text) => (/^[!-~]{16,}$/.test(text) ? text : undefined),
   expected: '16 or more letters, digits and signs, without blanks',
@@ -247,7 +249,7 @@ const OPERATOR_TOKEN: Flag<string | undefined> = {
 
 const ACCOUNTS: Flag<string | undefined> = {
   value: '<place>',
-  help: 'where accounts are kept: a file, ":memory:", a PostgreSQL URL, or "off"; beside --db',
+  help: 'account store: a file, ":memory:", a PostgreSQL URL, or "off"; next to --db',
   initial: undefined,
   parse: (text) => text,
   expected: 'a file name, ":memory:", a connection string or "off"',
@@ -257,26 +259,26 @@ const ACCOUNTS: Flag<string | undefined> = {
 
 const WEBHOOK_ALLOW: Flag<readonly string[] | undefined> = {
   ...TRUSTED_PROXIES,
-  help: 'private addresses that webhooks may be posted to, for testing, separated by commas',
+  help: 'private addresses allowed as webhook targets, for tests, separated by commas',
 };
 
-const said = (value: string, help: string, expected: string, more: { readonly secret?: boolean } = {}) =>
+const textFlag = (value: string, help: string, expected: string, more: { readonly secret?: boolean } = {}) =>
   ({ value, help, initial: undefined, parse: (text) => text, expected, scope: 'server', ...more }) satisfies Flag<
     string | undefined
   >;
 
 const FUNDING_CHECK: Flag<number | 'off' | undefined> = {
   value: '<seconds>',
-  help: 'seconds between two looks at whether open orders can be paid for, with --rpc, or "off"; 60',
+  help: 'seconds between two funding checks of open orders, with --rpc, or "off"; 60',
   initial: undefined,
-  parse: (text) => (text === 'off' ? text : wholeNumber(text, 1, 86_400)),
-  expected: 'a whole number from 1 to 86400, or "off"',
+  parse: (text) => (text === 'off' ? text : parseInteger(text, 1, 86_400)),
+  expected: 'an integer from 1 to 86400, or "off"',
   scope: 'server',
 };
 
 const GAS_PRICE: Flag<string> = {
   value: '<wei>',
-  help: 'price of one unit of gas in quotes',
+  help: 'gas price for quotes',
   initial: DEFAULT_GAS_PRICE,
   parse: (text) => (parseDecimal(text) === undefined ? undefined : text),
   expected: 'a decimal number of wei',
@@ -284,24 +286,24 @@ const GAS_PRICE: Flag<string> = {
 
 const OLDER_THAN: Flag<number> = {
   value: '<days>',
-  help: 'days for which an order must have been over',
+  help: 'minimum days since an order has finished',
   initial: 90,
-  parse: (text) => wholeNumber(text, 1, 36_500),
-  expected: 'a whole number of days from 1 up',
-  scope: 'upkeep',
+  parse: (text) => parseInteger(text, 1, 36_500),
+  expected: 'an integer of days from 1 up',
+  scope: 'command',
 };
 
 const JSON_OUTPUT: Flag<boolean> = {
   value: 'on|off',
-  help: 'print the outcome as JSON; --json alone is "on"',
+  help: 'print the result as JSON; --json alone means "on"',
   initial: false,
   alone: true,
   parse: SWITCH.parse,
   expected: SWITCH.expected,
-  scope: 'upkeep',
+  scope: 'command',
 };
 
-/** Every flag of every command. */
+/** The flags of all commands. */
 export const FLAGS = {
   config: CONFIG,
   port: PORT,
@@ -310,12 +312,12 @@ export const FLAGS = {
   environment: ENVIRONMENT,
   'settlement-contract': SETTLEMENT_CONTRACT,
   db: DB,
-  postgres: url('PostgreSQL database to keep the orders in, instead of a file'),
-  'postgres-read': url('streaming copy of that database, to read from'),
+  postgres: url('PostgreSQL database, instead of a file'),
+  'postgres-read': url('read replica of that database'),
   schema: SCHEMA,
   migrate: SWITCH,
-  'max-open-orders': cap(1000, 'live orders that one owner may have'),
-  'max-pending-presign': cap(100, 'orders of one owner that wait for their signature on chain'),
+  'max-open-orders': cap(1000, 'maximum live orders per owner'),
+  'max-pending-presign': cap(100, 'maximum orders per owner that wait for a presignature'),
   retention: RETENTION,
   'metrics-port': METRICS_PORT,
   'metrics-host': METRICS_HOST,
@@ -327,20 +329,20 @@ export const FLAGS = {
   accounts: ACCOUNTS,
   'webhook-allow': WEBHOOK_ALLOW,
   'funding-check': FUNDING_CHECK,
-  smtp: said('<url>', 'mail server that accounts are told by: smtps://user:password@host', 'a URL', { secret: true }),
-  'mail-from': said('<address>', 'who its mails are from', 'an address'),
-  'public-url': said('<url>', 'where this server is reached from outside, for links in mails', 'a URL'),
-  'vapid-subject': said('<url>', 'whom push services can turn to: mailto: or https:', 'a URL'),
-  'vapid-public-key': said('<key>', 'key that browsers subscribe to pushes under, in base64url', 'a key'),
-  'vapid-private-key': said('<key>', 'its other half', 'a key', { secret: true }),
+  smtp: textFlag('<url>', 'mail server for notifications: smtps://user:password@host', 'a URL', { secret: true }),
+  'mail-from': textFlag('<address>', 'sender address of mails', 'an address'),
+  'public-url': textFlag('<url>', 'public URL of this server, for links in mails', 'a URL'),
+  'vapid-subject': textFlag('<url>', 'contact for push services: mailto: or https:', 'a URL'),
+  'vapid-public-key': textFlag('<key>', 'public key of web push, in base64url', 'a key'),
+  'vapid-private-key': textFlag('<key>', 'private key of web push, in base64url', 'a key', { secret: true }),
   prices: PRICES,
-  solvers: urls('engines to ask for quotes'),
+  solvers: urls('solver engines that quote'),
   'gas-price': GAS_PRICE,
-  rpc: urls('nodes to follow the chain by, the preferred one first'),
+  rpc: urls('nodes of the chain, the preferred one first'),
   'from-block': FROM_BLOCK,
   'older-than': OLDER_THAN,
   json: JSON_OUTPUT,
-  'affiliate-rpc': { ...urls('nodes of chain 1, asked about signatures of contract wallets'), scope: 'server' },
+  'affiliate-rpc': { ...urls('nodes of chain 1, for signatures of contract wallets'), scope: 'server' },
   'affiliate-domain': AFFILIATE_DOMAIN,
   'coin-gecko': COIN_GECKO,
 } as const satisfies Readonly<Record<string, Flag<unknown>>>;
@@ -349,12 +351,12 @@ export type FlagName = keyof typeof FLAGS;
 
 export const FLAG_NAMES = Object.keys(FLAGS) as readonly FlagName[]; // the keys of the table
 
-/** The variable of the environment that says the same. */
-export function envName(flag: string): string {
+/** Returns the environment variable of a flag. */
+export function getVariableName(flag: string): string {
   return `INTENTBOOK_${flag.replaceAll('-', '_').toUpperCase()}`;
 }
 
-function wholeNumber(text: string, least: number, most: number): number | undefined {
+function parseInteger(text: string, least: number, most: number): number | undefined {
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   return value >= least && value <= most ? value : undefined;
 }

@@ -12,15 +12,16 @@ import { type MigrateOptions, parseCommand } from './parse.ts';
 import { onSignals } from './signals.ts';
 import { UsageError } from './usage-error.ts';
 
-/** The package's own name works wherever this file is built to. */
-const { version } = createRequire(import.meta.url)('intentbook/package.json') as { version: string }; // npm insists on it
+/** The package name resolves from any location of the built file. */
+// Npm requires a version.
+const { version } = createRequire(import.meta.url)('intentbook/package.json') as { version: string };
 
 async function run(): Promise<void> {
   const command = parseCommand(process.argv.slice(2), process.env);
   if (command.name === 'help') console.log(helpText(command.of).trimEnd());
   else if (command.name === 'version') console.log(version);
   else if (command.name === 'migrate') await runMigration(command.options);
-  else if (command.name === 'upkeep') await runUpkeep(command.options);
+  else if (command.name === 'command') await runMaintenance(command.options);
   else if ('config' in command) await runServer({ ...(await configured(command.config)), ...command.options });
   else await runServer(command.options);
 }
@@ -29,7 +30,7 @@ async function runMigration(options: MigrateOptions): Promise<void> {
   for (const line of await migrateAll(options).catch((error: unknown) => fail(1, getReason(error)))) console.log(line);
 }
 
-async function runUpkeep(options: CommandOptions): Promise<void> {
+async function runMaintenance(options: CommandOptions): Promise<void> {
   const { ok, words, data } = await runCommand(options, process.stderr).catch((error: unknown) =>
     fail(1, getReason(error)),
   );
@@ -40,7 +41,7 @@ async function runUpkeep(options: CommandOptions): Promise<void> {
 async function configured(file: string): Promise<ServeOptions> {
   return readConfigFile(file).catch((error: unknown) => {
     if (!(error instanceof ConfigError)) throw error;
-    throw new UsageError([`${file} is not right:`, ...error.problems].join('\n  '));
+    throw new UsageError([`${file} is invalid:`, ...error.problems].join('\n  '));
   });
 }
 
@@ -67,7 +68,7 @@ function fail(exitCode: number, message: string): never {
   process.exit(exitCode);
 }
 
-// Whoever read our output may leave before we do; that must not end the server, nor keep it from closing its store.
+// The reader of the output may exit first. That must not end the server or prevent it from closing its store.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 

@@ -1,15 +1,15 @@
 /**
- * How long after the first signal another one counts as its echo, in milliseconds. At Ctrl-C the terminal signals every
- * process in front, and `npm start` passes its own on to us.
+ * Milliseconds after the first signal in which another one counts as its echo. At Ctrl-C the terminal signals every
+ * foreground process, and `npm start` forwards its signal.
  */
 export const ECHO = 500;
 
-/** What of `process` this needs. */
+/** The members of `process` that are used. */
 export interface SignalSource {
   on(signal: 'SIGINT' | 'SIGTERM', listener: (signal: 'SIGINT' | 'SIGTERM') => void): unknown;
 }
 
-/** Calls `first` at the first SIGINT or SIGTERM, and `second` when another one says that this takes too long. */
+/** Calls `first` at the first SIGINT or SIGTERM, and `second` at the next one. */
 export function onSignals(
   source: SignalSource,
   now: () => number,

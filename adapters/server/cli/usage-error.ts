@@ -1,4 +1,4 @@
-/** A command line that cannot be understood. The message is one line for the person who typed it. */
+/** An invalid command line. The message is one line. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

@@ -1,11 +1,11 @@
 import type { Domain, NewOrder, OrderInsert, OrderQuote, StoredOrder } from 'intentbook';
 
-/** The first line of a book's file. */
+/** The first line of an export. */
 export interface Header extends Domain {
   readonly intentbook: 1;
 }
 
-/** An order as a file has it, on a line of its own. */
+/** The line of an order. */
 export interface OrderLine {
   readonly uid: string;
   /** Milliseconds since 1970. */
@@ -13,13 +13,13 @@ export interface OrderLine {
   /** Effective validity, in seconds since 1970. */
   readonly validTo: number;
   readonly cancelled: boolean;
-  /** The members that never change, exactly as they are stored. */
+  /** The immutable members, exactly as stored. */
   readonly body: string;
   readonly fullAppData: string | null;
   readonly quote: OrderQuote | null;
 }
 
-/** The last line: how many orders there are, and the SHA-256 of all lines before it. */
+/** The last line: the number of orders and the SHA-256 of all lines before. */
 export interface Trailer {
   readonly orders: number;
   readonly sha256: string;
@@ -30,7 +30,7 @@ export function headerLine({ chainId, settlementContract }: Domain): string {
   return `${JSON.stringify(header)}\n`;
 }
 
-/** What moves of an order: all that its owner has said. What the chain says of it is to be read from the chain again. */
+/** Formats the data of an order that comes from its owner. Chain events can be indexed again. */
 export function orderLine({ uid, creationDate, validTo, body, fullAppData, quote, ...order }: StoredOrder): string {
   const cancelled = order.state === 'cancelled';
   const line: OrderLine = { uid, creationDate, validTo, cancelled, body, fullAppData, quote };
@@ -41,14 +41,14 @@ export function trailerLine(trailer: Trailer): string {
   return `${JSON.stringify(trailer)}\n`;
 }
 
-/** @throws Error when it is not a line of a book's file. */
+/** Parses a line. @throws Error if it is not a line of an export. */
 export function parseLine(text: string): Header | OrderLine | Trailer {
   const value: unknown = JSON.parse(text);
-  if (typeof value !== 'object' || value === null) throw new Error('a line is no object');
-  return value as Header | OrderLine | Trailer; // the digest vouches for what else is in it
+  if (typeof value !== 'object' || value === null) throw new Error('a line is not an object');
+  return value as Header | OrderLine | Trailer; // the digest protects the content
 }
 
-/** What an order's line makes the store do. */
+/** Converts the line of an order to an insert. */
 export function toOrderInsert({ uid, creationDate, validTo, body, fullAppData, quote }: OrderLine): OrderInsert {
   const { owner, sellToken, buyToken, signingScheme, appData } = JSON.parse(body) as NewOrder; // the body of an order
   const waits = signingScheme === 'presign';

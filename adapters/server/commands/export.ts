@@ -8,17 +8,17 @@ import { readLines } from './read-file.ts';
 import { readPages } from './walk.ts';
 
 export interface Exported extends Trailer {
-  /** Orders that stood in the file already, from an export that was interrupted. */
+  /** Orders that an interrupted export had already written. */
   readonly resumed: number;
-  /** Orders placed on chain: the chain has them. */
+  /** Orders placed on chain, which are not exported. */
   readonly left: number;
 }
 
 /**
- * Writes all orders of a store to a file, newest first. A file that was begun and not finished is continued after its last
- * whole line.
+ * Writes all orders of a store to a file, newest first. An incomplete file is continued after its last complete
+ * line.
  *
- * @throws Error when the file is finished already, or belongs to another domain.
+ * @throws Error if the file is complete or belongs to another domain.
  */
 export async function exportBook(store: Store, domain: Domain, path: string, progress: Progress): Promise<Exported> {
   const begun = existsSync(path) ? await lookAt(path, domain) : { end: 0, orders: 0, last: undefined };
@@ -36,7 +36,7 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
     let { orders } = begun;
     let left = 0;
     for await (const page of readPages(store, begun.last)) {
-      // Listings leave quotes out.
+      // Listings do not include quotes.
       const whole = new Map((await store.orders.get(page.map(({ uid }) => uid))).map((order) => [order.uid, order]));
       const lines = page.flatMap(({ uid }) => {
         const order = whole.get(uid);
@@ -56,19 +56,19 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
   }
 }
 
-/** Where an export was interrupted. */
+/** Returns the position at which an export was interrupted. */
 async function lookAt(path: string, { chainId, settlementContract }: Domain) {
   let orders = 0;
   let whole = 0;
   let last: { creationDate: number; uid: `0x${string}` } | undefined;
   for await (const { text, end } of readLines(path)) {
     const line = parseLine(text);
-    if ('sha256' in line) throw new Error(`the file "${path}" is a finished export already`);
+    if ('sha256' in line) throw new Error(`the file "${path}" is already complete`);
     if ('intentbook' in line) {
       if (line.chainId !== chainId || line.settlementContract !== settlementContract) {
-        throw new Error(`the file "${path}" is an export of another book, of chain ${line.chainId}`);
+        throw new Error(`the file "${path}" belongs to another book, of chain ${line.chainId}`);
       }
-    } else if (whole === 0) throw new Error(`the file "${path}" is no export`);
+    } else if (whole === 0) throw new Error(`the file "${path}" is not an export`);
     else {
       orders++;
       last = { creationDate: line.creationDate, uid: line.uid as `0x${string}` }; // as it was exported

@@ -7,30 +7,30 @@ import { readLines } from './read-file.ts';
 export interface Imported {
   /** Orders in the file. */
   readonly orders: number;
-  /** Those that were not there yet. */
+  /** Orders that were new. */
   readonly inserted: number;
   readonly cancelled: number;
   readonly sha256: string;
 }
 
-/** Orders that are stored in one step. */
+/** Orders per step. */
 const GROUP = 128;
 
 /**
- * Stores the orders of a file that `exportBook` has made, in the order of their arrival. Nothing is written before the
- * whole file has been held against its count and its digest; what is written is read back and compared. An import that
- * was interrupted is simply run again: what is there already is left alone.
+ * Imports the orders of a file that `exportBook` has written, oldest first. Nothing is written before the whole file
+ * matches its count and its digest. Stored orders are read back and compared. An interrupted import can be run again:
+ * existing orders are skipped.
  *
- * @throws Error naming what is wrong with the file, or the first order that differs.
+ * @throws Error naming the problem of the file, or the first order that differs.
  */
 export async function importBook(store: Store, domain: Domain, path: string, progress: Progress): Promise<Imported> {
-  const { ends, sha256 } = await judge(path, domain);
+  const { ends, sha256 } = await checkFile(path, domain);
   const orders = ends.length - 1;
   let inserted = 0;
   let cancelled = 0;
   const file = await open(path, 'r');
   try {
-    // The oldest stand at the end.
+    // The oldest orders are at the end of the file.
     for (let to = orders; to > 0; to -= GROUP) {
       const from = Math.max(0, to - GROUP);
       const [begin = 0, end = 0] = [ends[from], ends[to]];
@@ -48,49 +48,51 @@ export async function importBook(store: Store, domain: Domain, path: string, pro
   return { orders, inserted, cancelled, sha256 };
 }
 
-/** Holds a file against its count and digest. Where each line ends, the header's first. */
-async function judge(path: string, domain: Domain): Promise<{ ends: number[]; sha256: string }> {
+/** Compares a file with its count and digest. Returns the end of each line, the header first. */
+async function checkFile(path: string, domain: Domain): Promise<{ ends: number[]; sha256: string }> {
   const ends: number[] = [];
   let finished: string | undefined;
   for await (const { text, end, digest } of readLines(path)) {
-    if (finished !== undefined) throw new Error(`the file "${path}" goes on after its end`);
+    if (finished !== undefined) throw new Error(`the file "${path}" continues after its trailer`);
     const line = parseLine(text);
     if ('intentbook' in line) {
       const same = line.chainId === domain.chainId && line.settlementContract === domain.settlementContract;
-      if (!same) throw new Error(`the file "${path}" is of chain ${line.chainId}, contract ${line.settlementContract}`);
+      if (!same)
+        throw new Error(`the file "${path}" belongs to chain ${line.chainId}, contract ${line.settlementContract}`);
     } else if ('sha256' in line) {
       if (line.orders !== ends.length - 1) {
-        throw new Error(`the file "${path}" has ${ends.length - 1} orders where it says ${line.orders}`);
+        throw new Error(`the file "${path}" must have ${line.orders} orders, got ${ends.length - 1}`);
       }
-      if (line.sha256 !== digest()) throw new Error(`the file "${path}" was changed: its digest is another one`);
+      if (line.sha256 !== digest()) throw new Error(`the file "${path}" was changed: its digest differs`);
       finished = line.sha256;
       continue;
     }
-    if (ends.length === 0 && !('intentbook' in line)) throw new Error(`the file "${path}" is no export`);
+    if (ends.length === 0 && !('intentbook' in line)) throw new Error(`the file "${path}" is not an export`);
     ends.push(end);
   }
-  if (finished === undefined) throw new Error(`the file "${path}" is not finished: run the export again`);
+  if (finished === undefined) throw new Error(`the file "${path}" is incomplete: run the export again`);
   return { ends, sha256: finished };
 }
 
 async function store128(store: Store, texts: readonly string[]): Promise<{ inserted: number; cancelled: number }> {
-  const lines = texts.map((text) => parseLine(text) as OrderLine); // their kind has been judged
+  const lines = texts.map((text) => parseLine(text) as OrderLine); // `checkFile` has checked their kind
   const outcomes = await store.orders.insert(lines.map(toOrderInsert));
   const stored = await byUid(store, lines);
   const uids = lines
     .filter(({ uid, cancelled }) => cancelled && stored.get(uid)?.state !== 'cancelled')
     .map(({ uid }) => uid as Hex); // as it was stored
-  // By the clock of the first second, so that those are cancelled too whose time has passed since.
+  // At time 0, so that expired orders can be cancelled too.
   const outcome = uids.length === 0 ? undefined : await store.orders.cancel({ uids, now: 0, cancelledAt: Date.now() });
   if (outcome?.status === 'rejected')
     throw new Error(`order ${outcome.uid} cannot be cancelled here: ${outcome.reason}`);
   const after = await byUid(store, lines);
   for (const [i, line] of lines.entries()) {
     const order = after.get(line.uid);
-    if (order === undefined) throw new Error(`order ${line.uid} is not there after it was stored`);
-    // What the chain has said here may differ: it is compared without.
+    if (order === undefined) throw new Error(`order ${line.uid} is missing after it was stored`);
+    // Chain events may differ: they are not compared.
     const comparable: StoredOrder = line.cancelled ? order : { ...order, state: 'open' };
-    if (orderLine(comparable).trimEnd() !== texts[i]) throw new Error(`order ${line.uid} is stored here otherwise`);
+    if (orderLine(comparable).trimEnd() !== texts[i])
+      throw new Error(`order ${line.uid} differs from the stored order`);
   }
   return { inserted: outcomes.filter(({ status }) => status === 'inserted').length, cancelled: uids.length };
 }

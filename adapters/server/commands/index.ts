@@ -14,26 +14,26 @@ import { verifyBook } from './verify.ts';
 
 export type { CommandName } from './names.ts';
 
-/** What is to be done, and with which book. */
+/** A maintenance command and its book. */
 export interface CommandOptions {
   readonly command: CommandName;
   readonly book: BookSettings;
-  /** The file to write or to read, where the command has one. */
+  /** The file of the command, if it has one. */
   readonly file: string;
   /** For `prune`. */
   readonly days: number;
-  /** Whether the outcome is for machines. */
+  /** Whether the result is printed as JSON. */
   readonly json: boolean;
 }
 
-/** What came of it: in words, and as data. */
+/** The result, as text and as data. */
 export interface CommandOutcome {
   readonly ok: boolean;
   readonly words: string;
   readonly data: object;
 }
 
-/** Does one thing with a book, and shows on `out` how far it has come. */
+/** Runs a command and shows its progress on `out`. */
 export async function runCommand(
   options: CommandOptions,
   out: Parameters<typeof progressBar>[1],
@@ -63,7 +63,7 @@ async function backUp({ book, file }: CommandOptions, progress: Progress): Promi
 
 async function withStore(options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
   const [plan] = planServer({ books: [{ path: '/', ...defined(options.book) }] }, '.').books;
-  if (plan === undefined) throw new Error('there is no book');
+  if (plan === undefined) throw new Error('the plan has no book');
   const store = await openStore(plan.place);
   const domain = domainOf(plan);
   await store.open({ domain, clock: systemClock });
@@ -94,9 +94,9 @@ async function doWith(
     }
     case 'verify': {
       const data = await verifyBook(store, domain, progress);
-      const sum = `${data.orders} orders, ${data.signatures} signatures recovered, ${data.onChain} for the chain to tell`;
-      const found = data.problems.map(({ uid, reason }) => `\n  ${uid}: ${reason}`).join('');
-      const words = `${sum}, ${data.problems.length} problems${found}`;
+      const sum = `${data.orders} orders, ${data.signatures} signatures recovered, ${data.onChain} verified only on chain`;
+      const problems = data.problems.map(({ uid, reason }) => `\n  ${uid}: ${reason}`).join('');
+      const words = `${sum}, ${data.problems.length} problems${problems}`;
       return { ok: data.problems.length === 0, words, data };
     }
     case 'prune': {
@@ -105,13 +105,14 @@ async function doWith(
       return { ok: true, words, data };
     }
     case 'backup':
-      throw new Error('a backup opens no store');
+      throw new Error('a backup does not open a store');
   }
 }
 
 function domainOf({ settings, environment, chainId }: BookPlan): Domain {
   const known = deployment(environment, chainById(chainId)).settlement;
-  const settlementContract = (settings.settlementContract ?? known).toLowerCase() as Domain['settlementContract']; // judged by the settings
+  // Validated by the settings.
+  const settlementContract = (settings.settlementContract ?? known).toLowerCase() as Domain['settlementContract'];
   return { chainId, settlementContract };
 }
 

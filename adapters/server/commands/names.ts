@@ -1,6 +1,6 @@
-/** Commands that do one thing with a book and end. */
+/** The maintenance commands. */
 export const COMMAND_NAMES = ['export', 'import', 'verify', 'prune', 'backup'] as const;
 export type CommandName = (typeof COMMAND_NAMES)[number];
 
-/** Those that are told a file. */
+/** Commands with a file argument. */
 export const TAKES_FILE: readonly CommandName[] = ['export', 'import', 'backup'];

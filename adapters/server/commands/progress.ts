@@ -1,16 +1,16 @@
-/** Tells how far long work has come. */
+/** Shows the progress of a long command. */
 export interface Progress {
-  /** `total` is unknown where nobody has counted. */
+  /** Shows a position. `total` is absent if it is unknown. */
   at(done: number, total?: number): void;
   end(): void;
 }
 
-/** Twenty-four steps are enough to see it move. */
+/** Width of the bar in characters. */
 const WIDTH = 24;
-/** Milliseconds between two looks, so that showing costs nothing. */
+/** Minimum milliseconds between two updates. */
 const PACE = 100;
 
-/** Draws a bar on a terminal, and nothing where nobody looks. */
+/** Creates a progress bar on a terminal. Draws nothing if the output is not a terminal. */
 export function progressBar(doing: string, out: { readonly isTTY?: boolean; write(text: string): unknown }): Progress {
   if (out.isTTY !== true) return { at() {}, end() {} };
   let last = Number.NEGATIVE_INFINITY;

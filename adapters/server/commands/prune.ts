@@ -2,18 +2,18 @@ import type { Store } from 'intentbook';
 import type { Progress } from './progress.ts';
 
 export interface Pruned {
-  /** Expired orders that were swept up first. */
+  /** Number of orders whose expiry was recorded first. */
   readonly swept: number;
   readonly orders: number;
   readonly quotes: number;
-  /** Only what was over before this moment was removed. ISO 8601. */
+  /** Orders that finished before this time were deleted. ISO 8601. */
   readonly before: string;
 }
 
-/** What one step removes at most, so that nobody waits long for it. */
+/** Maximum number of rows per step, which bounds the time that other clients wait. */
 const STEP = 500;
 
-/** Removes what has been over for so many days, in bounded steps. */
+/** Deletes orders that finished a number of days ago, in bounded steps. */
 export async function pruneBook(store: Store, days: number, now: number, progress: Progress): Promise<Pruned> {
   const second = Math.floor(now / 1000);
   const before = second - days * 24 * 60 * 60;
@@ -29,7 +29,7 @@ export async function pruneBook(store: Store, days: number, now: number, progres
   return { swept, orders, quotes, before: new Date(before * 1000).toISOString() };
 }
 
-/** Takes steps until one finds nothing. Others get their turn between two. */
+/** Repeats a step until it deletes nothing. The event loop runs between two steps. */
 async function repeat(step: () => Promise<number>): Promise<number> {
   let total = 0;
   for (let done = await step(); done > 0; done = await step()) {

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 
-/** A line of a file, and where it ends. */
+/** A line of a file and its end. */
 export interface FileLine {
   readonly text: string;
-  /** The first byte after it. */
+  /** Offset of the first byte after the line. */
   readonly end: number;
-  /** The SHA-256 of everything before it. */
+  /** Returns the SHA-256 of everything before the line. */
   readonly digest: () => string;
 }
 
-/** Reads a file line by line. What follows the last line feed is no line. */
+/** Reads a file line by line. Text after the last line feed is ignored. */
 export async function* readLines(path: string): AsyncGenerator<FileLine> {
   const hash = createHash('sha256');
   let rest = Buffer.alloc(0);

@@ -6,9 +6,9 @@ import { readPages } from './walk.ts';
 
 export interface Verified {
   readonly orders: number;
-  /** Signatures by a key, recovered again. */
+  /** Number of recovered ECDSA signatures. */
   readonly signatures: number;
-  /** Orders whose owner is a contract, or has signed on chain: only the chain can tell. */
+  /** Number of contract signatures and presignatures, which only the chain can verify. */
   readonly onChain: number;
   readonly problems: readonly Problem[];
 }
@@ -18,18 +18,18 @@ export interface Problem {
   readonly reason: string;
 }
 
-/** Stands for the document {} (decision 2.16). */
+/** The hash that stands for the document {}. See docs/internals/decisions.md#d2-16. */
 const ZERO_HASH = `0x${'0'.repeat(64)}`;
 
-/** Checks every UID, signature and document of a store again. */
+/** Verifies every UID, signature and document of a store. */
 export async function verifyBook(store: Store, domain: Domain, progress: Progress): Promise<Verified> {
   const verifier = await createVerifier(domain);
   const problems: Problem[] = [];
   let orders = 0;
   let signatures = 0;
   for await (const page of readPages(store)) {
-    const judged = await Promise.all(page.map((row) => problemOf(row, domain, verifier)));
-    for (const [i, { reason, recovered }] of judged.entries()) {
+    const result = await Promise.all(page.map((row) => problemOf(row, domain, verifier)));
+    for (const [i, { reason, recovered }] of result.entries()) {
       if (recovered) signatures++;
       if (reason !== undefined) problems.push({ uid: page[i]?.uid ?? '', reason });
     }
@@ -46,13 +46,13 @@ async function problemOf(
 ): Promise<{ reason?: string; recovered: boolean }> {
   let order: Order;
   try {
-    order = JSON.parse(body) as Order; // its members are judged by what is made of them
+    order = JSON.parse(body) as Order; // the checks below validate its members
     const { sellAmount, buyAmount, feeAmount } = order;
     const amounts = { sellAmount: BigInt(sellAmount), buyAmount: BigInt(buyAmount), feeAmount: BigInt(feeAmount) };
     const digest = bytesToHex(verifier.hasher.digest({ ...order, ...amounts }));
     const expiry = order.validTo.toString(16).padStart(8, '0');
     if (uid !== `${digest}${order.owner.slice(2)}${expiry}`) {
-      return { reason: 'the UID is not that of its fields', recovered: false };
+      return { reason: 'the UID does not match the fields', recovered: false };
     }
   } catch {
     return { reason: 'the row is damaged', recovered: false };
@@ -61,10 +61,10 @@ async function problemOf(
     return { reason: `it names the settlement contract ${order.settlementContract}`, recovered: false };
   }
   if (fullAppData !== null && order.appData !== ZERO_HASH && appDataHash(fullAppData) !== order.appData) {
-    return { reason: 'the document is not that of its hash', recovered: false };
+    return { reason: 'the document does not match its hash', recovered: false };
   }
   if (order.signingScheme === 'presign' || order.signingScheme === 'eip1271') return { recovered: false };
   const [answer] = await verifier.recoverMany([order]);
   const ok = answer?.signer === order.owner;
-  return { ...(ok ? {} : { reason: `it was signed by ${answer?.signer ?? 'nobody'}` }), recovered: true };
+  return { ...(ok ? {} : { reason: `the signer is ${answer?.signer ?? 'not recoverable'}` }), recovered: true };
 }

@@ -1,9 +1,9 @@
 import type { Store, StoredOrder } from 'intentbook';
 
-/** Orders that are read at once. */
+/** Orders per page. */
 const PAGE = 500;
 
-/** Walks all orders of a store, newest first, a page at a time. */
+/** Iterates over all orders of a store by page, newest first. */
 export async function* readPages(
   store: Store,
   after?: Pick<StoredOrder, 'creationDate' | 'uid'>,

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { formatUnknownName } from '#internal';
 
-/** Settings that cannot be meant. Each problem is one line that names its key. */
+/** Invalid settings. Each problem is one line that names its key. */
 export class ConfigError extends TypeError {
   override readonly name = 'SettingsError';
   readonly problems: readonly string[];
@@ -12,15 +12,15 @@ export class ConfigError extends TypeError {
   }
 }
 
-/** As much of a JSON schema as is needed to tell which keys stand where. */
+/** The members of a JSON schema that are needed to find keys. */
 interface Node {
   readonly properties?: Readonly<Record<string, Node>>;
   readonly items?: Node;
 }
 
 /**
- * Says what is wrong with a value that does not fit its schema, a line for each key, with the key that was probably
- * meant, or the place where it belongs.
+ * Formats the problems of a value that does not match its schema, one line per key, with the key that was probably
+ * meant, or the object it belongs to.
  */
 export function formatProblems(error: z.ZodError, value: unknown, schema: Node): string[] {
   return error.issues.flatMap((issue) => {
@@ -32,7 +32,7 @@ export function formatProblems(error: z.ZodError, value: unknown, schema: Node):
   });
 }
 
-/** `books[1].chain`, as somebody would write it. */
+/** Formats a path: `books[1].chain`. */
 function pathOf(path: readonly PropertyKey[]): string {
   return path
     .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
@@ -43,10 +43,10 @@ function pathOf(path: readonly PropertyKey[]): string {
 function unknownKey(key: string, path: readonly PropertyKey[], schema: Node): string {
   const here = Object.keys(nodeAt(schema, path)?.properties ?? {});
   const where = path.length === 0 ? '' : `${pathOf(path)}: `;
-  const said = formatUnknownName('key', key, here);
+  const suggestion = formatUnknownName('key', key, here);
   const homes = homesOf(key, schema, '');
   if (homes.length > 0) return `${where}unknown key "${key}" here; it belongs to ${homes.join(' or ')}`;
-  return where + (said.endsWith('?') ? said : formatUnknownName('key', key, everyKey(schema)));
+  return where + (suggestion.endsWith('?') ? suggestion : formatUnknownName('key', key, everyKey(schema)));
 }
 
 function nodeAt(schema: Node, path: readonly PropertyKey[]): Node | undefined {
@@ -56,7 +56,7 @@ function nodeAt(schema: Node, path: readonly PropertyKey[]): Node | undefined {
   );
 }
 
-/** Every place that knows a key. */
+/** Finds the objects that have a key. */
 function homesOf(key: string, node: Node, path: string): string[] {
   const here = Object.hasOwn(node.properties ?? {}, key) ? [path === '' ? 'the top' : path] : [];
   return [...here, ...childrenOf(node, path).flatMap(([name, child]) => homesOf(key, child, name))];
@@ -75,5 +75,6 @@ function childrenOf({ properties = {}, items }: Node, path: string): [path: stri
 }
 
 function at(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce((found, key) => (found as Readonly<Record<PropertyKey, unknown>> | undefined)?.[key], value); // zod walked here
+  // Zod walked here.
+  return path.reduce((node, key) => (node as Readonly<Record<PropertyKey, unknown>> | undefined)?.[key], value);
 }

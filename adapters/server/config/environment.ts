@@ -1,20 +1,20 @@
 import { formatUnknownName } from '#internal';
-import { envName, FLAG_NAMES } from '../cli/flags.ts';
+import { FLAG_NAMES, getVariableName } from '../cli/flags.ts';
 import { UsageError } from '../cli/usage-error.ts';
 
 const PREFIX = 'INTENTBOOK_';
 
-/** What Kubernetes sets in every container for a service that is named like us. */
+/** Variables that Kubernetes sets for a service with the name intentbook. */
 const SERVICE_LINK = /^INTENTBOOK_(?:\w+_)?(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT_\d+_(?:TCP|UDP)(?:_\w+)?)$/;
 
 /**
- * Rejects variables that look like ours and are not, so that a misspelling is not silently a default.
+ * Rejects unknown variables with the prefix INTENTBOOK_, so that a misspelled one does not silently become a default.
  *
- * @throws UsageError naming the variable that was probably meant.
+ * @throws UsageError with the name of the most similar variable.
  */
 export function rejectUnknownVariables(env: Readonly<Record<string, string | undefined>>): void {
-  const known = FLAG_NAMES.map(envName);
-  // Compared without what they all begin with, which would make any two of them alike.
+  const known = FLAG_NAMES.map(getVariableName);
+  // Names are compared without the common prefix, which would make them all similar.
   const bare = (name: string) => name.slice(PREFIX.length);
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith(PREFIX) || !value || known.includes(name) || SERVICE_LINK.test(name)) continue;

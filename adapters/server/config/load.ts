@@ -5,9 +5,9 @@ import { ConfigError } from './config-errors.ts';
 import { planServer } from './plan.ts';
 
 /**
- * Reads a configuration file. File names in it are relative to the folder it stands in.
+ * Reads a configuration file. File names in it are relative to its folder.
  *
- * @throws SettingsError when it cannot be read, or naming every key that is wrong.
+ * @throws ConfigError if the file cannot be read, or naming every invalid key.
  */
 export async function readConfigFile(name: string): Promise<ServeOptions> {
   const path = resolve(name);
@@ -16,19 +16,19 @@ export async function readConfigFile(name: string): Promise<ServeOptions> {
   });
   const value = parse(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ConfigError(['it must be a JSON object: { "books": [{ "chain": "sepolia" }] }']);
+    throw new ConfigError(['the file must be a JSON object: { "books": [{ "chain": "sepolia" }] }']);
   }
   if (!('books' in value)) throw new ConfigError(['books is missing: { "books": [{ "chain": "sepolia" }] }']);
   const folder = dirname(path);
   planServer(value, folder);
-  return { ...value, folder } as ServeOptions; // it fits, as was just seen
+  return { ...value, folder } as ServeOptions; // validated above
 }
 
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new ConfigError([`it is not JSON: ${error instanceof Error ? error.message : String(error)}`]);
+    throw new ConfigError([`the file is not JSON: ${error instanceof Error ? error.message : String(error)}`]);
   }
 }
 

@@ -5,7 +5,7 @@ import { ConfigError, formatProblems } from './config-errors.ts';
 import type { ReadBook, ReadSettings } from './schema.ts';
 import { parseSettings, settingsSchema } from './schema.ts';
 
-/** Where a book's orders are kept. */
+/** The location of a book's store. */
 export type StoreLocation =
   | { readonly kind: 'memory' }
   | { readonly kind: 'file'; readonly path: string }
@@ -18,32 +18,32 @@ export type StoreLocation =
       readonly connections: number;
     };
 
-/** Connections to PostgreSQL that all books open together, as long as nobody says otherwise: a server allows 100. */
+/** Default number of PostgreSQL connections of all books together. A PostgreSQL server allows 100. */
 const CONNECTIONS = 80;
 
-/** A book that is to be served: its settings with all that follows from them. */
+/** A planned book: its settings and the values derived from them. */
 export interface BookPlan {
   readonly settings: ReadBook;
-  /** The path segment of its chain, or the id of one that has none. */
+  /** The name of its chain, or the chain id. */
   readonly chain: string;
   readonly chainId: number;
   readonly environment: Environment;
-  /** `/`, or a path without a slash at its end. */
+  /** `/`, or a path without a trailing slash. */
   readonly path: string;
   readonly place: StoreLocation;
 }
 
-/** What a server is to do. */
+/** The plan of a server. */
 export interface ServerPlan {
   readonly settings: ReadSettings;
   readonly books: readonly BookPlan[];
 }
 
 /**
- * Reads the settings of a server.
+ * Plans a server from its settings.
  *
- * @param folder where relative file names begin.
- * @throws SettingsError naming every key that is wrong.
+ * @param folder - Base of relative file names.
+ * @throws ConfigError naming every invalid key.
  */
 export function planServer(value: unknown, folder: string): ServerPlan {
   const { data: settings, error } = parseSettings(value);
@@ -64,7 +64,7 @@ export function planServer(value: unknown, folder: string): ServerPlan {
   return { settings, books };
 }
 
-/** Names what is missing where settings mean something together only. `publicUrl` alone is no harm. */
+/** Finds incomplete groups of settings. `publicUrl` alone is valid. */
 function halves(settings: ReadSettings, keys: readonly (keyof ReadSettings)[]): string[] {
   const given = keys.filter((key) => settings[key] !== undefined);
   if (given.every((key) => key === 'publicUrl') || given.length === keys.length) return [];
@@ -76,11 +76,11 @@ function contradictions(book: ReadBook, i: number): string[] {
   return both ? [`books[${i}]: "db" and "postgres" exclude each other`] : [];
 }
 
-/** What a book's plan needs to know besides its settings. */
+/** The context of a book's plan. */
 interface PlanContext {
-  /** Where relative file names begin. */
+  /** Base of relative file names. */
   readonly folder: string;
-  /** How many connections to a database a book may open. */
+  /** Maximum number of connections of a book. */
   readonly share: number;
 }
 
@@ -109,7 +109,7 @@ function toStoreLocation(
   { folder, share }: PlanContext,
 ): StoreLocation {
   const { postgres: url, postgresRead: readUrl, migrate = false } = settings;
-  // A book's own file wins over a database that all share.
+  // The file of a book wins over a shared database.
   if (url !== undefined && db === undefined) {
     const schema = settings.schema ?? `intentbook_${name.replaceAll('-', '_')}`;
     const connections = settings.postgresConnections ?? share;
@@ -129,7 +129,7 @@ function locationKey(place: StoreLocation): string | undefined {
   }
 }
 
-/** Names every value that two books have in common and must not. */
+/** Finds values that two books must not share. */
 function findDuplicate(
   what: string,
   books: readonly BookPlan[],
@@ -144,7 +144,7 @@ function findDuplicate(
   });
 }
 
-/** Where a database is, without the secrets of its connection string. */
+/** Returns the address of a database without the secrets of its connection string. */
 export function addressOf(url: string): string {
   if (!URL.canParse(url)) return 'PostgreSQL';
   const { host, pathname } = new URL(url);

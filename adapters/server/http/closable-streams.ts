@@ -1,16 +1,16 @@
 import type { Api, ApiResponse } from 'intentbook';
 
-/** An interface whose streams can be ended from outside. */
+/** An interface whose streams can be ended. */
 export interface ClosableApi extends Api {
-  /** Ends every stream that is open, as if it had come to its end, and any that is asked for from now on. */
+  /** Ends all open streams and every later one. */
   closeStreams(): void;
-  /** How many are open. */
+  /** Number of open streams. */
   readonly openStreams: number;
 }
 
 const END = { done: true, value: undefined } as const;
 
-/** Keeps track of an interface's streams, so that a server that stops need not wait for them. */
+/** Tracks the streams of an interface, so that a server can stop without waiting for them. */
 export function closableStreams(api: Api): ClosableApi {
   const open = new Set<() => void>();
   let closed = false;
@@ -22,7 +22,7 @@ export function closableStreams(api: Api): ClosableApi {
       ended = true;
       open.delete(close);
       wake();
-      Promise.resolve(source.return?.()).catch(() => {}); // its reader has gone
+      Promise.resolve(source.return?.()).catch(() => {}); // the client has disconnected
     };
     if (ended) close();
     else open.add(close);

@@ -2,20 +2,20 @@ import type { Api, ApiRequest, ApiRequestBody, ApiResponse } from 'intentbook';
 import { OrderBookError } from 'intentbook';
 import { CORS_HEADERS, PREFLIGHT_HEADERS, rejectionResponse } from '#internal';
 
-/** An interface and where it stands: `/`, or a path without a slash at its end. */
+/** An interface and its path: `/`, or a path without a trailing slash. */
 export interface Mounted {
   readonly path: string;
   readonly api: Api;
-  /** Whether it is no book, and so not named to who looks for one. */
+  /** Whether it is not a book, and so not listed in the 404 response. */
   readonly aside?: boolean;
 }
 
-/** An answer for one exact path, to GET and HEAD. */
+/** A response for one exact path, to GET and HEAD. */
 export type Page = (request: ApiRequest) => Promise<ApiResponse> | ApiResponse;
 
 /**
- * Makes one interface of several and of some pages. A page wins over an interface, a longer path over a shorter one; of
- * interfaces at the same place the first that owns the path answers.
+ * Combines interfaces and pages. A page wins over an interface, a longer path over a shorter one. Of interfaces at the
+ * same path, the first that handles a request wins.
  */
 export function composeServer(mounted: readonly Mounted[], pages: Readonly<Record<string, Page>>): Api {
   const byLength = [...mounted].sort((a, b) => b.path.length - a.path.length);
@@ -24,12 +24,12 @@ export function composeServer(mounted: readonly Mounted[], pages: Readonly<Recor
     .map(({ path }) => path)
     .reverse();
 
-  function find({ path: asked }: ApiRequest): { readonly api: Api; readonly path: string } | undefined {
+  function find({ path: requested }: ApiRequest): { readonly api: Api; readonly path: string } | undefined {
     for (const { path, api } of byLength) {
       const prefix = path === '/' ? '' : path;
-      const inside = asked === prefix || asked.startsWith(`${prefix}/`);
-      if (inside && (prefix !== '' || api.handlesPath?.(asked) !== false)) {
-        return { api, path: asked.slice(prefix.length) || '/' };
+      const inside = requested === prefix || requested.startsWith(`${prefix}/`);
+      if (inside && (prefix !== '' || api.handlesPath?.(requested) !== false)) {
+        return { api, path: requested.slice(prefix.length) || '/' };
       }
     }
     return undefined;
@@ -40,8 +40,8 @@ export function composeServer(mounted: readonly Mounted[], pages: Readonly<Recor
       const name = request.path.replace(/\/+$/, '') || '/';
       const page = Object.hasOwn(pages, name) ? pages[name] : undefined;
       if (page !== undefined) return shared(request, await show(page, request));
-      const found = find(request);
-      if (found !== undefined) return found.api.handle(new Below(request, found.path));
+      const match = find(request);
+      if (match !== undefined) return match.api.handle(new PrefixedRequest(request, match.path));
       const data = { path: request.path, served };
       return shared(request, rejectionResponse(new OrderBookError('NotFound', 'nothing is served at this path', data)));
     },
@@ -55,14 +55,14 @@ async function show(page: Page, request: ApiRequest): Promise<ApiResponse> {
   return rejectionResponse(error, { allow: allow.join(', ') });
 }
 
-/** What every answer has in common, of whatever interface (decisions 1.16, 1.17). */
+/** Adds the headers that every response has. See docs/internals/decisions.md#d1-17. */
 function shared({ method }: ApiRequest, answer: ApiResponse): ApiResponse {
   if (method === 'OPTIONS') return { status: 204, headers: { ...CORS_HEADERS, ...PREFLIGHT_HEADERS } };
   return { ...answer, headers: { ...CORS_HEADERS, ...answer.headers } };
 }
 
-/** The same request for an interface that stands below a path: as it came, but for what it asks for there. */
-class Below implements ApiRequest {
+/** A request for an interface below a path: the original request with the remaining path. */
+class PrefixedRequest implements ApiRequest {
   readonly path: string;
   readonly #request: ApiRequest;
 

@@ -3,41 +3,41 @@ import { type AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { OrderBookError } from 'intentbook';
 
-/** How long a client may take, in milliseconds. */
+/** Timeouts of clients, in milliseconds. */
 interface HttpTimeouts {
   readonly headersTimeout: number;
   readonly requestTimeout: number;
   readonly keepAliveTimeout: number;
   readonly connectionsCheckingInterval: number;
-  /** After how long a connection is cut on which nothing moves, though an answer is under way. */
+  /** Maximum time without progress during a response. */
   readonly stalled: number;
 }
 
 const HTTP_TIMEOUTS: HttpTimeouts = {
-  /** For the head of a request. */
+  /** Timeout of the request head. */
   headersTimeout: 10_000,
-  /** For a whole request; the largest body is one megabyte. */
+  /** Timeout of a whole request. The largest body is one megabyte. */
   requestTimeout: 30_000,
-  /** Between two requests. Longer than the minute that proxies commonly keep a connection for, so that they part first. */
+  /** Timeout between two requests. Longer than the minute of common proxies, so that the proxy closes first. */
   keepAliveTimeout: 65_000,
-  /** How often these are looked after. */
+  /** Interval of the timeout check. */
   connectionsCheckingInterval: 5_000,
   stalled: 120_000,
 };
 
-/** An HTTP server that trusts no client and can be closed without losing an answer. */
+/** An HTTP server with timeouts for clients, which can be closed without losing a response. */
 export interface HardenedServer {
-  /** Resolves to the URL when it listens. */
+  /** Starts to listen. Returns the URL. */
   listen(port: number, host: string): Promise<string>;
-  /** Takes no more connections and cuts idle ones; those that are served get `grace` milliseconds to end. */
+  /** Accepts no more connections and closes idle ones. Running requests have `grace` milliseconds to end. */
   close(grace: number): Promise<void>;
 }
 
 export function createHardenedServer(
   handler: (request: IncomingMessage, response: ServerResponse) => void,
-  { stalled, ...patience }: HttpTimeouts = HTTP_TIMEOUTS,
+  { stalled, ...timeouts }: HttpTimeouts = HTTP_TIMEOUTS,
 ): HardenedServer {
-  // The answers that are under way, for each connection that is open.
+  // The responses in progress of each open connection.
   const connections = new Map<Duplex, Set<ServerResponse>>();
   let closing = false;
 
@@ -56,10 +56,10 @@ export function createHardenedServer(
     } else handler(request, response);
   }
 
-  // Node's own answer to a missing Host header has no body.
-  const server = createServer({ ...patience, requireHostHeader: false }, listener);
+  // Node's response to a missing Host header has no body.
+  const server = createServer({ ...timeouts, requireHostHeader: false }, listener);
   server.setTimeout(stalled);
-  // An expectation that is not understood may be ignored (RFC 9110, 10.1.1).
+  // An unknown expectation may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', listener);
   server.on('connection', (socket: Socket) => {
     connections.set(socket, new Set());
@@ -67,19 +67,19 @@ export function createHardenedServer(
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const answers = [...(connections.get(socket) ?? [])];
-    // A single request whose body has gone wrong, or does not come: nobody has written to the socket yet.
+    // A single request with an invalid or missing body: no response was written yet.
     const [answer] = answers;
     const unanswered = answers.length === 1 && answer?.headersSent === false && !answer.req.complete;
     const answering = answers.length > 0 && !unanswered;
     const silent = 'bytesRead' in socket && socket.bytesRead === 0;
     if (!socket.writable || answering || silent || error.code === 'ECONNRESET') socket.destroy();
     else {
-      // The handler may still answer, but not into this rejection.
+      // The handler may still respond, but must not append to this rejection.
       if (socket instanceof Socket) answer?.detachSocket(socket);
       socket.end(rawRejection(rejectionBody(complaint(error.code))));
     }
   });
-  // `server.close` calls this, and node's own takes a connection for idle whose answer has not left to its end.
+  // `server.close` calls this. Node's version treats a connection as idle before its response is fully sent.
   server.closeIdleConnections = () => {
     for (const [socket, answers] of connections) if (answers.size === 0) socket.destroy();
   };
@@ -90,17 +90,17 @@ export function createHardenedServer(
         server.once('error', reject);
         server.listen(port, host, () => {
           server.off('error', reject);
-          resolve(urlOf(server.address() as AddressInfo)); // it listens on a port
+          resolve(urlOf(server.address() as AddressInfo)); // a listening server has an address
         });
       }),
     close: (grace) =>
       new Promise((resolve) => {
         closing = true;
-        // Clients are told to part in answers that have not begun.
+        // Responses that have not started close their connection.
         for (const [socket, answers] of connections) {
           for (const answer of answers) {
             answer.shouldKeepAlive = false;
-            // Whoever feeds the streams has ended them. One that waits for its reader would not notice.
+            // The streams were ended. A stream that waits for its client would not notice.
             if (isEventStream(answer) && answer.writableNeedDrain) socket.destroy();
           }
         }
@@ -141,7 +141,7 @@ function rejectionHeaders(body: string): Record<string, string> {
   };
 }
 
-/** An answer where node has given up on the request, and so has no response to write. */
+/** Writes a response to the socket if Node has rejected the request and there is no response object. */
 function rawRejection(body: string): string {
   const headers = Object.entries(rejectionHeaders(body)).map(([name, value]) => `${name}: ${value}`);
   return ['HTTP/1.1 400 Bad Request', ...headers, '', body].join('\r\n');

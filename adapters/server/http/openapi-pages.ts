@@ -8,7 +8,7 @@ import { jsonResponse, rejectionResponse } from '#internal';
 import type { OpenBook } from '../open-books.ts';
 import type { Page } from './compose.ts';
 
-/** What the page may load: its own files, and nothing from anywhere else. The library writes styles into elements. */
+/** Content security policy of the page: only files of this server. The library writes inline styles. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -34,7 +34,7 @@ const HTML = `<!doctype html>
 
 const START = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#reference', deepLinking: true, validatorUrl: null });\n`;
 
-/** Describes the HTTP interface of a server. */
+/** Creates the OpenAPI document of a server. */
 export function describe(deployments: readonly OpenBook[]): OpenApiDocument {
   return openApiDocument({
     servers: deployments.map(({ path, chain, environment }) => ({
@@ -45,7 +45,7 @@ export function describe(deployments: readonly OpenBook[]): OpenApiDocument {
   });
 }
 
-/** The description of the HTTP interface, for machines and, as a page that needs no network, for people. */
+/** Creates the OpenAPI document and its page, which needs no network access. */
 export function referencePages(document: OpenApiDocument): Readonly<Record<string, Page>> {
   return {
     '/openapi.json': () => jsonResponse(200, document, { 'cache-control': 'no-cache' }),
@@ -66,7 +66,7 @@ function content(type: string, body: string | Uint8Array): ApiResponse {
   return { status: 200, headers, body };
 }
 
-/** Whether the library of the page is installed. */
+/** Returns whether the library of the page is installed. */
 export function isReferenceServed(): boolean {
   try {
     createRequire(import.meta.url).resolve('swagger-ui-dist/swagger-ui-bundle.js');
@@ -82,7 +82,7 @@ async function ofLibrary(file: string, type: string): Promise<ApiResponse> {
     return content(type, await readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`)));
   } catch {
     return rejectionResponse(
-      new OrderBookError('NotFound', 'this page needs the package: npm install swagger-ui-dist'),
+      new OrderBookError('NotFound', 'this page requires a package: npm install swagger-ui-dist'),
     );
   }
 }

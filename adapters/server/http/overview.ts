@@ -3,7 +3,7 @@ import type { Explorer } from 'intentbook/explorer';
 import { jsonResponse } from '#internal';
 import type { OpenBook } from '../open-books.ts';
 
-/** Says what is deployed: every book with its domain and the path of its interface (decision 2.29), and where the reference is. */
+/** Lists the books with their domains and paths, and the path of the API reference. */
 export function overview(version: string, deployments: readonly OpenBook[], docs: boolean): ApiResponse {
   const books = deployments.map(({ path, chain, environment, book: { chainId, settlementContract } }) => ({
     path,
@@ -17,14 +17,14 @@ export function overview(version: string, deployments: readonly OpenBook[], docs
   return jsonResponse(200, {
     name: 'intentbook',
     version,
-    // As the book itself would answer, for whoever asks a server of one book.
+    // A server with one book responds as the book does.
     ...(atRoot && { chainId: atRoot.chainId, settlementContract: atRoot.settlementContract, api: atRoot.api }),
     ...(docs && { docs: '/docs' }),
     books,
   });
 }
 
-/** A browser, which asks for HTML by name, gets the page; everyone else the overview. */
+/** Responds with the page to browsers, which request HTML, and with the overview to other clients. */
 export function frontPage(request: ApiRequest, explorer: Explorer | undefined, overview: ApiResponse): ApiResponse {
   if (explorer === undefined) return overview;
   const answer = request.header('accept')?.includes('text/html') ? explorer.page(request) : overview;
@@ -32,15 +32,15 @@ export function frontPage(request: ApiRequest, explorer: Explorer | undefined, o
 }
 
 /**
- * Whether all of the books can serve: 200, or 500 with what is missing. The checks of a book that is not at the root
- * begin with its path.
+ * Returns whether all books can serve: 200, or 500 with the checks. The checks of a book that is not at the root
+ * start with its path.
  */
 export async function readiness(deployments: readonly OpenBook[], closing: boolean): Promise<ApiResponse> {
   const states = await Promise.all(
     deployments.map(async ({ path, book }) => {
       const { ready, checks } = await book.ready();
       const prefix = path === '/' ? '' : `${path} `;
-      return { ready, checks: Object.entries(checks).map(([name, said]) => [prefix + name, said] as const) };
+      return { ready, checks: Object.entries(checks).map(([name, state]) => [prefix + name, state] as const) };
     }),
   );
   const ready = !closing && states.every((state) => state.ready);

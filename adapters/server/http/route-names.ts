@@ -1,15 +1,15 @@
 import type { OpenApiDocument } from 'intentbook/openapi';
 
 /**
- * Names the routes that requests go to by the templates of their paths, so that what is counted by route stays bounded
- * whatever strangers ask for.
+ * Creates a function that returns the path template of a request, for metrics. The number of templates is bounded,
+ * whatever paths clients request.
  *
- * @param prefixes where books are served.
+ * @param prefixes - Paths of the books.
  */
 export function createRouteNames(document: OpenApiDocument, prefixes: readonly string[]): (path: string) => string {
   const templates = Object.keys(document.paths).map((template) => ({
     template,
-    segments: segmentsOf(template),
+    segments: splitPath(template),
     parameters: template.split('{').length - 1,
   }));
   templates.sort((a, b) => a.parameters - b.parameters);
@@ -17,16 +17,16 @@ export function createRouteNames(document: OpenApiDocument, prefixes: readonly s
 
   return (path) => {
     const prefix = below.find((each) => path.startsWith(`${each}/`)) ?? '';
-    const asked = segmentsOf(path.slice(prefix.length));
-    const found = templates.find(
+    const requested = splitPath(path.slice(prefix.length));
+    const match = templates.find(
       ({ segments }) =>
-        segments.length === asked.length &&
-        segments.every((segment, i) => segment.startsWith('{') || segment === asked[i]),
+        segments.length === requested.length &&
+        segments.every((segment, i) => segment.startsWith('{') || segment === requested[i]),
     );
-    return found === undefined ? 'other' : prefix + found.template;
+    return match === undefined ? 'other' : prefix + match.template;
   };
 }
 
-function segmentsOf(path: string): string[] {
+function splitPath(path: string): string[] {
   return path.split('/').filter((segment) => segment !== '');
 }

@@ -1,6 +1,6 @@
 import { StoreError } from 'intentbook';
 
-/** Says in one line why a server could not start, and what to do about it where that is known. */
+/** Formats why a server could not start, in one line, with a remedy if one is known. */
 export function failureText(
   error: unknown,
   { port, host }: { port?: number | undefined; host?: string | undefined },
@@ -20,7 +20,7 @@ export function failureText(
   }
 }
 
-/** What an error says, in one line. */
+/** Formats the message of an error in one line. */
 export function getReason(error: unknown): string {
   return oneLine(error instanceof Error ? error.message : String(error));
 }

@@ -1,6 +1,6 @@
 import type { Exchange, RunningServer } from '../index.ts';
 
-/** What a server has to say while it runs. */
+/** The log of a running server. */
 export interface Log {
   started(server: RunningServer): void;
   exchanged(exchange: Exchange): void;
@@ -8,7 +8,7 @@ export interface Log {
   stopping(signal: string): void;
 }
 
-/** A log for machines: one JSON object a line, to the standard output. Needs the package pino. */
+/** Creates a JSON log on the standard output. Requires the package pino. */
 export async function createLog(version: string): Promise<Log> {
   const { pino } = await import('pino');
   const log = pino({

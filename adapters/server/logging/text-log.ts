@@ -2,7 +2,7 @@ import type { RunningServer } from '../index.ts';
 import type { OpenBook } from '../open-books.ts';
 import type { Log } from './log.ts';
 
-/** Says what a person at a terminal wants to know, which is not every request. */
+/** Creates the log for a terminal. It does not log every request. */
 export function textLog(version: string): Log {
   return {
     started: (server) => console.log(greeting(version, server)),
@@ -12,7 +12,7 @@ export function textLog(version: string): Log {
   };
 }
 
-/** What a server says once it is ready. */
+/** Formats the start-up message. */
 function greeting(version: string, { url, metricsUrl, deployments }: RunningServer): string {
   const [only, ...others] = deployments;
   const books =

@@ -109,10 +109,10 @@ describe('export and import', () => {
     expect(await attempt(text.replace('the 3th', 'the 4th'))).toContain('its digest is another one');
     expect(await attempt(`${text.split('\n').slice(0, -2).join('\n')}\n`)).toContain('is not finished');
     expect(await attempt(text.split('\n').toSpliced(3, 1).join('\n'))).toContain('has 9 orders where it says 10');
-    expect(await attempt('{"a":1}\n')).toContain('is no export');
+    expect(await attempt('{"a":1}\n')).toContain('is not an export');
     writeFileSync(file, text);
     expect(await rejected(['import', file, '--db', join(folder, 'base.sqlite'), '--chain', 'base'])).toContain(
-      'is of chain 11155111',
+      'belongs to chain 11155111',
     );
     expect(await shown(sqliteStore({ path: target }))).toEqual([]);
   });
@@ -170,11 +170,11 @@ describe('backup', () => {
 
 describe('command-line help', () => {
   test.each([
-    [['export'], 'say which file: intentbook export <file>'],
-    [['verify', 'x'], '"x" is one word too many'],
-    [['prune', '--port', '1'], '--port is no flag of "intentbook prune"'],
-    [['serve', '--older-than', '1'], '--older-than is no flag of "intentbook serve"'],
-    [['prune', '--older-than', '0'], '--older-than must be a whole number of days from 1 up, not "0"'],
+    [['export'], 'a file is missing: intentbook export <file>'],
+    [['verify', 'x'], 'unexpected argument "x"'],
+    [['prune', '--port', '1'], '--port is not a flag of "intentbook prune"'],
+    [['serve', '--older-than', '1'], '--older-than is not a flag of "intentbook serve"'],
+    [['prune', '--older-than', '0'], '--older-than must be an integer of days from 1 up, not "0"'],
     [['verfy'], 'unknown command "verfy", did you mean "verify"?'],
   ])('rejects %j with 2', async (args, message) => {
     expect(await rejected(args, 2)).toContain(message);
