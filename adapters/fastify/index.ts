@@ -44,7 +44,11 @@ export interface FastifyReplyLike {
 /**
  * Serves a book, or any `Api`, in a Fastify 5 application. The plugin is encapsulated: the application keeps its
  * parsers, its error handler and its 404. Without a prefix, the application responds with its 404 to paths that do not
- * belong to the interface. ```ts app.register(fastifyPlugin, { prefix: '/sepolia', book }); ```
+ * belong to the interface.
+ *
+ * ```ts
+ * app.register(fastifyPlugin, { prefix: '/sepolia', book });
+ * ```
  */
 export function fastifyPlugin(instance: FastifyLike, options: FastifyPluginOptions, done: () => void): void {
   assertKnownOptions('fastifyPlugin', options, ['book', 'prefix']);

@@ -19,6 +19,7 @@ export interface FetchHandlerOptions {
 /**
  * Serves a book, or any `Api`, on hosts that map a `Request` to a `Response`. The response to a path outside the prefix
  * is 404.
+ *
  * ```ts
  * Bun.serve({ fetch: fetchHandler(book) });
  * ```

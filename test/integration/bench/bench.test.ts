@@ -22,14 +22,14 @@ function bench(...args: string[]): Report {
   return JSON.parse(readFileSync(json, 'utf8')) as Report;
 }
 
-describe('every trial works', () => {
+describe('every benchmark works', () => {
   beforeAll(() => {
     execFileSync('npx', ['tsup', '--silent', '--config', 'bench/tsup.config.ts'], { cwd: root });
   });
 
   test('once, at a tiny size', { timeout: 180_000 }, () => {
     const report = bench('--together');
-    const files = readdirSync(join(root, 'bench/trials')).map((file) => file.replace(/\.ts$/, ''));
+    const files = readdirSync(join(root, 'bench/benchmarks')).map((file) => file.replace(/\.ts$/, ''));
     expect(Object.keys(report)).toEqual(files.sort());
     for (const [name, { measures, subjects }] of Object.entries(report)) {
       for (const { title, median } of measures) expect(median, `${name}: ${title}`).toBeGreaterThanOrEqual(0);
@@ -46,7 +46,7 @@ describe('every trial works', () => {
   });
 
   test('or is rejected by name', () => {
-    expect(() => bench('digets')).toThrow('there is no trial digets; there are');
+    expect(() => bench('digets')).toThrow('unknown benchmark digets; available:');
   });
 });
 

@@ -131,19 +131,19 @@ test('killed again and again while it reads the chain, a server misses nothing a
     database.close();
     return found as T; // what the query selects
   };
-  const facts = () => inspect<number>('SELECT count(*) FROM facts');
+  const chainEvents = () => inspect<number>('SELECT count(*) FROM chain_events');
   const seen: number[] = [];
   for (let round = 0; round < 5; round++) {
-    const before = facts();
+    const before = chainEvents();
     const server = start();
     // As soon as there is more than before, in whatever it is doing then.
     await until(
-      async () => facts(),
+      async () => chainEvents(),
       (count) => count > before,
     );
     server.child.kill('SIGKILL');
     await server.ended;
-    seen.push(facts());
+    seen.push(chainEvents());
     if (seen.at(-1) === 3 * FILLS) break;
   }
   expect(seen.some((count) => count > 0 && count < 3 * FILLS)).toBe(true); // it was cut off in between
