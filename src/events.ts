@@ -67,13 +67,13 @@ export interface OrderBookEvents {
   /** The native currency of an order was refunded to its user. */
   orderRefunded: (event: ChainOrderEvent) => void;
   /**
-   * An open order expired: neither filled nor cancelled, as far as the chain is indexed. Not emitted for a presign order
-   * that was never signed on chain.
+   * An open order expired: neither filled nor cancelled, as far as the chain is indexed. Not emitted for a presign
+   * order that was never signed on chain.
    */
   orderExpired: (event: OrderEvent) => void;
   /**
-   * An order that was reported as expired is not expired: a block that fills, cancels or revokes it was indexed late, or a
-   * block was reverted. `orderExpired` is emitted again if the order expires again.
+   * An order that was reported as expired is not expired: a block that fills, cancels or revokes it was indexed late,
+   * or a block was reverted. `orderExpired` is emitted again if the order expires again.
    */
   orderReinstated: (event: OrderEvent) => void;
   /** A block was reverted, and with it the change that `cause.reverted` names. */

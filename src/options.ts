@@ -68,8 +68,8 @@ export interface OrderBookOptions extends OrderPolicy {
   /** Worker threads for signer recovery of large batches. The host closes the pool. Default: none. */
   readonly recoveryPool?: RecoveryPool;
   /**
-   * Size of the cache of rendered orders in bytes; 0 disables it. Default: 33554432, 32 MiB. The cache is used only with a
-   * store that has a single writer, where it is always exact.
+   * Size of the cache of rendered orders in bytes; 0 disables it. Default: 33554432, 32 MiB. The cache is used only
+   * with a store that has a single writer, where it is always exact.
    */
   readonly cacheBytes?: number;
   /**
@@ -281,7 +281,8 @@ function parseOwnerLimits(table: Readonly<Record<string, OwnerLimitsOption>>): O
 
 /** Removes members that are `undefined`, which would replace a default. */
 function omitUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T; // a subset of its members
+  // A subset of its members.
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;
 }
 
 function requireInteger(value: unknown, name: string, least: number): void {

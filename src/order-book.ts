@@ -52,8 +52,8 @@ export interface OrderApi {
   /** Cancels orders by their owner's signature: all or none. */
   cancel(request: OrderCancellations | OrderCancellation): Promise<CancelResult>;
   /**
-   * Streams the changes of an owner's orders, of one order, or of all orders. Ending the iteration, aborting the signal or
-   * closing the book ends the stream.
+   * Streams the changes of an owner's orders, of one order, or of all orders. Ending the iteration, aborting the signal
+   * or closing the book ends the stream.
    *
    * @throws OrderBookError `InvalidParameter` for an invalid filter.
    */

@@ -1,5 +1,6 @@
-// `npm test`: everything that must hold before a change lands, one step after the other, with one sum at the end.
-// `npm test -- --long` runs the same with every loop at its full length; `npm run test:long` is in `long/run.mjs`.
+// `npm test` runs every check of a change in sequence and prints one summary.
+//
+// `npm test -- --long` runs each loop at its full length. `npm run test:long` is in `resilience/long/run.mjs`.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,7 @@ import { join } from 'node:path';
 const reports = mkdtempSync(join(tmpdir(), 'intentbook-tests-'));
 const report = join(reports, 'vitest.json');
 
-/** Without the first three there is nothing to test; the others are all worth knowing of. */
+/** The first three steps are required by the others, which all run independently. */
 const STEPS = [
   { name: 'lint', command: ['biome', 'ci', '--colors=off', '--error-on-warnings', '.'], essential: true },
   { name: 'types', command: ['tsc'], essential: true },
@@ -33,7 +34,7 @@ const STEPS = [
 
 function run([command, ...args], loud) {
   return new Promise((resolve) => {
-    // `npm test` puts the binaries of the packages on the path.
+    // `npm test` adds the package binaries to the path.
     const child = spawn(command, args, { stdio: ['ignore', loud ? 'inherit' : 'pipe', loud ? 'inherit' : 'pipe'] });
     let output = '';
     child.stdout?.on('data', (chunk) => (output += chunk));
@@ -43,7 +44,7 @@ function run([command, ...args], loud) {
   });
 }
 
-/** Counts what the runner has reported, and says what it has skipped. */
+/** Counts the reported tests and lists the skipped ones. */
 function countTests() {
   const { numPassedTests, numFailedTests, numFailedTestSuites, testResults } = JSON.parse(readFileSync(report, 'utf8'));
   const skipped = testResults.flatMap(({ assertionResults }) =>
@@ -52,7 +53,7 @@ function countTests() {
   for (const { fullName, meta } of skipped) {
     console.log(`  skipped: ${fullName.trim()}${meta?.skipped === undefined ? '' : ` (${meta.skipped})`}`);
   }
-  // A file that could not be loaded has no test of its own to fail.
+  // A file that failed to load has no failed test.
   return { passed: numPassedTests, failed: numFailedTests === 0 ? numFailedTestSuites : numFailedTests };
 }
 

@@ -33,6 +33,12 @@ export interface ViemChainOptions {
 /** Gas limit of reading a balance or an allowance. */
 const READ_GAS = 1_000_000;
 
+/**
+ * Sender of simulated deployments (ERC-6492). It is no contract and no wallet trusts it: a deployment call comes from the
+ * client and must not run with the authority of another contract.
+ */
+const NEUTRAL_SENDER: Address = '0x0000000000000000000000000000000000006492';
+
 const PRODUCTION: Address = '0x9008d19f58aabd9ed0d60971565aa8510560ab41';
 
 /**
@@ -40,7 +46,7 @@ const PRODUCTION: Address = '0x9008d19f58aabd9ed0d60971565aa8510560ab41';
  *
  * - Balance and allowance are read in one `eth_call`.
  * - A contract signature is checked with a gas limit; only the first 32 bytes of the return data are read.
- * - A signature may include the deployment of its contract (ERC-6492).
+ * - A signature of an account may include the deployment of its contract (ERC-6492); one of an order may not.
  * - Orders with pre-hooks are simulated with `eth_simulateV1`. If the node does not support this method, hooks are
  *   skipped: the allowance, which hooks may set, is not checked, and contract signatures are checked without them.
  * - Flash loans are not simulated, so their funds are missing in the simulation.
@@ -79,7 +85,8 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
   async function checkSignature({ owner, digest, signature, pre }: ContractSignatureQuery, signal: AbortSignal) {
     const data = encodeIsValidSignature(digest, signature);
     if (pre.length > 0) {
-      const simulated = await simulateSignature(owner, data, toInteractionCalls(settlementContract, pre), signal);
+      const before = toInteractionCalls(settlementContract, pre);
+      const simulated = await simulateSignature(settlementContract, owner, data, before, signal);
       if (simulated !== undefined) return simulated;
     }
     const [result] = await boundedCalls(client, [{ to: owner, data, gas: signatureGas }], signal);
@@ -89,12 +96,13 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
 
   /** Checks a signature after some calls. Returns undefined if the node does not support simulations. */
   async function simulateSignature(
+    from: Address,
     owner: Address,
     data: Hex,
     before: readonly SimulatedCall[],
     signal: AbortSignal,
   ): Promise<BoundedResult | undefined> {
-    const call = { from: settlementContract, to: owner, data, gas: signatureGas };
+    const call = { from, to: owner, data, gas: signatureGas };
     const results = await simulateCalls(client, [...before, call], signal);
     const result = results?.at(-1);
     // A call to an address without code succeeds and returns nothing.
@@ -109,17 +117,18 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
     tokenInfo: (token, { signal }) => readTokenInfo(client, token, signal),
 
     async isValidSignature(query, { signal }): Promise<ContractSignatureAnswer> {
-      const reason = getSignatureRejection(await checkSignature(query, signal));
+      const result = await checkSignature(query, signal);
+      const reason = getSignatureRejection(result);
       if (reason === undefined) return { valid: true };
-      const wrapped = unwrapSignature(query.signature);
+      // A contract that exists decides about its signatures itself: its deployment is never simulated.
+      const wrapped = query.allowDeployment && !result.exists ? unwrapSignature(query.signature) : undefined;
       if (wrapped === undefined) return { valid: false, reason };
       const { factory, factoryData, signature } = wrapped;
-      const deployment = { from: settlementContract, to: factory, data: factoryData };
-      const before = [deployment, ...toInteractionCalls(settlementContract, query.pre)];
+      const deployment = { from: NEUTRAL_SENDER, to: factory, data: factoryData };
       const data = encodeIsValidSignature(query.digest, signature);
-      const deployed = await simulateSignature(query.owner, data, before, signal);
+      const deployed = await simulateSignature(NEUTRAL_SENDER, query.owner, data, [deployment], signal);
       const finalReason = deployed === undefined ? reason : getSignatureRejection(deployed);
-      return finalReason === undefined ? { valid: true } : { valid: false, reason: finalReason };
+      return finalReason === undefined ? { valid: true, signature } : { valid: false, reason: finalReason };
     },
 
     async simulate(query, { signal }): Promise<Simulation> {

@@ -10,7 +10,7 @@ import { parseEcdsaSignature } from '../protocol/signature.ts';
 
 /** The result of verifying a wallet signature. */
 export type WalletVerification =
-  /** `signature` is the normalised signature: low s and v of 27 or 28 for ECDSA; a contract signature is unchanged. */
+  /** `signature` is the normalised signature: low s and v of 27 or 28 for ECDSA; a contract signature without its deployment. */
   | { readonly status: 'valid'; readonly signature: Hex }
   | { readonly status: 'invalid' }
   /** It may be a contract signature, but chain 1 is not configured or the query failed. */
@@ -57,13 +57,22 @@ export function createWalletVerifier(options: WalletVerifierOptions): WalletVeri
     if (mainnet?.isValidSignature === undefined) {
       return hexSize(signature) === ECDSA_SIZE ? { status: 'invalid' } : { status: 'unverifiable', reason: 'no chain' };
     }
-    const query = { owner: wallet, digest: bytesToHex(digest), signature, pre: [], flashloan: undefined };
+    const query = {
+      owner: wallet,
+      digest: bytesToHex(digest),
+      signature,
+      pre: [],
+      flashloan: undefined,
+      allowDeployment: true,
+    };
     try {
       // Called as a method, because an implementation may use `this`.
       const result = await withDeadline(clock, deadline, async (signal) =>
         mainnet.isValidSignature?.(query, { signal }),
       );
-      return result?.valid === true ? { status: 'valid', signature } : { status: 'invalid' };
+      if (result?.valid !== true) return { status: 'invalid' };
+      // A stored signature must be verifiable without its deployment.
+      return { status: 'valid', signature: result.signature ?? signature };
     } catch (failure) {
       onFailure(failure);
       return { status: 'unverifiable', reason: 'no answer' };

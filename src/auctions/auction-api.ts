@@ -4,25 +4,27 @@ import type { NativePriceResult } from '../quotes/quote-api.ts';
 import type { Auction } from './auction.ts';
 import type { Competition } from './competition.ts';
 
-/** What became of a competition that was told. */
+/** The result of recording a competition. */
 export type RecordResult =
   | { readonly status: 'recorded' | 'replaced' }
   | { readonly status: 'rejected'; readonly error: OrderBookError };
 
-/** The methods on auctions: what solvers compete for, and how they did. Rejections are returned; only failures reject. */
+/** Auction methods. Rejections are returned; failures are thrown. */
 export interface AuctionApi {
   /**
-   * The auction of this moment: the open orders that can be paid for, and what their tokens are worth where that is known.
-   * A new head and a change of the book make a new one, with a higher id, for whoever asks next.
+   * Returns the current auction: the funded open orders, with known native prices. After a new block or a change of the
+   * book the next call creates an auction with a higher id.
    */
   current(): Promise<Auction>;
-  /** Records how solvers did in an auction, in the place of an earlier record of it. For whoever holds the auctions. */
+  /** Records the competition of an auction, and replaces an earlier record. For the operator of the auctions. */
   record(competition: Competition): Promise<RecordResult>;
-  /** The competition of an auction. */
+  /** Returns the competition of an auction. */
   competition(auctionId: number): Promise<Competition | undefined>;
-  /** The competition of the highest auction. */
+  /** Returns the competition of the highest auction id. */
   latestCompetition(): Promise<Competition | undefined>;
-  /** The competition whose auction a transaction claims to settle. Rejects with `InvalidParameter` when `hash` is none. */
+  /**
+   * Returns the competition of the auction that a transaction settled. Throws `InvalidParameter` for a malformed hash.
+   */
   competitionOfTransaction(hash: string): Promise<Competition | undefined>;
 }
 

@@ -7,7 +7,7 @@ import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protoco
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { InteractionData } from '../protocol/trampoline.ts';
 
-/** An order as solvers get it. Amounts are decimal strings of atoms, those of the signed order. */
+/** An order of an auction. Amounts are decimal strings of atoms, as signed. */
 export interface AuctionOrder {
   readonly uid: Hex;
   readonly sellToken: Address;
@@ -15,17 +15,17 @@ export interface AuctionOrder {
   readonly sellAmount: string;
   readonly buyAmount: string;
   readonly protocolFees: readonly Readonly<Record<string, unknown>>[];
-  /** Seconds since 1970. */
+  /** In seconds since 1970. */
   readonly created: number;
-  /** The signed one, in seconds since 1970. */
+  /** The signed validity, in seconds since 1970. */
   readonly validTo: number;
   readonly kind: OrderKind;
   readonly receiver: Address | null;
   readonly owner: Address;
   readonly partiallyFillable: boolean;
-  /** What has been executed so far, in the token of the fixed amount. */
+  /** The executed amount, in atoms of the token with the fixed amount. */
   readonly executed: string;
-  /** Run once, before the first fill. */
+  /** Interactions that run once, before the first fill. */
   readonly preInteractions: readonly InteractionData[];
   readonly postInteractions: readonly InteractionData[];
   readonly sellTokenBalance: SellTokenSource;
@@ -34,11 +34,11 @@ export interface AuctionOrder {
   readonly appData: Hex;
   readonly signingScheme: SigningScheme;
   readonly signature: Hex;
-  /** Of an order without a quote: its own sell amount, for nothing. */
+  /** The quote. Without one: the sell amount of the order, and 0 as buy amount. */
   readonly quote: AuctionQuote;
 }
 
-/** What an order was quoted, in atoms, as an auction lists it. */
+/** The quote of an order in an auction, in atoms. */
 export interface AuctionQuote {
   readonly sellAmount: string;
   readonly buyAmount: string;
@@ -46,26 +46,27 @@ export interface AuctionQuote {
   readonly solver: Address;
 }
 
-/** An order as it stands in an auction, with what decides whether it does. */
+/** A candidate for an auction, with the data that decides whether it is included. */
 export interface AuctionCandidate {
   readonly version: number;
   readonly order: AuctionOrder;
-  /** Seconds since 1970 before which it must not be settled. */
+  /** Earliest settlement, in seconds since 1970. */
   readonly validFrom: number;
-  /** Atoms of the sell token that its owner must have and have allowed; `undefined` where nobody can tell beforehand. */
+  /** Required balance and allowance in atoms of the sell token. `undefined` if it cannot be determined beforehand. */
   readonly needs: bigint | undefined;
 }
 
 /**
  * Reads an open order for an auction.
  *
- * @param row with its quote, if it has one.
- * @returns `undefined` when it cannot trade whatever happens: it was not placed properly, or was refunded.
- * @throws when the row is damaged.
+ * @param row - The order with its quote, if it has one.
+ * @returns `undefined` if it can never trade: its placement failed, or it was refunded.
+ * @throws if the row is unreadable.
  */
 export function auctionCandidate(row: StoredOrder): AuctionCandidate | undefined {
-  const body = JSON.parse(row.body) as OrderBody; // as rendered
-  const placement = (row.placement === null ? {} : JSON.parse(row.placement)) as Partial<Order>; // as rendered
+  const body = JSON.parse(row.body) as OrderBody; // rendered from this type
+  // Rendered from this type.
+  const placement = (row.placement === null ? {} : JSON.parse(row.placement)) as Partial<Order>;
   if (placement.onchainOrderData?.placementError !== undefined || placement.ethflowData?.isRefunded) return undefined;
   const { uid, sellToken, buyToken, sellAmount, buyAmount, kind, feeAmount, interactions, validFrom = 0 } = body;
   const sold = BigInt(row.executedSellAmount) - BigInt(row.executedFeeAmount);
@@ -97,16 +98,17 @@ export function auctionCandidate(row: StoredOrder): AuctionCandidate | undefined
   return { version: row.version, order, validFrom, needs: fundsNeeded(body) };
 }
 
-/** @returns atoms of the sell token that an open order's owner must have and have allowed; `undefined` where nobody can tell. */
+/** Returns the required balance and allowance of an open order, in atoms. `undefined` if it cannot be determined. */
 export function fundsNeeded(order: Omit<OrderBody, 'validFrom'>): bigint | undefined {
   const { signingScheme, sellTokenBalance, interactions, partiallyFillable, sellAmount, feeAmount } = order;
-  // Contracts may find the funds while they are asked for their signature, hooks while they run.
+  // A contract may acquire the funds during its signature check, and a hook while it runs.
   if (signingScheme === 'eip1271' || sellTokenBalance !== 'erc20' || interactions.pre.length > 0) return undefined;
   return partiallyFillable ? 1n : BigInt(sellAmount) + BigInt(feeAmount);
 }
 
 function toAuctionQuote(quote: OrderQuote | null): AuctionQuote | undefined {
   if (quote === null) return undefined;
-  const { sellAmount, buyAmount, feeAmount: fee, solver } = JSON.parse(quote.body) as StoredOrderQuote; // as rendered
+  // Rendered from this type.
+  const { sellAmount, buyAmount, feeAmount: fee, solver } = JSON.parse(quote.body) as StoredOrderQuote;
   return { sellAmount, buyAmount, fee, solver };
 }

@@ -4,35 +4,38 @@ import { parseDecimal, toPricePerEther } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { NativePriceResult } from '../quotes/quote-api.ts';
 
-/** Wei for 10^18 atoms, decimal, by token. A token that nobody has a price for is not there. */
+/** Native prices by token: wei for 10^18 atoms, decimal. Tokens without a price are left out. */
 export type AuctionPrices = Readonly<Record<Address, string>>;
 
 export interface AuctionPricing {
-  /** Finds out what tokens are worth. Whatever is not known by the deadline is left out, and may be known the next time. */
+  /** Returns the prices of tokens. Prices that are not known at the deadline are left out. */
   find(tokens: Iterable<Address>): Promise<AuctionPrices>;
 }
 
 export interface AuctionPricingContext {
   readonly clock: Clock;
   readonly wrappedNative: Address | undefined;
-  /** Absent: nobody is asked. */
+  /** Absent: no prices are queried. */
   readonly nativePrice: ((token: Address, signal: AbortSignal) => Promise<NativePriceResult>) | undefined;
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Milliseconds that an auction waits for prices. */
-const WAIT = 2000;
+/** Maximum milliseconds that an auction waits for prices. */
+const MAX_WAIT_MS = 2000;
 
-/** A token that nobody had a price for is not asked about again for so many milliseconds. */
-const UNPRICED = 60_000;
+/** Milliseconds for which a missing price is cached. */
+const UNPRICED_TTL = 60_000;
 
-/** Tokens that are asked about for one auction. */
-const MOST_ASKED = 500;
-const AT_ONCE = 16;
+/** Maximum number of tokens that are priced for one auction. */
+const MAX_TOKENS = 500;
 
-/** What 10^18 atoms of native currency are worth. */
+/** Maximum number of concurrent queries. */
+const MAX_CONCURRENT = 16;
+
+/** The price of 10^18 atoms of native currency. */
 export const ONE_NATIVE = String(10n ** 18n);
 
+/** Creates the pricing of auctions. */
 export function createAuctionPricing(context: AuctionPricingContext): AuctionPricing {
   const { clock, wrappedNative, nativePrice, onFailure } = context;
   const unpriced = new Map<Address, number>();
@@ -42,7 +45,7 @@ export function createAuctionPricing(context: AuctionPricingContext): AuctionPri
     const decimal = result?.status === 'priced' ? parseDecimal(result.price) : undefined;
     const scaled = decimal && toPricePerEther(decimal);
     if (scaled !== undefined && scaled !== '0') return scaled;
-    unpriced.set(token, clock.now() + UNPRICED);
+    unpriced.set(token, clock.now() + UNPRICED_TTL);
     return undefined;
   }
 
@@ -53,22 +56,22 @@ export function createAuctionPricing(context: AuctionPricingContext): AuctionPri
       const prices = new Map<Address, string>(native);
       if (nativePrice === undefined) return Object.fromEntries(prices);
       const wanted = [...new Set(tokens)].filter((token) => token !== wrappedNative && !unpriced.has(token));
-      const queue = wanted.slice(0, MOST_ASKED);
+      const queue = wanted.slice(0, MAX_TOKENS);
       const deadline = new AbortController();
-      const late = new OrderBookError('NoLiquidity', 'the auction does not wait any longer');
-      const cancel = clock.after(WAIT, () => deadline.abort(late));
+      const timeout = new OrderBookError('NoLiquidity', 'the price arrived after the deadline of the auction');
+      const cancel = clock.after(MAX_WAIT_MS, () => deadline.abort(timeout));
       const worker = async () => {
         for (let token = queue.shift(); token !== undefined; token = queue.shift()) {
           if (deadline.signal.aborted) return;
           try {
-            const found = await price(token, deadline.signal);
-            if (found !== undefined) prices.set(token, found);
+            const result = await price(token, deadline.signal);
+            if (result !== undefined) prices.set(token, result);
           } catch (failure) {
             if (!deadline.signal.aborted) onFailure(failure);
           }
         }
       };
-      await Promise.all(Array.from({ length: AT_ONCE }, worker));
+      await Promise.all(Array.from({ length: MAX_CONCURRENT }, worker));
       cancel();
       return Object.fromEntries(prices);
     },

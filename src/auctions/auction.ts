@@ -9,11 +9,11 @@ import type { AuctionPrices, AuctionPricing } from './auction-prices.ts';
 import type { Funding } from './funding.ts';
 import { fundsKey } from './funding.ts';
 
-/** What solvers compete for: the open orders that can be paid for, and what their tokens are worth. */
+/** An auction: the funded open orders and the native prices of their tokens. */
 export interface Auction {
-  /** Greater than that of any auction before. */
+  /** Greater than the id of every earlier auction. */
   readonly id: number;
-  /** The newest block that was known; 0 when none was. */
+  /** The newest indexed block. 0 if none is indexed. */
   readonly block: number;
   readonly orders: readonly AuctionOrder[];
   readonly prices: AuctionPrices;
@@ -21,9 +21,9 @@ export interface Auction {
 }
 
 export interface Auctions {
-  /** The auction of this moment. A new head or a change of the book makes a new one for whoever asks next. */
+  /** Returns the current auction. After a new block or a change of the book a call creates a new one. */
   current(): Promise<Auction>;
-  /** The UIDs in the auction that was made last. */
+  /** The UIDs of the last auction. */
   readonly listed: ReadonlySet<Hex>;
 }
 
@@ -32,17 +32,17 @@ export interface AuctionContext {
   readonly clock: Clock;
   readonly vaultRelayer: Address;
   readonly deniedTokens: ReadonlySet<Address>;
-  /** Absent: nobody can say who can pay, and everybody is believed to. */
+  /** Absent: funding cannot be checked, and every order counts as funded. */
   readonly funding: Funding | undefined;
   readonly pricing: AuctionPricing;
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Auctions whose prices are remembered: a day of them and more, at one for each block of the slowest chains. */
-const KEPT = 10_000;
+/** Auctions whose prices are stored: more than a day, with one auction per block of the slowest chains. */
+const STORED_AUCTIONS = 10_000;
 
-/** An auction is not older than this, in milliseconds, though nothing has happened: funds and prices change by themselves. */
-const FRESH = 12_000;
+/** Maximum age of an auction in milliseconds, since funds and prices change without an event. */
+const MAX_AGE_MS = 12_000;
 
 const PAGE = 1000;
 
@@ -60,7 +60,7 @@ export function createAuctions(context: AuctionContext): Auctions {
     const [event, { indexedBlock }] = await Promise.all([store.events.last(), store.chain.progress()]);
     const key = `${event} ${indexedBlock?.hash}`;
     const age = clock.now() - (latest?.at ?? 0);
-    if (latest?.key === key && age >= 0 && age < FRESH) return latest.auction;
+    if (latest?.key === key && age >= 0 && age < MAX_AGE_MS) return latest.auction;
     const [orders, at] = [await tradable(), clock.now()];
     const prices = await pricing.find(
       orders.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken]).filter(isToken),
@@ -70,14 +70,14 @@ export function createAuctions(context: AuctionContext): Auctions {
     const isSame = latest?.key === key && latest.content === content;
     const id = isSame
       ? latest?.auction.id
-      : await store.auctions.insert({ block, prices: JSON.stringify(prices) }, KEPT);
+      : await store.auctions.insert({ block, prices: JSON.stringify(prices) }, STORED_AUCTIONS);
     const auction = { id: id ?? 0, block, orders, prices, surplusCapturingJitOrderOwners: [] };
     latest = { key, content, at, auction };
     listed = new Set(orders.map(({ uid }) => uid));
     return auction;
   }
 
-  /** The open orders that can trade now and be paid for, oldest first. */
+  /** Returns the funded open orders that can trade now, oldest first. */
   async function tradable(): Promise<readonly AuctionOrder[]> {
     const now = seconds(clock);
     const open = (await openOrders(now)).filter(({ order, validFrom }) => {
@@ -99,21 +99,21 @@ export function createAuctions(context: AuctionContext): Auctions {
     return open.filter((each) => each.needs === undefined || (funds.get(fundsKey(pairOf(each))) ?? -1n) >= each.needs);
   }
 
-  /** Reads what is new or has changed; the rest is known. */
+  /** Reads new and changed orders. The others are cached. */
   async function openOrders(now: number): Promise<AuctionCandidate[]> {
-    const known = { candidates, versions };
+    const cached = { candidates, versions };
     candidates = new Map();
     versions = new Map();
     let after: OrderCursor | undefined;
     do {
       const query = { status: { is: 'open', now }, limit: PAGE } as const;
       const rows = await store.orders.list(after === undefined ? query : { ...query, after });
-      const fresh = rows.filter(({ uid, version }) => known.versions.get(uid) !== version).map(({ uid }) => uid);
-      // Listings are without quotes.
-      const read = new Map((fresh.length === 0 ? [] : await store.orders.get(fresh)).map((row) => [row.uid, row]));
+      const changed = rows.filter(({ uid, version }) => cached.versions.get(uid) !== version).map(({ uid }) => uid);
+      // Listings do not include quotes.
+      const read = new Map((changed.length === 0 ? [] : await store.orders.get(changed)).map((row) => [row.uid, row]));
       for (const { uid, version } of rows) {
         const row = read.get(uid);
-        candidates.set(uid, row === undefined ? known.candidates.get(uid) : candidateOf(row));
+        candidates.set(uid, row === undefined ? cached.candidates.get(uid) : toCandidate(row));
         versions.set(uid, row?.version ?? version);
       }
       const last = rows.length === PAGE ? rows.at(-1) : undefined;
@@ -122,7 +122,7 @@ export function createAuctions(context: AuctionContext): Auctions {
     return [...candidates.values()].filter((candidate) => candidate !== undefined).reverse();
   }
 
-  function candidateOf(row: StoredOrder): AuctionCandidate | undefined {
+  function toCandidate(row: StoredOrder): AuctionCandidate | undefined {
     if (row.state !== 'open') return undefined; // changed since it was listed
     try {
       return auctionCandidate(row);

@@ -7,7 +7,7 @@ export interface AuctionModule extends Pick<AuctionEngine, 'status' | 'pricesOf'
   readonly methods: AuctionApi;
 }
 
-/** What holds auctions is loaded by the first who asks for one. */
+/** Creates the auction methods. The auction engine is loaded on first use. */
 export function createAuctionModule(configuration: Configuration, context: AuctionModuleContext): AuctionModule {
   const { assertStarted } = context;
   const engine = lazy(async () => {

@@ -6,31 +6,32 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import type { Competition } from './competition.ts';
 import { competitionOfTransaction, hasOrder, latestCompetition } from './competition.ts';
 
-/** What a solver would give, or has given, an order. Null: its solution is without the order. */
+/** The execution of an order by a solver. Null: the solution does not contain the order. */
 export interface SolverExecution {
   readonly solver: Address;
   readonly executedAmounts: { readonly sell: string; readonly buy: string } | null;
 }
 
-/** How an order fares in the solvers' competition. */
+/** The status of an order in the solver competition. */
 export type CompetitionStatus =
   | { readonly type: 'open' | 'scheduled' | 'active' | 'cancelled' }
-  /** Each solution, worst first. */
+  /** Solutions, worst first. */
   | { readonly type: 'solved' | 'executing' | 'traded'; readonly value: readonly SolverExecution[] };
 
 export interface CompetitionStatusContext {
   readonly store: Store;
-  /** Seconds since 1970. */
+  /** In seconds since 1970. */
   readonly now: number;
-  /** The UIDs in the auction that was made last. */
+  /** The UIDs of the last auction. */
   readonly listed: ReadonlySet<Hex>;
 }
 
 /**
- * Says how an order fares: by the newest of its trades, by its state, by what solvers made of it in the latest auction,
- * and until then by whether it can trade at all (decision 4.3). Where no competition was recorded, the order's own facts say.
+ * Returns the status of an order, from its newest trade, its state, its solutions in the latest competition, and
+ * whether it is in the auction. See docs/internals/decisions.md#d4-3. Without recorded competitions only the order
+ * itself counts.
  *
- * @throws OrderBookError `NotFound` when there is neither such an order nor a trade of it.
+ * @throws OrderBookError `NotFound` if neither the order nor a trade of it exists.
  */
 export async function competitionStatus(uid: Hex, context: CompetitionStatusContext): Promise<CompetitionStatus> {
   const { store, now, listed } = context;
@@ -51,7 +52,7 @@ export async function competitionStatus(uid: Hex, context: CompetitionStatusCont
   return { type: listed.has(uid) ? 'active' : 'scheduled' };
 }
 
-/** The latest competition, while what was decided in it may still happen. */
+/** Returns the latest competition until its deadline block has passed. */
 async function running(store: Store): Promise<Competition | undefined> {
   const [latest, { indexedBlock }] = await Promise.all([latestCompetition(store), store.chain.progress()]);
   return latest !== undefined && latest.auctionDeadlineBlock >= (indexedBlock?.number ?? 0) ? latest : undefined;

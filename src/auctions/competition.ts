@@ -6,24 +6,24 @@ import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
 
-/** How the solvers did in an auction (v2). Amounts are decimal strings of atoms, prices wei for 10^18 atoms. */
+/** The competition of an auction (v2). Amounts are decimal strings of atoms, prices are wei for 10^18 atoms. */
 export interface Competition {
   readonly auctionId: number;
   readonly auctionStartBlock: number;
   readonly auctionDeadlineBlock: number;
-  /** The transactions that have settled it: those it was recorded with, and those that the chain has told of. */
+  /** Settlement transactions: those in the record and those that were indexed. */
   readonly transactionHashes: readonly Hex[];
   readonly referenceScores: Readonly<Record<Address, string>>;
   readonly auction: { readonly orders: readonly Hex[]; readonly prices: Readonly<Record<Address, string>> };
-  /** Worst first. */
+  /** Solutions, worst first. */
   readonly solutions: readonly CompetitionSolution[];
 }
 
-/** What one solver made of an auction. */
+/** The solution of one solver. */
 export interface CompetitionSolution {
   readonly solverAddress: Address;
   readonly score: string;
-  /** 1 is the best. */
+  /** The rank; 1 is the best. */
   readonly ranking: number;
   readonly clearingPrices: Readonly<Record<Address, string>>;
   readonly orders: readonly {
@@ -41,7 +41,7 @@ export interface CompetitionSolution {
 
 const whole = (least = 0, error = 'must not be negative') => z.int().check(z.minimum(least, { error }));
 const digits = () => z.string().check(z.regex(/^[0-9]{1,100}$/, { error: 'must be decimal digits only' }));
-/** Sums of solvers may be larger than 256 bits; zeros in front say nothing. */
+/** A decimal amount of any size. Leading zeros are removed. */
 const amount = () =>
   z.pipe(
     digits(),
@@ -50,7 +50,7 @@ const amount = () =>
 const amounts = () => z._default(z.record(hexSchema(20), amount()), {});
 const uids = () => z._default(z.array(hexSchema(56)), []);
 
-/** What is sent in. For the description of the HTTP interface. */
+/** The schema of a recorded competition, also for the OpenAPI document. */
 export const competition = /* @__PURE__ */ z.object({
   auctionId: whole(1, 'must be a positive whole number'),
   auctionStartBlock: whole(),
@@ -84,13 +84,13 @@ export const competition = /* @__PURE__ */ z.object({
   ),
 });
 
-/** Competitions that are remembered: those of the highest auctions. */
+/** Number of stored competitions: those of the highest auction ids. */
 const KEPT = 20_000;
 
 /**
- * Reads a competition from outside.
+ * Parses a competition.
  *
- * @returns the competition, its solutions worst first, or `InvalidBody` naming the first field that does not fit.
+ * @returns the competition with its solutions worst first, or `InvalidBody` naming the first invalid field.
  */
 export function parseCompetition(input: unknown): Competition | OrderBookError {
   const parsed = parseShape(competition, input);
@@ -102,19 +102,19 @@ export function recordCompetition(subject: Competition, { auctions }: Store): Pr
   return auctions.record({ auctionId: subject.auctionId, body: JSON.stringify(subject) }, KEPT);
 }
 
-/** Reads the competition of an auction, with the transactions that have settled it since. */
+/** Returns the competition of an auction, with the settlement transactions indexed since. */
 export async function readCompetition(auctionId: number, store: Store): Promise<Competition | undefined> {
   const stored = await store.auctions.competition(auctionId);
   return stored && completed(stored, store);
 }
 
-/** The competition of the highest auction. */
+/** Returns the competition of the highest auction id. */
 export async function latestCompetition(store: Store): Promise<Competition | undefined> {
   const [stored] = await store.auctions.competitions(1);
   return stored && completed(stored, store);
 }
 
-/** The competition whose auction a transaction claims to settle. */
+/** Returns the competition of the auction that a transaction settled. */
 export async function competitionOfTransaction(hash: Hex, store: Store): Promise<Competition | undefined> {
   for (const { auctionId } of await store.chain.settlements(hash)) {
     const found = auctionId === null ? undefined : await readCompetition(auctionId, store);
@@ -124,7 +124,7 @@ export async function competitionOfTransaction(hash: Hex, store: Store): Promise
 }
 
 async function completed({ auctionId, body }: StoredCompetition, store: Store): Promise<Competition> {
-  const subject = JSON.parse(body) as Competition; // as it was recorded
+  const subject = JSON.parse(body) as Competition; // stored from this type
   const settlements = await store.chain.settlementsOfAuction(auctionId);
   if (settlements.length === 0) return subject;
   const hashes = settlements.map(({ transactionHash }) => transactionHash);
@@ -138,7 +138,7 @@ async function completed({ auctionId, body }: StoredCompetition, store: Store): 
   };
 }
 
-/** A solver settles its own winning solutions. With several in one auction nobody can tell which is which. */
+/** A solver settles its own winning solutions. Several winning solutions of one solver cannot be distinguished. */
 function getTransactionHash(
   { solverAddress, isWinner }: CompetitionSolution,
   settlements: readonly SettlementChainEvent[],
@@ -147,7 +147,7 @@ function getTransactionHash(
   return isWinner && own.length === 1 ? (own[0]?.transactionHash ?? null) : null;
 }
 
-/** Whether some solution of a competition has an order. */
+/** Returns whether a solution of a competition contains an order. */
 export function hasOrder({ solutions }: Competition, uid: Hex): boolean {
   return solutions.some(({ orders }) => orders.some(({ id }) => id === uid));
 }

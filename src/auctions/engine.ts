@@ -21,24 +21,24 @@ import type { CompetitionStatus } from './competition-status.ts';
 import { competitionStatus } from './competition-status.ts';
 import { createFunding } from './funding.ts';
 
-/** Holding auctions, once it is loaded. */
+/** The auction engine. */
 export interface AuctionEngine {
   readonly methods: AuctionApi;
-  /** How an order fares. */
+  /** Returns the status of an order in the solver competition. */
   status(uid: Hex): Promise<CompetitionStatus>;
-  /** What tokens were worth in an auction, as far as anybody remembers. */
+  /** Returns the prices of an auction, if they are still stored. */
   pricesOf(auctionId: number): Promise<AuctionPrices | undefined>;
-  /** Whether some solver bids on an order in one of the last auctions. */
+  /** Returns whether a solver bids on an order in one of the last auctions. */
   isBidOn(uid: Hex): Promise<boolean>;
 }
 
-/** Competitions that are looked at for bids on an order: later ones have given up on it. */
+/** Number of recent competitions that are searched for bids on an order. */
 const RECENT = 5;
 
 export function createAuctionEngine(configuration: Configuration, context: AuctionModuleContext): AuctionEngine {
   const { store, clock, chain, vaultRelayer, settlementContract, tokens, checkTimeout, quotes } = configuration;
   const { onFailure, nativePrice } = context;
-  const asksFunds = chain?.balancesAndAllowances !== undefined || chain?.balanceAndAllowance !== undefined;
+  const readsFunds = chain?.balancesAndAllowances !== undefined || chain?.balanceAndAllowance !== undefined;
   const remote = createDeadlineLimiter(clock, checkTimeout);
   const auctions = createAuctions({
     store,
@@ -46,7 +46,8 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
     vaultRelayer,
     onFailure,
     deniedTokens: tokens.deniedTokens,
-    funding: chain !== undefined && asksFunds ? createFunding(chain, remote, settlementContract, onFailure) : undefined,
+    funding:
+      chain !== undefined && readsFunds ? createFunding(chain, remote, settlementContract, onFailure) : undefined,
     pricing: createAuctionPricing({
       clock,
       onFailure,
@@ -70,12 +71,12 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
     status: (uid) => competitionStatus(uid, { store, now: seconds(clock), listed: auctions.listed }),
     async pricesOf(auctionId) {
       const auction = await store.auctions.get(auctionId);
-      if (auction !== undefined) return JSON.parse(auction.prices) as AuctionPrices; // as it was rendered
+      if (auction !== undefined) return JSON.parse(auction.prices) as AuctionPrices; // stored from this type
       return (await readCompetition(auctionId, store))?.auction.prices;
     },
     async isBidOn(uid) {
       const recent = await store.auctions.competitions(RECENT);
-      return recent.some(({ body }) => hasOrder(JSON.parse(body) as Competition, uid)); // as it was recorded
+      return recent.some(({ body }) => hasOrder(JSON.parse(body) as Competition, uid)); // stored from this type
     },
   };
 }

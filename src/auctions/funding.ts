@@ -2,39 +2,40 @@ import type { DeadlineLimiter } from '../concurrency/deadline.ts';
 import type { ChainClient, Funds, FundsQuery } from '../ports/chain-client.ts';
 import type { Address } from '../protocol/hex.ts';
 
-/** What an owner can pay with a token. */
+/** The spendable amounts of owners. */
 export interface Funding {
   /**
-   * Finds out what owners have and have allowed of tokens, each pair once.
+   * Reads the spendable amount, the lesser of balance and allowance, of pairs of owner and token.
    *
-   * @returns atoms by `fundsKey`; a pair that nobody could ask about has what was known of it before, if anything.
+   * @returns atoms by `fundsKey`. If a query fails, the previous amount of its pairs is used.
    */
   find(queries: readonly FundsQuery[]): Promise<ReadonlyMap<string, bigint>>;
 }
 
 export const fundsKey = ({ owner, token }: Pick<FundsQuery, 'owner' | 'token'>) => `${owner} ${token}`;
 
-/** Pairs that are asked about in one question. */
-const CHUNK = 100;
+/** Pairs per query. */
+const CHUNK_SIZE = 100;
 
-/** Questions under way at once. */
-const AT_ONCE = 4;
+/** Maximum number of concurrent queries. */
+const MAX_CONCURRENT = 4;
 
+/** Creates the reader of spendable amounts. */
 export function createFunding(
   chain: ChainClient,
   remote: DeadlineLimiter,
   settlementContract: Address,
   onFailure: (failure: unknown) => void,
 ): Funding {
-  let known: ReadonlyMap<string, bigint> = new Map();
+  let previous: ReadonlyMap<string, bigint> = new Map();
 
-  async function ask(queries: readonly FundsQuery[]): Promise<readonly Funds[]> {
+  async function readFunds(queries: readonly FundsQuery[]): Promise<readonly Funds[]> {
     return remote.run(settlementContract, async (signal) => {
       if (chain.balancesAndAllowances !== undefined) return chain.balancesAndAllowances(queries, { signal });
       const funds: Funds[] = [];
       for (const query of queries) {
-        const found = await chain.balanceAndAllowance?.(query, { signal });
-        if (found !== undefined) funds.push(found);
+        const result = await chain.balanceAndAllowance?.(query, { signal });
+        if (result !== undefined) funds.push(result);
       }
       return funds;
     });
@@ -42,30 +43,30 @@ export function createFunding(
 
   return {
     async find(queries) {
-      const wanted = [...new Map(queries.map((query) => [fundsKey(query), query])).values()];
-      const found = new Map<string, bigint>();
+      const pairs = [...new Map(queries.map((query) => [fundsKey(query), query])).values()];
+      const amounts = new Map<string, bigint>();
       const chunks: FundsQuery[][] = [];
-      for (let i = 0; i < wanted.length; i += CHUNK) chunks.push(wanted.slice(i, i + CHUNK));
+      for (let i = 0; i < pairs.length; i += CHUNK_SIZE) chunks.push(pairs.slice(i, i + CHUNK_SIZE));
       const worker = async () => {
         for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
           try {
-            const funds = await ask(chunk);
+            const funds = await readFunds(chunk);
             for (const [i, { balance, allowance }] of funds.entries()) {
               const query = chunk[i];
-              if (query !== undefined) found.set(fundsKey(query), lesser(balance, allowance));
+              if (query !== undefined) amounts.set(fundsKey(query), lesser(balance, allowance));
             }
           } catch (failure) {
             onFailure(failure);
             for (const key of chunk.map(fundsKey)) {
-              const before = known.get(key);
-              if (before !== undefined) found.set(key, before);
+              const before = previous.get(key);
+              if (before !== undefined) amounts.set(key, before);
             }
           }
         }
       };
-      await Promise.all(Array.from({ length: AT_ONCE }, worker));
-      known = found;
-      return found;
+      await Promise.all(Array.from({ length: MAX_CONCURRENT }, worker));
+      previous = amounts;
+      return amounts;
     },
   };
 }

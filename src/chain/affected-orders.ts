@@ -2,19 +2,19 @@ import type { BlockRef, ChainEvent, ChainEventBatch } from '../ports/chain-store
 import type { Hex } from '../protocol/hex.ts';
 import { isOrderChainEvent } from './project-order.ts';
 
-/** Whether a store's indexedBlock is another one than a caller has seen, if the caller says what that was. */
+/** Returns whether a store's checkpoint differs from the one that a caller has seen. `undefined`: no condition. */
 export function isCursorStale(indexedBlock: BlockRef | null, seen: BlockRef | null | undefined): boolean {
   return seen !== undefined && (seen?.number !== indexedBlock?.number || seen?.hash !== indexedBlock?.hash);
 }
 
-/** The hashes of all blocks that a batch names, by number: no two of them may differ from what a store has of them. */
-export function blockHashes({ events: facts, blocks, through }: ChainEventBatch): Map<number, Hex> {
-  const named = new Map(facts.map((fact) => [fact.blockNumber, fact.blockHash]));
+/** Returns the hashes of all blocks in a batch, by number. A store must reject a batch that contradicts its hashes. */
+export function blockHashes({ events, blocks, through }: ChainEventBatch): Map<number, Hex> {
+  const named = new Map(events.map((event) => [event.blockNumber, event.blockHash]));
   for (const { number, hash } of [...blocks, through]) named.set(number, hash);
   return named;
 }
 
-/** The orders that facts are about, each once: the ones to be judged anew. */
-export function getAffectedUids(facts: readonly ChainEvent[]): Hex[] {
-  return [...new Set(facts.filter(isOrderChainEvent).map(({ uid }) => uid))];
+/** Returns the UIDs of the orders that chain events concern, each once. Their projection must be computed again. */
+export function getAffectedUids(events: readonly ChainEvent[]): Hex[] {
+  return [...new Set(events.filter(isOrderChainEvent).map(({ uid }) => uid))];
 }

@@ -7,20 +7,21 @@ import { executedFee } from './fees.ts';
 type Trade = EventPosition & Extract<SettlementEvent, { event: 'Trade' }>;
 type Settlement = EventPosition & Extract<SettlementEvent, { event: 'Settlement' }>;
 
-/** What the calldata of a transaction tells about its trades and settlements, by log index. */
+/** The fees and auction ids that a transaction's calldata reveals, by log index. */
 export interface Attribution {
   readonly fees: ReadonlyMap<number, bigint>;
-  /** Of trades and settlements. */
+  /** Auction ids of trades and settlements. */
   readonly auctions: ReadonlyMap<number, number | null>;
 }
 
 /**
- * Finds out what each trade of a transaction has paid, and which auction each settlement claims to settle. The contract
- * emits a `Trade` for each trade of a call, in its order, and then one `Settlement`; so the n-th settlement is the n-th
- * call, and what stands before it are its trades. Where calls and events do not fit each other, nothing is told.
+ * Computes the fee of each trade of a transaction and the auction id of each settlement.
  *
- * @param events of one transaction, in their order.
- * @param inputs of its calls of `settle`, in their order.
+ * The contract emits a `Trade` for each trade of a call, in order, then one `Settlement`. So the n-th settlement is the
+ * n-th call, and the trades before it belong to it. If calls and events do not match, the result is empty.
+ *
+ * @param events - Events of one transaction, in order.
+ * @param inputs - Calldata of its calls of `settle`, in order.
  */
 export function attribute(events: readonly (Trade | Settlement)[], inputs: readonly Hex[]): Attribution {
   const fees = new Map<number, bigint>();

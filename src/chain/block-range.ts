@@ -1,39 +1,41 @@
-/** How many blocks a node is asked for at once. */
+/** The number of blocks of one log request. */
 export interface BlockRange {
   readonly size: number;
-  /** So many were too many. */
-  rejected(asked: number): void;
-  /** So many logs came. */
-  answered(logs: number): void;
+  /** Records that a request for `blocks` blocks failed. */
+  rejected(blocks: number): void;
+  /** Records that a request returned `logs` logs. */
+  succeeded(logs: number): void;
 }
 
-/** With fewer logs than this in an answer, the next one may have more; with twice as many, it should have fewer. */
-const COMFORTABLE = 2000;
+/** With fewer logs in a response the next range may grow; with twice as many it shrinks. */
+const TARGET_LOGS = 2000;
 
-/** Answers after which a node is believed to have become more generous. */
-const PATIENCE = 10;
+/** Successful requests after which the ceiling doubles. */
+const SUCCESSES_PER_RAISE = 10;
 
 /**
- * Finds out what a node answers with ease. Every node has limits of its own, by blocks, by logs or by time, and rejects in
- * words of its own: so only the outcome counts. What was rejected is not tried again until much else has gone well.
+ * Creates an adaptive block range, in blocks up to `largest`.
+ *
+ * Nodes limit requests by blocks, logs or time, and report it in different ways. So only success counts. A size that
+ * was rejected is not tried again before many requests have succeeded.
  */
-export function createRange(largest: number): BlockRange {
+export function createBlockRange(largest: number): BlockRange {
   let size = Math.min(1000, largest);
   let ceiling = largest;
-  let answers = 0;
+  let successes = 0;
   return {
     get size() {
       return size;
     },
-    rejected(asked) {
-      size = Math.max(1, Math.floor(asked / 2));
-      ceiling = Math.max(1, Math.floor((asked * 3) / 4));
-      answers = 0;
+    rejected(blocks) {
+      size = Math.max(1, Math.floor(blocks / 2));
+      ceiling = Math.max(1, Math.floor((blocks * 3) / 4));
+      successes = 0;
     },
-    answered(logs) {
-      if (++answers % PATIENCE === 0) ceiling = Math.min(largest, 2 * ceiling);
-      if (logs < COMFORTABLE) size = Math.min(ceiling, 2 * size);
-      else if (logs > 2 * COMFORTABLE) size = Math.max(1, Math.floor(size / 2));
+    succeeded(logs) {
+      if (++successes % SUCCESSES_PER_RAISE === 0) ceiling = Math.min(largest, 2 * ceiling);
+      if (logs < TARGET_LOGS) size = Math.min(ceiling, 2 * size);
+      else if (logs > 2 * TARGET_LOGS) size = Math.max(1, Math.floor(size / 2));
     },
   };
 }

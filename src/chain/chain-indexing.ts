@@ -15,34 +15,34 @@ import type { BatchContext, ChainBatch } from './decode-batch.ts';
 import type { IndexerState } from './indexer-options.ts';
 import type { PlacementQuote } from './placement.ts';
 
-/** On which condition blocks are taken back. */
+/** The condition of a rollback. */
 export interface RollbackOptions {
-  /** The indexedBlock that the caller has seen. Absent: whatever it is. */
+  /** The checkpoint that the caller has seen. If it has moved, nothing is rolled back. Absent: no condition. */
   readonly after?: BlockRef | null;
 }
 
-/** What the chain has to say. For hosts with an index of their own; a book that follows the chain by itself calls them too. */
+/** Chain methods. The indexer calls them, or a host that indexes the chain itself. */
 export interface ChainApi {
-  /** How far the chain has been read. */
+  /** Returns the checkpoint. */
   progress(): Promise<ChainProgress>;
   /**
-   * Stores what has happened on chain, and moves the indexedBlock, in one durable step: each event counts once, however often it
-   * is told. Events of orders that are not there wait for them. Rejects with a `TypeError` when the batch contradicts itself.
+   * Stores chain events and moves the checkpoint in one durable step. Each event counts once. Events of unknown orders
+   * wait for their order. Throws a `TypeError` if the batch contradicts itself.
    */
   apply(batch: ChainBatch): Promise<ApplyOutcome>;
-  /** Takes back what blocks above this one have said, in one durable step. */
+  /** Rolls back the chain events above a block in one durable step. */
   rollback(toBlock: number, options?: RollbackOptions): Promise<RollbackOutcome>;
 }
 
 export interface ChainIndexing {
   readonly methods: ChainApi;
-  /** How following the chain goes; `undefined` when nobody does. */
+  /** The state of the indexer. `undefined` without an indexer. */
   readonly state: IndexerState | undefined;
-  /** What readiness shows. */
+  /** Returns the checks that readiness shows. */
   checks(): Readonly<Record<string, string>>;
   /**
-   * Loads what follows the chain, and asks the nodes which one they serve. Rejects with a `ChainMismatch` when that is another
-   * one. A node that cannot be reached is no reason not to start.
+   * Loads the indexer and verifies the chain of the nodes. Throws a `ChainMismatch` if a node serves another chain. A
+   * node that is unreachable does not prevent the start.
    */
   prepare(): Promise<void>;
   start(): void;
@@ -52,7 +52,7 @@ export interface ChainIndexing {
 export interface ChainContext {
   readonly configuration: Configuration;
   readonly assertStarted: () => void;
-  /** There may be new entries in the log. */
+  /** Called after entries were appended to the log. */
   readonly wake: () => void;
   readonly emit: <E extends 'chainApplied' | 'chainRolledBack' | 'chainProgress'>(
     event: E,
@@ -63,7 +63,7 @@ export interface ChainContext {
   readonly requestQuote: (request: QuoteRequest) => Promise<QuoteResult>;
 }
 
-/** Reading the chain is a tenth of the engine: it is loaded by books to which a chain tells something. */
+/** Creates the chain methods and the lazy indexer. Books without a chain do not load the indexing code. */
 export function createChainIndexing(context: ChainContext): ChainIndexing {
   const { configuration, assertStarted, wake, onFailure } = context;
   const { store, clock, settlementContract, chainId } = configuration;
@@ -120,16 +120,16 @@ export function createChainIndexing(context: ChainContext): ChainIndexing {
     };
   }
 
-  /** The quote that an order placed on chain names, else one that fits, else one of this moment. */
+  /** Finds the quote that a placement names, otherwise a matching one, otherwise a new one. */
   async function findQuote({ uid, terms, id, owner, presigns, at, validTo }: PlacementQuote) {
     const query = { ...terms, quoteKind: presigns ? 'onchainPresign' : 'onchainEip1271', now: at } as const;
-    const found = await store.quotes.match({ ...query, ...(id > 0 ? { id } : {}) });
-    if (found !== undefined) return found;
+    const match = await store.quotes.match({ ...query, ...(id > 0 ? { id } : {}) });
+    if (match !== undefined) return match;
     const isKnown = (await store.orders.get([uid])).some(({ placement }) => placement !== null);
-    return isKnown || validTo < seconds(clock) ? 'past' : ((await freshQuote(query, owner)) ?? 'none');
+    return isKnown || validTo < seconds(clock) ? 'past' : ((await requestQuote(query, owner)) ?? 'none');
   }
 
-  async function freshQuote(query: QuoteQuery, owner: Address): Promise<OrderQuote | undefined> {
+  async function requestQuote(query: QuoteQuery, owner: Address): Promise<OrderQuote | undefined> {
     const { sellToken, buyToken, kind, amount, quoteKind } = query;
     const signingScheme = quoteKind === 'onchainPresign' ? 'presign' : 'eip1271';
     const size = kind === 'sell' ? { sellAmountBeforeFee: amount } : { buyAmountAfterFee: amount };
@@ -146,7 +146,7 @@ export function createChainIndexing(context: ChainContext): ChainIndexing {
       if (result.status === 'rejected' || result.quote.id === null) return undefined;
       return await store.quotes.match({ ...query, now: clock.now(), id: result.quote.id });
     } catch (failure) {
-      onFailure(failure); // what the chain says must not wait for somebody's price
+      onFailure(failure); // indexing must not depend on estimators
       return undefined;
     }
   }

@@ -9,57 +9,57 @@ import type { PlacementContext } from './placement.ts';
 import { readPlacement } from './placement.ts';
 import { compareLogPositions } from './project-order.ts';
 
-/** What has happened on chain, as a host or the follower tells it. */
+/** Chain events, from a host or from the indexer. */
 export interface ChainBatch {
-  /** In any order; the same event twice counts once. */
+  /** Events in any order. Duplicates count once. */
   readonly events: readonly ProtocolEvent[];
-  /** How far the events go: there are no others up to this block. */
+  /** The last block of the batch. The batch has all events up to it. */
   readonly through: BlockRef;
-  /** The indexedBlock that the caller has seen, so that two that apply at once do not disturb each other. Absent: any. */
+  /** The checkpoint that the caller has seen. If it has moved, nothing is applied. Absent: no condition. */
   readonly after?: BlockRef | null;
-  /** Blocks whose hashes are worth remembering, to find where a fork begins. Those with events are remembered anyhow. */
+  /** Further blocks whose hashes are stored, to find a fork later. Hashes of blocks with events are always stored. */
   readonly blocks?: readonly BlockRef[];
   /**
-   * The inputs of the calls of `settle` that each transaction makes, in their order. Fees are computed from them;
-   * without them `executedFee` stays "0".
+   * The calldata of each transaction's calls of `settle`, in order. Fees are computed from it. Without it `executedFee`
+   * stays "0".
    */
   readonly settleCalls?: ReadonlyMap<Hex, readonly Hex[]>;
 }
 
-/** Hashes of blocks are remembered this far back: further than any chain has ever gone. */
+/** Number of blocks whose hashes are stored. No chain has ever had a deeper reorganisation. */
 export const HASHES_KEPT = 1024;
 
 export interface BatchContext extends PlacementContext {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** What tokens were worth in an auction, as far as that is known. */
+  /** Returns the known native prices of an auction. */
   readonly pricesOf: (auctionId: number) => Promise<AuctionPrices | undefined>;
 }
 
-/** A batch as the store takes it. */
+/** A decoded batch for the store. */
 export interface ReadBatch {
   readonly batch: ChainEventBatch;
-  /** Trades of which nobody knows what fee they paid. */
+  /** Number of trades whose fee is unknown. */
   readonly unattributed: number;
-  /** Events that are no orders of this protocol. */
+  /** Number of events that do not concern orders of this protocol. */
   readonly ignored: number;
 }
 
 /**
- * Makes facts of events.
+ * Decodes a batch of protocol events for the store.
  *
- * @throws TypeError when the batch contradicts itself: two hashes of one block, an event above `through`.
+ * @throws TypeError if the batch contradicts itself: two hashes of one block, or an event above `through`.
  */
 export async function readBatch(chainBatch: ChainBatch, context: BatchContext): Promise<ReadBatch> {
   const { through, after, blocks = [], settleCalls = new Map() } = chainBatch;
-  const events = sorted(chainBatch.events);
+  const events = sortEvents(chainBatch.events);
   assertOneFork(through, [...blocks, ...events.map(({ blockNumber: number, blockHash: hash }) => ({ number, hash }))]);
 
   const attributions = new Map(
-    [...byTransaction(events)].map(([hash, its]) => [
+    [...groupByTransaction(events)].map(([hash, group]) => [
       hash,
       attribute(
-        its.filter((each) => each.event === 'Trade' || each.event === 'Settlement'),
+        group.filter((each) => each.event === 'Trade' || each.event === 'Settlement'),
         settleCalls.get(hash) ?? [],
       ),
     ]),
@@ -68,23 +68,27 @@ export async function readBatch(chainBatch: ChainBatch, context: BatchContext): 
   const prices = new Map<number, AuctionPrices | undefined>();
   let [unattributed, ignored] = [0, 0];
   for (const event of events) {
-    const { fees, auctions } = attributions.get(event.transactionHash) ?? NOTHING;
+    const { fees, auctions } = attributions.get(event.transactionHash) ?? NO_ATTRIBUTION;
     const auctionId = auctions.get(event.logIndex) ?? null;
     if (auctionId !== null && !prices.has(auctionId)) prices.set(auctionId, await context.pricesOf(auctionId));
-    const known = auctionId === null ? undefined : prices.get(auctionId);
-    const fact = await toChainEvent(event, { fee: fees.get(event.logIndex), auctionId, prices: known }, context);
-    if (fact === undefined) ignored++;
-    else chainEvents.push(fact);
-    if (fact?.type === 'trade' && fact.executedFee === null) unattributed++;
+    const attribution = {
+      fee: fees.get(event.logIndex),
+      auctionId,
+      prices: auctionId === null ? undefined : prices.get(auctionId),
+    };
+    const chainEvent = await toChainEvent(event, attribution, context);
+    if (chainEvent === undefined) ignored++;
+    else chainEvents.push(chainEvent);
+    if (chainEvent?.type === 'trade' && chainEvent.executedFee === null) unattributed++;
   }
   const forgetBelow = through.number - HASHES_KEPT;
   const batch = { events: chainEvents, blocks, through, forgetBelow, at: context.now };
   return { batch: after === undefined ? batch : { ...batch, after }, unattributed, ignored };
 }
 
-const NOTHING = { fees: new Map<number, bigint>(), auctions: new Map<number, number | null>() };
+const NO_ATTRIBUTION = { fees: new Map<number, bigint>(), auctions: new Map<number, number | null>() };
 
-/** What calldata has told of an event. */
+/** The data of an event that calldata adds. */
 interface TradeAttribution {
   readonly fee: bigint | undefined;
   readonly auctionId: number | null;
@@ -93,22 +97,22 @@ interface TradeAttribution {
 
 async function toChainEvent(
   event: ProtocolEvent,
-  told: TradeAttribution,
+  attribution: TradeAttribution,
   context: BatchContext,
 ): Promise<ChainEvent | undefined> {
-  const place = toLogPosition(event);
+  const position = toLogPosition(event);
   switch (event.event) {
     case 'Trade':
-      return toTradeEvent(event, told);
+      return toTradeEvent(event, attribution);
     case 'Settlement':
-      return { type: 'settlement', ...place, solver: event.solver, auctionId: told.auctionId };
+      return { type: 'settlement', ...position, solver: event.solver, auctionId: attribution.auctionId };
     case 'OrderInvalidated':
     case 'OrderInvalidation':
-      return { type: 'invalidation', ...place, uid: event.orderUid };
+      return { type: 'invalidation', ...position, uid: event.orderUid };
     case 'PreSignature':
-      return { type: 'presignature', ...place, uid: event.orderUid, signed: event.signed };
+      return { type: 'presignature', ...position, uid: event.orderUid, signed: event.signed };
     case 'OrderRefund':
-      return { type: 'refund', ...place, uid: event.orderUid };
+      return { type: 'refund', ...position, uid: event.orderUid };
     case 'OrderPlacement':
       return readPlacement(event, event.timestamp ?? Math.floor(context.now / 1000), context);
   }
@@ -131,13 +135,13 @@ function toTradeEvent(
     feeAmount: String(event.feeAmount),
     executedFee: fee === undefined ? null : String(fee),
     prices:
-      prices === undefined ? null : { sellToken: priceIn(prices, sellToken), buyToken: priceIn(prices, buyToken) },
+      prices === undefined ? null : { sellToken: getPrice(prices, sellToken), buyToken: getPrice(prices, buyToken) },
     protocolFees: [],
   };
 }
 
-/** Native currency to be bought is worth what it is. */
-function priceIn(prices: AuctionPrices, token: Address): string | null {
+/** Returns the native price of a token. The price of native currency is 1. */
+function getPrice(prices: AuctionPrices, token: Address): string | null {
   return token === NATIVE_MARKER ? ONE_NATIVE : (prices[token] ?? null);
 }
 
@@ -145,11 +149,11 @@ function toLogPosition({ blockNumber, blockHash, logIndex, transactionHash, time
   return { blockNumber, blockHash, logIndex, transactionHash, timestamp };
 }
 
-/** In the order of the chain, each once. */
-function sorted(events: readonly ProtocolEvent[]): ProtocolEvent[] {
-  const byPlace = [...events].sort(compareLogPositions);
-  return byPlace.filter((event, i) => {
-    const before = byPlace[i - 1];
+/** Sorts events by position and removes duplicates. */
+function sortEvents(events: readonly ProtocolEvent[]): ProtocolEvent[] {
+  const sorted = [...events].sort(compareLogPositions);
+  return sorted.filter((event, i) => {
+    const before = sorted[i - 1];
     return before === undefined || compareLogPositions(before, event) !== 0 || before.blockHash !== event.blockHash;
   });
 }
@@ -160,13 +164,13 @@ function assertOneFork(through: BlockRef, named: readonly BlockRef[]): void {
     if (number > through.number) {
       throw new TypeError(`the batch goes through block ${through.number}, but names block ${number}`);
     }
-    const known = hashes.get(number) ?? hash;
-    if (known !== hash) throw new TypeError(`the batch names block ${number} as ${known} and as ${hash}`);
+    const other = hashes.get(number) ?? hash;
+    if (other !== hash) throw new TypeError(`the batch names block ${number} as ${other} and as ${hash}`);
     hashes.set(number, hash);
   }
 }
 
-function byTransaction(events: readonly ProtocolEvent[]): ReadonlyMap<Hex, readonly ProtocolEvent[]> {
+function groupByTransaction(events: readonly ProtocolEvent[]): ReadonlyMap<Hex, readonly ProtocolEvent[]> {
   const transactions = new Map<Hex, ProtocolEvent[]>();
   for (const event of events) {
     const list = transactions.get(event.transactionHash);

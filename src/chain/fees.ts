@@ -1,7 +1,7 @@
 import type { Address } from '../protocol/hex.ts';
 import type { SettledTrade } from '../protocol/settle-calldata.ts';
 
-/** What the contract has emitted of a trade. */
+/** A trade as the contract emitted it. */
 export interface ObservedTrade {
   readonly sellToken: Address;
   readonly buyToken: Address;
@@ -11,11 +11,11 @@ export interface ObservedTrade {
 }
 
 /**
- * What a trade has paid in fees beyond the signed one: what it would have got at the prices that hold for the whole
- * settlement, less what it got. In atoms of the sell token; a sell order's fee is taken in the buy token and converted
- * at those prices. Exact: a quotient is rounded as the contract rounds it (GPv2Settlement.sol, `computeTradeExecution`).
+ * Computes the fee of a trade beyond the signed fee: its amount at the uniform prices of the settlement, less its
+ * executed amount. In atoms of the sell token; the fee of a sell order is converted from the buy token at those prices.
+ * Exact: quotients are rounded as in GPv2Settlement.sol, `computeTradeExecution`.
  *
- * @returns `undefined` when the calldata is not that of the trade. A trade that was given a better price has paid nothing.
+ * @returns `undefined` if the calldata does not belong to the trade, 0 if the trade got a better price.
  */
 export function executedFee(settled: SettledTrade, trade: ObservedTrade): bigint | undefined {
   const { kind, uniform } = settled;

@@ -4,55 +4,57 @@ import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 
-/** How a book follows the chain. */
+/** Options of the chain indexer. */
 export interface IndexerOptions {
-  /** Nodes, the preferred one first. The next one is asked when one fails or falls behind. At least one. */
+  /** Nodes, the preferred one first. The next node is used when one fails or falls behind. At least one. */
   readonly sources: readonly ChainSource[];
-  /** The first block whose events count. Default: the one after the newest, when nothing has been followed yet. */
+  /** The first block to index, if the store has no checkpoint. Default: the block after the newest. */
   readonly fromBlock?: number;
   /** Contracts that place orders on chain. Default: the known native-currency-flow contract of the deployment. */
   readonly onchainOrderContracts?: readonly string[];
-  /** Milliseconds between looks for a new block. Default 2000. */
+  /** Milliseconds between two polls for a new block. Default: 2000. */
   readonly pollInterval?: number;
-  /** Blocks from the newest that are followed one by one, since they may be taken back. Default 64. */
+  /**
+   * Maximum depth of a reorganisation, in blocks. Blocks this close to the head are indexed one by one. Default: 64.
+   */
   readonly reorgLimit?: number;
-  /** Blocks that are asked for at once, at most, while catching up. Default 10000. */
+  /** Maximum number of blocks of one log request while catching up. Default: 10000. */
   readonly maxBlockRange?: number;
-  /** Milliseconds that a node has to answer a question. Default 15000. */
+  /** Maximum milliseconds of a request to a node. Default: 15000. */
   readonly timeout?: number;
 }
 
-/** How following goes, as readiness shows it. */
+/** The state of the indexer, as readiness shows it. */
 export type IndexerState = 'starting' | 'following' | 'catching up' | 'standing by' | 'unavailable' | 'stopped';
 
-/** What a book that follows its chain tells of it. */
+/** An observation of the indexer. */
 export type IndexerObservation =
-  /** `head` is the newest block that the node knows. */
+  /** `head` is the newest block of the node. */
   | { readonly type: 'progress'; readonly block: number; readonly head: number }
   | { readonly type: 'reorganised'; readonly from: BlockRef; readonly to: number }
-  /** A second look has found events that the first had not shown. */
+  /** The second read of blocks found events that the first had missed. */
   | { readonly type: 'missed'; readonly events: number; readonly block: number }
   | { readonly type: 'failure'; readonly source: string; readonly failure: unknown };
 
-/** The chain has changed further back than is looked. Somebody has to say where to go on. */
+/** Thrown when a reorganisation is deeper than `reorgLimit`. An operator must choose the block to continue from. */
 export class ReorganisationTooDeep extends Error {
   override readonly name = 'ReorganisationTooDeep';
 }
 
 const DEFAULTS = { pollInterval: 2000, reorgLimit: 64, maxBlockRange: 10_000, timeout: 15_000 } as const;
 
-/** The least that each number may be. */
+/** The minimum of each number. */
 const NUMBERS = { pollInterval: 1, reorgLimit: 1, maxBlockRange: 1, timeout: 1, fromBlock: 1 } as const;
 
-/** The options of following, read. */
+/** Parsed indexer options. */
 export type ParsedIndexerOptions = Required<Omit<IndexerOptions, 'fromBlock' | 'onchainOrderContracts'>> & {
   readonly fromBlock: number | undefined;
   readonly onchainOrderContracts: readonly Address[];
-  /** By this text one process at a time follows. */
+  /** The holder of the indexing lease. Only one process indexes at a time. */
   readonly holder: string;
 };
 
-/** @throws TypeError naming the option that is unknown or malformed. */
+/** Parses indexer options. @throws TypeError naming the option that is unknown or malformed. */
 export function parseIndexerOptions(options: IndexerOptions, ethFlow: Address | undefined): ParsedIndexerOptions {
   assertKnownOptions('createOrderBook, indexer', options, [
     'sources',
@@ -60,12 +62,12 @@ export function parseIndexerOptions(options: IndexerOptions, ethFlow: Address | 
     ...Object.keys(NUMBERS),
   ]);
   const { sources, fromBlock, onchainOrderContracts = ethFlow === undefined ? [] : [ethFlow] } = options;
-  const [first] = Array.isArray(sources) ? (sources as readonly ChainSource[]) : []; // of the option's own type
-  if (first === undefined) throw invalid('sources must have a node');
+  const [first] = Array.isArray(sources) ? (sources as readonly ChainSource[]) : []; // the declared type
+  if (first === undefined) throw invalid('sources must be an array with at least one node');
   for (const [name, least] of Object.entries(NUMBERS)) {
-    const value: unknown = options[name as keyof typeof NUMBERS]; // its own keys
+    const value: unknown = options[name as keyof typeof NUMBERS]; // iterates these keys
     if (value !== undefined && !(Number.isSafeInteger(value) && Number(value) >= least)) {
-      throw invalid(`${name} must be a whole number from ${least} up, not ${String(value)}`);
+      throw invalid(`${name} must be an integer from ${least} up, got ${String(value)}`);
     }
   }
   return {
@@ -76,7 +78,8 @@ export function parseIndexerOptions(options: IndexerOptions, ethFlow: Address | 
     holder: first.id,
     onchainOrderContracts: onchainOrderContracts.map((text) => {
       const address = parseHex(text, 20);
-      if (address === undefined) throw invalid(`onchainOrderContracts must be addresses, not "${text}"`);
+      if (address === undefined)
+        throw invalid(`onchainOrderContracts must be 0x and 40 hex digits each, got "${text}"`);
       return address;
     }),
   };

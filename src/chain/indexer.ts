@@ -8,13 +8,13 @@ import type { LeaseStore } from '../ports/store.ts';
 import { StoreError } from '../ports/store.ts';
 import type { Domain } from '../protocol/eip712.ts';
 import type { ChainLog } from '../protocol/event-decoder.ts';
-import { createRange } from './block-range.ts';
+import { createBlockRange } from './block-range.ts';
 import type { ChainBatch } from './decode-batch.ts';
 import type { IndexerObservation, IndexerState, ParsedIndexerOptions } from './indexer-options.ts';
 import { ReorganisationTooDeep } from './indexer-options.ts';
 import { createLogReader, Inconsistent } from './log-reader.ts';
 
-/** What following takes of the book. */
+/** The dependencies of the indexer. */
 export interface ChainIndexerContext {
   readonly domain: Domain;
   readonly clock: Clock;
@@ -27,79 +27,86 @@ export interface ChainIndexerContext {
   readonly onFailure: (failure: unknown) => void;
 }
 
+/** Follows the chain in the background. */
 export interface ChainIndexer {
   readonly state: IndexerState;
   start(): void;
-  /** Finishes what it is at and lets go of the lease. */
+  /** Waits for the step in progress and releases the lease. */
   stop(): Promise<void>;
 }
 
 const LEASE = 'follow the chain';
-const LEASE_TTL = 15_000;
+const LEASE_TTL_MS = 15_000;
 
-const FIRST_RETRY = 500;
-const LONGEST_RETRY = 30_000;
+/** Delay after a failure of all nodes, in milliseconds. It doubles up to the maximum. */
+const RETRY_DELAY = 500;
+const MAX_RETRY_DELAY = 30_000;
 
-/** A node that has had nothing new for so long may have fallen behind: the others are looked at. */
-const STALE = 60_000;
+/** Milliseconds without a new block after which the next node is used, since this one may have fallen behind. */
+const STALE_AFTER = 60_000;
 
-/** Blocks are read a second time, so many at once, since nodes may have a block before they have its logs; the newest are left some time. */
-const SECOND_LOOK = 8;
-const REST = 4;
+/** Blocks are read a second time in groups of this size: a node may have a block before it has the block's logs. */
+const RECHECK_BLOCKS = 8;
+
+/** The newest blocks, which are not read a second time yet. */
+const RECHECK_DISTANCE = 4;
 
 /**
- * Follows the chain: from where the store says that it stands, in ranges while that is long ago, block by block near the
- * head, where blocks are taken back. Every step asks one node only, is applied upon the indexedBlock it has read, and so can fail
- * or be repeated anywhere.
+ * Creates the chain indexer.
+ *
+ * It continues at the store's checkpoint: in ranges while the checkpoint is old, block by block near the head, where
+ * reorganisations happen. Each step queries one node and is applied on condition that the checkpoint has not moved. So
+ * a step can fail or be repeated at any point.
  */
 export function createChainIndexer(options: ParsedIndexerOptions, context: ChainIndexerContext): ChainIndexer {
   const { sources, pollInterval, reorgLimit, maxBlockRange, fromBlock, holder } = options;
   const { clock, remote, leases, domain, observe, onFailure } = context;
   const verified = new Set<ChainSource>();
-  const range = createRange(maxBlockRange);
+  const range = createBlockRange(maxBlockRange);
   let usable = sources;
   let state: IndexerState = 'starting';
-  let turn = 0;
+  let nodeIndex = 0;
   let failures = 0;
   let firstBlock = fromBlock;
-  /** Up to which block a second look was taken. */
-  let seenTwice: number | undefined;
+  /** The last block that was read a second time. */
+  let recheckedTo: number | undefined;
   let movedAt = clock.now();
   let running: Promise<void> | undefined;
   let stopping: AbortController | undefined;
 
-  const ask = <T>(question: (call: ChainCall) => Promise<T>): Promise<T> =>
-    remote.run(domain.settlementContract, (signal) => question({ signal }), stopping?.signal);
+  const query = <T>(request: (call: ChainCall) => Promise<T>): Promise<T> =>
+    remote.run(domain.settlementContract, (signal) => request({ signal }), stopping?.signal);
 
   const reader = createLogReader(options.onchainOrderContracts, {
     domain,
-    run: ask,
+    run: query,
     observe,
     isStopping: () => stopping?.signal.aborted === true,
   });
 
-  async function holdsLease(): Promise<boolean> {
-    const outcome = await leases.acquire({ name: LEASE, holder, ttl: LEASE_TTL });
+  async function acquireLease(): Promise<boolean> {
+    const outcome = await leases.acquire({ name: LEASE, holder, ttl: LEASE_TTL_MS });
     return outcome.status === 'held';
   }
 
-  /** Does the next piece of work. @returns whether there is more to do at once. */
+  /** Does one step. @returns whether the next step can follow at once. */
   async function step(node: ChainSource): Promise<boolean> {
-    if (!(await holdsLease())) {
+    if (!(await acquireLease())) {
       state = 'standing by';
       return false;
     }
     if (!verified.has(node)) {
-      await ask((call) => node.verify(domain, call));
+      await query((call) => node.verify(domain, call));
       verified.add(node);
     }
     const { indexedBlock, blocks } = await context.progress();
-    const head = await ask((call) => node.head(call));
+    const head = await query((call) => node.head(call));
     if (indexedBlock === null) return begin(node, head);
-    if (head.number < indexedBlock.number) return stale(); // it lags behind, or is on a fork that is going to lose
-    const here = await ask((call) => node.block(indexedBlock.number, call));
-    if (here === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${indexedBlock.number}`);
-    if (here.hash !== indexedBlock.hash) return goBack(node, indexedBlock, blocks);
+    if (head.number < indexedBlock.number) return tryNextNodeIfStale(); // the node lags behind, or is on a fork
+    const block = await query((call) => node.block(indexedBlock.number, call));
+    if (block === undefined)
+      throw new Inconsistent(`it has block ${head.number}, but not block ${indexedBlock.number}`);
+    if (block.hash !== indexedBlock.hash) return findFork(node, indexedBlock, blocks);
 
     const settled = head.number - reorgLimit;
     if (indexedBlock.number < settled) {
@@ -109,82 +116,85 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     }
     state = 'following';
     const end = await advance(node, indexedBlock, head);
-    await lookAgain(end, blocks.at(-1) ?? indexedBlock);
-    if (end.number === indexedBlock.number) return stale();
+    await recheck(end, blocks.at(-1) ?? indexedBlock);
+    if (end.number === indexedBlock.number) return tryNextNodeIfStale();
     movedAt = clock.now();
     return end.number < head.number;
   }
 
-  /** A node that has had nothing new for long makes room for the next. @returns false: there is nothing to do at once. */
-  function stale(): false {
-    if (usable.length > 1 && Math.abs(clock.now() - movedAt) > STALE) {
-      turn++;
+  /** Switches to the next node if there was no new block for long. @returns false: no step can follow at once. */
+  function tryNextNodeIfStale(): false {
+    if (usable.length > 1 && Math.abs(clock.now() - movedAt) > STALE_AFTER) {
+      nodeIndex++;
       movedAt = clock.now();
     }
     return false;
   }
 
+  /** Stores the first checkpoint. */
   async function begin(node: ChainSource, head: BlockHeader): Promise<boolean> {
     const first = firstBlock ?? head.number + 1;
     if (first > head.number + 1) return false;
-    const before = first === head.number + 1 ? head : await ask((call) => node.block(first - 1, call));
+    const before = first === head.number + 1 ? head : await query((call) => node.block(first - 1, call));
     if (before === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${first - 1}`);
     await apply({ events: [], through: toBlockRef(before), after: null }, head);
     return true;
   }
 
-  /** Finds the newest block that the node still has, and takes back what came after it. */
-  async function goBack(node: ChainSource, indexedBlock: BlockRef, blocks: readonly BlockRef[]): Promise<boolean> {
-    for (const known of blocks) {
-      if (known.number >= indexedBlock.number) continue;
-      if (indexedBlock.number - known.number > reorgLimit) throw tooDeep(indexedBlock);
-      const now = await ask((call) => node.block(known.number, call));
-      if (now?.hash === known.hash) return takeBack(known.number, indexedBlock);
+  /** Finds the newest stored block that the node still has, and rolls back the blocks above it. */
+  async function findFork(node: ChainSource, indexedBlock: BlockRef, blocks: readonly BlockRef[]): Promise<boolean> {
+    for (const stored of blocks) {
+      if (stored.number >= indexedBlock.number) continue;
+      if (indexedBlock.number - stored.number > reorgLimit) throw createTooDeepError(indexedBlock);
+      const current = await query((call) => node.block(stored.number, call));
+      if (current?.hash === stored.hash) return rollBack(stored.number, indexedBlock);
     }
-    // Even the block that everything began upon is gone. Hashes are remembered for longer than the limit, so it is near.
+    // The first checkpoint itself is gone. Hashes are stored for more blocks than the limit, so it is near.
     const oldest = blocks.at(-1) ?? indexedBlock;
-    if (indexedBlock.number - oldest.number > reorgLimit) throw tooDeep(indexedBlock);
+    if (indexedBlock.number - oldest.number > reorgLimit) throw createTooDeepError(indexedBlock);
     firstBlock = oldest.number + 1;
-    return takeBack(oldest.number - 1, indexedBlock);
+    return rollBack(oldest.number - 1, indexedBlock);
   }
 
-  async function takeBack(to: number, indexedBlock: BlockRef): Promise<boolean> {
+  async function rollBack(to: number, indexedBlock: BlockRef): Promise<boolean> {
     const outcome = await context.rollback(to, indexedBlock);
     if (outcome.status !== 'rolledBack') return true;
-    if (seenTwice !== undefined) seenTwice = Math.min(seenTwice, to);
+    if (recheckedTo !== undefined) recheckedTo = Math.min(recheckedTo, to);
     observe({ type: 'reorganised', from: indexedBlock, to });
     return true;
   }
 
-  function tooDeep(indexedBlock: BlockRef): ReorganisationTooDeep {
+  function createTooDeepError(indexedBlock: BlockRef): ReorganisationTooDeep {
     return new ReorganisationTooDeep(
-      `block ${indexedBlock.number} is not ${indexedBlock.hash} any more, and none of the ${reorgLimit} before it is as it was; ` +
-        'roll back by hand to a block that still stands',
+      `block ${indexedBlock.number} is no longer ${indexedBlock.hash}, and the ${reorgLimit} blocks before it have changed too; ` +
+        'roll back to a block that is still on the chain',
     );
   }
 
-  /** Fetches a range by number, far enough from the head to stand. */
+  /** Indexes a range by block number. It ends `reorgLimit` blocks below the head. */
   async function catchUp(node: ChainSource, indexedBlock: BlockRef, settled: number, head: BlockHeader): Promise<void> {
     const from = indexedBlock.number + 1;
     const to = Math.min(indexedBlock.number + range.size, settled);
     const logs = await logsBetween(node, from, to);
-    if (logs === undefined) return; // less of it, next
-    const through = await blockBelow(node, to, head);
+    if (logs === undefined) return; // the next step tries a smaller range
+    const through = await readConfirmedBlock(node, to, head);
     if (logs.some(({ blockNumber, blockHash }) => blockNumber === to && blockHash !== through.hash)) {
       throw new Inconsistent(`block ${to} has two hashes`);
     }
     await apply({ ...(await reader.read(node, logs)), through: toBlockRef(through), after: indexedBlock }, head);
-    range.answered(logs.length);
+    range.succeeded(logs.length);
     movedAt = clock.now();
-    seenTwice = to;
+    recheckedTo = to;
   }
 
   /**
-   * A block that stands, as its successor names it too. One wrong hash that was believed could not be told from a
-   * reorganisation too deep to go back, after which nothing goes on by itself.
+   * Returns a block whose successor names its hash. A wrong hash in the checkpoint would look like a reorganisation
+   * beyond the limit, which stops the indexer.
    */
-  async function blockBelow(node: ChainSource, number: number, head: BlockHeader): Promise<BlockHeader> {
-    const [block, next] = await Promise.all([number, number + 1].map((each) => ask((call) => node.block(each, call))));
+  async function readConfirmedBlock(node: ChainSource, number: number, head: BlockHeader): Promise<BlockHeader> {
+    const [block, next] = await Promise.all(
+      [number, number + 1].map((each) => query((call) => node.block(each, call))),
+    );
     if (block === undefined || next === undefined) {
       throw new Inconsistent(`it has block ${head.number}, but not block ${block === undefined ? number : number + 1}`);
     }
@@ -192,13 +202,13 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     return block;
   }
 
-  /** @returns `undefined` when it was too much for the node, which is up otherwise: then it is asked for less. */
+  /** Reads logs. @returns `undefined` if the range was too large for a node that otherwise responds. */
   async function logsBetween(node: ChainSource, from: number, to: number): Promise<readonly ChainLog[] | undefined> {
     try {
       return await reader.logsBetween(node, from, to);
     } catch (failure) {
       if (to === from || failure instanceof Inconsistent) throw failure;
-      await ask((call) => node.head(call));
+      await query((call) => node.head(call));
       observe({ type: 'failure', source: node.name, failure });
       range.rejected(to - from + 1);
       return undefined;
@@ -206,15 +216,16 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   }
 
   /**
-   * Reads blocks once more, from another node where there is one. What is known counts once, so this can only find what
-   * was missing. After a start it goes further back: what came before may have been cut off.
+   * Reads blocks a second time, from another node if there is one, and applies events that were missing. After a start
+   * it reads further back, since the process may have stopped before the second read.
    */
-  async function lookAgain(indexedBlock: BlockRef, oldest: BlockRef): Promise<void> {
-    const from = Math.max(seenTwice === undefined ? indexedBlock.number - reorgLimit : seenTwice, oldest.number) + 1;
-    const newest = indexedBlock.number - REST;
-    const node = usable[(turn + 1) % usable.length];
+  async function recheck(indexedBlock: BlockRef, oldest: BlockRef): Promise<void> {
+    const from =
+      Math.max(recheckedTo === undefined ? indexedBlock.number - reorgLimit : recheckedTo, oldest.number) + 1;
+    const newest = indexedBlock.number - RECHECK_DISTANCE;
+    const node = usable[(nodeIndex + 1) % usable.length];
     if (node === undefined || newest < from) return;
-    if (seenTwice !== undefined && newest - seenTwice < SECOND_LOOK) return;
+    if (recheckedTo !== undefined && newest - recheckedTo < RECHECK_BLOCKS) return;
     try {
       const to = Math.min(newest, from + range.size - 1);
       const logs = await logsBetween(node, from, to);
@@ -227,29 +238,29 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
           observe({ type: 'missed', events: outcome.applied, block: to });
         }
       }
-      seenTwice = to;
+      recheckedTo = to;
     } catch (failure) {
       if (failure instanceof StoreError) throw failure;
-      observe({ type: 'failure', source: node.name, failure }); // a first look has been taken, so there is time
+      observe({ type: 'failure', source: node.name, failure }); // the second read can be repeated later
     }
   }
 
-  /** Follows blocks by their hashes, each upon the one before. @returns how far it has come. */
+  /** Indexes block by block, and checks each parent hash. @returns the last indexed block. */
   async function advance(node: ChainSource, indexedBlock: BlockRef, head: BlockHeader): Promise<BlockRef> {
-    let on = indexedBlock;
-    while (on.number < head.number && stopping?.signal.aborted === false) {
-      const number = on.number + 1;
-      const next = number === head.number ? head : await ask((call) => node.block(number, call));
+    let last = indexedBlock;
+    while (last.number < head.number && stopping?.signal.aborted === false) {
+      const number = last.number + 1;
+      const next = number === head.number ? head : await query((call) => node.block(number, call));
       if (next === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${number}`);
-      if (next.parentHash !== on.hash) break; // taken back just now: the next look finds how far
-      const read = await reader.read(node, await reader.logsOf(node, next), next.timestamp);
-      if (!(await apply({ ...read, through: toBlockRef(next), after: on }, head))) break;
-      on = toBlockRef(next);
+      if (next.parentHash !== last.hash) break; // a reorganisation: the next step finds the fork
+      const read = await reader.read(node, await reader.logsOfBlock(node, next), next.timestamp);
+      if (!(await apply({ ...read, through: toBlockRef(next), after: last }, head))) break;
+      last = toBlockRef(next);
     }
-    return on;
+    return last;
   }
 
-  /** @returns whether it was upon the indexedBlock that is there. If not, somebody was faster, and the next look starts from there. */
+  /** Applies a batch. @returns false if another process has moved the checkpoint. */
   async function apply(batch: ChainBatch, head: BlockHeader): Promise<boolean> {
     const outcome = await context.apply(batch);
     switch (outcome.status) {
@@ -265,7 +276,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
 
   async function run(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
-      const node = usable[turn % usable.length];
+      const node = usable[nodeIndex % usable.length];
       if (node === undefined) break;
       let wait: number | undefined;
       try {
@@ -279,16 +290,16 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
         }
         if (failure instanceof StoreError) {
           onFailure(failure);
-          wait = Math.max(pollInterval, FIRST_RETRY);
-        } else wait = failed(node, failure);
+          wait = Math.max(pollInterval, RETRY_DELAY);
+        } else wait = onNodeFailure(node, failure);
       }
       if (wait !== undefined) await sleep(wait, stop);
     }
     if (!stop.aborted) state = 'stopped';
   }
 
-  /** Turns to the next node. @returns how long to wait before it is asked, once all of them have failed. */
-  function failed(node: ChainSource, failure: unknown): number | undefined {
+  /** Switches to the next node. @returns milliseconds to wait if all nodes have failed, otherwise `undefined`. */
+  function onNodeFailure(node: ChainSource, failure: unknown): number | undefined {
     observe({ type: 'failure', source: node.name, failure });
     if (failure instanceof ChainMismatch) {
       onFailure(failure);
@@ -296,10 +307,10 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       return undefined;
     }
     state = 'unavailable';
-    turn++;
+    nodeIndex++;
     failures++;
     if (failures % usable.length !== 0) return undefined;
-    return Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** Math.min(failures / usable.length - 1, 10));
+    return Math.min(MAX_RETRY_DELAY, RETRY_DELAY * 2 ** Math.min(failures / usable.length - 1, 10));
   }
 
   function sleep(ms: number, stop: AbortSignal): Promise<void> {

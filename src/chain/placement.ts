@@ -18,40 +18,41 @@ import { packUid } from '../protocol/uid.ts';
 
 export type OrderPlacement = EventPosition & Extract<OnchainOrderEvent, { event: 'OrderPlacement' }>;
 
-/** What judging a placement takes of the book. */
+/** The dependencies of placements. */
 export interface PlacementContext extends Omit<CheckContext, 'now'> {
   readonly hasher: OrderHasher;
   readonly settlementContract: Address;
   readonly hooksTrampoline: Address;
   readonly documents: AppDataStore;
   /**
-   * Finds the quote that an order was placed upon. `none`: nothing fits, and nobody has a price. `past`: nothing fits, and
-   * nobody was asked, since the order is past its validity, or known already. Absent: this book does not quote, and asks for none.
+   * Finds the quote of a placement. `none`: no quote matches, and no estimator has a price. `past`: no quote matches,
+   * and no estimator was queried, since the order is expired or known. Absent: this book has no estimators.
    */
-  readonly findQuote?: (wanted: PlacementQuote) => Promise<OrderQuote | 'none' | 'past'>;
+  readonly findQuote?: (query: PlacementQuote) => Promise<OrderQuote | 'none' | 'past'>;
 }
 
+/** The query for the quote of a placement. */
 export interface PlacementQuote {
   readonly uid: Hex;
   readonly terms: QuoteTerms;
   readonly id: number;
   readonly owner: Address;
   readonly presigns: boolean;
-  /** When it was placed, in milliseconds since 1970. */
+  /** Time of the placement, in milliseconds since 1970. */
   readonly at: number;
-  /** Until when the user wants it, in seconds since 1970. */
+  /** Validity chosen by the user, in seconds since 1970. */
   readonly validTo: number;
 }
 
-/** `wrapAll()` of a native-currency-flow contract (CoWSwapEthFlow.sol): makes what it holds into what is sold. */
+/** Selector of `wrapAll()` (CoWSwapEthFlow.sol): wraps the native currency of a native-currency-flow contract. */
 const WRAP_ALL: Hex = '0x4c84c1c8';
 
 /**
- * Reads an order that was placed on chain. Whatever is wrong with it as an order is told by its `placementError`: it is
- * there, but it cannot trade (decision 2.24).
+ * Reads an order that was placed on chain. An order that breaks a rule is stored with its `placementError` and cannot
+ * trade. See docs/internals/decisions.md#d2-24.
  *
- * @param at when the block was made, in seconds since 1970.
- * @returns `undefined` when it is no order of this protocol.
+ * @param at - Time of the block, in seconds since 1970.
+ * @returns `undefined` if the event is not an order of this protocol.
  */
 export async function readPlacement(
   event: OrderPlacement,
@@ -70,9 +71,9 @@ export async function readPlacement(
   const { kind, sellToken, buyToken } = data;
   const terms = { kind, sellToken, buyToken, amount: String(kind === 'sell' ? data.sellAmount : data.buyAmount) };
   const presigns = scheme === 'presign';
-  const wanted = { uid, terms, id: extra.quoteId, owner, presigns, at: creationDate, validTo: extra.userValidTo };
+  const query = { uid, terms, id: extra.quoteId, owner, presigns, at: creationDate, validTo: extra.userValidTo };
   const error = checkTerms(data, scheme, extra.userValidTo, at, context);
-  const quote = (await context.findQuote?.(wanted)) ?? 'past';
+  const quote = (await context.findQuote?.(query)) ?? 'past';
 
   const { blockNumber, blockHash, logIndex, transactionHash } = event;
   return {
@@ -124,7 +125,7 @@ function readOrder(emitted: EmittedOrder): OrderData | undefined {
   return { ...emitted, receiver, kind, sellTokenBalance, buyTokenBalance };
 }
 
-/** Scheme 0 is EIP-1271, its data begins with the contract that owns the order; scheme 1 is presign (CoWSwapOnchainOrders.sol). */
+/** Reads the signer (CoWSwapOnchainOrders.sol). Scheme 0: EIP-1271, data starts with the owner. Scheme 1: presign. */
 function readSigner({ signature: { scheme, data }, sender }: OrderPlacement) {
   if (scheme === 1) return { scheme: 'presign', owner: sender, signature: '0x' } as const;
   if (scheme !== 0 || hexSize(data) < 20) return undefined;
@@ -132,7 +133,7 @@ function readSigner({ signature: { scheme, data }, sender }: OrderPlacement) {
   return { scheme: 'eip1271', owner, signature: data } as const;
 }
 
-/** Eight bytes of quote id, then four of the validity that the user chose. */
+/** Reads the extra data: 8 bytes of quote id, then 4 bytes of the validity chosen by the user. */
 function readExtra(data: Hex): { quoteId: number; userValidTo: number } | undefined {
   if (hexSize(data) !== 12) return undefined;
   return { quoteId: Number(BigInt.asIntN(64, BigInt(data.slice(0, 18)))), userValidTo: Number(`0x${data.slice(18)}`) };
@@ -157,7 +158,7 @@ function checkTerms(
   return broken ? 'PreValidationError' : undefined;
 }
 
-/** A contract that owns its orders has native currency to wrap before they trade. */
+/** Adds the wrapping of native currency to orders that the placing contract owns. */
 function withWrapping({ pre, post }: Interactions, owner: Address, { address }: OrderPlacement): Interactions {
   if (owner !== address) return { pre, post };
   return { pre: [{ target: owner, value: '0', callData: WRAP_ALL }, ...pre], post };

@@ -7,40 +7,40 @@ import type { OrderKind } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import { unpackUid } from '../protocol/uid.ts';
 
-/** What a store knows of an order besides the chain's facts. */
+/** The data of an order that does not come from chain events. */
 export interface KnownOrder {
   readonly uid: Hex;
   readonly body: string;
   readonly signingScheme: SigningScheme;
   readonly budget: Budget;
-  /** Its owner, or a replacement, has cancelled it off chain. */
+  /** Whether its owner, or a replacement, cancelled it off chain. */
   readonly cancelledOffChain: boolean;
-  /** The row is there because the order was placed on chain, and for no other reason. */
+  /** Whether the row exists only because the order was placed on chain. */
   readonly placedOnChain: boolean;
-  /** Its effective validity so far, in seconds since 1970. */
+  /** Effective validity before this projection, in seconds since 1970. */
   readonly validTo: number;
-  /** It was swept up as expired: open or waiting by its state, and not live any more. */
+  /** Whether its expiry is recorded: open or pending by its state, but no longer live. */
   readonly expiryRecorded: boolean;
 }
 
-/** An order whose facts change. */
+/** An order whose chain events change. */
 export interface AffectedOrder {
   readonly uid: Hex;
-  /** Absent: there is no such order. */
+  /** Absent: the order does not exist. */
   readonly order: KnownOrder | undefined;
-  /** Its facts so far, and those it has from now on, both in the order of the chain. */
+  /** Its chain events before and after the change, sorted by position. */
   readonly before: readonly OrderChainEvent[];
   readonly after: readonly OrderChainEvent[];
 }
 
-/** What facts make of an order: every kept column that the chain has a say in. */
+/** The stored columns of an order that depend on chain events. */
 export interface OrderProgress {
   readonly state: OrderState;
   readonly invalidated: boolean;
   readonly budget: Budget;
   /** Effective validity, in seconds since 1970. */
   readonly validTo: number;
-  /** Whether it stays swept up. An order that is not, and is open or waiting, is live again until it is swept. */
+  /** Whether the expiry stays recorded. Otherwise an open or pending order is live until a sweep records its expiry. */
   readonly expiryRecorded: boolean;
   readonly executedSellAmount: string;
   readonly executedBuyAmount: string;
@@ -49,140 +49,141 @@ export interface OrderProgress {
   readonly executedFeeToken: Address | null;
   /** The members that a placement on chain adds to the order, rendered as a JSON object. */
   readonly placement: string | null;
-  /** Who has placed it on chain. */
+  /** The account that placed it on chain. */
   readonly onchainUser: Address | null;
 }
 
-/** What is to be done to a row. */
+/** A change of a row. */
 export type RowChange =
   | { readonly type: 'update'; readonly uid: Hex; readonly progress: OrderProgress }
   | { readonly type: 'insert'; readonly order: NewOrder; readonly progress: OrderProgress }
   | { readonly type: 'delete'; readonly uid: Hex };
 
-/** What a store has to write. */
+/** Rows and log entries that a store must write. */
 export interface OrderStateProjection {
   readonly rows: readonly RowChange[];
-  /** For the log, in this order. */
+  /** Log entries, in order. */
   readonly events: readonly NewEvent[];
 }
 
 /**
- * Judges what facts change about orders. Pure: every store calls it inside its own step, with all the facts of the orders
- * that a batch touches, and writes what it answers. Rows are made anew from all facts of an order instead of being counted up
- * and down, so that applying and taking back cannot drift apart.
+ * Computes how chain events change orders. A pure function: every store calls it in its atomic step, with all chain
+ * events of the orders that a batch affects, and writes the result. A row is computed from all chain events of its
+ * order, not incremented. So apply and rollback cannot diverge.
  *
- * @param at milliseconds since 1970, the time of entries that have none of their own.
+ * @param at - Time of entries without a block time, in milliseconds since 1970.
  */
 export function projectOrderState(affected: readonly AffectedOrder[], at: number): OrderStateProjection {
   const rows: RowChange[] = [];
-  const revived: NewEvent[] = [];
+  const reinstated: NewEvent[] = [];
   const reverted: NewEvent[] = [];
   const added: NewEvent[] = [];
   const expired: NewEvent[] = [];
   for (const { uid, order, before, after } of affected) {
     const placement = after.find(isPlacement);
-    const born = order === undefined ? placement !== undefined : order.placedOnChain;
+    const placedOnChain = order === undefined ? placement !== undefined : order.placedOnChain;
     const now = order ?? (placement && fromPlacement(placement));
-    if (now === undefined) continue; // nobody knows the order yet: its facts wait
+    if (now === undefined) continue; // the order does not exist yet; its chain events wait for it
 
-    const was = order === undefined ? [] : standingEvents(now, before, born, at);
-    const is = born && placement === undefined ? [] : standingEvents(now, after, born, at);
-    const [gone, come] = difference(was, is);
-    reverted.push(...gone.map((event) => revert(event, at)));
-    added.push(...come);
+    const eventsBefore = order === undefined ? [] : toLogEntries(now, before, placedOnChain, at);
+    const isRemoved = placedOnChain && placement === undefined;
+    const eventsAfter = isRemoved ? [] : toLogEntries(now, after, placedOnChain, at);
+    const [removedEvents, addedEvents] = difference(eventsBefore, eventsAfter);
+    reverted.push(...removedEvents.map((event) => revert(event, at)));
+    added.push(...addedEvents);
 
     const progress = computeProgress(now, after);
     const wasExpired = now.expiryRecorded && emitsExpiry(now, before);
-    const isExpired = progress.expiryRecorded && emitsExpiry(now, after) && !(born && placement === undefined);
-    if (wasExpired && !isExpired) revived.push({ type: 'reinstated', uid, owner: unpackUid(uid).owner, at });
+    const isExpired = progress.expiryRecorded && emitsExpiry(now, after) && !isRemoved;
+    if (wasExpired && !isExpired) reinstated.push({ type: 'reinstated', uid, owner: unpackUid(uid).owner, at });
     if (isExpired && !wasExpired) expired.push(createExpiryEvent(uid, progress.validTo));
 
-    if (born && placement === undefined) rows.push({ type: 'delete', uid });
+    if (isRemoved) rows.push({ type: 'delete', uid });
     else if (order === undefined && placement !== undefined) {
       rows.push({ type: 'insert', order: placement.order, progress });
-    } else if (gone.length > 0 || come.length > 0) rows.push({ type: 'update', uid, progress });
+    } else if (removedEvents.length > 0 || addedEvents.length > 0) rows.push({ type: 'update', uid, progress });
   }
   reverted.sort((a, b) => compareByPosition(b, a));
   added.sort(compareByPosition);
-  return { rows, events: [...revived, ...reverted, ...added, ...expired] };
+  return { rows, events: [...reinstated, ...reverted, ...added, ...expired] };
 }
 
-/** The entry that says that an order has expired, dated to the first second in which it was. */
+/** Creates the log entry of an expiry, dated to the first second after `validTo`. */
 export function createExpiryEvent(uid: Hex, validTo: number): NewEvent {
   return { type: 'expired', uid, owner: unpackUid(uid).owner, at: (validTo + 1) * 1000 };
 }
 
 /**
- * Whether it is told when this order expires: not of one that waits for a signature on chain which was never given
- * (decision 5.1).
+ * Returns whether the expiry of an order is emitted. It is not for an order that was never signed on chain. See
+ * docs/internals/decisions.md#d5-1.
  *
- * @param facts all facts of the order.
+ * @param events - All chain events of the order.
  */
 export function emitsExpiry(
   { signingScheme }: Pick<KnownOrder, 'signingScheme'>,
-  facts: readonly OrderChainEvent[],
+  events: readonly OrderChainEvent[],
 ): boolean {
-  return signingScheme !== 'presign' || facts.some((fact) => fact.type === 'presignature' && fact.signed);
+  return signingScheme !== 'presign' || events.some((event) => event.type === 'presignature' && event.signed);
 }
 
 /**
- * The version of a row that is inserted because its order was placed on chain. Such a row can go and come again, so it
- * starts where no row of its UID has been: every change writes to the log, and rows that were sent in start at 1.
+ * Returns the version of a row that is inserted for a placement. Such a row may be deleted and inserted again. Its
+ * versions start above 2³² plus the newest log id, so that an ETag never repeats. Other rows start at 1.
  *
- * @param lastEventId the id of the newest entry of the log.
+ * @param lastEventId - Id of the newest log entry.
  */
 export function getPlacementVersion(lastEventId: number): number {
   return 2 ** 32 + lastEventId;
 }
 
-/** Puts facts in the order of the chain. */
+/** Compares positions on the chain, for sorting. */
 export function compareLogPositions(a: LogPosition, b: LogPosition): number {
   return a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
 }
 
-/** Whether a fact is about an order. */
-export function isOrderChainEvent(fact: ChainEvent): fact is OrderChainEvent {
-  return fact.type !== 'settlement';
+/** Returns whether a chain event concerns an order. */
+export function isOrderChainEvent(event: ChainEvent): event is OrderChainEvent {
+  return event.type !== 'settlement';
 }
 
-/** Sums up what facts make of an order (decision 2.22). */
-export function computeProgress(order: KnownOrder, facts: readonly OrderChainEvent[]): OrderProgress {
+/** Computes the columns of an order from its chain events. See docs/internals/decisions.md#d2-22. */
+export function computeProgress(order: KnownOrder, chainEvents: readonly OrderChainEvent[]): OrderProgress {
   let [sold, bought, signedFee, fee] = [0n, 0n, 0n, 0n];
   let feeToken: Address | null = null;
   let invalidated = order.cancelledOffChain;
   let signed = false;
   let placement: PlacementChainEvent | undefined;
   let refundTxHash: Hex | null = null;
-  for (const fact of facts) {
-    switch (fact.type) {
+  for (const event of chainEvents) {
+    switch (event.type) {
       case 'trade':
-        sold += BigInt(fact.sellAmount);
-        bought += BigInt(fact.buyAmount);
-        signedFee += BigInt(fact.feeAmount);
-        if (fact.executedFee === null) break;
-        fee += BigInt(fact.executedFee);
-        feeToken ??= fact.sellToken;
+        sold += BigInt(event.sellAmount);
+        bought += BigInt(event.buyAmount);
+        signedFee += BigInt(event.feeAmount);
+        if (event.executedFee === null) break;
+        fee += BigInt(event.executedFee);
+        feeToken ??= event.sellToken;
         break;
       case 'invalidation':
         invalidated = true;
         break;
       case 'presignature':
-        signed = fact.signed;
+        signed = event.signed;
         break;
       case 'placement':
-        placement ??= fact;
+        placement ??= event;
         break;
       case 'refund':
-        refundTxHash ??= fact.transactionHash;
+        refundTxHash ??= event.transactionHash;
         break;
     }
   }
   const presigns = order.signingScheme === 'presign';
-  const waits = presigns && !signed;
+  const isPending = presigns && !signed;
   const filled = isFilled(readTerms(order.body), sold - signedFee, bought);
   const validTo = placement?.userValidTo ?? unpackUid(order.uid).validTo;
   return {
-    state: filled ? 'fulfilled' : invalidated ? 'cancelled' : waits ? 'presignaturePending' : 'open',
+    state: filled ? 'fulfilled' : invalidated ? 'cancelled' : isPending ? 'presignaturePending' : 'open',
     expiryRecorded: order.expiryRecorded && !filled && !invalidated && validTo <= order.validTo,
     invalidated,
     budget: presigns ? (signed ? 'open' : 'pending') : order.budget,
@@ -197,8 +198,13 @@ export function computeProgress(order: KnownOrder, facts: readonly OrderChainEve
   };
 }
 
-/** The entries of the log that an order's facts stand for. */
-function standingEvents(order: KnownOrder, facts: readonly OrderChainEvent[], born: boolean, at: number): NewEvent[] {
+/** Returns the log entries of an order's chain events. */
+function toLogEntries(
+  order: KnownOrder,
+  chainEvents: readonly OrderChainEvent[],
+  placedOnChain: boolean,
+  at: number,
+): NewEvent[] {
   const { uid } = order;
   const { owner } = unpackUid(uid);
   const terms = readTerms(order.body);
@@ -211,41 +217,41 @@ function standingEvents(order: KnownOrder, facts: readonly OrderChainEvent[], bo
   let placed = false;
   let refunded = false;
 
-  const tell = (type: OrderEventType, fact: OrderChainEvent, trade?: ChainCause['trade']) => {
-    const { blockNumber, blockHash, logIndex, transactionHash, timestamp } = fact;
+  const add = (type: OrderEventType, event: OrderChainEvent, trade?: ChainCause['trade']) => {
+    const { blockNumber, blockHash, logIndex, transactionHash, timestamp } = event;
     const position = { blockNumber, blockHash, logIndex, transactionHash };
     const cause = trade === undefined ? { position } : { position, trade };
     events.push({ type, uid, owner, at: timestamp === null ? at : timestamp * 1000, cause });
   };
 
-  for (const fact of facts) {
-    switch (fact.type) {
+  for (const event of chainEvents) {
+    switch (event.type) {
       case 'trade': {
-        const ordinal = (ordinals.get(fact.transactionHash) ?? 0) + 1;
-        ordinals.set(fact.transactionHash, ordinal);
-        sold += BigInt(fact.sellAmount) - BigInt(fact.feeAmount);
-        bought += BigInt(fact.buyAmount);
+        const ordinal = (ordinals.get(event.transactionHash) ?? 0) + 1;
+        ordinals.set(event.transactionHash, ordinal);
+        sold += BigInt(event.sellAmount) - BigInt(event.feeAmount);
+        bought += BigInt(event.buyAmount);
         const completes: boolean = !filled && isFilled(terms, sold, bought);
         filled ||= completes;
-        const { sellAmount, buyAmount, feeAmount } = fact;
-        tell('traded', fact, { ordinal, completes, sellAmount, buyAmount, feeAmount });
+        const { sellAmount, buyAmount, feeAmount } = event;
+        add('traded', event, { ordinal, completes, sellAmount, buyAmount, feeAmount });
         break;
       }
       case 'invalidation':
-        if (!invalidated) tell('cancelled', fact);
+        if (!invalidated) add('cancelled', event);
         invalidated = true;
         break;
       case 'presignature':
-        if (order.signingScheme !== 'presign' || fact.signed === signed) break;
-        tell(fact.signed ? 'presigned' : 'presignatureRevoked', fact);
-        signed = fact.signed;
+        if (order.signingScheme !== 'presign' || event.signed === signed) break;
+        add(event.signed ? 'presigned' : 'presignatureRevoked', event);
+        signed = event.signed;
         break;
       case 'placement':
-        if (!placed) tell(born ? 'created' : 'placed', fact);
+        if (!placed) add(placedOnChain ? 'created' : 'placed', event);
         placed = true;
         break;
       case 'refund':
-        if (!refunded) tell('refunded', fact);
+        if (!refunded) add('refunded', event);
         refunded = true;
         break;
     }
@@ -255,23 +261,24 @@ function standingEvents(order: KnownOrder, facts: readonly OrderChainEvent[], bo
 
 function revert({ type, uid, owner, cause }: NewEvent, at: number): NewEvent {
   if (cause === undefined || type === 'reverted' || type === 'expired' || type === 'reinstated')
-    throw new Error('only what the chain has told can be taken back');
+    throw new Error('only entries with a chain event can be reverted');
   return { type: 'reverted', uid, owner, at, cause: { ...cause, reverted: type } };
 }
 
-function difference(was: readonly NewEvent[], is: readonly NewEvent[]): [gone: NewEvent[], come: NewEvent[]] {
-  if (was.length === 0 || is.length === 0) return [[...was], [...is]];
+/** Returns the entries that are only in the first list and those that are only in the second. */
+function difference(before: readonly NewEvent[], after: readonly NewEvent[]): [NewEvent[], NewEvent[]] {
+  if (before.length === 0 || after.length === 0) return [[...before], [...after]];
   const key = ({ type, cause }: NewEvent) => JSON.stringify([type, cause]);
-  const [before, after] = [new Set(was.map(key)), new Set(is.map(key))];
-  return [was.filter((event) => !after.has(key(event))), is.filter((event) => !before.has(key(event)))];
+  const [keysBefore, keysAfter] = [new Set(before.map(key)), new Set(after.map(key))];
+  return [before.filter((event) => !keysAfter.has(key(event))), after.filter((event) => !keysBefore.has(key(event)))];
 }
 
 function compareByPosition(a: NewEvent, b: NewEvent): number {
   return a.cause === undefined || b.cause === undefined ? 0 : compareLogPositions(a.cause.position, b.cause.position);
 }
 
-function isPlacement(fact: OrderChainEvent): fact is PlacementChainEvent {
-  return fact.type === 'placement';
+function isPlacement(event: OrderChainEvent): event is PlacementChainEvent {
+  return event.type === 'placement';
 }
 
 function fromPlacement({ order }: PlacementChainEvent): KnownOrder {
@@ -293,7 +300,9 @@ interface Terms {
   readonly fixedAmount: bigint;
 }
 
-/** What decides when an order is filled. A damaged body, which reads report, must not hold up the chain: it never fills. */
+/**
+ * Reads the terms that decide when an order is filled. An unreadable body never fills and must not stop the indexer.
+ */
 function readTerms(body: string): Terms | undefined {
   try {
     const { kind, sellAmount, buyAmount } = JSON.parse(body) as {

@@ -12,13 +12,12 @@ export interface SignedTerms {
 
 const PAGE = 1000;
 
-/** Prices are in wei for so many atoms. */
+/** Prices are in wei for this number of atoms. */
 const PRICED_ATOMS = 10n ** 18n;
 
 /**
- * Sums up what an account's trades have brought beyond what its orders asked for, in wei: each trade by itself, at the
- * prices of its own settlement (decision 4.2). Trades without prices bring nothing, nor do those of orders that are not
- * there: nobody knows what these asked for.
+ * Returns the total surplus of an account's trades, in wei. Each trade is valued at the prices of its own settlement.
+ * See docs/internals/decisions.md#d4-2. Trades without prices, and trades of unknown orders, count 0.
  */
 export async function totalSurplus(account: Address, store: Store): Promise<bigint> {
   let total = 0n;
@@ -39,16 +38,17 @@ async function readTerms(uids: readonly Hex[], store: Store): Promise<ReadonlyMa
   return new Map(
     orders.flatMap(({ uid, body }): [Hex, SignedTerms][] => {
       try {
-        const { kind, sellAmount, buyAmount } = JSON.parse(body) as Record<keyof SignedTerms, string>; // as rendered
+        // Rendered from these members.
+        const { kind, sellAmount, buyAmount } = JSON.parse(body) as Record<keyof SignedTerms, string>;
         return [[uid, { kind: kind as OrderKind, sellAmount: BigInt(sellAmount), buyAmount: BigInt(buyAmount) }]];
       } catch {
-        return []; // a damaged row, which reads of the order report
+        return []; // reads of the order report the unreadable row
       }
     }),
   );
 }
 
-/** What one trade has brought beyond its share of the limit, in wei, rounded down; never less than nothing. */
+/** Returns the surplus of one trade over its share of the limit, in wei, rounded down, at least 0. */
 export function computeSurplus(trade: TradeChainEvent, { kind, sellAmount, buyAmount }: SignedTerms): bigint {
   const sold = BigInt(trade.sellAmount) - BigInt(trade.feeAmount);
   const bought = BigInt(trade.buyAmount);

@@ -4,13 +4,13 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { parseUid } from '../protocol/uid.ts';
 
-/** A fill of an order, as it is read. Amounts are decimal strings of atoms. */
+/** A fill of an order. Amounts are decimal strings of atoms. */
 export interface OrderTrade {
   readonly blockNumber: number;
   readonly logIndex: number;
   readonly orderUid: Hex;
   readonly buyAmount: string;
-  /** What was taken from the owner, the signed fee included. */
+  /** The amount taken from the owner, including the signed fee. */
   readonly sellAmount: string;
   readonly sellAmountBeforeFees: string;
   readonly owner: Address;
@@ -20,13 +20,13 @@ export interface OrderTrade {
   readonly executedProtocolFees: readonly ProtocolFee[];
 }
 
-/** Which trades to list: those of an order, or those of an account. Exactly one of both. */
+/** The trades to list: of an order or of an account. Exactly one of both is required. */
 export interface TradeListQuery {
-  /** The owner of the orders, or who has placed them on chain. */
+  /** The owner of the orders, or the account that placed them on chain. */
   readonly owner?: string;
   readonly orderUid?: string;
   readonly offset?: number;
-  /** 1 to 1000. Default 10. */
+  /** 1 to 1000. Default: 10. */
   readonly limit?: number;
 }
 
@@ -34,7 +34,7 @@ const DEFAULT_PAGE = 10;
 const LARGEST_PAGE = 1000;
 const LARGEST_OFFSET = 1_000_000;
 
-/** @throws OrderBookError `InvalidParameter` naming the parameter and what it may be. */
+/** Parses a trade query. @throws OrderBookError `InvalidParameter` naming the parameter and its valid values. */
 export function parseTradeQuery({ owner, orderUid, offset, limit }: TradeListQuery): TradeQuery {
   return {
     filter: parseFilter(owner, orderUid),
@@ -72,8 +72,8 @@ function requireAddress(name: string, text: string): Address {
 }
 
 /** Converts a trade to its wire format. */
-export function toOrderTrade(fact: TradeChainEvent): OrderTrade {
-  const { blockNumber, logIndex, uid, owner, sellToken, buyToken, sellAmount, buyAmount, feeAmount } = fact;
+export function toOrderTrade(trade: TradeChainEvent): OrderTrade {
+  const { blockNumber, logIndex, uid, owner, sellToken, buyToken, sellAmount, buyAmount, feeAmount } = trade;
   return {
     blockNumber,
     logIndex,
@@ -84,8 +84,8 @@ export function toOrderTrade(fact: TradeChainEvent): OrderTrade {
     owner,
     buyToken,
     sellToken,
-    txHash: fact.transactionHash,
-    executedProtocolFees: fact.protocolFees,
+    txHash: trade.transactionHash,
+    executedProtocolFees: trade.protocolFees,
   };
 }
 

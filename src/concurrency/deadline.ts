@@ -12,8 +12,8 @@ export class DeadlineError extends Error {
 /** Runs requests to systems outside of the engine: nodes, and functions of the host. */
 export interface DeadlineLimiter {
   /**
-   * Runs a request as soon as fewer than four requests for this owner are running. Rejects with the request's error, with
-   * a `DeadlineError` after the timeout, or at once when `cancelled` is aborted.
+   * Runs a request as soon as fewer than four requests for this owner are running. Rejects with the request's error,
+   * with a `DeadlineError` after the timeout, or at once when `cancelled` is aborted.
    */
   run<T>(owner: Address, request: (signal: AbortSignal) => T | Promise<T>, cancelled?: AbortSignal): Promise<T>;
 }

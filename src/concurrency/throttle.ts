@@ -9,8 +9,8 @@ export interface Throttle {
 }
 
 /**
- * Creates a throttle that admits `perTick` callers per tick of the event loop. Other work of the process runs in between,
- * however many callers arrive at once.
+ * Creates a throttle that admits `perTick` callers per tick of the event loop. Other work of the process runs in
+ * between, however many callers arrive at once.
  */
 export function createThrottle(perTick: number, nextTick: () => Promise<void> = yieldToEventLoop): Throttle {
   const queue: (() => void)[] = [];

@@ -50,7 +50,8 @@ export function createWorker(options: WorkerOptions): Worker {
       } catch (failure) {
         onFailure(failure);
         delay = retryDelay;
-        break; // A request during a failed run waits for the retry as well, so that a broken store is not called in a loop.
+        // A request during a failed run waits for the retry as well, so that a broken store is not called in a loop.
+        break;
       }
     } while (requested && !stopped);
     running = undefined;

@@ -12,8 +12,8 @@ import type { Match } from './router.ts';
 import { allowHeader, decodeParam, serveRoutes } from './serve.ts';
 
 /**
- * Creates the HTTP interface of accounts. It is served at the root of a server, beside the interfaces of books. The body
- * of a rejection is `{ message }`.
+ * Creates the HTTP interface of accounts. It is served at the root of a server, beside the interfaces of books. The
+ * body of a rejection is `{ message }`.
  *
  * ```ts
  * nodeHandler(composeApis(createAccountApi(accounts), createApi(book)));

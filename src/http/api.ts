@@ -16,8 +16,8 @@ export interface ApiOptions extends RateLimitOptions {
   /** Whether the interface also serves `/ready` and `/live`, for a standalone server. Default: false. */
   readonly probes?: boolean;
   /**
-   * Token of the routes under `/restricted`: `Authorization: Bearer <token>`, without blanks. Default: those routes reject
-   * every request.
+   * Token of the routes under `/restricted`: `Authorization: Bearer <token>`, without blanks. Default: those routes
+   * reject every request.
    */
   readonly operatorToken?: string;
 }

@@ -22,8 +22,8 @@ export interface RequestCost {
 }
 
 /**
- * Admits a request and calls `respond`, or throws `RateLimited` with seconds in `data.retryAfter`. A stream counts until
- * it ends or its client disconnects.
+ * Admits a request and calls `respond`, or throws `RateLimited` with seconds in `data.retryAfter`. A stream counts
+ * until it ends or its client disconnects.
  */
 export type RateLimitGuard = (
   request: ApiRequest,

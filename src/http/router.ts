@@ -10,7 +10,9 @@ export interface Match<R extends Endpoint> {
 
 /** Finds routes. */
 export interface Router<R extends Endpoint> {
-  /** Finds a route. @throws OrderBookError `NotFound`, or `MethodNotAllowed` with the allowed methods in `data.allow`. */
+  /**
+   * Finds a route. @throws OrderBookError `NotFound`, or `MethodNotAllowed` with the allowed methods in `data.allow`.
+   */
   find(method: string, path: string): Match<R>;
 }
 

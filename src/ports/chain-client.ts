@@ -87,11 +87,17 @@ export interface ContractSignatureQuery {
   /** Calls that run before the check, as the settlement contract would make them. */
   readonly pre: readonly InteractionData[];
   readonly flashloan: Flashloan | undefined;
+  /**
+   * Whether the signature may include the deployment of a contract that does not exist yet (ERC-6492). MUST NOT apply to
+   * orders: the settlement contract cannot verify such a signature. Default: false.
+   */
+  readonly allowDeployment?: boolean;
 }
 
 /** The result of a contract signature check. */
 export type ContractSignatureAnswer =
-  | { readonly valid: true }
+  /** `signature` is the signature without its deployment, if it had one. */
+  | { readonly valid: true; readonly signature?: Hex }
   /**
    * `reason` is for people: "no contract at this address", "reverted", "returned 0xffffffff". It is shown to the sender
    * of the order, so it MUST NOT name nodes or keys.

@@ -59,6 +59,7 @@ function getReason(issue: z.core.$ZodIssue, value: unknown): string {
 
 function getAtPath(value: unknown, path: readonly PropertyKey[]): unknown {
   let found = value;
-  for (const key of path) found = (found as Readonly<Record<PropertyKey, unknown>> | undefined)?.[key]; // a path from zod
+  // A path from zod.
+  for (const key of path) found = (found as Readonly<Record<PropertyKey, unknown>> | undefined)?.[key];
   return found;
 }

@@ -1,5 +1,6 @@
 /**
- * The tools of store authors, exported as `intentbook/store-kit`: the rules that every store must apply in the same way.
+ * The tools of store authors, exported as `intentbook/store-kit`: the rules that every store must apply in the same
+ * way.
  *
  * @module
  */

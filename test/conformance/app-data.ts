@@ -14,7 +14,7 @@ const TEXTS = [
 
 export const APP_DATA: readonly Rule[] = [
   {
-    name: 'a document comes back exactly, and one that is not there is undefined',
+    name: 'returns a document unchanged, and undefined for an unknown hash',
     async run({ store }) {
       for (const [n, text] of TEXTS.entries()) {
         assert.equal(await store.appData.get(document(n, '').hash), undefined);
@@ -24,7 +24,7 @@ export const APP_DATA: readonly Rule[] = [
     },
   },
   {
-    name: 'the first write of a document wins',
+    name: 'keeps the first version of a document',
     async run({ store }) {
       assert.equal(await store.appData.put(document(1, '{"first":1}')), 'stored');
       assert.equal(await store.appData.put(document(1, '{"second":2}')), 'known');
@@ -35,7 +35,7 @@ export const APP_DATA: readonly Rule[] = [
     },
   },
   {
-    name: 'of concurrent writes of a document exactly one stores it',
+    name: 'stores a document in exactly one of several concurrent writes',
     async run({ writers }) {
       const outcomes = await Promise.all(
         range(20).map(async (n) => await writers[n % writers.length]?.appData.put(document(1, '{}'))),
@@ -44,7 +44,7 @@ export const APP_DATA: readonly Rule[] = [
     },
   },
   {
-    name: 'a document is stored with its order, and read with it exactly',
+    name: 'stores a document with its order and returns both unchanged',
     async run({ store }) {
       const inserts = TEXTS.map((text, n) => ({
         order: order(n, { appData: document(n, '').hash }),
@@ -58,7 +58,7 @@ export const APP_DATA: readonly Rule[] = [
     },
   },
   {
-    name: 'orders share a document',
+    name: 'shares a document between orders',
     async run({ store }) {
       const [first, second] = [1, 2].map((n) => order(n, { appData: document(7, '').hash }));
       if (first === undefined || second === undefined) throw new Error('two orders are made above');
@@ -72,7 +72,7 @@ export const APP_DATA: readonly Rule[] = [
     },
   },
   {
-    name: 'of documents that no order refers to only so many are kept, the newest',
+    name: 'keeps a limited number of documents without an order, the newest',
     async run({ store }) {
       for (const n of range(6)) assert.equal(await store.appData.put(document(n, `{"n":${n}}`), 3), 'stored');
       const kept = await Promise.all(range(6).map(async (n) => await store.appData.get(document(n, '').hash)));
@@ -84,7 +84,7 @@ export const APP_DATA: readonly Rule[] = [
     },
   },
   {
-    name: 'a document that an order refers to never makes room, whether the order brought it along or found it',
+    name: 'never drops a document with an order, whether the order brought it or found it',
     async run({ store }) {
       const referring = (n: number) => order(n, { appData: document(n, '').hash });
       await store.orders.insert([{ order: referring(1), document: document(1, '{"brought":1}') }]);
@@ -98,7 +98,7 @@ export const APP_DATA: readonly Rule[] = [
     },
   },
   {
-    name: 'an order that is rejected keeps no document',
+    name: 'stores no document of a rejected order',
     async run({ store }) {
       await store.appData.put(document(1, '{"waits":1}'), 1);
       const rejected = { order: order(1, { appData: document(1, '').hash }), document: document(1, '{}'), cap: 0 };
@@ -108,14 +108,14 @@ export const APP_DATA: readonly Rule[] = [
     },
   },
   {
-    name: 'without a number any number of documents is kept',
+    name: 'keeps any number of documents without a limit',
     async run({ store }) {
       for (const n of range(20)) await store.appData.put(document(n, '{}'));
       for (const n of range(20)) assert.equal(await store.appData.get(document(n, '').hash), '{}');
     },
   },
   {
-    name: 'a document that comes after its order is read with it from then on',
+    name: 'returns an order with a document that is stored after it',
     async run({ store }) {
       await place(store, order(1, { appData: document(7, '').hash }));
       assert.equal((await store.orders.get([order(1).uid]))[0]?.fullAppData, null);

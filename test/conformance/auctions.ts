@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import type { Rule } from './harness.ts';
 import { range } from './orders.ts';
 
-/** Texts that show whether they are kept as they are. */
+/** Texts with significant whitespace, to show that they are stored unchanged. */
 const auction = (block: number) => ({ block, prices: `{ "0x${'e1'.repeat(20)}": "${block}" }` });
 const competition = (auctionId: number, said = auctionId) => ({ auctionId, body: `{ "said": ${said} }` });
 
 export const AUCTIONS: readonly Rule[] = [
   {
-    name: 'ids of auctions go up, each given out once, whoever asks and however few are kept',
+    name: 'gives out ascending auction ids, each once, across callers and after removals',
     async run({ store, writers }) {
       const first = await store.auctions.insert(auction(1), 1);
       const ids = await Promise.all(range(20).map((n) => writers[n % writers.length]?.auctions.insert(auction(n), 2)));
@@ -19,7 +19,7 @@ export const AUCTIONS: readonly Rule[] = [
     },
   },
   {
-    name: 'an auction is found by its id with its texts as they were, unless newer ones have taken its place',
+    name: 'returns an auction by its id with its texts unchanged until newer auctions replace it',
     async run({ store }) {
       const ids: number[] = [];
       for (const block of [7, 8, 9]) ids.push(await store.auctions.insert(auction(block), 2));
@@ -33,7 +33,7 @@ export const AUCTIONS: readonly Rule[] = [
     },
   },
   {
-    name: 'a competition is recorded once for each auction, the later word counts, and those of the highest stay',
+    name: 'records one competition per auction, keeps the later record and retains the highest ids',
     async run({ store }) {
       const { auctions } = store;
       assert.equal(await auctions.record(competition(5), 3), 'recorded');

@@ -7,7 +7,7 @@ const request = (...uids: Hex[]) => ({ uids, now: NOW, cancelledAt: PLACED_AT + 
 
 export const CANCEL: readonly Rule[] = [
   {
-    name: 'a cancelled order says so, keeps its text and counts its version up',
+    name: 'cancels an order, keeps its text and increments its version',
     async run({ store }) {
       await place(store, order(1));
       const [before] = await store.orders.get([order(1).uid]);
@@ -18,7 +18,7 @@ export const CANCEL: readonly Rule[] = [
     },
   },
   {
-    name: 'several orders are cancelled in one step, with an event each, in the order of the list',
+    name: 'cancels several orders in one step, with one event each in list order',
     async run({ store }) {
       await place(store, order(1), order(2, { owner: BOB }), order(3));
       const outcome = await store.orders.cancel(request(order(3).uid, order(2, { owner: BOB }).uid));
@@ -33,7 +33,7 @@ export const CANCEL: readonly Rule[] = [
     },
   },
   {
-    name: 'one order that cannot be cancelled keeps all of them',
+    name: 'cancels no order of a list if one of them cannot be cancelled',
     async run({ store }) {
       await place(store, order(1), presignOrder(2), order(3));
       const outcome = await store.orders.cancel(request(order(1).uid, presignOrder(2).uid, order(3).uid));
@@ -46,7 +46,7 @@ export const CANCEL: readonly Rule[] = [
     },
   },
   {
-    name: 'the first missing order is named before any whose state forbids it, else the first of those',
+    name: 'reports the first missing order before the first order with a conflicting state',
     async run({ store }) {
       const expired = order(2, { validTo: NOW - 1 });
       await place(store, presignOrder(1), expired, order(3));
@@ -64,7 +64,7 @@ export const CANCEL: readonly Rule[] = [
     },
   },
   {
-    name: 'an order is rejected by its status first, and only an open one by its scheme',
+    name: 'rejects an order by its status first, and an open order by its scheme',
     async run({ store }) {
       const validTo = NOW - 1;
       await place(
@@ -92,7 +92,7 @@ export const CANCEL: readonly Rule[] = [
     },
   },
   {
-    name: 'an order whose validity ends this second can be cancelled, one second later not',
+    name: 'cancels an order in its last valid second and rejects it one second later',
     async run({ store }) {
       const [first, second] = [order(1, { validTo: NOW }), order(2, { validTo: NOW })];
       await place(store, first, second);
@@ -105,7 +105,7 @@ export const CANCEL: readonly Rule[] = [
     },
   },
   {
-    name: 'a UID listed twice is cancelled once',
+    name: 'cancels a UID that is listed twice once',
     async run({ store }) {
       await place(store, order(1), order(2));
       const uids = [order(1).uid, order(2).uid, order(1).uid] as const;
@@ -116,7 +116,7 @@ export const CANCEL: readonly Rule[] = [
     },
   },
   {
-    name: 'of many concurrent cancellations of one order exactly one wins',
+    name: 'lets exactly one of several concurrent cancellations of an order succeed',
     async run({ store, writers }) {
       await place(store, order(1));
       const outcomes = await Promise.all(
@@ -127,7 +127,7 @@ export const CANCEL: readonly Rule[] = [
     },
   },
   {
-    name: 'concurrent cancellations of overlapping lists leave none half done',
+    name: 'applies concurrent cancellations of overlapping lists completely or not at all',
     async run({ store, writers }) {
       await place(store, ...range(20).map((n) => order(n)));
       const lists = range(19).map((n) => [order(n).uid, order(n + 1).uid] as const);

@@ -4,7 +4,7 @@ import { ALICE, BOB, NOW, order, PLACED_AT, place, presignOrder, range } from '.
 
 export const CAPS: readonly Rule[] = [
   {
-    name: 'the cap counts the order itself, and tells limit and count when it is reached',
+    name: 'counts the new order, and returns limit and count when the cap is reached',
     async run({ store }) {
       for (const n of [1, 2]) {
         assert.deepEqual(await store.orders.insert([{ order: order(n), cap: 2 }]), [{ status: 'inserted' }]);
@@ -16,7 +16,7 @@ export const CAPS: readonly Rule[] = [
     },
   },
   {
-    name: 'a cap below what is there already tells the true count',
+    name: 'returns the true count if the cap is below the existing count',
     async run({ store }) {
       await place(store, ...range(5).map((n) => order(n)));
       assert.deepEqual(await store.orders.insert([{ order: order(9), cap: 2 }]), [
@@ -25,7 +25,7 @@ export const CAPS: readonly Rule[] = [
     },
   },
   {
-    name: 'a cap of 0 allows nothing',
+    name: 'accepts no order with a cap of 0',
     async run({ store }) {
       assert.deepEqual(await store.orders.insert([{ order: order(1), cap: 0 }]), [
         { status: 'capped', limit: 0, count: 0 },
@@ -33,7 +33,7 @@ export const CAPS: readonly Rule[] = [
     },
   },
   {
-    name: 'fifty concurrent inserts against a cap of 10 leave exactly 10',
+    name: 'accepts exactly 10 of fifty concurrent inserts with a cap of 10',
     async run({ store, writers }) {
       const outcomes = await Promise.all(
         range(50).map(async (n) => await writers[n % writers.length]?.orders.insert([{ order: order(n), cap: 10 }])),
@@ -46,7 +46,7 @@ export const CAPS: readonly Rule[] = [
     },
   },
   {
-    name: 'owners do not share a cap',
+    name: 'counts each owner separately',
     async run({ store }) {
       const outcomes = await store.orders.insert([
         { order: order(1), cap: 1 },
@@ -56,7 +56,7 @@ export const CAPS: readonly Rule[] = [
     },
   },
   {
-    name: 'the pending budget is separate from the open one',
+    name: 'counts the pending budget separately from the open budget',
     async run({ store }) {
       const outcomes = await store.orders.insert([
         { order: presignOrder(1), cap: 1 },
@@ -71,7 +71,7 @@ export const CAPS: readonly Rule[] = [
     },
   },
   {
-    name: 'the budget decides, not the state',
+    name: 'counts by budget, not by state',
     async run({ store }) {
       const unverified = order(1, { signingScheme: 'eip1271', budget: 'pending' });
       await place(store, unverified);
@@ -82,7 +82,7 @@ export const CAPS: readonly Rule[] = [
     },
   },
   {
-    name: 'an expired order counts no more, one at the end of its validity does',
+    name: 'counts an order at the end of its validity but no expired one',
     async run({ store }) {
       await place(store, order(1, { validTo: NOW + 60 }));
       const insert = (n: number, now: number) =>
@@ -92,7 +92,7 @@ export const CAPS: readonly Rule[] = [
     },
   },
   {
-    name: 'the cap judges expiry in whole seconds of the creation date',
+    name: 'compares expiry in whole seconds of the creation date',
     async run({ store }) {
       await place(store, order(1, { validTo: NOW }));
       const late = order(2, { creationDate: PLACED_AT + 999 });
@@ -104,7 +104,7 @@ export const CAPS: readonly Rule[] = [
     },
   },
   {
-    name: 'a cancelled order gives its place back',
+    name: 'frees capacity when an order is cancelled',
     async run({ store }) {
       await place(store, order(1));
       await store.orders.cancel({ uids: [order(1).uid], now: NOW, cancelledAt: PLACED_AT });
@@ -112,7 +112,7 @@ export const CAPS: readonly Rule[] = [
     },
   },
   {
-    name: 'a replaced order frees its place for the one that replaces it',
+    name: 'frees the capacity of a replaced order for its replacement',
     async run({ store }) {
       await place(store, order(1), order(2));
       const replaces = order(1).uid;
@@ -124,7 +124,7 @@ export const CAPS: readonly Rule[] = [
     },
   },
   {
-    name: 'an order of another budget frees no place by being replaced',
+    name: 'frees no capacity when the replaced order has another budget',
     async run({ store }) {
       await place(store, order(1), order(2, { budget: 'pending' }));
       const replacement = { order: order(3), cap: 1, replaces: order(2).uid };
@@ -132,7 +132,7 @@ export const CAPS: readonly Rule[] = [
     },
   },
   {
-    name: 'orders without a cap count for those with one',
+    name: 'counts orders that were inserted without a cap',
     async run({ store }) {
       await place(store, ...range(20).map((n) => order(n)));
       const [outcome] = await store.orders.insert([{ order: order(50), cap: 20 }]);
@@ -140,7 +140,7 @@ export const CAPS: readonly Rule[] = [
     },
   },
   {
-    name: 'counts are exact at any time, later and earlier',
+    name: 'returns exact counts at earlier and later times',
     async run({ store }) {
       const validities = [0, 10, 20, 20, 30];
       await place(
@@ -162,7 +162,7 @@ export const CAPS: readonly Rule[] = [
     },
   },
   {
-    name: 'counts are exact where thousands have expired and many are live',
+    name: 'returns exact counts among thousands of expired and many live orders',
     async run({ store }) {
       const expired = range(2500).map((n) => order(n, { validTo: NOW + 5 }));
       const live = range(40).map((n) => order(5000 + n, { validTo: NOW + 50 }));
@@ -176,7 +176,7 @@ export const CAPS: readonly Rule[] = [
     },
   },
   {
-    name: 'nobody has no orders',
+    name: 'returns zero for an owner without orders',
     async run({ store }) {
       assert.deepEqual(await store.orders.count(BOB, NOW), { open: 0, pending: 0 });
     },

@@ -33,7 +33,7 @@ import {
 export const SELL = order(1, { body: JSON.stringify({ kind: 'sell', sellAmount: '100', buyAmount: '50' }) });
 const BUY = order(2, { body: JSON.stringify({ kind: 'buy', sellAmount: '100', buyAmount: '50' }) });
 export const FLOW = address(0xf10);
-/** An order that Bob places through a contract. */
+/** Returns an order that Bob places through a contract. */
 export const PLACED: NewOrder = {
   ...order(9, { owner: FLOW, validTo: 0xffff_ffff, signingScheme: 'eip1271' }),
   validTo: NOW + 600,
@@ -121,7 +121,7 @@ const log = async (store: Store) =>
 
 export const CHAIN: readonly Rule[] = [
   {
-    name: 'a store that nothing was told has no indexedBlock',
+    name: 'has no indexed block before the first batch',
     async run({ store }) {
       assert.deepEqual(await store.chain.progress(), { indexedBlock: null, blocks: [] });
       assert.deepEqual(await store.chain.rollback({ to: 5, at: PLACED_AT }), {
@@ -133,7 +133,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'trades add up on the order until they fill it, with an event each',
+    name: 'adds trades to an order until it is filled, with one event each',
     async run({ store }) {
       await place(store, SELL);
       await apply(store, 10, trade(SELL, 10));
@@ -165,7 +165,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'a buy order is filled by what is bought, a sell order by what is sold before the signed fee',
+    name: 'fills a buy order by the bought amount, and a sell order by the sold amount before the signed fee',
     async run({ store }) {
       await place(store, SELL, BUY);
       await apply(
@@ -183,7 +183,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'totals are not bounded by 2^256',
+    name: 'keeps executed totals above 2^256',
     async run({ store }) {
       await place(store, SELL);
       const much = String(2n ** 256n - 1n);
@@ -200,7 +200,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'the trades of an order in one transaction are numbered, in others from 1 again',
+    name: 'numbers the trades of an order within each transaction',
     async run({ store }) {
       await place(store, SELL);
       const one = (number: number, i: number) => trade(SELL, number, { ...at(number, i), sellAmount: '1' });
@@ -210,7 +210,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'what was applied is known when it comes again, and changes nothing',
+    name: 'ignores a batch that was already applied',
     async run({ store }) {
       await place(store, SELL);
       const facts = [trade(SELL, 10), invalidation(SELL, 11)];
@@ -231,7 +231,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'an order is brought to the same state whichever of its facts come first',
+    name: 'reaches the same order state whichever chain event is applied first',
     async run({ store }) {
       await place(store, SELL);
       await apply(store, 12, trade(SELL, 12, { sellAmount: '60' }));
@@ -242,7 +242,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'a batch of another fork is rejected whole, naming the block',
+    name: 'rejects a batch of another fork and names the block',
     async run({ store }) {
       await place(store, SELL);
       await apply(store, 10, trade(SELL, 10));
@@ -264,7 +264,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'a batch that builds on another indexedBlock than there is changes nothing',
+    name: 'applies nothing of a batch that builds on another indexed block',
     async run({ store }) {
       await place(store, SELL);
       await apply(store, 10);
@@ -284,7 +284,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'of several that apply upon one indexedBlock, exactly one does',
+    name: 'applies exactly one of several concurrent batches upon one indexed block',
     async run({ store, writers }) {
       await place(store, SELL);
       await apply(store, 10);
@@ -303,7 +303,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'a rollback makes rows, counters and totals what they were, and says so in the log',
+    name: 'restores rows, counters and totals on rollback and logs it',
     async run({ store }) {
       await place(store, SELL);
       await apply(store, 10, trade(SELL, 10));
@@ -330,7 +330,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'after a rollback another fork can be applied',
+    name: 'applies another fork after a rollback',
     async run({ store }) {
       await place(store, SELL);
       await apply(store, 9);
@@ -347,7 +347,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'an order that its owner has cancelled stays so when a block is taken back',
+    name: 'keeps an order cancelled by its owner when a block is rolled back',
     async run({ store }) {
       await place(store, SELL);
       await apply(store, 10, trade(SELL, 10));
@@ -362,7 +362,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'an order cancelled on chain cannot be cancelled again, and can be once that is taken back',
+    name: 'rejects the cancellation of an order cancelled on chain until that block is rolled back',
     async run({ store }) {
       await place(store, SELL);
       await apply(store, 10, invalidation(SELL, 10));
@@ -373,7 +373,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'a presignature opens an order and moves it to the other budget, and can be taken back',
+    name: 'opens an order by its presignature, moves it to the other budget, and reverts both',
     async run({ store }) {
       const waiting = presignOrder(3);
       await place(store, waiting);
@@ -395,7 +395,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'facts of an order that is not there wait for it',
+    name: 'keeps chain events of an unknown order until it is inserted',
     async run({ store }) {
       const waiting = presignOrder(3);
       await apply(store, 10, trade(SELL, 10), presignature(waiting, 10, true), {
@@ -421,7 +421,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'facts that wait for an order count once, though it comes twice in one batch',
+    name: 'applies waiting chain events once to an order that occurs twice in a batch',
     async run({ store }) {
       await apply(store, 10, trade(SELL, 10));
       const outcomes = await store.orders.insert([{ order: SELL }, { order: SELL }]);
@@ -435,7 +435,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'those that come after it in a batch are judged by what waited for an order',
+    name: 'applies waiting chain events before the checks of later orders in a batch',
     async run({ store }) {
       const [filled, next, over, instead] = [SELL, order(5), order(6), order(7)];
       await apply(store, 10, invalidation(filled, 10));
@@ -459,7 +459,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'a presignature that waited takes a place of those that come after it in a batch',
+    name: 'counts an order with a waiting presignature against later orders of its batch',
     async run({ store }) {
       const signed = presignOrder(5);
       await apply(store, 10, presignature(signed, 10, true));
@@ -474,7 +474,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'what waited for an order counts, though a first copy of it in the batch was rejected',
+    name: 'applies waiting chain events after a first copy in the batch was rejected',
     async run({ store }) {
       const gone = order(5);
       await apply(store, 10, invalidation(gone, 10));
@@ -491,7 +491,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'an order that is placed on chain is there, with who placed it, until its block is taken back',
+    name: 'stores an order placed on chain with its sender until its block is rolled back',
     async run({ store }) {
       await apply(store, 10, placement(10));
       const placed = await read(store, PLACED);
@@ -527,7 +527,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'what is wrong with a placement, and its refund, are served with it',
+    name: 'returns the error of a placement and its refund with the order',
     async run({ store }) {
       await apply(store, 10, placement(10, { placementError: 'QuoteNotFound' }));
       await apply(store, 11, refund(PLACED, 11));
@@ -543,7 +543,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'an order that was sent in keeps its row when its placement on chain is taken back',
+    name: 'keeps the row of a submitted order when its placement on chain is rolled back',
     async run({ store }) {
       const sent: NewOrder = { ...PLACED, validTo: 0xffff_ffff, creationDate: PLACED_AT };
       await place(store, sent);
@@ -563,7 +563,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'trades are read newest first, by order, by account or by transaction, a page at a time',
+    name: 'pages trades by order, account or transaction, newest first',
     async run({ store }) {
       await place(store, SELL);
       await apply(store, 9, placement(9));
@@ -590,13 +590,13 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'the first trade of a token is that of the lowest block, whatever came first, and goes with its block',
+    name: 'returns the first trade of a token by lowest block, and removes it with its block',
     async run({ store }) {
       const first = () => Promise.all([WETH, USDC, BOB].map((token) => store.chain.firstTrade(token)));
       assert.deepEqual(await first(), [undefined, undefined, undefined]);
       await apply(store, 12, trade(SELL, 12), trade(BUY, 12, { ...at(12, 1), sellToken: BOB }));
       assert.deepEqual(await first(), [12, 12, 12]);
-      // Older blocks may be told of later; what is known is told of again.
+      // Older blocks can arrive later, and known chain events can be repeated.
       await apply(store, 14, trade(SELL, 10, { buyToken: BOB }), trade(SELL, 12), trade(SELL, 14));
       assert.deepEqual(await first(), [10, 12, 10]);
       await store.chain.rollback({ to: 13, at: PLACED_AT });
@@ -610,7 +610,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'the settlements of a transaction are read in their order',
+    name: 'returns the settlements of a transaction in order',
     async run({ store }) {
       const settlement = (logIndex: number, auctionId: number | null) =>
         ({ type: 'settlement', ...at(10, logIndex), solver: BOB, auctionId }) as const;
@@ -624,7 +624,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'hashes of blocks are remembered as far back as was asked for',
+    name: 'keeps block hashes as far back as requested',
     async run({ store }) {
       await store.chain.apply({ ...batch(12, trade(SELL, 10)), blocks: [block(9), block(11)] });
       assert.deepEqual(await store.chain.progress(), {
@@ -650,7 +650,7 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
-    name: 'what the chain has said is there when a store is opened again',
+    name: 'keeps chain state after the store is closed and reopened',
     async run({ store, open }) {
       await place(store, SELL);
       await apply(store, 10, trade(SELL, 10), placement(10, at(10, 1)));

@@ -5,14 +5,14 @@ import { ALICE, BOB, NOW, order, PLACED_AT, place, range } from './orders.ts';
 
 export const EVENTS: readonly Rule[] = [
   {
-    name: 'an empty log has no last event',
+    name: 'has no last event while the log is empty',
     async run({ store }) {
       assert.equal(await store.events.last(), 0);
       assert.deepEqual(await store.events.after(0, 10), []);
     },
   },
   {
-    name: 'every insert and cancellation is in the log, in the order in which they happened',
+    name: 'logs every insert and cancellation in commit order',
     async run({ store }) {
       await place(store, order(2), order(1, { owner: BOB, creationDate: PLACED_AT - 5 }));
       await store.orders.cancel({ uids: [order(2).uid], now: NOW, cancelledAt: PLACED_AT + 1 });
@@ -25,7 +25,7 @@ export const EVENTS: readonly Rule[] = [
     },
   },
   {
-    name: 'the log is read on from any id, so many at a time',
+    name: 'reads the log after any id, up to a limit',
     async run({ store }) {
       await place(store, ...range(25).map((n) => order(n)));
       const all = await store.events.after(0, 100);
@@ -43,7 +43,7 @@ export const EVENTS: readonly Rule[] = [
     },
   },
   {
-    name: 'a reader that follows the log while many write misses nothing and sees ids ascend',
+    name: 'shows every event in ascending order to a reader that follows concurrent writers',
     async run({ store, writers }) {
       const writing = Promise.all(
         range(60).map(async (n) => await writers[n % writers.length]?.orders.insert([{ order: order(n) }])),
@@ -70,7 +70,7 @@ export const EVENTS: readonly Rule[] = [
     },
   },
   {
-    name: 'what was rejected is not in the log',
+    name: 'logs no rejected order',
     async run({ store }) {
       await place(store, order(1));
       await store.orders.insert([{ order: order(1) }, { order: order(2), cap: 1 }]);
@@ -79,7 +79,7 @@ export const EVENTS: readonly Rule[] = [
     },
   },
   {
-    name: 'watching can be stopped',
+    name: 'stops a watcher',
     async run({ store }) {
       const stop = store.events.watch(() => {});
       stop();

@@ -4,7 +4,7 @@ import { apply, at, FLOW, invalidation, PLACED, placement, presignature, read, S
 import type { Rule } from './harness.ts';
 import { ALICE, BOB, DAI, NOW, order, PLACED_AT, place, presignOrder, range, USDC, WETH } from './orders.ts';
 
-/** The last second in which most orders of the suite are valid, and the first in which they are not. */
+/** Last second in which most orders of the suite are valid, and first second in which they are expired. */
 const END = NOW + 3600;
 const LATER = END + 1;
 const ALL = 1000;
@@ -12,7 +12,7 @@ const ALL = 1000;
 const types = async (store: Store, from = 0) =>
   (await store.events.after(from, ALL)).map(({ type, uid, cause }) => [cause?.reverted ?? type, uid] as const);
 
-/** Every listing by status, at a time, and what else depends on time. */
+/** Reads every listing by status at a time, and everything else that depends on time. */
 async function seen(store: Store, now: number, uids: readonly NewOrder[]) {
   const filters: Partial<OrderQuery>[] = [{}, { owner: ALICE }, { owner: BOB }, { sellToken: WETH }, { buyToken: DAI }];
   const listed = [];
@@ -21,7 +21,7 @@ async function seen(store: Store, now: number, uids: readonly NewOrder[]) {
       const query = { ...filter, status: { is, now } };
       const all = await store.orders.list({ ...query, limit: ALL });
       listed.push(all);
-      // Pages of three, by cursor and by offset, give the same.
+      // Pages of three by cursor and by offset contain the same orders.
       const paged: typeof all = [];
       for (;;) {
         const last = paged.at(-1);
@@ -42,7 +42,7 @@ async function seen(store: Store, now: number, uids: readonly NewOrder[]) {
 
 export const EXPIRY: readonly Rule[] = [
   {
-    name: 'an order is swept when its last second has passed, once, and the log says when that was',
+    name: 'sweeps an order once after its last second and logs the time of expiry',
     async run({ store }) {
       await place(store, SELL);
       assert.equal(await store.orders.expire(END, ALL), 0);
@@ -54,7 +54,7 @@ export const EXPIRY: readonly Rule[] = [
     },
   },
   {
-    name: 'the soonest expired are swept first, as many as were asked for',
+    name: 'sweeps the earliest expired orders first, up to the limit',
     async run({ store }) {
       const orders = [5, 2, 8, 1, 9, 4].map((n) => order(n, { validTo: NOW + n, owner: n % 2 === 0 ? ALICE : BOB }));
       await place(store, ...orders);
@@ -67,7 +67,7 @@ export const EXPIRY: readonly Rule[] = [
     },
   },
   {
-    name: 'no order is swept that was cancelled or filled before',
+    name: 'does not sweep an order that was cancelled or filled before',
     async run({ store }) {
       const cancelled = order(4);
       await place(store, SELL, cancelled, order(5));
@@ -79,7 +79,7 @@ export const EXPIRY: readonly Rule[] = [
     },
   },
   {
-    name: 'of a presign order the log says so only if it was ever signed on chain',
+    name: 'logs the expiry of a presign order only if it was signed on chain',
     async run({ store }) {
       const [never, signed, revoked] = [presignOrder(1), presignOrder(2), presignOrder(3)];
       await place(store, never, signed, revoked);
@@ -95,7 +95,7 @@ export const EXPIRY: readonly Rule[] = [
     },
   },
   {
-    name: 'whatever is read is the same before and after a sweep',
+    name: 'returns the same orders before and after a sweep',
     async run({ store }) {
       const orders = range(30).map((n) =>
         (n % 7 === 6 ? presignOrder : order)(n + 10, {
@@ -123,7 +123,7 @@ export const EXPIRY: readonly Rule[] = [
     },
   },
   {
-    name: 'an order that was swept is expired, whatever a clock says that is behind',
+    name: 'keeps a swept order expired even if a clock is behind',
     async run({ store }) {
       await place(store, SELL);
       await store.orders.expire(LATER, ALL);
@@ -148,7 +148,7 @@ export const EXPIRY: readonly Rule[] = [
     },
   },
   {
-    name: 'a fill or cancellation on chain that is told late takes the expiry back, a partial fill does not',
+    name: 'reverts an expiry after a late fill or cancellation on chain, but not after a partial fill',
     async run({ store }) {
       const cancelled = order(4);
       await place(store, SELL, cancelled);
@@ -172,7 +172,7 @@ export const EXPIRY: readonly Rule[] = [
     },
   },
   {
-    name: 'an order whose fill is taken back after its end expires then, if need be again',
+    name: 'expires an order, repeatedly if necessary, whose fill is rolled back after its end',
     async run({ store }) {
       const early = order(4, { body: SELL.body, validTo: NOW + 50 });
       await place(store, SELL, early);
@@ -197,7 +197,7 @@ export const EXPIRY: readonly Rule[] = [
     },
   },
   {
-    name: 'a signature on chain that is told late has the expiry told after all, until it is taken back',
+    name: 'logs the expiry of an order after a late presignature until that is rolled back',
     async run({ store }) {
       const waiting = presignOrder(3);
       await place(store, waiting);
@@ -218,7 +218,7 @@ export const EXPIRY: readonly Rule[] = [
     },
   },
   {
-    name: 'an order placed on chain expires when its user says, and is gone with its placement',
+    name: "expires an order placed on chain at its user's validity and removes it with its placement",
     async run({ store }) {
       await apply(store, 10, placement(10));
       assert.equal(await store.orders.expire(PLACED.validTo, ALL), 0);
@@ -234,7 +234,7 @@ export const EXPIRY: readonly Rule[] = [
     },
   },
   {
-    name: 'an order lives again when the validity that ended it is taken back',
+    name: 'reinstates an order when the validity that ended it is rolled back',
     async run({ store }) {
       const sent: NewOrder = { ...PLACED, validTo: 0xffff_ffff, creationDate: PLACED_AT };
       await place(store, sent);
@@ -254,7 +254,7 @@ export const EXPIRY: readonly Rule[] = [
     },
   },
   {
-    name: 'several who sweep at once, while orders are cancelled, tell of each order once',
+    name: 'logs each expiry once under concurrent sweeps and cancellations',
     async run({ store, writers }) {
       const orders = range(120).map((n) => order(n + 10, { owner: n % 3 === 0 ? ALICE : BOB, validTo: NOW + (n % 5) }));
       await place(store, ...orders);
@@ -293,7 +293,7 @@ export const EXPIRY: readonly Rule[] = [
     },
   },
   {
-    name: 'what was swept stays so when a store is opened again',
+    name: 'keeps swept orders after the store is closed and reopened',
     async run({ store, open }) {
       await place(store, SELL, order(4, { validTo: LATER }));
       await store.orders.expire(LATER, ALL);

@@ -1,69 +1,70 @@
 import type { Clock, Domain, Store, StoreTraits } from 'intentbook';
 import { systemClock } from 'intentbook';
 
-/** How the suite gets at the store under test. */
+/** Access of the suite to the store under test. */
 export interface StoreHarness {
-  /** What the store declares. Cases that ask for something else are skipped, saying so. */
+  /** Traits that the store declares. A case that requires other traits is skipped with a reason. */
   readonly traits: StoreTraits;
-  /** Makes an empty storage. */
+  /** Creates an empty storage. */
   create(): Promise<Storage>;
-  /** Names of cases that this store is known to fail, each with the reason. They are skipped. */
+  /** Names of cases that this store is known to fail, each with a reason. They are skipped. */
   readonly exceptions?: Readonly<Record<string, string>>;
 }
 
-/** Where one case keeps its orders. */
+/** Storage of one case. */
 export interface Storage {
   /**
-   * Makes a store over this storage, not yet opened. It is called several times to look at one storage anew. A store
-   * without a storage of its own answers the same store each time.
+   * Creates a closed store over this storage. The suite calls it several times to reopen one storage. A store without
+   * its own storage returns the same store each time.
    */
   connect(): Store;
   /**
-   * Runs `work` with an open transaction of the host, as `insert` takes it, and commits it, or rolls it back when
-   * `work` rejects. Needed where `traits.hostTransaction` is true.
+   * Runs `work` with an open transaction of the host, in the form that `insert` accepts. Commits it, or rolls it back
+   * if
+   * `work` rejects. Required if `traits.hostTransaction` is true.
    */
   transact?(work: (transaction: unknown) => Promise<void>): Promise<void>;
-  /** Throws everything away. The suite has closed its stores. */
+  /** Deletes all data. The suite has closed its stores before. */
   dispose(): Promise<void>;
 }
 
 /** One rule of the contract. */
 export interface ConformanceCase {
-  /** What part of the contract it belongs to. */
+  /** Part of the contract. */
   readonly group: string;
-  /** The rule. Unique in the suite. */
+  /** Name of the rule, unique within its group. */
   readonly name: string;
-  /** Why the rule does not apply to this store. Test runners should print it. */
+  /** Reason why the rule does not apply to this store. Test runners should print it. */
   readonly skip?: string;
-  /** Rejects when the rule is broken. */
+  /** Checks the rule. Rejects if the store breaks it. */
   run(): Promise<void>;
 }
 
-/** A case as the suite writes it down. */
+/** Definition of a case in the suite. */
 export interface Rule {
   readonly name: string;
-  /** A reason to skip it, judged by the traits. */
+  /** Returns a reason to skip the case, based on the traits. */
   readonly skip?: (traits: StoreTraits) => string | undefined;
   readonly run: (bench: Bench) => Promise<void>;
 }
 
-/** What a case works with. */
+/** Context of a running case. */
 export interface Bench {
   /** An open store. */
   readonly store: Store;
   /**
-   * Open stores over the same storage to write with at once: several where the store takes several writers, else the
-   * one. Concurrent calls are spread over them.
+   * Open stores over the same storage for concurrent writes: several if the store allows several writers, otherwise
+   * one. Concurrent calls are distributed over them.
    */
   readonly writers: readonly Store[];
   readonly storage: Storage;
-  /** What the harness declares. */
+  /** Traits that the harness declares. */
   readonly traits: StoreTraits;
-  /** Opens another store over the same storage. It is closed when the case ends. */
+  /** Opens another store over the same storage. The suite closes it at the end of the case. */
   open(domain?: Domain): Promise<Store>;
 }
 
-/** The domain of the orders in the suite. */
+/** Domain of the orders in the suite. */
 export const DOMAIN: Domain = {
   chainId: 11155111,
   settlementContract: '0x9008d19f58aabd9ed0d60971565aa8510560ab41',
@@ -71,10 +72,10 @@ export const DOMAIN: Domain = {
 
 const CLOCK: Clock = systemClock;
 
-/** How many stores write at once to a storage that takes many writers. */
+/** Number of concurrent stores over a storage with several writers. */
 const WRITERS = 3;
 
-/** Makes of a rule a case that sets up its own storage. */
+/** Converts a rule to a case that sets up its own storage. */
 export function caseOf(harness: StoreHarness, group: string, rule: Rule): ConformanceCase {
   const skip = harness.exceptions?.[rule.name] ?? rule.skip?.(harness.traits);
   return {

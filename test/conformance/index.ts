@@ -40,14 +40,14 @@ const GROUPS: Readonly<Record<string, readonly Rule[]>> = {
 };
 
 /**
- * The contract of a store, as cases for any test runner. A store that passes them all can carry a book.
+ * Returns the contract of a store as cases for any test runner. A store that passes all cases can be used by a book.
  *
  * @example
  * for (const { group, name, skip, run } of storeConformance(harness)) {
  *   test(`${group}: ${name}`, { skip }, run); // node:test prints why a case is skipped
  * }
  *
- * @throws TypeError when an exception names no case.
+ * @throws TypeError if an exception names no case.
  */
 export function storeConformance(harness: StoreHarness): ConformanceCase[] {
   const cases = Object.entries(GROUPS).flatMap(([group, rules]) => rules.map((rule) => caseOf(harness, group, rule)));

@@ -4,7 +4,7 @@ import { ALICE, document, NOW, order, place, presignOrder, range, uid } from './
 
 export const INSERT: readonly Rule[] = [
   {
-    name: 'an inserted order is there, untouched',
+    name: 'returns an inserted order unchanged',
     async run({ store }) {
       const placed = order(1);
       assert.deepEqual(await store.orders.insert([{ order: placed }]), [{ status: 'inserted' }]);
@@ -30,7 +30,7 @@ export const INSERT: readonly Rule[] = [
     },
   },
   {
-    name: 'a UID that is known is a duplicate, and changes nothing',
+    name: 'reports a known UID as a duplicate and changes nothing',
     async run({ store }) {
       await place(store, order(1));
       const before = await store.orders.get([order(1).uid]);
@@ -42,7 +42,7 @@ export const INSERT: readonly Rule[] = [
     },
   },
   {
-    name: 'a cancelled order stays a duplicate',
+    name: 'reports a cancelled order as a duplicate',
     async run({ store }) {
       await place(store, order(1));
       await store.orders.cancel({ uids: [order(1).uid], now: NOW, cancelledAt: NOW * 1000 });
@@ -50,7 +50,7 @@ export const INSERT: readonly Rule[] = [
     },
   },
   {
-    name: 'being a duplicate outweighs being unable to replace, and that being over the cap',
+    name: 'reports a duplicate before a failed replacement, and that before a reached cap',
     async run({ store }) {
       await place(store, order(1));
       const replaces = uid(99);
@@ -61,7 +61,7 @@ export const INSERT: readonly Rule[] = [
     },
   },
   {
-    name: 'a batch answers for each order in its place, and one that fails leaves the others alone',
+    name: 'returns one outcome per order and inserts the others when one fails',
     async run({ store }) {
       await place(store, order(1));
       const outcomes = await store.orders.insert([
@@ -88,14 +88,14 @@ export const INSERT: readonly Rule[] = [
     },
   },
   {
-    name: 'a batch of nothing is nothing',
+    name: 'accepts an empty batch',
     async run({ store }) {
       assert.deepEqual(await store.orders.insert([]), []);
       assert.equal(await store.events.last(), 0);
     },
   },
   {
-    name: 'a large batch is inserted whole',
+    name: 'inserts a large batch completely',
     async run({ store }) {
       const outcomes = await store.orders.insert(range(700).map((n) => ({ order: order(n) })));
       assert.ok(outcomes.every(({ status }) => status === 'inserted'));
@@ -103,7 +103,7 @@ export const INSERT: readonly Rule[] = [
     },
   },
   {
-    name: 'of many concurrent inserts of one order exactly one wins',
+    name: 'lets exactly one of several concurrent inserts of an order succeed',
     async run({ writers }) {
       const outcomes = await Promise.all(
         range(30).map((n) => writers[n % writers.length]?.orders.insert([{ order: order(1) }])),
@@ -114,14 +114,14 @@ export const INSERT: readonly Rule[] = [
     },
   },
   {
-    name: 'an order that waits for its presignature is stored as such',
+    name: 'stores an order that waits for its presignature as pending',
     async run({ store }) {
       await place(store, presignOrder(1));
       assert.equal((await store.orders.get([presignOrder(1).uid]))[0]?.state, 'presignaturePending');
     },
   },
   {
-    name: 'a transaction is rejected by a store that cannot join one',
+    name: 'rejects a host transaction if the store cannot join one',
     skip: ({ hostTransaction }) => (hostTransaction ? 'traits.hostTransaction is true: it can' : undefined),
     async run({ store }) {
       await assert.rejects(store.orders.insert([{ order: order(1) }], { transaction: {} }), { code: 'Unsupported' });
@@ -129,7 +129,7 @@ export const INSERT: readonly Rule[] = [
     },
   },
   {
-    name: 'an insert that joined a transaction of the host is committed with it',
+    name: 'commits a joined insert with the host transaction',
     skip: ({ hostTransaction }) => (hostTransaction ? undefined : 'traits.hostTransaction is false'),
     async run({ store, storage }) {
       await storage.transact?.(async (transaction) => {
@@ -141,7 +141,7 @@ export const INSERT: readonly Rule[] = [
     },
   },
   {
-    name: 'an insert that joined a transaction of the host is undone with it',
+    name: 'rolls back a joined insert with the host transaction',
     skip: ({ hostTransaction }) => (hostTransaction ? undefined : 'traits.hostTransaction is false'),
     async run({ store, storage }) {
       await place(store, order(7));
@@ -159,7 +159,7 @@ export const INSERT: readonly Rule[] = [
     },
   },
   {
-    name: 'events of a transaction of the host are not shown before it is committed',
+    name: 'hides the events of a host transaction until it is committed',
     skip: ({ hostTransaction }) => (hostTransaction ? undefined : 'traits.hostTransaction is false'),
     async run({ store, storage }) {
       await place(store, order(1));

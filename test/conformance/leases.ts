@@ -4,7 +4,7 @@ import type { Bench, Rule } from './harness.ts';
 import { DOMAIN } from './harness.ts';
 import { PLACED_AT, range } from './orders.ts';
 
-/** Opens a store on a clock that stands until it is told to move. */
+/** Opens a store on a manual clock. */
 async function onClock({ store, storage }: Bench): Promise<{ store: Store; advance: (ms: number) => void }> {
   await store.close();
   let now = PLACED_AT;
@@ -18,7 +18,7 @@ async function onClock({ store, storage }: Bench): Promise<{ store: Store; advan
 
 const SWEEP = 'sweep';
 
-/** Each case closes the store it has opened, on its own clock. */
+/** Each case closes the store that it opened on its own clock. */
 function rule(name: string, run: (world: { store: Store; advance: (ms: number) => void }) => Promise<void>): Rule {
   return {
     name,
@@ -90,7 +90,7 @@ export const LEASES: readonly Rule[] = [
     assert.equal((await store.leases.acquire({ name: SWEEP, holder: 'b', ttl: 1000 })).status, 'taken');
   }),
   {
-    name: 'of many that ask for a lease at once exactly one gets it',
+    name: 'grants a lease to exactly one of several concurrent callers',
     async run({ writers }) {
       const outcomes = await Promise.all(
         range(20).map(

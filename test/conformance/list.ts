@@ -3,7 +3,7 @@ import type { Hex, NewOrder, OrderQuery, Store } from 'intentbook';
 import type { Rule } from './harness.ts';
 import { ALICE, BOB, DAI, NOW, order, PLACED_AT, place, presignOrder, range, USDC, WETH } from './orders.ts';
 
-/** Orders of two owners, many placed in the same millisecond, inserted in no order at all. */
+/** Orders of two owners, many with the same millisecond, inserted in random order. */
 const SHUFFLED: readonly NewOrder[] = range(60)
   .map((n) => (n * 37) % 60)
   .map((n) =>
@@ -16,7 +16,7 @@ const NEWEST_FIRST = [...SHUFFLED]
 
 const STATUSES = ['open', 'presignaturePending', 'cancelled', 'expired'] as const;
 
-/** One order for each owner, pair of tokens and status at `NOW`. */
+/** One order for each owner, token pair and status at `NOW`. */
 const EVERY_KIND: readonly { readonly placed: NewOrder; readonly status: (typeof STATUSES)[number] }[] = [
   ...[ALICE, BOB].flatMap((owner) =>
     [WETH, DAI].flatMap((sellToken) =>
@@ -34,7 +34,7 @@ async function placeEveryKind(store: Store): Promise<void> {
   await store.orders.cancel({ uids, now: NOW, cancelledAt: PLACED_AT });
 }
 
-/** Reads a listing page by page, from cursor to cursor. */
+/** Reads a listing page by page with cursors. */
 async function walk(store: Store, query: Omit<OrderQuery, 'after' | 'limit'>, limit: number): Promise<Hex[]> {
   const seen: Hex[] = [];
   let after: OrderQuery['after'];
@@ -42,7 +42,7 @@ async function walk(store: Store, query: Omit<OrderQuery, 'after' | 'limit'>, li
     const page = await store.orders.list({ ...query, limit, ...(after === undefined ? {} : { after }) });
     assert.ok(page.length <= limit);
     for (const { uid } of page) {
-      // A cursor that does not move on would be followed for ever.
+      // A cursor that does not advance would cause an endless loop.
       assert.ok(!seen.includes(uid), `${uid} is on two pages`);
       seen.push(uid);
     }
@@ -56,7 +56,7 @@ const uidsOf = (orders: readonly { readonly uid: Hex }[]) => orders.map(({ uid }
 
 export const LIST: readonly Rule[] = [
   {
-    name: 'a listing is newest first, ties by UID, both descending',
+    name: 'lists orders newest first, then by UID descending',
     async run({ store }) {
       await place(store, ...SHUFFLED);
       assert.deepEqual(uidsOf(await store.orders.list({ limit: 100 })), uidsOf(NEWEST_FIRST));
@@ -65,7 +65,7 @@ export const LIST: readonly Rule[] = [
     },
   },
   {
-    name: 'offset and limit cut the same listing',
+    name: 'applies offset and limit to the same listing',
     async run({ store }) {
       await place(store, ...SHUFFLED);
       const alice = uidsOf(NEWEST_FIRST.filter(({ owner }) => owner === ALICE));
@@ -87,7 +87,7 @@ export const LIST: readonly Rule[] = [
     },
   },
   {
-    name: 'pages of any size, from cursor to cursor, skip nothing and repeat nothing',
+    name: 'pages of any size by cursor contain every order once',
     async run({ store }) {
       await place(store, ...SHUFFLED);
       const alice = uidsOf(NEWEST_FIRST.filter(({ owner }) => owner === ALICE));
@@ -98,7 +98,7 @@ export const LIST: readonly Rule[] = [
     },
   },
   {
-    name: 'an order placed while somebody pages shifts no page',
+    name: 'shifts no page when an order is inserted between two pages',
     async run({ store }) {
       await place(store, ...SHUFFLED);
       const [first, second] = [NEWEST_FIRST.slice(0, 10), NEWEST_FIRST.slice(10, 20)];
@@ -110,7 +110,7 @@ export const LIST: readonly Rule[] = [
     },
   },
   {
-    name: 'a cursor is a place: its order need not be in the listing',
+    name: 'accepts a cursor whose order is not in the listing',
     async run({ store }) {
       await place(store, order(1), order(3), order(5, { owner: BOB }));
       const after = (n: number) => ({ creationDate: PLACED_AT, uid: order(n).uid });
@@ -122,7 +122,7 @@ export const LIST: readonly Rule[] = [
     },
   },
   {
-    name: 'an offset counts from the cursor',
+    name: 'applies an offset after the cursor',
     async run({ store }) {
       await place(store, ...range(9).map((n) => order(n)));
       const after = { creationDate: PLACED_AT, uid: order(7).uid };
@@ -130,7 +130,7 @@ export const LIST: readonly Rule[] = [
     },
   },
   {
-    name: 'filters combine by "and", each status judged at its time',
+    name: 'combines filters by "and" and derives each status at the given time',
     async run({ store }) {
       await placeEveryKind(store);
       const sorted = [...EVERY_KIND].sort(
@@ -165,7 +165,7 @@ export const LIST: readonly Rule[] = [
     },
   },
   {
-    name: 'a filter by status follows the time, forwards and backwards',
+    name: 'derives the status filter from the time, forwards and backwards',
     async run({ store }) {
       const placed = [
         order(1, { validTo: NOW }),
@@ -191,7 +191,7 @@ export const LIST: readonly Rule[] = [
     },
   },
   {
-    name: 'an owner without orders has an empty listing',
+    name: 'returns an empty listing for an owner without orders',
     async run({ store }) {
       await place(store, order(1));
       assert.deepEqual(await store.orders.list({ owner: BOB, limit: 10 }), []);

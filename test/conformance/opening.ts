@@ -44,26 +44,26 @@ async function assertClosed(store: Store): Promise<void> {
 
 export const OPENING: readonly Rule[] = [
   {
-    name: 'a store has the traits that it was declared with',
+    name: 'declares the traits of its factory',
     async run({ store, traits }) {
       assert.deepEqual(store.traits, traits);
     },
   },
   {
-    name: 'an open store can be checked',
+    name: 'passes its health check while it is open',
     async run({ store }) {
       await store.check();
     },
   },
   {
-    name: 'a store that was never opened answers nothing',
+    name: 'rejects every operation before it is opened',
     async run({ store, storage }) {
       await store.close();
       await assertClosed(storage.connect());
     },
   },
   {
-    name: 'a closed store answers nothing',
+    name: 'rejects every operation after it is closed',
     async run({ store }) {
       await place(store, order(1));
       await store.close();
@@ -71,7 +71,7 @@ export const OPENING: readonly Rule[] = [
     },
   },
   {
-    name: 'closing twice, or what was never opened, does nothing',
+    name: 'ignores a second close and a close before the open',
     async run({ store, storage }) {
       await store.close();
       await store.close();
@@ -79,7 +79,7 @@ export const OPENING: readonly Rule[] = [
     },
   },
   {
-    name: 'what was written before a store was closed is there when it is opened again',
+    name: 'keeps written data after it is closed and reopened',
     async run({ store, open }) {
       const inserts = range(5).map((n) => ({
         order: order(n, { appData: document(n, '').hash, creationDate: PLACED_AT + n }),
@@ -105,7 +105,7 @@ export const OPENING: readonly Rule[] = [
     },
   },
   {
-    name: 'the same store can be opened again after it was closed',
+    name: 'can be opened again after it was closed',
     async run({ store, storage }) {
       await place(store, order(1));
       await store.close();
@@ -118,7 +118,7 @@ export const OPENING: readonly Rule[] = [
     },
   },
   {
-    name: 'a store of one domain is rejected to another, naming both, and is unharmed',
+    name: 'rejects a store of one domain for another, names both and leaves the data unchanged',
     async run({ store, open }) {
       await place(store, order(1));
       await store.close();
@@ -136,14 +136,14 @@ export const OPENING: readonly Rule[] = [
     },
   },
   {
-    name: 'an empty store belongs to the domain it was made for all the same',
+    name: 'keeps the domain of an empty store',
     async run({ store, open }) {
       await store.close();
       await assert.rejects(open(OTHER_CHAIN), { code: 'DomainMismatch' });
     },
   },
   {
-    name: 'a second live writer is rejected, and the first goes on',
+    name: 'rejects a second live writer while the first continues',
     skip: ({ writers }) => (writers === 'many' ? 'traits.writers is "many": it takes several' : undefined),
     async run({ store, storage, open }) {
       const second = storage.connect();
@@ -159,7 +159,7 @@ export const OPENING: readonly Rule[] = [
     },
   },
   {
-    name: 'several stores over one storage see what each has written',
+    name: 'shares writes between several stores over one storage',
     skip: ({ writers }) => (writers === 'single' ? 'traits.writers is "single": there is one' : undefined),
     async run({ writers }) {
       for (const [n, writer] of writers.entries()) await place(writer, order(n));

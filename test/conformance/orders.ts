@@ -1,6 +1,6 @@
 import type { Address, Hex, NewDocument, NewOrder, Store } from 'intentbook';
 
-/** When the orders of the suite are placed, in milliseconds, and in the seconds that validity counts. */
+/** Creation date of the orders of the suite, in milliseconds, and in seconds as validity counts. */
 export const PLACED_AT = 1_700_000_000_000;
 export const NOW = PLACED_AT / 1000;
 
@@ -10,7 +10,7 @@ export const WETH = address(0xe7);
 export const USDC = address(0xc0);
 export const DAI = address(0xda1);
 
-/** The hash under which orders are inserted whose document the suite does not care for. */
+/** App data hash of orders whose document is not relevant. */
 export const NO_DOCUMENT = word(0);
 
 export function address(n: number): Address {
@@ -21,12 +21,12 @@ export function word(n: number): Hex {
   return `0x${n.toString(16).padStart(64, '0')}`;
 }
 
-/** A UID whose digest is `n`, so that UIDs are sorted as their numbers are. */
+/** Returns a UID whose digest is `n`, so that UIDs sort like their numbers. */
 export function uid(n: number, owner: Address = ALICE, validTo = 0): Hex {
   return `${word(n)}${owner.slice(2)}${validTo.toString(16).padStart(8, '0')}`;
 }
 
-/** An open order of Alice, valid for an hour. Orders with different numbers are different orders. */
+/** Returns an open order of Alice, valid for an hour. Orders with different numbers have different UIDs. */
 export function order(n: number, changes: Partial<NewOrder> = {}): NewOrder {
   const owner = changes.owner ?? ALICE;
   const validTo = changes.validTo ?? NOW + 3600;
@@ -46,7 +46,7 @@ export function order(n: number, changes: Partial<NewOrder> = {}): NewOrder {
   };
 }
 
-/** An order that waits for its owner to sign on chain. */
+/** Returns an order that waits for its presignature. */
 export function presignOrder(n: number, changes: Partial<NewOrder> = {}): NewOrder {
   return order(n, { signingScheme: 'presign', state: 'presignaturePending', budget: 'pending', ...changes });
 }
@@ -55,14 +55,14 @@ export function document(n: number, text: string): NewDocument {
   return { hash: word(n), document: text };
 }
 
-/** Inserts orders that the case takes for granted. */
+/** Inserts orders that must be accepted. */
 export async function place(store: Store, ...orders: NewOrder[]): Promise<void> {
   const outcomes = await store.orders.insert(orders.map((each) => ({ order: each })));
   const rejected = outcomes.find(({ status }) => status !== 'inserted');
   if (rejected !== undefined) throw new Error(`the suite's own order was not inserted: ${rejected.status}`);
 }
 
-/** Numbers from 0 on. */
+/** Returns the numbers from 0. */
 export function range(length: number): number[] {
   return Array.from({ length }, (_, i) => i);
 }

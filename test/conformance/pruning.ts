@@ -3,7 +3,7 @@ import type { Hex, Store } from 'intentbook';
 import type { Rule } from './harness.ts';
 import { ALICE, BOB, NOW, order, PLACED_AT, place } from './orders.ts';
 
-/** All orders of the suite are over by then. */
+/** Time after the end of all orders of the suite. */
 const LATE = NOW + 100_000;
 const ALL = 1000;
 
@@ -13,7 +13,7 @@ async function left(store: Store): Promise<string[]> {
 
 export const PRUNING: readonly Rule[] = [
   {
-    name: 'orders that are over for long are removed with their quotes, the others stay as they are',
+    name: 'removes orders past their retention with their quotes and keeps the others',
     async run({ store }) {
       const quote = { body: '{"solver":"x"}', metadata: '{}' };
       const cancelled = order(1, { validTo: NOW + 10 });
@@ -27,7 +27,7 @@ export const PRUNING: readonly Rule[] = [
       const log = await store.events.after(0, ALL);
       const kept = await store.orders.get([unswept.uid, valid.uid, young.uid]);
 
-      // Both its beginning and its end must lie before.
+      // Creation and end must both be earlier.
       assert.equal(await store.orders.prune(NOW + 5, ALL), 0);
       assert.equal(await store.orders.prune(NOW + 50, ALL), 2);
       assert.deepEqual(await left(store), [unswept.uid, valid.uid, young.uid].sort());
@@ -41,7 +41,7 @@ export const PRUNING: readonly Rule[] = [
     },
   },
   {
-    name: 'as many are removed as were asked for, the first to have come first',
+    name: 'removes the oldest orders first, up to the limit',
     async run({ store }) {
       const orders = [3, 1, 2].map((n) => order(n, { validTo: NOW + 10, creationDate: PLACED_AT + n }));
       await place(store, ...orders);
@@ -56,7 +56,7 @@ export const PRUNING: readonly Rule[] = [
     },
   },
   {
-    name: 'concurrent calls remove each order once',
+    name: 'removes each order once under concurrent calls',
     async run({ store, writers }) {
       const orders = Array.from({ length: 20 }, (_, n) =>
         order(n, { validTo: NOW + 10, owner: n % 2 === 0 ? ALICE : BOB }),
@@ -64,7 +64,7 @@ export const PRUNING: readonly Rule[] = [
       await place(store, ...orders);
       await store.orders.expire(NOW + 11, ALL);
       let removed = 0;
-      // A call may pass over an owner whom another one has at hand, so they go on until nothing is left.
+      // A call can skip an owner that another call is processing, so calls repeat until nothing is left.
       while ((await left(store)).length > 0) {
         const counts = await Promise.all([...writers, ...writers].map((each) => each.orders.prune(LATE, 7)));
         removed += counts.reduce((sum, count) => sum + count, 0);

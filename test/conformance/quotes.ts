@@ -5,10 +5,10 @@ import { DAI, NOW, order, PLACED_AT, place, range, USDC, WETH } from './orders.t
 
 const LATER = PLACED_AT + 60_000;
 
-/** What a quote says, recognisable by its number. The spaces show that texts are kept as they are. */
+/** Content of a quote, recognisable by its number. The spaces show that texts are stored unchanged. */
 const said = (n: number) => ({ body: `{ "sellAmount": "${n}" }`, metadata: `{ "plan": ${n} }` });
 
-/** A quote of a sale of 1000 atoms. Its rank is three digits. */
+/** Returns a quote for a sale of 1000 atoms. Its rank has three digits. */
 function quote(n: number, changes: Partial<NewQuote> = {}): NewQuote {
   return {
     sellToken: WETH,
@@ -35,7 +35,7 @@ function query(changes: Partial<QuoteQuery> = {}): QuoteQuery {
   };
 }
 
-/** What every member of the terms can be instead. */
+/** Another value for every member of the terms. */
 const OTHER_TERMS: readonly Partial<QuoteQuery>[] = [
   { sellToken: DAI },
   { buyToken: DAI },
@@ -53,7 +53,7 @@ const insertAll = async (store: Store, ...quotes: NewQuote[]) => {
 
 export const QUOTES: readonly Rule[] = [
   {
-    name: 'ids are positive integers, each given out once, whoever asks and whatever is removed',
+    name: 'gives out positive integer ids, each once, across callers and after removals',
     async run({ store, writers }) {
       const ids = await insertAll(store, quote(1, { expiresAt: PLACED_AT }), quote(2, { expiresAt: PLACED_AT }));
       assert.equal(await store.quotes.prune(PLACED_AT + 1, 10), 2);
@@ -64,7 +64,7 @@ export const QUOTES: readonly Rule[] = [
     },
   },
   {
-    name: 'a quote is found by its id, with its texts as they were',
+    name: 'returns a quote by its id with its texts unchanged',
     async run({ store }) {
       const [one, two] = await insertAll(store, quote(1), quote(2, { rank: '999' }));
       assert.deepEqual(await store.quotes.match(query({ id: one ?? 0 })), said(1));
@@ -72,14 +72,14 @@ export const QUOTES: readonly Rule[] = [
     },
   },
   {
-    name: 'a quote is found by its id whatever its kind',
+    name: 'returns a quote by its id for every kind',
     async run({ store }) {
       const [id] = await insertAll(store, quote(1, { quoteKind: 'onchainEip1271' }), quote(2));
       assert.deepEqual(await store.quotes.match(query({ id: id ?? 0 })), said(1));
     },
   },
   {
-    name: 'a quote of other terms is not found, by its id or without it',
+    name: 'does not return a quote of other terms, with or without its id',
     async run({ store }) {
       const [id] = await insertAll(store, quote(1));
       for (const terms of OTHER_TERMS) {
@@ -89,7 +89,7 @@ export const QUOTES: readonly Rule[] = [
     },
   },
   {
-    name: 'an id that is unknown, of other terms or expired is as none at all: the best that fits is found',
+    name: 'falls back to the best matching quote for an unknown, mismatched or expired id',
     async run({ store }) {
       const [other, expired] = await insertAll(
         store,
@@ -103,7 +103,7 @@ export const QUOTES: readonly Rule[] = [
     },
   },
   {
-    name: 'of several that fit the greatest rank wins, and of equal ones the newest',
+    name: 'selects the greatest rank, and the newest among equal ranks',
     async run({ store }) {
       await insertAll(store, quote(1, { rank: '0a0' }), quote(2, { rank: '0f0' }), quote(3, { rank: '090' }));
       assert.deepEqual(await store.quotes.match(query()), said(2));
@@ -112,7 +112,7 @@ export const QUOTES: readonly Rule[] = [
     },
   },
   {
-    name: 'ranks of any length that a book gives them are compared whole, byte by byte',
+    name: 'compares ranks of any length byte by byte',
     async run({ store }) {
       const rank = (last: string) => `1${'f'.repeat(127)}${last}`;
       await insertAll(
@@ -125,7 +125,7 @@ export const QUOTES: readonly Rule[] = [
     },
   },
   {
-    name: 'without an id only quotes of the same kind are found',
+    name: 'returns only quotes of the same kind without an id',
     async run({ store }) {
       await insertAll(store, quote(1, { quoteKind: 'onchainPresign' }), quote(2, { quoteKind: 'onchainEip1271' }));
       assert.equal(await store.quotes.match(query()), undefined);
@@ -134,7 +134,7 @@ export const QUOTES: readonly Rule[] = [
     },
   },
   {
-    name: 'a quote is good in its last millisecond, and expired in the next',
+    name: 'returns a quote in its last millisecond and not in the next',
     async run({ store }) {
       const [id] = await insertAll(store, quote(1));
       for (const named of [{}, { id: id ?? 0 }]) {
@@ -144,7 +144,7 @@ export const QUOTES: readonly Rule[] = [
     },
   },
   {
-    name: 'expired quotes are removed, at most as many as allowed, and no others',
+    name: 'removes expired quotes only, up to the limit',
     async run({ store }) {
       const [first, , , , , , alive] = await insertAll(
         store,
@@ -155,12 +155,12 @@ export const QUOTES: readonly Rule[] = [
       assert.equal(await store.quotes.prune(PLACED_AT, 4), 2);
       assert.equal(await store.quotes.prune(PLACED_AT, 4), 0);
       assert.deepEqual(await store.quotes.match(query({ id: alive ?? 0 })), said(6));
-      // Looked at from a time when it was good, so that only its absence hides it.
+      // The read time is within the validity, so that only removal hides the quote.
       assert.deepEqual(await store.quotes.match(query({ id: first ?? 0, now: 0 })), said(6));
     },
   },
   {
-    name: 'an order keeps its quote when the quote is removed',
+    name: 'keeps the quote of an order when the quote itself is removed',
     async run({ store }) {
       await insertAll(store, quote(1, { expiresAt: PLACED_AT }));
       const [linked, plain] = [order(1, { quote: said(1) }), order(2)];
@@ -174,7 +174,7 @@ export const QUOTES: readonly Rule[] = [
     },
   },
   {
-    name: 'a duplicate does not change the quote of an order',
+    name: 'keeps the quote of an order when a duplicate is inserted',
     async run({ store }) {
       await place(store, order(1, { quote: said(1) }), order(2));
       await store.orders.insert([{ order: order(1, { quote: said(7) }) }, { order: order(2, { quote: said(7) }) }]);
@@ -183,7 +183,7 @@ export const QUOTES: readonly Rule[] = [
     },
   },
   {
-    name: 'a listing leaves the quotes of orders out',
+    name: 'omits quotes of orders from listings',
     async run({ store }) {
       await place(store, order(1, { quote: said(1) }));
       assert.deepEqual(
@@ -193,7 +193,7 @@ export const QUOTES: readonly Rule[] = [
     },
   },
   {
-    name: 'quotes survive closing the store',
+    name: 'keeps quotes after the store is closed and reopened',
     skip: ({ durable }) => (durable ? undefined : 'traits.durable is false'),
     async run({ store, open }) {
       const [id] = await insertAll(store, quote(1));

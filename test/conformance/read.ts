@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Rule } from './harness.ts';
 import { document, order, place, range, uid } from './orders.ts';
 
-/** Texts that a store might be tempted to parse, trim, escape, reorder or round. */
+/** Texts that a store could be tempted to parse, trim, escape, reorder or round. */
 const BODIES = [
   '{}',
   '{ "b" : 1 ,\n\t"a":2,"b":3 }',
@@ -16,7 +16,7 @@ const BODIES = [
 
 export const READ: readonly Rule[] = [
   {
-    name: 'the text of an order comes back byte for byte',
+    name: 'returns the text of an order byte for byte',
     async run({ store }) {
       await place(store, ...BODIES.map((body, n) => order(n, { body })));
       for (const [n, body] of BODIES.entries()) {
@@ -25,7 +25,7 @@ export const READ: readonly Rule[] = [
     },
   },
   {
-    name: 'times at their extremes come back exactly, and are compared as numbers',
+    name: 'returns extreme times exactly and compares them as numbers',
     async run({ store }) {
       const extremes = [0, 1, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1];
       const dates = [0, 1, 2 ** 31 * 1000, 4_294_967_295_999, 8_640_000_000_000_000];
@@ -48,7 +48,7 @@ export const READ: readonly Rule[] = [
     },
   },
   {
-    name: 'UIDs and addresses at their extremes come back exactly',
+    name: 'returns extreme UIDs and addresses exactly',
     async run({ store }) {
       const full: `0x${string}` = `0x${'ff'.repeat(20)}`;
       const highest = order(1, { uid: `0x${'ff'.repeat(56)}`, owner: full, sellToken: full, buyToken: full });
@@ -63,7 +63,7 @@ export const READ: readonly Rule[] = [
     },
   },
   {
-    name: 'a batch read answers each order once, and is silent about those it does not know',
+    name: 'returns each known order once in a batch read and omits unknown ones',
     async run({ store }) {
       await place(store, order(1), order(2), order(3));
       const read = await store.orders.get([order(2).uid, uid(99), order(1).uid, order(2).uid, uid(98), order(2).uid]);
@@ -73,7 +73,7 @@ export const READ: readonly Rule[] = [
     },
   },
   {
-    name: 'a batch read takes any number of UIDs',
+    name: 'accepts any number of UIDs in a batch read',
     async run({ store }) {
       await place(store, ...range(400).map((n) => order(n)));
       for (const size of [1, 2, 15, 16, 17, 127, 128, 129, 256, 257, 400]) {
@@ -84,7 +84,7 @@ export const READ: readonly Rule[] = [
     },
   },
   {
-    name: 'single, batch and listing show the same order',
+    name: 'returns the same order by single read, batch read and listing',
     async run({ store }) {
       const placed = order(1, { appData: document(1, '').hash });
       await store.orders.insert([{ order: placed, document: document(1, '{"a":1}') }]);

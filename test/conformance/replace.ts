@@ -4,7 +4,7 @@ import { ALICE, document, NOW, order, PLACED_AT, place, presignOrder, range, uid
 
 export const REPLACE: readonly Rule[] = [
   {
-    name: 'replacing cancels the old order and inserts the new one in one step',
+    name: 'cancels the old order and inserts the new one in one step',
     async run({ store }) {
       await place(store, order(1));
       const creationDate = PLACED_AT + 5000;
@@ -20,7 +20,7 @@ export const REPLACE: readonly Rule[] = [
     },
   },
   {
-    name: 'an order that cannot be cancelled cannot be replaced, and the reason is told',
+    name: 'rejects the replacement of an order that cannot be cancelled and returns the reason',
     async run({ store }) {
       await place(
         store,
@@ -47,7 +47,7 @@ export const REPLACE: readonly Rule[] = [
     },
   },
   {
-    name: 'an order at the end of its validity can still be replaced',
+    name: 'replaces an order at the end of its validity',
     async run({ store }) {
       await place(store, order(1, { validTo: NOW }));
       const replaces = order(1, { validTo: NOW }).uid;
@@ -56,7 +56,7 @@ export const REPLACE: readonly Rule[] = [
     },
   },
   {
-    name: 'of two that replace one order exactly one wins',
+    name: 'lets exactly one of two concurrent replacements of an order succeed',
     async run({ store, writers }) {
       await place(store, order(1));
       const replaces = order(1).uid;
@@ -77,7 +77,7 @@ export const REPLACE: readonly Rule[] = [
     },
   },
   {
-    name: 'of two in one batch that replace one order the first wins',
+    name: 'lets the first of two replacements in one batch succeed',
     async run({ store }) {
       await place(store, order(1));
       const replaces = order(1).uid;
@@ -89,7 +89,7 @@ export const REPLACE: readonly Rule[] = [
     },
   },
   {
-    name: 'an order can replace one of the same batch',
+    name: 'replaces an order of the same batch',
     async run({ store }) {
       const outcomes = await store.orders.insert([
         { order: order(1), cap: 1 },
@@ -100,7 +100,7 @@ export const REPLACE: readonly Rule[] = [
     },
   },
   {
-    name: 'a race between replacing and cancelling has one winner',
+    name: 'lets exactly one of a replacement and a concurrent cancellation succeed',
     async run({ store, writers }) {
       await place(store, order(1));
       const other = writers[1] ?? store;

@@ -1,20 +1,20 @@
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 
-/** What goes over a socket: bytes, a pause in milliseconds, or the end of it, by manners (`end`) or without (`reset`). */
+/** Data on a socket: bytes, a pause in milliseconds, or its end, orderly (`end`) or abrupt (`reset`). */
 export type Step = string | Uint8Array | number | 'end' | 'reset';
 
 type Random = (below: number) => number;
 
-/** A way to do HTTP wrong. */
+/** An invalid use of HTTP. */
 export interface Attack {
   readonly name: string;
   steps(random: Random): readonly Step[];
-  /** How many answers there may be at most. */
+  /** Maximum number of responses. */
   readonly answers: number;
 }
 
-/** Asked for inside the bodies that are to be smuggled; whoever sees its answer has got through. */
+/** Path of the smuggled requests. A response to it means that smuggling succeeded. */
 const HIDDEN = 'GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n';
 const JSON_TYPE = 'content-type: application/json';
 const post = (headers: string, body: string, path = '/api/v1/orders/by_uids') =>
@@ -46,7 +46,7 @@ const SMUGGLING: readonly string[] = [
 
 const smuggling: readonly Attack[] = SMUGGLING.map((bytes, i) => ({
   name: `smuggling ${i}`,
-  // Behind a body that is properly delimited another request is just that: two answers, and the second is a 404.
+  // A request behind a correctly delimited body is a second request: two responses, and the second is a 404.
   answers: 2,
   steps: () => [bytes, 'end'],
 }));
@@ -56,7 +56,7 @@ const garbage = (random: Random, size: number) => Uint8Array.from({ length: size
 const others: readonly Attack[] = [
   { name: 'noise', answers: 1, steps: (random) => [garbage(random, 1 + random(3000)), 'end'] },
   {
-    name: 'torn request',
+    name: 'truncated request',
     answers: 1,
     steps(random) {
       const whole = post('content-length: 2', '[]');
@@ -65,7 +65,7 @@ const others: readonly Attack[] = [
     },
   },
   {
-    name: 'a byte at a time',
+    name: 'one byte at a time',
     answers: 1,
     steps: () => [
       ...[...'GET /api/v1/version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'].flatMap((letter) => [letter, 1]),
@@ -77,15 +77,15 @@ const others: readonly Attack[] = [
     steps: (random) => ['GET /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(1 + random(199)), random(4), 'end'],
   },
   {
-    name: 'pipelined, and gone',
+    name: 'pipelined, then aborted',
     answers: 50,
     steps: (random) => [`${post('content-length: 2', '[]')}`.repeat(50), random(10), 'reset'],
   },
-  { name: 'a body too short', answers: 1, steps: () => [post('content-length: 500', '[]'), 5, 'end'] },
-  { name: 'a body too long', answers: 2, steps: () => [post('content-length: 2', '[]garbage'), 'end'] },
-  { name: 'a huge body announced', answers: 1, steps: () => [post('content-length: 99999999999', '['), 5, 'end'] },
+  { name: 'body shorter than declared', answers: 1, steps: () => [post('content-length: 500', '[]'), 5, 'end'] },
+  { name: 'body longer than declared', answers: 2, steps: () => [post('content-length: 2', '[]garbage'), 'end'] },
+  { name: 'large declared body', answers: 1, steps: () => [post('content-length: 99999999999', '['), 5, 'end'] },
   {
-    name: 'a huge body in chunks',
+    name: 'large chunked body',
     answers: 1,
     steps: () => [
       post('transfer-encoding: chunked', ''),
@@ -104,12 +104,12 @@ const others: readonly Attack[] = [
     steps: (random) => [`GET / HTTP/1.1\r\nhost: x\r\n${'a: b\r\n'.repeat(random(5000))}\r\n`, 'end'],
   },
   {
-    name: 'a long header',
+    name: 'long header',
     answers: 1,
     steps: (random) => [`GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(random(40_000))}\r\n\r\n`, 'end'],
   },
   {
-    name: 'a long target',
+    name: 'long target',
     answers: 1,
     steps: (random) => [`GET /${'%41/'.repeat(random(9000))} HTTP/1.1\r\nhost: x\r\n\r\n`, 'end'],
   },
@@ -164,12 +164,12 @@ const others: readonly Attack[] = [
     },
   },
   {
-    name: 'not UTF-8',
+    name: 'invalid UTF-8',
     answers: 1,
     steps: (random) => [post('content-length: 40\r\nconnection: close', ''), garbage(random, 40), 'end'],
   },
   {
-    name: 'a stream, and gone',
+    name: 'stream, then aborted',
     answers: 1,
     steps: (random) => ['GET /api/v1/orders/stream HTTP/1.1\r\nhost: x\r\n\r\n', random(20), 'reset'],
   },
@@ -179,7 +179,7 @@ const others: readonly Attack[] = [
     steps: () => ['GET /api/v1/orders/stream HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(20), 5, 'reset'],
   },
   {
-    name: 'changed anywhere',
+    name: 'random changes',
     answers: 3,
     steps(random) {
       const bytes = Buffer.from(SMUGGLING[random(SMUGGLING.length)] ?? '', 'latin1');
@@ -192,10 +192,10 @@ const others: readonly Attack[] = [
 
 export const ATTACKS: readonly Attack[] = [...smuggling, ...others];
 
-/** Milliseconds after which we hang up ourselves: waiting longer is what a server's own clock is for. */
+/** Milliseconds after which the client hangs up. Longer waits are covered by the timeouts of the server. */
 const PATIENCE = 400;
 
-/** Carries an attack out. @returns what came back. */
+/** Performs an attack. @returns the received bytes. */
 export function carryOut(port: number, steps: readonly Step[]): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
@@ -204,7 +204,7 @@ export function carryOut(port: number, steps: readonly Step[]): Promise<string> 
     socket.setEncoding('latin1').on('data', (text: string) => {
       received += text;
     });
-    socket.on('error', () => {}); // being cut off is what it asks for
+    socket.on('error', () => {}); // a closed connection is the expected result
     socket.on('close', () => {
       clearTimeout(timer);
       resolve(received);
@@ -223,7 +223,7 @@ async function play(socket: Socket, steps: readonly Step[]): Promise<void> {
   }
 }
 
-/** What is wrong with what came back. */
+/** Returns the error in the received bytes, if any. */
 export function complaintOf({ answers }: Attack, received: string): string | undefined {
   const statuses = [...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
   if (statuses.some((status) => status >= 500)) return `answered ${statuses.join()}`;

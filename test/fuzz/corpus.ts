@@ -7,7 +7,7 @@ export interface Input {
   readonly bytes: Uint8Array;
 }
 
-/** The inputs that a folder has for a target; none where there is no such folder. */
+/** Returns the inputs in a corpus folder of a target, or none without a folder. */
 export function readCorpus(folder: string, target: string): Input[] {
   const place = join(folder, target);
   if (!existsSync(place)) return [];
@@ -16,7 +16,7 @@ export function readCorpus(folder: string, target: string): Input[] {
     .map((name) => ({ name, bytes: new Uint8Array(readFileSync(join(place, name))) }));
 }
 
-/** Keeps an input, named after what it shows or else after its hash. */
+/** Stores an input under the name of its finding or under its hash. */
 export function keepInput(folder: string, target: string, bytes: Uint8Array, name = hashOf(bytes)): void {
   mkdirSync(join(folder, target), { recursive: true });
   writeFileSync(join(folder, target, name), bytes);

@@ -3,12 +3,12 @@ import { countersInUse, HITS } from './instrument.ts';
 import { mutate, randomNumbers } from './mutate.ts';
 import type { Target } from './target.ts';
 
-/** Milliseconds of processor time that a run may take, tried again before it is believed: garbage is collected meanwhile. */
+/** Milliseconds of processor time that a run may take. A slow run is repeated first, because of garbage collection. */
 const SLOWEST = 250;
-/** Every so many runs the same input is run again. */
+/** Number of runs after which an input is repeated. */
 const AGAIN = 16;
 
-/** An input that has broken a rule. */
+/** An input that breaks a rule. */
 export class Finding extends Error {
   override readonly name = 'Finding';
   readonly input: Uint8Array;
@@ -19,7 +19,7 @@ export class Finding extends Error {
   }
 }
 
-/** Runs an input once and again, and holds the target to its rules. */
+/** Runs an input repeatedly and checks the rules of the target. */
 export async function check(target: Target, input: Uint8Array): Promise<void> {
   try {
     const first = await timed(target, input);
@@ -48,12 +48,12 @@ function shown(outcome: unknown): string {
   });
 }
 
-/** What has been seen of a target: which branches were taken, and about how often in one run. */
+/** Coverage of a target: the branches that were taken, and the order of magnitude of their counts in one run. */
 export class Coverage {
   readonly #seen = new Uint8Array(HITS.length);
   readonly #words = new Uint32Array(HITS.buffer);
 
-  /** Adds what the last run has taken, and says whether any of it is new. */
+  /** Adds the branches of the last run. @returns whether any of them is new. */
   learn(): boolean {
     let isNew = false;
     const end = countersInUse() / 4;
@@ -74,7 +74,7 @@ export class Coverage {
   }
 }
 
-/** Once, twice, three times, up to 7, 15, 31, 127, and more: a bit each. */
+/** Buckets of counts: 1, 2, 3, up to 7, 15, 31, 127, and more, one bit each. */
 const DEGREES = Uint8Array.from({ length: 256 }, (_, hits) => {
   if (hits < 4) return [0, 1, 2, 4][hits] ?? 0;
   return hits < 8 ? 8 : hits < 16 ? 16 : hits < 32 ? 32 : hits < 128 ? 64 : 128;
@@ -82,23 +82,23 @@ const DEGREES = Uint8Array.from({ length: 256 }, (_, hits) => {
 
 export interface Fuzzing {
   readonly target: Target;
-  /** What earlier runs have kept. */
+  /** Inputs stored by earlier runs. */
   readonly corpus: readonly Uint8Array[];
   readonly seed: number;
   readonly milliseconds: number;
-  /** Ends it before the time is over. */
+  /** Ends the run before the time is over. */
   readonly executions?: number;
 }
 
 export interface Fuzzed {
   readonly executions: number;
   readonly branches: number;
-  /** As few and as short inputs as reach everything that was reached. */
+  /** Returns a small set of short inputs that reaches all covered branches. */
   readonly corpus: readonly Uint8Array[];
 }
 
 /**
- * Runs a target on mutations of a corpus, and keeps those that take branches no input has taken before.
+ * Runs a target on mutations of a corpus and keeps those that take new branches.
  *
  * @throws Finding for the first input that breaks a rule.
  */
@@ -108,13 +108,13 @@ export async function fuzz({ target, corpus, seed, milliseconds, executions: mos
   const kept: Uint8Array[] = [];
   const words = target.words.map((word) => new TextEncoder().encode(word));
   const any = () => {
-    // What was found last leads on most often.
+    // Recent inputs lead to new branches most often.
     const recent = random(2) === 0 ? Math.min(kept.length, 8) : kept.length;
     return kept[kept.length - 1 - random(recent)] ?? new Uint8Array();
   };
   const pick = () => {
     const [one, other] = [any(), any()];
-    // In a short input a change is likelier to hit what matters.
+    // In a short input, a mutation more probably hits a relevant byte.
     return random(4) > 0 === one.length < other.length ? one : other;
   };
   const end = performance.now() + milliseconds;
@@ -144,7 +144,7 @@ export async function fuzz({ target, corpus, seed, milliseconds, executions: mos
   return { executions, branches: coverage.branches, corpus: await minimised(target, kept) };
 }
 
-/** The shortest first; those that reach nothing beyond the shorter ones are left out. */
+/** Shortest first. Inputs that reach nothing beyond the shorter ones are omitted. */
 async function minimised(target: Target, inputs: readonly Uint8Array[]): Promise<Uint8Array[]> {
   const coverage = new Coverage();
   const few: Uint8Array[] = [];

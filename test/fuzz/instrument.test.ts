@@ -3,7 +3,7 @@ import { Finding, fuzz } from './fuzzer.ts';
 import { instrument } from './instrument.ts';
 import type { Target } from './target.ts';
 
-/** Throws at a word that nobody would guess at once: one chance in 2^48. */
+/** Throws at a word that a random input hits with a probability of one in 2^48. */
 const PLANTED = `
   export function read(bytes: Uint8Array): string {
     ${[...'fraud!'].map((letter, i) => `if (bytes[${i}] !== ${letter.charCodeAt(0)}) return 'rejected at ${i}';`).join('\n')}
@@ -17,14 +17,14 @@ const load = async (code: string): Promise<(bytes: Uint8Array) => unknown> =>
 const targetOf = (run: Target['run']): Target => ({ name: 'planted', run, words: ['x'], seeds: ['seed'] });
 const bounded = { corpus: [], seed: 1, milliseconds: 120_000, executions: 100_000 };
 
-test('an input that has to be found byte by byte is found where branches are counted', async () => {
+test('fuzzer finds an input byte by byte with branch counts', async () => {
   const target = targetOf(await load(instrument(PLANTED, 'planted.ts')));
   const finding = await fuzz({ target, ...bounded, executions: 2_000_000 }).catch((error: unknown) => error);
   expect(finding).toBeInstanceOf(Finding);
   expect(new TextDecoder().decode((finding as Finding).input)).toMatch(/^fraud!/);
 });
 
-test('and not where they are not: it is the counting that leads there', async () => {
+test('fuzzer does not find that input without branch counts', async () => {
   const target = targetOf(await load(PLANTED.replace(': Uint8Array): string', ')')));
   const { executions, branches } = await fuzz({ target, ...bounded });
   expect({ executions, branches }).toEqual({ executions: bounded.executions, branches: 0 });
@@ -32,7 +32,7 @@ test('and not where they are not: it is the counting that leads there', async ()
 
 test.each([
   [
-    'an answer that is not always the same',
+    'a result that varies',
     (() => {
       let n = 0;
       return () => n++;
@@ -45,17 +45,17 @@ test.each([
     },
   ],
   [
-    'an answer that takes too long',
+    'a result that takes too long',
     () => {
       const since = process.cpuUsage();
       while (process.cpuUsage(since).user < 400_000);
     },
   ],
-])('%s is a finding', async (_, run) => {
+])('fuzzer reports %s as a finding', async (_, run) => {
   await expect(fuzz({ target: targetOf(run), ...bounded })).rejects.toThrow(Finding);
 });
 
-test('every branch is counted, and nothing is done otherwise', async () => {
+test('instrumentation counts every branch and changes nothing else', async () => {
   const source = `
     const pick = (n: number, fallback = n > 5 ? 'large' : 'small') => ((n === 0 && 'zero') || (n === 1 ? undefined : null)) ?? fallback;
     export function read(given: Uint8Array) {

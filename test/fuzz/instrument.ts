@@ -1,20 +1,21 @@
 import ts from 'typescript';
 import type { Plugin } from 'vitest/config';
 
-/** What instrumented code counts in: a byte for each branch, modulo 256. */
+/** Counters of instrumented code: a byte for each branch, modulo 256. */
 export const HITS = /* @__PURE__ */ new Uint8Array(1 << 15);
 let branches = 0;
 
-/** Of what a running program knows only the global object. */
+/** Access to the global object of the running program. */
 const NAME = '__intentbookHits';
 const USED = '__intentbookHitsInUse';
 const program = Object.assign(globalThis, { [NAME]: HITS, [USED]: 0 });
 
-/** How many of them the code that is loaded has. Code may be compiled in another process than the one that runs it. */
+/** Number of counters of the loaded code. Code can be compiled in another process than the one that runs it. */
 export const countersInUse = (): number => program[USED];
 
 /**
- * Compiles TypeScript with a counter in each branch: functions, both sides of every `if` and `?:`, the right side of `&&`, `||` and
+ * Compiles TypeScript with a counter in each branch: functions, both sides of every `if` and `?:`, the right side of
+ * `&&`, `||` and
  * `??`, loops, cases, handlers and defaults.
  */
 export function instrument(source: string, fileName: string): string {
@@ -26,7 +27,7 @@ export function instrument(source: string, fileName: string): string {
   return `${outputText}\n${USED} = Math.max(${USED}, ${branches});\n`;
 }
 
-/** Instruments the engine and its adapters, and nothing else: what others parse is not ours to explore. */
+/** Instruments the engine and its adapters only. Code of dependencies is not explored. */
 export function instrumentation(): Plugin {
   return {
     name: 'count-branches',
@@ -143,7 +144,7 @@ const counting: ts.TransformerFactory<ts.SourceFile> = (context) => {
     }
     return node;
   }
-  return (file) => ts.visitNode(file, visit) as ts.SourceFile; // a file stays a file
+  return (file) => ts.visitNode(file, visit) as ts.SourceFile; // the file stays a module
 };
 
 const SHORT_CIRCUITS: readonly ts.SyntaxKind[] = [

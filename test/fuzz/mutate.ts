@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed (mulberry32). */
+/** Returns pseudo-random numbers by seed (mulberry32). */
 export function randomNumbers(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -12,13 +12,13 @@ export function randomNumbers(seed: number): (below: number) => number {
 export interface Mutations {
   readonly random: (below: number) => number;
   readonly words: readonly Uint8Array[];
-  /** Another input, to take a piece of. */
+  /** Another input as a source of fragments. */
   readonly other: () => Uint8Array;
 }
 
-/** Inputs that a mutation makes are no longer than this, but for those that are made long on purpose. */
+/** Maximum length of mutated inputs, apart from repetitions. */
 const LONGEST = 4096;
-/** What most interfaces read at most. */
+/** Usual length limit of the interfaces under test. */
 const PUMPED = 65_536;
 
 /** Changes an input in one to four places. */
@@ -30,7 +30,7 @@ export function mutate(input: Uint8Array, mutations: Mutations): Uint8Array {
   }
   let bytes = input;
   for (let times = 1 + random(4); times > 0; times--) bytes = change(bytes, mutations);
-  // Repetition is what makes an expression that backtracks take its time.
+  // Repetition exposes regular expressions that backtrack.
   return random(512) === 0 ? pump(bytes, random) : bytes.subarray(0, LONGEST);
 }
 
@@ -70,7 +70,7 @@ function splice(bytes: Uint8Array, from: number, to: number, piece: Uint8Array):
   return changed;
 }
 
-/** Repeats a piece of at most eight bytes until the input is as long as anything that is read. */
+/** Repeats a fragment of at most eight bytes up to the length limit. */
 function pump(bytes: Uint8Array, random: Mutations['random']): Uint8Array {
   const at = random(bytes.length + 1);
   const piece = bytes.subarray(at, at + 1 + random(8));
@@ -108,7 +108,7 @@ const VALUES: readonly unknown[] = [
   '\ud800',
 ];
 
-/** Changes one value of a JSON text: another, none, a second time, under another name. `undefined` when it is not JSON. */
+/** Replaces, removes, repeats or renames one value of a JSON text. Returns `undefined` if the text is not JSON. */
 function mutateJson(input: Uint8Array, { random, words }: Mutations): Uint8Array | undefined {
   let root: unknown;
   try {
@@ -119,7 +119,7 @@ function mutateJson(input: Uint8Array, { random, words }: Mutations): Uint8Array
   const holders: Record<string, unknown>[] = [];
   const walk = (value: unknown) => {
     if (typeof value !== 'object' || value === null) return;
-    holders.push(value as Record<string, unknown>); // lists have keys too
+    holders.push(value as Record<string, unknown>); // arrays have keys too
     for (const each of Object.values(value)) walk(each);
   };
   walk(root);
@@ -137,6 +137,6 @@ function mutateJson(input: Uint8Array, { random, words }: Mutations): Uint8Array
   try {
     return new TextEncoder().encode(JSON.stringify(root)).subarray(0, LONGEST);
   } catch {
-    return undefined; // it holds itself now
+    return undefined; // a cyclic value
   }
 }

@@ -7,18 +7,18 @@ import { TARGETS } from './targets/index.ts';
 
 const CORPUS = fileURLToPath(new URL('corpus', import.meta.url));
 
-test('every target has a corpus, and every corpus a target', () => {
+test('fuzz corpus exists for every target and has no other folder', () => {
   expect(readdirSync(CORPUS).sort()).toEqual(TARGETS.map(({ name }) => name).sort());
 });
 
-describe.each(TARGETS)('$name', (target) => {
-  test('no input that has found something new breaks a rule', async () => {
+describe.each(TARGETS)('fuzz target $name', (target) => {
+  test('no stored input breaks a rule', async () => {
     const inputs = readCorpus(CORPUS, target.name);
     expect(inputs.length).toBeGreaterThan(0);
     for (const { bytes } of inputs) await check(target, bytes);
   });
 
-  test('nor does any that it begins with', async () => {
+  test('no seed input breaks a rule', async () => {
     for (const seed of target.seeds) await check(target, new TextEncoder().encode(seed));
   });
 });

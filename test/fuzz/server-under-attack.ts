@@ -5,28 +5,28 @@ import { spawnServer } from '../integration/server/spawn.ts';
 import { ATTACKS, carryOut, complaintOf } from './attacks.ts';
 import { randomNumbers } from './mutate.ts';
 
-/** Attacks that are under way at once. */
+/** Number of concurrent attacks. */
 const AT_ONCE = 16;
 
 export interface Siege {
   readonly attacks: number;
-  /** Open files of the server: before, and when all was over. Undefined where the system does not tell. */
+  /** Open files of the server before and after. Undefined if the system does not report them. */
   readonly files: readonly [before: number, after: number] | undefined;
-  /** Megabytes of the server, likewise. */
+  /** Memory of the server in megabytes before and after. */
   readonly memory: readonly [before: number, after: number] | undefined;
 }
 
 /**
- * Attacks the built server in a process of its own until the time is over, each attack once at least.
+ * Attacks the built server in its own process for a duration, with each attack at least once.
  *
- * @throws what is wrong with an answer, or with the server afterwards.
+ * @throws a description of a wrong response, or of a damaged server.
  */
 export async function besiege(milliseconds: number, seed: number): Promise<Siege> {
   const server = await spawnServer(['--db', ':memory:', '--accounts', ':memory:', '--explorer', 'off']);
   try {
     const random = randomNumbers(seed);
     const port = Number(new URL(server.url).port);
-    // What is loaded when it is first used is no leak.
+    // Memory of code that is loaded on first use is not a leak.
     for (let warm = 0; warm < 200; warm++) await attack(port, warm % ATTACKS.length, random);
     await requireHealthy(server);
     const before = await settled(server);
@@ -66,7 +66,7 @@ async function requireHealthy({ url }: SpawnedServer): Promise<void> {
   assert.equal(await answer.text(), '[]');
 }
 
-/** What it holds once it has let go of what it had for those who have left: it is given time for that, not for more. */
+/** Waits a limited time for the server to release the resources of closed connections. */
 async function settled({ process: child }: SpawnedServer, files = Number.POSITIVE_INFINITY) {
   const place = `/proc/${child.pid}`;
   const held = () => {

@@ -1,27 +1,28 @@
 import assert from 'node:assert/strict';
 
-/** Something that reads bytes from strangers. */
+/** A function that parses untrusted bytes. */
 export interface Target {
-  /** Also the name of its folder in `corpus`. */
+  /** Name of the target and of its folder in `corpus`. */
   readonly name: string;
   /**
-   * Reads, and checks what must hold of the outcome. A rejection is an outcome; whatever is thrown is a finding.
+   * Parses the input and checks the invariants of the outcome. A rejection is an outcome; any other exception is a
+   * finding.
    *
-   * @returns what came of it, which must be the same for the same bytes.
+   * @returns the outcome, which must be the same for the same bytes.
    */
   run(bytes: Uint8Array): unknown;
-  /** Words that mean something to it, to mutate with. */
+  /** Significant words for mutations. */
   readonly words: readonly string[];
-  /** Inputs to begin with. */
+  /** Seed inputs. */
   readonly seeds: readonly string[];
-  /** Whether each run costs a signature's recovery, so that fewer are expected. */
+  /** Whether each run recovers a signature, which reduces the expected number of runs. */
   readonly slow?: boolean;
 }
 
-/** What JSON is made of. */
+/** Tokens of JSON. */
 export const JSON_MARKS = ['{', '}', '[', ']', ':', ',', '"', 'null'] as const;
 
-/** Strangers' bytes as text: of UTF-8 what is, and a sign of replacement for what is not. */
+/** Decodes bytes as UTF-8 with replacement characters. */
 export function textOf(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
@@ -29,7 +30,7 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 type Kind<E> = abstract new (...args: never[]) => E;
 
-/** The outcome, or the rejection of the declared kind as one. Anything else that is thrown goes on. */
+/** Returns the outcome or a rejection of the declared kind. Throws any other error. */
 export function rejecting<T, E extends Error>(kind: Kind<E>, read: () => T): T | E {
   try {
     return read();
@@ -39,7 +40,7 @@ export function rejecting<T, E extends Error>(kind: Kind<E>, read: () => T): T |
   }
 }
 
-/** Whether it is a rejection, which must then have words for people: one line, no `undefined`. */
+/** Checks whether a value is a rejection. Its message must be one line without `undefined`. */
 export function isRejection(outcome: unknown): outcome is Error {
   if (!(outcome instanceof Error)) return false;
   assert.match(outcome.message, /\S/);

@@ -1,8 +1,7 @@
-// Run after `npm install` has changed package-lock.json: `node test/package/complete-lock.mjs`.
+// Run `node test/package/complete-lock.mjs` after `npm install` has changed package-lock.json.
 //
-// npm leaves builds for other platforms out of the lock file when the registry at hand does not serve them, and `npm ci`
-// then rejects the file. This writes them down by what their names tell; an entry without a digest is fetched only where
-// its platform matches.
+// npm omits builds for other platforms from the lock file if the registry does not serve them, and `npm ci` then
+// rejects the file. This script adds them by their names. An entry without a digest is downloaded only on its platform.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const file = new URL('../../package-lock.json', import.meta.url);
@@ -19,7 +18,7 @@ for (const [path, entry] of Object.entries(packages)) {
     if (os === undefined) throw new Error(`${name}, of ${path}: its name tells no platform`);
     packages[`node_modules/${name}`] = {
       version,
-      cpu: [cpu === 'amd64' ? 'x64' : cpu], // some name it otherwise than node does
+      cpu: [cpu === 'amd64' ? 'x64' : cpu], // some packages use another platform name than Node.js
       ...(entry.dev && { dev: true }),
       ...(abi === 'musl' && { libc: ['musl'] }),
       optional: true,

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** As much of the package's manifest as its tests are about. */
+/** The members of the package's manifest that the tests read. */
 export const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   readonly version: string;
   readonly exports: Readonly<Record<string, unknown>>;
@@ -14,23 +14,20 @@ export const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf
   readonly peerDependencies: Readonly<Record<string, string>>;
 };
 
-/** What can be imported: `intentbook`, `intentbook/memory` and so on. */
+/** Returns the import paths of the package: `intentbook`, `intentbook/memory` and so on. */
 export const ENTRIES = Object.keys(manifest.exports)
   .filter((entry) => !entry.endsWith('.json'))
   .map((entry) => `intentbook${entry.slice(1)}`);
 
-/** A folder of somebody who has installed the package. */
+/** Folder of a host that has installed the package. */
 export interface Host {
   readonly folder: string;
-  /** Writes a program and runs it. @returns what it prints. */
+  /** Writes a program and runs it. @returns its output. */
   run(file: string, code: string): string;
   [Symbol.dispose](): void;
 }
 
-/**
- * Unpacks what would be published into a folder of its own, beside the dependencies that it names and those packages that are
- * named here; there is nothing else.
- */
+/** Unpacks the packed package into a folder with its dependencies and the given packages, and no others. */
 export function unpackHost(packages: readonly string[] = []): Host {
   const folder = mkdtempSync(join(tmpdir(), 'intentbook-host-'));
   const packed = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {

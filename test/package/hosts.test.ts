@@ -8,7 +8,7 @@ import { account, signOrder } from '../support/orders.ts';
 import type { Host } from './host.ts';
 import { ENTRIES, unpackHost } from './host.ts';
 
-/** The second way to resolve modules, and the frameworks and drivers of the real world, are for the long run. */
+/** The second module resolution and the real frameworks and drivers are part of the long run. */
 const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
 
 const modules = fileURLToPath(new URL('../../node_modules/', import.meta.url));
@@ -23,7 +23,7 @@ beforeAll(() => {
 });
 afterAll(() => host[Symbol.dispose]());
 
-/** How a host is compiled: as strictly as can be, and its libraries with it. */
+/** Compiler options of the host: the strictest mode, including library declarations. */
 const STRICT = {
   strict: true,
   skipLibCheck: false,
@@ -38,7 +38,7 @@ const RESOLUTIONS = {
   Bundler: { module: 'esnext', moduleResolution: 'bundler' },
 } as const;
 
-/** Compiles the files of a folder of the host, and answers what the compiler says: nothing, when all is well. */
+/** Compiles files of the host folder. @returns the compiler errors, or an empty text. */
 function compile(folder: string, files: Readonly<Record<string, string>>, options: object): string {
   const at = join(host.folder, folder);
   mkdirSync(at, { recursive: true });
@@ -48,11 +48,11 @@ function compile(folder: string, files: Readonly<Record<string, string>>, option
   try {
     return execFileSync(process.execPath, [compiler, '--project', at], { encoding: 'utf8' });
   } catch (error) {
-    return (error as { stdout: string }).stdout; // of execFileSync
+    return (error as { stdout: string }).stdout; // error of execFileSync
   }
 }
 
-/** A host that trades, in types that it has from the package alone. */
+/** A host that submits an order, with types of the package only. */
 const trade = (load: string, order: string) => `${load}
 const options: OrderBookOptions = { chainId: 11155111, store: memoryStore(), limits: { minValidity: 30 } };
 const book: OrderBook = createOrderBook(options);
@@ -85,8 +85,8 @@ const { createOrderBook } = intentbook;
 const { fetchHandler } = fetchEntry;
 const { memoryStore } = memoryEntry;`;
 
-describe('a host in TypeScript, against the packed declarations', () => {
-  test('compiles as strictly as can be, and trades, by import and by require', async () => {
+describe('TypeScript host with the packed declarations', () => {
+  test('compiles in the strictest mode and submits an order, by import and by require', async () => {
     const order = await signOrder(account(1), { validTo: Math.floor(Date.now() / 1000) + 3600 });
     const files = {
       'trade.mts': trade(IMPORTS, JSON.stringify(order)),
@@ -100,7 +100,7 @@ describe('a host in TypeScript, against the packed declarations', () => {
   });
 });
 
-/** A host that gives every entry what the frameworks and drivers have made. */
+/** A host that passes objects of frameworks and drivers to every entry. */
 const EVERYTHING = `
 import Database from 'better-sqlite3';
 import express from 'express';
@@ -133,15 +133,15 @@ createServer(nodeHandler(book)).listen(0);
 export const explorer = createExplorer;
 `;
 
-describe('every entry of the package', () => {
+describe('package entry', () => {
   const ways = Object.entries(RESOLUTIONS).slice(0, LONG ? undefined : 1);
 
-  test.each(ways)('has sound declarations by %s', (name, options) => {
+  test.each(ways)('has sound declarations with %s', (name, options) => {
     const entries = ENTRIES.map((entry, i) => `export * as entry${i} from '${entry}';`).join('\n');
     expect(compile(`entries-${name}`, { 'entries.mts': entries }, { ...options, noEmit: true })).toBe('');
   });
 
-  test.skipIf(!LONG).each(ways)('takes what frameworks and drivers make, by %s', (name, options) => {
+  test.skipIf(!LONG).each(ways)('accepts the objects of frameworks and drivers, with %s', (name, options) => {
     const packages = [
       '@types/better-sqlite3',
       '@types/express',
@@ -156,7 +156,7 @@ describe('every entry of the package', () => {
       const link = join(host.folder, 'node_modules', each);
       if (!existsSync(link)) symlinkSync(join(modules, each), link);
     }
-    // Their own declarations are for them to check.
+    // Declarations of other packages are not checked.
     const own = { ...options, noEmit: true, skipLibCheck: true };
     expect(compile(`everything-${name}`, { 'everything.mts': EVERYTHING }, own)).toBe('');
   });

@@ -5,7 +5,7 @@ const lock = JSON.parse(readFileSync(new URL('../../package-lock.json', import.m
   packages: Record<string, { resolved?: string; optionalDependencies?: Record<string, string> }>;
 };
 
-test('the lock file has every optional build, so that `npm ci` takes it; else run test/package/complete-lock.mjs', () => {
+test('lock file has every optional build, so that `npm ci` works; else run test/package/complete-lock.mjs', () => {
   const missing = Object.entries(lock.packages).flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter(
       (name) => !lock.packages[`node_modules/${name}`] && !lock.packages[`${path}/node_modules/${name}`],
@@ -14,6 +14,6 @@ test('the lock file has every optional build, so that `npm ci` takes it; else ru
   expect(missing).toEqual([]);
 });
 
-test('the lock file names no registry', () => {
+test('lock file names no registry', () => {
   expect(Object.values(lock.packages).filter(({ resolved }) => resolved?.startsWith('http'))).toEqual([]);
 });

@@ -10,8 +10,8 @@ beforeAll(() => {
 });
 afterAll(() => host[Symbol.dispose]());
 
-describe('the packed package, in a host that has none of the optional peers', () => {
-  test.each(ENTRIES)('%s is imported and required, and both are one module', (entry) => {
+describe('packed package in a host without optional peers', () => {
+  test.each(ENTRIES)('%s can be imported and required as one module', (entry) => {
     const specifier = JSON.stringify(entry);
     const code = `const a = require(${specifier}); import(${specifier}).then((b) => {
       const names = Object.keys(b);
@@ -21,7 +21,7 @@ describe('the packed package, in a host that has none of the optional peers', ()
     expect(host.run('entry.cjs', code)).toMatchSnapshot();
   });
 
-  test('an error of one entry is an instance of the class of another', () => {
+  test('shares error classes between entries', () => {
     const code = `import { OrderBookError, StoreError, createOrderBook } from 'intentbook';
       import { memoryStore } from 'intentbook/memory';
       const book = createOrderBook({ chainId: 1, store: memoryStore() });
@@ -31,7 +31,7 @@ describe('the packed package, in a host that has none of the optional peers', ()
     expect(host.run('errors.mjs', code)).toBe('true true\n');
   });
 
-  test('its command serves, and names the package that a page of it needs', async () => {
+  test('serves by its command and names the package that a page requires', async () => {
     const cli = join(host.folder, 'node_modules/intentbook/dist/cli.js');
     const server = spawn(process.execPath, [cli, 'serve', '--port', '0', '--db', ':memory:'], { cwd: host.folder });
     try {
@@ -48,7 +48,8 @@ describe('the packed package, in a host that has none of the optional peers', ()
       });
       expect((await fetch(`${url}/ready`)).status).toBe(200);
       expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
-      expect(await (await fetch(url)).json()).not.toHaveProperty('docs'); // it is not installed, so nobody is sent there
+      // The page is not installed, so the error does not refer to it.
+      expect(await (await fetch(url)).json()).not.toHaveProperty('docs');
       const missing = await fetch(`${url}/docs/swagger-ui.css`);
       expect([missing.status, await missing.text()]).toEqual([404, expect.stringContaining('swagger-ui-dist')]);
     } finally {
@@ -56,7 +57,7 @@ describe('the packed package, in a host that has none of the optional peers', ()
     }
   });
 
-  test('a host that forgets to close its book still exits', () => {
+  test('does not keep a host alive that forgets to close its book', () => {
     const code = `import { createOrderBook } from 'intentbook';
       import { memoryStore } from 'intentbook/memory';
       const book = createOrderBook({ chainId: 1, store: memoryStore() });
@@ -65,7 +66,7 @@ describe('the packed package, in a host that has none of the optional peers', ()
     expect(host.run('open.mjs', code)).toBe('true\n');
   });
 
-  test('a missing peer is named by who needs it', () => {
+  test('names the entry that requires a missing peer', () => {
     const code = `import { createOrderBook } from 'intentbook';
       import { sqliteStore } from 'intentbook/sqlite';
       const book = createOrderBook({ chainId: 1, store: sqliteStore({ path: 'x.sqlite' }) });
@@ -74,7 +75,7 @@ describe('the packed package, in a host that has none of the optional peers', ()
   });
 });
 
-test('the version in the source is the version of the package', async () => {
+test('version in the source matches the package', async () => {
   const { VERSION } = await import('../../src/version.ts');
   expect(VERSION).toBe(manifest.version);
 });

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, signOrder } from '../support/orders.ts';
 
-/** What is installed for real takes the registry, and minutes. */
+/** A real installation needs the registry and takes minutes. */
 const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
 
 const manifest = { name: 'intentbook' };
@@ -18,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const npm = (cwd: string, ...args: string[]) =>
   execFileSync('npm', [...args, '--no-audit', '--no-fund', '--loglevel=error'], { cwd, encoding: 'utf8' });
 
-/** A program that trades through the fetch handler, whatever runs it. */
+/** A program that submits an order through the fetch handler in any runtime. */
 const trade = (load: string, order: string) => `${load}
 const book = createOrderBook({ chainId: 11155111, store: memoryStore() });
 (async () => {
@@ -38,7 +38,7 @@ const NAMES = [
   ['fetchHandler', 'intentbook/fetch'],
 ] as const;
 
-describe.skipIf(!LONG)('installed from its tarball into an empty folder (long run only)', () => {
+describe.skipIf(!LONG)('package installed from its tarball into an empty folder (long run only)', () => {
   beforeAll(async () => {
     mkdirSync(host);
     const packed = npm(root, 'pack', '--ignore-scripts', '--pack-destination', folder).trim().split('\n').at(-1) ?? '';
@@ -51,7 +51,7 @@ describe.skipIf(!LONG)('installed from its tarball into an empty folder (long ru
     writeFileSync(join(host, 'trade.cjs'), trade(requires, order));
   }, 300_000);
 
-  /** Installs a runtime by its npm package, and returns its program. */
+  /** Installs a runtime from its npm package and returns its program. */
   function runtime(name: string, version: string, program: string): string {
     const at = join(folder, `${name}-${version}`);
     mkdirSync(at);
@@ -61,7 +61,7 @@ describe.skipIf(!LONG)('installed from its tarball into an empty folder (long ru
   }
 
   test.each(['20', '22', '24'])(
-    'it trades on Node %s, by import and by require',
+    'works on Node %s, by import and by require',
     (version) => {
       const node = runtime('node', version, '.bin/node');
       expect(execFileSync(node, ['--version'], { encoding: 'utf8' })).toMatch(new RegExp(`^v${version}\\.`));
@@ -72,27 +72,27 @@ describe.skipIf(!LONG)('installed from its tarball into an empty folder (long ru
     300_000,
   );
 
-  test('it trades on Bun', () => {
+  test('works on Bun', () => {
     const bun = runtime('bun', '1', '.bin/bun');
     expect(execFileSync(bun, ['trade.mjs'], { cwd: host, encoding: 'utf8' })).toBe('201 200 open\n');
   }, 300_000);
 
-  test('it trades on Deno', () => {
+  test('works on Deno', () => {
     const deno = runtime('deno', '2', '.bin/deno');
     const args = ['run', '--allow-all', '--node-modules-dir=manual', 'trade.mjs'];
     expect(execFileSync(deno, args, { cwd: host, encoding: 'utf8' })).toBe('201 200 open\n');
   }, 300_000);
 
-  test('its command is found', () => {
+  test('provides its command', () => {
     const command = join(host, 'node_modules', '.bin', manifest.name);
     const said = execFileSync(command, ['--version'], { cwd: host, encoding: 'utf8' });
     expect(said).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 });
 
-test('the program trades on the runtime of these tests', async () => {
+test('example program works on the current runtime', async () => {
   const order = JSON.stringify(await signOrder(account(1), { validTo: Math.floor(Date.now() / 1000) + 3600 }));
-  // Within the package its own name is found, as a host would find it.
+  // Within the package, its own name resolves like in a host.
   const file = join(root, 'test/package/.trade.mjs');
   writeFileSync(file, trade(NAMES.map(([name, from]) => `import { ${name} } from '${from}';`).join('\n'), order));
   try {

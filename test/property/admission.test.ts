@@ -45,7 +45,7 @@ const document = fc
   .oneof(fc.constant('{}'), metadata.map(documentOf))
   .filter((text) => Buffer.byteLength(text) <= 1000);
 
-/** Orders that every book accepts, over the whole width of each field. */
+/** Orders that every book accepts, over the full range of each field. */
 const choice: fc.Arbitrary<OrderChoice & { validTo: number; appData: string }> = fc
   .record({
     sellToken: address,
@@ -65,11 +65,11 @@ const choice: fc.Arbitrary<OrderChoice & { validTo: number; appData: string }> =
 const signer = fc.nat(20).map((n) => account(1000 + n));
 const scheme = fc.constantFrom('eip712' as const, 'ethsign' as const);
 
-test('any valid order is accepted, and comes back field for field', async () => {
+test('book accepts any valid order and returns it field for field', async () => {
   let n = 0;
   await fc.assert(
     fc.asyncProperty(choice, signer, scheme, fc.boolean(), async (chosen, owner, signing, withFrom) => {
-      // Two runs may choose alike.
+      // two runs can generate equal orders
       const fields = { ...chosen, validTo: Math.min(chosen.validTo + (n++ % 7), NOW + YEAR) };
       const { from, ...order } = await signOrder(owner, fields, { scheme: signing });
       const result = await world.book.orders.submit(
@@ -99,7 +99,7 @@ test('any valid order is accepted, and comes back field for field', async () => 
 
 type Signed = Exclude<keyof OrderChoice, 'feeAmount' | 'appData' | 'appDataIsHash'>;
 
-/** Another value for a signed field. */
+/** Returns another value for a signed field. */
 function mutate(order: WireOrder, field: Signed, salt: bigint): WireOrder {
   const other = { ...order };
   const flip = (text: string) => toHex((BigInt(text) + 1n + salt) % 2n ** 160n, { size: 20 });
@@ -148,7 +148,7 @@ const SIGNED_FIELDS: readonly Signed[] = [
   ...(['sellTokenBalance', 'buyTokenBalance'] as const),
 ];
 
-test('any change of a signed field is rejected with who has signed that and who should have', async () => {
+test('book rejects any change of a signed field with the recovered and the expected signer', async () => {
   const verifier = await createVerifier(SEPOLIA_DOMAIN);
   await fc.assert(
     fc.asyncProperty(
@@ -173,7 +173,7 @@ test('any change of a signed field is rejected with who has signed that and who 
   );
 }, 120_000);
 
-test('any garbage is rejected, never a failure', async () => {
+test('book rejects any invalid input without a failure', async () => {
   const field = fc.constantFrom(
     ...SIGNED_FIELDS,
     'feeAmount',

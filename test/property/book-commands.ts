@@ -6,33 +6,33 @@ import type { BookModel, Fact, Shown } from './book-model.ts';
 import { CAPS, BookModel as Start, sample } from './book-model.ts';
 import { SAMPLES, SIGNERS } from './book-orders.ts';
 
-// What may happen to a book, as commands of fast-check: each is done to the model and to the real thing, after which both must
-// show the same.
+// Operations on a book as commands of fast-check. Each runs on the model and on the real book, after which both must
+// show the same state.
 
-/** The model, in a place that commands can change. */
+/** The model in a mutable holder. */
 interface Held {
   state: BookModel;
-  /** What was taken back may be live again, whatever a cap says. */
+  /** A rolled back cancellation can reopen an order beyond a cap. */
   hasRolledBack?: boolean;
 }
 
 type BookCommand = fc.AsyncCommand<Held, BookWorld>;
 
-/** One deed: what it does to the real thing, and what it ought to answer and to leave. */
+/** An operation: its effect on the real book, and the expected results and state. */
 export interface Deed {
   readonly says: string;
-  /** Which of the processes does it. */
+  /** Number of the process that runs it. */
   readonly by: number;
   real(world: BookWorld): Promise<string>;
   model(state: BookModel, at: number): [string, BookModel];
-  /** What it consists of, where others may come in between: then its words are theirs, with commas between. */
+  /** Parts of the operation, between which others can interleave. Its results are theirs, joined by commas. */
   readonly parts?: readonly Deed['model'][];
 }
 
-/** A deed whose details hang on what there is. */
+/** An operation whose details depend on the state. */
 export type Plan = (state: BookModel) => Deed;
 
-/** Some more often than others, so that things happen to them one upon the other. */
+/** Weighted indexes, so that operations hit the same orders. */
 const anyOrder = fc.oneof({ weight: 2, arbitrary: fc.nat(3) }, { weight: 3, arbitrary: fc.nat(SAMPLES.length - 1) });
 const orders = fc.uniqueArray(anyOrder, { minLength: 1, maxLength: 3 });
 const by = fc.nat(1);
@@ -44,7 +44,7 @@ const submitting =
     by,
     real: (world) => world.submit(list, by),
     model: submitted(list),
-    // Orders sent together are judged each by itself.
+    // Concurrent orders are checked independently.
     parts: list.map((n) => submitted([n])),
   });
 const submitted =
@@ -58,7 +58,7 @@ const submitFew = fc
   .record({ list: fc.uniqueArray(anyOrder, { minLength: 1, maxLength: 2 }), by })
   .map(({ list, by }) => submitting(list, by));
 
-/** Mostly by the right key. */
+/** Mostly the right key. */
 const cancel: fc.Arbitrary<Plan> = fc
   .record({ list: fc.uniqueArray(anyOrder, { minLength: 1, maxLength: 2 }), stranger: fc.nat(9), by })
   .map(({ list, stranger, by }) => () => {
@@ -89,7 +89,7 @@ const mine: fc.Arbitrary<Plan> = fc
         facts.push({ ...fact, type: type === 'signature' ? 'signature' : 'invalidation' });
         continue;
       }
-      // The contract fills no order further than it goes.
+      // The contract never fills an order beyond its amount.
       const left = planned.left(order, facts);
       const fixed = left < BigInt(amount) ? left : BigInt(amount);
       if (fixed === 0n) continue;
@@ -133,12 +133,12 @@ const sweep: fc.Arbitrary<Plan> = by.map((by) => () => ({
   },
 }));
 
-/** Of a race, at most one has to do with the chain: the rest of it follows from what it was when the race began. */
+/** A race has at most one chain operation: the others depend on the state at the start of the race. */
 const offChain = fc.oneof({ weight: 3, arbitrary: submitFew }, { weight: 2, arbitrary: cancel });
-/** The same order, sent by whoever did not wait for an answer. */
+/** The same order again, from a client that did not wait for a response. */
 const impatient = anyOrder.map((order) => [submitting([order], 0), submitting([order], 1), submitting([order], 0)]);
 const onChain = fc.oneof({ weight: 3, arbitrary: mine }, { weight: 1, arbitrary: rollback });
-/** Anything that may be done to a book. */
+/** Returns any operation on a book. */
 export const anyDeed = fc.oneof(
   { weight: 5, arbitrary: submit },
   { weight: 2, arbitrary: cancel },
@@ -154,7 +154,7 @@ const command = (says: string | (() => string), run: BookCommand['run']): BookCo
   toString: typeof says === 'string' ? () => says : says,
 });
 
-/** One after the other. */
+/** Sequential operations. */
 function alone(plan: Plan): BookCommand {
   let says = 'not done';
   return command(
@@ -170,8 +170,8 @@ function alone(plan: Plan): BookCommand {
 }
 
 /**
- * All that may be there when deeds have answered so: as if they had come one after the other, in whatever order. One that was
- * rejected because something failed has done nothing.
+ * All possible states after operations with these results, in any sequential order. An operation that was rejected
+ * because of a failure has no effect.
  */
 function explain(before: BookModel, at: number, deeds: readonly Deed[], words: readonly string[]): BookModel[] {
   const steps = deeds.flatMap(({ parts, model }, i) => {
@@ -190,7 +190,7 @@ function explain(before: BookModel, at: number, deeds: readonly Deed[], words: r
   });
 }
 
-/** At once: what they answer, and what is there afterwards, is as if they had come one after the other. */
+/** Concurrent operations: results and state must match some sequential order. */
 function race(plans: readonly Plan[]): BookCommand {
   let says = 'not done';
   return command(
@@ -206,7 +206,9 @@ function race(plans: readonly Plan[]): BookCommand {
   );
 }
 
-/** The process dies at its write: what was not written is not there, what was is, though nobody has heard of it. */
+/**
+ * The process crashes at its write: unwritten changes are lost, and written ones stay, although no caller was notified.
+ */
 function crash(plan: Plan, when: 'before' | 'after'): BookCommand {
   let says = 'not done';
   return command(
@@ -222,7 +224,7 @@ function crash(plan: Plan, when: 'before' | 'after'): BookCommand {
   );
 }
 
-/** The store fails in the middle of it: nothing has happened then, and it goes on without being opened anew. */
+/** The store fails during the operation: it has no effect, and the book continues without a restart. */
 function disturb(plan: Plan, calls: number): BookCommand {
   let says = 'not done';
   return command(
@@ -232,7 +234,7 @@ function disturb(plan: Plan, calls: number): BookCommand {
       says = `${deed.says}, but the store fails after ${calls} calls`;
       const { now } = world;
       const answer = await world.failIn(() => deed.real(world), deed.by, calls);
-      // One failure need not be everybody's.
+      // One failure does not have to affect all calls.
       const possible = answer === undefined ? [held.state] : explain(held.state, now, [deed], [answer]);
       assert.ok(possible.length > 0, `${says}: it answers ${answer}`);
       await follow(held, possible, world, deed.by, says);
@@ -252,7 +254,7 @@ const reopen = (by: number): BookCommand =>
     await follow(held, [held.state], world, by, 'opened again');
   });
 
-/** Compares, and holds what must hold whatever the model says. */
+/** Compares both states and checks invariants. */
 async function follow(
   held: Held,
   possible: readonly BookModel[],
@@ -289,7 +291,7 @@ function hold(before: BookModel, { state: after, hasRolledBack = false }: Held, 
     );
   }
   for (const { open } of shown.counts) {
-    // A signature on chain counts, whatever the cap is.
+    // A presignature counts independently of the cap.
     const signed = [...after.placed.keys()].filter((n) => sample(n).scheme === 'presign').length;
     assert.ok(hasRolledBack || open <= CAPS.open + signed, `${says}: ${open} open`);
   }
@@ -300,7 +302,7 @@ function permutations<T>(list: readonly T[]): T[][] {
   return list.flatMap((first) => permutations(list.filter((each) => each !== first)).map((rest) => [first, ...rest]));
 }
 
-/** What may happen, at most so many things in a life. */
+/** Returns a random sequence of operations with a maximum length. */
 export const lives = fc.commands<Held, BookWorld, false>(
   [
     anyDeed.map(alone),
@@ -317,7 +319,7 @@ export const lives = fc.commands<Held, BookWorld, false>(
   { maxCommands: 25 },
 );
 
-/** Lives a life on a medium, and disposes of it. */
+/** Runs a sequence of operations on a storage and removes the storage. */
 export async function live(commands: Iterable<BookCommand>, medium: Medium): Promise<void> {
   const world = await World.begin(medium);
   try {

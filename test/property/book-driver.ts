@@ -12,20 +12,20 @@ import { SAMPLES, SIGNERS, START } from './book-orders.ts';
 import type { MortalStore } from './crashing-store.ts';
 import { mortal } from './crashing-store.ts';
 
-/** Where a life is stored: what stays when a process dies. */
+/** Storage of a sequence, which survives a crash of a process. */
 export interface Medium {
-  /** How many processes write to it at once. */
+  /** Number of processes that write concurrently. */
   readonly writers: number;
-  /** A store over it, not open yet. */
+  /** Creates a closed store over it. */
   connect(): Store;
   dispose(): Promise<void>;
 }
 
-/** A process on the medium. */
+/** A process with an open book. */
 interface Writer {
   readonly book: OrderBook;
   readonly life: MortalStore;
-  /** The newest entry of the log when it began, and what its listeners have heard since. */
+  /** Id of the newest log entry at its start, and the events that its listeners received since. */
   readonly since: number;
   readonly heard: number[];
 }
@@ -35,7 +35,7 @@ const EVENT_NAMES = [
   ...(['orderExpired', 'orderReinstated', 'orderReverted'] as const),
 ];
 
-/** The real thing: books on a medium, and a chain that is told to them. */
+/** The real system: books on a storage, and a chain whose events are applied to them. */
 export class BookWorld {
   readonly clock: ManualClock = manualClock(START * 1000);
   readonly failures: unknown[] = [];
@@ -74,14 +74,14 @@ export class BookWorld {
   }
 
   #writer(number: number): Writer {
-    return this.#writers[number % this.#writers.length] as Writer; // there is one at least
+    return this.#writers[number % this.#writers.length] as Writer; // at least one exists
   }
 
   get now(): number {
     return this.clock.now();
   }
 
-  /** @returns a word for each, as the model says it. */
+  /** @returns one result per order, in the format of the model. */
   async submit(list: readonly number[], by: number): Promise<string> {
     const { book } = this.#writer(by);
     const results = await book.orders.submitMany(list.map((n) => sample(n).creation));
@@ -112,7 +112,7 @@ export class BookWorld {
     return tell(this.#writer(by).book);
   }
 
-  /** Tells the newest block again, if it stands. */
+  /** Applies the newest block again if it is canonical. */
   async again(height: number, by: number): Promise<string> {
     return this.#last?.number === height ? this.#last.tell(this.#writer(by).book) : 'applied 0';
   }
@@ -127,7 +127,7 @@ export class BookWorld {
     return this.#writer(by).life.store.orders.expire(Math.floor(this.now / 1000), 1000);
   }
 
-  /** The process dies in the middle of something. @returns what it has answered, if it did not come to die. */
+  /** Crashes the process during an operation. @returns its result if it did not crash. */
   async dieIn(doing: () => Promise<string>, by: number, when: 'before' | 'after'): Promise<string | undefined> {
     const writer = this.#writer(by);
     writer.life.dieAtNextWrite(when);
@@ -139,7 +139,7 @@ export class BookWorld {
     return answer ?? undefined;
   }
 
-  /** The store fails at one of the calls that this takes. @returns what it has answered, if it did not come to fail. */
+  /** Lets one of the store calls of an operation fail. @returns its result if it did not fail. */
   async failIn(doing: () => Promise<string>, by: number, calls: number): Promise<string | undefined> {
     const { life } = this.#writer(by);
     life.failAfter(calls);
@@ -153,7 +153,7 @@ export class BookWorld {
       return undefined;
     } finally {
       life.failAfter(-1);
-      // Listeners may have to do without what was to be read for them, until it is read again.
+      // Listeners can miss events until the log can be read again.
       this.clock.advance(1000);
       this.failures.splice(0);
     }
@@ -171,7 +171,7 @@ export class BookWorld {
     assert.deepEqual(writer.heard, log, 'what listeners have heard is the log');
   }
 
-  /** Whoever dies has not heard everything, but nothing twice, and nothing that is not so. */
+  /** A crashed process can miss events, but it never receives a wrong or repeated one. */
   async #heardIsWhole({ heard }: Writer): Promise<void> {
     assert.deepEqual(
       heard,
@@ -184,7 +184,7 @@ export class BookWorld {
     return (await writer.life.store.events.after(after, 100_000)).map(({ id }) => id);
   }
 
-  /** Everything that can be seen, through one of the processes. */
+  /** Reads the complete visible state through one of the processes. */
   async look(by: number): Promise<Shown> {
     const { book, life } = this.#writer(by);
     const { store } = life;
@@ -225,7 +225,7 @@ export class BookWorld {
   }
 }
 
-/** Signing takes longer than all the rest, and lives resemble each other. */
+/** Signatures are cached, because signing takes longer than everything else and sequences resemble each other. */
 const signatures = new Map<string, ReturnType<typeof signCancellation>>();
 function cancellation(what: Parameters<typeof signCancellation>[1], signer: number) {
   const wallet = SIGNERS[signer];
@@ -251,7 +251,7 @@ function happeningOf({ type, order: n, sold, bought, signed }: Fact): Happening 
   }
 }
 
-/** What somebody makes of the log who knows nothing but the log. */
+/** Derives the state of each order from the log alone. */
 class Replay {
   last = 0;
   readonly #standing = new Map<Hex, Map<string, StoredEvent>>();

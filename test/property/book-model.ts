@@ -1,8 +1,8 @@
 import type { Hex } from 'intentbook';
 import { SAMPLES, SIGNERS, START } from './book-orders.ts';
 
-// What a book is, told again in as few words as will do: no store, no log, no text; sets and sums that are made anew from what
-// has happened. Nothing of the package is used.
+// Model of a book in minimal form: no store, no log, no text; sets and sums that are computed from the history. It uses
+// no code of the package.
 
 export const CAPS = { open: 3, pending: 1 } as const;
 const MIN_VALIDITY = 60;
@@ -10,14 +10,14 @@ const MIN_VALIDITY = 60;
 export interface Fact {
   readonly type: 'trade' | 'invalidation' | 'signature';
   readonly order: number;
-  /** Of a trade. */
+  /** Id of a trade. */
   readonly sold: bigint;
   readonly bought: bigint;
-  /** Of a signature on chain. */
+  /** Id of a presignature. */
   readonly signed: boolean;
 }
 
-/** What was accepted, by its place among the samples. */
+/** Accepted order, by its index among the samples. */
 interface Placed {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -27,19 +27,19 @@ interface Placed {
 
 export type State = 'open' | 'presignaturePending' | 'fulfilled' | 'cancelled';
 
-/** An order as the model has it. */
+/** An order in the model. */
 export interface Standing {
   readonly state: State;
   readonly sold: bigint;
   readonly bought: bigint;
   readonly budget: 'open' | 'pending';
-  /** Whether its time has passed and that was noticed, told or not. */
+  /** Whether its expiry was detected, logged or not. */
   readonly swept: boolean;
-  /** Whether the log says that it has expired. */
+  /** Whether the log contains its expiry. */
   readonly told: boolean;
 }
 
-/** A state of the model. It never changes; verbs answer with the next one. */
+/** A state of the model. It is immutable; operations return the next state. */
 export class BookModel {
   readonly placed: ReadonlyMap<number, Placed>;
   readonly blocks: readonly (readonly Fact[])[];
@@ -89,7 +89,7 @@ export class BookModel {
     ).length;
   }
 
-  /** Orders sent together. @returns a word for each: `accepted`, or the code of the rejection. */
+  /** Submits orders together. @returns a result for each: `accepted`, or the code of the rejection. */
   submit(list: readonly number[], at: number): [string[], BookModel] {
     const now = Math.floor(at / 1000);
     const first = list.map((n) => this.#rejectAtOnce(n, list, now));
@@ -136,7 +136,7 @@ export class BookModel {
     return scheme === 'presign' || scheme === 'eip1271' ? 'OnChainOrder' : undefined;
   }
 
-  /** A cancellation of several orders, signed by one key: all or none. */
+  /** Cancels several orders with one signature: all or none. */
   cancel(list: readonly number[], signer: number, at: number): [string, BookModel] {
     const now = Math.floor(at / 1000);
     if (list.some((n) => sample(n).signer !== signer)) return ['WrongOwner', this];
@@ -148,7 +148,7 @@ export class BookModel {
     return ['cancelled', next.#settled()];
   }
 
-  /** What is left to trade of an order, on its fixed side. */
+  /** Returns the remaining amount of an order on its fixed side. */
   left(n: number, more: readonly Fact[]): bigint {
     const facts = [...this.blocks.flat(), ...more].filter(({ order }) => order === n);
     const { kind, sellAmount, buyAmount } = sample(n);
@@ -164,7 +164,7 @@ export class BookModel {
     return new BookModel(this.placed, this.blocks.slice(0, Math.max(0, this.blocks.length - depth))).#settled();
   }
 
-  /** @returns how many were swept. */
+  /** @returns the number of expired orders. */
   sweep(at: number): [number, BookModel] {
     const now = Math.floor(at / 1000);
     const due = [...this.placed.keys()].filter((n) => {
@@ -181,13 +181,13 @@ export class BookModel {
     return new BookModel(new Map(this.placed).set(n, { ...before, ...change }), this.blocks);
   }
 
-  /** What has ended otherwise was not swept; if that is taken back it is swept anew. */
+  /** An order with another end is not swept. If that end is rolled back, the order is swept again. */
   #settled(): BookModel {
     const placed = new Map([...this.placed].map(([n, order]) => [n, { ...order, swept: this.standing(n).swept }]));
     return new BookModel(placed, this.blocks);
   }
 
-  /** Everything about the book that can be seen at a time. */
+  /** Returns the complete visible state at a time. */
   shows(at: number): Shown {
     const now = Math.floor(at / 1000);
     const listed = [...this.placed].sort(([a, { at: x }], [b, { at: y }]) =>
@@ -237,7 +237,7 @@ export interface ShownOrder {
   readonly bought: string;
 }
 
-/** What the log comes to, of one order. */
+/** Returns the expected log entries of one order. */
 export interface ShownLog {
   readonly uid: Hex;
   readonly cancelled: boolean;

@@ -4,16 +4,16 @@ import { concatHex, hashTypedData, keccak256, numberToHex, toHex } from 'viem';
 import type { OrderChoice, WireOrder } from '../support/orders.ts';
 import { account, ORDER_TYPES, SEPOLIA_DOMAIN, signOrder } from '../support/orders.ts';
 
-// The orders that lives of books are made of: signed once, few enough to meet again and again.
+// The sample orders of random sequences: signed once, and few, so that operations collide.
 
-/** Seconds since 1970 at which every life begins. */
+/** Start time of every sequence, in seconds since 1970. */
 export const START = 1_700_000_000;
 
-/** An order, and what the model has to know about it. */
+/** An order with the data of the model. */
 export interface Sample {
   readonly uid: Hex;
   readonly owner: Address;
-  /** Its owner's number among `SIGNERS`. */
+  /** Index of the owner in `SIGNERS`. */
   readonly signer: number;
   readonly creation: OrderCreation;
   readonly kind: 'sell' | 'buy';
@@ -21,7 +21,7 @@ export interface Sample {
   readonly buyAmount: bigint;
   readonly validTo: number;
   readonly scheme: WireOrder['signingScheme'];
-  /** The order that it replaces, by its place in `SAMPLES`. */
+  /** Index in `SAMPLES` of the order that it replaces. */
   readonly replaces: number | undefined;
 }
 
@@ -53,11 +53,11 @@ const PLANS: readonly Plan[] = [
   { life: 5000, sellAmount: '20', scheme: 'presign' },
 ];
 
-/** @returns the orders in the order of their plans; one that replaces another stands after it. */
+/** @returns the orders of the plans in order; a replacement follows the replaced order. */
 async function makeSamples(): Promise<readonly Sample[]> {
   const samples: Sample[] = [];
   for (const { signer: number = 0, life, scheme = 'eip712', replaces, ...choice } of PLANS) {
-    const signer = SIGNERS[number] as LocalAccount; // there are two
+    const signer = SIGNERS[number] as LocalAccount; // both exist
     const replaced = replaces === undefined ? undefined : samples[replaces]?.uid;
     const appData = replaced === undefined ? '{}' : JSON.stringify({ metadata: { replacedOrder: { uid: replaced } } });
     const validTo = START + life;
@@ -76,7 +76,7 @@ async function makeSamples(): Promise<readonly Sample[]> {
       validTo,
       scheme,
       replaces,
-      creation: creation as OrderCreation, // what a wallet sends
+      creation: creation as OrderCreation, // the type of a wallet
       kind: signed.kind,
       sellAmount: BigInt(signed.sellAmount),
       buyAmount: BigInt(signed.buyAmount),
@@ -98,7 +98,7 @@ function uidOf(order: WireOrder, owner: Hex): Hex {
     primaryType: 'Order',
     message: {
       ...order,
-      receiver: order.receiver as Hex, // its owner
+      receiver: order.receiver as Hex, // the owner
       sellToken: order.sellToken as Hex,
       buyToken: order.buyToken as Hex, // addresses
       sellAmount: BigInt(order.sellAmount),

@@ -16,7 +16,7 @@ const MEDIA: readonly { readonly name: string; readonly runs: number; readonly m
   { name: 'PostgreSQL', runs: 25, make: () => postgresMedium(place) },
 ];
 
-test.each(MEDIA)('whatever happens to a book on $name, it is what the model says', async ({ runs, make }) => {
+test.each(MEDIA)('book on $name matches the model after random operations', async ({ runs, make }) => {
   const property = fc.asyncProperty(lives, async (commands) => live(commands, make()));
   await fc.assert(property, { numRuns: Math.ceil(runs * FACTOR) });
 });

@@ -13,20 +13,20 @@ import type {
   StoredOrder,
 } from 'intentbook';
 
-// A chain that forks at random, orders that come before, between and after what it says about them, and a judgement of
-// what a store makes of it. What a store has been through must not show: it equals one that has seen the canonical chain only.
+// A chain with random forks, and orders before, between and after its chain events. The state of a store must not
+// depend on its history: it equals a store with the canonical chain only.
 
-/** One step of a sequence. Numbers pick from what there is, so that any list of steps is a sequence. */
+/** One step of a sequence. Numbers select from existing items, so that any list of steps is valid. */
 export type Step =
   | { readonly op: 'blocks'; readonly blocks: readonly (readonly Pick[])[] }
   | { readonly op: 'rollback'; readonly depth: number }
-  /** Blocks that were taken back are canonical after all, where they still fit. */
+  /** Rolled back blocks return if they still fit. */
   | { readonly op: 'return' }
-  /** The last batch is sent again. */
+  /** The last batch is applied again. */
   | { readonly op: 'again' }
   | { readonly op: 'insert'; readonly order: number }
   | { readonly op: 'cancel'; readonly order: number }
-  /** Time goes on, and orders whose time has passed are swept up. */
+  /** Time advances and expired orders are swept. */
   | { readonly op: 'expire'; readonly seconds: number };
 
 export interface Pick {
@@ -46,11 +46,11 @@ const ACCOUNTS = [ALICE, ETHFLOW, TRADER];
 const [WETH, USDC]: [Address, Address] = [`0x${'e1'.repeat(20)}`, `0x${'c1'.repeat(20)}`];
 
 interface Sample extends OrderInsert {
-  /** How it reads when it is placed on chain. */
+  /** Text of the order when it is placed on chain. */
   readonly placed?: NewOrder;
 }
 
-/** One order of each kind that matters. */
+/** One order of each relevant kind. */
 export const ORDERS: readonly Sample[] = [
   sample(1, { kind: 'sell', sellAmount: '10', buyAmount: '7' }),
   sample(2, { kind: 'buy', sellAmount: '9', buyAmount: '12' }, { signingScheme: 'ethsign' }),
@@ -96,25 +96,25 @@ function placeable(n: number, terms: object): Sample {
   return { order, placed: { ...order, budget: 'open', validTo: START + 600 + n, creationDate: NOW - n * 1000 } };
 }
 
-/** A block as the chain has it. */
+/** A block of the chain. */
 interface Block extends BlockRef {
   readonly parent: Hex;
   readonly facts: readonly ChainEvent[];
 }
 
-/** What has happened, as somebody sees it who is told only what has stayed. */
+/** The history for a store that receives only the canonical chain. */
 type Entry =
   | { readonly blocks: readonly Block[] }
   | { readonly insert: OrderInsert }
   | { readonly cancel: Hex; readonly now: number }
   | { readonly expire: number };
 
-/** After all that orders of a sequence are valid, but for those with no end. */
+/** Time after the end of all orders of a sequence with a limited validity. */
 export const END = START + 10_000;
 
 const GENESIS: Block = { number: 100, hash: hash(0), parent: hash(0), facts: [] };
 
-/** Takes stores through a sequence, all alike, and answers what somebody is to be told who sees the end only. */
+/** Runs a sequence on several stores. @returns the canonical history. */
 export async function play(steps: readonly Step[], stores: readonly Store[], verify: Verifier): Promise<Entry[]> {
   let history: Entry[] = [];
   let chain: Block[] = [GENESIS];
@@ -127,7 +127,7 @@ export async function play(steps: readonly Step[], stores: readonly Store[], ver
   const all = async <T>(call: (store: Store) => Promise<T>): Promise<T> => {
     const [first, ...others] = await Promise.all(stores.map(call));
     for (const other of others) assert.deepEqual(other, first);
-    return first as T; // there is one store at least
+    return first as T; // at least one store exists
   };
 
   const extend = async (blocks: readonly Block[]) => {
@@ -194,13 +194,13 @@ export async function play(steps: readonly Step[], stores: readonly Store[], ver
     }
     for (const store of stores) await verify(store, now);
   }
-  // Where a sweep has met what was taken back since, only the next one has it right.
+  // A sweep can precede a rollback, after which only the next sweep is final.
   await all((store) => store.orders.expire(END, 100));
   history.push({ expire: END });
   return history;
 }
 
-/** Tells a store what has stayed, and nothing else. */
+/** Applies only the canonical history to a store. */
 export async function tell(history: readonly Entry[], store: Store): Promise<void> {
   let before = GENESIS;
   for (const entry of history) {
@@ -217,12 +217,12 @@ export async function tell(history: readonly Entry[], store: Store): Promise<voi
   }
 }
 
-/** Before anything else: the block that every sequence begins upon. */
+/** Applies the base block of every sequence. */
 export async function begin(store: Store): Promise<void> {
   await store.chain.apply({ ...batchOf([GENESIS], GENESIS), after: null });
 }
 
-/** Everything about a store that can be seen, but for what tells how it came about. */
+/** Reads the complete visible state of a store, without traces of its history. */
 export async function look(store: Store) {
   const uids = ORDERS.map(({ order }) => order.uid);
   const withoutVersion = ({ version: _, ...order }: StoredOrder) => order;
@@ -256,9 +256,9 @@ export async function look(store: Store) {
 export type Verifier = (store: Store, now: number) => Promise<void>;
 
 /**
- * A version names one state of a row, whatever happens to the UID in between: caches and entity tags rely on it. And
- * counters say what counting would. And the log says of an order at most once that it has expired, and only while that
- * is so.
+ * A version identifies one state of a row, also if its UID is deleted and inserted again: caches and entity tags
+ * depend on it. Counters must match a count of the rows. The log contains at most one expiry of an order, and only
+ * while it is valid.
  */
 export function invariants(): Verifier {
   const seen = new Map<Store, Map<string, string>>();
@@ -306,7 +306,7 @@ function batchOf(blocks: readonly Block[], after: BlockRef): ChainEventBatch {
 
 const refOf = ({ number, hash: of }: BlockRef): BlockRef => ({ number, hash: of });
 
-/** Makes a block that no other fork has. */
+/** Creates a block that is unique among all forks. */
 function mint(n: number, parent: BlockRef, picks: readonly Pick[]): Block {
   const number = parent.number + 1;
   const block = { number, hash: hash(n), parent: parent.hash };
@@ -322,7 +322,7 @@ function factOf({ type, order: n, amount }: Pick, block: BlockRef, i: number): C
     blockHash: block.hash,
     logIndex: 3 * i + (amount % 3),
     uid,
-    // Neighbours share a transaction now and then.
+    // Neighbours sometimes share a transaction.
     transactionHash: `0x${block.hash.slice(2, 60)}${String(i >> 1).padStart(6, '0')}` as Hex,
     timestamp: START + block.number,
   };
@@ -341,7 +341,7 @@ function factOf({ type, order: n, amount }: Pick, block: BlockRef, i: number): C
     case 'unsign':
       return { type: 'presignature', ...base, signed: type === 'presign' };
     case 'placement': {
-      const row = placed as NewOrder; // those without are filtered out
+      const row = placed as NewOrder; // entries without one are filtered out
       const details = { sender: TRADER, userValidTo: placed?.validTo ?? null, placementError: null };
       return { type, ...base, order: row, ...details } satisfies PlacementChainEvent;
     }
@@ -368,7 +368,9 @@ async function everything(store: Store): Promise<StoredEvent[]> {
   }
 }
 
-/** What of the log stands: each `reverted` entry takes back the newest one that it names, `revived` an `expired` one. */
+/**
+ * Returns the effective log: each `reverted` entry removes the newest matching entry, and `revived` an `expired` one.
+ */
 function standing(events: readonly StoredEvent[]): string[] {
   const stands: string[] = [];
   for (const { id: _, ...event } of events) {

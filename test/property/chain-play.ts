@@ -34,7 +34,7 @@ async function open(store: Store): Promise<Store> {
   return store;
 }
 
-/** Plays a sequence on a store and on the oracle, then tells a third one the end of it only. */
+/** Runs a sequence on a store and on the oracle, then its canonical history on a third store. */
 export async function agrees(steps: readonly Step[], subject: Store): Promise<void> {
   const [lived, oracle, told] = [await open(subject), await open(memoryStore()), await open(memoryStore())];
   try {

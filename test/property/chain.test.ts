@@ -10,7 +10,7 @@ import { agrees, sequence } from './chain-play.ts';
 
 const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
 
-test('a memory store that has lived through reorganisations equals one that knows the canonical chain only', async () => {
+test('memory store with reorganisations equals a store with the canonical chain only', async () => {
   const numRuns = LONG ? 20_000 : 3000;
   await fc.assert(
     fc.asyncProperty(sequence, (steps) => agrees(steps, memoryStore())),
@@ -18,7 +18,7 @@ test('a memory store that has lived through reorganisations equals one that know
   );
 });
 
-test('and so does an SQLite store', async () => {
+test('SQLite store with reorganisations equals a store with the canonical chain only', async () => {
   const numRuns = LONG ? 5000 : 100;
   const run = async (steps: readonly Step[]) => {
     using file = temporaryFile();
@@ -27,7 +27,7 @@ test('and so does an SQLite store', async () => {
   await fc.assert(fc.asyncProperty(sequence, run), { numRuns });
 });
 
-test('and so does a PostgreSQL store', async () => {
+test('PostgreSQL store with reorganisations equals a store with the canonical chain only', async () => {
   const numRuns = LONG ? 2000 : 60;
   await using place = await temporarySchema();
   const { url, schema } = place;

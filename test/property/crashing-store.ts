@@ -1,16 +1,16 @@
 import type { Store } from 'intentbook';
 import { StoreError } from 'intentbook';
 
-/** A store that can be made to fail at any call, and whose process can be made to die at its next write. */
+/** A store with injected failures at any call and injected process crashes at writes. */
 export interface MortalStore {
   readonly store: Store;
-  /** Fails the call after so many others, once, as a disk or a network does. Negative: none. */
+  /** Fails one call after the given number of calls, like a disk or a network. Negative: no call. */
   failAfter(calls: number): void;
-  /** Dies at the next write: before it is done, or after it and before anybody hears of it. */
+  /** Crashes at the next write: before it, or after it and before the caller gets the result. */
   dieAtNextWrite(when: 'before' | 'after'): void;
-  /** Dies at once. Whoever asks anything from now on never hears back. */
+  /** Crashes at once. Later calls never return. */
   die(): void;
-  /** Resolves when it has died. */
+  /** Resolves after the crash. */
   readonly died: Promise<void>;
   readonly isDead: boolean;
 }
@@ -52,7 +52,7 @@ export function mortal(inner: Store): MortalStore {
   }
 
   const wrapped = NOUNS.map((noun) => {
-    const verbs = Object.entries(inner[noun]) as [string, Verb][]; // nouns have nothing but verbs
+    const verbs = Object.entries(inner[noun]) as [string, Verb][]; // groups contain only methods
     return [noun, Object.fromEntries(verbs.map(([name, verb]) => [name, alive(name, verb)]))];
   });
   const store = {
@@ -61,7 +61,7 @@ export function mortal(inner: Store): MortalStore {
     close: () => inner.close(),
     check: () => inner.check(),
     ...Object.fromEntries(wrapped),
-  } as Store; // the same nouns, with the same verbs
+  } as Store; // the same groups with the same methods
   return {
     store,
     died,

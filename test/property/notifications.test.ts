@@ -12,7 +12,7 @@ import type { WireOrder } from '../support/orders.ts';
 import { SEPOLIA, signCancellation, signOrder } from '../support/orders.ts';
 import { ALICE, ALICES, turns } from '../unit/accounts/accounts-fixture.ts';
 
-/** Orders that lives are made of, each sells ten atoms, with the signature that cancels it. */
+/** Orders of random sequences, each for a sale of ten atoms, with a signed cancellation. */
 const START = 1_700_000_000;
 const LIFE = [200, 400, 700];
 const ORDERS = await Promise.all(
@@ -30,7 +30,9 @@ type Step =
     }
   | { readonly op: 'rollback'; readonly depth: number }
   | { readonly op: 'wait'; readonly seconds: number }
-  /** The process dies at the next write of notifications: before it, or after it and before anybody is told. */
+  /**
+   * The process crashes at its next write of notifications: before it, or after it and before listeners are notified.
+   */
   | { readonly op: 'crash'; readonly when: 'before' | 'after' };
 
 const order = fc.nat(ORDERS.length - 1);
@@ -55,12 +57,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** A store whose process can be made to die at a write, whoever has it open. */
+/** A store that can be crashed at a write in any process. */
 function mortal(store: AccountStore): AccountStore & { fate: 'before' | 'after' | undefined } {
   const subject = {
     ...store,
     fate: undefined as 'before' | 'after' | undefined,
-    // Several processes have it open at once.
+    // Several processes have it open.
     open: async () => {},
     close: async () => {},
     notifications: {
@@ -78,20 +80,22 @@ function mortal(store: AccountStore): AccountStore & { fate: 'before' | 'after' 
   return subject;
 }
 
-/** What is known without a store, an engine or a log. */
+/** The expected state without a store, an engine or a log. */
 interface Model {
   readonly blocks: { order: number; sold: number; tx: Hex; uid: string }[][];
   readonly submitted: Set<number>;
   readonly cancelled: Set<number>;
 }
 
-/** A transaction trades the same amounts wherever it is; one in four of its facts cancels, which is to sell nothing. */
+/**
+ * A transaction trades the same amounts in any block. One of four chain events cancels an order, which sells nothing.
+ */
 const soldBy = ({ order: n, cancels, tx }: { order: number; cancels: boolean; tx: number }) =>
   cancels && tx % 2 === 0 ? 0 : 1 + ((3 * n + 2 * tx) % 6);
 
 const BLOCK_TX = (tx: number) => hashOf(`transaction ${tx}`);
 
-/** What Alice ought to have been told, as texts. */
+/** Returns the notifications that Alice must have, as text. */
 function expected({ blocks, submitted, cancelled }: Model, now: number, uids: readonly string[]): string[] {
   const told: string[] = [];
   for (const n of submitted) {
@@ -142,7 +146,7 @@ async function life(steps: readonly Step[]): Promise<void> {
       return ((await memory.notifications.cursor(feed)) ?? 0) === (await book.log.last());
     });
   const settle = async () => {
-    // Whoever has died tries again in a second; the sweep of expired orders looks every second.
+    // A restarted process retries after a second, and the expiry sweep runs every second.
     for (let i = 0; i < 3; i++) {
       clock.advance(1000);
       await new Promise((resolve) => setImmediate(resolve));
@@ -175,7 +179,8 @@ async function life(steps: readonly Step[]): Promise<void> {
           const orderUid = uid as Hex; // of an order
           if (sold === 0) return { event: 'OrderInvalidated', owner: ALICES, orderUid, transactionHash: tx };
           const { sellToken, buyToken } = ORDERS[n] as WireOrder;
-          const traded = { uid: orderUid, owner: ALICES, sellToken, buyToken } as Order; // what a trade tells of it
+          // The trade data of the notification.
+          const traded = { uid: orderUid, owner: ALICES, sellToken, buyToken } as Order;
           return tradeOf(traded, BigInt(sold), BigInt(sold), tx);
         });
         const through = blockOf(number, `fork ${forks} `);
@@ -198,7 +203,7 @@ async function life(steps: readonly Step[]): Promise<void> {
     }
     await new Promise((resolve) => setImmediate(resolve));
     if (each.op === 'crash') {
-      // One of the processes is another one from now on.
+      // One of the processes is restarted.
       await processes[0].close();
       processes[0] = start();
       await processes[0].start();
@@ -215,7 +220,7 @@ async function life(steps: readonly Step[]): Promise<void> {
   assert.deepEqual(shown.sort(), expected(model, now, uids));
   assert.equal(new Set(notifications.map(({ id }) => id)).size, notifications.length);
 
-  // What the streams have said comes to the same.
+  // The streams delivered the same notifications.
   const visible = new Set<string>();
   for (const { type, notification } of await memory.notifications.after(0, 10_000)) {
     const known = visible.has(notification);
@@ -228,7 +233,7 @@ async function life(steps: readonly Step[]): Promise<void> {
   await book.close();
 }
 
-/** The UID that an order will have, found by a book that nobody else sees. */
+/** Returns the future UID of an order from a separate book. */
 const known = new Map<WireOrder, Promise<string>>();
 function uidOf(signed: WireOrder): Promise<string> {
   const found =
@@ -252,7 +257,7 @@ function cancellation(n: number, orderUids: readonly string[]): ReturnType<typeo
   return found;
 }
 
-test('whatever orders live through, and whoever dies meanwhile, their accounts were told what the model says', async () => {
+test('notifications match the model after random orders and crashes', async () => {
   const numRuns = process.env['INTENTBOOK_TEST_LONG'] === undefined ? 150 : 5000;
   await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 25 }), life), { numRuns });
 });

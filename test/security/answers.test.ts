@@ -38,8 +38,8 @@ const READS = () => [
   '/api/v1/quote',
 ];
 
-// What a cache does not tell apart must not be answered differently: it knows a request by its method and target.
-test('no answer depends on who the host or the proxies are said to be', async () => {
+// A cache identifies a request by method and target, so responses must not depend on anything else.
+test('responses do not depend on the Host header or the proxies', async () => {
   const claims = {
     host: 'evil.example',
     'x-forwarded-host': 'evil.example',
@@ -60,7 +60,7 @@ test('no answer depends on who the host or the proxies are said to be', async ()
   }
 });
 
-test('a page may be read from anywhere, by nobody’s credentials', async () => {
+test('pages can be read from any origin, without credentials', async () => {
   for (const target of READS()) {
     const { headers } = await ask('GET', target, { origin: 'https://evil.example', cookie: 'a=b' });
     expect(headers['access-control-allow-origin']).toBe('*');
@@ -81,7 +81,7 @@ test.each<[number, string, string, Record<string, string>, string?]>([
   [415, 'POST', '/api/v1/orders', {}, '{}'],
   [422, 'POST', '/api/v1/orders', JSON_TYPE, '{}'],
   [403, 'GET', '/restricted/api/v2/solver_competition/1', {}],
-])('a rejection is kept by no cache: %i %s %s', async (expected, method, target, headers, body) => {
+])('rejections are not cached: %i %s %s', async (expected, method, target, headers, body) => {
   const { status, headers: answered } = await ask(method, target, headers, body);
   expect([status, answered['cache-control']]).toEqual([expected, 'no-store']);
 });

@@ -7,7 +7,7 @@ import { temporaryFile } from '../integration/stores/temporary.ts';
 import { temporarySchema } from '../support/postgres.ts';
 import { accepted, admissionWorld, orderOf } from '../unit/orders/admission-fixture.ts';
 
-/** What breaks out of a text, an identifier, a placeholder, a pattern, a comment or a notification. */
+/** Texts that break out of a string, an identifier, a placeholder, a pattern, a comment or a notification. */
 const HOSTILE = [
   `'); DROP TABLE orders; --`,
   `'; DELETE FROM orders WHERE '1'='1`,
@@ -53,7 +53,7 @@ const stores: readonly [name: string, open: () => Promise<{ store: Store; done: 
   ],
 ];
 
-test.each(stores)('no text from outside is taken for SQL: %s', async (_, open) => {
+test.each(stores)('input is never executed as SQL: %s', async (_, open) => {
   const { store, done } = await open();
   const world = await admissionWorld({ store });
   const { book, http } = world;

@@ -5,19 +5,19 @@ import { expect, test } from 'vitest';
 const PAGE = fileURLToPath(new URL('../../adapters/explorer/page', import.meta.url));
 const files = readdirSync(PAGE, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(js|html)$/.test(name));
 
-test('there is a page', () => expect(files.length).toBeGreaterThan(5));
+test('explorer page is served', () => expect(files.length).toBeGreaterThan(5));
 
-// What it shows was written by strangers: documents, symbols, addresses.
-test.each(files)('%s makes neither HTML nor code of what it is given', (name) => {
+// Displayed data comes from untrusted sources: documents, symbols, addresses.
+test.each(files)('%s creates neither HTML nor code from its input', (name) => {
   const source = readFileSync(`${PAGE}/${name}`, 'utf8');
   const ways =
     /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc|javascript:|DOMParser|setHTMLUnsafe|\son\w+=/;
   expect(ways.exec(source)?.[0]).toBeUndefined();
-  // Neither a script nor a style may stand in the page itself.
+  // The page itself contains neither a script nor a style.
   expect(source).not.toMatch(/<script(?![^>]*\ssrc=)|<style/);
 });
 
-test('and it is served under a policy that would stop both', () => {
+test('explorer page is served with a policy that blocks both', () => {
   const adapter = readFileSync(fileURLToPath(new URL('../../adapters/explorer/index.ts', import.meta.url)), 'utf8');
   expect(adapter).toMatch(/'content-security-policy': POLICY/);
   expect(adapter).toMatch(/default-src 'none'/);

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { signCancellation } from '../support/orders.ts';
 import { ALICE, accepted, admissionWorld, BOB, orderOf, outcome } from '../unit/orders/admission-fixture.ts';
 
-// The signed type has no nonce and no time (OrderCancellations): whoever has seen a cancellation may send it for ever.
-test('a cancellation that is sent again cancels nothing more, and nothing opens its order again', async () => {
+// The signed type has no nonce and no time (OrderCancellations): any observer of a cancellation can repeat it.
+test('replayed cancellation cancels nothing more, and nothing reopens its order', async () => {
   await using world = await admissionWorld();
   const { book } = world;
   const order = await orderOf();
@@ -17,7 +17,7 @@ test('a cancellation that is sent again cancels nothing more, and nothing opens 
   expect(await book.orders.get(uid)).toEqual(cancelled);
 });
 
-test('it cancels these orders in this order of the list and no others, of its signer only, in this domain only', async () => {
+test('cancellation applies only to its list in its order, by its signer, in its domain', async () => {
   await using world = await admissionWorld();
   const { book } = world;
   const [mine, other] = [await accepted(book, await orderOf()), await accepted(book, await orderOf())];
@@ -42,8 +42,8 @@ test('it cancels these orders in this order of the list and no others, of its si
   expect(states).toEqual(['open', 'open', 'open']);
 });
 
-// Contracts of one owner may share a signature, since the order has no owner in it.
-test('who has signed for a contract is never guessed', async () => {
+// Contracts of one owner can share a signature, because the signed order does not contain its owner.
+test('signer of a contract signature is never guessed', async () => {
   await using world = await admissionWorld({ eip1271: 'accept-unverified' });
   const { from: _, ...order } = await orderOf();
   const byNobody = { ...order, signingScheme: 'eip1271', signature: '0x1234' } as OrderCreation;

@@ -9,7 +9,7 @@ const GUESS = 'guessed-secret-0123456789';
 const TOKEN = 'ab'.repeat(32);
 const PROOF = `0x${'cd'.repeat(65)}`;
 
-test.each(['json', 'text'])('what a request proves itself by is in no line of the %s log', async (log) => {
+test.each(['json', 'text'])('credentials of a request are in no line of the %s log', async (log) => {
   const args = ['serve', '--port', '0', '--db', ':memory:', '--accounts', ':memory:', '--log', log];
   const server = intentbook(args, { env: { INTENTBOOK_OPERATOR_TOKEN: OPERATOR } });
   const [, url = ''] = await server.printed(log === 'json' ? /"url":"(http:[^"]+)"/ : /address\s+(http:\S+)/);

@@ -8,7 +8,7 @@ const TYPES = {
   ],
 } as const;
 
-/** What a wallet signs for its code, written down a second time: not by what is tested. */
+/** Signature of a wallet for its code, implemented independently of the code under test. */
 export function affiliateTypedData(
   walletAddress: Address,
   code: string,

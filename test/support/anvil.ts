@@ -8,9 +8,9 @@ import { foundry } from 'viem/chains';
 
 const require = createRequire(import.meta.url);
 
-/** A real EVM of its own, with a funded account that needs no key. It makes a block of each transaction. */
+/** A real EVM with a funded, unlocked account. It mines one block per transaction. */
 export async function startAnvil(chain: Chain = foundry, ...flags: readonly string[]) {
-  // The binary of this machine is a package that anvil's own depends on.
+  // The platform binary is a dependency of the anvil package.
   const machine = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`;
   const own = createRequire(require.resolve('@foundry-rs/anvil/package.json'));
   const binary = join(dirname(own.resolve(`@foundry-rs/anvil-${machine}/package.json`)), 'bin', 'anvil');
@@ -42,7 +42,7 @@ export async function startAnvil(chain: Chain = foundry, ...flags: readonly stri
     url,
     client,
     account,
-    /** Puts a contract on the chain. */
+    /** Deploys a contract. */
     async deploy(
       artifact: { readonly abi: readonly unknown[]; readonly bytecode: string },
       args: readonly unknown[] = [],

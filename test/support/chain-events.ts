@@ -10,7 +10,7 @@ import type {
 } from 'intentbook';
 import { keccak256, toHex } from 'viem';
 
-/** What happens in a block, each in a transaction of its own unless it says which. */
+/** Chain events of a block, each in its own transaction by default. */
 export type Happening = (SettlementEvent | OnchainOrderEvent) & { readonly transactionHash?: Hex };
 
 /** A block of one of several forks. */
@@ -18,7 +18,7 @@ export const blockOf = (number: number, fork = 'a'): BlockRef => ({ number, hash
 
 export const hashOf = (text: string): Hex => keccak256(toHex(text));
 
-/** The events of a block, in the order given. */
+/** Returns the chain events of a block in the given order. */
 export function eventsIn(block: BlockRef, happenings: readonly Happening[]): ProtocolEvent[] {
   return happenings.map((happening, logIndex) => ({
     blockNumber: block.number,
@@ -33,7 +33,7 @@ export function eventsIn(block: BlockRef, happenings: readonly Happening[]): Pro
 export const SOLVER: Address = `0x${'50'.repeat(20)}`;
 export const SETTLEMENT_HAPPENING = { event: 'Settlement', solver: SOLVER } as const;
 
-/** A fill of an order. */
+/** Returns a trade of an order. */
 export function tradeOf(order: Order, sellAmount: bigint, buyAmount: bigint, transactionHash?: Hex): Happening {
   const { owner, sellToken, buyToken, uid: orderUid } = order;
   const trade = { event: 'Trade', owner, sellToken, buyToken, sellAmount, buyAmount, feeAmount: 0n, orderUid } as const;
@@ -43,7 +43,7 @@ export function tradeOf(order: Order, sellAmount: bigint, buyAmount: bigint, tra
 const NATIVE_FLOW: Address = `0x${'ef'.repeat(20)}`;
 export const TRADER: Address = `0x${'7a'.repeat(20)}`;
 
-/** An order for native currency, placed by a contract that owns it. */
+/** Returns an order for native currency, placed by the contract that owns it. */
 export function placementOf(
   order: Partial<EmittedOrder> & Pick<EmittedOrder, 'sellToken' | 'buyToken'>,
   { userValidTo = 1_700_003_600, quoteId = 0, data }: { userValidTo?: number; quoteId?: number; data?: Hex } = {},

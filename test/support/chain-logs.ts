@@ -2,7 +2,9 @@ import type { ChainLog, Hex } from 'intentbook';
 import type { Abi, AbiEvent } from 'viem';
 import { encodeAbiParameters, encodeEventTopics, getAddress, parseAbi } from 'viem';
 
-/** The events as their contracts declare them (GPv2Settlement.sol, GPv2Signing.sol, CoWSwapOnchainOrders.sol). */
+/**
+ * The events in the declarations of their contracts (GPv2Settlement.sol, GPv2Signing.sol, CoWSwapOnchainOrders.sol).
+ */
 export const EVENTS_ABI: Abi = parseAbi([
   'event Trade(address indexed owner, address sellToken, address buyToken, uint256 sellAmount, uint256 buyAmount, uint256 feeAmount, bytes orderUid)',
   'event Settlement(address indexed solver)',
@@ -21,16 +23,18 @@ export function eventAbi(name: string): AbiEvent {
   return abi;
 }
 
-/** The topics and the data of an event, as viem encodes them. */
+/** Encodes topics and data of an event with viem. */
 export function encodeLog(name: string, args: object): Pick<ChainLog, 'topics' | 'data'> {
   const inputs = eventAbi(name).inputs.filter(({ indexed }) => indexed !== true);
   return {
-    topics: encodeEventTopics({ abi: EVENTS_ABI, eventName: name, args: spelled(args) as never }) as Hex[], // an event has no topic left open
-    data: encodeAbiParameters(inputs, inputs.map(({ name: input }) => args[input as keyof typeof args]) as never), // the members that the ABI names
+    // Every topic has a value.
+    topics: encodeEventTopics({ abi: EVENTS_ABI, eventName: name, args: spelled(args) as never }) as Hex[],
+    // The members that the ABI names.
+    data: encodeAbiParameters(inputs, inputs.map(({ name: input }) => args[input as keyof typeof args]) as never),
   };
 }
 
-/** viem wants addresses of topics in their checksum. */
+/** viem requires checksummed addresses in topics. */
 function spelled(args: object): object {
   const isAddress = (value: unknown): value is Hex => typeof value === 'string' && value.length === 42;
   return Object.fromEntries(

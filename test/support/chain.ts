@@ -11,10 +11,10 @@ import type {
   TokenInfo,
 } from 'intentbook';
 
-/** What a scripted chain says to a question: a value, a failure, never anything, or what a function makes of it. */
+/** Scripted response of a chain method: a value, an error, a promise that stays pending, or a function. */
 type Line<Query, Answer> = Answer | Error | 'silence' | ((query: Query, call: ChainCall) => Answer | Promise<Answer>);
 
-/** A question without a line is one that the chain does not have. */
+/** A method without a script is missing in the chain client. */
 export interface ChainScript {
   readonly balanceAndAllowance?: Line<FundsQuery, Funds>;
   readonly isValidSignature?: Line<ContractSignatureQuery, ContractSignatureAnswer>;
@@ -22,14 +22,14 @@ export interface ChainScript {
   readonly tokenInfo?: Line<Address, TokenInfo | undefined>;
 }
 
-/** A question as it was asked. */
+/** A recorded call. */
 export interface Asked {
   readonly question: keyof ChainClient;
   readonly query: FundsQuery & ContractSignatureQuery & SimulationQuery & Address;
   readonly signal: AbortSignal;
 }
 
-/** A chain that answers by a script, and remembers what it was asked. */
+/** A chain client with scripted responses that records its calls. */
 export function scriptedChain(script: ChainScript): ChainClient & { readonly asked: readonly Asked[] } {
   const asked: Asked[] = [];
   function play(question: keyof ChainScript) {
@@ -53,5 +53,5 @@ export function scriptedChain(script: ChainScript): ChainClient & { readonly ask
   };
 }
 
-/** An owner who has everything and has allowed everything. */
+/** Funds of an owner with unlimited balance and allowance. */
 export const RICH: Funds = { balance: 2n ** 255n, allowance: 2n ** 255n };

@@ -1,12 +1,12 @@
 import type { Clock } from 'intentbook';
 
-/** A clock that stands still until it is told to move. */
+/** A clock that moves only when a test advances it. */
 export interface ManualClock extends Clock {
-  /** Moves on by `ms` and runs what has become due on the way, in its order, each at its own time. */
+  /** Advances by `ms` and runs the tasks that are due, in order, each at its own time. */
   advance(ms: number): void;
-  /** Sets the time, backwards too, and runs nothing. */
+  /** Sets the time, possibly backwards, and runs no task. */
   set(now: number): void;
-  /** How many tasks wait. */
+  /** Number of waiting tasks. */
   readonly pending: number;
 }
 
@@ -15,7 +15,7 @@ interface Task {
   readonly run: () => void;
 }
 
-/** @param start milliseconds since 1970; 14 November 2023 unless given. */
+/** @param start Milliseconds since 1970. Default: 14 November 2023. */
 export function manualClock(start = 1_700_000_000_000): ManualClock {
   let now = start;
   const tasks = new Set<Task>();

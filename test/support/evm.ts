@@ -6,7 +6,7 @@ import { startAnvil } from './anvil.ts';
 
 const require = createRequire(import.meta.url);
 
-/** Where Arachnid's deterministic deployer stands on every chain, anvil's included. */
+/** Address of Arachnid's deterministic deployer on every chain, including anvil. */
 const DEPLOYER = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
 
 export const SETTLEMENT = '0x9008D19f58AAbD9eD0D60971565AA8510560ab41';
@@ -14,18 +14,18 @@ export const RELAYER = '0xC92E8bdf79f0507f65a392b0ab4667716BFE0110';
 const AUTHENTICATOR = '0x2c4c28DDBdAc9C5E7055b4C863b72eA0149D8aFE';
 const MANAGER = '0x6Fb5916c0f57f88004d5b5EB25f6f4D77353a1eD';
 
-/** An account that anvil has funded and signs for. */
+/** An account that anvil has funded and unlocked. */
 export const SOLVER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
 
 export type EvmClient = Awaited<ReturnType<typeof startAnvil>>['client'];
 
-/** A chain of its own, in a process that ends with the test. */
+/** A chain in its own process, which ends with the test. */
 export interface Evm extends AsyncDisposable {
   readonly url: string;
   readonly client: EvmClient;
 }
 
-/** Starts an EVM with the id of Sepolia. Blocks are made by transactions. */
+/** Starts an EVM with the id of Sepolia. It mines one block per transaction. */
 export async function startEvm(...flags: readonly string[]): Promise<Evm> {
   const { url, client, stop } = await startAnvil(sepolia, ...flags);
   return { url, client, [Symbol.asyncDispose]: stop };
@@ -40,10 +40,10 @@ interface Deployment {
 
 const deployment = (name: string): Deployment => require(`@cowprotocol/contracts/deployments/mainnet/${name}.json`);
 
-/** The settlement contract's interface, as its authors publish it. */
+/** Interface of the settlement contract as published by its authors. */
 export const SETTLEMENT_ABI: Abi = deployment('GPv2Settlement').abi;
 
-/** Puts the production contracts where they are in production, from their creation code, and lets the solver settle. */
+/** Deploys the production contracts at their addresses from their creation code, and authorises the solver. */
 export async function deployProtocol(client: EvmClient): Promise<void> {
   const salt = stringToHex('Mattresses in Berlin!', { size: 32 });
   for (const name of [
@@ -61,14 +61,14 @@ export async function deployProtocol(client: EvmClient): Promise<void> {
   await allowSolver(client, SOLVER);
 }
 
-/** Lets an account settle. */
+/** Authorises an account to settle. */
 export async function allowSolver(client: EvmClient, solver: Hex): Promise<void> {
   const { abi } = deployment('GPv2AllowListAuthentication_Implementation');
   const data = encodeFunctionData({ abi, functionName: 'addSolver', args: [solver] });
   await send(client, { to: AUTHENTICATOR, data, from: MANAGER });
 }
 
-/** Sends a transaction and fails with it. */
+/** Sends a transaction and throws if it reverts. */
 export async function send(
   client: EvmClient,
   transaction: { to?: Hex; data?: Hex; value?: bigint; from?: Hex },
@@ -86,7 +86,7 @@ export async function deploy(client: EvmClient, bytecode: Hex): Promise<Hex> {
   return contractAddress;
 }
 
-/** A token that the solver account can mint. */
+/** Deploys a token that the solver account can mint. */
 export async function deployToken(client: EvmClient, symbol: string): Promise<Hex> {
   const { abi, bytecode } = require('@openzeppelin/contracts/build/contracts/ERC20PresetMinterPauser.json');
   return deploy(client, encodeDeployData({ abi, bytecode, args: [symbol, symbol] }));

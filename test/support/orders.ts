@@ -3,7 +3,7 @@ import type { LocalAccount } from 'viem';
 import { keccak256, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 
-/** WETH and COW on Sepolia, in the spelling of a client that keeps checksums. */
+/** WETH and COW on Sepolia, in checksum notation. */
 export const WETH = '0xfFf9976782d46CC05630D1f6eBAb18b2324d6B14';
 export const COW = '0x0625aFB445C3B6B7B929342a04A22599fd5dBB59';
 
@@ -30,12 +30,12 @@ export const ORDER_TYPES = {
   ],
 } as const;
 
-/** An account whose key is derived from a small number, so that a failing test can be run again alike. */
+/** Returns an account whose key is derived from a small number, so that failing tests are repeatable. */
 export function account(seed: number): LocalAccount {
   return privateKeyToAccount(keccak256(toHex(`intentbook test account ${seed}`)));
 }
 
-/** The fields that a test may choose; the others have values that every book accepts. */
+/** Fields that a test can choose; the others have values that every book accepts. */
 export interface OrderChoice {
   sellToken?: string;
   buyToken?: string;
@@ -68,7 +68,7 @@ function typedData(domain: Domain) {
   };
 }
 
-/** Signs an order the way wallets do, with viem, which knows nothing of this package. */
+/** Signs an order like a wallet, with viem, which is independent of this package. */
 export async function signOrder(
   signer: LocalAccount,
   choice: OrderChoice & { validTo: number },
@@ -104,7 +104,7 @@ export async function signOrder(
   return { ...order, signingScheme: scheme, signature, from: signer.address };
 }
 
-/** Signs the cancellation of a list of orders, or of one by the single type. */
+/** Signs the cancellation of a list of orders, or of one order by the single type. */
 export async function signCancellation(
   signer: LocalAccount,
   what: { orderUids: readonly string[] } | { orderUid: string },

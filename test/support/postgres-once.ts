@@ -5,12 +5,12 @@ import { startPostgres } from './postgres-server.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Where the test run tells the address of its PostgreSQL server. */
+    /** Variable with the address of the PostgreSQL server of the test run. */
     postgresPort: number;
   }
 }
 
-/** One server for a test run, started when the first test asks for it and stopped when the run ends. */
+/** Starts one server per test run on first use, and stops it at the end of the run. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   let server: Promise<PostgresServer> | undefined;
   const door = createServer((socket) => {

@@ -17,20 +17,20 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import pg from 'pg';
 
-/** A PostgreSQL server that belongs to a test. */
+/** A PostgreSQL server for a test. */
 export interface PostgresServer {
   readonly url: string;
   readonly port: number;
   readonly data: string;
-  /** Stops it as an operator does who cannot wait: connections are cut, what was committed stays. */
+  /** Stops the server in immediate mode: connections are cut, and committed data stays. */
   stop(): Promise<void>;
-  /** Starts it again, on the same port. */
+  /** Starts the server again on the same port. */
   start(): Promise<void>;
-  /** Stops it for good and throws its data away. */
+  /** Stops the server and deletes its data. */
   dispose(): Promise<void>;
 }
 
-/** Settings of every server: small, on the loopback only, as durable as in production. */
+/** Settings of every server: small, on loopback only, and durable like in production. */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -40,12 +40,12 @@ const SETTINGS = {
   logging_collector: 'off',
 } as const;
 
-/** Makes a new server. */
+/** Creates a server. */
 export function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
   return startFilled(initialise, settings);
 }
 
-/** Makes a copy of a server as a backup does, which then follows it and takes reads. */
+/** Creates a standby by a base backup, which then replicates the server and accepts reads. */
 export async function startStandby(primary: PostgresServer): Promise<PostgresServer> {
   const client = new pg.Client({ connectionString: primary.url });
   await client.connect();
@@ -78,7 +78,7 @@ async function startFilled(fill: Filling, settings: Readonly<Record<string, stri
   }
 }
 
-/** Fills the directory of a server's data. */
+/** Creates the data directory of a server. */
 type Filling = (directory: string, account: Account, bin: string) => void | Promise<void>;
 
 const initialise: Filling = (directory, account, bin) => {
@@ -135,7 +135,7 @@ interface Account {
   readonly gid?: number;
 }
 
-/** PostgreSQL rejects to run as root. */
+/** PostgreSQL refuses to run as root. */
 function unprivileged(): Account {
   if (process.getuid?.() !== 0) return {};
   for (const name of ['postgres', 'nobody']) {
@@ -150,8 +150,8 @@ function own(path: string, { uid, gid }: Account): void {
 }
 
 /**
- * The server from the registry. Its package makes some links of its libraries after it was installed, which an
- * installation without scripts leaves out; and an unprivileged user may be unable to read where it was installed.
+ * Returns the server package of the registry. Its install script creates library links, which an installation without
+ * scripts lacks; and an unprivileged user can be unable to read the installation folder.
  */
 function binaries(home: string, account: Account): string {
   const require = createRequire(import.meta.url);
@@ -186,8 +186,8 @@ function runs(native: string, account: Account): boolean {
 }
 
 /**
- * Runs the server below a shell that waits for a word. When this process ends, in whatever way, its input ends instead:
- * then the server is stopped, and nothing is left of it.
+ * Runs the server below a shell that waits for input. When this process ends for any reason, the input ends: then the
+ * shell stops the server.
  */
 async function launch(
   program: string,
@@ -201,7 +201,7 @@ async function launch(
     ...account,
     cwd: home,
     stdio: ['pipe', 'ignore', 'pipe'],
-    // Its own group: an interrupt at the terminal is the test's to handle.
+    // A separate process group: the test handles an interrupt of the terminal.
     detached: true,
   });
   let complaints = '';
@@ -228,7 +228,7 @@ async function launch(
   };
 }
 
-/** What the server writes into its directory when it takes connections. */
+/** File that the server writes when it accepts connections. */
 function isReady(directory: string): boolean {
   const file = join(directory, 'postmaster.pid');
   if (!existsSync(file)) return false;

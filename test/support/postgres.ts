@@ -5,7 +5,7 @@ import { inject } from 'vitest';
 
 let address: Promise<string> | undefined;
 
-/** The server of this test run: `DATABASE_URL`, or one of its own. */
+/** Returns the server of the test run: `DATABASE_URL`, or an own one. */
 export function postgresUrl(): Promise<string> {
   address ??= ask();
   return address;
@@ -19,15 +19,15 @@ async function ask(): Promise<string> {
   return answer;
 }
 
-/** A schema of its own for a test, not yet created. */
+/** Returns the name of a new schema for a test, which does not exist yet. */
 export interface TemporarySchema extends AsyncDisposable {
   readonly url: string;
   readonly schema: string;
-  /** Runs SQL as the owner of everything. */
+  /** Runs SQL as the superuser. */
   query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-/** Takes all rows out of the tables of a store, which is ten times as fast as making new ones. */
+/** Deletes all rows of a store, which is ten times as fast as new tables. */
 export async function emptySchema({ schema, query }: TemporarySchema): Promise<void> {
   const tables = [
     'domain',
@@ -66,7 +66,7 @@ export async function temporarySchema(): Promise<TemporarySchema> {
     const client = new pg.Client({ connectionString: url });
     await client.connect();
     try {
-      return (await client.query(sql, values)).rows as Record<string, unknown>[]; // by default, rows are objects
+      return (await client.query(sql, values)).rows as Record<string, unknown>[]; // rows are objects by default
     } finally {
       await client.end();
     }

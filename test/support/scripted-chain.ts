@@ -5,28 +5,28 @@ import { eventsIn, hashOf } from './chain-events.ts';
 import { encodeLog } from './chain-logs.ts';
 import { SEPOLIA_DOMAIN } from './orders.ts';
 
-/** A block with what happened in it. */
+/** A block with its chain events. */
 export interface ScriptedBlock extends BlockHeader {
   readonly happenings: readonly Happening[];
   readonly logs: readonly ChainLog[];
 }
 
-/** A chain that forks when it is told to. */
+/** A chain with scripted forks. */
 export interface ScriptedChain {
   readonly blocks: readonly ScriptedBlock[];
   readonly head: ScriptedBlock;
-  /** Adds blocks, each of what happens in it. */
+  /** Adds blocks with the given chain events. */
   mine(...blocks: readonly (readonly Happening[])[]): void;
-  /** Takes blocks back and goes on with others. */
+  /** Rolls blocks back and continues with others. */
   reorganise(depth: number, ...blocks: readonly (readonly Happening[])[]): void;
-  /** A node of this chain. `mood` may fail or spoil an answer. */
+  /** Returns a node of this chain. `mood` can fail or change a response. */
   node(name: string, mood?: Mood): ChainSource;
 }
 
-/** What becomes of an answer: it may be changed, or thrown away for a failure. */
+/** A hook for responses: it can change one, or throw instead. */
 export type Mood = <T>(question: keyof ChainSource, answer: T) => T | Promise<T>;
 
-/** @param fork sets its blocks apart from those of another chain. */
+/** @param fork Distinguishes the block hashes from those of another chain. */
 export function scriptedChain(fork = 'a', first = 100): ScriptedChain {
   let blocks: ScriptedBlock[] = [];
   let minted = 0;
@@ -50,14 +50,15 @@ export function scriptedChain(fork = 'a', first = 100): ScriptedChain {
   }
   add([]);
 
-  const head = (): ScriptedBlock => blocks.at(-1) as ScriptedBlock; // the first is never taken back
+  const head = (): ScriptedBlock => blocks.at(-1) as ScriptedBlock; // the first block is never rolled back
   const logsOf = ({ addresses, topics, of }: LogQuery) =>
     blocks
       .filter((block) =>
         'blockHash' in of ? block.hash === of.blockHash : block.number >= of.from && block.number <= of.to,
       )
       .flatMap(({ logs }) => logs)
-      .filter(({ address, topics: [topic] }) => addresses.includes(address) && topics.includes(topic as Hex)); // each has one
+      // Each block has one.
+      .filter(({ address, topics: [topic] }) => addresses.includes(address) && topics.includes(topic as Hex));
 
   return {
     get blocks() {

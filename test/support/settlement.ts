@@ -2,26 +2,26 @@ import type { Order } from 'intentbook';
 import type { Hex } from 'viem';
 import { concatHex, encodeFunctionData, numberToHex, parseAbi } from 'viem';
 
-/** The one function of GPv2Settlement.sol that solvers call. */
+/** The function of GPv2Settlement.sol that solvers call. */
 export const SETTLE_ABI = parseAbi([
   'struct Trade { uint256 sellTokenIndex; uint256 buyTokenIndex; address receiver; uint256 sellAmount; uint256 buyAmount; uint32 validTo; bytes32 appData; uint256 feeAmount; uint256 flags; uint256 executedAmount; bytes signature; }',
   'struct Interaction { address target; uint256 value; bytes callData; }',
   'function settle(address[] tokens, uint256[] clearingPrices, Trade[] trades, Interaction[][3] interactions)',
 ]);
 
-/** What a solver does with one order. */
+/** One executed order of a settlement. */
 export interface Fill {
   readonly order: Order;
-  /** In the order's fixed token; all of it unless given. */
+  /** In the order's fixed token. Default: the full amount. */
   readonly executed?: bigint;
-  /** Prices for this order alone, where they differ from everybody's. */
+  /** Prices for this order alone, if they differ from the uniform prices. */
   readonly custom?: readonly [sell: bigint, buy: bigint];
 }
 
 const SCHEMES = { eip712: 0, ethsign: 1, eip1271: 2, presign: 3 } as const;
 const SELL_SOURCES = { erc20: 0, external: 2, internal: 3 } as const;
 
-/** The calldata of a settlement, with the auction's id behind it. */
+/** Encodes a settlement with the auction id behind the arguments. */
 export function settleData(fills: readonly Fill[], prices: Readonly<Record<string, bigint>>, auctionId?: number): Hex {
   const tokens = Object.keys(prices) as Hex[];
   const clearingPrices = Object.values(prices);
@@ -66,7 +66,7 @@ export function settleData(fills: readonly Fill[], prices: Readonly<Record<strin
   return auctionId === undefined ? data : concatHex([data, numberToHex(auctionId, { size: 8 })]);
 }
 
-/** Contract signatures begin with the contract, presignatures are the owner (GPv2Signing.sol). */
+/** Contract signatures start with the contract, and presignatures are the owner (GPv2Signing.sol). */
 function onchainSignature({ signingScheme, signature, owner }: Order): Hex {
   if (signingScheme === 'eip1271') return concatHex([owner, signature]);
   return signingScheme === 'presign' ? owner : signature;

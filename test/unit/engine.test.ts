@@ -30,7 +30,7 @@ async function accepted(on: OrderBook, choice: Partial<Parameters<typeof signOrd
   return result.uid;
 }
 
-describe('options', () => {
+describe('book options', () => {
   test.each([
     [{ chainID: 1, store: memoryStore() }, /unknown option "chainID", did you mean "chainId"\?/],
     [{ chainId: 1, store: memoryStore(), limits: { minimumValidity: 1 } }, /did you mean "minValidity"\?/],
@@ -41,18 +41,18 @@ describe('options', () => {
       /settlementContract must be 0x and 40 hex digits/,
     ],
     [{ chainId: 1, store: memoryStore(), deniedTokens: ['x'] }, /deniedTokens/],
-  ])('%# is rejected by a TypeError that names it', (options, message) => {
+  ])('rejects case %# with a TypeError that names the option', (options, message) => {
     expect(() => createOrderBook(options as never)).toThrow(message);
     expect(() => createOrderBook(options as never)).toThrow(TypeError);
   });
 
-  test('a chain nobody knows takes the production settlement contract, or the one it is given', () => {
+  test('accept an unknown chain with the production settlement contract or an own one', () => {
     const local = createOrderBook({ chainId: 31337, store: memoryStore(), settlementContract: WETH });
     expect(local.settlementContract).toBe(WETH.toLowerCase());
     expect(createOrderBook({ chainId: 31337, store: memoryStore() }).settlementContract).toBe(book.settlementContract);
   });
 
-  test('limits are the host’s to set', async () => {
+  test('set the limits', async () => {
     const strict = createOrderBook({
       chainId: SEPOLIA,
       store: memoryStore(),
@@ -75,8 +75,8 @@ describe('options', () => {
   });
 });
 
-describe('life', () => {
-  test('nothing is served before start and after close; a closed book starts again with its orders', async () => {
+describe('book lifecycle', () => {
+  test('rejects calls before start and after close, and restarts with its orders', async () => {
     const order = await signed();
     const fresh = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), clock });
     await expect(fresh.orders.submit(order)).rejects.toThrow(StoreError);
@@ -93,7 +93,7 @@ describe('life', () => {
     await fresh.close();
   });
 
-  test('closing lets submissions that are under way come to their end, however many', async () => {
+  test('completes all running submissions on close', async () => {
     const orders = await Promise.all(
       Array.from({ length: 20 }, (_, i) => signed({ validTo: START_SECONDS + 600 + i })),
     );
@@ -107,7 +107,7 @@ describe('life', () => {
     expect(kept).toHaveLength(orders.length);
   });
 
-  test('starting twice at once is starting once; closing waits for a start under way', async () => {
+  test('starts once when started twice, and close waits for a running start', async () => {
     const fresh = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), clock });
     await Promise.all([fresh.start(), fresh.start()]);
     await fresh.close();
@@ -117,14 +117,14 @@ describe('life', () => {
     expect((await fresh.ready()).ready).toBe(false);
   });
 
-  test('a start that fails leaves the store closed', async () => {
+  test('leaves the store closed after a failed start', async () => {
     const inner = memoryStore();
     const failing: Store = { ...inner, events: { ...inner.events, last: () => Promise.reject(new Error('no log')) } };
     await expect(createOrderBook({ chainId: SEPOLIA, store: failing, clock }).start()).rejects.toThrow('no log');
     await createOrderBook({ chainId: SEPOLIA, store: inner, clock }).start();
   });
 
-  test('one store serves one book, of one domain', async () => {
+  test('binds a store to one book of one domain', async () => {
     const second = createOrderBook({ chainId: SEPOLIA, store, clock });
     await expect(second.start()).rejects.toMatchObject({ code: 'WriterActive' });
     await book.close();
@@ -135,8 +135,8 @@ describe('life', () => {
   });
 });
 
-describe('submitting', () => {
-  test('a duplicate is rejected, or accepted as existing when the caller asks for that', async () => {
+describe('order submission', () => {
+  test('rejects a duplicate, or accepts it as existing on request', async () => {
     const order = await signed();
     const first = await book.orders.submit(order);
     expect(first).toMatchObject({ status: 'accepted', existing: false });
@@ -144,7 +144,7 @@ describe('submitting', () => {
     expect(await book.orders.submit(order, { acceptExisting: true })).toEqual({ ...first, existing: true });
   });
 
-  test('a stored order is a duplicate even when it would be rejected by now', async () => {
+  test('reports a stored order as a duplicate even if it would be rejected now', async () => {
     const order = await signed();
     await book.orders.submit(order);
     clock.advance(3600_000);
@@ -154,7 +154,7 @@ describe('submitting', () => {
     });
   });
 
-  test('the window of validity is inclusive at both ends, and presign orders have no upper one', async () => {
+  test('accepts validity at both ends of the window, without an upper end for presign orders', async () => {
     const year = 365 * 86400;
     const at = async (validTo: number, presign = false) => {
       const order = await signed({ validTo });
@@ -172,7 +172,7 @@ describe('submitting', () => {
     expect(await at(4294967295, true)).toBe('accepted');
   });
 
-  test('what a store throws is a failure, and reaches the caller', async () => {
+  test('throws a failure of the store to the caller', async () => {
     const broken: Store = {
       ...store,
       open: async () => {},
@@ -186,7 +186,7 @@ describe('submitting', () => {
     await expect(failing.orders.submit(await signed())).rejects.toMatchObject({ code: 'Unavailable' });
   });
 
-  test('amounts at their extremes come back as they were sent', async () => {
+  test('returns extreme amounts unchanged', async () => {
     const max = (2n ** 256n - 1n).toString();
     for (const amount of ['1', '9007199254740993', '9223372036854775808', max]) {
       const uid = await accepted(book, { sellAmount: amount, buyAmount: max });
@@ -198,8 +198,8 @@ describe('submitting', () => {
   });
 });
 
-describe('reading', () => {
-  test('an order expires in the second after validTo, without being touched', async () => {
+describe('order read', () => {
+  test('shows an order as expired in the second after validTo', async () => {
     const uid = await accepted(book, { validTo: START_SECONDS + 100 });
     const statusAt = async (second: number) => {
       clock.advance(START + second * 1000 - clock.now());
@@ -212,14 +212,14 @@ describe('reading', () => {
     expect((await book.orders.list({ status: 'open' })).orders).toEqual([]);
   });
 
-  test('an object and its rendered text are the same order', async () => {
+  test('returns the same order as object and as rendered text', async () => {
     const uid = await accepted(book);
     const text = await book.orders.rendered.get(uid);
     expect(JSON.parse(text?.json ?? '')).toEqual(await book.orders.get(uid));
     expect((await book.orders.getMany([uid]))[0]).toEqual({ order: await book.orders.get(uid) });
   });
 
-  test('any number of orders is read in process', async () => {
+  test('accepts any number of orders in process', async () => {
     const uids = await Promise.all(
       Array.from({ length: 130 }, (_, i) => accepted(book, { sellAmount: String(i + 1) })),
     );
@@ -231,7 +231,7 @@ describe('reading', () => {
     await expect(book.orders.get(uid)).rejects.toMatchObject({ code: 'InvalidParameter' });
   });
 
-  test('a damaged row is an error element of its own, is left out of listings, and is told as a failure', async () => {
+  test('returns an error element for a damaged row, omits it from listings and reports a failure', async () => {
     const good = await accepted(book);
     const bad = await accepted(book, { sellAmount: '2' });
     await book.close();
@@ -262,7 +262,7 @@ describe('reading', () => {
   });
 });
 
-describe('events', () => {
+describe('book events', () => {
   const heard = (on: OrderBook) => {
     const events: [string, string, number][] = [];
     for (const name of ['orderCreated', 'orderCancelled'] as const) {
@@ -271,7 +271,7 @@ describe('events', () => {
     return events;
   };
 
-  test('each is told once, in the order of commits, and all are told when close is done', async () => {
+  test('are emitted once, in commit order, and completely before close returns', async () => {
     const events = heard(book);
     const uids = [await accepted(book), await accepted(book, { sellAmount: '2' })];
     const signature = await signCancellation(owner, { orderUids: uids });
@@ -289,7 +289,7 @@ describe('events', () => {
     await book.start();
   });
 
-  test('a listener that throws disturbs nobody', async () => {
+  test('are not affected by a listener that throws', async () => {
     const failures: unknown[] = [];
     const failure = new Error('a listener of the host');
     book.on('orderCreated', () => {
@@ -304,7 +304,7 @@ describe('events', () => {
     await book.start();
   });
 
-  test('a listener can stop listening', async () => {
+  test('stop after a listener is removed', async () => {
     const listener: OrderBookEvents['orderCreated'] = () => expect.unreachable();
     book.on('orderCreated', listener);
     book.off('orderCreated', listener);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../src/errors.ts';
 import { ERRORS, OrderBookError } from '../../src/errors.ts';
 
-/** The table that the decisions ask for at least (section 7): status, then the codes that have it. */
+/** Minimum content of the error table: status, then the codes with it. */
 const AT_LEAST: Readonly<Record<number, string>> = {
   400:
     'InvalidJson InvalidParameter TooManyOrderUids InvalidSignature MissingFrom AppdataFromMismatch ' +
@@ -24,22 +24,22 @@ const AT_LEAST: Readonly<Record<number, string>> = {
 const RETRYABLE = ['RateLimited', 'InternalServerError', 'ChainUnavailable'];
 
 const statuses = new Map<string, number>(Object.entries(ERRORS).map(([code, { status }]) => [code, status]));
-const codes = Object.keys(ERRORS) as ErrorCode[]; // the keys of the table are the codes, by definition
+const codes = Object.keys(ERRORS) as ErrorCode[]; // the codes are the keys of the table
 
-describe('the table', () => {
+describe('error table', () => {
   const asked = Object.entries(AT_LEAST).flatMap(([status, names]) =>
     names.split(' ').map((code) => ({ code, status: Number(status) })),
   );
 
-  test.each(asked)('$code is $status', ({ code, status }) => {
+  test.each(asked)('maps $code to $status', ({ code, status }) => {
     expect(statuses.get(code)).toBe(status);
   });
 
-  test('only what waiting can mend is retryable', () => {
+  test('marks only temporary errors as retryable', () => {
     expect(codes.filter((code) => ERRORS[code].retryable).sort()).toEqual([...RETRYABLE].sort());
   });
 
-  test('every status is an error, every meaning is a sentence', () => {
+  test('has error statuses and complete sentences', () => {
     for (const { status, meaning } of Object.values(ERRORS)) {
       expect(status).toBeGreaterThanOrEqual(400);
       expect(status).toBeLessThan(600);
@@ -57,7 +57,7 @@ describe('OrderBookError', () => {
     expect(error.toJSON()).toEqual({ errorType: code, description: meaning });
   });
 
-  test('the wire form has the description and the data that were given, and nothing else', () => {
+  test('serialises only type, description and data', () => {
     const error = new OrderBookError('TooManyLimitOrders', 'ten is the limit', { limit: 10, count: 11 });
     expect(JSON.parse(JSON.stringify(error))).toEqual({
       errorType: 'TooManyLimitOrders',
@@ -67,7 +67,7 @@ describe('OrderBookError', () => {
     expect(Object.keys(new OrderBookError('NotFound').toJSON())).toEqual(['errorType', 'description']);
   });
 
-  test('an empty description stays empty', () => {
+  test('keeps an empty description', () => {
     expect(new OrderBookError('InternalServerError', '').toJSON().description).toBe('');
   });
 });

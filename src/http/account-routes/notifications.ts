@@ -6,8 +6,8 @@ import { lastEventId, resumableEventStream } from '../sse.ts';
 import type { AccountRoute } from './route.ts';
 
 /**
- * Lists the notifications of an account, newest first. Without `limit` the response has all of them. With `limit` it has
- * one page, and `Link` has the address of the next page.
+ * Lists the notifications of an account, newest first. Without `limit` the response has all of them. With `limit` it
+ * has one page, and `Link` has the address of the next page.
  */
 const listNotifications: AccountRoute = {
   method: 'GET',

@@ -48,15 +48,15 @@ export function createSchemas() {
   const storedQuote = z.object({
     gasAmount: decimal('Units of gas that the trade was expected to take.'),
     gasPrice: decimal('Wei for a unit of gas.'),
-    sellTokenPrice: decimal('Native atoms for an atom of the sell token.'),
+    sellTokenPrice: decimal('Wei for one atom of the token.of the sell token.'),
     sellAmount: atoms('What was to be sold.'),
     buyAmount: atoms('What was to be bought.'),
     feeAmount: atoms('ceil(gasAmount × gasPrice / sellTokenPrice).'),
     solver: address('Who has quoted.'),
-    verified: z.boolean().describe('Whether the trade was simulated with success.'),
+    verified: z.boolean().describe('Whether a simulation of the trade succeeded.'),
     metadata: z
       .record(z.string(), z.unknown())
-      .describe('How it would have been settled: present once the order cannot be filled any more.')
+      .describe('Settlement interactions. Present once the order can no longer be filled.')
       .optional(),
   });
   const order = z.object({
@@ -83,7 +83,7 @@ export function createSchemas() {
     interactions: z.object({ pre: z.array(interaction), post: z.array(interaction) }),
     validFrom: seconds('Before this it is not settled.').optional(),
     availableBalance: z.null().meta({ description: 'Always null.', deprecated: true }),
-    fullAppData: z.string().nullable().describe('The document behind appData; null when it is not known.'),
+    fullAppData: z.string().nullable().describe('The document behind appData; null if unknown.'),
     status: z.enum(ORDER_STATUSES),
     invalidated: z.boolean().describe('Whether it was cancelled or replaced.'),
     executedSellAmount: atoms('What was taken from the owner so far.'),
@@ -115,12 +115,12 @@ export function createSchemas() {
     sellAmount: atoms('What is traded.'),
     buyAmount: atoms('What is bought.'),
     validTo: seconds('Until when the order would be valid.'),
-    appData: z.string().describe('As it was given.'),
+    appData: z.string().describe('As in the request.'),
     appDataHash: appDataHash.optional(),
     feeAmount: atoms('What gas costs, in the sell token.'),
     gasAmount: decimal('Units of gas that the trade takes.'),
     gasPrice: decimal('Wei for a unit of gas.'),
-    sellTokenPrice: decimal('Native atoms for an atom of the sell token.'),
+    sellTokenPrice: decimal('Wei for one atom of the token.of the sell token.'),
     kind: z.enum(ORDER_KINDS),
     partiallyFillable: z.boolean(),
     sellTokenBalance: z.enum(SELL_TOKEN_SOURCES),
@@ -131,7 +131,7 @@ export function createSchemas() {
     quote: quotedOrder,
     from: address(),
     expiration: moment('Until when an order can be linked to it.'),
-    id: z.int().nullable().describe('What an order names as its quoteId; null when the quote is not stored.'),
+    id: z.int().nullable().describe('The quoteId for an order; null if the quote is not stored.'),
     verified: z.boolean(),
     protocolFeeBps: decimal('The fee on the volume that the amounts contain, in basis points.').optional(),
   });
@@ -169,7 +169,7 @@ export function createSchemas() {
     kind: z.enum(ORDER_KINDS),
     partiallyFillable: z.boolean(),
     executed: atoms('So far, of the fixed amount.'),
-    preInteractions: z.array(interaction).describe('Run once, before the first fill.'),
+    preInteractions: z.array(interaction).describe('Interactions that run once, before the first fill.'),
     postInteractions: z.array(interaction),
     sellTokenBalance: z.enum(SELL_TOKEN_SOURCES),
     buyTokenBalance: z.enum(BUY_TOKEN_DESTINATIONS),
@@ -215,8 +215,8 @@ export function createSchemas() {
   });
   return {
     Auction: z.object({
-      id: z.int().describe('Greater than that of any auction before.'),
-      block: z.int().describe('The newest that was known.'),
+      id: z.int().describe('Greater than the id of every earlier auction.'),
+      block: z.int().describe('The newest indexed block.'),
       orders: z.array(auctionOrder),
       prices,
       surplusCapturingJitOrderOwners: z.array(address()),
@@ -246,7 +246,7 @@ export function createSchemas() {
     }),
     AppDataDocument: z.object({ fullAppData: z.string() }),
     Surplus: z.object({ totalSurplus: atoms('In wei.') }),
-    NativePrice: z.object({ price: z.number().describe('Native atoms for an atom.') }),
+    NativePrice: z.object({ price: z.number().describe('Wei for one atom of the token.') }),
     TokenMetadata: z.object({
       firstTradeBlock: z.int().nullable(),
       nativePrice: atoms('For 10^18 atoms.').nullable(),
@@ -263,8 +263,10 @@ export function createSchemas() {
       metadata: z.record(z.string(), z.unknown()),
     }),
     SubscriptionRequest: z.object({
-      channel: z.string().describe('`webhook`, `telegram`, `email` or `webpush`, as far as they are served.'),
-      target: z.string().describe('A URL, nothing, an address, or what a browser’s PushSubscription says as JSON.'),
+      channel: z.string().describe('`webhook`, `telegram`, `email` or `webpush`, if the channel is configured.'),
+      target: z
+        .string()
+        .describe('The target of the channel: a URL, an address, nothing, or a PushSubscription as JSON.'),
       types: z.array(z.enum(NOTIFICATION_TYPES)).min(1),
       nonce: z.string().describe('Decimal, any number that the account has not used before.'),
       deadline: z.int().describe('Seconds since 1970; a day ahead at most.'),
@@ -278,14 +280,16 @@ export function createSchemas() {
       types: z.array(z.enum(NOTIFICATION_TYPES)),
       state: z.enum(['pending', 'active']),
       createdAt: moment('When it was made.'),
-      secret: z.string().optional().describe('What webhooks are signed with; shown when it is made, and never again.'),
-      confirm: z.string().optional().describe('Where to go to confirm it; shown when it is made.'),
+      secret: z.string().optional().describe('The signing secret of webhooks. Returned once.'),
+      confirm: z.string().optional().describe('Where to confirm the subscription. Returned once.'),
     }),
     RemovedSubscription: z.object({ removed: z.literal(true) }),
     AffiliateRegistration: affiliateRegistration,
     AffiliateCode: z.object({ code: z.string(), createdAt: moment('When it was bound.') }),
-    AffiliateTerms: z.looseObject({ code: z.string() }).describe('With what the host promises, where it says so.'),
-    AffiliateStatistics: z.looseObject({}).describe('What the host’s source says.'),
+    AffiliateTerms: z
+      .looseObject({ code: z.string() })
+      .describe('The code with the terms of the program, if configured.'),
+    AffiliateStatistics: z.looseObject({}).describe('Statistics of the configured source.'),
     UsdPrice: z.object({ price: z.number().describe('Dollars for one whole token.') }),
     TokenBalance: z.object({
       balance: atoms('What the account has.'),
@@ -299,8 +303,8 @@ export function createSchemas() {
     }),
     Error: z.looseObject({
       errorType: z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]), // the table is not empty
-      description: z.string().describe('For people.'),
-      data: z.record(z.string(), z.unknown()).describe('What helps to mend the request.').optional(),
+      description: z.string().describe('A message for developers.'),
+      data: z.record(z.string(), z.unknown()).describe('Details that help to correct the request.').optional(),
     }),
     Message: z.object({ message: z.string() }),
   };

@@ -19,7 +19,9 @@ const putDocumentByHash: Route = {
   handle: (call) => storeDocument(call, call.param('hash')),
 };
 
-/** Returns the document with a hash. The response can be cached without limit, since the hash identifies the content. */
+/**
+ * Returns the document with a hash. The response can be cached without limit, since the hash identifies the content.
+ */
 const getDocument: Route = {
   method: 'GET',
   path: '/api/v1/app_data/:hash',

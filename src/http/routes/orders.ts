@@ -179,7 +179,8 @@ function matchesEtag(etag: string, ifNoneMatch: string | undefined): boolean {
 
 /** Removes `orderUid`: this route takes lists only and ignores unknown members. */
 function omitOrderUid(body: unknown): OrderCancellations {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body as OrderCancellations; // `cancel` validates
+  // `cancel` validates.
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body as OrderCancellations;
   const { orderUid: _, ...members } = body as OrderCancellations & { orderUid?: unknown }; // `cancel` validates
   return members;
 }

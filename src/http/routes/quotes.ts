@@ -18,8 +18,8 @@ const requestQuote: Route = {
 };
 
 /**
- * Streams quotes: an unnamed event for each quote that is better than all before, or one `error` event if there is none.
- * A request that is rejected before quoting gets an ordinary error response.
+ * Streams quotes: an unnamed event for each quote that is better than all before, or one `error` event if there is
+ * none. A request that is rejected before quoting gets an ordinary error response.
  */
 const streamQuotes: Route = {
   method: 'POST',

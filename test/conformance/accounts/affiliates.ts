@@ -4,7 +4,7 @@ import { address, range, word } from '../orders.ts';
 import type { AccountRule } from './harness.ts';
 import { AT } from './harness.ts';
 
-/** A registration whose wallet, code, digest and signature are the suite's n-th. */
+/** Returns the suite's n-th registration, with its own wallet, code, digest and signature. */
 function affiliate(n: number, changes: Partial<NewAffiliate> = {}): NewAffiliate {
   return {
     walletAddress: address(n),
@@ -18,7 +18,7 @@ function affiliate(n: number, changes: Partial<NewAffiliate> = {}): NewAffiliate
 
 export const AFFILIATES: readonly AccountRule[] = [
   {
-    name: 'a code is bound to a wallet, and found by either',
+    name: 'binds a code to a wallet and finds it by either',
     async run({ store }) {
       assert.equal(await store.affiliates.byWallet(address(1)), undefined);
       assert.equal(await store.affiliates.byCode('CODE-1'), undefined);
@@ -30,7 +30,7 @@ export const AFFILIATES: readonly AccountRule[] = [
     },
   },
   {
-    name: 'a bound wallet is told before a used signature, and that before a taken code',
+    name: 'reports a bound wallet before a used signature, and a used signature before a taken code',
     async run({ store }) {
       await store.affiliates.register(affiliate(1));
       const { code, digest, signedMessage } = affiliate(1);
@@ -49,7 +49,7 @@ export const AFFILIATES: readonly AccountRule[] = [
     },
   },
   {
-    name: 'of many that race for a code, a wallet or a signature exactly one wins',
+    name: 'lets exactly one of several concurrent calls bind a code, a wallet or a signature',
     async run({ writers }) {
       const shared: ((n: number) => NewAffiliate)[] = [
         (n) => affiliate(n, { code: 'RACED' }),
@@ -66,7 +66,7 @@ export const AFFILIATES: readonly AccountRule[] = [
     },
   },
   {
-    name: 'codes survive closing the store',
+    name: 'keeps codes after the store is closed and reopened',
     skip: ({ durable }) => (durable ? undefined : 'traits.durable is false'),
     async run({ store, open }) {
       await store.affiliates.register(affiliate(1));

@@ -25,7 +25,7 @@ const placesOf = (claimed: readonly ClaimedDelivery[]) =>
 const countOf = async (store: AccountStore, state: 'pending' | 'delivered' | 'dead' | 'dropped') =>
   (await store.deliveries.list({ state, limit: 100 })).length;
 
-/** The first of what is claimed. */
+/** Returns the first claimed delivery. */
 async function claimOne(store: AccountStore, now = LATER): Promise<ClaimedDelivery> {
   const [one] = await claim(store, now);
   assert.ok(one, 'there is something to deliver');
@@ -34,7 +34,7 @@ async function claimOne(store: AccountStore, now = LATER): Promise<ClaimedDelive
 
 export const DELIVERIES: readonly AccountRule[] = [
   {
-    name: 'a notification is to be delivered to the active subscriptions of its account that ask for its type',
+    name: 'creates deliveries for the active subscriptions of an account that include the type',
     async run({ store }) {
       const waiting = subscription(5, { state: 'pending' });
       await subscribe(
@@ -64,7 +64,7 @@ export const DELIVERIES: readonly AccountRule[] = [
     },
   },
   {
-    name: 'each subscription gets one at a time, in the order in which they came',
+    name: 'claims one delivery per subscription at a time, in the order of the notifications',
     async run({ store }) {
       await subscribe(store, subscription(1), subscription(2));
       await step(store, notify(...range(3).map((n) => notification(n))));
@@ -87,7 +87,7 @@ export const DELIVERIES: readonly AccountRule[] = [
     },
   },
   {
-    name: 'a delivery that waits for its next try holds back those behind it, and no others',
+    name: 'holds back only the deliveries of the same subscription while a delivery waits for its retry',
     async run({ store }) {
       await subscribe(store, subscription(1), subscription(2));
       await step(store, notify(notification(1), notification(2)));
@@ -105,7 +105,7 @@ export const DELIVERIES: readonly AccountRule[] = [
     },
   },
   {
-    name: 'what is claimed and not settled in time is claimed again, and the first claimer has lost it',
+    name: 'returns a claimed delivery again after its claim expires, and rejects the outcome of the first claimer',
     async run({ store }) {
       await subscribe(store, subscription(1));
       await step(store, notify(notification(1)));
@@ -119,7 +119,7 @@ export const DELIVERIES: readonly AccountRule[] = [
     },
   },
   {
-    name: 'of many that claim at once each delivery goes to one',
+    name: 'gives each delivery to one of several concurrent claimers',
     async run({ store, writers }) {
       await subscribe(store, ...range(20).map((n) => subscription(n)));
       await step(store, notify(notification(1)));
@@ -134,7 +134,7 @@ export const DELIVERIES: readonly AccountRule[] = [
     },
   },
   {
-    name: 'the longest due comes first when there are more than may be claimed',
+    name: 'claims the longest due deliveries first when the limit is smaller',
     async run({ store }) {
       await subscribe(store, subscription(1), subscription(2), subscription(3));
       await step(store, notify(notification(1)));
@@ -147,7 +147,7 @@ export const DELIVERIES: readonly AccountRule[] = [
     },
   },
   {
-    name: 'a dead delivery lets the next one through, is listed, and comes again when it is replayed',
+    name: 'continues with the next delivery after a dead one, lists the dead one and replays it',
     async run({ store }) {
       await subscribe(store, subscription(1));
       await step(store, notify(notification(1), notification(2), notification(3)));
@@ -174,7 +174,7 @@ export const DELIVERIES: readonly AccountRule[] = [
     },
   },
   {
-    name: 'withdrawing drops what is pending; what comes again is delivered once',
+    name: 'drops pending deliveries of a withdrawn notification and delivers a restored one once',
     async run({ store }) {
       await subscribe(store, subscription(1), subscription(2));
       await step(store, notify(notification(1)));
@@ -188,7 +188,7 @@ export const DELIVERIES: readonly AccountRule[] = [
     },
   },
   {
-    name: 'what was delivered while it was being withdrawn is not delivered again',
+    name: 'does not repeat a delivery that succeeded while its notification was being withdrawn',
     async run({ store }) {
       await subscribe(store, subscription(1));
       await step(store, notify(notification(1)));
@@ -200,7 +200,7 @@ export const DELIVERIES: readonly AccountRule[] = [
     },
   },
   {
-    name: 'what failed while it was being withdrawn stays dropped',
+    name: 'keeps a delivery dropped that failed while its notification was being withdrawn',
     async run({ store }) {
       await subscribe(store, subscription(1));
       await step(store, notify(notification(1)));
@@ -212,7 +212,7 @@ export const DELIVERIES: readonly AccountRule[] = [
     },
   },
   {
-    name: 'a dead delivery of a withdrawn notification is not replayed',
+    name: 'does not replay a dead delivery of a withdrawn notification',
     async run({ store }) {
       await subscribe(store, subscription(1));
       await step(store, notify(notification(1)));
@@ -224,7 +224,7 @@ export const DELIVERIES: readonly AccountRule[] = [
     },
   },
   {
-    name: 'removing a subscription removes what was to be delivered to it',
+    name: 'removes the deliveries of a removed subscription',
     async run({ store }) {
       await subscribe(store, subscription(1), subscription(2));
       await step(store, notify(notification(1)));
@@ -238,7 +238,7 @@ export const DELIVERIES: readonly AccountRule[] = [
     },
   },
   {
-    name: 'deliveries survive closing the store, claims and all',
+    name: 'keeps deliveries and claims after the store is closed and reopened',
     skip: ({ durable }) => (durable ? undefined : 'traits.durable is false'),
     async run({ store, open }) {
       await subscribe(store, subscription(1));

@@ -1,41 +1,44 @@
 import type { AccountStore, AccountStoreTraits, Clock } from 'intentbook';
 import type { ConformanceCase } from '../harness.ts';
 
-/** How the suite gets at the account store under test. */
+/** Access of the suite to the account store under test. */
 export interface AccountStoreHarness {
-  /** What the store declares. Cases that ask for something else are skipped, saying so. */
+  /** Traits that the store declares. A case that requires other traits is skipped with a reason. */
   readonly traits: AccountStoreTraits;
-  /** Makes an empty storage. */
+  /** Creates an empty storage. */
   create(): Promise<AccountStorage>;
-  /** Names of cases that this store is known to fail, each with the reason. They are skipped. */
+  /** Names of cases that this store is known to fail, each with a reason. They are skipped. */
   readonly exceptions?: Readonly<Record<string, string>>;
 }
 
-/** Where one case keeps what it has. */
+/** Storage of one case. */
 export interface AccountStorage {
   /**
-   * Makes a store over this storage, not yet opened. It is called several times to look at one storage anew. A store
-   * without a storage of its own answers the same store each time.
+   * Creates a closed store over this storage. The suite calls it several times to reopen one storage. A store without
+   * its own storage returns the same store each time.
    */
   connect(): AccountStore;
-  /** Throws everything away. The suite has closed its stores. */
+  /** Deletes all data. The suite has closed its stores before. */
   dispose(): Promise<void>;
 }
 
-/** A case as the suite writes it down. */
+/** Definition of a case in the suite. */
 export interface AccountRule {
   readonly name: string;
   readonly skip?: (traits: AccountStoreTraits) => string | undefined;
   readonly run: (bench: AccountBench) => Promise<void>;
 }
 
-/** What a case works with. */
+/** Context of a running case. */
 export interface AccountBench {
   /** An open store. */
   readonly store: AccountStore;
-  /** Open stores over the same storage to write with at once: several where it takes several writers, else the one. */
+  /**
+   * Open stores over the same storage for concurrent writes: several if the store allows several writers, otherwise
+   * one.
+   */
   readonly writers: readonly AccountStore[];
-  /** Opens another store over the same storage. It is closed when the case ends. */
+  /** Opens another store over the same storage. The suite closes it at the end of the case. */
   open(): Promise<AccountStore>;
 }
 
@@ -43,10 +46,10 @@ export const AT = 1_700_000_000_000;
 
 const CLOCK: Clock = { now: () => AT, after: () => () => {} };
 
-/** How many stores write at once to a storage that takes many writers. */
+/** Number of concurrent stores over a storage with several writers. */
 const WRITERS = 3;
 
-/** Makes of a rule a case that sets up its own storage. */
+/** Converts a rule to a case that sets up its own storage. */
 export function caseOf(harness: AccountStoreHarness, group: string, rule: AccountRule): ConformanceCase {
   const skip = harness.exceptions?.[rule.name] ?? rule.skip?.(harness.traits);
   return {

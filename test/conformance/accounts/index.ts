@@ -14,9 +14,9 @@ const GROUPS: Readonly<Record<string, readonly AccountRule[]>> = {
 };
 
 /**
- * The contract of an account store, as cases for any test runner; see `storeConformance`.
+ * Returns the contract of an account store as cases for any test runner; see `storeConformance`.
  *
- * @throws TypeError when an exception names no case.
+ * @throws TypeError if an exception names no case.
  */
 export function accountStoreConformance(harness: AccountStoreHarness): ConformanceCase[] {
   const cases = Object.entries(GROUPS).flatMap(([group, rules]) => rules.map((rule) => caseOf(harness, group, rule)));

@@ -4,7 +4,7 @@ import { ALICE, BOB, range } from '../orders.ts';
 import type { AccountRule } from './harness.ts';
 import { AT } from './harness.ts';
 
-/** The suite's n-th notification of Alice. */
+/** Returns the suite's n-th notification of Alice. */
 export function notification(n: number, changes: Partial<NewNotification> = {}): NewNotification {
   return {
     id: `notification-${n}`,
@@ -20,7 +20,7 @@ export const notify = (...notifications: NewNotification[]): NotificationChange[
   notifications.map((each) => ({ type: 'notify', notification: each }));
 export const withdraw = (n: number): NotificationChange => ({ type: 'withdraw', id: `notification-${n}` });
 
-/** Carries a feed on by one step. */
+/** Advances a feed by one batch. */
 export async function step(
   store: AccountStore,
   changes: readonly NotificationChange[],
@@ -43,7 +43,7 @@ const idsOf = async (store: AccountStore, account = ALICE) =>
 
 export const NOTIFICATIONS: readonly AccountRule[] = [
   {
-    name: 'an empty store has no cursor, no notification and no entry',
+    name: 'has no cursor, notification or entry while the store is empty',
     async run({ store }) {
       assert.equal(await store.notifications.cursor('book'), null);
       assert.deepEqual(await store.notifications.list({ account: ALICE, limit: 10 }), []);
@@ -54,7 +54,7 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'a batch writes its notifications, their entries, its marks and the cursor together',
+    name: 'writes notifications, entries, marks and cursor of a batch together',
     async run({ store }) {
       const outcome = await store.notifications.append({
         feed: 'book',
@@ -77,7 +77,7 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'a batch that was derived from another place writes nothing, and says where the cursor is',
+    name: 'writes nothing of a batch derived from another cursor and returns the current cursor',
     async run({ store }) {
       await step(store, notify(notification(1)));
       for (const after of [null, 0, 2]) {
@@ -96,7 +96,7 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'of many that carry on from one place exactly one succeeds, on an empty feed too',
+    name: 'lets exactly one of several concurrent batches advance a cursor, also for an empty log',
     async run({ writers }) {
       for (const after of [null, 1, 2]) {
         const outcomes = await Promise.all(
@@ -111,11 +111,11 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
         );
         assert.equal(outcomes.filter((outcome) => outcome?.status === 'appended').length, 1);
       }
-      assert.equal((await idsOf(writers[0] as AccountStore)).length, 3); // there is one
+      assert.equal((await idsOf(writers[0] as AccountStore)).length, 3); // always present
     },
   },
   {
-    name: 'feeds know nothing of each other: cursors and marks are their own',
+    name: 'keeps the cursors and marks of separate logs apart',
     async run({ store }) {
       await step(store, [], [{ key: 'a', value: '1' }]);
       const other = { feed: 'other', after: null, through: 50, changes: notify(notification(1)) };
@@ -126,7 +126,7 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'marks are replaced and forgotten',
+    name: 'replaces and removes marks',
     async run({ store }) {
       await step(
         store,
@@ -149,7 +149,7 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'a notification that is told again is one, and the first telling counts',
+    name: 'stores a repeated notification once and keeps the first version',
     async run({ store }) {
       assert.equal(await step(store, notify(notification(1), notification(1))), 1);
       assert.equal(await step(store, notify(notification(1, { at: AT + 99, body: '{"other":true}' }))), 0);
@@ -160,7 +160,7 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'what is withdrawn is hidden and told; what comes again has its old id, body and place',
+    name: 'hides a withdrawn notification, and restores it with its id, body and position',
     async run({ store }) {
       await step(store, notify(notification(1, { at: AT }), notification(2, { at: AT })));
       assert.equal(await step(store, [withdraw(1), withdraw(1), withdraw(77)]), 1);
@@ -188,7 +188,7 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'changes of one batch are applied in their order',
+    name: 'applies the changes of a batch in their order',
     async run({ store }) {
       assert.equal(await step(store, [...notify(notification(1)), withdraw(1), ...notify(notification(1))]), 3);
       assert.equal(await step(store, [withdraw(1), ...notify(notification(1)), withdraw(1)]), 3);
@@ -197,7 +197,7 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'the list of an account is paged, newest first, and of one moment the last that came first',
+    name: 'pages the notifications of an account, newest first, with the last inserted first among equal dates',
     async run({ store }) {
       const many = range(25).map((n) => notification(n, { at: AT + (n % 5) }));
       await step(store, [...notify(...many), ...notify(notification(99, { account: BOB }))]);
@@ -218,7 +218,7 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'the log is read on from any id, of everybody or of one account, so many at a time',
+    name: 'reads the log after an id, of all accounts or of one, up to a limit',
     async run({ store }) {
       await step(store, notify(...range(20).map((n) => notification(n, { account: n % 3 === 0 ? BOB : ALICE }))));
       const all = await store.notifications.after(0, 100);
@@ -232,7 +232,7 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'a reader that follows the log while many write misses nothing and sees ids ascend',
+    name: 'shows every entry in ascending order to a reader that follows concurrent writers',
     async run({ store, writers }) {
       let done = false;
       const writing = Promise.all(
@@ -263,7 +263,7 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'notifications, cursors and marks survive closing the store',
+    name: 'keeps notifications, cursors and marks after the store is closed and reopened',
     skip: ({ durable }) => (durable ? undefined : 'traits.durable is false'),
     async run({ store, open }) {
       await step(store, notify(notification(1), notification(2)), [{ key: 'a', value: '1' }]);
@@ -278,7 +278,7 @@ export const NOTIFICATIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'watching can be stopped',
+    name: 'stops a watcher',
     async run({ store }) {
       const stop = store.notifications.watch(() => {});
       stop();

@@ -4,7 +4,7 @@ import { ALICE, BOB, range, word } from '../orders.ts';
 import type { AccountRule } from './harness.ts';
 import { AT } from './harness.ts';
 
-/** The suite's n-th subscription: a webhook of Alice for fills. */
+/** Returns the suite's n-th subscription: a webhook of Alice for fills. */
 export function subscription(n: number, changes: Partial<Subscription> = {}): Subscription {
   return {
     id: `subscription-${n}`,
@@ -25,7 +25,7 @@ function request(n: number, changes: Partial<Subscription> = {}, more: Partial<N
   return { subscription: made, nonce, cap: 100, now: AT, ...more };
 }
 
-/** Makes subscriptions that the case takes for granted. */
+/** Inserts subscriptions that must be accepted. */
 export async function subscribe(store: AccountStore, ...made: Subscription[]): Promise<void> {
   for (const each of made) {
     const nonce = { account: each.account, nonce: each.id.replace(/\D/g, ''), expiresAt: AT + 1000 };
@@ -42,7 +42,7 @@ const idsOf = async (store: AccountStore, account = ALICE) =>
 
 export const SUBSCRIPTIONS: readonly AccountRule[] = [
   {
-    name: 'a subscription is kept as it is, and listed with those of its account, oldest first',
+    name: 'stores a subscription unchanged and lists the subscriptions of an account, oldest first',
     async run({ store }) {
       const odd = subscription(1, { target: '{"endpoint":"x","keys":{}}', secret: null, channel: 'webpush' });
       const many = subscription(2, { types: ['order_cancelled', 'order_filled'] });
@@ -52,7 +52,7 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'a nonce is used once by an account, by others once each, and again when it is over',
+    name: 'accepts a nonce once per account until it expires',
     async run({ store }) {
       await store.subscriptions.create(request(1));
       const again = { nonce: { account: ALICE, nonce: '1', expiresAt: AT + 5000 } };
@@ -68,7 +68,7 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'an account has as many subscriptions as its cap allows, and what is rejected uses no nonce up',
+    name: 'limits the subscriptions of an account, and uses no nonce for a rejected one',
     async run({ store, writers }) {
       const outcomes = await Promise.all(
         range(12).map((n) => writers[n % writers.length]?.subscriptions.create(request(n, {}, { cap: 5 }))),
@@ -83,7 +83,7 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'a pending subscription becomes active by its token, once and in time',
+    name: 'activates a pending subscription by its token, once and before it expires',
     async run({ store }) {
       await store.subscriptions.create(pending(1, AT + 10));
       await store.subscriptions.create(pending(2, AT + 10));
@@ -104,7 +104,7 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'of several that use one token exactly one is told so',
+    name: 'lets exactly one of several concurrent calls use a token',
     async run({ store, writers }) {
       await store.subscriptions.create(pending(1, AT + 10));
       const confirmed = await Promise.all(
@@ -114,7 +114,7 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'pending subscriptions whose time is over make room, active ones never',
+    name: 'drops expired pending subscriptions but no active ones',
     async run({ store }) {
       await store.subscriptions.create(pending(1, AT + 10));
       await store.subscriptions.create(pending(2, AT + 10));
@@ -126,7 +126,7 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'only its own account removes a subscription, with a nonce that was not used before',
+    name: 'removes a subscription only for its own account and with an unused nonce',
     async run({ store }) {
       await subscribe(store, subscription(1), subscription(2));
       const nonce = { account: BOB, nonce: '1', expiresAt: AT + 1000 };
@@ -142,7 +142,7 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
     },
   },
   {
-    name: 'subscriptions and nonces survive closing the store',
+    name: 'keeps subscriptions and nonces after the store is closed and reopened',
     skip: ({ durable }) => (durable ? undefined : 'traits.durable is false'),
     async run({ store, open }) {
       await store.subscriptions.create(request(1));

@@ -55,7 +55,7 @@ const calldata: Target = {
   seeds: [SETTLE, `${SETTLE}00000000075bcd15`, SETTLE_SELECTOR],
   run(bytes) {
     const text = textOf(bytes);
-    // What is no hex text, the transport rejects.
+    // The transport rejects text that is not hexadecimal.
     if (parseHex(text) !== text) return 'not hex';
     const call = decodeSettle(text);
     for (const trade of call?.trades ?? []) {
@@ -103,7 +103,7 @@ const log: Target = {
   },
 };
 
-/** What the transport has made sure of: hex where hex belongs. */
+/** Values that the transport has already validated as hexadecimal. */
 function isLog(value: unknown): value is ChainLog {
   if (typeof value !== 'object' || value === null) return false;
   const { address, topics, data } = value as Record<string, unknown>;

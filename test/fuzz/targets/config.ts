@@ -78,7 +78,7 @@ const settings: Target = {
   },
 };
 
-/** Words, one a line; those with an `=` that do not begin with a dash are variables. */
+/** Words, one per line. A word with `=` that does not begin with a dash is a variable. */
 const commandLine: Target = {
   name: 'command-line',
   words: [
@@ -121,7 +121,8 @@ const commandLine: Target = {
     `serve\n--solvers=http://u:${SECRET}@h,ftp://\nINTENTBOOK_OPERATOR_TOKEN=${SECRET}`,
   ],
   run(bytes) {
-    // An operator's own words: long ones are nobody's attack, and Node looks for each letter behind a dash among all flags.
+    // Flags come from the operator, so long ones are not an attack. Node.js compares each letter behind a dash with all
+    // flags.
     const lines = textOf(bytes.subarray(0, 512)).split('\n');
     const isVariable = (line: string) => /^[^-=][^=]*=/.test(line);
     const env = Object.fromEntries(

@@ -117,7 +117,7 @@ const WORDS = [
 ];
 const JSON_TYPE = 'content-type: application/json';
 
-/** A method and a target, lines of headers, an empty line, and the body. */
+/** A method and a target, header lines, an empty line, and the body. */
 const request: Target = {
   name: 'http-request',
   words: WORDS,
@@ -138,7 +138,7 @@ const request: Target = {
     const { status, text } = await answer(api, bytes);
     assert.notEqual(status, 500, `a failure: ${String(failures.at(-1))}`);
     assert.equal(failures.length, 0);
-    // Whoever writes changes what is answered the next time.
+    // A write changes the next response.
     return bytes[0] === 'G'.charCodeAt(0) ? [status, text] : undefined;
   },
 };
@@ -149,7 +149,7 @@ async function answer(to: Api, bytes: Uint8Array): Promise<{ status: number; tex
   const [word = '', target = ''] = line.split(/ (.*)/s);
   const method = word.toUpperCase();
   const [path = '', query = ''] = target.split(/\?(.*)/s);
-  const headers = new Map(lines.map((each) => each.split(/: ?(.*)/s, 2) as [string, string])); // two, or one
+  const headers = new Map(lines.map((each) => each.split(/: ?(.*)/s, 2) as [string, string])); // one or two
   const body = bytes.subarray(split + 2);
   const response = await to.handle({
     method,
@@ -180,7 +180,7 @@ function indexOfEmptyLine(bytes: Uint8Array): number {
 async function textOfBody({ body = '' }: ApiResponse): Promise<string> {
   if (typeof body === 'string') return body;
   if (body instanceof Uint8Array) return textOf(body);
-  // A stream is not waited for: it would not end.
+  // The target does not wait for a stream, which would not end.
   await body[Symbol.asyncIterator]().return?.();
   return '';
 }

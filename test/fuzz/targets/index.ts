@@ -7,7 +7,7 @@ import { QUERY_TARGETS } from './queries.ts';
 import { SIGNATURE_TARGETS } from './signatures.ts';
 import { WEBHOOK_TARGETS } from './webhooks.ts';
 
-/** Everything that reads what strangers write. */
+/** All parsers of untrusted input. */
 export const TARGETS: readonly Target[] = [
   ...ORDER_TARGETS,
   ...SIGNATURE_TARGETS,

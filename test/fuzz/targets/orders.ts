@@ -79,7 +79,7 @@ const json = {
   query: '',
 };
 
-/** Reads bytes as the body of a request, with the limit that most bodies have. */
+/** Parses bytes as a request body with the usual limit. */
 async function bodyOf(bytes: Uint8Array): Promise<unknown> {
   try {
     return await readJson({ ...json, body: { type: 'bytes', bytes } }, 65_536);
@@ -89,7 +89,7 @@ async function bodyOf(bytes: Uint8Array): Promise<unknown> {
   }
 }
 
-/** A parser must not have touched what every object inherits, and must not hand on what inherits from something else. */
+/** Checks that a parser neither changes built-in prototypes nor returns objects with another prototype. */
 function assertClean(parsed: object): void {
   assert.equal(Object.getPrototypeOf(parsed), Object.prototype);
   for (const key in {}) assert.fail(`every object has ${key} now`);
@@ -111,7 +111,7 @@ const orderBody: Target = {
   },
 };
 
-/** A parsed order as a client would write it. The text of its fee stays in it, since what is parsed grows out of what was given. */
+/** Serialises a parsed order like a client. The fee keeps its text. */
 function rendered({ feeIsZero, sellAmount, buyAmount, ...order }: ParsedCreation): object {
   const fee = 'feeAmount' in order ? {} : { feeAmount: feeIsZero ? '0' : '1' };
   return { ...order, ...fee, sellAmount: String(sellAmount), buyAmount: String(buyAmount) };
@@ -169,7 +169,7 @@ const quoteBody: Target = {
   },
 };
 
-/** A parsed request as a client would write it. */
+/** Serialises a parsed request like a client. */
 function asked({ side, validity, signing, ...request }: ParsedQuoteRequest): object {
   const amounts = Object.entries(side).map(([name, value]) => [
     name,
@@ -247,7 +247,7 @@ const appData: Target = {
   },
 };
 
-/** What a document says as a document. */
+/** Serialises the content of a document as a document. */
 function described({ replacedOrder, partnerFees, hooks, flashloan, ...rest }: AppData): object {
   const calls = (list: AppData['hooks']['pre']) => list.map((hook) => ({ ...hook, gasLimit: String(hook.gasLimit) }));
   const NAMES = { volume: 'volumeBps', surplus: 'surplusBps', priceImprovement: 'priceImprovementBps' };

@@ -110,7 +110,7 @@ const parameter: Target = {
   run(bytes) {
     const text = rejecting(OrderBookError, () => decodeParam('uid', textOf(bytes)));
     if (isRejection(text)) return text;
-    // Half of a surrogate pair cannot be encoded, and cannot be decoded into.
+    // A lone surrogate can neither be encoded nor decoded.
     assert.equal(decodeURIComponent(encodeURIComponent(text)), text);
     return text;
   },
@@ -118,7 +118,7 @@ const parameter: Target = {
 
 const clientOf = createClientResolver(['127.0.0.1', '10.0.0.0/8', 'fd00::/8']);
 
-/** The socket's address, a line, and what X-Forwarded-For says. */
+/** The socket address, a line break, and the X-Forwarded-For header. */
 const forwarded: Target = {
   name: 'forwarded-for',
   words: [

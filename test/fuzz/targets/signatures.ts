@@ -40,7 +40,7 @@ const WORDS = [
 ];
 const SIGNATURE = `0x${'5c'.repeat(32)}${'2d'.repeat(32)}1b`;
 
-/** A scheme, a blank, and the signature's text. */
+/** A scheme, a blank, and the signature text. */
 const signature: Target = {
   name: 'signature',
   words: WORDS,
@@ -61,7 +61,7 @@ const signature: Target = {
 const recovery = await wasmRecovery();
 const DIGEST = new Uint8Array(32).fill(7);
 
-/** 65 bytes of a signature, whose signer is the same in each of its forms. */
+/** The 65 bytes of a signature that has the same signer in each of its forms. */
 const recovered: Target = {
   name: 'recovered-signature',
   words: ['\0', '\x01', '\x1b', '\x1c'],
@@ -84,7 +84,7 @@ const signerOf = ({ rs, recoveryId }: EcdsaSignature) => {
   return key && bytesToHex(key);
 };
 
-/** The other signature that the same key could have made: a high s, and the other parity. */
+/** Returns the equivalent signature with the other s and the other parity. */
 function twinOf({ hex, recoveryId }: EcdsaSignature): `0x${string}` {
   const s = (SECP256K1_N - BigInt(`0x${hex.slice(66, 130)}`)).toString(16).padStart(64, '0');
   return `0x${hex.slice(2, 66)}${s}${recoveryId === 0 ? '1c' : '1b'}`;
@@ -128,7 +128,7 @@ const decimal: Target = {
     const text = formatDecimal(parsed);
     assert.match(text, /^(0|[1-9]\d*)(\.\d*[1-9])?$/);
     const again = parseDecimal(text);
-    // Its plain form may be longer than what is read.
+    // The plain form can exceed the length limit of the parser.
     if (again !== undefined) assert.equal(formatDecimal(again), text);
     return text;
   },

@@ -40,7 +40,7 @@ const HOSTS = [
   '[::ffff:0:127.0.0.1]',
 ];
 
-/** Whether an address is on the public internet, worked out with whole numbers instead of lists of ranges. */
+/** Computes whether an address is on the public internet with integers instead of range lists. */
 function isPublic(address: string): boolean {
   if (isIP(address) === 4) return isPublicV4(numberOf(address));
   const groups = groupsOf(address);
@@ -85,7 +85,7 @@ const CLOSED: readonly (readonly [first: string, last: string])[] = [
 const isPublicV4 = (value: number) =>
   !CLOSED.some(([first, last]) => value >= numberOf(first) && value <= numberOf(last));
 
-/** The eight groups of an IPv6 address as URL writes it, an IPv4 tail included. */
+/** Returns the eight groups of an IPv6 address in URL notation, including an IPv4 tail. */
 function groupsOf(address: string): number[] {
   const canonical = new URL(`http://[${address.replace(/%.*/s, '')}]`).hostname.slice(1, -1);
   const [head = '', tail] = canonical.split('::');
@@ -136,7 +136,7 @@ const target: Target = {
   },
 };
 
-/** What a resolver has answered. */
+/** Addresses returned by a resolver. */
 const address: Target = {
   name: 'webhook-address',
   words: [

@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'intentbook-bench-test-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-/** Runs it as `npm run bench` does, on the package as it is built. */
+/** Runs a benchmark like `npm run bench`, on the built package. */
 function bench(...args: string[]): Report {
   const json = join(scratch, 'report.json');
   execFileSync(process.execPath, ['bench/built/run.js', '--tiny', '--json', json, ...args], {
@@ -22,12 +22,12 @@ function bench(...args: string[]): Report {
   return JSON.parse(readFileSync(json, 'utf8')) as Report;
 }
 
-describe('every benchmark works', () => {
+describe('benchmarks', () => {
   beforeAll(() => {
     execFileSync('npx', ['tsup', '--silent', '--config', 'bench/tsup.config.ts'], { cwd: root });
   });
 
-  test('once, at a tiny size', { timeout: 180_000 }, () => {
+  test('every benchmark runs once at a tiny size', { timeout: 180_000 }, () => {
     const report = bench('--together');
     const files = readdirSync(join(root, 'bench/benchmarks')).map((file) => file.replace(/\.ts$/, ''));
     expect(Object.keys(report)).toEqual(files.sort());
@@ -40,17 +40,17 @@ describe('every benchmark works', () => {
     expect(chart(report)).toContain('</svg>');
   });
 
-  test('with a process for each subject', () => {
+  test('every benchmark runs with one process per subject', () => {
     const { digest } = bench('digest');
     expect(Object.keys(digest?.subjects ?? {})).toContain('intentbook');
   });
 
-  test('or is rejected by name', () => {
+  test('an unknown benchmark is rejected by name', () => {
     expect(() => bench('digets')).toThrow('unknown benchmark digets; available:');
   });
 });
 
-test('README, page of benchmarks and chart show the stored results', () => {
+test('README, benchmark page and chart show the stored results', () => {
   const read = (file: string) => readFileSync(join(root, file), 'utf8');
   const report = JSON.parse(read('bench/results.json')) as Report;
   const [readme, page] = [read('README.md'), read('docs/internals/benchmarks.md')];

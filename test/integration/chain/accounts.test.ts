@@ -23,8 +23,8 @@ const WORD = 2n ** 256n - 1n;
 
 const lower = (address: string) => address.toLowerCase() as Address;
 
-/** The account interface over a real EVM, which is both the book's chain and chain 1. */
-describe('the account interface over a real EVM', () => {
+/** The account interface over a real EVM, which is the chain of the book and chain 1. */
+describe('account interface over a real EVM', () => {
   let evm: Evm;
   let token: Hex;
   let close = async () => {};
@@ -61,7 +61,7 @@ describe('the account interface over a real EVM', () => {
   const balances = (...tokens: string[]) =>
     ask('GET', `/${SEPOLIA}/accounts/${SOLVER}/balances?tokens=${tokens.join()}`);
 
-  test('reads balances, allowances, what tokens are called, and native currency', async () => {
+  test('reads balances, allowances, token metadata and native currency', async () => {
     const { client } = evm;
     const write = async (functionName: 'mint' | 'approve', to: Hex, amount: bigint) => {
       const hash = await client.writeContract({
@@ -90,12 +90,12 @@ describe('the account interface over a real EVM', () => {
     ]);
   });
 
-  test('shows of odd tokens what can be shown', async () => {
+  test('returns the readable metadata of nonstandard tokens', async () => {
     const odd = (kind: bigint) => deploy(evm.client, encodeDeployData({ ...contract('OddToken'), args: [kind] }));
     const [old, lying, hanging] = await Promise.all([await odd(0n), await odd(1n), await odd(2n)].map(lower));
     const [status, found] = await balances(old ?? '', lying ?? '', hanging ?? '');
     expect(status).toBe(200);
-    // The text of two hundred bytes is cut; behind the first word of it there are zeros.
+    // The text of two hundred bytes is truncated; its first word is followed by zeros.
     const name = `abcdefghijklmnopqrstuvwxyzabcdef${'\0'.repeat(96)}`;
     expect((found as { token: unknown }[]).map((each) => each.token)).toEqual([
       { address: old, decimals: 8, symbol: 'MKR', name },
@@ -104,7 +104,7 @@ describe('the account interface over a real EVM', () => {
     ]);
   });
 
-  test('tells an account, once, of an order that it cannot pay for any more', async () => {
+  test('notifies an account once about an order that it can no longer fund', async () => {
     const { client } = evm;
     const sold = await deployToken(client, 'SOLD');
     const write = async (functionName: 'mint' | 'approve' | 'burn', from: Hex, ...args: readonly unknown[]) => {
@@ -151,7 +151,7 @@ describe('the account interface over a real EVM', () => {
     }
   });
 
-  describe('an affiliate', () => {
+  describe('affiliate signature', () => {
     const body = async (wallet: Hex, code: string, signer = OWNER) => ({
       walletAddress: wallet,
       code,
@@ -159,7 +159,7 @@ describe('the account interface over a real EVM', () => {
     });
     const register = async (of: { walletAddress: Hex }) => (await ask('POST', `/affiliate/${of.walletAddress}`, of))[0];
 
-    test('may be a contract wallet, whose owner has signed', async () => {
+    test('accepts a contract wallet whose owner has signed', async () => {
       const wallet = await deploy(evm.client, encodeDeployData({ ...contract('Wallet'), args: [OWNER.address] }));
       expect(await register(await body(wallet, 'WALLET', account(8_002)))).toBe(401);
       expect(await register({ ...(await body(wallet, 'WALLET')), code: 'OTHER' } as never)).toBe(401);
@@ -167,19 +167,19 @@ describe('the account interface over a real EVM', () => {
       expect(await register(await body(wallet, 'AGAIN'))).toBe(409);
     });
 
-    test('may be a key, and is nobody else', async () => {
+    test('accepts the key of the wallet and no other', async () => {
       expect(await register(await body(OWNER.address, 'KEY-1', account(8_002)))).toBe(401);
       expect(await register({ ...(await body(OWNER.address, 'KEY-1')), signedMessage: '0xabcd' } as never)).toBe(401);
       expect(await register(await body(OWNER.address, 'KEY-1'))).toBe(201);
     });
 
-    // One that says yes at great length has said yes: no more than its first word is read.
+    // A long positive response is valid, because only its first word is read.
     test.each([
-      ['never ends', 0, 401],
-      ['says yes in a hundred thousand bytes', 1, 201],
-      ['answers four bytes', 2, 401],
+      ['does not terminate', 0, 401],
+      ['returns true in a hundred thousand bytes', 1, 201],
+      ['returns four bytes', 2, 401],
       ['reverts', 3, 401],
-    ])('that is a contract which %s is judged within bounds', async (_, kind, status) => {
+    ])('bounds the check of a contract that %s', async (_, kind, status) => {
       const rogue = await deploy(evm.client, encodeDeployData({ ...contract('Rogue'), args: [BigInt(kind)] }));
       expect(await register(await body(rogue, `ROGUE-${kind}`))).toBe(status);
     });

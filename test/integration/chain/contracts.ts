@@ -23,6 +23,22 @@ contract Wallet {
 }
 
 /// Answers signatures in ways that a node should be spared.
+contract TrustsSettlement {
+  address public immutable settlement;
+  mapping(bytes32 => bool) public committed;
+  constructor(address settlement_) { settlement = settlement_; }
+
+  function commit(bytes32 digest) external {
+    require(msg.sender == settlement, "not the settlement contract");
+    committed[digest] = true;
+  }
+
+  function isValidSignature(bytes32 digest, bytes calldata) external view returns (bytes4) {
+    require(committed[digest], "not committed");
+    return bytes4(0x1626ba7e);
+  }
+}
+
 contract Rogue {
   uint256 public immutable kind;
   constructor(uint256 kind_) { kind = kind_; }
@@ -91,8 +107,8 @@ export interface Compiled {
 
 let compiled: Record<string, { abi: Abi; evm: { bytecode: { object: string } } }> | undefined;
 
-/** Compiles the contracts of the tests, once. */
-export function contract(name: 'Wallet' | 'Rogue' | 'OddToken' | 'Flow' | 'Relay'): Compiled {
+/** Compiles the contracts of the tests once. */
+export function contract(name: 'Wallet' | 'TrustsSettlement' | 'Rogue' | 'OddToken' | 'Flow' | 'Relay'): Compiled {
   compiled ??= compile();
   const found = compiled[name];
   if (found === undefined) throw new Error(`there is no contract ${name}`);

@@ -18,7 +18,7 @@ export const ERC20 = parseAbi([
   'function balanceOf(address) view returns (uint256)',
 ]);
 
-/** A chain with the protocol and two tokens on it, of which the settlement contract has plenty. */
+/** A chain with the protocol and two tokens. The settlement contract holds a large amount of both. */
 export interface World extends Evm {
   readonly sellToken: Hex;
   readonly buyToken: Hex;
@@ -45,14 +45,14 @@ export async function mint({ client }: Evm, token: Hex, to: Hex, amount: bigint)
   await client.waitForTransactionReceipt({ hash });
 }
 
-/** A trader whose sell tokens may be moved by the protocol. */
+/** A trader who has approved the protocol for the sell tokens. */
 export async function fundedTrader(world: World, amount = 10n ** 24n): Promise<LocalAccount> {
   const trader = privateKeyToAccount(`0x${randomBytes(32).toString('hex')}`);
   await fund(world, trader.address, amount);
   return trader;
 }
 
-/** Gives an account sell tokens and lets the protocol move them, whoever has its key. */
+/** Mints sell tokens for an account and approves the protocol. */
 export async function fund(world: World, account: Hex, amount = 10n ** 24n): Promise<void> {
   const { client, sellToken } = world;
   await mint(world, sellToken, account, amount);
@@ -69,15 +69,15 @@ export async function fund(world: World, account: Hex, amount = 10n ** 24n): Pro
   await client.waitForTransactionReceipt({ hash });
 }
 
-/** A book that asks and follows the world's chain. */
+/** A book that queries and indexes the chain of the fixture. */
 export interface WorldBook extends AsyncDisposable {
   readonly book: OrderBook;
   readonly failures: unknown[];
-  /** Waits until the book has followed the chain to its head. */
+  /** Waits until the book has indexed the chain to its head. */
   caughtUp(): Promise<void>;
 }
 
-/** What a test may choose. */
+/** Order fields that a test can choose. */
 export interface BookChoice extends Partial<Omit<OrderBookOptions, 'follow'>> {
   readonly follow?: Partial<IndexerOptions>;
 }
@@ -115,7 +115,7 @@ export async function startBook(
   };
 }
 
-/** Signs and submits an order of the world's tokens; one hour valid. */
+/** Signs and submits an order for the tokens of the fixture, valid for one hour. */
 export async function submit(
   { book }: WorldBook,
   world: World,

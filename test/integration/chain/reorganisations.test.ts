@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** Numbers that are the same in every run. */
+/** Returns the same pseudo-random numbers in every run. */
 function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -31,7 +31,7 @@ function numbers(seed: number): (below: number) => number {
 
 const hash = (name: string) => keccak256(toHex(name));
 
-/** What can happen on chain to an order and its like. */
+/** Chain operations on an order. */
 function happenings(order: Order, from: Hex) {
   const onSettlement = (functionName: string, ...args: unknown[]) =>
     send(world.client, { to: SETTLEMENT, data: encodeFunctionData({ abi: SETTLEMENT_ABI, functionName, args }), from });
@@ -65,7 +65,7 @@ function happenings(order: Order, from: Hex) {
   ];
 }
 
-/** Everything that a book knows of the chain. */
+/** Reads all chain state of a book. */
 async function known({ book }: WorldBook, orders: readonly Order[]): Promise<unknown> {
   const placed = (await book.orders.list({ owner: SOLVER, limit: 1000 })).orders;
   const shown = await book.orders.getMany([...orders, ...placed].map(({ uid }) => uid));
@@ -74,7 +74,7 @@ async function known({ book }: WorldBook, orders: readonly Order[]): Promise<unk
   return { orders: shown.map(({ order }) => ({ ...order, creationDate: null })).sort(byUid), trades };
 }
 
-test(`a book that has lived through ${SEQUENCES} random sequences with reorganisations equals one that comes late`, async () => {
+test(`book with ${SEQUENCES} random sequences of reorganisations equals a book that starts late`, async () => {
   const follow = { onchainOrderContracts: [flow] };
   await using lived = await startBook(world, { follow });
   const orders: Order[] = [];
@@ -104,18 +104,19 @@ test(`a book that has lived through ${SEQUENCES} random sequences with reorganis
     const can = happenings(order, trader.address);
     const { number: start } = await world.client.getBlock();
     for (let step = 3 + next(4); step > 0; step--) {
-      // An order that is invalidated is not settled any more, and the transaction fails.
+      // The settlement of an invalidated order fails, and so does the transaction.
       await can[next(can.length)]?.().catch(() => {});
       if (next(3) === 0) await lived.caughtUp();
       if (next(3) > 0) continue;
-      // What came before this sequence stays: funds and allowances of its trader.
+      // The state before this sequence stays: funds and allowances of its trader.
       const { number } = await world.client.getBlock();
       const depth = Math.min(1 + next(4), Number(number - start));
-      if (depth > 0) await world.client.request({ method: 'anvil_reorg', params: [depth, []] } as never); // of anvil alone
+      // Method of anvil only.
+      if (depth > 0) await world.client.request({ method: 'anvil_reorg', params: [depth, []] } as never);
     }
   }
   await lived.caughtUp();
-  // What a node says while its chain changes may be a failure, and is asked again: only what is known in the end counts.
+  // Responses during a reorganisation can be failures, which are retried: only the final state counts.
 
   await using late = await startBook(world, { follow });
   await late.caughtUp();

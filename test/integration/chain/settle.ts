@@ -3,7 +3,7 @@ import { SETTLEMENT, send } from '../../support/evm.ts';
 import type { Fill } from '../../support/settlement.ts';
 import { settleData } from '../../support/settlement.ts';
 
-/** Settles orders from what the settlement contract has of each token. */
+/** Settles orders with the token balance of the settlement contract. */
 export async function settle(
   client: EvmClient,
   fills: readonly Fill[],

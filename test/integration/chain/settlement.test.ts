@@ -25,9 +25,9 @@ beforeEach(async () => {
   };
 });
 
-/** Everybody's prices: one sold token is worth 0.6 bought ones. */
+/** Clearing prices: one sold token is worth 0.6 bought ones. */
 const prices = () => ({ [world.sellToken]: 60n, [world.buyToken]: 100n });
-/** Those of a trade that pays for its gas: one sold token brings 0.59. */
+/** Prices of a trade that pays for its gas: one sold token brings 0.59. */
 const custom = [59n, 100n] as const;
 
 async function read(uid: string): Promise<Order> {
@@ -39,38 +39,41 @@ async function read(uid: string): Promise<Order> {
 
 const validTo = () => Math.floor(Date.now() / 1000) + 3600;
 
-describe('a settlement fulfils an order, with exact amounts and fee', () => {
-  test.each(['eip712', 'ethsign'] as const)('signed by %s', async (scheme) => {
-    const trader = await fundedTrader(world);
-    const uid = await submit(running, world, trader, {}, scheme);
-    const { transactionHash } = await settle(world.client, [{ order: await read(uid), custom }], prices(), 7);
-    const order = await read(uid);
-    // 1000 sold bring 590 instead of 600: the 10 that are missing are worth 10 × 100 / 60 of what was sold.
-    expect(order).toMatchObject({
-      status: 'fulfilled',
-      executedSellAmount: '1000',
-      executedBuyAmount: '590',
-      executedFee: '16',
-      executedFeeToken: world.sellToken,
-      invalidated: false,
-    });
-    expect(await running.book.trades.list({ orderUid: uid })).toMatchObject([
-      {
-        orderUid: uid,
-        txHash: transactionHash,
-        sellAmount: '1000',
-        buyAmount: '590',
-        owner: trader.address.toLowerCase(),
-      },
-    ]);
-    expect((await running.book.orders.listByTransaction(transactionHash)).map((each) => each.uid)).toEqual([uid]);
-    expect(await running.book.orders.competitionStatus(uid)).toEqual({
-      type: 'traded',
-      value: [{ solver: SOLVER.toLowerCase(), executedAmounts: { sell: '1000', buy: '590' } }],
-    });
-  });
+describe('settlement on a real EVM', () => {
+  test.each(['eip712', 'ethsign'] as const)(
+    'fulfils an order with exact amounts and fee, signed by %s',
+    async (scheme) => {
+      const trader = await fundedTrader(world);
+      const uid = await submit(running, world, trader, {}, scheme);
+      const { transactionHash } = await settle(world.client, [{ order: await read(uid), custom }], prices(), 7);
+      const order = await read(uid);
+      // 1000 sold bring 590 instead of 600: the missing 10 are worth 10 × 100 / 60 of the sell token.
+      expect(order).toMatchObject({
+        status: 'fulfilled',
+        executedSellAmount: '1000',
+        executedBuyAmount: '590',
+        executedFee: '16',
+        executedFeeToken: world.sellToken,
+        invalidated: false,
+      });
+      expect(await running.book.trades.list({ orderUid: uid })).toMatchObject([
+        {
+          orderUid: uid,
+          txHash: transactionHash,
+          sellAmount: '1000',
+          buyAmount: '590',
+          owner: trader.address.toLowerCase(),
+        },
+      ]);
+      expect((await running.book.orders.listByTransaction(transactionHash)).map((each) => each.uid)).toEqual([uid]);
+      expect(await running.book.orders.competitionStatus(uid)).toEqual({
+        type: 'traded',
+        value: [{ solver: SOLVER.toLowerCase(), executedAmounts: { sell: '1000', buy: '590' } }],
+      });
+    },
+  );
 
-  test('bought, with the fee in what is sold', async () => {
+  test('fulfils a buy order, with the fee in the sell token', async () => {
     const trader = await fundedTrader(world);
     const uid = await submit(running, world, trader, { kind: 'buy', sellAmount: '1100', buyAmount: '600' });
     await settle(world.client, [{ order: await read(uid), custom }], prices());
@@ -78,7 +81,7 @@ describe('a settlement fulfils an order, with exact amounts and fee', () => {
     expect(await read(uid)).toMatchObject({ status: 'fulfilled', executedSellAmount: '1016', executedFee: '16' });
   });
 
-  test('signed on chain, and taken back and signed again before', async () => {
+  test('fulfils an order signed on chain after a revoked presignature', async () => {
     const trader = await fundedTrader(world);
     const body = await signOrder(trader, { ...world, sellAmount: '1000', buyAmount: '400', validTo: validTo() });
     const result = await running.book.orders.submit({ ...pick(body), signature: '0x', signingScheme: 'presign' });
@@ -98,7 +101,7 @@ describe('a settlement fulfils an order, with exact amounts and fee', () => {
     expect(await read(uid)).toMatchObject({ status: 'fulfilled', executedBuyAmount: '600', executedFee: '0' });
   });
 
-  test('signed by a contract, which is asked before the order is let in', async () => {
+  test('fulfils an order signed by a contract that was queried on admission', async () => {
     const key = await fundedTrader(world);
     const { abi, bytecode } = contract('Wallet');
     const wallet = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [key.address] }));
@@ -119,7 +122,7 @@ describe('a settlement fulfils an order, with exact amounts and fee', () => {
     expect(await read(result.uid)).toMatchObject({ status: 'fulfilled', owner: wallet, executedBuyAmount: '600' });
   });
 
-  test('in three fills', async () => {
+  test('fulfils an order in three fills', async () => {
     const trader = await fundedTrader(world);
     const uid = await submit(running, world, trader, { partiallyFillable: true });
     const seen = [];
@@ -138,7 +141,7 @@ describe('a settlement fulfils an order, with exact amounts and fee', () => {
     expect(trades.map(({ sellAmount }) => sellAmount)).toEqual(['650', '250', '100']);
   });
 
-  test('together with others, through a contract in between', async () => {
+  test('fulfils several orders through an intermediate contract', async () => {
     const [one, other] = [await fundedTrader(world), await fundedTrader(world)];
     const uids = [await submit(running, world, one), await submit(running, world, other, { sellAmount: '2000' })];
     const orders = await Promise.all(uids.map(read));
@@ -160,7 +163,7 @@ describe('a settlement fulfils an order, with exact amounts and fee', () => {
   });
 });
 
-test('an order that its owner invalidates on chain is cancelled', async () => {
+test('order invalidated on chain by its owner is cancelled', async () => {
   const trader = await fundedTrader(world);
   const uid = await submit(running, world, trader);
   const data = encodeFunctionData({ abi: SETTLEMENT_ABI, functionName: 'invalidateOrder', args: [uid] });
@@ -168,7 +171,7 @@ test('an order that its owner invalidates on chain is cancelled', async () => {
   expect(await read(uid)).toMatchObject({ status: 'cancelled', invalidated: true });
 });
 
-test('an order for native currency is placed, settled, invalidated and refunded by events alone', async () => {
+test('order for native currency is placed, settled, invalidated and refunded by events alone', async () => {
   const { abi, bytecode } = contract('Flow');
   const flow = await deploy(world.client, bytecode);
   await running[Symbol.asyncDispose]();
@@ -217,7 +220,8 @@ test('an order for native currency is placed, settled, invalidated and refunded 
   });
   expect(bySize['1003']).toMatchObject({ onchainOrderData: { sender: user, placementError: 'ValidToTooFarInFuture' } });
 
-  const [filled, invalidated, refunded] = ['1000', '1001', '1002'].map((size) => bySize[size] as Order); // seen above
+  // Checked above.
+  const [filled, invalidated, refunded] = ['1000', '1001', '1002'].map((size) => bySize[size] as Order);
   if (filled === undefined || invalidated === undefined || refunded === undefined) throw new Error('not placed');
   await settle(world.client, [{ order: filled }], prices());
   const call = (functionName: string, uid: string) =>
@@ -234,7 +238,7 @@ test('an order for native currency is placed, settled, invalidated and refunded 
   expect((await running.book.trades.list({ owner: SOLVER })).map(({ orderUid }) => orderUid)).toContain(filled.uid);
 });
 
-test('facts that come before their order are folded in when it is sent in', async () => {
+test('chain events before their order are applied when it is submitted', async () => {
   const trader = await fundedTrader(world);
   const uid = await submit(running, world, trader);
   const order = await read(uid);
@@ -255,7 +259,7 @@ test('facts that come before their order are folded in when it is sent in', asyn
   expect(await late.book.orders.get(uid)).toMatchObject({ status: 'fulfilled', executedSellAmount: '1000' });
 });
 
-/** The fields of an order as it is sent in, without the signer. */
+/** Fields of a submitted order without the signer. */
 function pick({ from: _, ...body }: Awaited<ReturnType<typeof signOrder>>): OrderCreation & { from: string } {
   return { ...body, from: _ ?? '' };
 }

@@ -35,7 +35,7 @@ const erc20 = parseAbi([
 const pairAbi = parseAbi(['function createPair(address, address) returns (address)', 'function sync()']);
 const factoryAbi = parseAbi(['function getPair(address, address) view returns (address)']);
 
-/** Numbers that are the same in every run. */
+/** Returns the same pseudo-random numbers in every run. */
 function randomNumbers(seed: number) {
   let state = seed >>> 0;
   const bits32 = () => {
@@ -44,7 +44,7 @@ function randomNumbers(seed: number) {
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
     return (t ^ (t >>> 14)) >>> 0;
   };
-  /** From 1 up, of any length up to so many bits. */
+  /** Returns a positive number of up to the given number of bits, with a random length. */
   return (bits: number): bigint => {
     const length = 1 + (bits32() % bits);
     let value = 0n;
@@ -81,31 +81,31 @@ async function write(address: Hex, abi: Abi, functionName: string, args: readonl
   if (status !== 'success') throw new Error(`${functionName} was reverted`);
 }
 
-/** What the router says, or `undefined` when it reverts. */
+/** Returns the result of the router, or `undefined` if it reverts. */
 async function ask(functionName: string, args: readonly unknown[]): Promise<bigint | undefined> {
   try {
     const said = await evm.client.readContract({ address: routerAddress, abi: router as Abi, functionName, args });
     if (!Array.isArray(said)) return said as bigint;
     return functionName === 'getAmountsOut' ? said.at(-1) : said[0];
   } catch (error) {
-    // Nothing but a revert counts as an answer.
+    // Only a revert counts as no result.
     if (!/revert/.test(String(error))) throw error;
     return undefined;
   }
 }
 
-/** The best way if gas is free: the last, since each is better than all before it. */
+/** Returns the best route without gas: the last, because each is better than all before it. */
 const estimate = async (kind: OrderKind, sellToken: Hex, buyToken: Hex, amount: bigint) => {
   const context = { signal: new AbortController().signal, timeout: 5_000 };
   const ways = await source.estimate({ kind, sellToken, buyToken, amount }, context);
   return (ways as readonly Estimate[]).at(-1);
 };
 
-describe('the maths of one pool, against the router on a real EVM', () => {
+describe('pool formula compared with the router on a real EVM', () => {
   const random = randomNumbers(1);
   const cases = LONG ? 20_000 : 2_000;
 
-  test(`getAmountOut, ${cases} times, to the atom`, { timeout: 3_600_000 }, async () => {
+  test(`getAmountOut matches in ${cases} cases, to the atom`, { timeout: 3_600_000 }, async () => {
     let answered = 0;
     for (let done = 0; done < cases; done += 200) {
       const batch = Array.from({ length: 200 }, () => [random(112), random(112), random(112)] as const);
@@ -118,7 +118,7 @@ describe('the maths of one pool, against the router on a real EVM', () => {
     expect(answered).toBeGreaterThan(cases / 4);
   });
 
-  test(`getAmountIn, ${cases} times, to the atom, and not at all where the pool has not as much`, {
+  test(`getAmountIn matches in ${cases} cases, to the atom, and returns nothing above the reserve`, {
     timeout: 3_600_000,
   }, async () => {
     let answered = 0;
@@ -134,8 +134,8 @@ describe('the maths of one pool, against the router on a real EVM', () => {
   });
 });
 
-describe('real pairs', () => {
-  /** Which tokens have a pair: all but the first and the last, so that one way is two pools long and one is three. */
+describe('Uniswap V2 estimator on real pairs', () => {
+  /** Token pairs: all but the first with the last, so that one route has two pools and one has three. */
   const PAIRS = [
     [0, 1],
     [0, 2],
@@ -143,7 +143,7 @@ describe('real pairs', () => {
     [1, 3],
     [2, 3],
   ] as const;
-  /** Every way from the first token to the last over at most three pools. */
+  /** All routes from the first token to the last over at most three pools. */
   const PATHS = [
     [0, 1, 3],
     [0, 2, 3],
@@ -158,13 +158,13 @@ describe('real pairs', () => {
     }
   });
 
-  /** Gives a pair other reserves, where it keeps them: both and a time in one word, the eighth. */
+  /** Sets the reserves of a pair in its storage: both and a timestamp in word eight. */
   async function setReserves(pair: Hex, first: bigint, second: bigint) {
     const word = (1n << 224n) | (second << 112n) | first;
     await evm.client.setStorageAt({ address: pair, index: 8, value: numberToHex(word, { size: 32 }) });
   }
 
-  test('what the source promises is what a swap pays, and what it asks is what a swap takes', async () => {
+  test('quotes what a swap pays and what a swap takes', async () => {
     const balance = (of: Hex) =>
       evm.client.readContract({ address: of, abi: erc20, functionName: 'balanceOf', args: [evm.account] });
     const sale = await estimate('sell', token(0), token(3), 123_456_789_012_345_678_901n);
@@ -192,7 +192,7 @@ describe('real pairs', () => {
     expect(held - (await balance(token(0)))).toBe(purchase?.amount);
   });
 
-  test('of every way the best, to the atom as the router has it, over random reserves', {
+  test('finds the best route, to the atom of the router, over random reserves', {
     timeout: 3_600_000,
   }, async () => {
     const random = randomNumbers(2);
@@ -219,7 +219,7 @@ describe('real pairs', () => {
           estimate(kind, token(0), token(3), amount),
           ...PATHS.map((path) => ask(asked, [amount, path.map(token)])),
         ]);
-        // What no pair could take in is no way, though the router's arithmetic has an answer to it.
+        // An amount above the capacity of a pair is no route, although the router computes a result.
         const possible = said.filter((each) => each !== undefined && each > 0n);
         const best = possible.reduce<bigint | undefined>(
           (a, b) => (a === undefined || (b !== undefined && better(b, a)) ? b : a),
@@ -234,7 +234,7 @@ describe('real pairs', () => {
     expect(answered).toBeGreaterThan(rounds);
   });
 
-  test('a pair with nothing on one side, as a donation makes it, trades neither way, as the router has it', async () => {
+  test('returns no route through a pair with one empty side, like the router', async () => {
     const [first, second] = [await evm.deploy(TOKEN, [10n ** 30n]), await evm.deploy(TOKEN, [10n ** 30n])];
     await write(factory, pairAbi, 'createPair', [first, second]);
     const tokensOf = [first, second].map((address) => address.toLowerCase() as Hex);
@@ -261,13 +261,13 @@ describe('real pairs', () => {
     }
   });
 
-  test('tokens without a pair, and without bases between, have no way', async () => {
+  test('returns no route for tokens without a pair or bases', async () => {
     const fresh = uniswapV2(evm.client, { factory });
     const trade = { kind: 'sell', sellToken: token(0), buyToken: token(3), amount: 1000n } as const;
     expect(await fresh.estimate(trade, { signal: new AbortController().signal, timeout: 1 })).toEqual([]);
   });
 
-  test('a contract that is no factory is a failure, not the lack of a way', async () => {
+  test('reports a contract that is not a factory as a failure', async () => {
     const wrong = uniswapV2(evm.client, { factory: evm.account });
     const trade = { kind: 'sell', sellToken: token(0), buyToken: token(3), amount: 1000n } as const;
     await expect(wrong.estimate(trade, { signal: new AbortController().signal, timeout: 1 })).rejects.toThrow(

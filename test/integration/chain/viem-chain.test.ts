@@ -28,16 +28,16 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 const call = () => ({ signal: new AbortController().signal });
-const lower = (address: string) => address.toLowerCase() as Hex; // the same digits
+const lower = (address: string) => address.toLowerCase() as Hex; // equal digits
 const DIGEST = keccak256(toHex('an order'));
 const KEY = privateKeyToAccount(keccak256(toHex('a key')));
 
-/** A client on which some methods answer as the test wants. */
-function client(answers: Readonly<Record<string, () => unknown>>): RpcClient {
+/** Returns a client with scripted responses for some methods. */
+function client(answers: Readonly<Record<string, (params: unknown) => unknown>>): RpcClient {
   return {
     async request(args) {
       const answer = answers[args.method];
-      return answer === undefined ? world.client.request(args as never) : answer(); // any method
+      return answer === undefined ? world.client.request(args as never) : answer(args.params); // any method
     },
   };
 }
@@ -46,8 +46,8 @@ const unsupported = () => {
   throw Object.assign(new Error('the method eth_simulateV1 does not exist'), { code: -32601 });
 };
 
-describe('funds', () => {
-  test('are read of many owners and tokens at once, of one block', async () => {
+describe('viem chain funds', () => {
+  test('reads many owners and tokens at once, of one block', async () => {
     const trader = await fundedTrader(world, 777n);
     const queries = [
       { owner: lower(trader.address), token: lower(world.sellToken), spender: lower(RELAYER) },
@@ -64,7 +64,7 @@ describe('funds', () => {
     };
     const nothing = { balance: 0n, allowance: 0n };
     const found = await viemChain(counting).balancesAndAllowances?.(queries, call());
-    // What is no token has nothing of it.
+    // An address that is not a token has no metadata and no funds.
     expect(found).toEqual([{ balance: 777n, allowance: 2n ** 256n - 1n }, nothing, nothing, nothing]);
     expect(asked).toEqual(['eth_call']);
     const [first] = queries;
@@ -72,7 +72,7 @@ describe('funds', () => {
     expect(await chain.balanceAndAllowance?.(first, call())).toEqual(found?.[0]);
   });
 
-  test('are not guessed when a node answers nonsense, or nothing', async () => {
+  test('returns no value for an invalid or missing response of a node', async () => {
     const query = { owner: lower(SETTLEMENT), token: lower(world.sellToken), spender: lower(RELAYER) };
     for (const answer of ['0x', '0x1234', null, 7, {}, 'hello', undefined]) {
       const garbled = viemChain(client({ eth_call: () => answer }));
@@ -80,7 +80,7 @@ describe('funds', () => {
     }
   });
 
-  test('that cannot be read are a failure without the address of the node in it', async () => {
+  test('reports unreadable funds as a failure without the node address', async () => {
     const { createPublicClient, http } = await import('viem');
     const dead = createPublicClient({ transport: http('http://127.0.0.1:1/my-secret-key', { retryCount: 0 }) });
     const query = { owner: lower(SETTLEMENT), token: lower(world.sellToken), spender: lower(RELAYER) };
@@ -94,15 +94,28 @@ describe('funds', () => {
   });
 });
 
-describe('a contract signature', () => {
+describe('viem chain contract signature', () => {
   const judge = (
     owner: string,
     signature: Hex,
     of = chain,
     pre: Parameters<NonNullable<ChainClient['simulate']>>[0]['pre'] = [],
-  ) => of.isValidSignature?.({ owner: lower(owner), digest: DIGEST, signature, pre, flashloan: undefined }, call());
+    allowDeployment = false,
+  ) =>
+    of.isValidSignature?.(
+      { owner: lower(owner), digest: DIGEST, signature, pre, flashloan: undefined, allowDeployment },
+      call(),
+    );
+  const wrap = (factory: ViemAddress, factoryData: Hex, signature: Hex) =>
+    concatHex([
+      encodeAbiParameters(
+        [{ type: 'address' }, { type: 'bytes' }, { type: 'bytes' }],
+        [factory, factoryData, signature],
+      ),
+      `0x${'6492'.repeat(16)}`,
+    ]);
 
-  test('holds when the contract says so', async () => {
+  test('is valid if the contract confirms it', async () => {
     const { abi, bytecode } = contract('Wallet');
     const wallet = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [KEY.address] }));
     const signature = await KEY.sign({ hash: DIGEST });
@@ -116,41 +129,63 @@ describe('a contract signature', () => {
   });
 
   test.each<[name: string, kind: number, reason: string | undefined]>([
-    ['never ends', 0, 'reverted or ran out of gas'],
-    ['says yes in a hundred thousand bytes', 1, undefined],
-    ['answers four bytes', 2, 'returned 4 bytes'],
+    ['does not terminate', 0, 'reverted or ran out of gas'],
+    ['returns true in a hundred thousand bytes', 1, undefined],
+    ['returns four bytes', 2, 'returned 4 bytes'],
     ['reverts', 3, 'reverted or ran out of gas'],
-  ])('of a contract that %s is judged within bounds', async (_, kind, reason) => {
+  ])('bounds the check of a contract that %s', async (_, kind, reason) => {
     const { abi, bytecode } = contract('Rogue');
     const rogue = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [BigInt(kind)] }));
     expect(await judge(rogue, '0x1234')).toEqual(reason === undefined ? { valid: true } : { valid: false, reason });
   });
 
-  test('may come with its contract, which is not there yet (ERC-6492)', async () => {
+  test('of an account can include a contract that is not deployed yet (ERC-6492)', async () => {
     const { abi, bytecode } = contract('Wallet');
     const init = encodeDeployData({ abi, bytecode, args: [KEY.address] });
     const salt = keccak256(toHex('salt'));
     const factory: ViemAddress = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
     const wallet = getContractAddress({ opcode: 'CREATE2', from: factory, salt, bytecode: init });
-    const wrap = (signature: Hex) =>
-      concatHex([
-        encodeAbiParameters(
-          [{ type: 'address' }, { type: 'bytes' }, { type: 'bytes' }],
-          [factory, concatHex([salt, init]), signature],
-        ),
-        `0x${'6492'.repeat(16)}`,
-      ]);
-    expect(await judge(wallet, wrap(await KEY.sign({ hash: DIGEST })))).toEqual({ valid: true });
-    expect(await judge(wallet, wrap('0x1234'))).toMatchObject({ valid: false });
+    const signature = await KEY.sign({ hash: DIGEST });
+    const wrapped = wrap(factory, concatHex([salt, init]), signature);
+    expect(await judge(wallet, wrapped, chain, [], true)).toEqual({ valid: true, signature });
+    expect(await judge(wallet, wrap(factory, concatHex([salt, init]), '0x1234'), chain, [], true)).toMatchObject({
+      valid: false,
+    });
     expect(await world.client.getCode({ address: wallet })).toBeUndefined();
     const blind = viemChain(client({ eth_simulateV1: unsupported }));
-    expect(await judge(wallet, wrap(await KEY.sign({ hash: DIGEST })), blind)).toEqual({
-      valid: false,
-      reason: 'no contract at this address',
-    });
+    const missing = { valid: false, reason: 'no contract at this address' };
+    expect(await judge(wallet, wrapped, blind, [], true)).toEqual(missing);
+    // The settlement contract cannot verify it, so an order cannot use it.
+    expect(await judge(wallet, wrapped)).toEqual(missing);
   });
 
-  test('is judged after the hooks of its order, where the node can', async () => {
+  test.each([false, true])('never runs a deployment for a contract that exists (allowed: %s)', async (allowed) => {
+    const { abi, bytecode } = contract('TrustsSettlement');
+    const wallet = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [SETTLEMENT] }));
+    const commit = encodeFunctionData({ abi, functionName: 'commit', args: [DIGEST] });
+    expect(await judge(wallet, wrap(wallet, commit, '0x1234'), chain, [], allowed)).toMatchObject({ valid: false });
+  });
+
+  test('runs a deployment without the authority of the settlement contract', async () => {
+    const { abi, bytecode } = contract('TrustsSettlement');
+    const trusting = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [SETTLEMENT] }));
+    const commit = encodeFunctionData({ abi, functionName: 'commit', args: [DIGEST] });
+    const owner = lower(KEY.address);
+    const simulated: unknown[] = [];
+    const recording = viemChain(
+      client({
+        eth_simulateV1: (params) => {
+          simulated.push(params);
+          throw new Error('not needed');
+        },
+      }),
+    );
+    await judge(owner, wrap(trusting, commit, '0x1234'), recording, [], true)?.catch(() => {});
+    expect(simulated).toHaveLength(1);
+    expect(JSON.stringify(simulated).toLowerCase()).not.toContain(`"from":"${lower(SETTLEMENT)}"`);
+  });
+
+  test('is checked after the pre-hooks of its order if the node supports it', async () => {
     const { abi, bytecode } = contract('Wallet');
     const init = encodeDeployData({ abi, bytecode, args: [KEY.address] });
     const salt = keccak256(toHex('another salt'));
@@ -163,7 +198,7 @@ describe('a contract signature', () => {
   });
 });
 
-describe('a simulation', () => {
+describe('viem chain simulation', () => {
   async function wallet() {
     const { abi, bytecode } = contract('Wallet');
     const address = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [KEY.address] }));
@@ -181,7 +216,7 @@ describe('a simulation', () => {
     return { address: lower(address), hook: { target: lower(address), value: '0', callData } };
   }
 
-  test('sees what the hooks have done, and whether the token moves', async () => {
+  test('observes the effects of hooks and whether the token can be transferred', async () => {
     const { address, hook } = await wallet();
     const query = { owner: address, token: lower(world.sellToken), spender: lower(RELAYER), flashloan: undefined };
     const simulate = (amount: bigint, pre = [hook], of = chain) => of.simulate?.({ ...query, amount, pre }, call());
@@ -193,7 +228,7 @@ describe('a simulation', () => {
     });
     expect(await simulate(1n, [])).toMatchObject({ balance: 500n, allowance: 0n });
     expect(await chain.balanceAndAllowance?.(query, call())).toEqual({ balance: 500n, allowance: 0n });
-    // Where a node cannot, the balance alone is judged: hooks may set the allowance.
+    // Without simulation only the balance is checked, because hooks can set the allowance.
     const blind = viemChain(client({ eth_simulateV1: unsupported }));
     expect(await simulate(400n, [hook], blind)).toEqual({
       balance: 500n,
@@ -202,7 +237,7 @@ describe('a simulation', () => {
     });
   });
 
-  test('that a node fails at, or garbles, is a failure and no verdict', async () => {
+  test('reports a node that fails at it, or garbles the result, as a failure', async () => {
     const { address, hook } = await wallet();
     const query = { owner: address, token: lower(world.sellToken), spender: lower(RELAYER), flashloan: undefined };
     for (const answer of [null, [], [{}], [{ calls: [] }], [{ calls: [null, null, null, null] }]]) {

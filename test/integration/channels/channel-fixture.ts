@@ -22,7 +22,7 @@ export const TYPES = {
 
 let nonces = 0;
 
-/** What Alice signs, with viem, which knows nothing of this package. */
+/** Signature of Alice, made with viem, which is independent of this package. */
 export async function proof(channel = '', target = '', types: readonly NotificationType[] = [], changes: object = {}) {
   const nonce = String(++nonces);
   const deadline = Math.floor(Date.now() / 1000) + 600;
@@ -40,19 +40,19 @@ export async function proof(channel = '', target = '', types: readonly Notificat
   return { channel, target, types, ...signed, signature };
 }
 
-/** The header that carries a proof. */
+/** Returns the header that carries a signed request. */
 export async function authorization(target = ''): Promise<{ authorization: string }> {
   const { nonce, deadline, signature } = await proof('', target);
   return { authorization: `Subscription nonce=${nonce}, deadline=${deadline}, signature=${signature}` };
 }
 
-/** An account interface without books, on the machine's clock, whose notifications are written by hand. */
+/** An account interface without books, on the system clock. Tests write its notifications. */
 export interface ChannelWorld extends AsyncDisposable {
   readonly accounts: Accounts;
   readonly http: HttpWorld;
   readonly failures: unknown[];
   subscribe(channel: string, target: string, types?: readonly NotificationType[]): Promise<Record<string, string>>;
-  /** Tells Alice something. */
+  /** Creates a notification for Alice. */
   notify(...ids: string[]): Promise<void>;
 }
 
@@ -60,7 +60,7 @@ export function channelWorld(...channels: Channel[]): Promise<ChannelWorld> {
   return worldOf({ attempts: 8, deadline: 200 }, channels);
 }
 
-/** The same, which does not give up. */
+/** Creates a notification and retries on failure. */
 export function stubbornWorld(...channels: Channel[]): Promise<ChannelWorld> {
   return worldOf({ attempts: 10_000, deadline: 5_000 }, channels);
 }
@@ -111,11 +111,11 @@ function notificationOf(id: string) {
   return { ...base, at: 1_700_000_000_000, body };
 }
 
-/** A server on loopback that answers as it is told. */
+/** A server on loopback with a scripted response. */
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
   readonly received: { readonly path: string; readonly headers: IncomingMessage['headers']; readonly body: string }[];
-  /** What it does with what comes: `echo` by default, a status, or nothing at all. */
+  /** Behaviour of the receiver: `echo` by default, a status, or no response. */
   behave(behaviour: Behaviour): void;
 }
 
@@ -135,7 +135,7 @@ export async function receiver(): Promise<Receiver> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // it listens on a port
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // a listening server has an address
     received,
     behave(next) {
       behaviour = next;
@@ -147,7 +147,7 @@ export async function receiver(): Promise<Receiver> {
   };
 }
 
-/** Waits for something that comes by itself. */
+/** Waits for a condition. */
 export async function until(done: () => boolean | Promise<boolean>): Promise<void> {
   for (let i = 0; i < 2000; i++) {
     if (await done()) return;

@@ -8,8 +8,8 @@ import { confirmationOf, mailRecipient } from './receivers.ts';
 const PATH = `/accounts/${ALICES}/subscriptions`;
 const LOGIN = { user: 'books', pass: 'p%40ssw0rd-hush' };
 
-describe('an e-mail', () => {
-  test('is sent once its link was opened, which can be done once; it says what has happened', async () => {
+describe('email channel', () => {
+  test('sends after its confirmation link was opened once, and names the event', async () => {
     await using recipient = await mailRecipient();
     await using world = await stubbornWorld(recipient.channel);
     const created = await world.subscribe('email', 'alice@EXAMPLE.net');
@@ -30,9 +30,9 @@ describe('an e-mail', () => {
     assert.equal(recipient.taken[0]?.name, 'after', 'what was before the confirmation is nobody’s');
   });
 
-  test('is sent by a server that asks for a password, which is shown to nobody', async () => {
+  test('authenticates at the mail server without leaking the password', async () => {
     await using recipient = await mailRecipient({ ...LOGIN, pass: decodeURIComponent(LOGIN.pass) });
-    const { port } = recipient as unknown as { port: number }; // of its door
+    const { port } = recipient as unknown as { port: number }; // of its port
     const smtp = `smtp://${LOGIN.user}:${LOGIN.pass}@127.0.0.1:${port}`;
     const rest = { from: 'books@example.org', publicUrl: 'https://api.example.org' };
     await using world = await stubbornWorld(emailChannel({ smtp, ...rest }));
@@ -48,7 +48,7 @@ describe('an e-mail', () => {
     assert.deepEqual(listed.json(), [], 'what nobody was asked about is not kept');
   });
 
-  test('to a mailbox that is not there ends the subscription; one that is full does not', async () => {
+  test('removes a subscription of an unknown mailbox but not of a full one', async () => {
     await using recipient = await mailRecipient();
     await using world = await channelWorld(recipient.channel);
     await recipient.subscribe(world);
@@ -77,12 +77,12 @@ describe('an e-mail', () => {
     `${'a'.repeat(65)}@example.org`,
     'alice@exa_mple..org',
     'alice@[127.0.0.1]',
-  ])('to %j is rejected', async (target) => {
+  ])('rejects the address %j', async (target) => {
     await using recipient = await mailRecipient();
     assert.equal(recipient.channel.parseTarget(target), undefined);
   });
 
-  test('to a domain in another script goes to what mail servers know it by', () => {
+  test('sends to the ASCII form of an internationalised domain', () => {
     const channel = emailChannel({ smtp: 'smtp://a', from: 'b@c.org', publicUrl: 'https://d' });
     assert.equal(channel.parseTarget('Jörg@example.org'), undefined);
     assert.equal(channel.parseTarget('jo@Bücher.example'), 'jo@xn--bcher-kva.example');
@@ -93,7 +93,7 @@ describe('an e-mail', () => {
     [{ from: 'me' }, /from must be an e-mail address/],
     [{ publicUrl: 'api.example.org' }, /publicUrl must be an http/],
     [{ form: 'x' }, /unknown option "form".*from/],
-  ])('channel with %o is rejected, naming no secret', (changes, message) => {
+  ])('rejects the options %o without naming a secret', (changes, message) => {
     const options = { smtp: 'smtp://me:hush@a', from: 'b@c.org', publicUrl: 'https://d', ...changes };
     assert.throws(
       () => emailChannel(options),

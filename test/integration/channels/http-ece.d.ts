@@ -1,4 +1,4 @@
-/** As far as it is used here: decrypting what was encrypted for a browser (RFC 8188, RFC 8291). */
+/** Minimal declaration: decryption of a message that was encrypted for a browser (RFC 8188, RFC 8291). */
 declare module 'http_ece' {
   import type { ECDH } from 'node:crypto';
   export function decrypt(

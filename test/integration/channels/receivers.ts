@@ -13,25 +13,25 @@ import { ALICES } from '../../unit/accounts/accounts-fixture.ts';
 import type { ChannelWorld } from './channel-fixture.ts';
 import { until } from './channel-fixture.ts';
 
-/** What becomes of a message that comes in: it is taken, rejected for now, or never answered. */
+/** Behaviour for an incoming message: accept, reject for now, or never respond. */
 export type Mood = 'takes' | 'rejects' | 'hangs';
 
-/** Something that was taken. */
+/** An accepted message. */
 export interface Taken {
-  /** The notification. */
+  /** Id of the notification. */
   readonly name: string;
-  /** The delivery, where a channel can say. */
+  /** Id of the delivery, if the channel has one. */
   readonly id: string | undefined;
 }
 
-/** Somebody who is told over a channel, by that channel's own protocol, with somebody else's implementation of it. */
+/** A receiver of a channel that uses the channel's protocol in an independent implementation. */
 export interface Recipient extends AsyncDisposable {
   readonly channel: Channel;
-  /** What is subscribed, once there is a world with the channel. */
+  /** Target of the subscription in a fixture with the channel. */
   subscribe(world: ChannelWorld): Promise<void>;
   readonly taken: Taken[];
   mood: Mood;
-  /** Closes its port, and all connections. */
+  /** Closes the port and all connections. */
   down(): Promise<void>;
   /** Opens the same port again. */
   up(): Promise<void>;
@@ -39,13 +39,13 @@ export interface Recipient extends AsyncDisposable {
 
 const LOOPBACK = { allow: ['127.0.0.1/32'] };
 
-/** A server that closes and opens one port. */
+/** A server that can close and reopen its port. */
 async function doors(make: () => { readonly server: NetServer; close(): Promise<void> }) {
   let server = make();
   let port = 0;
   const up = async () => {
     await new Promise<void>((resolve) => void server.server.listen(port, '127.0.0.1', resolve));
-    port = (server.server.address() as AddressInfo).port; // it listens on a port
+    port = (server.server.address() as AddressInfo).port; // a listening server has an address
   };
   await up();
   return {
@@ -65,7 +65,7 @@ function httpDoors(answer: (request: IncomingMessage, body: Buffer, response: Se
   return doors(() => {
     const server = createServer(async (request, response) => {
       const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk as Buffer); // of a stream of bytes
+      for await (const chunk of request) chunks.push(chunk as Buffer); // chunks of a byte stream
       answer(request, Buffer.concat(chunks), response);
     });
     return {
@@ -75,13 +75,13 @@ function httpDoors(answer: (request: IncomingMessage, body: Buffer, response: Se
   });
 }
 
-/** Answers by the mood. @returns whether the message is taken. */
+/** Responds by the current behaviour. @returns whether the message is accepted. */
 function takes({ mood }: { readonly mood: Mood }, response: ServerResponse, rejection = 503): boolean {
   if (mood === 'rejects') response.writeHead(rejection).end();
   return mood === 'takes';
 }
 
-/** A web server that judges signatures by the reference library of Standard Webhooks. */
+/** A web server that verifies signatures with the reference library of Standard Webhooks. */
 export async function webhookRecipient(): Promise<Recipient> {
   const taken: Taken[] = [];
   let webhook: Webhook | undefined;
@@ -103,7 +103,7 @@ export async function webhookRecipient(): Promise<Recipient> {
   });
 }
 
-/** A push service with one browser behind it, which decrypts what comes. */
+/** A push service with one browser, which decrypts its messages. */
 export async function pushRecipient(): Promise<Recipient> {
   const { decrypt } = await import('http_ece');
   const taken: Taken[] = [];
@@ -137,7 +137,7 @@ export async function pushRecipient(): Promise<Recipient> {
   });
 }
 
-/** RFC 8292: a token of ES256 over who sends, to whom, and until when. */
+/** RFC 8292: an ES256 token with sender, audience and expiry. */
 function assertVapid(authorization: string, publicKey: string, audience: string): void {
   const [, header = '', claims = '', signature = '', key] =
     /^vapid t=([\w-]+)\.([\w-]+)\.([\w-]+), ?k=([\w-]+)$/.exec(authorization) ?? [];
@@ -153,11 +153,11 @@ function assertVapid(authorization: string, publicKey: string, audience: string)
   assert.ok(Number(exp) > Date.now() / 1000 && Number(exp) <= Date.now() / 1000 + 86_400);
 }
 
-/** A mail server, whose one mailbox is read. */
+/** A mail server with one mailbox. */
 export interface MailRecipient extends Recipient {
-  /** Every mail that was taken, as it came. */
+  /** Accepted mails in raw form. */
   readonly mails: string[];
-  /** What the server says to a recipient, instead of taking the mail. */
+  /** Response of the server to a recipient instead of acceptance. */
   rejection: { readonly code: number; readonly text: string } | undefined;
 }
 
@@ -195,7 +195,7 @@ export async function mailRecipient({ user, pass }: { user?: string; pass?: stri
         });
       },
     });
-    server.on('error', () => {}); // connections that were cut
+    server.on('error', () => {}); // aborted connections
     return {
       server: server.server,
       close: () => new Promise((resolve) => server.close(() => resolve())),
@@ -221,7 +221,7 @@ export async function mailRecipient({ user, pass }: { user?: string; pass?: stri
   });
 }
 
-/** The path of the link in a mail, whose lines may be broken (RFC 2045). */
+/** Returns the path of the link in a mail, whose lines can be folded (RFC 2045). */
 export function confirmationOf(mail: string): string {
   const text = mail.replace(/=\r\n/g, '').replace(/=3D/g, '=');
   const [, path] = /https:\/\/api\.example\.org(\/accounts\/\S+token=[0-9a-f]{64})/.exec(text) ?? [];
@@ -229,7 +229,7 @@ export function confirmationOf(mail: string): string {
   return path;
 }
 
-/** A double of the bot API, and somebody who has started the bot. */
+/** A test double of the bot API with a user who has started the bot. */
 export async function botRecipient(): Promise<Recipient> {
   const taken: Taken[] = [];
   const state = { mood: 'takes' as Mood };
@@ -244,7 +244,7 @@ export async function botRecipient(): Promise<Recipient> {
     }
     if (!takes(state, response)) return;
     const { text } = JSON.parse(body.toString()) as { text: string };
-    // A message to a chat has no place for an id of ours.
+    // A chat message has no field for the notification id.
     taken.push({ name: text.replace('filled: ', ''), id: undefined });
     reply({});
   });

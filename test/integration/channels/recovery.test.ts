@@ -12,7 +12,7 @@ const CHANNELS: readonly (readonly [string, () => Promise<Recipient>])[] = [
   ['telegram', botRecipient],
 ];
 
-/** Each, and how it begins and ends. */
+/** Each channel with its start and end. */
 const TROUBLES: readonly (readonly [string, (recipient: Recipient, begins: boolean) => Promise<void> | void])[] = [
   [
     'rejects',
@@ -26,13 +26,13 @@ const TROUBLES: readonly (readonly [string, (recipient: Recipient, begins: boole
       recipient.mood = begins ? 'hangs' : 'takes';
     },
   ],
-  ['is down', (recipient, begins) => (begins ? recipient.down() : recipient.up())],
+  ['accepts no connection', (recipient, begins) => (begins ? recipient.down() : recipient.up())],
 ];
 
 const pending = ({ accounts }: ChannelWorld) => accounts.deliveries.list({ state: 'pending' });
 
-describe.each(CHANNELS)('a receiver of %s', (name, make) => {
-  test('that rejects, hangs and is down gets everything in order afterwards, each under its one id', async () => {
+describe.each(CHANNELS)('delivery to a receiver of %s', (name, make) => {
+  test('arrives in order and under constant ids after rejections, timeouts and an outage', async () => {
     await using recipient = await make();
     await using world = await stubbornWorld(recipient.channel);
     await recipient.subscribe(world);
@@ -47,7 +47,7 @@ describe.each(CHANNELS)('a receiver of %s', (name, make) => {
       assert.equal(recipient.taken.length, expected.length, 'nothing has arrived meanwhile');
       await change(recipient, false);
       expected.push(...names);
-      // Each may arrive twice, so that only what is new is counted.
+      // Each message can arrive twice, so that only distinct ones are counted.
       await until(async () => (await pending(world)).length === 0);
       const seen = recipient.taken.map((each) => each.name).filter((each, i, all) => each !== all[i - 1]);
       recipient.taken.splice(0, recipient.taken.length, ...expected.map((each) => found(recipient, each)));
@@ -61,7 +61,7 @@ describe.each(CHANNELS)('a receiver of %s', (name, make) => {
   });
 });
 
-/** What was taken under a name, always under one id. */
+/** Checks that each notification was always delivered under one id. */
 function found({ taken }: Recipient, name: string) {
   const [first, ...others] = taken.filter((each) => each.name === name);
   assert.ok(first);
@@ -69,7 +69,7 @@ function found({ taken }: Recipient, name: string) {
   return first;
 }
 
-/** Somebody has started the bot. */
+/** The user has started the bot. */
 async function started(world: ChannelWorld, { taken }: Recipient): Promise<void> {
   let n = 0;
   await until(async () => {

@@ -4,7 +4,7 @@ import { telegramChannel } from 'intentbook/channels';
 import { describe, test } from 'vitest';
 import { channelWorld, receiver, until } from './channel-fixture.ts';
 
-/** A double of the bot API: hands updates out once, and takes messages as it is told. */
+/** A test double of the bot API. It returns updates once and accepts messages by script. */
 async function botApi() {
   const server = await receiver();
   const updates: object[] = [];
@@ -44,8 +44,8 @@ const rejection =
   (response: ServerResponse) =>
     void response.writeHead(error_code).end(JSON.stringify({ ok: false, error_code, parameters }));
 
-describe('a Telegram bot', () => {
-  test('tells whoever has started it by the link, again after a rejection, and never says its token', async () => {
+describe('Telegram channel', () => {
+  test('sends to a user who opened the link, retries after a rejection and never leaks its token', async () => {
     await using api = await botApi();
     const channel = telegramChannel({ token: '123:secret', bot: 'intentbook_bot', api: api.server.url });
     await using world = await channelWorld(channel);
@@ -70,7 +70,7 @@ describe('a Telegram bot', () => {
     assert.ok(!JSON.stringify(await world.accounts.deliveries.list({ state: 'delivered' })).includes('secret'));
   });
 
-  test('that its user has blocked is not asked again', async () => {
+  test('removes a subscription after the user has blocked the bot', async () => {
     await using api = await botApi();
     const channel = telegramChannel({ token: '1:x', bot: 'intentbook_bot', api: api.server.url });
     await using world = await channelWorld(channel);

@@ -18,7 +18,7 @@ const point = () => {
 const KEYS = { p256dh: point(), auth: randomBytes(16).toString('base64url') };
 const target = (endpoint: string, keys: object = KEYS) => JSON.stringify({ endpoint, keys });
 
-/** A push service that answers with a status, and how often it was asked. */
+/** A push service that responds with a status and counts its requests. */
 async function service(status: number, headers: Record<string, string> = {}) {
   const state = { asked: 0 };
   const server = createServer((request, response) => {
@@ -27,7 +27,7 @@ async function service(status: number, headers: Record<string, string> = {}) {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return Object.assign(state, {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/push`, // it listens on a port
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/push`, // a listening server has an address
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -40,8 +40,8 @@ const subscriptions = async (world: Awaited<ReturnType<typeof channelWorld>>) =>
     await world.http.send('GET', `/accounts/${ALICES}/subscriptions`, { headers: await authorization() })
   ).json() as unknown[];
 
-describe('a push', () => {
-  test.each([404, 410])('to a browser that is gone, %i, ends the subscription', async (status) => {
+describe('web push channel', () => {
+  test.each([404, 410])('removes the subscription of an expired browser endpoint, %i', async (status) => {
     await using push = await service(status);
     await using world = await channelWorld(webPushChannel({ ...OPTIONS, allow: ['127.0.0.1/32'] }));
     await world.subscribe('webpush', target(push.url));
@@ -50,7 +50,7 @@ describe('a push', () => {
     assert.equal(push.asked, 1);
   });
 
-  test('is not sent over a redirect', async () => {
+  test('does not follow redirects', async () => {
     await using inner = await service(201);
     await using outer = await service(307, { location: inner.url });
     await using world = await channelWorld(webPushChannel({ ...OPTIONS, allow: ['127.0.0.1/32'] }));
@@ -61,7 +61,7 @@ describe('a push', () => {
   });
 
   test.each(['https://127.0.0.1:1/', 'https://169.254.169.254/', 'https://[::ffff:10.0.0.1]/', 'https://localhost/'])(
-    'to %s is not sent',
+    'does not send to %s',
     async (endpoint) => {
       await using world = await channelWorld(webPushChannel(OPTIONS));
       await world.subscribe('webpush', target(endpoint));
@@ -87,11 +87,11 @@ describe('a push', () => {
     target(good, { ...KEYS, p256dh: KEYS.auth }),
     target(good, { ...KEYS, auth: 'AAAA' }),
     target(good, { ...KEYS, auth: 7 }),
-  ])('to %s is rejected', (text) => {
+  ])('rejects a subscription for %s', (text) => {
     assert.equal(webPushChannel(OPTIONS).parseTarget(text), undefined);
   });
 
-  test('has a target in one form, whatever else a browser says', () => {
+  test('normalises its target and ignores other members', () => {
     const said = JSON.stringify({
       expirationTime: null,
       keys: { ...KEYS, more: 1 },
@@ -106,7 +106,7 @@ describe('a push', () => {
     [{ privateKey: 'hush' }, /privateKey must be/],
     [{ allow: ['localhost'] }, /not a valid address/],
     [{ pubicKey: 'x' }, /unknown option "pubicKey".*publicKey/],
-  ])('channel with %o is rejected, naming no secret', (changes, message) => {
+  ])('rejects the options %o without naming a secret', (changes, message) => {
     assert.throws(
       () => webPushChannel({ ...OPTIONS, ...changes }),
       (error: Error) => message.test(error.message) && !error.message.includes('hush'),

@@ -11,8 +11,8 @@ import { authorization, channelWorld, proof, receiver, until } from './channel-f
 const LOOPBACK = { allow: ['127.0.0.1/32'] };
 const PATH = `/accounts/${ALICES}/subscriptions`;
 
-describe('a webhook', () => {
-  test('is asked whether it wants to be one, and gets what is signed with the secret that was shown once', async () => {
+describe('webhook channel', () => {
+  test('verifies its target and sends messages signed with the secret that was shown once', async () => {
     await using target = await receiver();
     await using world = await channelWorld(webhookChannel(LOOPBACK));
     const created = await world.subscribe('webhook', `${target.url}/hook`);
@@ -28,7 +28,7 @@ describe('a webhook', () => {
       [payload.type, payload.timestamp, payload.data.id],
       ['order_filled', '2023-11-14T22:13:20.000Z', 'one'],
     );
-    // Judged by the reference library of Standard Webhooks, which rejects what is older than five minutes.
+    // The reference library of Standard Webhooks verifies it and rejects messages older than five minutes.
     const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = delivered.headers;
     const headers = { 'webhook-id': `${id}`, 'webhook-timestamp': `${at}`, 'webhook-signature': `${signature}` };
     const webhook = new Webhook(created['secret'] ?? '');
@@ -37,7 +37,7 @@ describe('a webhook', () => {
     assert.throws(() => webhook.verify(delivered.body, { ...headers, 'webhook-id': `${id}0` }));
   });
 
-  test('that never answers is given up, and served again when an operator says so', async () => {
+  test('stops after repeated timeouts and resumes when an operator replays', async () => {
     await using target = await receiver();
     await using world = await channelWorld(webhookChannel(LOOPBACK));
     await world.subscribe('webhook', target.url);
@@ -51,7 +51,7 @@ describe('a webhook', () => {
     await until(() => target.received.length === 3);
   });
 
-  test('that says it is gone is not told any more', async () => {
+  test('removes the subscription after 410 Gone', async () => {
     await using target = await receiver();
     await using world = await channelWorld(webhookChannel(LOOPBACK));
     await world.subscribe('webhook', target.url);
@@ -63,7 +63,7 @@ describe('a webhook', () => {
     });
   });
 
-  test('is rejected unless it echoes', async () => {
+  test('rejects a target that does not echo the challenge', async () => {
     await using target = await receiver();
     await using world = await channelWorld(webhookChannel(LOOPBACK));
     for (const behaviour of [
@@ -79,7 +79,7 @@ describe('a webhook', () => {
     }
   });
 
-  test('gets nothing over a redirect', async () => {
+  test('does not follow redirects', async () => {
     await using inner = await receiver();
     await using outer = await receiver();
     await using world = await channelWorld(webhookChannel(LOOPBACK));
@@ -91,7 +91,7 @@ describe('a webhook', () => {
   });
 });
 
-describe('a target that is not on the public internet', () => {
+describe('webhook target outside the public internet', () => {
   test.each([
     'http://127.0.0.1:1/',
     'http://169.254.169.254/latest/meta-data/',
@@ -104,7 +104,7 @@ describe('a target that is not on the public internet', () => {
     'http://[fd00::1]/',
     'http://[64:ff9b::a00:1]/',
     'http://0.0.0.0/',
-  ])('%s is rejected', async (url) => {
+  ])('rejects %s', async (url) => {
     await using world = await channelWorld(webhookChannel());
     const answer = await world.http.send('POST', PATH, { body: await proof('webhook', url, ['order_filled']) });
     assert.equal(answer.status, 400);
@@ -112,10 +112,10 @@ describe('a target that is not on the public internet', () => {
     await assert.rejects(post(request), /not on the public internet/);
   });
 
-  test('is rejected where its name resolves to one, however many others it has', async () => {
+  test('is rejected where its name resolves to one, even with other public addresses', async () => {
     const server = createServer((_, response) => response.end());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as { port: number }; // it listens on a port
+    const { port } = server.address() as { port: number }; // a listening server has an address
     const call = { url: `http://localhost:${port}/`, headers: {}, body: '', signal: AbortSignal.timeout(5000) };
     await assert.rejects(post({ ...call, guard: createAddressGuard([]) }), /not on the public internet/);
     const posted = await post({ ...call, guard: createAddressGuard(['127.0.0.0/8', '::1']) });
@@ -139,20 +139,20 @@ describe('a target that is not on the public internet', () => {
     ['2001:db8::1', false, true],
     ['2002:a00:1::', false, true],
     ['::', false, true],
-    ['not an address', false, false],
-  ])('%s: %s, and %s where everything is allowed', (address, usually, opened) => {
+    ['an invalid address', false, false],
+  ])('%s: %s, and %s if everything is allowed', (address, usually, opened) => {
     assert.equal(createAddressGuard([]).allows(address), usually);
     assert.equal(createAddressGuard(['0.0.0.0/0', '::/0']).allows(address), opened);
   });
 
-  test('an allowance that is no range is rejected at once', () => {
-    assert.throws(() => webhookChannel({ allow: ['localhost'] }), /not a valid address/);
-    assert.throws(() => webhookChannel({ allow: ['10.0.0.0/33'] }), /not a valid address/);
+  test('rejects an invalid range in the allow list', () => {
+    assert.throws(() => webhookChannel({ allow: ['localhost'] }), /not a valid address or address range/);
+    assert.throws(() => webhookChannel({ allow: ['10.0.0.0/33'] }), /not a valid address or address range/);
   });
 });
 
-describe('subscriptions', () => {
-  test('are made, listed and removed by the account’s signature, each used once', async () => {
+describe('subscription routes', () => {
+  test('create, list and remove subscriptions with account signatures, each used once', async () => {
     await using target = await receiver();
     await using world = await channelWorld(webhookChannel(LOOPBACK));
     const body = await proof('webhook', target.url, ['order_filled', 'order_expired']);
@@ -174,7 +174,7 @@ describe('subscriptions', () => {
     assert.equal((await remove(await authorization(shown.id))).status, 404);
   });
 
-  test('are rejected for what is wrong with them', async () => {
+  test('reject invalid subscriptions with the reason', async () => {
     await using world = await channelWorld(webhookChannel(LOOPBACK));
     const url = 'https://example.org/';
     const now = Math.floor(Date.now() / 1000);

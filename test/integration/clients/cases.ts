@@ -11,30 +11,30 @@ import type { OrderCreation } from '@cowprotocol/sdk-order-book';
 import { expect } from 'vitest';
 import { account, COW, SEPOLIA, signCancellation, signOrder, WETH } from '../../support/orders.ts';
 
-/** The clients as they are published, pointed at a book. */
+/** The published clients, configured for a book. */
 export interface ClientWorld {
   readonly api: OrderBookApi;
   readonly sdk: TradingSdk;
-  /** What they have sent since this was asked for last: method, path and status. */
+  /** Returns the requests since the last call: method, path and status. */
   sent(): string[];
 }
 
-/** One thing that the clients do. */
+/** One client operation. */
 export interface ClientCase {
   readonly name: string;
   run(world: ClientWorld): Promise<void>;
 }
 
-/** Who trades by the SDK. */
+/** The trader of the SDK. */
 export const TRADER = account(9_001);
 export const APP_CODE = 'intentbook tests';
 
-/** A client of the book at `url`. */
+/** Creates a client of the book at `url`. */
 export function clientOf(url: string): OrderBookApi {
   return new OrderBookApi({
     chainId: SEPOLIA,
-    baseUrls: { [SEPOLIA]: url } as never, // the type asks for a URL of every chain
-    // Its own pace is meant for a server that is shared with the world.
+    baseUrls: { [SEPOLIA]: url } as never, // the type requires a URL for every chain
+    // The built-in rate limit is meant for the public server.
     limiterOpts: { tokensPerInterval: 1000, interval: 'second' },
     backoffOpts: { numOfAttempts: 1 },
   });
@@ -46,7 +46,8 @@ const MISSING = `0x${'00'.repeat(56)}`;
 const ETHER = 10n ** 18n;
 
 const inTenMinutes = () => Math.floor(Date.now() / 1000) + 600;
-const send = (api: OrderBookApi, order: object) => api.sendOrder(order as OrderCreation); // its enumerations are nominal
+// Its enumerations are nominal.
+const send = (api: OrderBookApi, order: object) => api.sendOrder(order as OrderCreation);
 
 const sale = {
   kind: OrderKind.SELL,
@@ -59,7 +60,7 @@ const sale = {
 
 const ORDER_BOOK_API: readonly ClientCase[] = [
   {
-    name: 'sendOrder answers the UID, getOrder the order with the total fee that the client adds up',
+    name: 'sendOrder returns the UID, and getOrder the order with the total fee computed by the client',
     async run({ api }) {
       const trader = account(11);
       const uid = await send(api, await signOrder(trader, { validTo: inTenMinutes() }));
@@ -69,7 +70,7 @@ const ORDER_BOOK_API: readonly ClientCase[] = [
     },
   },
   {
-    name: 'getOrders lists the orders of an owner, of either ECDSA scheme',
+    name: 'getOrders lists the orders of an owner for both ECDSA schemes',
     async run({ api }) {
       const uid = await send(api, await signOrder(account(12), { validTo: inTenMinutes() }, { scheme: 'ethsign' }));
       const orders = await api.getOrders({ owner: account(12).address });
@@ -90,18 +91,18 @@ const ORDER_BOOK_API: readonly ClientCase[] = [
     },
   },
   {
-    name: 'sendSignedOrderCancellations cancels',
+    name: 'sendSignedOrderCancellations cancels orders',
     async run({ api }) {
       const trader = account(11);
       const uid = await send(api, await signOrder(trader, { validTo: inTenMinutes(), sellAmount: '3' }));
       const orderUids = [uid];
       const signed = { orderUids, ...(await signCancellation(trader, { orderUids })) };
-      await api.sendSignedOrderCancellations(signed as never); // likewise
+      await api.sendSignedOrderCancellations(signed as never); // nominal type
       expect((await api.getOrder(uid)).status).toBe('cancelled');
     },
   },
   {
-    name: 'uploadAppData and getAppData, by the hash that the client computes',
+    name: 'uploadAppData and getAppData use the hash computed by the client',
     async run({ api }) {
       const document = JSON.stringify({ appCode: APP_CODE, metadata: {}, version: '1.1.0' });
       const order = await signOrder(account(14), { validTo: inTenMinutes(), appData: document });
@@ -111,13 +112,13 @@ const ORDER_BOOK_API: readonly ClientCase[] = [
     },
   },
   {
-    name: 'getVersion answers text',
+    name: 'getVersion returns text',
     async run({ api }) {
       expect(await api.getVersion()).toMatch(/^intentbook /);
     },
   },
   {
-    name: 'a bad signature is an OrderBookApiError whose body has the type and what helps',
+    name: 'a bad signature raises an OrderBookApiError with type and hint',
     async run({ api }) {
       const trader = account(11);
       const order = await signOrder(trader, { validTo: inTenMinutes() });
@@ -132,14 +133,14 @@ const ORDER_BOOK_API: readonly ClientCase[] = [
     },
   },
   {
-    name: 'a missing order is a 404, asked for once in each environment',
+    name: 'a missing order is 404, requested once per environment',
     async run({ api }) {
       await expect(api.getOrder(MISSING)).rejects.toMatchObject({ response: { status: 404 } });
       await expect(api.getOrderMultiEnv(MISSING)).rejects.toMatchObject({ response: { status: 404 } });
     },
   },
   {
-    name: 'getTrades, getTxOrders and getTotalSurplus of what nobody has traded',
+    name: 'getTrades, getTxOrders and getTotalSurplus return empty results without trades',
     async run({ api }) {
       expect(await api.getTrades({ owner: account(15).address })).toEqual([]);
       expect(await api.getTxOrders(`0x${'11'.repeat(32)}`)).toEqual([]);
@@ -147,7 +148,7 @@ const ORDER_BOOK_API: readonly ClientCase[] = [
     },
   },
   {
-    name: 'getOrderCompetitionStatus of an order that no auction has yet; getSolverCompetition of one that never was',
+    name: 'getOrderCompetitionStatus works for an order without auction, and getSolverCompetition rejects an unknown one',
     async run({ api }) {
       const uid = await send(api, await signOrder(account(16), { validTo: inTenMinutes() }));
       expect(await api.getOrderCompetitionStatus(uid)).toMatchObject({ type: 'scheduled' });
@@ -158,20 +159,20 @@ const ORDER_BOOK_API: readonly ClientCase[] = [
 
 const TRADING_SDK: readonly ClientCase[] = [
   {
-    name: 'getQuote: the amounts and costs that the SDK works out agree with the prices',
+    name: 'getQuote amounts and costs agree with the prices',
     async run({ sdk }) {
       const { quoteResults } = await sdk.getQuote(sale);
       const { quoteResponse, amountsAndCosts } = quoteResults;
       expect(BigInt(quoteResponse.quote.sellAmount) + BigInt(quoteResponse.quote.feeAmount)).toBe(2n * ETHER);
       expect(amountsAndCosts.costs.networkFee.amountInSellCurrency).toBe(BigInt(quoteResponse.quote.feeAmount));
       expect(amountsAndCosts.beforeNetworkCosts.sellAmount).toBe(2n * ETHER);
-      // One WETH is ten thousand COW.
+      // One WETH is worth ten thousand COW.
       expect(BigInt(quoteResponse.quote.buyAmount)).toBe(BigInt(quoteResponse.quote.sellAmount) * 10_000n);
       expect(typeof quoteResponse.id).toBe('number');
     },
   },
   {
-    name: 'postSwapOrder of a sale, with the slippage it chooses: what is sold is what was asked about, to the atom',
+    name: 'postSwapOrder of a sale with default slippage sells the requested amount to the atom',
     async run({ sdk, api, sent }) {
       sent();
       const { orderId } = await sdk.postSwapOrder(sale);
@@ -186,7 +187,8 @@ const TRADING_SDK: readonly ClientCase[] = [
       });
       expect(BigInt(order.buyAmount)).toBeLessThan(20_000n * ETHER);
       expect(BigInt(order.buyAmount)).toBeGreaterThan(19_000n * ETHER);
-      // The order's app data is not the quote's (the slippage in it differs), and still it is linked to its quote.
+      // The app data of the order differs from that of the quote by its slippage; the order is still linked to the
+      // quote.
       expect(order).toMatchObject({
         quote: { sellAmount: String(2n * ETHER), buyAmount: String(20_000n * ETHER), verified: false },
       });
@@ -196,14 +198,14 @@ const TRADING_SDK: readonly ClientCase[] = [
       });
       expect(sent().slice(0, 3)).toEqual([
         'POST /api/v1/quote 200',
-        // What another case has uploaded is there already.
+        // The document of another case exists already.
         expect.stringMatching(/^PUT \/api\/v1\/app_data 20[01]$/),
         'POST /api/v1/orders 201',
       ]);
     },
   },
   {
-    name: 'postSwapOrder of a purchase: what is bought is what was asked about, to the atom',
+    name: 'postSwapOrder of a purchase buys the requested amount to the atom',
     async run({ sdk, api }) {
       const { orderId } = await sdk.postSwapOrder({ ...sale, kind: OrderKind.BUY, amount: String(5_000n * ETHER) });
       const order = await api.getOrder(orderId);
@@ -213,7 +215,7 @@ const TRADING_SDK: readonly ClientCase[] = [
     },
   },
   {
-    name: 'postSwapOrder with a slippage of its own, for a token of the table that only has a price there',
+    name: 'postSwapOrder accepts a custom slippage for a token that only the price table lists',
     async run({ sdk, api }) {
       const { orderId } = await sdk.postSwapOrder({ ...sale, buyToken: USDC, slippageBps: 100 });
       const order = await api.getOrder(orderId);
@@ -221,7 +223,7 @@ const TRADING_SDK: readonly ClientCase[] = [
     },
   },
   {
-    name: 'postSwapOrder for native currency',
+    name: 'postSwapOrder sells native currency',
     async run({ sdk, api }) {
       const amount = String(10_000n * ETHER);
       const { orderId } = await sdk.postSwapOrder({ ...sale, sellToken: COW, buyToken: NATIVE, amount });
@@ -232,7 +234,7 @@ const TRADING_SDK: readonly ClientCase[] = [
     },
   },
   {
-    name: 'postLimitOrder asks for no quote, and has the one that fits if there is one',
+    name: 'postLimitOrder requests no quote and links a matching one',
     async run({ sdk, api, sent }) {
       sent();
       const { amount: _, ...tokens } = sale;
@@ -248,7 +250,7 @@ const TRADING_SDK: readonly ClientCase[] = [
     },
   },
   {
-    name: 'offChainCancelOrder cancels',
+    name: 'offChainCancelOrder cancels an order',
     async run({ sdk, api }) {
       const { orderId } = await sdk.postSwapOrder({ ...sale, amount: String(3n * ETHER) });
       expect(await sdk.offChainCancelOrder({ orderUid: orderId })).toBe(true);
@@ -257,7 +259,7 @@ const TRADING_SDK: readonly ClientCase[] = [
     },
   },
   {
-    name: 'what is too small for its fee, and what nobody trades, are errors that the SDK hands on',
+    name: 'amounts below the fee and tokens without liquidity raise the errors of the SDK',
     async run({ sdk }) {
       await expect(sdk.getQuote({ ...sale, amount: '1' })).rejects.toMatchObject({
         body: { errorType: 'SellAmountDoesNotCoverFee', data: { fee_amount: '150000000000000' } },
@@ -270,7 +272,7 @@ const TRADING_SDK: readonly ClientCase[] = [
     },
   },
   {
-    name: 'OrderBookApi: getQuote of a placement on chain, and getNativePrice',
+    name: 'OrderBookApi returns getQuote of an on-chain placement and getNativePrice',
     async run({ api }) {
       const request: OrderQuoteRequest = {
         sellToken: WETH,
@@ -281,7 +283,7 @@ const TRADING_SDK: readonly ClientCase[] = [
         signingScheme: SigningScheme.EIP1271,
         onchainOrder: true,
         priceQuality: PriceQuality.OPTIMAL,
-        ...({ verificationGasLimit: 0 } as object), // sent by the SDK, and in no type of it
+        ...({ verificationGasLimit: 0 } as object), // sent by the SDK, and missing in its types
       };
       const quote = await api.getQuote(request);
       expect(Date.parse(quote.expiration)).toBeGreaterThan(Date.now() + 590_000);
@@ -291,5 +293,5 @@ const TRADING_SDK: readonly ClientCase[] = [
   },
 ];
 
-/** What the published clients do with a book: one list, run against every mount and the server. */
+/** Operations of the published clients on a book: one list, run against every mount and the server. */
 export const CLIENT_CASES: readonly ClientCase[] = [...ORDER_BOOK_API, ...TRADING_SDK];

@@ -22,13 +22,13 @@ import { APP_CODE, CLIENT_CASES, clientOf, TRADER } from './cases.ts';
 const folder = mkdtempSync(join(tmpdir(), 'intentbook-client-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Somewhere that a book can be reached by a client. */
+/** A URL of a book for a client. */
 interface Place {
   readonly name: string;
   open(): Promise<{ readonly url: string; close(): Promise<void> }>;
 }
 
-/** A book that quotes as the server does by itself. */
+/** A book with the default estimators of the server. */
 const mounted = (mount: Mount, name = mount.name, store: () => Store = memoryStore): Place => ({
   name,
   async open() {
@@ -49,7 +49,7 @@ const mounted = (mount: Mount, name = mount.name, store: () => Store = memorySto
 const PLACES: readonly Place[] = [
   ...REACHABLE_MOUNTS.map((mount) => mounted(mount)),
   mounted(nodeHttp(''), 'node:http over SQLite', () => sqliteStore({ path: join(folder, 'book.sqlite') })),
-  { name: 'the server as it comes', open: () => serve({ port: 0, db: ':memory:', chain: 'sepolia' }) },
+  { name: 'the server with default settings', open: () => serve({ port: 0, db: ':memory:', chain: 'sepolia' }) },
   {
     name: 'the server with a book below a path',
     async open() {
@@ -60,7 +60,7 @@ const PLACES: readonly Place[] = [
   },
 ];
 
-/** The SDK, which fails the test whatever it would ask a node: it needs none. */
+/** Creates the SDK. Any call to a node fails the test. */
 function sdkOf(api: ClientWorld['api']): TradingSdk {
   const transport = custom({
     request({ method }: { method: string }) {
@@ -73,13 +73,13 @@ function sdkOf(api: ClientWorld['api']): TradingSdk {
   return new TradingSdk(traderParameters, { orderBookApi: api }, adapter);
 }
 
-test('the versions are those that this is said of', () => {
+test('client packages have the tested versions', () => {
   const version = (name: string) => createRequire(import.meta.url)(`${name}/package.json`).version;
   expect(version('@cowprotocol/sdk-viem-adapter')).toBe('0.3.17');
   expect(createRequire(import.meta.url).resolve('@cowprotocol/cow-sdk')).toContain('cow-sdk');
 });
 
-describe.each(PLACES)('the published clients, unmodified, against $name', ({ open }) => {
+describe.each(PLACES)('published clients, unmodified, against $name', ({ open }) => {
   const original = globalThis.fetch;
   const requests: string[] = [];
   let opened: Awaited<ReturnType<Place['open']>>;

@@ -14,8 +14,8 @@ import { settle } from '../chain/settle.ts';
 
 const ETHER = 10n ** 18n;
 
-/** The trading SDK as it is published, a server, and a chain with the production contracts on it: a trade from end to end. */
-describe('what is quoted, signed and sent by the TradingSdk', () => {
+/** The published trading SDK, a server and a chain with the production contracts: a complete trade. */
+describe('TradingSdk', () => {
   let world: World;
   let server: RunningServer;
   let trader: LocalAccount;
@@ -37,7 +37,7 @@ describe('what is quoted, signed and sent by the TradingSdk', () => {
     });
     api = new OrderBookApi({
       chainId: SEPOLIA,
-      baseUrls: { [SEPOLIA]: server.url } as never, // the type asks for a URL of every chain
+      baseUrls: { [SEPOLIA]: server.url } as never, // the type requires a URL for every chain
       backoffOpts: { numOfAttempts: 1 },
     });
     const provider = createPublicClient({ chain: sepolia, transport: http(world.url) });
@@ -53,9 +53,10 @@ describe('what is quoted, signed and sent by the TradingSdk', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  const get = async <T>(path: string) => (await (await fetch(`${server.url}/api/v1${path}`)).json()) as T; // as the test expects
+  // Asserted by the test.
+  const get = async <T>(path: string) => (await (await fetch(`${server.url}/api/v1${path}`)).json()) as T;
 
-  /** A solver settles an order as the auction has it, at prices of its own. */
+  /** Settles an order of the auction at the prices of a solver. */
   async function solve(uid: string, prices: Readonly<Record<string, bigint>>) {
     const auction = await get<Auction>('/auction');
     const listed = auction.orders.find((order) => order.uid === uid);
@@ -72,7 +73,7 @@ describe('what is quoted, signed and sent by the TradingSdk', () => {
     }
   }
 
-  test('is settled against the auction, and reads fulfilled to the atom', async () => {
+  test('an order quoted, signed and sent by the SDK settles against the auction to the atom', async () => {
     const { sellToken, buyToken } = world;
     const trade = { sellToken, buyToken, sellTokenDecimals: 18, buyTokenDecimals: 18, amount: String(2n * ETHER) };
     const { orderId } = await sdk.postSwapOrder({ kind: OrderKind.SELL, ...trade });
@@ -83,7 +84,7 @@ describe('what is quoted, signed and sent by the TradingSdk', () => {
       owner: trader.address.toLowerCase(),
     });
     const limit = BigInt(signed.buyAmount);
-    // Half a percent less than the price that it was quoted: more than the SDK's slippage asks for.
+    // Half a percent below the quoted price, which exceeds the SDK's slippage.
     expect(limit).toBeLessThan((4n * ETHER * 998n) / 1000n);
     const { auction, transactionHash } = await solve(orderId, { [sellToken]: 1_998n, [buyToken]: 1000n });
     expect(auction.prices).toMatchObject({ [buyToken.toLowerCase()]: String(ETHER / 2n) });
@@ -102,11 +103,11 @@ describe('what is quoted, signed and sent by the TradingSdk', () => {
     expect(fill).toMatchObject({ txHash: transactionHash, sellAmount: String(2n * ETHER), buyAmount: String(bought) });
     expect(await api.getTxOrders(transactionHash)).toMatchObject([{ uid: orderId }]);
     expect(await api.getOrderCompetitionStatus(orderId)).toMatchObject({ type: 'traded' });
-    // A token that was bought is worth half a wei.
+    // A bought token is worth half a wei.
     expect(await api.getTotalSurplus(trader.address)).toEqual({ totalSurplus: String((bought - limit) / 2n) });
   });
 
-  test('to buy is, too', async () => {
+  test('a buy order quoted, signed and sent by the SDK settles to the atom', async () => {
     const { sellToken, buyToken } = world;
     const trade = { sellToken, buyToken, sellTokenDecimals: 18, buyTokenDecimals: 18, amount: String(3n * ETHER) };
     const { orderId } = await sdk.postSwapOrder({ kind: OrderKind.BUY, ...trade });
@@ -119,7 +120,8 @@ describe('what is quoted, signed and sent by the TradingSdk', () => {
   });
 });
 
-/** An order of the auction in the form that the tests settle. */
+/** Converts an order of the auction to the form of the settlement helper. */
 function asOrder({ preInteractions: pre, postInteractions: post, ...order }: AuctionOrder): Order {
-  return { ...order, interactions: { pre, post } } as unknown as Order & { uid: Hex }; // all that a settlement takes
+  // The fields that a settlement requires.
+  return { ...order, interactions: { pre, post } } as unknown as Order & { uid: Hex };
 }

@@ -19,7 +19,7 @@ const estimate = async (
   [sellToken, buyToken] = [A, D],
 ) => (await waysOf(constantProduct(pools, options), { sellToken, buyToken, kind, amount })).at(-1);
 
-/** Every way that a source tells of: the last is the best if gas is free. */
+/** Returns all routes of an estimator: the last is the best without gas. */
 const waysOf = async (source: Estimator, trade: Trade) =>
   (await source.estimate(trade, context)) as readonly Estimate[];
 
@@ -27,11 +27,11 @@ const ascending = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0);
 
 const pathOf = (found: Estimate | undefined) => found?.metadata?.['path'];
 
-describe('the maths of one pool', () => {
+describe('constant-product formula', () => {
   const reserve = fc.bigInt({ min: 1n, max: 2n ** 112n - 1n });
   const fee = fc.nat(999_999);
 
-  test('what comes out leaves the product no smaller, and one atom more would not', () => {
+  test('output keeps the product, and one atom more would not', () => {
     fc.assert(
       fc.property(reserve, reserve, reserve, fee, (sold, x, y, ppm) => {
         const bought = amountOut(sold, x, y, ppm);
@@ -44,7 +44,7 @@ describe('the maths of one pool', () => {
     );
   });
 
-  test('what must go in is enough for what shall come out', () => {
+  test('input is sufficient for the requested output', () => {
     fc.assert(
       fc.property(reserve, reserve, reserve, fee, (bought, x, y, ppm) => {
         const sold = amountIn(bought, x, y, ppm);
@@ -54,13 +54,13 @@ describe('the maths of one pool', () => {
     );
   });
 
-  test('nothing in, nothing out; an empty pool gives nothing', () => {
+  test('zero input gives zero output, and an empty pool gives nothing', () => {
     expect(amountOut(0n, 5n, 5n)).toBe(0n);
     expect(amountOut(5n, 0n, 0n)).toBe(0n);
     expect(amountIn(1n, 0n, 5n)).toBeUndefined();
   });
 
-  test('a pool of which one side is empty trades neither way (UniswapV2Library.sol, INSUFFICIENT_LIQUIDITY)', async () => {
+  test('a pool with one empty side trades neither way (UniswapV2Library.sol, INSUFFICIENT_LIQUIDITY)', async () => {
     expect(amountOut(1n, 0n, 10n ** 18n)).toBe(0n);
     expect(amountOut(1n, 10n ** 18n, 0n)).toBe(0n);
     const oneSided: Pool[] = [{ tokens: [A, D], reserves: [0n, 10n ** 18n] }];
@@ -71,7 +71,7 @@ describe('the maths of one pool', () => {
   });
 });
 
-describe('ways through pools', () => {
+describe('constant-product routes', () => {
   const pool = (a: Hex, b: Hex, x: bigint, y: bigint, fee?: number): Pool => ({
     tokens: [a, b],
     reserves: [x, y],
@@ -79,20 +79,20 @@ describe('ways through pools', () => {
   });
   const deep = 10n ** 24n;
 
-  test('without bases only pools of both tokens count, in either order', async () => {
+  test('use only pools of both tokens without bases, in either order', async () => {
     const pools = [pool(D, A, deep, deep), pool(A, B, deep, deep), pool(B, D, deep, 9n * deep)];
     expect(pathOf(await estimate(pools, 'sell', 1000n))).toEqual([A, D]);
     expect(await estimate(pools.slice(1), 'sell', 1000n)).toBeUndefined();
     expect(pathOf(await estimate(pools.slice(1), 'sell', 1000n, { bases: [B] }))).toEqual([A, B, D]);
   });
 
-  test('of several pools between the same tokens each trade takes the better one', async () => {
+  test('use the better of several pools for each trade', async () => {
     const pools = [pool(A, D, deep, deep, 3000), pool(A, D, deep, deep, 500), pool(A, D, deep, deep, 10_000)];
     expect((await estimate(pools, 'sell', M))?.amount).toBe(amountOut(M, deep, deep, 500));
     expect((await estimate(pools, 'buy', M))?.amount).toBe(amountIn(M, deep, deep, 500));
   });
 
-  test('the best of all ways is that of trying every one of them by hand', async () => {
+  test('match an exhaustive search', async () => {
     const reserves = fc.tuple(fc.bigInt({ min: 1n, max: 10n ** 30n }), fc.bigInt({ min: 1n, max: 10n ** 30n }));
     const PAIRS = [
       [A, B],
@@ -142,7 +142,7 @@ describe('ways through pools', () => {
     );
   });
 
-  test('a way is at most as long as allowed, and each pool takes gas', async () => {
+  test('have a limited length, and each pool costs gas', async () => {
     const pools = [pool(A, B, deep, deep), pool(B, C, deep, deep), pool(C, D, deep, deep)];
     const bases = [B, C];
     expect(await estimate(pools, 'sell', M, { bases, maxHops: 2 })).toBeUndefined();
@@ -151,7 +151,7 @@ describe('ways through pools', () => {
     expect(pathOf(found)).toEqual([A, B, C, D]);
   });
 
-  test('of ways through different numbers of pools each is told that is better than all shorter ones', async () => {
+  test('include each longer route that is better than all shorter ones', async () => {
     const pools = [
       pool(A, D, deep, deep),
       pool(A, B, deep, deep),
@@ -161,7 +161,7 @@ describe('ways through pools', () => {
     ];
     const trade = { sellToken: A, buyToken: D, amount: 10n ** 20n };
     const source = constantProduct(pools, { bases: [B, C] });
-    // Selling, B is worth the way, and C before it is not. Buying is the same, seen from the end.
+    // For a sale, the route over B pays for its gas, and the route over C does not. A purchase is symmetrical.
     for (const kind of ['sell', 'buy'] as const) {
       const ways = await waysOf(source, { ...trade, kind });
       expect(ways.map(pathOf)).toEqual([
@@ -171,7 +171,7 @@ describe('ways through pools', () => {
     }
   });
 
-  test('the book takes the long way only where it pays for its gas', async () => {
+  test('are selected by the book only if a longer one pays for its gas', async () => {
     const COW_WETH = [COW, WETH] as const;
     const pools = [
       { tokens: COW_WETH, reserves: [10n ** 24n, 10n ** 21n] },
@@ -191,13 +191,13 @@ describe('ways through pools', () => {
     expect(await gasAt('30000000000')).toBe('196391');
   });
 
-  test('a pool is not fed more than a pair can hold', async () => {
+  test('never exceed the capacity of a pair', async () => {
     const full = 2n ** 112n - 1000n;
     expect(await estimate([pool(A, D, full, full)], 'sell', 999n)).toBeDefined();
     expect(await estimate([pool(A, D, full, full)], 'sell', 1000n)).toBeUndefined();
   });
 
-  test('pools may be found out anew for each trade', async () => {
+  test('use pools that are looked up anew for each trade', async () => {
     let reserve = deep;
     const source = constantProduct(async () => [pool(A, D, deep, reserve)]);
     const ask = async () => (await waysOf(source, { sellToken: A, buyToken: D, kind: 'sell', amount: M }))[0]?.amount;
@@ -207,15 +207,15 @@ describe('ways through pools', () => {
   });
 
   test.each([
-    ['a token that is none', [{ tokens: ['x', D], reserves: [1n, 1n] }], {}],
-    ['a token twice', [{ tokens: [A, A], reserves: [1n, 1n] }], {}],
+    ['an invalid token', [{ tokens: ['x', D], reserves: [1n, 1n] }], {}],
+    ['a repeated token', [{ tokens: [A, A], reserves: [1n, 1n] }], {}],
     ['a reserve that is a number', [{ tokens: [A, D], reserves: [1, 1n] }], {}],
-    ['a reserve that no pair can hold', [{ tokens: [A, D], reserves: [1n, 2n ** 112n] }], {}],
-    ['a fee of everything', [{ tokens: [A, D], reserves: [1n, 1n], fee: 1_000_000 }], {}],
+    ['a reserve above the limit of a pair', [{ tokens: [A, D], reserves: [1n, 2n ** 112n] }], {}],
+    ['a fee of 100 percent', [{ tokens: [A, D], reserves: [1n, 1n], fee: 1_000_000 }], {}],
     ['too many hops', [], { maxHops: 5 }],
-    ['half a unit of gas', [], { gasBase: 0.5 }],
-    ['no gas at all', [], { gasBase: 0, gasPerHop: 0 }],
-  ])('%s is rejected when the source is made', (_, pools, options) => {
+    ['a fractional gas amount', [], { gasBase: 0.5 }],
+    ['zero gas', [], { gasBase: 0, gasPerHop: 0 }],
+  ])('factory rejects %s', (_, pools, options) => {
     expect(() => constantProduct(pools as never, options)).toThrow(TypeError);
   });
 });

@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-/** An engine of somebody else: whatever the test makes of a question. */
+/** A solver whose response the test computes from the request. */
 async function engine(
   answer: (question: Record<string, unknown>, response: ServerResponse, request: IncomingMessage) => void,
 ) {
@@ -29,7 +29,7 @@ async function engine(
         server.closeAllConnections();
       }),
   );
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on a port
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a listening server has an address
 }
 
 const TRADE: Trade = {
@@ -43,8 +43,8 @@ function ask(url: string, signal = new AbortController().signal, options = {}) {
   return httpSolver(url, options).estimate(TRADE, { signal, timeout: 1234 });
 }
 
-describe('an engine behind HTTP', () => {
-  test('a tiny reference engine: it is asked in atoms, and its answer is quoted', async () => {
+describe('HTTP solver estimator', () => {
+  test('requests in atoms and quotes the response of a minimal reference engine', async () => {
     const questions: unknown[] = [];
     const url = await engine((question, response, request) => {
       questions.push([
@@ -79,14 +79,14 @@ describe('an engine behind HTTP', () => {
     ]);
   });
 
-  test('404 and 204 mean that it knows no route', async () => {
+  test('treats 404 and 204 as no route', async () => {
     for (const status of [404, 204]) {
       const url = await engine((_, response) => response.writeHead(status).end());
       expect(await ask(url)).toBeUndefined();
     }
   });
 
-  test('it may say that a token is unsupported', async () => {
+  test('accepts an unsupported token response', async () => {
     const url = await engine((_, response) =>
       response.end(JSON.stringify({ unsupportedToken: COW, reason: 'rebases' })),
     );
@@ -100,20 +100,20 @@ describe('an engine behind HTTP', () => {
   test.each([
     ['a status of 500', (response: ServerResponse) => response.writeHead(500).end('boom')],
     ['a redirect', (response: ServerResponse) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
-    ['no JSON', (response: ServerResponse) => response.end('boom')],
-    ['no UTF-8', (response: ServerResponse) => response.end(Buffer.from([0x22, 0xff, 0x22]))],
-    ['a cut connection', (response: ServerResponse) => response.destroy()],
+    ['invalid JSON', (response: ServerResponse) => response.end('boom')],
+    ['invalid UTF-8', (response: ServerResponse) => response.end(Buffer.from([0x22, 0xff, 0x22]))],
+    ['a closed connection', (response: ServerResponse) => response.destroy()],
     [
-      'a body cut short',
+      'a truncated body',
       (response: ServerResponse) =>
         response.writeHead(200, { 'content-length': '100' }).write('{"a', () => response.destroy()),
     ],
-  ])('%s is a failure', async (_, answer) => {
+  ])('reports %s as a failure', async (_, answer) => {
     const url = await engine((_question, response) => void answer(response));
     await expect(ask(url)).rejects.toThrow();
   });
 
-  test('an answer without an end is read to the limit, then cut', async () => {
+  test('reads an endless response up to the limit, then aborts', async () => {
     let cut: () => void = () => {};
     const isCut = new Promise<void>((resolve) => {
       cut = resolve;
@@ -136,7 +136,7 @@ describe('an engine behind HTTP', () => {
     ['zero', '0'],
     ['a sign', '-5'],
     ['nothing', null],
-  ])('an amount that is %s is nonsense', async (_, amount) => {
+  ])('rejects an amount that is %s', async (_, amount) => {
     const url = await engine((_question, response) => response.end(JSON.stringify({ amount, gas: 1 })));
     const { book, outcomes } = await quotingWorld({
       estimators: [{ ...httpSolver(url, { name: 'solver' }), nativePrice: () => 1 }],
@@ -145,7 +145,7 @@ describe('an engine behind HTTP', () => {
     expect(outcomes()).toEqual({ solver: 'invalid' });
   });
 
-  test('it hears at the deadline that nobody waits any more', async () => {
+  test('aborts its request at the deadline', async () => {
     let asked: () => void = () => {};
     let left: () => void = () => {};
     const [isAsked, hasLeft] = [
@@ -169,7 +169,7 @@ describe('an engine behind HTTP', () => {
     expect(waiting.value?.code).toBe('NoLiquidity');
   });
 
-  test('a user and a password in its URL become a header, and are told to nobody else', async () => {
+  test('sends user and password of its URL as a header and reveals them nowhere else', async () => {
     const authorizations: unknown[] = [];
     const url = await engine((_, response, request) => {
       authorizations.push(request.headers.authorization);
@@ -186,11 +186,11 @@ describe('an engine behind HTTP', () => {
     expect(authorizations.at(-1)).toBe('Bearer own');
   });
 
-  test.each([Number.NaN, 0, -1, 1.5, Number.POSITIVE_INFINITY])('a limit of %s bytes is rejected', (maxBytes) => {
+  test.each([Number.NaN, 0, -1, 1.5, Number.POSITIVE_INFINITY])('rejects a limit of %s bytes', (maxBytes) => {
     expect(() => httpSolver('http://127.0.0.1', { maxBytes })).toThrow(/maxBytes/);
   });
 
-  test.each(['ftp://example.org', 'example.org', ''])('"%s" is no URL to ask', (url) => {
+  test.each(['ftp://example.org', 'example.org', ''])('rejects "%s" as URL', (url) => {
     expect(() => httpSolver(url)).toThrow(TypeError);
   });
 });

@@ -8,7 +8,7 @@ const FACTORY = token(0xfac);
 const context = { signal: new AbortController().signal, timeout: 5_000 };
 const word = (value: bigint | Hex) => BigInt(value).toString(16).padStart(64, '0');
 
-/** A node with one pair, of the tokens 1 and 2, and what it was asked. Real pairs are in test/chain. */
+/** A node with one pair of the tokens 1 and 2, and its received calls. Real pairs are tested in integration/chain. */
 function node() {
   const calls: { to: Hex; block: bigint | undefined }[] = [];
   let block = 100n;
@@ -29,8 +29,8 @@ function node() {
 const trade = (sold: number, bought: number) =>
   ({ kind: 'sell', sellToken: token(sold), buyToken: token(bought), amount: 10n ** 6n }) as const;
 
-describe('pairs on a chain', () => {
-  test('all reserves of a question are of one block, of the next question of another', async () => {
+describe('Uniswap V2 estimator', () => {
+  test('reads all reserves of a request at one block, and of the next request at another', async () => {
     const { client, calls } = node();
     const source = uniswapV2(client, { factory: FACTORY, bases: [token(3)] });
     for (let i = 0; i < 2; i++) expect(await source.estimate(trade(1, 2), context)).toHaveLength(1);
@@ -38,14 +38,14 @@ describe('pairs on a chain', () => {
     expect(reserves.map(({ block }) => block)).toEqual([100n, 101n]);
   });
 
-  test('a client that tells no block number is read at the newest', async () => {
+  test('reads the latest block if the client has no block number', async () => {
     const { client, calls } = node();
     const source = uniswapV2({ call: client.call }, { factory: FACTORY });
     expect(await source.estimate(trade(1, 2), context)).toHaveLength(1);
     expect(calls.map(({ block }) => block)).toEqual([undefined, undefined]);
   });
 
-  test('nothing is read for whom nobody waits any more', async () => {
+  test('reads nothing for an aborted request', async () => {
     const { client, calls } = node();
     const source = uniswapV2(client, { factory: FACTORY });
     const gone = new AbortController();
@@ -57,7 +57,7 @@ describe('pairs on a chain', () => {
     expect(calls).toHaveLength(1);
   });
 
-  test('of pairs that do not exist 10 000 are remembered, the others asked for again', async () => {
+  test('caches 10 000 missing pairs and queries the others again', async () => {
     const { client, calls } = node();
     const source = uniswapV2(client, { factory: FACTORY });
     const ask = async (n: number) => {
@@ -69,7 +69,7 @@ describe('pairs on a chain', () => {
     expect([await ask(10), await ask(10_010)]).toEqual([1, 0]);
   });
 
-  test.each([2e6, 1_000_000, -1, 0.5])('a fee of %s is rejected when the source is made', (fee) => {
+  test.each([2e6, 1_000_000, -1, 0.5])('rejects a fee of %s when it is created', (fee) => {
     expect(() => uniswapV2(node().client, { factory: FACTORY, fee })).toThrow(/fee/);
   });
 });

@@ -19,7 +19,7 @@ const DESKTOP = { width: 1200, height: 900 };
 const PHONE = { width: 360, height: 740 };
 
 describe.skipIf(CHROMIUM === undefined)(
-  `the explorer${CHROMIUM ? '' : ' (skipped without Chromium: install it, or name it in INTENTBOOK_CHROMIUM)'}`,
+  `explorer${CHROMIUM ? '' : ' (skipped without Chromium: install it, or name it in INTENTBOOK_CHROMIUM)'}`,
   () => {
     let server: RunningServer;
     let browser: Browser;
@@ -29,7 +29,7 @@ describe.skipIf(CHROMIUM === undefined)(
     beforeAll(async () => {
       server = await serve({ port: 0, store: memoryStore() });
       browser = await chromium.launch({
-        executablePath: CHROMIUM as string, // the tests are skipped without
+        executablePath: CHROMIUM as string, // the tests are skipped without it
         args: ['--no-sandbox', '--disable-dev-shm-usage'],
       });
       screenshots = process.env['INTENTBOOK_SCREENSHOTS'] ?? (await mkdtemp(join(tmpdir(), 'intentbook-explorer-')));
@@ -42,7 +42,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await server?.close();
     });
 
-    /** Opens a place of the page. It fails the test if anything goes wrong on it, or is asked of another origin. */
+    /** Opens a URL of the page. Errors and requests to another origin fail the test. */
     async function open(place: string, { size = DESKTOP, dark = false } = {}) {
       const page = await browser.newPage({ viewport: size, colorScheme: dark ? 'dark' : 'light' });
       pages.push(page);
@@ -83,7 +83,7 @@ describe.skipIf(CHROMIUM === undefined)(
 
     const rowOf = (page: Page, uid: string) => page.locator(`tr[data-uid="${uid}"]`);
 
-    test('a browser gets the page, a program the list of what is deployed', async () => {
+    test('serves the page to browsers and the deployment list to programs', async () => {
       const get = (accept: string) => fetch(server.url, { headers: { accept } });
       const html = await get('text/html,application/xhtml+xml,*/*;q=0.8');
       expect(html.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -96,7 +96,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect((await fetch(`${server.url}/explorer/%2e%2e/index.js`)).status).toBe(404);
     });
 
-    test('an order appears as it comes in, and its row changes as it does', async () => {
+    test('shows a new order and updates its row', async () => {
       const { page, troubles } = await open('#/');
       await page.getByText('live', { exact: true }).waitFor();
       const uid = await place();
@@ -108,7 +108,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(troubles).toEqual([]);
     });
 
-    test('an order is found by its UID, from the keyboard alone, and shows all that is known of it', async () => {
+    test('finds an order by its UID with the keyboard and shows its details', async () => {
       const appData = JSON.stringify({ appCode: SCRIPT, metadata: { quote: { slippageBips: 50 } } });
       const uid = await place({ appData, sellToken: WETH, buyToken: COW, sellAmount: '1500000000000000000' });
       const { page, troubles } = await open('#/');
@@ -122,7 +122,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(text).toContain('Signed and accepted');
       expect(text).toContain('50 bps');
       expect(text).toContain('eip712');
-      // What an order carries is shown, never run.
+      // Content of an order is displayed and never executed.
       expect(text).toContain(SCRIPT);
       expect(await page.title()).toMatch(/^Order/);
       await page.getByText('The document').click();
@@ -130,7 +130,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(troubles).toEqual([]);
     });
 
-    test('an account shows its orders, newest first', async () => {
+    test('shows the orders of an account, newest first', async () => {
       const uids = [await place({ sellAmount: '1001' }), await place({ sellAmount: '1002' })];
       const { page, troubles } = await open(`#/accounts/${OWNER.address}`);
       const shown = await page
@@ -142,7 +142,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(troubles).toEqual([]);
     });
 
-    test('what is not there, and what is no identifier, is said plainly', async () => {
+    test('reports unknown and invalid identifiers', async () => {
       const { page } = await open(`#/orders/0x${'ab'.repeat(56)}`);
       expect(await page.locator('h1').textContent()).toBe('Not found');
       await page.locator('#query').fill('0x12');
@@ -151,7 +151,7 @@ describe.skipIf(CHROMIUM === undefined)(
       expect(complaint).toContain('112 hex digits');
     });
 
-    test('on a phone nothing needs to be scrolled sideways, in the dark it is dark', async () => {
+    test('needs no horizontal scrolling on a phone and supports dark mode', async () => {
       const uid = await place({ sellAmount: String(2n ** 256n - 1n) });
       for (const view of ['#/', `#/orders/${uid}`, `#/accounts/${OWNER.address}`]) {
         const { page } = await open(view, { size: PHONE, dark: true });

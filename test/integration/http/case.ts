@@ -3,27 +3,25 @@ import type { WireOrder } from '../../support/orders.ts';
 import { account } from '../../support/orders.ts';
 import type { Answer, HttpWorld } from './http-fixture.ts';
 
-/**
- * One rule of the HTTP interface. A case makes its own owners, so that cases share a book without knowing of each other.
- */
+/** One rule of the HTTP interface. A case creates its own owners, so that cases share a book independently. */
 export interface HttpCase {
   readonly name: string;
-  /** What it is about that a host may judge before its mounts do: the bytes of a body, the encoding of a URL. */
+  /** Part of the request that a host can validate before its mount: the bytes of a body, or the encoding of a URL. */
   readonly judged?: 'body' | 'url';
   run(world: HttpWorld): Promise<void>;
 }
 
 let owners = 0;
 
-/** An owner that no other case has. */
+/** Returns an owner that no other case uses. */
 export const newOwner = () => account(1_000_000 * process.pid + ++owners);
 
 export const ORDERS = '/api/v1/orders';
 
-/** The UID of no order. */
+/** UID of an unknown order. */
 export const MISSING_UID = `0x${'ab'.repeat(32)}${'cd'.repeat(20)}ffffffff`;
 
-/** Values that fit no field, or next to none. */
+/** Values of wrong types for most fields. */
 export const WRONG: readonly unknown[] = [
   null,
   true,
@@ -39,7 +37,7 @@ export const WRONG: readonly unknown[] = [
   { __proto__: null },
 ];
 
-/** Asserts a rejection in its one form, and returns its body. */
+/** Asserts a rejection in the error format and returns its body. */
 export function rejected(
   answer: Answer,
   status: number,
@@ -55,7 +53,7 @@ export function rejected(
   return body;
 }
 
-/** Places an order that must be accepted, and returns its UID. */
+/** Submits an order that must be accepted and returns its UID. */
 export async function place(world: HttpWorld, order: WireOrder): Promise<string> {
   const answer = await world.send('POST', ORDERS, { body: order });
   assert.equal(answer.status, 201, answer.text);

@@ -7,7 +7,7 @@ import { described, met } from './described.ts';
 import { directWorld } from './http-fixture.ts';
 import { HTTP_CASES } from './suite.ts';
 
-describe('the HTTP core over the memory store', () => {
+describe('HTTP core over the memory store', () => {
   const book = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), quotes: SUITE_QUOTES });
   const failures: unknown[] = [];
   book.on('failure', (failure) => failures.push(failure));
@@ -20,7 +20,7 @@ describe('the HTTP core over the memory store', () => {
   const world = described(directWorld(createApi(book), () => Math.floor(systemClock.now() / 1000)));
   for (const { name, run } of HTTP_CASES) test(name, () => run(world));
 
-  test('and its answers were held against what the OpenAPI document says of them', () => {
+  test('HTTP core responses match the OpenAPI document', () => {
     expect(met.size).toBeGreaterThan(50);
   });
 });

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { openApiDocument } from 'intentbook/openapi';
 import type { Answer, HttpWorld } from './http-fixture.ts';
 
-/** As much of the document as an answer is judged by. */
+/** Parts of the document that describe a response. */
 interface Described {
   readonly responses: Readonly<
     Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
@@ -17,12 +17,12 @@ const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } });
 const components = exact(document.components as unknown as Schema); // plain JSON
 const validators = new Map<object, ReturnType<typeof ajv.compile>>();
 
-/** What of the document was never met, so that a test can say so. */
+/** Paths and statuses of the document that no response covered. */
 export const met = new Set<string>();
 
 /**
- * A world whose every answer must be one that the document describes: its path, method, status, type and body. What an
- * object of the document does not name must not be there.
+ * A fixture that checks every response against the document: path, method, status, type and body. An object must not
+ * have members that the document does not list.
  */
 export function described(world: HttpWorld): HttpWorld {
   return {
@@ -74,10 +74,10 @@ function find(path: string): [string, Readonly<Record<string, Described>>] | und
     const same = segments.every((segment, i) => segment.startsWith('{') || segment === asked[i]);
     return segments.length === asked.length && same;
   });
-  // A literal segment wins over a parameter.
+  // A literal segment takes precedence over a parameter.
   const [best] = fits.sort((a, b) => (a.match(/\{/g)?.length ?? 0) - (b.match(/\{/g)?.length ?? 0));
   if (best === undefined) return undefined;
-  return [best, document.paths[best] as Readonly<Record<string, Described>>]; // the document's own form
+  return [best, document.paths[best] as Readonly<Record<string, Described>>]; // the format of the document
 }
 
 function validatorOf(schema: object) {
@@ -88,7 +88,7 @@ function validatorOf(schema: object) {
   return validate;
 }
 
-/** Without leave for members that are not described. Only what says that it is open stays so. */
+/** Forbids additional members unless the document declares the object as open. */
 function exact(schema: Schema): Schema {
   const inner = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(inner);

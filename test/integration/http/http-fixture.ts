@@ -1,13 +1,13 @@
 import type { Api, ApiRequest, ApiResponse } from 'intentbook';
 
-/** What the suite sends. */
+/** A request of the suite. */
 export interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
-  /** A value is sent as JSON; text and bytes are sent as they are. */
+  /** A value is sent as JSON; text and bytes are sent unchanged. */
   readonly body?: unknown;
 }
 
-/** What comes back, whatever carried it. */
+/** A response over any transport. */
 export interface Answer {
   readonly status: number;
   header(name: string): string | undefined;
@@ -15,14 +15,14 @@ export interface Answer {
   json(): unknown;
 }
 
-/** Somewhere a book is served. */
+/** A served book. */
 export interface HttpWorld {
   send(method: string, path: string, sent?: Sent): Promise<Answer>;
-  /** Seconds since 1970, by the clock of the book. */
+  /** Seconds since 1970 by the clock of the book. */
   now(): number;
 }
 
-/** The bytes of a request's body, and its content type unless one is given. */
+/** Returns the bytes of a request body and its default content type. */
 export function encode({ headers = {}, body }: Sent): {
   headers: Record<string, string>;
   bytes: Uint8Array | undefined;
@@ -37,7 +37,7 @@ export function answer(status: number, header: (name: string) => string | undefi
   return { status, header, text, json: () => JSON.parse(text) };
 }
 
-/** Serves straight from the core, without a socket. */
+/** Serves from the core without a socket. */
 export function directWorld(api: Api, now: () => number): HttpWorld {
   return {
     now,
@@ -65,7 +65,7 @@ async function textOf(body: NonNullable<ApiResponse['body']>): Promise<string> {
   return text;
 }
 
-/** Cuts bytes up, so that nothing depends on a body's arriving whole. */
+/** Splits bytes into chunks, so that no case depends on a complete body. */
 async function* chunked(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let i = 0; i < bytes.length; i += 16_384) yield bytes.subarray(i, i + 16_384);
 }

@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** A book that reads 3 times and writes once in a burst. */
+/** A book with a burst of 3 reads and 1 write. */
 async function limited(options: ApiOptions = {}) {
   const clock = manualClock();
   const book = createOrderBook({ chainId: 11155111, store: memoryStore(), clock });
@@ -31,7 +31,7 @@ async function limited(options: ApiOptions = {}) {
   return { api, book, clock, failures, world: directWorld(api, () => 0) };
 }
 
-/** Sends a request as if from an address. */
+/** Sends a request from a client address. */
 async function from(api: Api, remoteAddress: string, path = '/api/v1/version', forwarded?: string) {
   const request: ApiRequest = {
     method: 'GET',
@@ -44,8 +44,8 @@ async function from(api: Api, remoteAddress: string, path = '/api/v1/version', f
   return (await api.handle(request)).status;
 }
 
-describe('a limited interface', () => {
-  test('rejects with 429 RateLimited, says how long to wait, and admits who has waited', async () => {
+describe('rate-limited interface', () => {
+  test('returns 429 RateLimited with a wait, and accepts the request after it', async () => {
     const { world, clock } = await limited();
     for (let i = 0; i < 3; i++) expect((await world.send('GET', '/api/v1/version')).status).toBe(200);
     const rejection = await world.send('GET', '/api/v1/version');
@@ -59,7 +59,7 @@ describe('a limited interface', () => {
     expect((await world.send('GET', '/api/v1/version')).status).toBe(200);
   });
 
-  test('writes have a lower limit; by_uids reads', async () => {
+  test('limits writes more strictly than reads; by_uids is a read', async () => {
     const { world } = await limited();
     expect((await world.send('POST', ORDERS, { body: {} })).status).toBe(422);
     const rejection = await world.send('POST', ORDERS, { body: {} });
@@ -69,7 +69,7 @@ describe('a limited interface', () => {
     rejected(await world.send('GET', `${ORDERS}/${MISSING_UID}`), 429, 'RateLimited');
   });
 
-  test('routes that are not there cost too; OPTIONS and /live are always answered', async () => {
+  test('limits unknown routes too, but neither OPTIONS nor /live', async () => {
     const { world } = await limited();
     for (let i = 0; i < 3; i++) rejected(await world.send('GET', '/api/v1/nowhere'), 404, 'NotFound');
     rejected(await world.send('GET', '/api/v1/nowhere'), 429, 'RateLimited');
@@ -79,7 +79,7 @@ describe('a limited interface', () => {
     expect((await world.send('GET', '/ready')).status).toBe(429);
   });
 
-  test('clients have budgets of their own, neighbours in a /64 share one', async () => {
+  test('gives each client its own budget; neighbours in a /64 share one', async () => {
     const { api } = await limited();
     for (let i = 0; i < 3; i++) expect(await from(api, `2001:db8:0:1:${i}::1`)).toBe(200);
     expect(await from(api, '2001:db8:0:1:ffff::9')).toBe(429);
@@ -87,7 +87,7 @@ describe('a limited interface', () => {
     expect(await from(api, '203.0.113.1')).toBe(200);
   });
 
-  test('a header that names another client is believed of a trusted proxy only', async () => {
+  test('uses a header with another client address from a trusted proxy only', async () => {
     const { api } = await limited({ trustedProxies: ['10.0.0.0/8'] });
     const path = '/api/v1/version';
     for (let i = 0; i < 3; i++) expect(await from(api, '203.0.113.1', path, `1.1.1.${i}`)).toBe(200);
@@ -97,13 +97,13 @@ describe('a limited interface', () => {
     expect(await from(api, '10.0.0.2', path, '198.51.100.2')).toBe(200);
   });
 
-  test('calls in process are never limited', async () => {
+  test('does not limit in-process calls', async () => {
     const { world, book } = await limited();
     for (let i = 0; i < 4; i++) await world.send('GET', '/api/v1/version');
     for (let i = 0; i < 9; i++) expect(await book.orders.get(MISSING_UID)).toBe(undefined);
   });
 
-  test('a limiter that is out of order lets requests pass, and is told of', async () => {
+  test('lets requests pass when the limiter fails, and reports the failure', async () => {
     const broken: Limiter = {
       take: () => Promise.reject(new Error('the counter is away')),
       open: () => {
@@ -116,7 +116,7 @@ describe('a limited interface', () => {
   });
 });
 
-describe('streams of one client', () => {
+describe('stream limit per client', () => {
   async function streaming() {
     const { book } = await quotingWorld({ estimators: [hanging('never')] });
     closing.push(() => book.close());
@@ -127,7 +127,8 @@ describe('streams of one client', () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     });
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1/quote/stream`; // it listens on a port
+    // A listening server has an address.
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1/quote/stream`;
     const open = async (body: unknown = SELL) => {
       const client = new AbortController();
       const headers = { 'content-type': 'application/json' };
@@ -137,11 +138,11 @@ describe('streams of one client', () => {
     return { api, open };
   }
 
-  test('are counted until one has ended, however it ends', async () => {
+  test('counts a stream until it ends in any way', async () => {
     const { open } = await streaming();
     const first = await open();
     expect(first.response.status).toBe(200);
-    expect((await open({})).response.status).toBe(400); // no stream has come of it
+    expect((await open({})).response.status).toBe(400); // the request opened no stream
     await open();
     const { response } = await open();
     const text = await response.text();
@@ -152,12 +153,12 @@ describe('streams of one client', () => {
     );
     expect(response.headers.get('retry-after')).toBe('5');
     first.leave();
-    // The server hears of it when it does.
+    // The server detects it asynchronously.
     for (;;) if ((await open()).response.status === 200) break;
     expect((await open()).response.status).toBe(429);
   });
 
-  test('one that has come to its end counts no more, though its connection stays', async () => {
+  test('does not count a completed stream while its connection stays open', async () => {
     const { book } = await quotingWorld({ estimators: [answering('good', 299n * 10n ** 15n)] });
     closing.push(() => book.close());
     const api = createApi(book, { limiter: tokenBuckets({ streams: 1 }) });
@@ -171,11 +172,11 @@ describe('streams of one client', () => {
         body: { type: 'bytes', bytes: JSON.stringify(SELL) },
       });
       expect(status).toBe(200);
-      for await (const _ of body as AsyncIterable<string>); // a stream, as the status says
+      for await (const _ of body as AsyncIterable<string>); // the status is that of a stream
     }
   });
 
-  test('who has left before the answer came does not count', async () => {
+  test('does not count a client that left before the response', async () => {
     const { api } = await streaming();
     const bytes = JSON.stringify(SELL);
     const ask = (signal: AbortSignal) =>
@@ -197,7 +198,7 @@ describe('streams of one client', () => {
   });
 });
 
-test('one limiter stands before both interfaces, and each rejects in its own words', async () => {
+test('one limiter guards both interfaces, and each rejects in its own format', async () => {
   const limiter = tokenBuckets({ reads: { perSecond: 1, burst: 2 }, clock: manualClock() });
   const { api, book } = await limited({ limiter });
   const accounts = createAccounts({ books: [book], store: memoryAccountStore() });
@@ -206,7 +207,7 @@ test('one limiter stands before both interfaces, and each rejects in its own wor
   const accountWorld = directWorld(createAccountApi(accounts, { limiter }), () => 0);
   const path = `/accounts/0x${'ab'.repeat(20)}/notifications`;
   expect((await accountWorld.send('GET', path)).status).toBe(200);
-  expect(await from(api, '203.0.113.1')).toBe(200); // another client, who is not asked to wait
+  expect(await from(api, '203.0.113.1')).toBe(200); // another client that does not wait
   const world = directWorld(api, () => 0);
   expect((await world.send('GET', '/api/v1/version')).status).toBe(200);
   rejected(await world.send('GET', '/api/v1/version'), 429, 'RateLimited');
@@ -216,7 +217,7 @@ test('one limiter stands before both interfaces, and each rejects in its own wor
   expect(rejection.header('cache-control')).toBe('no-store');
 });
 
-test('streams of balances count among those of a client', async () => {
+test('balance streams count towards the stream limit of a client', async () => {
   const chain = scriptedChain({ balanceAndAllowance: { balance: 0n, allowance: 0n } });
   const book = createOrderBook({ chainId: 1, store: memoryStore(), chain });
   const accounts = createAccounts({ books: [book], store: memoryAccountStore() });
@@ -244,7 +245,7 @@ test('streams of balances count among those of a client', async () => {
   expect((await open(new AbortController().signal)).status).toBe(200);
 });
 
-test('a fetch host says whose request it is', async () => {
+test('fetch handler accepts the client address of a request', async () => {
   const { api } = await limited();
   const handler = fetchHandler(api, { remoteAddress: (_, host) => host as string });
   const ask = async (host: string) => (await handler(new Request('http://localhost/api/v1/version'), host)).status;
@@ -253,7 +254,7 @@ test('a fetch host says whose request it is', async () => {
   expect(await ask('203.0.113.2')).toBe(200);
 });
 
-describe('the standalone server', () => {
+describe('standalone server', () => {
   const rateLimit = { reads: 1, writes: 1, streams: 1 };
   async function statuses(options: Parameters<typeof serve>[0], count: number) {
     const server = await serve({ port: 0, db: ':memory:', ...options });
@@ -262,8 +263,8 @@ describe('the standalone server', () => {
     return (await Promise.all(asked)).filter(({ status }) => status === 429).length;
   }
 
-  test('limits each client unless told not to', async () => {
-    // Fifty at once and ten a second: it would take fifteen seconds to have all of them admitted.
+  test('limits each client unless disabled', async () => {
+    // A burst of fifty and ten per second: to admit all would take fifteen seconds.
     expect(await statuses({}, 200)).toBeGreaterThan(0);
     expect(await statuses({ rateLimit }, 30)).toBeGreaterThan(0);
     expect(await statuses({ rateLimit: 'off' }, 200)).toBe(0);

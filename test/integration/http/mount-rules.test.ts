@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 
 type Answer = (request: ApiRequest) => Promise<ApiResponse> | ApiResponse;
 
-/** Sends a request to a mounted api, by path and as `fetch` would. */
+/** Sends a request to a mounted API, by path and with the parameters of `fetch`. */
 type Send = (path: string, init?: RequestInit & { duplex?: 'half' }) => Promise<Response>;
 
 const closing: (() => Promise<void>)[] = [];
@@ -26,7 +26,7 @@ const MOUNTS: Readonly<Record<string, (api: Api, prefix: string) => Promise<Send
           server.closeAllConnections();
         }),
     );
-    const { port } = server.address() as AddressInfo; // it listens on a port
+    const { port } = server.address() as AddressInfo; // a listening server has an address
     return (path, init) => fetch(`http://127.0.0.1:${port}${path}`, init);
   },
   fetch: async (api, prefix) => {
@@ -56,17 +56,17 @@ describe.each(CASES)('$mount mounted at "$prefix"', ({ prefix, start }) => {
     ['/api/v1/a%2Fb%20c', '/api/v1/a%2Fb%20c', ''],
     ['/', '/', ''],
     ['', '/', ''],
-  ])('%s is taken apart, still encoded', async (path, wantedPath, wantedQuery) => {
+  ])('splits %s without decoding it', async (path, wantedPath, wantedQuery) => {
     const send = await mounted(({ path, query }) => ({ status: 200, headers: {}, body: `${path} ${query}` }));
     expect(await (await send(path)).text()).toBe(`${wantedPath} ${wantedQuery}`);
   });
 
-  test.each(['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('%s is passed on', async (method) => {
+  test.each(['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('passes %s on', async (method) => {
     const send = await mounted((request) => ({ status: 200, headers: {}, body: request.method }));
     expect(await (await send('/x', { method })).text()).toBe(method);
   });
 
-  test('headers are read by their lower-case name, several of one name joined', async () => {
+  test('reads headers by lower-case name and joins repeated ones', async () => {
     const send = await mounted(({ header }) => ({
       status: 200,
       headers: {},
@@ -78,7 +78,7 @@ describe.each(CASES)('$mount mounted at "$prefix"', ({ prefix, start }) => {
     expect(await (await send('/x', { headers })).json()).toEqual(['"a"', 'one, two', null]);
   });
 
-  test('status, headers and length arrive as they were given', async () => {
+  test('sends status, headers and length unchanged', async () => {
     const headers = { 'content-type': 'application/json', etag: '"1-open"', 'x-own': 'yes' };
     const send = await mounted(() => ({ status: 201, headers, body: '"é€𝄞"' }));
     const response = await send('/x');
@@ -87,13 +87,13 @@ describe.each(CASES)('$mount mounted at "$prefix"', ({ prefix, start }) => {
     expect(await response.text()).toBe('"é€𝄞"');
   });
 
-  test('bytes are sent as they are', async () => {
+  test('sends bytes unchanged', async () => {
     const body = Uint8Array.of(0, 255, 128, 10);
     const send = await mounted(() => ({ status: 200, headers: {}, body }));
     expect(new Uint8Array(await (await send('/x')).arrayBuffer())).toEqual(body);
   });
 
-  test('HEAD has the length that GET would have, and no body', async () => {
+  test('returns for HEAD the length of GET and no body', async () => {
     const send = await mounted(() => ({ status: 200, headers: { etag: '"1"' }, body: 'twelve bytes' }));
     const response = await send('/x', { method: 'HEAD' });
     expect(response.headers.get('content-length')).toBe('12');
@@ -101,19 +101,19 @@ describe.each(CASES)('$mount mounted at "$prefix"', ({ prefix, start }) => {
     expect(await response.text()).toBe('');
   });
 
-  test('HEAD keeps a length that the api has named itself', async () => {
+  test('keeps the length that the API sets for HEAD', async () => {
     const send = await mounted(() => ({ status: 200, headers: { 'content-length': '7' } }));
     expect((await send('/x', { method: 'HEAD' })).headers.get('content-length')).toBe('7');
   });
 
-  test('HEAD of a stream pulls nothing of it and lets go of it', async () => {
+  test('releases the stream of a HEAD request without reading it', async () => {
     const source = counted(10, 'chunk');
     const send = await mounted(() => ({ status: 200, headers: {}, body: source }));
     await (await send('/x', { method: 'HEAD' })).text();
     expect(source).toMatchObject({ pulled: 0, returned: 1 });
   });
 
-  test.each([204, 304])('%i has neither body nor length', async (status) => {
+  test.each([204, 304])('sends %i without body and length', async (status) => {
     const send = await mounted(() => ({ status, headers: { 'x-own': 'yes' } }));
     const response = await send('/x', { method: status === 204 ? 'OPTIONS' : 'GET' });
     expect(response.status).toBe(status);
@@ -121,33 +121,33 @@ describe.each(CASES)('$mount mounted at "$prefix"', ({ prefix, start }) => {
     expect(response.headers.get('x-own')).toBe('yes');
   });
 
-  test('an answer without a body has length 0', async () => {
+  test('sends length 0 for a response without a body', async () => {
     const send = await mounted(() => ({ status: 200, headers: {} }));
     expect((await send('/x')).headers.get('content-length')).toBe('0');
   });
 
-  test('a body with a length arrives as chunks', async () => {
+  test('passes a body with a length in chunks', async () => {
     const send = await mounted(echoed);
     expect(await (await send('/x', { method: 'POST', body: '{"a":1}' })).text()).toBe('chunks {"a":1}');
   });
 
-  test('a DELETE may have a body', async () => {
+  test('accepts a DELETE with a body', async () => {
     const send = await mounted(echoed);
     expect(await (await send('/x', { method: 'DELETE', body: '{"a":1}' })).text()).toBe('chunks {"a":1}');
   });
 
-  test('a body of unknown length arrives as chunks', async () => {
+  test('passes a body of unknown length in chunks', async () => {
     const send = await mounted(echoed);
     const init = { method: 'POST', body: streamOf(['{"a"', ':1}']), duplex: 'half' as const };
     expect(await (await send('/x', init)).text()).toBe('chunks {"a":1}');
   });
 
-  test.each(['GET', 'POST', 'DELETE'])('%s without a body says so', async (method) => {
+  test.each(['GET', 'POST', 'DELETE'])('passes an empty body for %s without a body', async (method) => {
     const send = await mounted(echoed);
     expect(await (await send('/x', { method })).text()).toBe('none ');
   });
 
-  test('an api may leave off reading, and its answer still arrives', async () => {
+  test('sends the response of an API that stops reading the body', async () => {
     let read = 0;
     const send = await mounted(async ({ body }) => {
       if (body.type !== 'chunks') throw new Error(`chunks expected, not ${body.type}`);
@@ -162,7 +162,7 @@ describe.each(CASES)('$mount mounted at "$prefix"', ({ prefix, start }) => {
     expect(await response.text()).toBe('too large');
   });
 
-  test('an api may answer without reading a large body at all, and then a next request is served', async () => {
+  test('sends the response of an API that ignores a large body, and serves the next request', async () => {
     const send = await mounted(() => ({ status: 415, headers: {}, body: 'no' }));
     for (let i = 0; i < 3; i++) {
       const response = await send('/x', { method: 'POST', body: new Uint8Array(10_000_000) });
@@ -170,7 +170,7 @@ describe.each(CASES)('$mount mounted at "$prefix"', ({ prefix, start }) => {
     }
   });
 
-  test('a stream arrives whole', async () => {
+  test('sends a complete stream', async () => {
     const source = counted(1000, 'é'.repeat(1000));
     const send = await mounted(() => ({ status: 200, headers: { 'content-type': 'text/event-stream' }, body: source }));
     const response = await send('/x');
@@ -179,17 +179,18 @@ describe.each(CASES)('$mount mounted at "$prefix"', ({ prefix, start }) => {
     expect(source).toMatchObject({ pulled: 1000, pending: 0 });
   });
 
-  test('an empty stream is an empty answer', async () => {
+  test('sends an empty response for an empty stream', async () => {
     const send = await mounted(() => ({ status: 200, headers: {}, body: counted(0, '') }));
     expect(await (await send('/x')).text()).toBe('');
   });
 
-  test('a stream waits for a reader that stalls', async () => {
+  test('pauses a stream while its reader stalls', async () => {
     const megabyte = 'x'.repeat(1_000_000);
     const source = counted(100, megabyte);
     const send = await mounted(({ path }) => ({ status: 200, headers: {}, body: path === '/x' ? source : 'pong' }));
     const response = await send('/x');
-    // Each round trip passes through the loops of both sides; a mount that does not wait pulls all within one of them.
+    // Each round trip uses the event loops of both sides. A mount without back-pressure reads everything within one
+    // tick.
     let before = -1;
     while (before !== source.pulled) {
       before = source.pulled;
@@ -200,7 +201,7 @@ describe.each(CASES)('$mount mounted at "$prefix"', ({ prefix, start }) => {
     expect(source.pulled).toBe(100);
   });
 
-  test('a stream is told when its reader leaves, also while it waits', async () => {
+  test('cancels a stream when its reader leaves, also while it waits', async () => {
     const source = silentAfter('first');
     let signal: AbortSignal | undefined;
     const send = await mounted((request) => {
@@ -219,7 +220,7 @@ describe.each(CASES)('$mount mounted at "$prefix"', ({ prefix, start }) => {
     expect(signal?.aborted).toBe(true);
   });
 
-  test('a stream that fails is cut, not ended', async () => {
+  test('aborts the connection when a stream fails', async () => {
     async function* failing() {
       yield 'first';
       throw new Error('the source is broken');
@@ -230,9 +231,9 @@ describe.each(CASES)('$mount mounted at "$prefix"', ({ prefix, start }) => {
   });
 });
 
-describe.each(Object.entries(MOUNTS))('%s', (_, start) => {
+describe.each(Object.entries(MOUNTS))('mount prefix of %s', (_, start) => {
   test.each(['/api/v1/version', '/', '/sepoliax/api/v1/version', '/sepoli', '/sepolia%2Fapi/v1/version'])(
-    '%s is outside the prefix /sepolia, and no route of the api',
+    'leaves %s, which is outside the prefix /sepolia, to the host',
     async (path) => {
       const send = await start(
         { handle: async (request) => ({ status: 404, headers: {}, body: request.path }) },
@@ -243,7 +244,7 @@ describe.each(Object.entries(MOUNTS))('%s', (_, start) => {
   );
 });
 
-test('fetch: a body that is left off is not cancelled, which would take the socket from under the answer', async () => {
+test('fetch handler does not cancel an unread body, so that the socket survives until the response', async () => {
   let cancelled = false;
   const body = new ReadableStream<Uint8Array>({
     pull: (controller) => controller.enqueue(new Uint8Array(1000)),
@@ -262,7 +263,7 @@ test('fetch: a body that is left off is not cancelled, which would take the sock
   expect(cancelled).toBe(false);
 });
 
-test('fetch: a body that breaks off because its client has left says so, whatever the host makes of it', async () => {
+test('fetch handler reports a body aborted by its client in every host', async () => {
   const client = new AbortController();
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -286,10 +287,10 @@ test('fetch: a body that breaks off because its client has left says so, whateve
   expect(outcome).toEqual({ told: true });
 });
 
-test.each([nodeHandler, fetchHandler])('%o rejects what it cannot honour', (handler) => {
+test.each([nodeHandler, fetchHandler])('rejects %o, which it does not support', (handler) => {
   const api: Api = { handle: async () => ({ status: 200, headers: {} }) };
   expect(() => handler(api, { prefix: 'sepolia' })).toThrow('must begin with a slash');
-  // A misspelling is no option to the compiler either.
+  // The compiler rejects a misspelled option too.
   expect(() => handler(api, { prefx: '/sepolia' } as object)).toThrow('did you mean "prefix"?');
 });
 
@@ -303,7 +304,7 @@ function streamOf(parts: readonly string[]): ReadableStream<Uint8Array> {
   return new Blob([...parts]).stream();
 }
 
-/** A stream of `total` times `chunk` that counts what is asked of it. */
+/** A stream of `total` times `chunk` that counts the reads. */
 function counted(total: number, chunk: string) {
   const source = {
     pulled: 0,
@@ -327,7 +328,7 @@ function counted(total: number, chunk: string) {
   return source;
 }
 
-/** A stream that gives one chunk and then never another; `returned` is fulfilled when it is let go. */
+/** A stream with one chunk that never continues. `returned` resolves when it is released. */
 function silentAfter(first: string) {
   let tell: () => void = () => {};
   let asked = 0;

@@ -31,7 +31,7 @@ const stores: readonly (readonly [name: string, make: () => Store])[] = [
   ['sqlite', () => sqliteStore({ path: join(folder, 'orders.sqlite') })],
   ['postgres', () => postgresStore({ url: place.url, schema: place.schema, migrate: true })],
 ];
-// Each mount over one store and each store under one mount: they do not know of each other.
+// Each mount over one store, and each store under one mount, because they are independent.
 const pairs = MOUNTS.flatMap((mount, i) =>
   stores.filter((_, j) => i === 0 || j === 0).map((store) => ({ mount, store })),
 );
@@ -55,7 +55,7 @@ describe.each(pairs)('$mount.name over $store.0', ({ mount, store: [, make] }) =
     if (judged === undefined || judged !== mount.judges) test(name, () => run(described(served.world)));
   }
 
-  test('what is not the interface’s own is left to the host', async () => {
+  test('leaves paths outside the interface to the host', async () => {
     if (served.origin === undefined || mount.name.startsWith('node')) return;
     const ask = async (path: string) => (await fetch(`${served.origin}${path}`)).text();
     expect(await ask('/host')).toBe('the host');

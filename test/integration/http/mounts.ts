@@ -21,17 +21,17 @@ const now = () => Math.floor(Date.now() / 1000);
 
 export interface Served {
   readonly world: HttpWorld;
-  /** Where the host itself answers. */
+  /** URL of the host. */
   readonly origin?: string;
-  /** Where the book is. Absent where there is no socket. */
+  /** URL of the book. Absent without a socket. */
   readonly url?: string;
   stop(): Promise<void>;
 }
 
-/** Serves a book and says where. */
+/** Serves a book and returns its URLs. */
 export interface Mount {
   readonly name: string;
-  /** What the host judges before the mount does, with an answer of its own. */
+  /** Validation that the host performs before the mount, with its own response. */
   readonly judges?: HttpCase['judged'];
   serve(book: OrderBook): Promise<Served>;
 }
@@ -71,16 +71,17 @@ const fetchServer = (prefix: string): Mount => ({
   },
 });
 
-/** Carries node's requests to a handler of the web's own types, as hosts on node do. */
+/** Passes requests of Node.js to a fetch handler, like Node.js hosts. */
 function bridge(handler: FetchHandler): RequestListener {
   return async (request, response) => {
     const { method = 'GET', url = '/', headers } = request;
     const body = method === 'GET' || method === 'HEAD' ? {} : { body: Readable.toWeb(request), duplex: 'half' };
-    const init = { method, headers: headers as Record<string, string>, ...body }; // none of those that are sent twice
-    const answered = await handler(new Request(`http://${headers.host}${url}`, init as RequestInit)); // two copies of one type
+    const init = { method, headers: headers as Record<string, string>, ...body }; // no header with several values
+    // Two copies of one type.
+    const answered = await handler(new Request(`http://${headers.host}${url}`, init as RequestInit));
     response.writeHead(answered.status, Object.fromEntries(answered.headers));
     if (answered.body === null) response.end();
-    else await pipeline(Readable.fromWeb(answered.body as ReadableStream), response); // likewise
+    else await pipeline(Readable.fromWeb(answered.body as ReadableStream), response); // two copies of one type
   };
 }
 
@@ -89,7 +90,7 @@ const fetchBridge = (prefix: string): Mount => ({
   serve: (book) => listen(bridge(fetchHandler(book, { prefix })), prefix),
 });
 
-// The two versions differ in their types, not in what is used of them here.
+// The two versions differ in their types, but not in the methods that the tests use.
 const EXPRESS = { 4: createRequire(import.meta.url)('express4') as typeof express5, 5: express5 };
 const PARSERS = {
   json: (express: typeof express5) => express.json({ limit: '2mb', strict: false }),
@@ -108,7 +109,7 @@ function expressApp(version: 4 | 5, prefix: string, parser?: keyof typeof PARSER
       if (parser !== undefined) app.use(PARSERS[parser](express));
       if (prefix === '') app.use(expressRouter(book));
       else {
-        // Nested: each router takes a part of the path off.
+        // Nested routers, each of which removes a part of the path.
         const [first = '', ...rest] = prefix.slice(1).split('/');
         const router = express.Router();
         router.use(`/${rest.join('/')}`, expressRouter(book));
@@ -135,7 +136,7 @@ const fastifyApp = (prefix: string): Mount => ({
   },
 });
 
-/** Every mount, each at least at the root and below a path. */
+/** All mounts, each at least at the root and below a path. */
 export const MOUNTS: readonly Mount[] = [
   nodeHttp(''),
   nodeHttp('/a/b'),
@@ -151,7 +152,7 @@ export const MOUNTS: readonly Mount[] = [
   fastifyApp('/a/b'),
 ];
 
-/** Those that a client can reach: each kind once at the root, and where its host has something to say. */
+/** Mounts for client tests: each kind once at the root, and each host with its own validation. */
 export const REACHABLE_MOUNTS: readonly Mount[] = [
   nodeHttp('/a/b'),
   expressApp(5, '/a/b', 'json'),

@@ -24,7 +24,7 @@ async function listening(listener: Listener): Promise<number> {
     server.close();
     server.closeAllConnections();
   });
-  return (server.address() as AddressInfo).port; // it listens on a port
+  return (server.address() as AddressInfo).port; // a listening server has an address
 }
 
 const apiOf = (answer: (request: ApiRequest) => Promise<ApiResponse> | ApiResponse): Api => ({
@@ -44,14 +44,14 @@ const bodyEcho = nodeHandler(
 
 const fail = (failure: unknown) => void failures.push(failure);
 
-/** Reads a request to its end, as a body parser does. */
+/** Reads a request completely, like a body parser. */
 async function consumed(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   for await (const chunk of request) parts.push(chunk);
   return Buffer.concat(parts).toString();
 }
 
-describe('a host that has read the body already', () => {
+describe('node:http handler after the host has read the body', () => {
   const PARSERS: Readonly<Record<string, { parse(text: string): unknown; seen: string }>> = {
     'parsed JSON': { parse: (text) => JSON.parse(text), seen: 'parsed {"a":1}' },
     'parsed JSON that is falsy': { parse: () => null, seen: 'parsed null' },
@@ -59,7 +59,7 @@ describe('a host that has read the body already', () => {
     'a string': { parse: (text) => text, seen: 'bytes {"a":1}' },
     nothing: { parse: () => undefined, seen: 'none' },
   };
-  test.each(Object.entries(PARSERS))('and left %s', async (_, { parse, seen }) => {
+  test.each(Object.entries(PARSERS))('serves a request that has %s', async (_, { parse, seen }) => {
     const port = await listening((request: NodeRequestLike, response) => {
       consumed(request).then((text) => bodyEcho(Object.assign(request, { body: parse(text) }), response), fail);
     });
@@ -67,14 +67,14 @@ describe('a host that has read the body already', () => {
     expect(await response.text()).toBe(seen);
   });
 
-  test('and one that left {} without reading, since the type is not its own', async () => {
+  test('serves a request with {} left unread because of its type', async () => {
     const port = await listening((request, response) => bodyEcho(Object.assign(request, { body: {} }), response));
     const url = `http://127.0.0.1:${port}/`;
     expect(await (await fetch(url, { method: 'POST', body: '{"a":1}' })).text()).toBe('chunks {"a":1}');
     expect(await (await fetch(url)).text()).toBe('none');
   });
 
-  test('and a stream that somebody has only drained', async () => {
+  test('serves a request whose stream was drained', async () => {
     const port = await listening((request, response) => {
       request.resume().on('end', () => bodyEcho(request, response));
     });
@@ -82,8 +82,8 @@ describe('a host that has read the body already', () => {
   });
 });
 
-describe('a host that passes next', () => {
-  test('gets what is outside the prefix, untouched', async () => {
+describe('node:http handler with next', () => {
+  test('passes requests outside the prefix on, untouched', async () => {
     const handler = nodeHandler(
       apiOf(() => ({ status: 200, headers: {}, body: 'ours' })),
       { prefix: '/sepolia' },
@@ -96,7 +96,7 @@ describe('a host that passes next', () => {
     expect(await (await fetch(`${base}/`)).text()).toBe('theirs');
   });
 
-  test('gets the failure of an api that breaks its word', async () => {
+  test('passes the failure of an API that violates its interface', async () => {
     const handler = nodeHandler(apiOf(() => Promise.reject(new Error('broken'))));
     const port = await listening((request, response) =>
       handler(request, response, (error) => response.end(`host: ${error}`)),
@@ -105,17 +105,17 @@ describe('a host that passes next', () => {
   });
 });
 
-test('an api that breaks its word cuts the connection where there is no next', async () => {
+test('node:http handler without next cuts the connection of an API that violates its interface', async () => {
   const port = await listening(nodeHandler(apiOf(() => Promise.reject(new Error('broken')))));
   await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
 });
 
-test('a header that cannot be sent is a failure like any other', async () => {
+test('node:http handler reports an invalid header as a failure', async () => {
   const port = await listening(nodeHandler(apiOf(() => ({ status: 200, headers: { 'x-bad': 'a\nb' }, body: '' }))));
   await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
 });
 
-test('headers that the host has set are kept', async () => {
+test('node:http handler keeps headers set by the host', async () => {
   const handler = nodeHandler(apiOf(() => ({ status: 200, headers: { 'x-ours': '1' }, body: '' })));
   const port = await listening((request, response) => {
     response.setHeader('x-theirs', '2');
@@ -125,7 +125,7 @@ test('headers that the host has set are kept', async () => {
   expect([headers.get('x-ours'), headers.get('x-theirs')]).toEqual(['1', '2']);
 });
 
-test('an answer that the host has given meanwhile stands', async () => {
+test('node:http handler keeps a response that the host has already sent', async () => {
   let returned = 0;
   const body: AsyncIterable<string> = {
     [Symbol.asyncIterator]: () => ({
@@ -159,7 +159,7 @@ test('an answer that the host has given meanwhile stands', async () => {
   expect(returned).toBeGreaterThan(0);
 });
 
-/** A connection on which raw bytes are written; `received` grows with what comes back. */
+/** A connection for raw bytes; `received` grows with the responses. */
 async function rawConnection(port: number) {
   const socket = connect(port, '127.0.0.1');
   closing.push(() => socket.destroy());
@@ -175,7 +175,7 @@ async function until(socket: Socket, condition: () => boolean): Promise<void> {
   while (!condition()) await once(socket, 'data');
 }
 
-test('pipelined requests are answered in their order on one connection', async () => {
+test('node:http handler responds to pipelined requests in order on one connection', async () => {
   const slowFirst = nodeHandler(
     apiOf(async ({ path }) => {
       if (path === '/0') await new Promise((resolve) => setImmediate(resolve));
@@ -197,7 +197,7 @@ async function pipelined(port: number, count: number) {
   return connection;
 }
 
-test('every pipelined stream is told that the client has left, those too whose turn never came', async () => {
+test('node:http handler cancels every pipelined stream when the client leaves, including waiting ones', async () => {
   const signals: AbortSignal[] = [];
   let returned = 0;
   let tell: () => void = () => {};
@@ -235,7 +235,7 @@ test('every pipelined stream is told that the client has left, those too whose t
   expect(warnings).toEqual([]);
 });
 
-test('the signal stays silent when the answer has arrived', async () => {
+test('node:http handler does not abort the signal after a complete response', async () => {
   const signals: (AbortSignal | undefined)[] = [];
   const port = await listening(
     nodeHandler(
@@ -252,7 +252,7 @@ test('the signal stays silent when the answer has arrived', async () => {
   expect(signals[0]?.aborted).toBe(false);
 });
 
-describe('a body that the api does not read to its end', () => {
+describe('node:http handler with an unread body', () => {
   const rejecting = nodeHandler(apiOf(() => ({ status: 413, headers: {}, body: 'too large' })));
 
   const leavingOff = nodeHandler(
@@ -265,21 +265,18 @@ describe('a body that the api does not read to its end', () => {
   test.each([
     ['unread', rejecting],
     ['partly read', leavingOff],
-  ])(
-    'large and %s: the answer comes first, what follows is thrown away, then the connection ends',
-    async (_, handler) => {
-      const connection = await rawConnection(await listening(handler));
-      const { socket } = connection;
-      socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10000004\r\n\r\nbody');
-      await until(socket, () => connection.received.endsWith('too large'));
-      expect(connection.received).toMatch(/^HTTP\/1\.1 413 .*\r\nconnection: close\r\n/is);
-      socket.write(Buffer.alloc(10_000_000));
-      await once(socket, 'end');
-      expect(connection.received.match(/HTTP/g)).toHaveLength(1);
-    },
-  );
+  ])('large and %s: sends the response, discards the rest, then closes the connection', async (_, handler) => {
+    const connection = await rawConnection(await listening(handler));
+    const { socket } = connection;
+    socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10000004\r\n\r\nbody');
+    await until(socket, () => connection.received.endsWith('too large'));
+    expect(connection.received).toMatch(/^HTTP\/1\.1 413 .*\r\nconnection: close\r\n/is);
+    socket.write(Buffer.alloc(10_000_000));
+    await once(socket, 'end');
+    expect(connection.received.match(/HTTP/g)).toHaveLength(1);
+  });
 
-  test('endless: the connection is cut in the end', async () => {
+  test('endless: cuts the connection after a limit', async () => {
     const { socket } = await rawConnection(await listening(rejecting));
     socket.on('error', () => {});
     socket.write('POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n');
@@ -292,7 +289,7 @@ describe('a body that the api does not read to its end', () => {
     expect(sent).toBeLessThan(1000);
   });
 
-  test('small: the connection is kept', async () => {
+  test('small: keeps the connection', async () => {
     const connection = await rawConnection(await listening(rejecting));
     const request = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n';
     for (const count of [1, 2, 3]) {
@@ -302,7 +299,7 @@ describe('a body that the api does not read to its end', () => {
     expect(connection.received).not.toMatch(/connection: close/i);
   });
 
-  test('HEAD: the answer has no body', async () => {
+  test('HEAD: sends no body', async () => {
     const connection = await rawConnection(await listening(rejecting));
     connection.socket.write('HEAD / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n');
     await until(connection.socket, () => connection.received.endsWith('\r\n\r\n'));
@@ -312,7 +309,7 @@ describe('a body that the api does not read to its end', () => {
   });
 });
 
-test('a client that leaves in the middle of its body harms nobody', async () => {
+test('node:http handler survives a client that leaves in the middle of its body', async () => {
   let signal: AbortSignal | undefined;
   let tell: (outcome: unknown) => void = () => {};
   const outcome = new Promise<unknown>((resolve) => {
@@ -343,7 +340,7 @@ test.each([
   ['GET http://book.example HTTP/1.1', '/ '],
   ['GET http://book.example?a=1 HTTP/1.1', '/ a=1'],
   ['OPTIONS * HTTP/1.1', '/..* '],
-])('%s', async (line, seen) => {
+])('node:http handler accepts %s', async (line, seen) => {
   const echo = nodeHandler(apiOf(({ path, query }) => ({ status: 200, headers: {}, body: `<${path} ${query}>` })));
   const connection = await rawConnection(await listening(echo));
   connection.socket.write(`${line}\r\nhost: x\r\n\r\n`);
@@ -351,18 +348,19 @@ test.each([
   expect(connection.received).toContain(`<${seen}>`);
 });
 
-test('the client address is passed on', async () => {
+test('node:http handler passes the client address on', async () => {
   const port = await listening(
     nodeHandler(apiOf(({ remoteAddress }) => ({ status: 200, headers: {}, body: String(remoteAddress) }))),
   );
   expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('127.0.0.1');
 });
 
-test('the handler serves HTTP/2 through the compatible interface of node', async () => {
-  // The compatible interface is made to be taken for the other; its types do not say so.
+test('node:http handler serves HTTP/2 through the compatibility interface of Node.js', async () => {
+  // The compatibility interface is a drop-in replacement; its types do not declare that.
   const server = createHttp2Server(bodyEcho as unknown as Parameters<typeof createHttp2Server>[1]);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`); // it listens on a port
+  // A listening server has an address.
+  const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   closing.push(() => {
     session.destroy();
     server.close();

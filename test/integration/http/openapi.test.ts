@@ -12,7 +12,7 @@ import { ORDER_BOOK_ROUTES } from '../../../src/http/routes/index.ts';
 import { PROBE_ROUTES } from '../../../src/http/routes/system.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const folder = mkdtempSync(join(root, 'test/openapi/.generated-'));
+const folder = mkdtempSync(join(root, 'test/integration/http/.generated-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const document = openApiDocument({ standalone: true });
@@ -20,12 +20,13 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({
     path,
     method,
-    ...(operation as { operationId: string; parameters?: { name: string; in: string }[]; responses: object }), // its form
+    // The format of the document.
+    ...(operation as { operationId: string; parameters?: { name: string; in: string }[]; responses: object }),
   })),
 );
 
-describe('the OpenAPI document', () => {
-  test('has every route, with every parameter of its path', () => {
+describe('OpenAPI document', () => {
+  test('lists every route with every path parameter', () => {
     const routes = [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES, ...accountRoutes()];
     const wanted = routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
     expect(operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`).sort()).toEqual(wanted.sort());
@@ -36,28 +37,30 @@ describe('the OpenAPI document', () => {
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
   });
 
-  test('knows every code of the table of errors, each under its own status, and no other', () => {
+  test('lists every error code under its status, and no other', () => {
     const met = new Map<string, string>();
     for (const { responses } of operations) {
       for (const [status, response] of Object.entries(responses)) {
         for (const [code] of JSON.stringify(response).matchAll(/(?<=`)\w+(?=`:)/g)) met.set(code, status);
       }
     }
+    // The error codes of the table.
     for (const [code, status] of met)
-      expect([code, status]).toEqual([code, String(ERRORS[code as keyof typeof ERRORS].status)]); // the table's codes
-    // What is said of no route in particular.
+      expect([code, status]).toEqual([code, String(ERRORS[code as keyof typeof ERRORS].status)]);
+    // Responses for all routes.
     const missing = Object.keys(ERRORS).filter((code) => !met.has(code));
     expect(missing).toEqual(['MethodNotAllowed']);
   });
 
-  test('is version 0.0.1 of the contract, and marks what the contract has deprecated', () => {
+  test('has version 0.0.1 of the contract and marks deprecated parts', () => {
     expect(document).toMatchObject({ openapi: '3.1.0', info: { version: '0.0.1' } });
-    const { Order } = document.components.schemas as { Order?: { properties: Record<string, { deprecated?: true }> } }; // its form
+    // The format of the document.
+    const { Order } = document.components.schemas as { Order?: { properties: Record<string, { deprecated?: true }> } };
     const deprecated = Object.entries(Order?.properties ?? {}).filter(([, property]) => property.deprecated);
     expect(deprecated.map(([name]) => name)).toEqual(['availableBalance', 'executedFeeAmount']);
   });
 
-  test('refers to nothing that is not there', () => {
+  test('has no dangling reference', () => {
     const { schemas } = document.components;
     for (const [, name = ''] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
       expect(schemas).toHaveProperty(name);
@@ -65,11 +68,11 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe('two generators of types understand it', () => {
+describe('generated types', () => {
   const file = join(folder, 'openapi.json');
   writeFileSync(file, JSON.stringify(document));
 
-  test('openapi-typescript, and what it makes says what the contract says', () => {
+  test('openapi-typescript output matches the contract', () => {
     const cli = join(root, 'node_modules/openapi-typescript/bin/cli.js');
     execFileSync(process.execPath, [cli, file, '--output', join(folder, 'schema.d.ts')], { stdio: 'pipe' });
     writeFileSync(
@@ -86,7 +89,7 @@ describe('two generators of types understand it', () => {
     );
   });
 
-  test('swagger-typescript-api, which makes a whole client', async () => {
+  test('swagger-typescript-api generates a complete client', async () => {
     const { generateApi } = await import('swagger-typescript-api');
     const { files } = await generateApi({ input: file, output: false, silent: true, httpClientType: 'fetch' });
     writeFileSync(
@@ -98,7 +101,7 @@ describe('two generators of types understand it', () => {
     );
   });
 
-  test('and the types of both compile', () => {
+  test('types of both generators compile', () => {
     const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
     const options = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--types', 'node', '--skipLibCheck'];
     const files = ['use.ts', 'client.ts'].map((name) => join(folder, name));
@@ -107,7 +110,7 @@ describe('two generators of types understand it', () => {
   });
 });
 
-test('a server serves it, and a page that needs no other host', async () => {
+test('server serves the OpenAPI document and a page without external hosts', async () => {
   const server = await serve({ port: 0, books: [{ chain: 'base', db: ':memory:' }] });
   const served = (await (await fetch(`${server.url}/openapi.json`)).json()) as typeof document;
   expect(served).toEqual({ ...document, servers: [{ url: '/base', description: 'base, production' }] });

@@ -18,8 +18,8 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-describe('CoinGecko', () => {
-  /** Stands in for the interface, over a real socket. */
+describe('CoinGecko price source', () => {
+  /** A test double of the price API over a real socket. */
   async function double(answer: (request: IncomingMessage, response: ServerResponse) => void) {
     const asked: { url: string; key: string | undefined }[] = [];
     const server = createServer((request, response) => {
@@ -32,7 +32,7 @@ describe('CoinGecko', () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     });
-    const { port } = server.address() as AddressInfo; // it listens on a port
+    const { port } = server.address() as AddressInfo; // a listening server has an address
     return { asked, baseUrl: `http://127.0.0.1:${port}` };
   }
   const saying = (status: number, body: unknown) => (_: IncomingMessage, response: ServerResponse) =>
@@ -40,7 +40,7 @@ describe('CoinGecko', () => {
       .writeHead(status, { 'content-type': 'application/json' })
       .end(typeof body === 'string' ? body : JSON.stringify(body));
 
-  test('is asked for a token on its platform, with the key in a header', async () => {
+  test('requests a token on its platform with the key in a header', async () => {
     const { asked, baseUrl } = await double(saying(200, { [TOKEN]: { usd: 1.25 } }));
     expect(await coinGecko({ baseUrl, apiKey: 'secret' }).usdPrice(on1(TOKEN), call())).toBe(1.25);
     expect(
@@ -52,14 +52,14 @@ describe('CoinGecko', () => {
     ]);
   });
 
-  test('is asked for native currency as its wrapped token', async () => {
+  test('requests native currency as its wrapped token', async () => {
     const weth = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2';
     const { asked, baseUrl } = await double(saying(200, { [weth]: { usd: 3500 } }));
     expect(await coinGecko({ baseUrl }).usdPrice(on1(NATIVE), call())).toBe(3500);
     expect(asked[0]?.url).toContain(weth.toLowerCase());
   });
 
-  test('is not asked for a chain that it does not know, unless told its name', async () => {
+  test('does not request an unknown chain unless its name is configured', async () => {
     const { asked, baseUrl } = await double(saying(200, { [TOKEN]: { usd: 2 } }));
     const elsewhere = { ...on1(TOKEN), chainId: SEPOLIA };
     expect(await coinGecko({ baseUrl }).usdPrice(elsewhere, call())).toBe(undefined);
@@ -74,7 +74,7 @@ describe('CoinGecko', () => {
     ['a price of 0', 200, { [TOKEN]: { usd: 0 } }],
     ['a price of null', 200, { [TOKEN]: { usd: null } }],
     ['404', 404, { error: 'coin not found' }],
-  ])('%s is no price', async (_, status, body) => {
+  ])('returns no price for %s', async (_, status, body) => {
     const { baseUrl } = await double(saying(status, body));
     expect(await coinGecko({ baseUrl }).usdPrice(on1(TOKEN), call())).toBe(undefined);
   });
@@ -84,20 +84,20 @@ describe('CoinGecko', () => {
     ['500', 500, 'oops', 'status 500'],
     ['text', 200, 'oops', 'JSON'],
     ['null', 200, 'null', 'contains no prices'],
-    ['a price as text', 200, { [TOKEN]: { usd: '1' } }, 'that is not a number'],
-    ['more than anybody asked for', 200, `"${'x'.repeat(100_000)}"`, 'at most 65536 bytes'],
-  ])('%s is a failure, and does not look like a token without a price', async (_, status, body, message) => {
+    ['a price that is text', 200, { [TOKEN]: { usd: '1' } }, 'that is not a number'],
+    ['an oversized response', 200, `"${'x'.repeat(100_000)}"`, 'at most 65536 bytes'],
+  ])('reports %s as a failure, not as a missing price', async (_, status, body, message) => {
     const { baseUrl } = await double(saying(status, body));
     await expect(coinGecko({ baseUrl }).usdPrice(on1(TOKEN), call())).rejects.toThrow(message);
   });
 
-  test('a redirect is not followed', async () => {
+  test('does not follow redirects', async () => {
     const { asked, baseUrl } = await double((_, response) => void response.writeHead(302, { location: '/x' }).end());
     await expect(coinGecko({ baseUrl }).usdPrice(on1(TOKEN), call())).rejects.toThrow();
     expect(asked.length).toBe(1);
   });
 
-  test('one that hangs is left when the signal says so', async () => {
+  test('aborts a pending request with its signal', async () => {
     const { baseUrl } = await double(() => {});
     const leaving = new AbortController();
     const price = coinGecko({ baseUrl }).usdPrice(on1(TOKEN), { signal: leaving.signal });
@@ -109,11 +109,11 @@ describe('CoinGecko', () => {
     [{ key: 'x' }, 'unknown option "key"'],
     [{ plan: 'paid' }, 'plan must be'],
     [{ baseUrl: 'ftp://x' }, 'baseUrl must be'],
-  ])('%j is rejected', (options, message) => expect(() => coinGecko(options as never)).toThrow(message));
+  ])('rejects the options %j', (options, message) => expect(() => coinGecko(options as never)).toThrow(message));
 });
 
-describe('through native currency', () => {
-  /** A book in name only: it says what tokens are worth. */
+describe('native price source', () => {
+  /** A test double of a book that returns token prices. */
   const pricing = (prices: Record<string, string>, chainId = 1) => ({
     chainId,
     quotes: {
@@ -123,15 +123,15 @@ describe('through native currency', () => {
           ? { status: 'rejected', error: new Error('NoLiquidity') }
           : { status: 'priced', price };
       },
-    } as never, // nothing else of it is used
+    } as never, // the test uses nothing else
     balances: { token: async () => ({ decimals: 2 }) } as never,
   });
   const USDC = '0x00000000000000000000000000000000000000dd';
   const known: Readonly<Record<string, number>> = { [TOKEN]: 18, [USDC]: 6 };
   const decimals = async ({ token }: UsdPriceQuery) => known[token];
 
-  // The vector is of the production system: 1 and 288778763.042292 native atoms for an atom, 18 and 6 decimals.
-  test('by a token that is worth a dollar', async () => {
+  // The vector is from production: 1 and 288778763.042292 native atoms per atom, with 18 and 6 decimals.
+  test('derives prices from a token worth one dollar', async () => {
     const books = [pricing({ [TOKEN]: '1', [USDC]: '288778763.042292' })];
     const source = nativePriceSource({ books, decimals, nativeUsd: { 1: { token: USDC, decimals: 6 } } });
     expect(await source.usdPrice(on1(TOKEN), call())).toBeCloseTo(3462.8585200136367, 9);
@@ -139,7 +139,7 @@ describe('through native currency', () => {
     expect(await source.usdPrice(on1(USDC), call())).toBeCloseTo(1, 12);
   });
 
-  test('by a source of the price of native currency', async () => {
+  test('derives prices from a source of the native price', async () => {
     const nativeUsd = fixedUsdPrices({ 1: { [NATIVE]: 2000 } });
     const source = nativePriceSource({
       books: [pricing({ [TOKEN]: '0.0005', [USDC]: '500000000' })],
@@ -151,7 +151,7 @@ describe('through native currency', () => {
     expect(await source.usdPrice(on1(NATIVE), call())).toBe(2000);
   });
 
-  test('has none where decimals, a price or the chain is not known', async () => {
+  test('returns no price without decimals, native price or known chain', async () => {
     const nativeUsd = fixedUsdPrices({ 1: { [NATIVE]: 2000 } });
     const source = nativePriceSource({ books: [pricing({ [TOKEN]: '1', [WETH]: '1' })], decimals, nativeUsd });
     expect(await source.usdPrice(on1(WETH), call())).toBe(undefined);
@@ -161,7 +161,7 @@ describe('through native currency', () => {
     expect(await poor.usdPrice(on1(TOKEN), call())).toBe(undefined);
   });
 
-  test('asks the first book of a chain, and never guesses decimals', async () => {
+  test('queries the first book of a chain and never guesses decimals', async () => {
     const books = [pricing({ [TOKEN]: '1' }), pricing({ [TOKEN]: '5' }), pricing({ [TOKEN]: '7' }, 100)];
     const nativeUsd = fixedUsdPrices({ 1: { [NATIVE]: 1 }, 100: { [NATIVE]: 1 } });
     const source = nativePriceSource({ books, decimals: () => 0, nativeUsd });
@@ -169,13 +169,13 @@ describe('through native currency', () => {
     expect(await source.usdPrice({ ...on1(TOKEN), chainId: 100 }, call())).toBe(7e-18);
   });
 
-  test('takes decimals of the book where nobody else is named', async () => {
+  test('uses the decimals of the book by default', async () => {
     const nativeUsd = fixedUsdPrices({ 1: { [NATIVE]: 1 } });
     const source = nativePriceSource({ books: [pricing({ [TOKEN]: '1' })], nativeUsd });
     expect(await source.usdPrice(on1(TOKEN), call())).toBe(1e-16);
   });
 
-  test('over a book that really quotes', async () => {
+  test('derives prices from the quotes of a real book', async () => {
     const prices = { [WETH]: '1', [COW]: { price: '0.0001', decimals: 18 } };
     const quotes = { estimators: [fixedPrices(prices)], gasPrice: 1 };
     const book = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), quotes });
@@ -192,13 +192,13 @@ describe('through native currency', () => {
   test.each([
     [{ 1: { token: 'x', decimals: 6 } }, 'a token must be 0x and 40 hex digits, got "x"'],
     [{ 1: { token: TOKEN, decimals: 78 } }, 'decimals of 0x'],
-  ])('%j is rejected', (nativeUsd, message) => {
+  ])('rejects the options %j', (nativeUsd, message) => {
     expect(() => nativePriceSource({ books: [], decimals, nativeUsd })).toThrow(message);
   });
 });
 
-describe('a table', () => {
-  test('knows its tokens, in any case, by chain', async () => {
+describe('fixed price source', () => {
+  test('returns prices by chain and token in either case', async () => {
     const source = fixedUsdPrices({ 1: { [WETH]: 3000 } });
     expect(source.usdPrice(on1(WETH.toLowerCase()), call())).toBe(3000);
     expect(source.usdPrice({ ...on1(WETH.toLowerCase()), chainId: 100 }, call())).toBe(undefined);
@@ -209,5 +209,5 @@ describe('a table', () => {
     [{ 1: { [WETH]: 0 } }, 'must be a number above 0'],
     [{ 1: { [WETH]: '1' } }, 'must be a number above 0'],
     [{ mainnet: { [WETH]: 1 } }, '"mainnet" is not a valid chain id'],
-  ])('%j is rejected', (table, message) => expect(() => fixedUsdPrices(table as never)).toThrow(message));
+  ])('rejects the table %j', (table, message) => expect(() => fixedUsdPrices(table as never)).toThrow(message));
 });

@@ -9,7 +9,7 @@ const query = (n: number): UsdPriceQuery => ({ chainId: 1, token: `0x${n.toStrin
 
 type Line = number | undefined | Error | 'silence' | 'rejection' | Promise<number | undefined>;
 
-/** A source that says its lines one after the other, the last one for ever. */
+/** A source that returns scripted results, and repeats the last one. */
 function source(name: string, ...lines: Line[]) {
   const asked: UsdPriceQuery[] = [];
   const signals: AbortSignal[] = [];
@@ -31,8 +31,8 @@ function world(sources: readonly UsdPriceSource[], options: Omit<UsdPricesOption
   return { clock, failures, get: async (n: number) => (await prices.get(1, query(n).token))?.price };
 }
 
-describe('prices in dollars', () => {
-  test('come from the first source that has one', async () => {
+describe('USD prices', () => {
+  test('come from the first source with a price', async () => {
     const [first, second, third] = [source('first', undefined), source('second', 2), source('third', 3)];
     const { get, failures } = world([first, second, third]);
     expect(await get(1)).toBe(2);
@@ -43,18 +43,18 @@ describe('prices in dollars', () => {
   test.each<[string, Line]>([
     ['throws', new Error('out of order')],
     ['rejects', 'rejection'],
-    ['answers 0', 0],
-    ['answers a negative number', -1],
-    ['answers NaN', Number.NaN],
-    ['answers infinity', Number.POSITIVE_INFINITY],
-    ['answers text', '1' as never],
-  ])('a source that %s falls through to the next, and is told of', async (_, line) => {
+    ['returns 0', 0],
+    ['returns a negative number', -1],
+    ['returns NaN', Number.NaN],
+    ['returns infinity', Number.POSITIVE_INFINITY],
+    ['returns text', '1' as never],
+  ])('fall through to the next source when one %s, and report it', async (_, line) => {
     const { get, failures } = world([source('bad', line), source('good', 7)]);
     expect(await get(1)).toBe(7);
     expect(failures).toMatchObject([{ name: 'UsdPriceError', message: expect.stringContaining('bad failed for 0x') }]);
   });
 
-  test('a source that hangs is left at its deadline, and told to stop', async () => {
+  test('abort a source at its timeout', async () => {
     const slow = source('slow', 'silence');
     const { get, clock, failures } = world([slow, source('good', 7)], { timeout: 1000 });
     const price = get(1);
@@ -67,7 +67,7 @@ describe('prices in dollars', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('are remembered for their lifetime, and asked for again after it', async () => {
+  test('are cached for their lifetime and queried again afterwards', async () => {
     const only = source('only', 1, 2);
     const { get, clock } = world([only], { cacheTtl: 1000 });
     expect([await get(1), await get(1)]).toEqual([1, 1]);
@@ -75,18 +75,18 @@ describe('prices in dollars', () => {
     expect(await get(1)).toBe(1);
     clock.advance(1);
     expect(await get(1)).toBe(2);
-    clock.set(clock.now() - 5000); // a clock that steps back makes nothing live longer
+    clock.set(clock.now() - 5000); // a clock that steps back does not extend a lifetime
     await get(1);
     expect(only.asked.length).toBe(3);
   });
 
-  test('that there is none, or that it failed, is not remembered', async () => {
+  test('do not cache a missing price or a failure', async () => {
     const only = source('only', undefined, new Error('out of order'), 5);
     const { get } = world([only]);
     expect([await get(1), await get(1), await get(1), await get(1)]).toEqual([undefined, undefined, 5, 5]);
   });
 
-  test('are asked for once however many want them at once, and each token by itself', async () => {
+  test('are queried once for concurrent requests of one token', async () => {
     let answer: (price: number) => void = () => {};
     const only = source('only', new Promise<number>((resolve) => (answer = resolve)));
     const { get } = world([only]);
@@ -96,14 +96,14 @@ describe('prices in dollars', () => {
     expect(only.asked.length).toBe(2);
   });
 
-  test('a failure is shared by those who wait for it and by nobody after them', async () => {
+  test('share a failure with concurrent requests only', async () => {
     const only = source('only', new Error('out of order'), 4);
     const { get } = world([only]);
     expect(await Promise.all([get(1), get(1)])).toEqual([undefined, undefined]);
     expect(await get(1)).toBe(4);
   });
 
-  test('no more are remembered than there is room for, the newest', async () => {
+  test('keep a limited number of cache entries, the newest', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 5 }),
@@ -127,7 +127,7 @@ describe('prices in dollars', () => {
     [{ sources: [], cacheTl: 1 }, 'createAccounts, usdPrices: unknown option "cacheTl", did you mean "cacheTtl"?'],
     [{ sources: [], maxPrices: 0 }, 'createAccounts: usdPrices.maxPrices must be a number of at least 1, got 0'],
     [{ sources: [{}] }, 'createAccounts: usdPrices.sources must be a list of sources'],
-  ])('%j is rejected', (options, message) => {
+  ])('reject the options %j', (options, message) => {
     const context = { clock: manualClock(), onFailure: () => {} };
     expect(() => createUsdPrices(options as never, context)).toThrow(new TypeError(message));
   });

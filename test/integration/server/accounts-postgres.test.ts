@@ -12,7 +12,7 @@ const ALICE = account(1);
 
 afterEach(cleanUp);
 
-/** A database of its own: accounts have a schema of one name. */
+/** A separate database, because the account schema has a fixed name. */
 async function temporaryDatabase() {
   const { url, query, schema: name } = await temporarySchema();
   await query(`CREATE DATABASE "${name}"`);
@@ -30,7 +30,7 @@ async function told(server: RunningServer): Promise<{ readonly id: string; reado
   return (await response.json()) as { id: string; type: string }[];
 }
 
-test('servers over PostgreSQL share their accounts, once somebody has made the tables', async () => {
+test('servers over PostgreSQL share their accounts after one migration', async () => {
   await using database = await temporaryDatabase();
   const { url } = database;
   const places = ['--postgres', url, '--accounts', url];
@@ -48,7 +48,7 @@ test('servers over PostgreSQL share their accounts, once somebody has made the t
 
   const servers = [];
   for (let i = 0; i < 2; i++) servers.push(await serve({ port: 0, postgres: url, accounts: url }));
-  const [one, other] = servers as [RunningServer, RunningServer]; // two
+  const [one, other] = servers as [RunningServer, RunningServer]; // two servers
   const signed = await signOrder(ALICE, { validTo: Math.floor(Date.now() / 1000) + 600 });
   const result = await one.book.orders.submit(signed);
   if (result.status !== 'accepted') throw result.error;
@@ -60,7 +60,7 @@ test('servers over PostgreSQL share their accounts, once somebody has made the t
   for (const server of servers) await server.close();
 });
 
-test('accounts in a file are brought up to date as well', async () => {
+test('account stores in a SQLite file are migrated', async () => {
   const file = join(await scratch(), 'accounts.sqlite');
   const { code, stdout } = await intentbook(['migrate', '--accounts', file]).ended;
   expect([code, stdout]).toEqual([0, `the accounts in ${file} are up to date\n`]);

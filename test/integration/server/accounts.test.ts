@@ -19,7 +19,7 @@ interface Sent {
   readonly data: unknown;
 }
 
-/** Reads events off a stream until there are as many as wanted. */
+/** Reads events from a stream up to a number. */
 async function events(url: string, wanted: number, lastEventId?: number): Promise<Sent[]> {
   const controller = new AbortController();
   const headers = lastEventId === undefined ? {} : { 'last-event-id': String(lastEventId) };
@@ -61,8 +61,8 @@ async function cancel(server: RunningServer, uid: Hex): Promise<void> {
   assert.equal(result.status, 'cancelled');
 }
 
-describe('a client of a server that is restarted', () => {
-  test('hears of every event once when it comes back with the last id it has seen', async () => {
+describe('event stream after a server restart', () => {
+  test('delivers every event once to a client with its last event id', async () => {
     using file = temporaryFile();
     const options: ServeOptions = { port: 0, db: join(file.directory, 'book.sqlite') };
     const orders = `/api/v1/orders/stream?owner=${ALICE.address}`;
@@ -106,8 +106,8 @@ describe('a client of a server that is restarted', () => {
   });
 });
 
-describe('the account interface of a server', () => {
-  test('can be switched off, with its notifications or as a whole', async () => {
+describe('account interface of a server', () => {
+  test('can be disabled, with notifications only or completely', async () => {
     const path = `/accounts/${ALICE.address}/notifications`;
     for (const [options, status] of [
       [{}, 200],
@@ -120,7 +120,7 @@ describe('the account interface of a server', () => {
     }
   });
 
-  test('hears the contract’s own variable', () => {
+  test('reads the environment variable of the contract', () => {
     const command = parseCommand(['serve'], { CMS_ENABLED: 'false' });
     assert.ok(command.name === 'serve');
     assert.equal(command.options.notifications, 'off');
@@ -143,10 +143,10 @@ describe('the account interface of a server', () => {
   });
 });
 
-test('a server that knows a mail server and the keys of web push tells accounts by them', async () => {
+test('server with a mail server and web push keys notifies accounts over both channels', async () => {
   await using mail = await mailRecipient();
   const { publicKey: vapidPublicKey, privateKey: vapidPrivateKey } = webPush.generateVAPIDKeys();
-  const { port } = mail as unknown as { port: number }; // of its door
+  const { port } = mail as unknown as { port: number }; // of its port
   const server = await serve({
     port: 0,
     db: ':memory:',

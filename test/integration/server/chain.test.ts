@@ -22,7 +22,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 afterEach(cleanUp);
 
 async function read<T>(url: string, path: string): Promise<T> {
-  return (await (await fetch(`${url}/api/v1${path}`)).json()) as T; // what the test expects of it
+  return (await (await fetch(`${url}/api/v1${path}`)).json()) as T; // asserted by the test
 }
 
 async function submit(url: string, choice: object): Promise<Hex> {
@@ -36,10 +36,10 @@ async function submit(url: string, choice: object): Promise<Hex> {
     body: JSON.stringify(await signOrder(trader, order)),
   });
   expect(response.status).toBe(201);
-  return (await response.json()) as Hex; // a UID, as a JSON string
+  return (await response.json()) as Hex; // a UID as a JSON string
 }
 
-/** Waits for something that a server has to find out. */
+/** Waits for asynchronous work of a server. */
 async function until<T>(question: () => Promise<T>, isIt: (answer: T) => boolean): Promise<T> {
   for (;;) {
     const answer = await question();
@@ -50,8 +50,8 @@ async function until<T>(question: () => Promise<T>, isIt: (answer: T) => boolean
 
 const prices = () => ({ [world.sellToken]: 60n, [world.buyToken]: 100n });
 
-describe('a server that is given a node', () => {
-  test('follows the chain: what is settled is fulfilled', async () => {
+describe('server with a node', () => {
+  test('indexes the chain and fulfils settled orders', async () => {
     const db = join(await scratch(), 'orders.sqlite');
     const url = await addressOf(
       intentbook(['serve', '--port', '0', '--db', db, '--rpc', world.url, '--from-block', '1']),
@@ -67,7 +67,7 @@ describe('a server that is given a node', () => {
     expect(ready.checks).toEqual({ store: 'ok', chain: 'following', funds: 'on', contractSignatures: 'on' });
   });
 
-  test('lets in nobody who cannot pay', async () => {
+  test('rejects orders without funds', async () => {
     await using server = closing(await serve({ port: 0, db: ':memory:', rpc: [world.url] }));
     const order = await signOrder(await fundedTrader(world), {
       sellToken: world.buyToken,
@@ -78,7 +78,7 @@ describe('a server that is given a node', () => {
     expect(result).toMatchObject({ status: 'rejected', error: { code: 'InsufficientBalance' } });
   });
 
-  test('turns to the next one when the first is out of reach', async () => {
+  test('uses the next node when the first is unreachable', async () => {
     const rpc = ['http://127.0.0.1:1', world.url];
     await using server = closing(await serve({ port: 0, db: ':memory:', rpc, fromBlock: 1 }));
     const uid = await submit(server.url, {});
@@ -89,7 +89,7 @@ describe('a server that is given a node', () => {
     );
   });
 
-  test('rejects one of another chain, and one without the contract, and says which', async () => {
+  test('rejects a node of another chain or without the contract, and names it', async () => {
     const start = (rpc: string) => serve({ port: 0, db: ':memory:', rpc: [rpc] });
     for (const [chain, message] of [
       [foundry, /chain 31337; this book is for chain 11155111/],
@@ -102,13 +102,13 @@ describe('a server that is given a node', () => {
   });
 });
 
-test('without a node, readiness says what is not checked', async () => {
+test('readiness without a node lists the checks that are disabled', async () => {
   await using server = closing(await serve({ port: 0, db: ':memory:' }));
   const { checks } = await read<{ checks: object }>(server.url, '/ready');
   expect(checks).toEqual({ store: 'ok', chain: 'off', funds: 'off', contractSignatures: 'off' });
 });
 
-test('killed again and again while it reads the chain, a server misses nothing and counts nothing twice', async () => {
+test('server killed repeatedly while it indexes the chain loses nothing and counts nothing twice', async () => {
   const db = join(await scratch(), 'orders.sqlite');
   const start = () => intentbook(['serve', '--port', '0', '--db', db, '--rpc', world.url, '--from-block', '1']);
   const first = start();
@@ -117,7 +117,7 @@ test('killed again and again while it reads the chain, a server misses nothing a
   first.child.kill('SIGKILL');
   await first.ended;
 
-  // Fills and presignatures, more than can be read at once: an old part, which is fetched by ranges, and a new one.
+  // More fills and presignatures than one request returns: an old part that is read by ranges, and a new one.
   const FILLS = 80;
   for (let i = 0; i < FILLS; i++) {
     await settle(world.client, [{ order, executed: 100n }], prices());
@@ -129,14 +129,14 @@ test('killed again and again while it reads the chain, a server misses nothing a
     const database = new Database(db, { readonly: true });
     const found = database.prepare(sql).pluck().get();
     database.close();
-    return found as T; // what the query selects
+    return found as T; // the columns of the query
   };
   const chainEvents = () => inspect<number>('SELECT count(*) FROM chain_events');
   const seen: number[] = [];
   for (let round = 0; round < 5; round++) {
     const before = chainEvents();
     const server = start();
-    // As soon as there is more than before, in whatever it is doing then.
+    // Kills the server after any progress, in any phase.
     await until(
       async () => chainEvents(),
       (count) => count > before,
@@ -146,7 +146,7 @@ test('killed again and again while it reads the chain, a server misses nothing a
     seen.push(chainEvents());
     if (seen.at(-1) === 3 * FILLS) break;
   }
-  expect(seen.some((count) => count > 0 && count < 3 * FILLS)).toBe(true); // it was cut off in between
+  expect(seen.some((count) => count > 0 && count < 3 * FILLS)).toBe(true); // the server was killed during the response
 
   const url = await addressOf(start());
   const filled = await until(

@@ -16,11 +16,11 @@ const CLIENTS = 12;
 const OWNERS = 10;
 const CAP = 25;
 
-/** What befalls the cluster, each time some more orders have been acknowledged. */
+/** Outages of the cluster, each after some more acknowledged orders. */
 const CALAMITIES = LONG
   ? Array.from({ length: 24 }, (_, i) => (i % 8 === 5 ? 'restart the database' : 'kill a server'))
   : ['kill a server', 'restart the database', 'kill a server'];
-/** Few enough that they come every few seconds. */
+/** Maximum number of orders between two outages, which are some seconds apart. */
 const BETWEEN = LONG ? 50 : 40;
 
 let database: PostgresServer;
@@ -29,7 +29,7 @@ const start = () =>
   spawnServer(['--postgres', database.url, '--accounts', database.url, '--max-open-orders', String(CAP)]);
 
 beforeAll(async () => {
-  // Its own: it is restarted.
+  // A separate PostgreSQL server, because the test restarts it.
   database = await startPostgres();
   await migratePostgres({ url: database.url });
   await migratePostgres({ url: database.url, of: 'accounts' });
@@ -40,7 +40,7 @@ afterAll(async () => {
   await database?.dispose();
 });
 
-/** What the clients know for certain, and whatever they should not have seen. */
+/** Certain knowledge of the clients, and observed violations. */
 interface Witnessed {
   readonly placed: string[];
   readonly cancelled: string[];
@@ -48,7 +48,7 @@ interface Witnessed {
   readonly statuses: Map<number | 'broken', number>;
 }
 
-/** Asks any server. A request that breaks, or is answered with 429 or 500, may have happened or not. */
+/** Sends a request to any server. A broken connection, a 429 or a 500 leaves the outcome unknown. */
 async function ask(witnessed: Witnessed, method: string, path: string, body?: unknown) {
   const server = servers[Math.floor(Math.random() * servers.length)];
   let status: number | 'broken' = 'broken';
@@ -75,7 +75,7 @@ interface Asking {
   readonly stopped: () => boolean;
 }
 
-/** Asks until the answer is certain. Who gave up would leave orders that nobody cancels, until they fill every cap. */
+/** Repeats a request until the outcome is certain. Otherwise orders that no client cancels could fill every cap. */
 async function insist({ witnessed, stopped }: Asking, method: string, path: string, body?: unknown) {
   for (let again = false; ; again = true) {
     const answer = await ask(witnessed, method, path, body);
@@ -83,7 +83,7 @@ async function insist({ witnessed, stopped }: Asking, method: string, path: stri
   }
 }
 
-/** Places an order, by two servers at once if need be. @returns its UID, when it is there for certain. */
+/** Submits an order, to two servers at once if necessary. @returns its UID if it is stored for certain. */
 async function place(asking: Asking, owner: number, order: WireOrder, twice: boolean): Promise<string | undefined> {
   const { witnessed } = asking;
   const answers = await Promise.all(
@@ -120,7 +120,7 @@ async function cancel(asking: Asking, { uid, owner }: { uid: string; owner: numb
   else if (sure) witnessed.strange.push(`cancelling: ${status} ${JSON.stringify(answer)}`);
 }
 
-/** One client: places orders, cancels some, reads what it has been told is there, until it is told to stop. */
+/** A client that submits, cancels and reads acknowledged orders until it is stopped. */
 async function live(client: number, asking: Asking): Promise<void> {
   const mine: { uid: string; owner: number }[] = [];
   for (let n = 0; !asking.stopped(); n++) {
@@ -135,7 +135,7 @@ async function live(client: number, asking: Asking): Promise<void> {
       const { sure, status, answer } = await ask(asking.witnessed, 'GET', `/api/v1/orders/${last.uid}`);
       if (sure && status !== 200) asking.witnessed.strange.push(`reading: ${status} ${JSON.stringify(answer)}`);
     }
-    // Where nothing was placed the owner may have all that the cap allows.
+    // If nothing was stored, the owner can be at its cap.
     if (n % 3 !== 2 && uid !== undefined) continue;
     const first = mine.shift();
     if (first !== undefined) await cancel(asking, first);
@@ -147,7 +147,7 @@ interface Log<Entry> {
   last(): Promise<number>;
 }
 
-/** Follows a log as a feed does, through every calamity, and keeps what it was shown until it has seen the end. */
+/** Follows an event log through every outage and records the entries up to the end. */
 async function follow<Entry extends { readonly id: number }>(log: Log<Entry>, stopped: () => boolean) {
   const seen: Entry[] = [];
   for (;;) {
@@ -158,13 +158,13 @@ async function follow<Entry extends { readonly id: number }>(log: Log<Entry>, st
       if (ending && seen.at(-1)?.id === (await log.last())) return seen;
       if (page.length === 0) await pause(20);
     } catch {
-      await pause(20); // while the database is away
+      await pause(20); // while the database is down
     }
   }
 }
 
 test(
-  `${SERVERS} servers on one database, ${CALAMITIES.length} calamities: nothing acknowledged is lost`,
+  `${SERVERS} servers on one database lose no acknowledged order in ${CALAMITIES.length} outages`,
   async () => {
     const witnessed: Witnessed = { placed: [], cancelled: [], strange: [], statuses: new Map() };
     let over = false;
@@ -187,7 +187,7 @@ test(
           await pause(200);
           await database.start();
         } else if (calamity === 'kill a server') {
-          // It stays in the list until there is another, so that clients run into its absence.
+          // It stays in the list until it is replaced, so that clients meet its absence.
           const place = i % servers.length;
           await servers[place]?.end('SIGKILL');
           servers[place] = await start();
@@ -199,10 +199,10 @@ test(
     await Promise.all(clients);
     silent = true;
     expect(witnessed.strange).toEqual([]);
-    // All of them came back, the killed and those that only lost their database.
+    // All servers recovered, after a kill or a lost database.
     for (const { url } of servers) expect((await fetch(`${url}/ready`)).status).toBe(200);
     const events = await following;
-    // Whoever of them turns the log into notifications has come as far as the log goes.
+    // The server that derives notifications has reached the end of the log.
     const feed = `log ${DOMAIN.chainId} ${DOMAIN.settlementContract}`;
     while ((await accounts.notifications.cursor(feed)) !== events.at(-1)?.id) await pause(20);
     told = true;
@@ -219,19 +219,19 @@ test(
       expect(witnessed.placed.filter((uid) => !states.has(uid))).toEqual([]);
       expect(witnessed.cancelled.filter((uid) => states.get(uid) !== true)).toEqual([]);
 
-      // No id was skipped, none was shown before a smaller one, none was shown twice.
+      // No id was skipped, none appeared before a smaller one, and none appeared twice.
       expect(events.map(({ id }) => id)).toEqual(events.map((_, i) => i + 1));
-      // Every cancelled order was told of once, in a log of which the same is true.
+      // Every cancellation was notified once, in a log with the same properties.
       expect(notifications.map(({ id }) => id)).toEqual(notifications.map((_, i) => i + 1));
       const toldOf = notifications.map(({ type, body }) => `${type} ${JSON.parse(body).metadata.orderUid}`);
       const cancelled = stored.filter(([, state]) => state).map(([uid]) => `notification ${uid}`);
       expect(toldOf.sort()).toEqual(cancelled.sort());
-      // Each order has one beginning in the log and at most one end, the end being the later.
+      // Each order has one start in the log and at most one end, which is later.
       const odd = await rows(`
       SELECT o.uid FROM intentbook.orders o LEFT JOIN intentbook.events e USING (uid) GROUP BY o.uid, o.state
       HAVING string_agg(e.type, ',' ORDER BY e.id) <> CASE o.state WHEN 2 THEN 'created,cancelled' ELSE 'created' END`);
       expect(odd).toEqual([]);
-      // By the log, no owner had more live orders at any moment than the cap allows, and the counters are what is there.
+      // In the log, no owner ever exceeded the cap of live orders, and the counters match the orders.
       const most = await rows(`
       SELECT max(n) FROM (SELECT sum(CASE type WHEN 'created' THEN 1 ELSE -1 END)
         OVER (PARTITION BY owner ORDER BY id) AS n FROM intentbook.events) running`);
@@ -244,7 +244,7 @@ test(
     } finally {
       await client.end();
     }
-    // If no request had ever been cut short, nothing would have been shown.
+    // Without an aborted request, the test would show nothing.
     expect(witnessed.statuses.get('broken')).toBeGreaterThan(0);
     expect(witnessed.statuses.get(500)).toBeGreaterThan(0);
     if (LONG)

@@ -14,16 +14,16 @@ afterEach(cleanUp);
 const SCHEMA_FILE = new URL('../../../adapters/server/config/config.schema.json', import.meta.url);
 const URL_OF_POSTGRES = 'postgres://me:secret@db:5432/books';
 
-test('the JSON schema that is shipped is that of the settings (INTENTBOOK_WRITE=1 writes it)', () => {
+test('published JSON schema matches the settings (INTENTBOOK_WRITE=1 writes it)', () => {
   if (process.env['INTENTBOOK_WRITE'] === '1')
     writeFileSync(SCHEMA_FILE, JSON.stringify(settingsSchema(), undefined, 2));
   expect(JSON.parse(readFileSync(SCHEMA_FILE, 'utf8'))).toEqual(settingsSchema());
 });
 
-describe('a plan', () => {
+describe('configuration plan', () => {
   const plan = (value: unknown) => planServer(value, '/srv').books;
 
-  test('gives every chain its path and its file, in production and in staging', () => {
+  test('assigns every chain its path and file, in production and in staging', () => {
     const books = plan({
       books: CHAINS.flatMap(({ segment: chain }) => [{ chain }, { chain, environment: 'staging' }]),
     });
@@ -35,14 +35,14 @@ describe('a plan', () => {
     }
   });
 
-  test('serves a chain without a name at the root, and one that is named by its id like any other', () => {
+  test('serves a chain without a name at the root, and a chain named by its id under that id', () => {
     expect(plan({ books: [{ chain: 31337 }, { chain: 1 }] })).toMatchObject([
       { chain: '31337', chainId: 31337, path: '/', place: { kind: 'file', path: '/srv/31337.sqlite' } },
       { chain: 'mainnet', chainId: 1, path: '/mainnet' },
     ]);
   });
 
-  test('lets a book say otherwise than the defaults, and share their database without a clash', () => {
+  test('lets a book override the defaults and share their database without a conflict', () => {
     const defaults = { maxOpenOrders: 5, postgres: URL_OF_POSTGRES };
     const [first, second, third] = plan({
       defaults,
@@ -56,7 +56,7 @@ describe('a plan', () => {
     expect(third?.place).toEqual({ kind: 'file', path: '/srv/bnb.sqlite' });
   });
 
-  test('keeps many books together below the connections that a database allows', () => {
+  test('keeps many books below the connection limit of a database', () => {
     const books = plan({
       defaults: { postgres: URL_OF_POSTGRES },
       books: CHAINS.flatMap(({ segment: chain }) => [{ chain }, { chain, environment: 'staging' }]),
@@ -66,7 +66,7 @@ describe('a plan', () => {
   });
 });
 
-describe('what is wrong is named by its key', () => {
+describe('configuration error', () => {
   const oneBook = (book: object) => ({ books: [{ chain: 'sepolia', ...book }] });
   test.each([
     [{}, 'books is missing: it must be a list of books'],
@@ -98,12 +98,12 @@ describe('what is wrong is named by its key', () => {
       { books: [{ chain: 'base' }, { chain: 'ink', db: './base.sqlite' }] },
       'books[1] has the same place as books[0]: the file /srv/base.sqlite',
     ],
-  ])('%j', (value, problem) => {
+  ])('names the key of %j', (value, problem) => {
     expect(() => planServer(value, '/srv')).toThrow(ConfigError);
     expect(() => planServer(value, '/srv')).toThrow(problem);
   });
 
-  test('all at once, and without the secrets of a connection string', () => {
+  test('lists all errors, without the secrets of a connection string', () => {
     const value = {
       port: -1,
       books: [
@@ -123,14 +123,14 @@ describe('what is wrong is named by its key', () => {
   });
 });
 
-describe('a server of many books', () => {
+describe('server with several books', () => {
   const get = async (url: string) => {
     const response = await fetch(url);
     const text = await response.text();
     return { status: response.status, text, json: () => JSON.parse(text) };
   };
 
-  test('serves each at its path, apart from the others, and says what is deployed', async () => {
+  test('serves each book at its path and lists the deployment', async () => {
     const server = await serve({
       port: 0,
       books: [
@@ -186,7 +186,7 @@ describe('a server of many books', () => {
     await server.close();
   });
 
-  test('keeps to the conventions where no book is', async () => {
+  test('responds in the usual format outside of its books', async () => {
     const server = await serve({ port: 0, books: [{ chain: 'base', store: memoryStore() }] });
     const ask = (method: string, path: string) => fetch(server.url + path, { method });
     const missing = await ask('GET', '/sepolia/api/v1/orders');
@@ -202,7 +202,7 @@ describe('a server of many books', () => {
     await server.close();
   });
 
-  test('that cannot open one of its stores closes the others', async () => {
+  test('closes the other stores when one cannot be opened', async () => {
     const store = memoryStore();
     const db = join(await scratch(), 'missing', 'x.sqlite');
     await expect(
@@ -226,7 +226,7 @@ describe('intentbook serve --config', () => {
     return { cwd, file };
   }
 
-  test('serves what the file says, beside the file, on the port of the flag', async () => {
+  test('serves the configuration of the file, relative to the file, on the port of the flag', async () => {
     const token = '0x00000000000000000000000000000000000000aa';
     const { cwd, file } = await written({
       $schema: './node_modules/intentbook/dist/config.schema.json',
@@ -249,7 +249,7 @@ describe('intentbook serve --config', () => {
     ['{ books }', /it is not JSON: /],
     ['[]', /it must be a JSON object/],
     ['{"chain": "base"}', /books is missing/],
-  ])('%s is rejected with 2', async (text, message) => {
+  ])('exits with 2 for %s', async (text, message) => {
     const { file } = await written(text);
     const ended = await intentbook(['serve', '--config', file]).ended;
     expect(ended).toMatchObject({ code: 2, stdout: '' });
@@ -257,7 +257,7 @@ describe('intentbook serve --config', () => {
     expect(ended.stderr).toMatch(message);
   });
 
-  test('a file that is not there is rejected with 2', async () => {
+  test('exits with 2 for a missing file', async () => {
     const ended = await intentbook(['serve', '--config', 'nowhere.json'], { cwd: await scratch() }).ended;
     expect(ended).toMatchObject({ code: 2 });
     expect(ended.stderr).toContain('there is no such file');

@@ -15,7 +15,7 @@ const KILL_AFTER = 40;
 const folder = mkdtempSync(join(tmpdir(), 'intentbook-crash-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-// Signed beforehand, so that the server is busy storing when it is killed, not waiting for the next order.
+// Signed in advance, so that the server is busy when it is killed.
 let orders: WireOrder[] = [];
 beforeAll(async () => {
   const validTo = Math.floor(Date.now() / 1000) + 3600;
@@ -25,7 +25,7 @@ beforeAll(async () => {
   );
 });
 
-/** Sends orders until the server is killed beneath them, and returns those whose 201 has arrived. */
+/** Submits orders until the server is killed. @returns those with a received 201. */
 async function submitUntilKilled(server: SpawnedServer): Promise<{ acknowledged: string[]; broken: number }> {
   const acknowledged: string[] = [];
   let broken = 0;
@@ -51,7 +51,7 @@ async function submitUntilKilled(server: SpawnedServer): Promise<{ acknowledged:
   return { acknowledged, broken };
 }
 
-test(`whoever got a 201 finds the order after kill -9, ${ROUNDS} times over, in a sound file`, async () => {
+test(`server loses no acknowledged order after kill -9, ${ROUNDS} times over, in an intact file`, async () => {
   const path = join(folder, 'book.sqlite');
   const all: string[] = [];
   let broken = 0;
@@ -62,7 +62,7 @@ test(`whoever got a 201 finds the order after kill -9, ${ROUNDS} times over, in 
     all.push(...result.acknowledged);
     broken += result.broken;
   }
-  // If no request was ever under way, nothing was killed in the middle.
+  // Without a running request, no kill was in the middle.
   expect(broken).toBeGreaterThan(0);
 
   const server = await spawnServer(['--db', path]);

@@ -21,7 +21,7 @@ const DEFAULTS = {
 const { db: _, ...ELSEWHERE } = DEFAULTS;
 const URL = 'postgres://me:secret@db:5432/books';
 
-/** Each flag with its twin, a value and what it is read as. */
+/** Each flag with its variable, a value and the parsed value. */
 const FLAGS = [
   ['--port', 'INTENTBOOK_PORT', '0', { port: 0 }],
   ['--port', 'INTENTBOOK_PORT', '65535', { port: 65535 }],
@@ -68,8 +68,8 @@ const FLAGS = [
   ['--rpc', 'INTENTBOOK_RPC', 'http://a:1, https://b/key', { rpc: ['http://a:1', 'https://b/key'] }],
 ] as const;
 
-describe('flags', () => {
-  test('serve alone has the defaults', () => {
+describe('command-line flags', () => {
+  test('serve without flags has the defaults', () => {
     expect(parseCommand(['serve'], {})).toEqual({ name: 'serve', options: DEFAULTS });
   });
 
@@ -102,13 +102,13 @@ describe('flags', () => {
       { postgres: URL, postgresRead: `${URL}2`, schema: 'intentbook', migrate: false },
     ],
   ] as [string[], Record<string, string>, object][])(
-    'serve %j with %j keeps its orders in PostgreSQL',
+    'serve %j with %j stores orders in PostgreSQL',
     (args, env, read) => {
       expect(parseCommand(['serve', ...args], env)).toEqual({ name: 'serve', options: { ...ELSEWHERE, ...read } });
     },
   );
 
-  test('migrate is told the database and its schema', () => {
+  test('migrate accepts a database and a schema', () => {
     const options = { postgres: URL, schema: 'intentbook' };
     expect(parseCommand(['migrate', '--postgres', URL], {})).toEqual({ name: 'migrate', options });
     expect(parseCommand(['migrate'], { INTENTBOOK_POSTGRES: URL, INTENTBOOK_SCHEMA: 'a' })).toEqual({
@@ -125,7 +125,7 @@ describe('flags', () => {
     });
   });
 
-  test('a configuration file leaves the address to the flags', () => {
+  test('serve with a configuration file accepts the address flags', () => {
     const config = 'books.json';
     expect(parseCommand(['serve', '--config', config], {})).toEqual({ name: 'serve', config, options: {} });
     expect(parseCommand(['serve', '--port', '1'], { INTENTBOOK_CONFIG: config, INTENTBOOK_HOST: '::' })).toEqual({
@@ -135,7 +135,7 @@ describe('flags', () => {
     });
   });
 
-  test('what Kubernetes tells of a service that is named like us is not ours', () => {
+  test('variables that Kubernetes sets for a service named intentbook are ignored', () => {
     const env = {
       INTENTBOOK_SERVICE_HOST: '10.0.0.1',
       INTENTBOOK_SERVICE_PORT_HTTP: '80',
@@ -145,11 +145,11 @@ describe('flags', () => {
     expect(parseCommand(['serve'], env)).toEqual({ name: 'serve', options: DEFAULTS });
   });
 
-  test('an empty variable counts as absent', () => {
+  test('an empty variable is treated as absent', () => {
     expect(parseCommand(['serve'], { INTENTBOOK_PORT: '' })).toEqual({ name: 'serve', options: DEFAULTS });
   });
 
-  test('of a flag given twice the last counts', () => {
+  test('the last of a repeated flag wins', () => {
     expect(parseCommand(['serve', '--port', '1', '--port', '2'], {})).toMatchObject({ options: { port: 2 } });
   });
 
@@ -161,7 +161,7 @@ describe('flags', () => {
     [['--version'], 'version'],
     [['-v'], 'version'],
     [['version'], 'version'],
-  ])('%j asks for %s', (args, name) => expect(parseCommand(args, {})).toEqual({ name }));
+  ])('%j prints %s', (args, name) => expect(parseCommand(args, {})).toEqual({ name }));
 
   const twelve = CHAINS.map(({ segment }) => segment).join(', ');
   test.each([
@@ -201,7 +201,7 @@ describe('flags', () => {
     [['serve', '--postgres', URL, '--db', 'x'], {}, '--db and --postgres: say one of them'],
     [['serve', '--schema', 'x'], {}, '--schema needs --postgres <url>'],
     [['serve', '--migrate'], {}, '--migrate needs --postgres <url>'],
-    // It is not repeated: there may be a password in it.
+    // The value is not repeated, because it can contain a password.
     [
       ['serve', '--postgres', 'mysql://me:secret@db'],
       {},
@@ -233,7 +233,7 @@ describe('flags', () => {
   });
 });
 
-describe('signals', () => {
+describe('stop signals', () => {
   function stopper() {
     const told: string[] = [];
     const listeners = new Map<string, (signal: 'SIGINT' | 'SIGTERM') => void>();
@@ -245,13 +245,13 @@ describe('signals', () => {
     return { told, clock, send: (signal: 'SIGINT' | 'SIGTERM') => listeners.get(signal)?.(signal) };
   }
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('%s is the first', (signal) => {
+  test.each(['SIGINT', 'SIGTERM'] as const)('%s is the first signal', (signal) => {
     const { told, send } = stopper();
     send(signal);
     expect(told).toEqual([`first ${signal}`]);
   });
 
-  test('what follows at once is its echo, since npm passes on what the terminal has sent already', () => {
+  test('a signal directly after the first is an echo, because npm forwards the signal of the terminal', () => {
     const { told, clock, send } = stopper();
     send('SIGINT');
     clock.now += ECHO - 1;
@@ -259,7 +259,7 @@ describe('signals', () => {
     expect(told).toEqual(['first SIGINT']);
   });
 
-  test('what follows later is a second one, whichever it is', () => {
+  test('a later signal of any kind is the second', () => {
     const { told, clock, send } = stopper();
     send('SIGTERM');
     clock.now += ECHO;

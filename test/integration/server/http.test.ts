@@ -20,7 +20,7 @@ async function listening(
 
 const pong = (_: IncomingMessage, response: ServerResponse) => void response.end('pong');
 
-/** Answers once it has the whole request, as routes that read a body do. */
+/** Responds after the complete request, like routes that read a body. */
 function pongAfterBody(request: IncomingMessage, response: ServerResponse): void {
   request.resume().on('error', () => {});
   request.once('end', () => response.end('pong'));
@@ -43,28 +43,28 @@ async function exchange(url: string, bytes: string): Promise<string> {
   return connection.received;
 }
 
-describe('what is not HTTP gets a rejection in JSON and no further chance', () => {
+describe('invalid HTTP', () => {
   test.each([
     ['noise', 'garbage\r\n\r\n', 'this is not HTTP'],
-    ['a TLS greeting', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000', 'this is not HTTP'],
+    ['TLS handshake', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000', 'this is not HTTP'],
     ['headers of 20 kB', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`, 'the headers are too large'],
     [
-      'two lengths',
+      'two content lengths',
       'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab',
       'this is not HTTP',
     ],
     [
-      'a length beside chunks, as request smugglers send it',
+      'a length beside chunks, a smuggled request',
       'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
       'this is not HTTP',
     ],
     [
-      'a body in chunks that are none',
+      'an invalid chunked body',
       'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n',
       'this is not HTTP',
     ],
     ['no Host header', 'GET / HTTP/1.1\r\n\r\n', 'the Host header is missing'],
-  ])('%s', async (_, bytes, description) => {
+  ])('%s is rejected in JSON and the connection is closed', async (_, bytes, description) => {
     const { url } = await listening(pongAfterBody);
     const [head = '', body = ''] = (await exchange(url, bytes)).split('\r\n\r\n');
     expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
@@ -74,18 +74,18 @@ describe('what is not HTTP gets a rejection in JSON and no further chance', () =
     expect(JSON.parse(body)).toEqual({ errorType: 'InvalidParameter', description });
   });
 
-  test('HTTP/1.0 may leave the Host header out', async () => {
+  test('HTTP/1.0 without a Host header is accepted', async () => {
     const { url } = await listening(pong);
     expect(await exchange(url, 'GET / HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 .*pong$/s);
   });
 
-  test('an expectation that is not understood is ignored', async () => {
+  test('an unknown expectation is ignored', async () => {
     const { url } = await listening(pong);
     const request = 'GET / HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\nconnection: close\r\n\r\n';
     expect(await exchange(url, request)).toMatch(/^HTTP\/1\.1 200 .*pong$/s);
   });
 
-  test('an answer that comes after the rejection of its body is not sent', async () => {
+  test('a response after the rejection of its body is not sent', async () => {
     const { url } = await listening((request, response) => {
       request.on('error', () => {});
       setTimeout(() => response.end('pong'), 20);
@@ -94,13 +94,13 @@ describe('what is not HTTP gets a rejection in JSON and no further chance', () =
     expect((await exchange(url, request)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400']);
   });
 
-  test('noise behind a request that is being served cuts the connection without a second answer', async () => {
+  test('invalid bytes behind a running request cut the connection without a second response', async () => {
     const { url } = await listening((_, response) => void response.write('half'));
     expect(await exchange(url, 'GET / HTTP/1.1\r\nhost: x\r\n\r\ngarbage\r\n\r\n')).not.toContain('400');
   });
 });
 
-describe('a client that is too slow loses its connection', () => {
+describe('client that is too slow loses its connection', () => {
   const HASTE = {
     headersTimeout: 100,
     requestTimeout: 200,
@@ -114,7 +114,7 @@ describe('a client that is too slow loses its connection', () => {
     ['in the middle of its headers', 'GET / HTTP/1.1\r\nhost: x\r\nx-slow', LATE],
     ['in the middle of its body', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{', LATE],
     ['in the middle of a chunk', 'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{', LATE],
-    ['before it has said anything', '', undefined],
+    ['before the first byte', '', undefined],
   ])('%s', async (_, bytes, description) => {
     const { url } = await listening(pongAfterBody, HASTE);
     const received = await exchange(url, bytes);
@@ -122,7 +122,7 @@ describe('a client that is too slow loses its connection', () => {
     else expect(JSON.parse(received.split('\r\n\r\n')[1] ?? '')).toMatchObject({ description });
   });
 
-  test('however often it says a little', async () => {
+  test('while it sends single bytes', async () => {
     const { url } = await listening(pongAfterBody, HASTE);
     const { socket } = await open(url);
     socket.write('GET / HTTP/1.1\r\nhost: x\r\n');
@@ -132,7 +132,7 @@ describe('a client that is too slow loses its connection', () => {
     clearInterval(drip);
   });
 
-  test('between two requests, and when it does not take its answer', async () => {
+  test('between two requests, and when it does not read its response', async () => {
     const { url } = await listening(pong, HASTE);
     expect(await exchange(url, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n')).toMatch(/pong$/);
     const size = 100_000_000;
@@ -153,8 +153,8 @@ describe('a client that is too slow loses its connection', () => {
   });
 });
 
-describe('closing', () => {
-  test('cuts connections that wait for a next request, and rejects new ones', async () => {
+describe('server shutdown', () => {
+  test('closes idle connections and rejects new ones', async () => {
     const { server, url } = await listening(pong);
     const connection = await open(url);
     connection.socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
@@ -163,7 +163,7 @@ describe('closing', () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
-  test('lets a request that runs come to its answer, and then closes its connection', async () => {
+  test('completes a running request and then closes its connection', async () => {
     let answer: () => void = () => {};
     let arrived: () => void = () => {};
     const arrival = new Promise<void>((resolve) => {
@@ -182,7 +182,7 @@ describe('closing', () => {
     await closed;
   });
 
-  test('does not cut an answer short that its reader takes slowly', async () => {
+  test('does not truncate a response to a slow reader', async () => {
     const size = 50_000_000;
     const { server, url } = await listening((_, response) => void response.end(Buffer.alloc(size, 'x')));
     const response = await fetch(url);
@@ -191,7 +191,7 @@ describe('closing', () => {
     await closed;
   });
 
-  test('cuts what has not ended in time', async () => {
+  test('aborts connections after the timeout', async () => {
     const { server, url } = await listening((_, response) => void response.write('half'));
     const response = await fetch(url);
     await server.close(0);

@@ -15,7 +15,7 @@ const post = (url: string, body: unknown, more: Record<string, string> = {}) =>
     body: JSON.stringify(body),
   });
 
-/** The value of a metric with these labels. */
+/** Returns the value of a metric with labels. */
 function metricValue(text: string, name: string, labels: Record<string, string>): number | undefined {
   const line = text
     .split('\n')
@@ -27,8 +27,8 @@ function metricValue(text: string, name: string, labels: Record<string, string>)
   return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(' ')));
 }
 
-describe('metrics', () => {
-  test('count requests by route, orders by outcome, signatures, the store and rejections, on a port of their own', async () => {
+describe('server metrics', () => {
+  test('count requests by route, orders by outcome, signatures, store calls and rejections, on their own port', async () => {
     const server = await serve({
       port: 0,
       metricsPort: 0,
@@ -48,7 +48,7 @@ describe('metrics', () => {
     expect(requests({ method: 'POST', route, status: '400' })).toBe(2);
     expect(requests({ method: 'GET', route: `${route}/{uid}`, status: '200' })).toBe(1);
     expect(requests({ method: 'GET', route: `${route}/{uid}`, status: '400' })).toBe(1);
-    // What strangers make up is one label, not one each.
+    // Unknown values of clients share one label.
     expect(requests({ method: 'GET', route: 'other', status: '404' })).toBe(1);
     expect(metricValue(text, 'intentbook_http_rejections_total', { code: 'DuplicatedOrder' })).toBe(1);
     const book = '/sepolia';
@@ -67,7 +67,7 @@ describe('metrics', () => {
   });
 });
 
-test('metrics show what accounts have not been told of yet', async () => {
+test('count undelivered notifications', async () => {
   await using target = await receiver();
   const book = { db: ':memory:', port: 0, metricsPort: 0, webhookAllow: ['127.0.0.1/32'] };
   const server = await serve(book);
@@ -90,8 +90,8 @@ test('metrics show what accounts have not been told of yet', async () => {
   await server.close();
 });
 
-describe('requests have an id', () => {
-  test('which is the client’s own as long as it can do no harm, and ours otherwise', async () => {
+describe('request id', () => {
+  test("is the client's own if it is safe, and generated otherwise", async () => {
     const ids: string[] = [];
     const server = await serve({ port: 0, store: memoryStore(), onExchange: ({ id }) => void ids.push(id) });
     const idOf = async (headers: Record<string, string>) =>
@@ -105,7 +105,7 @@ describe('requests have an id', () => {
     await server.close();
   });
 
-  test('and the log for machines has a JSON object for each, without its body', async () => {
+  test('is logged as JSON for each request, without its body', async () => {
     const args = ['serve', '--port', '0', '--db', ':memory:', '--log', 'json', '--metrics-port', '0'];
     const server = intentbook(args);
     const [, url = ''] = await server.printed(/"url":"(http:[^"]+)"/);
@@ -125,7 +125,7 @@ describe('requests have an id', () => {
     expect(stdout).not.toContain('sellAmount');
   });
 
-  test('and the log for people says nothing of them', async () => {
+  test('is not logged in the text format', async () => {
     const server = intentbook(['serve', '--port', '0', '--db', ':memory:']);
     await post(await addressOf(server), {});
     server.child.kill('SIGTERM');

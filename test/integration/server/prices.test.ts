@@ -1,16 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { quoteOptions } from '../../../adapters/server/quote-options.ts';
 
-describe('what the server quotes with', () => {
-  test.each(['much', '-1', '1e100', ''])(
-    'a gas price of "%s" is rejected at the start, in words of its own',
-    async (gasPrice) => {
-      const rejected = quoteOptions({ chain: 'sepolia', gasPrice });
-      await expect(rejected).rejects.toThrow(/^the gas price must be a decimal number of wei below 2\^256, not ".*"$/);
-    },
-  );
+describe('server estimators', () => {
+  test.each(['much', '-1', '1e100', ''])('reject a gas price of "%s" at startup', async (gasPrice) => {
+    const rejected = quoteOptions({ chain: 'sepolia', gasPrice });
+    await expect(rejected).rejects.toThrow(/^the gas price must be a decimal number of wei below 2\^256, not ".*"$/);
+  });
 
-  test('an engine is named after its host, not after who may ask it', async () => {
+  test('name a solver after its host, without its credentials', async () => {
     const options = await quoteOptions({ chain: 'gnosis', solvers: ['http://me:secret@127.0.0.1:7872/x'] });
     expect(options?.estimators.map(({ name }) => name)).toEqual(['127.0.0.1:7872']);
   });

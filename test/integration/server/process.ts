@@ -6,20 +6,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The command line as it is published. */
+/** The published command line program. */
 export const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
 const running = new Set<ChildProcess>();
 const directories: string[] = [];
 
-/** A directory that `cleanUp` removes. */
+/** Creates a directory that `cleanUp` removes. */
 export async function scratch(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'intentbook-test-'));
   directories.push(directory);
   return directory;
 }
 
-/** Ends what a test has left running. */
+/** Ends the processes of a test. */
 export async function cleanUp(): Promise<void> {
   for (const child of running) {
     child.kill('SIGKILL');
@@ -28,7 +28,7 @@ export async function cleanUp(): Promise<void> {
   for (const directory of directories.splice(0)) await rm(directory, { recursive: true, force: true });
 }
 
-/** How a process has ended. */
+/** Exit of a process. */
 export interface Ending {
   readonly code: number | null;
   readonly signal: string | null;
@@ -39,11 +39,11 @@ export interface Ending {
 export interface Spawned {
   readonly child: ChildProcess;
   readonly ended: Promise<Ending>;
-  /** Resolves with the match when the output has it; rejects when the process ends before. */
+  /** Waits for a match in the output. Rejects if the process exits before. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
-/** Runs a program with nothing of our own environment's settings in the way. */
+/** Runs a program without the variables of the test environment. */
 export function run(
   file: string,
   args: readonly string[],
@@ -85,13 +85,13 @@ export function run(
   return { child, ended, printed };
 }
 
-/** Runs the command line. */
+/** Runs the command line program. */
 export function intentbook(args: readonly string[], options?: { env?: Record<string, string>; cwd?: string }): Spawned {
   if (!existsSync(CLI)) throw new Error('the server is tested as it is built: run "npm run build" first');
   return run(process.execPath, [CLI, ...args], options);
 }
 
-/** The URL that a server prints when it is ready. */
+/** Returns the URL that a server prints when it is ready. */
 export async function addressOf(server: Spawned): Promise<string> {
   const [, url] = await server.printed(/address\s+(http:\S+)/);
   return url ?? '';

@@ -19,8 +19,8 @@ function post(url: string, body: unknown): Promise<Response> {
   return fetch(`${url}/api/v1/orders`, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
-describe('a server that starts', () => {
-  test('says where it listens, which file it keeps and which chain it is for', async () => {
+describe('server startup', () => {
+  test('prints address, file and chain', async () => {
     const cwd = await scratch();
     const server = intentbook(['serve', '--port', '0', '--chain', 'mainnet', '--db', 'orders.sqlite'], { cwd });
     const url = await addressOf(server);
@@ -31,14 +31,14 @@ describe('a server that starts', () => {
     expect((await fetch(`${url}/live`)).status).toBe(200);
   });
 
-  test('reads the environment, and flags before it', async () => {
+  test('reads the environment, with flags first', async () => {
     const env = { INTENTBOOK_PORT: '0', INTENTBOOK_CHAIN: 'base', INTENTBOOK_DB: ':memory:', INTENTBOOK_HOST: '::1' };
     const server = intentbook(['serve', '--host', '127.0.0.1'], { env, cwd: await scratch() });
     expect(await addressOf(server)).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     await server.printed(/database +none, all is forgotten at the end\n {2}chain +base \(8453\)/);
   });
 
-  test('holds owners to their caps', async () => {
+  test('applies the caps of owners', async () => {
     const args = ['serve', '--port', '0', '--db', ':memory:', '--max-open-orders', '1', '--max-pending-presign', '1'];
     const url = await addressOf(intentbook(args));
     const validTo = Math.floor(Date.now() / 1000) + 3600;
@@ -51,7 +51,7 @@ describe('a server that starts', () => {
     expect(await (await post(url, await presign('4'))).json()).toMatchObject(rejection);
   });
 
-  test('has its orders again when it is started again', async () => {
+  test('restores its orders after a restart', async () => {
     const db = join(await scratch(), 'orders.sqlite');
     const first = intentbook(['serve', '--port', '0', '--db', db]);
     const uid = await (await post(await addressOf(first), await signed(1))).json();
@@ -62,7 +62,7 @@ describe('a server that starts', () => {
   });
 });
 
-describe('a server that cannot start says why in one line', () => {
+describe('startup error in one line', () => {
   async function rejection(args: readonly string[], code: number): Promise<string> {
     const ended = await intentbook(args, { cwd: await scratch() }).ended;
     expect(ended).toMatchObject({ code, stdout: '' });
@@ -70,55 +70,55 @@ describe('a server that cannot start says why in one line', () => {
     return ended.stderr;
   }
 
-  test('a misspelt flag', async () => {
+  test('names a misspelled flag', async () => {
     expect(await rejection(['serve', '--prot', '80'], 2)).toContain('did you mean "--port"?');
   });
 
-  test('a port that is none', async () => {
+  test('names an invalid port', async () => {
     expect(await rejection(['serve', '--port', '70000'], 2)).toContain('from 0 to 65535');
   });
 
-  test('a chain that is none', async () => {
+  test('names an unknown chain', async () => {
     expect(await rejection(['serve', '--chain', 'goerli'], 2)).toContain('one of mainnet, xdai, ');
   });
 
-  test('a port that is taken', async () => {
+  test('names a port in use', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
-    const port = String((taken.address() as AddressInfo).port); // it listens on a port
+    const port = String((taken.address() as AddressInfo).port); // a listening server has an address
     const text = await rejection(['serve', '--port', port], 1);
     taken.close();
     expect(text).toContain(`port ${port} of 127.0.0.1 is taken`);
   });
 
-  test('a host that is not ours', async () => {
+  test('names a host that is not local', async () => {
     expect(await rejection(['serve', '--port', '0', '--host', '192.0.2.1'], 1)).toContain('no address of this machine');
   });
 
-  test('a file in a directory that is not there', async () => {
+  test('names a missing directory', async () => {
     const db = join(await scratch(), 'missing', 'orders.sqlite');
     expect(await rejection(['serve', '--port', '0', '--db', db], 1)).toContain(db);
   });
 
-  test('a file that is a directory', async () => {
+  test('names a file that is a directory', async () => {
     const db = await scratch();
     expect(await rejection(['serve', '--port', '0', '--db', db], 1)).toContain(db);
   });
 
-  test('a file of something else', async () => {
+  test('names a file of another application', async () => {
     const db = join(await scratch(), 'letter.txt');
     await writeFile(db, 'Dear reader, this is a letter and no database. '.repeat(100));
     expect(await rejection(['serve', '--port', '0', '--db', db], 1)).toContain('not an SQLite database');
   });
 
-  test('a file that another server writes', async () => {
+  test('names a file with another writer', async () => {
     const db = join(await scratch(), 'orders.sqlite');
     const first = intentbook(['serve', '--port', '0', '--db', db]);
     await addressOf(first);
     expect(await rejection(['serve', '--port', '0', '--db', db], 1)).toContain(`process ${first.child.pid} `);
   });
 
-  test('a file of another chain', async () => {
+  test('names a file of another chain', async () => {
     const db = join(await scratch(), 'orders.sqlite');
     const first = intentbook(['serve', '--port', '0', '--db', db]);
     await addressOf(first);
@@ -130,8 +130,8 @@ describe('a server that cannot start says why in one line', () => {
   });
 });
 
-describe('a server that is told to stop', () => {
-  /** A connection on which an order has been sent but for its last byte, so that the request runs until that comes. */
+describe('server stop', () => {
+  /** Opens a connection and sends an order without its last byte, so that the request stays open. */
   async function halfSent(url: string) {
     const body = Buffer.from(JSON.stringify(await signed(1)));
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -139,7 +139,7 @@ describe('a server that is told to stop', () => {
     socket.setEncoding('utf8').on('data', (text: string) => {
       connection.received += text;
     });
-    // The server asks for the body once the request has begun.
+    // The server requests the body after the request has started.
     const head = ['POST /api/v1/orders HTTP/1.1', 'host: x', 'content-type: application/json', 'expect: 100-continue'];
     socket.write(`${[...head, `content-length: ${body.length}`].join('\r\n')}\r\n\r\n`);
     await once(socket, 'data');
@@ -157,7 +157,7 @@ describe('a server that is told to stop', () => {
     expect(await server.ended).toMatchObject({ code: 0, signal: null, stderr: '' });
   });
 
-  test('finishes a request that runs, takes no new ones, and keeps what it has acknowledged', async () => {
+  test('completes a running request, accepts no new ones and keeps acknowledged orders', async () => {
     const db = join(await scratch(), 'orders.sqlite');
     const server = intentbook(['serve', '--port', '0', '--db', db]);
     const url = await addressOf(server);
@@ -175,7 +175,7 @@ describe('a server that is told to stop', () => {
     expect((await fetch(`${again}/api/v1/orders/${uid}`)).status).toBe(200);
   });
 
-  test('and told again exits at once with 1', async () => {
+  test('exits at once with 1 on a second signal', async () => {
     const server = intentbook(['serve', '--port', '0', '--db', ':memory:']);
     const { socket } = await halfSent(await addressOf(server));
     socket.on('error', () => {});
@@ -188,7 +188,7 @@ describe('a server that is told to stop', () => {
     expect(ended.stderr).toBe('intentbook: ended before all requests were finished\n');
   });
 
-  test('does not mind that nobody reads its output any more', async () => {
+  test('succeeds when its output has no reader', async () => {
     const server = intentbook(['serve', '--port', '0', '--db', ':memory:']);
     await addressOf(server);
     server.child.stdout?.destroy();
@@ -198,8 +198,8 @@ describe('a server that is told to stop', () => {
   });
 });
 
-describe('a server within a program', () => {
-  test('takes no signals, and closes what it has opened', async () => {
+describe('server within a program', () => {
+  test('installs no signal handlers and closes what it opened', async () => {
     const listeners = () => ['SIGINT', 'SIGTERM', 'uncaughtException'].map((name) => process.listenerCount(name));
     const before = listeners();
     const server = await serve({ port: 0, store: memoryStore() });
@@ -211,7 +211,7 @@ describe('a server within a program', () => {
     expect(await server.book.ready()).toMatchObject({ ready: false });
   });
 
-  test('that cannot listen closes its store', async () => {
+  test('closes its store when it cannot listen', async () => {
     const taken = await serve({ port: 0, db: ':memory:' });
     const store = memoryStore();
     const port = Number(new URL(taken.url).port);
@@ -220,13 +220,13 @@ describe('a server within a program', () => {
     await taken.close();
   });
 
-  test('rejects options that it does not know', async () => {
+  test('rejects unknown options', async () => {
     await expect(serve({ prot: 1 } as object)).rejects.toThrow('did you mean "port"?');
     await expect(serve({ chain: 'goerli' })).rejects.toThrow('one of mainnet, ');
   });
 });
 
-describe('what a server quotes with', () => {
+describe('server quotes', () => {
   const TOKENS = ['0x00000000000000000000000000000000000000f1', '0x00000000000000000000000000000000000000f2'];
   const quote = (url: string) =>
     fetch(`${url}/api/v1/quote`, {
@@ -243,7 +243,7 @@ describe('what a server quotes with', () => {
   const buyAmount = async (url: string) =>
     ((await (await quote(url)).json()) as { quote: { buyAmount: string } }).quote.buyAmount;
 
-  test('a file of prices, and a gas price', async () => {
+  test('use a price file and a gas price', async () => {
     const cwd = await scratch();
     const [sold = '', bought = ''] = TOKENS;
     await writeFile(
@@ -255,12 +255,12 @@ describe('what a server quotes with', () => {
     expect(await buyAmount(url)).toBe(String(2n * 10n ** 18n));
   });
 
-  test('an engine elsewhere, which may be better than the table', async () => {
+  test('use an HTTP solver that is better than the price table', async () => {
     const engine = createServer((_, response) =>
       response.end(JSON.stringify({ amount: '5000000000000000000', gas: 1 })),
     );
     await once(engine.listen(0, '127.0.0.1'), 'listening');
-    const solver = `http://127.0.0.1:${(engine.address() as AddressInfo).port}`; // it listens on a port
+    const solver = `http://127.0.0.1:${(engine.address() as AddressInfo).port}`; // a listening server has an address
     const cwd = await scratch();
     await writeFile(join(cwd, 'prices.json'), JSON.stringify(Object.fromEntries(TOKENS.map((token) => [token, '1']))));
     const args = ['serve', '--port', '0', '--db', ':memory:', '--gas-price', '0', '--prices', 'prices.json'];
@@ -269,7 +269,7 @@ describe('what a server quotes with', () => {
     engine.close();
   });
 
-  test('with no prices there is no liquidity', async () => {
+  test('report no liquidity without prices', async () => {
     const url = await addressOf(intentbook(['serve', '--port', '0', '--db', ':memory:', '--prices', 'off']));
     const answer = await quote(url);
     expect([answer.status, await answer.json()]).toMatchObject([400, { errorType: 'NoLiquidity' }]);
@@ -279,9 +279,9 @@ describe('what a server quotes with', () => {
     ['nothing', undefined, 'cannot be read'],
     ['text', 'Dear reader', 'is not JSON'],
     ['a list', '[]', 'must be an object of prices by token'],
-    ['a price that is none', JSON.stringify({ [`${TOKENS[0]}`]: '-1' }), 'price'],
-    ['a token that is none', JSON.stringify({ COW: '1' }), 'COW'],
-  ])('a file of prices with %s in it is rejected in one line', async (_, content, says) => {
+    ['an invalid price', JSON.stringify({ [`${TOKENS[0]}`]: '-1' }), 'price'],
+    ['an invalid token', JSON.stringify({ COW: '1' }), 'COW'],
+  ])('reject a price file with %s in it in one line', async (_, content, says) => {
     const cwd = await scratch();
     if (content !== undefined) await writeFile(join(cwd, 'prices.json'), content);
     const ended = await intentbook(['serve', '--port', '0', '--prices', 'prices.json'], { cwd }).ended;

@@ -6,25 +6,25 @@ import { fileURLToPath } from 'node:url';
 
 const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
-/** A server in a process of its own. */
+/** A server in its own process. */
 export interface SpawnedServer {
   readonly process: ChildProcess;
   readonly url: string;
-  /** Ends it with a signal and waits until it is gone. */
+  /** Sends a signal and waits for the exit. */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<{ code: number | null; signal: string | null }>;
 }
 
-/** Starts the built command and waits until it says where it listens. */
+/** Starts the built command and waits for its address. */
 export async function spawnServer(args: readonly string[]): Promise<SpawnedServer> {
   if (!existsSync(CLI)) throw new Error('the server is not built; run `npm run build` first');
-  // Those who start it send more than a user would.
+  // Tests send more requests than a normal client.
   return spawnProgram([CLI, 'serve', '--port', '0', '--rate-limit', 'off', ...args]);
 }
 
-/** Starts a program that serves, under another one if need be, and waits until it says where it listens. */
+/** Starts a server program, optionally below another program, and waits for its address. */
 export async function spawnProgram(program: readonly string[], under: readonly string[] = []): Promise<SpawnedServer> {
   const [command = process.execPath, ...args] = [...under, process.execPath, ...program];
-  // What is set for the tests is not meant for the server, which rejects what it does not know.
+  // Variables of the tests are removed, because the server rejects unknown ones.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('INTENTBOOK_')));
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const gone = once(child, 'exit');
@@ -43,7 +43,7 @@ export async function spawnProgram(program: readonly string[], under: readonly s
     process: child,
     url,
     async end(signal) {
-      // What stands between us and the server, if anything, ends when the server does.
+      // A wrapper process ends with the server.
       const pid = /^pid (\d+)$/m.exec(said)?.[1];
       if (pid === undefined) child.kill(signal);
       else process.kill(Number(pid), signal);

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { closableStreams } from '../../../adapters/server/http/closable-streams.ts';
 import { createHardenedServer } from '../../../adapters/server/http/hardened-server.ts';
 
-/** An interface whose streams send as much as is read, and never end. */
+/** An API whose streams send as fast as they are read, and never end. */
 function endless(chunk: string, left: () => void): Api {
   return {
     async handle() {
@@ -33,10 +33,10 @@ async function served(chunk: string) {
   return { api, server, url, state };
 }
 
-// Were they not ended, each of these would wait for the minutes that are granted.
+// Without the abort, each stream would wait for the full timeout.
 const GRANTED = 300_000;
 
-test('a stream that waits for its next event is ended at once when the server closes, and so is its source', async () => {
+test('server shutdown ends a stream that waits for its next event, and its source', async () => {
   const { api, server, url, state } = await served('');
   const response = await fetch(url);
   expect(api.openStreams).toBe(1);
@@ -47,18 +47,18 @@ test('a stream that waits for its next event is ended at once when the server cl
   expect([state.left, api.openStreams]).toEqual([1, 0]);
 });
 
-test('a stream whose reader has stopped reading is cut at once', async () => {
+test('server shutdown aborts a stream whose reader has stopped reading', async () => {
   const { api, server, url } = await served('x'.repeat(1_000_000));
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
   socket.on('error', () => {});
-  await new Promise((resolve) => socket.once('readable', resolve)); // and nothing is taken from it
+  await new Promise((resolve) => socket.once('readable', resolve)); // the source is not read
   api.closeStreams();
   await server.close(GRANTED);
   socket.destroy();
 });
 
-test('a stream that is asked for when they are closed already is empty', async () => {
+test('stream opened during server shutdown is empty', async () => {
   const { api } = await served('data');
   api.closeStreams();
   const { body } = await api.handle({
@@ -73,7 +73,7 @@ test('a stream that is asked for when they are closed already is empty', async (
   expect(chunks).toEqual([]);
 });
 
-test('a stream whose reader leaves is forgotten, and its source told', async () => {
+test('server releases a stream and its source when the reader leaves', async () => {
   const { api, server, url, state } = await served('');
   const controller = new AbortController();
   await fetch(url, { signal: controller.signal });

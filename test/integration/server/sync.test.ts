@@ -15,10 +15,10 @@ const folder = mkdtempSync(join(tmpdir(), 'intentbook-sync-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /**
- * Submits orders one after the other to a server whose system calls are traced, and counts the answers that were
- * written with, and without, a completed sync of the log since the log was last written to.
+ * Submits orders one by one to a server with traced system calls. Counts the responses that were written with and
+ * without a completed sync of the log since its last write.
  *
- * A killed process leaves the page cache behind, so that no kill can show this.
+ * A killed process leaves the page cache intact, so that no kill can show this.
  */
 async function answersBySync(synchronous: 'FULL' | 'OFF'): Promise<{ synced: number; unsynced: number }> {
   const log = join(folder, `${synchronous}.strace`);
@@ -43,7 +43,7 @@ async function answersBySync(synchronous: 'FULL' | 'OFF'): Promise<{ synced: num
   for (const line of readFileSync(log, 'utf8').split('\n')) {
     const thread = line.split(' ')[0];
     if (/pwrite64\(\d+<[^>]*-wal>/.test(line)) written = true;
-    // A call that another thread interrupts is told in two lines; only its end counts.
+    // An interrupted call is traced in two lines; the test uses its end.
     if (/f(data)?sync\(\d+<[^>]*-wal>/.test(line)) {
       if (line.includes('unfinished')) syncing = thread;
       else if (line.endsWith('= 0')) written = false;
@@ -53,12 +53,12 @@ async function answersBySync(synchronous: 'FULL' | 'OFF'): Promise<{ synced: num
   return counts;
 }
 
-describe.skipIf(!hasStrace)('a trace of the server’s system calls (skipped where strace is not installed)', () => {
+describe.skipIf(!hasStrace)('system call trace of the server (skipped where strace is not installed)', () => {
   test('shows a completed sync of the log between each commit and its 201', async () => {
     expect(await answersBySync('FULL')).toEqual({ synced: ORDERS, unsynced: 0 });
   });
 
-  test('would show its absence: with synchronous=OFF no 201 is preceded by one', async () => {
+  test('shows no sync before a 201 with synchronous=OFF', async () => {
     expect(await answersBySync('OFF')).toEqual({ synced: 0, unsynced: ORDERS });
   });
 });

@@ -1,4 +1,4 @@
-// A server whose store syncs as hard as it is told to, for the trace of its system calls.
+// A server with a configurable sync mode of its store, for the trace of its system calls.
 import { serve } from 'intentbook/server';
 import { sqliteStore } from 'intentbook/sqlite';
 

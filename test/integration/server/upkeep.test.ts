@@ -12,7 +12,7 @@ afterEach(cleanUp);
 
 const validTo = Math.floor(Date.now() / 1000) + 3600;
 
-/** A book in a file: orders of each scheme and with documents, some of them cancelled. */
+/** Creates a book in a file: orders of each scheme, some with documents, some cancelled. */
 async function bookWith(count: number): Promise<{ db: string; folder: string; uids: string[] }> {
   const folder = await scratch();
   const db = join(folder, 'book.sqlite');
@@ -34,7 +34,7 @@ async function bookWith(count: number): Promise<{ db: string; folder: string; ui
   return { db, folder, uids };
 }
 
-/** Runs a command that must end well, and returns what it says as JSON. */
+/** Runs a command that must succeed and returns its JSON output. */
 async function done(args: readonly string[], code = 0): Promise<Record<string, unknown>> {
   const ended = await intentbook([...args, '--json']).ended;
   expect([ended.code, ended.stderr]).toEqual([code, '']);
@@ -48,7 +48,7 @@ async function rejected(args: readonly string[], code = 1): Promise<string> {
   return ended.stderr;
 }
 
-/** All that a book shows, but for when it was cancelled. */
+/** Returns the content of a book without dates of cancellation. */
 async function shown(store: ReturnType<typeof sqliteStore>) {
   const book = createOrderBook({ chainId: SEPOLIA, store });
   await book.start();
@@ -57,8 +57,8 @@ async function shown(store: ReturnType<typeof sqliteStore>) {
   return orders;
 }
 
-describe('a book moves', () => {
-  test('from SQLite to PostgreSQL and back, order by order, and an import that is run again changes nothing', async () => {
+describe('export and import', () => {
+  test('move a book from SQLite to PostgreSQL and back; a repeated import changes nothing', async () => {
     const { db, folder } = await bookWith(300);
     const place = await temporarySchema();
     const postgres = ['--postgres', place.url, '--schema', place.schema];
@@ -82,7 +82,7 @@ describe('a book moves', () => {
     await place[Symbol.asyncDispose]();
   });
 
-  test('by an export that was interrupted anywhere and is run again', async () => {
+  test('resume after an interruption at any point', async () => {
     const { db, folder } = await bookWith(40);
     const whole = join(folder, 'whole.ndjson');
     const { sha256 } = await done(['export', whole, '--db', db]);
@@ -96,7 +96,7 @@ describe('a book moves', () => {
     expect(await rejected(['export', whole, '--db', db])).toContain('is a finished export already');
   });
 
-  test('never out of a file that is not whole, was changed, or is of another book', async () => {
+  test('reject a truncated file, a changed file and a file of another book', async () => {
     const { db, folder } = await bookWith(10);
     const file = join(folder, 'book.ndjson');
     const target = join(folder, 'target.sqlite');
@@ -123,7 +123,7 @@ describe('verify', () => {
     ['a signature', (body: string) => body.replace(/("signature":"0x..)../, '$1ff'), /it was signed by|is damaged/],
     ['a field', (body: string) => body.replace('"sellAmount":"2"', '"sellAmount":"3"'), /the UID is not that/],
     ['a body', () => '{}', /is damaged/],
-  ])('finds %s that was tampered with', async (_, tamper, reason) => {
+  ])('finds %s that was changed', async (_, tamper, reason) => {
     const { db, uids } = await bookWith(6);
     const file = new Database(db);
     const uid = Buffer.from((uids[1] ?? '').slice(2), 'hex');
@@ -137,7 +137,7 @@ describe('verify', () => {
 });
 
 describe('prune', () => {
-  test('removes what has been over for so many days, in words when nobody asks for JSON', async () => {
+  test('removes orders past their retention and prints text by default', async () => {
     const { db } = await bookWith(6);
     const file = new Database(db);
     const day = 24 * 60 * 60;
@@ -155,7 +155,7 @@ describe('prune', () => {
 });
 
 describe('backup', () => {
-  test('copies a file that a server writes to, which the others cannot take from it', async () => {
+  test('copies a file in use by a server, which other servers cannot open from the copy', async () => {
     const { db, folder, uids } = await bookWith(20);
     const server = intentbook(['serve', '--port', '0', '--db', db]);
     await addressOf(server);
@@ -168,7 +168,7 @@ describe('backup', () => {
   });
 });
 
-describe('what is asked for', () => {
+describe('command-line help', () => {
   test.each([
     [['export'], 'say which file: intentbook export <file>'],
     [['verify', 'x'], '"x" is one word too many'],
@@ -176,11 +176,11 @@ describe('what is asked for', () => {
     [['serve', '--older-than', '1'], '--older-than is no flag of "intentbook serve"'],
     [['prune', '--older-than', '0'], '--older-than must be a whole number of days from 1 up, not "0"'],
     [['verfy'], 'unknown command "verfy", did you mean "verify"?'],
-  ])('%j is rejected with 2', async (args, message) => {
+  ])('rejects %j with 2', async (args, message) => {
     expect(await rejected(args, 2)).toContain(message);
   });
 
-  test.each(['export', 'import', 'verify', 'prune', 'backup'])('%s explains itself', async (name) => {
+  test.each(['export', 'import', 'verify', 'prune', 'backup'])('%s prints its usage', async (name) => {
     const { code, stdout } = await intentbook([name, '--help']).ended;
     expect(code).toBe(0);
     expect(stdout).toMatch(new RegExp(`^intentbook ${name}[ :]`));

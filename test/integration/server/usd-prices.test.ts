@@ -20,7 +20,7 @@ async function asking(options: ServeOptions) {
   };
 }
 
-/** Something that answers every request alike, and what it was asked. */
+/** A server with one fixed response, and its received requests. */
 async function double(answer: (body: string) => unknown) {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -39,10 +39,11 @@ async function double(answer: (body: string) => unknown) {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
-  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }; // it listens on a port
+  // A listening server has an address.
+  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-test('test tokens have prices in dollars as the server comes', async () => {
+test('server provides USD prices of test tokens by default', async () => {
   const ask = await asking({ db: ':memory:' });
   expect(await ask(`/11155111/tokens/${WETH}/usdPrice`)).toEqual([200, { price: 2500 }]);
   expect(await ask(`/11155111/tokens/${COW}/usdPrice`)).toEqual([200, { price: 0.25 }]);
@@ -50,7 +51,7 @@ test('test tokens have prices in dollars as the server comes', async () => {
   expect(await ask(`/11155111/accounts/${TOKEN}/balances?tokens=${TOKEN}`)).toMatchObject([503, {}]);
 });
 
-test('CoinGecko is asked first, then what a book quotes, then the table', async () => {
+test('server queries CoinGecko first, then the quotes of a book, then the price table', async () => {
   const { url, asked } = await double(() => ({ [TOKEN]: { usd: 7 } }));
   const prices = { [COW]: { price: '0.5', decimals: 6 }, [DOLLAR]: { price: '0.001', decimals: 8 } };
   const ask = await asking({
@@ -65,7 +66,7 @@ test('CoinGecko is asked first, then what a book quotes, then the table', async 
   expect(asked[0]).toBe(`/api/v3/simple/token_price/ethereum?contract_addresses=${TOKEN}&vs_currencies=usd secret`);
 });
 
-test('affiliates sign under the name that the server is given, and contract wallets are asked of its nodes', async () => {
+test("affiliates sign under the configured domain name, and contract wallets are checked by the server's nodes", async () => {
   const owner = account(1);
   const node = await double((body) => {
     const { id } = JSON.parse(body);

@@ -8,13 +8,13 @@ import { manualClock } from '../../support/clock.ts';
 import { temporarySchema } from '../../support/postgres.ts';
 import { emptyAccountSchema } from './postgres-account-schema.ts';
 
-/** Small worlds, in which random choices meet. */
+/** Small value ranges, so that random choices collide. */
 const number = fc.nat(7);
 const account = fc.constantFrom(address(1), address(2));
 const type = fc.constantFrom<NotificationType>('order_filled', 'order_expired');
 const second = fc.nat(20);
 
-/** A store under test, with what it has given out to be settled. Places of deliveries may have gaps, so they are not compared. */
+/** A store under test with its claimed deliveries. Positions of deliveries can have gaps, so they are not compared. */
 interface Subject {
   readonly store: AccountStore;
   readonly claimed: ClaimedDelivery[];
@@ -128,7 +128,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
-/** Everything that can be read of a store. */
+/** Reads the complete content of a store. */
 async function everything({ store }: Subject) {
   const states = ['pending', 'delivered', 'dead', 'dropped'] as const;
   return {
@@ -150,7 +150,7 @@ afterAll(async () => await place[Symbol.asyncDispose]());
 
 const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
 
-test('whatever is done to them, the PostgreSQL account store answers as the memory account store does', async () => {
+test('PostgreSQL account store matches the memory account store after random operations', async () => {
   const { url, schema } = place;
   const store = postgresAccountStore({ url, schema, migrate: true, connections: 2, listen: false });
   await store.open({ clock: manualClock() });

@@ -4,17 +4,17 @@ import { describe, test } from 'vitest';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** Why a test was skipped, for the sum that `npm test` prints. */
+    /** Reason why a test was skipped, for the summary of `npm test`. */
     skipped?: string;
   }
 }
 
-/** Runs the published suite of stores under vitest. A skipped case prints why. */
+/** Runs the published store suite with vitest. A skipped case prints its reason. */
 export function describeConformance(name: string, harness: StoreHarness): void {
   runAll(name, storeConformance(harness));
 }
 
-/** Runs the published suite of account stores. */
+/** Runs the published account store suite. */
 export function describeAccountConformance(name: string, harness: AccountStoreHarness): void {
   runAll(name, accountStoreConformance(harness));
 }

@@ -4,13 +4,13 @@ import { expect, test } from 'vitest';
 import { address, document, order } from '../../conformance/orders.ts';
 import { beside, SUBJECTS } from './second-store.ts';
 
-/** Small worlds, in which random choices meet: few orders, owners, tokens and seconds. */
+/** Small value ranges, so that random choices collide: few orders, owners, tokens and seconds. */
 const number = fc.integer({ min: 0, max: 25 });
 const owner = fc.constantFrom(address(1), address(2));
 const token = fc.constantFrom(address(11), address(12), address(13));
 const second = fc.integer({ min: 0, max: 12 });
 
-/** What an order is depends on its number alone, apart from when it is placed. */
+/** All fields of an order depend on its number, apart from its creation date. */
 function nthOrder(n: number, creationDate: number): NewOrder {
   const waits = n % 5 === 4;
   return order(n, {
@@ -68,7 +68,7 @@ const query: fc.Arbitrary<OrderQuery> = fc.record(
   { requiredKeys: ['limit'] },
 );
 
-/** Anything that a book may do to its store, or ask of it. */
+/** An operation of a book on its store. */
 interface Step {
   readonly says: string;
   readonly run: (store: Store) => Promise<unknown>;
@@ -118,7 +118,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     ),
 );
 
-/** Everything that can be read of a store. */
+/** Reads the complete content of a store. */
 async function everything(store: Store) {
   return {
     orders: await store.orders.list({ limit: 100 }),
@@ -129,7 +129,7 @@ async function everything(store: Store) {
   };
 }
 
-test.each(SUBJECTS)('whatever is done to them, the $name store answers as the memory store does', async (subject) => {
+test.each(SUBJECTS)('$name store matches the memory store after random operations', async (subject) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) =>
       beside(subject, async (store, oracle) => {

@@ -13,7 +13,7 @@ const TABLES = [
   'leases',
 ];
 
-/** Takes all rows out of the tables of an account store. */
+/** Deletes all rows of an account store. */
 export async function emptyAccountSchema({ schema, query }: TemporarySchema): Promise<void> {
   const found = await query('SELECT tablename FROM pg_tables WHERE schemaname = $1', [schema]);
   const names = found.map(({ tablename }) => tablename).sort();

@@ -24,7 +24,7 @@ async function opened(pool: PgPool, clock: Clock = systemClock): Promise<Store> 
   return store;
 }
 
-/** A pool whose connections are cut by `cut` in the middle of things, as a network does. */
+/** A pool whose connections `cut` can break at any statement, like a network. */
 function cuttable(cut: (query: PgQuery, run: () => Promise<unknown>, kill: () => Promise<never>) => Promise<unknown>) {
   const pool = new pg.Pool({ connectionString: place.url });
   pool.on('error', () => {});
@@ -39,7 +39,7 @@ function cuttable(cut: (query: PgQuery, run: () => Promise<unknown>, kill: () =>
       const kill = async () => {
         const { rows } = await run({ text: 'SELECT pg_backend_pid() AS pid' });
         await place.query('SELECT pg_terminate_backend($1)', [(rows[0] as { pid: number }).pid]);
-        return (await run({ text: 'SELECT 1' })) as never; // it throws, as the driver does when a connection is gone
+        return (await run({ text: 'SELECT 1' })) as never; // it throws, like the driver after a lost connection
       };
       const substitute: PgPoolClient = {
         query: (query) => cut(query, () => run(query), kill) as ReturnType<PgPoolClient['query']>,
@@ -56,9 +56,9 @@ function cuttable(cut: (query: PgQuery, run: () => Promise<unknown>, kill: () =>
 const isUnavailable = (error: unknown) =>
   error instanceof StoreError && error.code === 'Unavailable' && error.cause !== undefined;
 
-describe('a connection that breaks', () => {
-  test('before the commit leaves nothing, and the next insert finds another connection', async () => {
-    // After each statement of a transaction in turn, then not at all.
+describe('PostgreSQL connection that breaks', () => {
+  test('before the commit stores nothing, and the next insert uses another connection', async () => {
+    // Breaks after each statement of a transaction in turn, then not at all.
     for (const after of ['BEGIN', 'INSERT INTO', 'WITH inserted']) {
       let armed = false;
       const pool = cuttable(async ({ text }, run, kill) => {
@@ -85,7 +85,7 @@ describe('a connection that breaks', () => {
   test.each([
     ['after the server has committed', true],
     ['before the commit reaches the server', false],
-  ])('%s, without an answer, is asked after: what is told is what is there', async (_, committed) => {
+  ])('%s, without a response, is resolved: the result matches the stored state', async (_, committed) => {
     let armed = false;
     const pool = cuttable(async ({ text }, run, kill) => {
       if (!armed || text !== 'COMMIT') return run();
@@ -104,7 +104,7 @@ describe('a connection that breaks', () => {
   });
 });
 
-test('a server that stops and comes back is used again, without anything being opened anew', async () => {
+test('PostgreSQL store recovers after a server restart without being reopened', async () => {
   const server = await startPostgres();
   const store = postgresStore({ url: server.url, migrate: true, pollInterval: 50 });
   let told = 0;
@@ -124,7 +124,7 @@ test('a server that stops and comes back is used again, without anything being o
     await store.check();
     expect(await store.orders.insert([{ order: order(2) }])).toEqual([{ status: 'inserted' }]);
     expect((await store.orders.list({ limit: 9 })).length).toBe(2);
-    // Whoever watches hears again too.
+    // The watcher receives notifications again.
     const before = told;
     await expect.poll(() => told).toBeGreaterThan(before + 1);
   } finally {
@@ -133,7 +133,7 @@ test('a server that stops and comes back is used again, without anything being o
   }
 });
 
-test('what an error says has neither SQL nor the address of the server in it', async () => {
+test('PostgreSQL store errors contain neither SQL nor the server address', async () => {
   const store = postgresStore({ url: 'postgres://me:secret@127.0.0.1:1/books', schema: 'elsewhere' });
   const error = await store.open({ domain: DOMAIN, clock: systemClock }).catch((cause: unknown) => cause);
   expect(isUnavailable(error)).toBe(true);
@@ -142,8 +142,8 @@ test('what an error says has neither SQL nor the address of the server in it', a
   );
 });
 
-describe('writers in each other’s way', () => {
-  test('wait in a line, whatever order their batches have, and every batch is there in the end', async () => {
+describe('concurrent PostgreSQL writers', () => {
+  test('store every batch without deadlock in any batch order', async () => {
     const stores = await Promise.all(
       range(3).map(async () => {
         const store = postgresStore({ url: place.url, schema: place.schema, listen: false });
@@ -162,7 +162,7 @@ describe('writers in each other’s way', () => {
     const batches = range(30).map(batch);
     const outcomes = await Promise.all(batches.map(async (inserts, n) => await stores[n % 3]?.orders.insert(inserts)));
     expect(outcomes.flat().every((outcome) => outcome?.status === 'inserted')).toBe(true);
-    // Cancelling some while others replace and insert.
+    // Cancels some orders during concurrent replacements and inserts.
     const uids = batches.flat().map(({ order }) => order.uid);
     const work = range(30).flatMap((n) => [
       stores[n % 3]?.orders.cancel({

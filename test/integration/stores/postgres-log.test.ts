@@ -31,7 +31,7 @@ async function opened(options: { listen?: boolean } = { listen: false }, clock =
   return store;
 }
 
-/** A transaction of a host that stays open for as long as a test likes. */
+/** A host transaction that stays open as long as the test requires. */
 async function hostClient(begin = 'BEGIN'): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: here.url });
   await client.connect();
@@ -39,13 +39,13 @@ async function hostClient(begin = 'BEGIN'): Promise<pg.Client> {
   return client;
 }
 
-describe('the log', () => {
-  test('never shows an id while a smaller one can still appear, with many writers and slow transactions', async () => {
+describe('PostgreSQL event log', () => {
+  test('never shows an id before a smaller one, with many writers and slow transactions', async () => {
     const stores = await Promise.all(range(4).map(() => opened()));
     const [reader, ...writers] = stores;
     if (reader === undefined) throw new Error('four stores are opened above');
     let writing = true;
-    /** Transactions that insert, wait, and then commit or do not: their events come late or never. */
+    /** Transactions that insert, wait, and then commit or roll back, so that their events appear late or never. */
     const slow = range(2).map(async (n) => {
       for (let i = 0; writing; i++) {
         const client = await hostClient();
@@ -65,7 +65,7 @@ describe('the log', () => {
       writing = false;
     });
 
-    // Each page is taken for the last word on what it covers: what comes later must come after it.
+    // Each page is final: later events must follow it.
     const seen: StoredEvent[] = [];
     const follow = async () => {
       const page = await reader.events.after(seen.at(-1)?.id ?? 0, 1000);
@@ -81,7 +81,7 @@ describe('the log', () => {
     expect(seen.length).toBe(stored[0]?.['n']);
   });
 
-  test('and every other writer go on while a transaction of the host stays open', async () => {
+  test('and other writers continue during a long host transaction', async () => {
     const store = await opened();
     const client = await hostClient();
     await store.orders.insert([{ order: order(1) }], { transaction: client });
@@ -94,24 +94,24 @@ describe('the log', () => {
     expect((await store.events.after(1, 9)).map(({ id, uid }) => [id, uid])).toEqual([[2, order(1).uid]]);
   });
 
-  test('has what a process left behind that died before it told anybody', async () => {
+  test('includes the events of a process that died before it published them', async () => {
     const [dying, other] = [await opened(), await opened()];
     await place(dying, order(1), order(2));
-    await dying.close(); // nobody has read the log, so nothing in it has a number
+    await dying.close(); // without a reader, no event has a number
     expect((await other.events.after(0, 9)).map(({ id }) => id)).toEqual([1, 2]);
   });
 });
 
-describe('a hint', () => {
-  /** Counts hints. The clock stands still, so that none comes from the passing of time. */
+describe('PostgreSQL notification', () => {
+  /** Counts wake-ups. The clock does not move, so that polling causes none. */
   async function watched(store: Store): Promise<{ count: number; stop: () => void }> {
     const heard = { count: 0, stop: () => {} };
     heard.stop = store.events.watch(() => heard.count++);
-    await expect.poll(() => heard.count).toBe(1); // when it has begun to listen
+    await expect.poll(() => heard.count).toBe(1); // when the listener is connected
     return heard;
   }
 
-  test('comes from another process as soon as its events have numbers, and not from our own', async () => {
+  test('arrives from another process when its events are numbered, and not from the own one', async () => {
     const [store, other] = [await opened({ listen: true }, manualClock()), await opened()];
     const heard = await watched(store);
     await place(store, order(1));
@@ -126,22 +126,22 @@ describe('a hint', () => {
     expect(heard.count).toBe(2);
   });
 
-  test('comes again after the connection that listens was cut', async () => {
+  test('arrives again after the listening connection was cut', async () => {
     const clock = manualClock();
     const [store, other] = [await opened({ listen: true }, clock), await opened()];
     const heard = await watched(store);
     const listening = `SELECT pid FROM pg_stat_activity WHERE query = 'LISTEN "intentbook.${here.schema}"'`;
     await here.query(`SELECT pg_terminate_backend(pid) FROM (${listening}) l`);
     await expect.poll(() => here.query(listening)).toEqual([]);
-    await expect.poll(() => clock.pending).toBe(2); // one to look at the log, one to connect again
+    await expect.poll(() => clock.pending).toBe(2); // one for polling, one for the reconnect
     clock.advance(500);
-    await expect.poll(() => heard.count).toBe(2); // something may have been missed
+    await expect.poll(() => heard.count).toBe(2); // an event can have been missed
     await place(other, order(1));
     await other.events.after(0, 9);
     await expect.poll(() => heard.count).toBe(3);
   });
 
-  test('comes from the passing of time where nobody listens', async () => {
+  test('is replaced by polling without a listening connection', async () => {
     const clock = manualClock();
     const store = await opened({ listen: false }, clock);
     let count = 0;
@@ -154,8 +154,8 @@ describe('a hint', () => {
   });
 });
 
-describe('a transaction of the host', () => {
-  test('that the store cannot join is rejected, with nothing written', async () => {
+describe('host transaction on PostgreSQL', () => {
+  test('is rejected without a write if the store cannot join it', async () => {
     const store = await opened();
     const idle = await hostClient('SELECT 1');
     for (const transaction of [idle, {}, 'BEGIN', null]) {
@@ -167,7 +167,7 @@ describe('a transaction of the host', () => {
     expect(await store.orders.get([order(1).uid])).toEqual([]);
   });
 
-  test('goes on after an insert in it has failed, without what that has written', async () => {
+  test('continues after a failed insert, without its writes', async () => {
     const store = await opened();
     const client = await hostClient();
     await store.orders.insert([{ order: order(1) }], { transaction: client });
@@ -180,7 +180,7 @@ describe('a transaction of the host', () => {
     expect((await store.orders.list({ limit: 9 })).map(({ uid }) => uid)).toEqual([order(1).uid]);
   });
 
-  test('of a stricter isolation cannot overlook an order that came after its snapshot', async () => {
+  test('with stricter isolation does not miss an order that was inserted after its snapshot', async () => {
     const store = await opened();
     await place(store, order(1));
     for (const level of ['REPEATABLE READ', 'SERIALIZABLE']) {

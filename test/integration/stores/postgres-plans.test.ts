@@ -12,7 +12,7 @@ import { temporarySchema } from '../../support/postgres.ts';
 let here: TemporarySchema;
 let client: pg.Client;
 
-/** A book in which one owner and one token have nearly everything: what misleads a planner that knows averages only. */
+/** A book where one owner and one token have almost all orders, which misleads a planner with average statistics. */
 beforeAll(async () => {
   here = await temporarySchema();
   await migratePostgres({ url: here.url, schema: here.schema });
@@ -47,7 +47,7 @@ interface Node {
   readonly Plans?: readonly Node[];
 }
 
-/** The plan of a listing, as it is for any values that may be bound to it. */
+/** Returns the generic plan of a listing, for any bound values. */
 async function planOf(query: OrderQuery): Promise<Node[]> {
   return planOfSql(listingSql(`"${here.schema}"`, query));
 }
@@ -97,18 +97,18 @@ const FILTERS: readonly (readonly [filters: Partial<OrderQuery>, index: string])
   }),
 ];
 
-test.each(FILTERS)('a listing by %o walks its index backwards and sorts nothing', async (filters, index) => {
+test.each(FILTERS)('PostgreSQL listing by %o scans its index backwards and sorts nothing', async (filters, index) => {
   for (const page of [{ limit: 10 }, { limit: 10, after: { creationDate: PLACED_AT + 5000, uid: uid(1) } }]) {
     const nodes = await planOf({ ...filters, ...page });
     expect(nodes.map((node) => node['Node Type']).filter((type) => /Sort|Seq|Bitmap/.test(type))).toEqual([]);
     const walks = nodes.filter((node) => node['Relation Name'] === 'orders');
-    // What an account has placed on chain for others to own is walked beside what it owns.
+    // Orders that an account placed on chain for other owners are scanned beside its own orders.
     const indexes = filters.owner === undefined ? [index] : [index, 'orders_onchain_user'];
     expect(walks.map((walk) => walk['Index Name'])).toEqual(indexes);
     expect(walks.every((walk) => walk['Node Type'] === 'Index Scan' && walk['Scan Direction'] === 'Backward')).toBe(
       true,
     );
-    // And one look at an index for each document, if it is asked for at all.
+    // One additional index lookup per document, if documents are requested.
     expect(nodes.filter((node) => node['Relation Name'] === 'documents').map((node) => node['Index Name'])).toEqual([
       'documents_pkey',
     ]);
@@ -123,7 +123,7 @@ const EXPIRED: readonly Partial<OrderQuery>[] = [
 ];
 
 test.each(EXPIRED)(
-  'a listing of expired orders by %o walks those that were swept and sorts only the others',
+  'PostgreSQL listing of expired orders by %o scans swept orders and sorts only the others',
   async (filters) => {
     for (const page of [{ limit: 10 }, { limit: 10, after: { creationDate: PLACED_AT + 5000, uid: uid(1) } }]) {
       const nodes = await planOf({ ...filters, ...page, status: { is: 'expired', now: NOW } });
@@ -132,13 +132,13 @@ test.each(EXPIRED)(
       expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
       const indexes = nodes.flatMap((node) => node['Index Name'] ?? []).filter((name) => name.startsWith('orders_'));
       expect(indexes.sort()).toEqual(['orders_expired', 'orders_expiring']);
-      // Those few, and of them what goes on the page.
+      // Those few rows, and of them the page.
       expect(nodes.filter((node) => node['Node Type'] === 'Sort')).toHaveLength(2);
     }
   },
 );
 
-test('what sweeps and prunes walks one index as far as it needs, and looks up the owner of each', async () => {
+test('PostgreSQL sweep and prune scan one index as far as necessary and look up each owner', async () => {
   const { next, due } = expirySql(`"${here.schema}"`);
   const pruning = pruningSql(`"${here.schema}"`);
   for (const [text, values, index] of [

@@ -30,7 +30,7 @@ async function rejection(opening: Promise<unknown>): Promise<StoreError> {
   return error;
 }
 
-/** Applies steps as another release would, which knows these. */
+/** Migrates with the steps of another release. */
 async function release(...steps: PgMigration[]): Promise<number[]> {
   const pool = new pg.Pool({ connectionString: here.url });
   try {
@@ -51,7 +51,7 @@ const next = (changes: Partial<PgMigration> = {}): PgMigration => ({
 
 const bytes = (hex: string) => Buffer.from(hex.slice(2), 'hex');
 
-/** Every table, column and index. */
+/** Reads all tables, columns and indexes. */
 async function shape(): Promise<unknown> {
   const columns = await here.query(
     `SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns
@@ -62,8 +62,8 @@ async function shape(): Promise<unknown> {
   return JSON.parse(JSON.stringify({ columns, indexes }).replaceAll(here.schema, 'schema'));
 }
 
-describe('migrating', () => {
-  test('makes the schema once, though many processes do it at once', async () => {
+describe('PostgreSQL migration', () => {
+  test('creates the schema once under concurrent processes', async () => {
     const applied = await Promise.all(range(8).map(migrated));
     expect(applied.flat().sort()).toEqual(MIGRATIONS.map(({ version }) => version));
     expect(await migrated()).toEqual([]);
@@ -72,7 +72,7 @@ describe('migrating', () => {
     await store.close();
   });
 
-  test('is what the exported SQL does', async () => {
+  test('matches the exported SQL', async () => {
     await migrated();
     const wanted = await shape();
     await here.query(`DROP SCHEMA "${here.schema}" CASCADE`);
@@ -83,7 +83,7 @@ describe('migrating', () => {
     expect(postgresMigrations()[0]?.sql).toContain('CREATE SCHEMA IF NOT EXISTS "intentbook"');
   });
 
-  test('leaves nothing of a step that fails, and keeps those before it', async () => {
+  test('leaves nothing of a failing step and keeps the previous ones', async () => {
     await migrated();
     const broken = next({ sql: (s) => `CREATE TABLE ${s}.half (id integer); CREATE TABLE ${s}.half (id integer)` });
     const error = await release(...MIGRATIONS, broken).catch((cause: unknown) => cause);
@@ -94,7 +94,7 @@ describe('migrating', () => {
     await store.close();
   });
 
-  test('does not queue up behind a long transaction for longer than a moment', async () => {
+  test('does not wait long for a lock behind a long transaction', async () => {
     await migrated();
     const client = new pg.Client({ connectionString: here.url });
     await client.connect();
@@ -105,7 +105,7 @@ describe('migrating', () => {
     expect(await release(...MIGRATIONS, next())).toEqual([newest + 1]);
   });
 
-  test('is done on opening when the host asks for it, and by nobody else', async () => {
+  test('runs on open only if the host enables it', async () => {
     const error = await rejection(storeOn().open(context));
     expect(error.code).toBe('SchemaTooOld');
     expect(error.message).toBe(
@@ -119,8 +119,8 @@ describe('migrating', () => {
   });
 });
 
-describe('a schema of another release', () => {
-  test('that is newer is worked with, unless a step says that it cannot be', async () => {
+describe('PostgreSQL schema of another release', () => {
+  test('is accepted if newer, unless a step forbids it', async () => {
     await release(...MIGRATIONS, next());
     const store = storeOn();
     await store.open(context);
@@ -135,7 +135,7 @@ describe('a schema of another release', () => {
     );
   });
 
-  test('that was older keeps the quotes of its orders, and its first trades', async () => {
+  test('keeps the quotes and first trades of an older schema', async () => {
     await release(...MIGRATIONS.slice(0, 5));
     const s = `"${here.schema}"`;
     const old = order(1);
@@ -160,20 +160,20 @@ describe('a schema of another release', () => {
     await store.open(context);
     expect(await store.orders.get([old.uid])).toMatchObject([{ uid: old.uid, quote }]);
     expect([await store.chain.firstTrade(sellToken), await store.chain.firstTrade(buyToken)]).toEqual([5, 6]);
-    // It goes with its order, as those do that are there now.
+    // It is deleted with its order, like the current ones.
     await here.query(`UPDATE ${s}.orders SET live = false, state = 2`);
     expect(await store.orders.prune(old.validTo + 1, 10)).toBe(1);
     expect(await here.query(`SELECT 1 FROM ${s}.order_quotes`)).toEqual([]);
     await store.close();
   });
 
-  test('that is older is rejected', async () => {
+  test('is rejected if older', async () => {
     await release(...MIGRATIONS.slice(0, 1));
     expect((await rejection(storeOn().open(context))).code).toBe('SchemaTooOld');
   });
 });
 
-test('an account store has a schema of its own, and takes no other for it', async () => {
+test('PostgreSQL account store has its own schema and rejects another one', async () => {
   const { url, schema } = here;
   const accounts = postgresAccountStore({ url, schema });
   const clock = systemClock;
@@ -195,8 +195,8 @@ test('an account store has a schema of its own, and takes no other for it', asyn
   expect((await rejection(storeOn(url).open(context))).code).toBe('Unsupported');
 });
 
-describe('a role', () => {
-  /** A user who may do what is granted and nothing else. */
+describe('PostgreSQL role', () => {
+  /** A user with the granted rights only. */
   async function role(grants: (name: string) => string): Promise<{ url: string; drop: () => Promise<void> }> {
     const name = `${here.schema}_role`;
     await here.query(`CREATE ROLE ${name} LOGIN PASSWORD 'pw'; ${grants(name)}`);
@@ -209,7 +209,7 @@ describe('a role', () => {
     };
   }
 
-  test('that may not change the schema runs a book, and cannot migrate', async () => {
+  test('without schema rights runs a book and cannot migrate', async () => {
     await migrated();
     const s = `"${here.schema}"`;
     const { url, drop } = await role(
@@ -234,7 +234,7 @@ describe('a role', () => {
     await drop();
   });
 
-  test('that may make tables in a schema migrates it, though it could not have made the schema', async () => {
+  test('with rights to create tables in a schema migrates it without the right to create schemas', async () => {
     const s = `"${here.schema}"`;
     await here.query(`CREATE SCHEMA ${s}`);
     const { url, drop } = await role((name) => `GRANT USAGE, CREATE ON SCHEMA ${s} TO ${name}`);
@@ -242,7 +242,7 @@ describe('a role', () => {
     await drop();
   });
 
-  test('whose commits may be lost is rejected by name, unless that is accepted', async () => {
+  test('with asynchronous commits is rejected by name unless accepted', async () => {
     await migrated();
     const { url, drop } = await role(
       (name) =>
@@ -262,7 +262,7 @@ describe('a role', () => {
   });
 });
 
-describe('options', () => {
+describe('PostgreSQL store options', () => {
   test.each([
     [{ schema: 'a"b' }, /`schema` must be letters/],
     [{ schema: 'pg_x' }, /`schema` must be letters/],
@@ -277,7 +277,7 @@ describe('options', () => {
     expect(() => postgresStore({ url: 'postgres://x', ...options })).toThrow(message);
   });
 
-  test('two books share a database in schemas of their own', async () => {
+  test('two books share a database in separate schemas', async () => {
     await using there = await temporarySchema();
     const stores = [here, there].map(({ url, schema }) => postgresStore({ url, schema, migrate: true }));
     for (const [n, store] of stores.entries()) {

@@ -7,7 +7,7 @@ import { order, range } from '../../conformance/orders.ts';
 import { manualClock } from '../../support/clock.ts';
 import { temporarySchema } from '../../support/postgres.ts';
 
-test('sent again, orders that were traded take no more statements than others', async () => {
+test('PostgreSQL store takes no more statements for orders that were traded before', async () => {
   await using here = await temporarySchema();
   await migratePostgres({ url: here.url, schema: here.schema });
   const store = postgresStore({ url: here.url, schema: here.schema });

@@ -28,7 +28,7 @@ describeConformance('the PostgreSQL store keeps the contract on connections of i
   },
 });
 
-/** How a planner joins that takes every table for a small one: what it runs again for each row must be the same each time. */
+/** Planner settings for small tables: a subplan that repeats for each row must return the same rows each time. */
 const NESTED_LOOPS = ['hashjoin', 'mergejoin', 'hashagg', 'sort', 'material', 'memoize'].map(
   (way) => `enable_${way}=off`,
 );
@@ -36,7 +36,7 @@ const NESTED_LOOPS = ['hashjoin', 'mergejoin', 'hashagg', 'sort', 'material', 'm
 describeConformance('the PostgreSQL store keeps the contract on the pool of a host', {
   traits: { name: 'postgres', durable: true, writers: 'many', hostTransaction: true },
   async create() {
-    // What a host may have set must not reach the store's own statements.
+    // Settings of the host must not affect the statements of the store.
     const options = ['default_transaction_isolation=serializable', 'search_path=nowhere', ...NESTED_LOOPS];
     const pool = new pg.Pool({ connectionString: url, options: options.map((o) => `-c ${o}`).join(' '), max: 12 });
     pool.on('error', () => {});

@@ -11,14 +11,14 @@ import { temporaryFile } from './temporary.ts';
 const place = await temporarySchema();
 afterAll(async () => await place[Symbol.asyncDispose]());
 
-/** A store over an empty storage of its own. */
+/** Creates a store over its own empty storage. */
 export interface Subject {
   readonly name: string;
   readonly runs: number;
   create(): Promise<{ readonly store: Store; dispose(): Promise<void> }>;
 }
 
-/** What is held against the memory store, which is the oracle. */
+/** Stores that are compared with the memory store, which is the oracle. */
 export const SUBJECTS: readonly Subject[] = [
   {
     name: 'SQLite',
@@ -39,7 +39,7 @@ export const SUBJECTS: readonly Subject[] = [
   },
 ];
 
-/** Does the same to a store and to one in memory. */
+/** Applies the same operations to a store and to a memory store. */
 export async function beside(subject: Subject, compare: (store: Store, oracle: Store) => Promise<void>): Promise<void> {
   const oracle = memoryStore();
   const { store, dispose } = await subject.create();

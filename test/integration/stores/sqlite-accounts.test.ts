@@ -17,7 +17,7 @@ describeAccountConformance('the SQLite account store keeps the contract', {
   },
 });
 
-test('a file belongs to a book or to the account interface, and a second writer is rejected', async () => {
+test('SQLite file belongs to a book or to the account interface and rejects a second writer', async () => {
   using file = temporaryFile();
   const store = sqliteAccountStore({ path: file.path });
   await store.open({ clock: systemClock });

@@ -8,7 +8,7 @@ vi.mock('better-sqlite3', () => {
   throw new Error('Cannot find package');
 });
 
-test('the driver is asked for when a store is opened, and a missing one is named', async () => {
+test('SQLite driver is imported when a store is opened, and a missing one is named', async () => {
   const store = sqliteStore({ path: 'never-made.sqlite' });
   const error = await store.open({ domain: DOMAIN, clock: manualClock() }).catch((error: unknown) => error);
   if (!(error instanceof StoreError)) throw new Error('expected a StoreError');

@@ -38,7 +38,7 @@ async function failure(call: Promise<unknown>): Promise<StoreError> {
   return error;
 }
 
-test('a full disk fails the whole batch, leaves nothing of it, and is over when there is room', async () => {
+test('SQLite store on a full disk fails the whole batch, stores nothing of it and recovers', async () => {
   await place(store, order(1));
   const pages = database.pragma('page_count', { simple: true });
   database.pragma(`max_page_count = ${pages}`);
@@ -55,7 +55,7 @@ test('a full disk fails the whole batch, leaves nothing of it, and is over when 
   expect(database.pragma('integrity_check', { simple: true })).toBe('ok');
 });
 
-test('a file that another program has locked fails a write, and no read', async () => {
+test('SQLite store fails writes but no reads while another program locks the file', async () => {
   await place(store, order(1));
   const other = new Database(file.path);
   try {
@@ -71,13 +71,13 @@ test('a file that another program has locked fails a write, and no read', async 
   await place(store, order(2));
 });
 
-test('an order that does not fit the schema fails its batch, and the next one goes through', async () => {
+test('SQLite store fails the batch of an order that violates the schema, and accepts the next one', async () => {
   await failure(store.orders.insert([{ order: order(1) }, { order: order(2, { sellToken: '0x12' }) }]));
   expect(await store.orders.get([order(1).uid])).toEqual([]);
   await place(store, order(1));
 });
 
-test('a row that somebody has spoilt by hand comes back as it is, among its neighbours', async () => {
+test('SQLite store returns a row that was changed by hand unchanged among its neighbours', async () => {
   await place(store, order(1), order(2), order(3));
   database
     .prepare(`UPDATE b_orders SET body = '[]', executed_sell_amount = 'much', valid_to = -1 WHERE uid = ?`)
@@ -90,7 +90,7 @@ test('a row that somebody has spoilt by hand comes back as it is, among its neig
   ]);
 });
 
-test('an executed total beyond 2^256 comes back exactly', async () => {
+test('SQLite store returns an executed total beyond 2^256 exactly', async () => {
   await place(store, order(1));
   const total = String(2n ** 300n + 1n);
   database.prepare('UPDATE b_orders SET executed_sell_amount = ?, executed_fee_token = ?').run(total, Buffer.alloc(20));
@@ -100,7 +100,7 @@ test('an executed total beyond 2^256 comes back exactly', async () => {
   });
 });
 
-test('the kept counters are what counting the orders gives', async () => {
+test('SQLite store keeps counters equal to a count of its orders', async () => {
   await place(store, ...range(20).map((n) => order(n)));
   await store.orders.cancel({ uids: [order(3).uid, order(4).uid], now: NOW, cancelledAt: 0 });
   await store.orders.insert([{ order: order(30), replaces: order(5).uid }]);

@@ -46,15 +46,16 @@ async function rejection(call: Promise<unknown>): Promise<StoreError> {
 const SETTINGS = ['journal_mode', 'synchronous', 'busy_timeout', 'foreign_keys', 'cache_size', 'wal_autocheckpoint'];
 const HEADER = ['application_id', 'user_version'];
 
-describe('on the handle of a host', () => {
-  test('the store changes no setting, keeps to its prefix, and leaves the handle open', async () => {
+describe('SQLite store on a host connection', () => {
+  test('changes no setting, uses its prefix and leaves the connection open', async () => {
     const settings = () => [...SETTINGS, ...HEADER].map((name) => database.pragma(name));
     const before = settings();
     const store = await open({ prefix: 'book_' });
     await place(store, order(1));
     expect(settings()).toEqual(before);
     await store.close();
-    const names = database.prepare('SELECT name FROM sqlite_schema WHERE sql IS NOT NULL').pluck().all() as string[]; // text
+    // Text.
+    const names = database.prepare('SELECT name FROM sqlite_schema WHERE sql IS NOT NULL').pluck().all() as string[];
     expect(names.filter((name) => !name.startsWith('book_') && name !== 'sqlite_sequence')).toEqual(['orders']);
     expect(database.open).toBe(true);
     expect(database.prepare('SELECT count(*) FROM book_lease').pluck().get()).toBe(0);
@@ -64,21 +65,21 @@ describe('on the handle of a host', () => {
     ['journal_mode = DELETE', 'journal_mode = delete, the store needs at least wal'],
     ['synchronous = NORMAL', 'synchronous = 1, the store needs at least FULL'],
     ['synchronous = OFF', 'synchronous = 0, the store needs at least FULL'],
-  ])('a missing setting is named: %s', async (pragma, message) => {
+  ])('names a missing setting: %s', async (pragma, message) => {
     database.pragma(pragma);
     const error = await rejection(open());
     expect([error.code, error.message]).toEqual(['Unavailable', expect.stringContaining(message)]);
     expect(database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get()).toBe(1);
   });
 
-  test('a lesser sync is taken when the host asks for it, and the store is not called durable then', async () => {
+  test('accepts a weaker sync on request and declares itself not durable', async () => {
     database.pragma('synchronous = NORMAL');
     const store = await open({ synchronous: 'NORMAL' });
     expect(store.traits).toMatchObject({ durable: false, hostTransaction: true });
     await store.close();
   });
 
-  test('two prefixes are two books, one prefix is one', async () => {
+  test('keeps two prefixes apart and shares one prefix', async () => {
     const [first, second] = [await open({ prefix: 'a_' }), await open({ prefix: 'b_' })];
     await place(first, order(1));
     expect(await second.orders.get([order(1).uid])).toEqual([]);
@@ -87,14 +88,11 @@ describe('on the handle of a host', () => {
     await second.close();
   });
 
-  test.each(['', 'sqlite_x', 'a b', 'a"b', '1a', 'ä', 'x'.repeat(100)])(
-    'a prefix must be a plain name: %j',
-    (prefix) => {
-      expect(() => sqliteStore(database, { prefix })).toThrow(TypeError);
-    },
-  );
+  test.each(['', 'sqlite_x', 'a b', 'a"b', '1a', 'ä', 'x'.repeat(100)])('rejects the prefix %j', (prefix) => {
+    expect(() => sqliteStore(database, { prefix })).toThrow(TypeError);
+  });
 
-  test('a handle that the host has closed says so', async () => {
+  test('reports a connection that the host has closed', async () => {
     const store = await open();
     database.close();
     expect((await rejection(store.orders.get([order(1).uid]))).message).toContain('not open');
@@ -103,8 +101,8 @@ describe('on the handle of a host', () => {
   });
 });
 
-describe('while the host has a transaction open', () => {
-  test('the store writes nothing of its own into it', async () => {
+describe('SQLite store during a host transaction', () => {
+  test('writes no own data into it', async () => {
     const store = await open();
     await place(store, order(1));
     database.exec('BEGIN');
@@ -127,13 +125,13 @@ describe('while the host has a transaction open', () => {
     await store.close();
   });
 
-  test('no store is opened on it', async () => {
+  test('cannot be opened on it', async () => {
     database.exec('BEGIN');
     expect((await rejection(open())).code).toBe('Unavailable');
     database.exec('ROLLBACK');
   });
 
-  test('what is written with it is one with what the host writes', async () => {
+  test("commits or rolls back together with the host's writes", async () => {
     const store = await open();
     const both = (ending: 'COMMIT' | 'ROLLBACK') => async () => {
       database.exec('BEGIN');
@@ -150,7 +148,7 @@ describe('while the host has a transaction open', () => {
     await store.close();
   });
 
-  test('an insert that fails leaves what the host has written, and nothing of its own', async () => {
+  test('rolls back only its own writes after a failed insert', async () => {
     const store = await open();
     database.exec("BEGIN; INSERT INTO orders VALUES ('mine')");
     const inserts = [{ order: order(1) }, { order: order(2, { body: 'no JSON' }) }];
@@ -162,7 +160,7 @@ describe('while the host has a transaction open', () => {
     await store.close();
   });
 
-  test('a writer that was taken for dead cannot write through it', async () => {
+  test('rejects writes through it after the writer lease was lost', async () => {
     const store = await open();
     database.exec("UPDATE intentbook_lease SET token = 'successor'; BEGIN");
     const error = await rejection(store.orders.insert([{ order: order(1) }], { transaction: database }));
@@ -172,9 +170,9 @@ describe('while the host has a transaction open', () => {
   });
 
   test.each([
-    ['of another handle', () => new Database(':memory:')],
-    ['that is none', () => ({})],
-  ])('a transaction %s is rejected', async (_, make) => {
+    ['of another connection', () => new Database(':memory:')],
+    ['that is invalid', () => ({})],
+  ])('rejects a transaction %s', async (_, make) => {
     const store = await open();
     database.exec('BEGIN');
     const error = await rejection(store.orders.insert([{ order: order(1) }], { transaction: make() }));
@@ -183,7 +181,7 @@ describe('while the host has a transaction open', () => {
     await store.close();
   });
 
-  test('the handle is no transaction when none is open on it', async () => {
+  test('rejects the connection as a transaction when none is open', async () => {
     const store = await open();
     const error = await rejection(store.orders.insert([{ order: order(1) }], { transaction: database }));
     expect(error.code).toBe('Unsupported');

@@ -38,7 +38,7 @@ async function open(busyTimeout = 1000): Promise<Store> {
   return store;
 }
 
-/** Looks at the file, or changes it, as another program would. */
+/** Reads or changes the file like another program. */
 function withFile<T>(work: (database: Database.Database) => T): T {
   const database = new Database(file.path);
   try {
@@ -58,7 +58,7 @@ interface LeaseRow {
 
 const readLease = () => withFile((database) => database.prepare('SELECT * FROM lease').get()) as LeaseRow | undefined;
 
-/** Leaves the lease of somebody else in the file, made of our own. */
+/** Replaces the lease in the file by one of another writer. */
 async function leaveLease(changes: Partial<LeaseRow>): Promise<void> {
   const store = await open();
   const lease = { ...readLease(), ...changes };
@@ -84,7 +84,7 @@ async function rejection(opening: Promise<unknown>): Promise<StoreError> {
   return error;
 }
 
-/** A process that opens the store and keeps it until it is killed. */
+/** A process that opens the store until it is killed. */
 async function writerProcess() {
   await build({
     entry: [fileURLToPath(new URL('./writer.ts', import.meta.url))],
@@ -92,7 +92,7 @@ async function writerProcess() {
     format: 'esm',
     config: false,
     silent: true,
-    // The suite's own sources, not the package that may be built.
+    // Sources of the suite, not the built package.
     noExternal: [/^intentbook/],
     external: ['better-sqlite3'],
     outExtension: () => ({ js: '.mjs' }),
@@ -108,8 +108,8 @@ async function writerProcess() {
   return child;
 }
 
-describe('a writer of another process', () => {
-  test('is named with process and host while it lives, and replaced at once when it was killed', async () => {
+describe('SQLite writer of another process', () => {
+  test('is named with process and host while it lives, and replaced at once after kill -9', async () => {
     const child = await writerProcess();
     const error = await rejection(open());
     expect(error.code).toBe('WriterActive');
@@ -118,13 +118,13 @@ describe('a writer of another process', () => {
     const exit = once(child, 'exit');
     child.kill('SIGKILL');
     await exit;
-    // Its lease is in the file, and has not run out.
+    // Its lease is in the file and has not expired.
     expect(readLease()?.expires).toBeGreaterThan(Date.now());
     clock.set(Date.now());
     await place(await open(), order(1));
   });
 
-  test('on another host is waited for until its lease has run out', async () => {
+  test('on another host is replaced after its lease expires', async () => {
     await leaveLease({ host: 'elsewhere', pid: 7, expires: clock.now() + 10_000 });
     expect((await rejection(open())).message).toContain('process 7 on host elsewhere');
     clock.advance(9_999);
@@ -133,36 +133,39 @@ describe('a writer of another process', () => {
     await place(await open(), order(1));
   });
 
-  test.runIf(process.platform === 'linux')('that only has the number of one that is gone does not count', async () => {
+  test.runIf(process.platform === 'linux')('with the process id of a dead one does not count', async () => {
     await leaveLease({ pid: process.ppid, started: `${startOf(process.ppid)}0` });
     await open();
   });
 
-  test.runIf(process.platform === 'linux')('with the right start does count', async () => {
+  test.runIf(process.platform === 'linux')('with a matching start time counts', async () => {
     await leaveLease({ pid: process.ppid, started: startOf(process.ppid) });
     expect((await rejection(open())).code).toBe('WriterActive');
   });
 
-  test('counts when its start cannot be compared', async () => {
+  test('counts if its start time cannot be compared', async () => {
     await leaveLease({ pid: process.ppid, started: null });
     expect((await rejection(open())).code).toBe('WriterActive');
   });
 });
 
-describe('a lease under our own process number', () => {
-  test('is a leftover when its process was started at another time, as after the restart of a container', async () => {
+describe('SQLite lease with the own process id', () => {
+  test('is stale if its process was started at another time, as after a container restart', async () => {
     await leaveLease({ started: '1' });
     await open();
   });
 
-  test.runIf(process.platform === 'linux')('counts when it has our start: it may be of another thread', async () => {
-    await leaveLease({});
-    expect((await rejection(open())).code).toBe('WriterActive');
-  });
+  test.runIf(process.platform === 'linux')(
+    'counts if its start time matches, because it can belong to another thread',
+    async () => {
+      await leaveLease({});
+      expect((await rejection(open())).code).toBe('WriterActive');
+    },
+  );
 });
 
-describe('the lease', () => {
-  test('is renewed as long as the store is open', async () => {
+describe('SQLite writer lease', () => {
+  test('is renewed while the store is open', async () => {
     await open();
     for (let i = 0; i < 20; i++) {
       clock.advance(5_000);
@@ -171,7 +174,7 @@ describe('the lease', () => {
     expect((await rejection(open())).code).toBe('WriterActive');
   });
 
-  test('is given up with the store, and its timer with it', async () => {
+  test('is released with the store, and its timer is stopped', async () => {
     const store = await open();
     expect(readLease()).toMatchObject({ host: hostname(), pid: process.pid });
     await store.close();
@@ -187,7 +190,7 @@ describe('the lease', () => {
     await place(store, order(2));
   });
 
-  test('that could not be renewed fails the check until it is', async () => {
+  test('fails the health check until it is renewed', async () => {
     const store = await open(0);
     const other = new Database(file.path);
     try {
@@ -203,7 +206,7 @@ describe('the lease', () => {
   });
 });
 
-describe('a writer that was taken for dead', () => {
+describe('SQLite writer that lost its lease', () => {
   async function overtaken(): Promise<Store> {
     const store = await open();
     await place(store, order(1));
@@ -211,7 +214,7 @@ describe('a writer that was taken for dead', () => {
     return store;
   }
 
-  test('writes nothing any more', async () => {
+  test('writes nothing more', async () => {
     const store = await overtaken();
     for (const write of [
       () => store.orders.insert([{ order: order(2) }]),
@@ -225,7 +228,7 @@ describe('a writer that was taken for dead', () => {
     expect((await store.orders.get([order(1).uid, order(2).uid])).map(({ state }) => state)).toEqual(['open']);
   });
 
-  test('neither renews nor gives up what is not its own', async () => {
+  test('neither renews nor releases the lease of its successor', async () => {
     const store = await overtaken();
     const before = readLease();
     clock.advance(60_000);
@@ -235,7 +238,7 @@ describe('a writer that was taken for dead', () => {
     expect(readLease()).toEqual(before);
   });
 
-  test('can be opened again once its successor is gone', async () => {
+  test('can be opened again after its successor is closed', async () => {
     const store = await overtaken();
     await store.close();
     clock.advance(10_000);

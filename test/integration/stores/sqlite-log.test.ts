@@ -6,7 +6,7 @@ import { order, PLACED_AT } from '../../conformance/orders.ts';
 import { manualClock } from '../../support/clock.ts';
 import { temporaryFile } from './temporary.ts';
 
-test('the end of the log is remembered for as long as nobody else can be the writer, and no longer', async () => {
+test('SQLite store caches the end of the log while no other process can write', async () => {
   using file = temporaryFile();
   const { path } = file;
   const clock = manualClock(PLACED_AT);
@@ -15,7 +15,7 @@ test('the end of the log is remembered for as long as nobody else can be the wri
   await store.orders.insert([{ order: order(1) }]);
   expect(await store.events.last()).toBe(1);
 
-  // What another writer would do once the lease has run out, while this process was asleep.
+  // Simulates a writer that takes over an expired lease while this process is suspended.
   const other = new Database(path);
   other.exec('INSERT INTO events (type, uid, owner, at) SELECT type, uid, owner, at FROM events WHERE id = 1');
   other.close();
@@ -26,7 +26,7 @@ test('the end of the log is remembered for as long as nobody else can be the wri
   await store.close();
 });
 
-test('a step that is undone leaves no end behind', async () => {
+test('SQLite store discards the cached end of the log after a rollback', async () => {
   using file = temporaryFile();
   const store = sqliteStore({ path: file.path });
   await store.open({ domain: DOMAIN, clock: manualClock(PLACED_AT) });

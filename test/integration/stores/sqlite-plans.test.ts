@@ -45,7 +45,7 @@ const FILTERS: readonly (readonly [filters: Partial<OrderQuery>, walk: string])[
   }),
 ];
 
-test.each(FILTERS)('a listing by %o walks one index in its own order and sorts nothing', (filters, walk) => {
+test.each(FILTERS)('SQLite listing by %o scans one index in its own order and sorts nothing', (filters, walk) => {
   const index = walk.split(' ')[0];
   for (const page of [{ limit: 10 }, { limit: 10, offset: 20 }]) {
     const [first, ...rest] = planOf({ ...filters, ...page });
@@ -54,7 +54,7 @@ test.each(FILTERS)('a listing by %o walks one index in its own order and sorts n
   }
 });
 
-test.each(FILTERS)('a page of a listing by %o begins at its cursor', (filters, walk) => {
+test.each(FILTERS)('SQLite listing page by %o starts at its cursor', (filters, walk) => {
   const after = { creationDate: PLACED_AT, uid: uid(1) };
   const plan = planOf({ ...filters, after, limit: 10 });
   const [index, equal] = walk.split(' ');
@@ -66,7 +66,7 @@ test.each(FILTERS)('a page of a listing by %o begins at its cursor', (filters, w
 const MINE = FILTERS.filter(([{ owner }]) => owner !== undefined);
 
 test.each(MINE)(
-  'by %o, of an account that has placed orders on chain, two indexes are walked as far as the page',
+  'SQLite listing by %o of an account with on-chain orders scans two indexes as far as the page',
   (filters, walk) => {
     const after = { creationDate: PLACED_AT, uid: uid(1) };
     const query = { ...filters, after, limit: 10 };
@@ -78,13 +78,13 @@ test.each(MINE)(
       new RegExp(`^SEARCH o USING (COVERING )?INDEX ${index} \\(owner=\\? AND \\(created,uid\\)<`),
     );
     expect(walks[1]).toMatch(/^SEARCH o USING INDEX orders_onchain_user \(onchain_user=\? AND \(created,uid\)</);
-    // What is sorted is what the two have given, no more than a page of each, and the page itself.
+    // Sorted rows are those of the two scans, at most a page of each, and the page itself.
     expect(walks).toHaveLength(2);
     expect(plan.filter((detail) => detail.startsWith('USE TEMP B-TREE'))).toHaveLength(2);
   },
 );
 
-test('a listing of expired orders walks those that were swept and sorts only the others', () => {
+test('SQLite listing of expired orders scans swept orders and sorts only the others', () => {
   for (const filters of [{}, { sellToken: WETH, buyToken: USDC }]) {
     const after = { creationDate: PLACED_AT, uid: uid(1) };
     const plan = planOf({ ...filters, status: { is: 'expired', now: NOW }, after, limit: 10 });

@@ -23,7 +23,7 @@ afterEach(() => file[Symbol.dispose]());
 
 const context = () => ({ domain: DOMAIN, clock: manualClock() });
 
-/** The store as a release would make it that knows these versions of the schema. */
+/** Creates the store of a release with the given schema versions. */
 const release = (...migrations: Migration[]): Store =>
   createSqliteStore({ kind: 'file', path: file.path, synchronous: 'FULL', busyTimeout: 1000 }, migrations);
 
@@ -55,8 +55,8 @@ const addNote: Migration = (p) => `ALTER TABLE ${p}orders ADD COLUMN note TEXT N
 const addIndex: Migration = (p) => `CREATE INDEX ${p}orders_note ON ${p}orders (note)`;
 const broken: Migration = (p) => `CREATE TABLE ${p}half (id INTEGER); CREATE TABLE ${p}half (id INTEGER)`;
 
-describe('the schema', () => {
-  test('of an older release is brought up to date, with what is in it', async () => {
+describe('SQLite schema', () => {
+  test('of an older release is migrated with its data', async () => {
     const older = release(...MIGRATIONS);
     await older.open(context());
     await place(older, order(1));
@@ -72,7 +72,7 @@ describe('the schema', () => {
     expect(look((database) => database.prepare('SELECT note FROM orders').pluck().all())).toEqual(['old', 'old']);
   });
 
-  test('of a newer release is rejected, naming both versions, and is not touched', async () => {
+  test('of a newer release is rejected with both versions and not changed', async () => {
     const newer = release(...MIGRATIONS, addNote);
     await newer.open(context());
     await newer.close();
@@ -85,7 +85,7 @@ describe('the schema', () => {
     expect(readFileSync(file.path).equals(before)).toBe(true);
   });
 
-  test('keeps the versions that were reached when a later one fails, and opens once that is mended', async () => {
+  test('keeps completed steps when a later one fails, and opens after a repair', async () => {
     const error = await rejection(release(...MIGRATIONS, addNote, broken).open(context()));
     expect(error.code).toBe('Unavailable');
     expect(error.message).toContain(`migrate to schema version ${MIGRATIONS.length + 2}`);
@@ -101,7 +101,7 @@ describe('the schema', () => {
     await mended.close();
   });
 
-  test('is not migrated under a writer of an older release', async () => {
+  test('is not migrated while a writer of an older release is active', async () => {
     const older = release(...MIGRATIONS);
     await older.open(context());
     expect((await rejection(release(...MIGRATIONS, addNote).open(context()))).code).toBe('WriterActive');
@@ -109,7 +109,7 @@ describe('the schema', () => {
     expect(versionOf()).toEqual([MIGRATIONS.length, MIGRATIONS.length]);
   });
 
-  test('takes no text for an order that is not JSON', async () => {
+  test('rejects the text of an order that is not JSON', async () => {
     const store = release(...MIGRATIONS);
     await store.open(context());
     for (const body of ['', '{', "{'a':1}", '{"a":1,}']) {
@@ -122,8 +122,8 @@ describe('the schema', () => {
   });
 });
 
-describe('a file', () => {
-  test('is marked as a book, and written with a log that is synced at every commit', async () => {
+describe('SQLite file', () => {
+  test('is marked as a book, and its log is synced at every commit', async () => {
     const source = { kind: 'file', path: file.path, synchronous: 'FULL', busyTimeout: 1234 } as const;
     const { database, disconnect } = await connectSqlite(source);
     const pragma = (name: string) => database.pragma(name, { simple: true });
@@ -142,7 +142,7 @@ describe('a file', () => {
     ['NORMAL', 1],
     ['FULL', 2],
     ['EXTRA', 3],
-  ] as const)('is synced as asked, when it is made and when it is there: %s', async (synchronous, level) => {
+  ] as const)('is synced as configured, on creation and on open: %s', async (synchronous, level) => {
     for (const _ of ['made', 'there']) {
       const { database, disconnect } = await connectSqlite({
         kind: 'file',
@@ -155,13 +155,13 @@ describe('a file', () => {
     }
   });
 
-  test('with a lesser sync is not called durable', () => {
+  test('with a weaker sync is not declared durable', () => {
     const durable = (synchronous: 'OFF' | 'NORMAL' | 'FULL' | 'EXTRA') =>
       sqliteStore({ path: 'any', synchronous }).traits.durable;
     expect([durable('OFF'), durable('NORMAL'), durable('FULL'), durable('EXTRA')]).toEqual([false, false, true, true]);
   });
 
-  test('of another application is rejected and left as it is', async () => {
+  test('of another application is rejected and not changed', async () => {
     look((database) => database.exec('CREATE TABLE accounts (id INTEGER)'));
     const before = readFileSync(file.path);
     const error = await rejection(sqliteStore({ path: file.path }).open(context()));
@@ -172,7 +172,7 @@ describe('a file', () => {
     expect(readFileSync(file.path).equals(before)).toBe(true);
   });
 
-  test('that is no database is rejected and left as it is', async () => {
+  test('without a database is rejected and not changed', async () => {
     writeFileSync(file.path, 'dear diary, '.repeat(500));
     const error = await rejection(sqliteStore({ path: file.path }).open(context()));
     expect(error.code).toBe('Unavailable');
@@ -181,7 +181,7 @@ describe('a file', () => {
     expect(readFileSync(file.path, 'utf8')).toBe('dear diary, '.repeat(500));
   });
 
-  test('in a directory that is not there, or that is one itself, is named', async () => {
+  test('is named if its directory is missing or it is a directory', async () => {
     for (const path of [join(file.directory, 'missing', 'book.sqlite'), file.directory]) {
       const error = await rejection(sqliteStore({ path }).open(context()));
       expect(error.code).toBe('Unavailable');
@@ -190,7 +190,7 @@ describe('a file', () => {
     }
   });
 
-  test('that is empty becomes a book', async () => {
+  test('without content becomes a book', async () => {
     writeFileSync(file.path, '');
     const store = sqliteStore({ path: file.path });
     await store.open(context());
@@ -198,14 +198,14 @@ describe('a file', () => {
     await store.close();
   });
 
-  test('is not made before the store is opened', () => {
+  test('is not created before the store is opened', () => {
     sqliteStore({ path: file.path });
     expect(existsSync(file.path)).toBe(false);
   });
 });
 
-test('options are checked when the store is made, and a misspelt one is told its right name', () => {
-  const make = (options: object) => () => sqliteStore(options as { path: string }); // wrong on purpose
+test('SQLite store options are checked on creation, and a misspelled one is suggested', () => {
+  const make = (options: object) => () => sqliteStore(options as { path: string }); // invalid by design
   expect(make({ path: 'a', sinchronous: 'FULL' })).toThrow('did you mean "synchronous"');
   expect(make({ path: 'a', synchronous: 'full' })).toThrow('OFF, NORMAL, FULL, EXTRA');
   expect(make({ path: 'a', busyTimeout: -1 })).toThrow('busyTimeout');

@@ -18,7 +18,7 @@ describeConformance('the SQLite store keeps the contract on the handle of a host
     const database = new Database(file.path);
     database.pragma('journal_mode = WAL');
     database.pragma('synchronous = FULL');
-    // What a host may have set must not reach the store's own statements.
+    // Settings of the host must not affect the statements of the store.
     database.defaultSafeIntegers(true);
     return {
       connect: () => sqliteStore(database, { prefix: 'book_' }),

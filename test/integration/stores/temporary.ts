@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A directory of its own for a test, and a file in it that is not there yet. */
+/** Creates a directory for a test and returns the path of a new file in it. */
 export interface TemporaryFile extends Disposable {
   readonly directory: string;
   readonly path: string;

@@ -1,4 +1,4 @@
-// Run as a process of its own by the tests of the lease: opens a store, says so, and stays until it is killed.
+// Process of the lease tests: opens a store, prints a line and runs until it is killed.
 
 import type { Address } from 'intentbook';
 import { systemClock } from 'intentbook';
@@ -8,7 +8,7 @@ const [path = '', chainId, settlementContract] = process.argv.slice(2);
 
 sqliteStore({ path })
   .open({
-    domain: { chainId: Number(chainId), settlementContract: settlementContract as Address }, // given by the test
+    domain: { chainId: Number(chainId), settlementContract: settlementContract as Address }, // passed by the test
     clock: systemClock,
   })
   .then(

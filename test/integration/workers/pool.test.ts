@@ -4,7 +4,7 @@ import { nativeRecovery } from 'intentbook/native';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, SEPOLIA, SEPOLIA_DOMAIN, signOrder, type WireOrder } from '../../support/orders.ts';
 
-// As it is installed: threads run files, which the sources are not.
+// The built package, because threads run files, which the sources are not.
 const { recoveryPool } = (await import('../../../dist/workers.js' as string)) as typeof import('intentbook/workers');
 
 const SIGNER = account(1);
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-/** The order as a verifier takes it: with the hash of its document. */
+/** Returns an order for a verifier, with the hash of its document. */
 const hashed = (order: WireOrder): SignedOrder => ({ ...order, appData: EMPTY });
 
 function watched(inner: RecoveryPool): RecoveryPool & { readonly sizes: number[] } {
@@ -43,15 +43,16 @@ function watched(inner: RecoveryPool): RecoveryPool & { readonly sizes: number[]
   };
 }
 
-describe('a verifier with a pool', () => {
-  test('answers for each order in its place what it would answer alone', async () => {
+describe('verifier with a worker pool', () => {
+  test('returns the same results in the same order as without a pool', async () => {
     const alone = await createVerifier(SEPOLIA_DOMAIN);
     const seen = watched(pool);
     const together = await createVerifier({ ...SEPOLIA_DOMAIN, pool: seen });
     const orders = signed.map(hashed);
-    orders[7] = { ...orders[7], signature: '0x12' } as SignedOrder; // cannot be read
-    orders[9] = { ...orders[9], signature: `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b` } as SignedOrder; // 5 is no x
-    orders[11] = { ...orders[11], sellAmount: '999' } as SignedOrder; // signed by somebody else, then
+    orders[7] = { ...orders[7], signature: '0x12' } as SignedOrder; // cannot be parsed
+    // 5 is not the x of a curve point.
+    orders[9] = { ...orders[9], signature: `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b` } as SignedOrder;
+    orders[11] = { ...orders[11], sellAmount: '999' } as SignedOrder; // another signer
     const answers = await together.recoverMany(orders);
     expect(answers).toEqual(await alone.recoverMany(orders));
     expect(answers[0]).toEqual({ signer: SIGNER.address.toLowerCase() });
@@ -60,7 +61,7 @@ describe('a verifier with a pool', () => {
     expect(seen.sizes.length).toBeLessThanOrEqual(9); // few messages
   });
 
-  test('keeps few orders to itself', async () => {
+  test('recovers few orders itself', async () => {
     const seen = watched(pool);
     const verifier = await createVerifier({ ...SEPOLIA_DOMAIN, pool: seen });
     const orders = signed.slice(0, pool.smallest - 1).map(hashed);
@@ -68,7 +69,7 @@ describe('a verifier with a pool', () => {
     expect(seen.sizes).toEqual([]);
   });
 
-  test('tells when a thread fails, and works on', async () => {
+  test('reports a failed thread and continues', async () => {
     let broken = true;
     const verifier = await createVerifier({
       ...SEPOLIA_DOMAIN,
@@ -79,12 +80,12 @@ describe('a verifier with a pool', () => {
     expect(await verifier.recoverMany(signed.map(hashed))).toHaveLength(150);
   });
 
-  test('takes an empty list', async () => {
+  test('accepts an empty list', async () => {
     expect(await (await createVerifier({ ...SEPOLIA_DOMAIN, pool })).recoverMany([])).toEqual([]);
   });
 });
 
-test('a book recovers there what is submitted together', async () => {
+test('book with a worker pool recovers a batch of submissions in it', async () => {
   const seen = watched(pool);
   await using book = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), recoveryPool: seen });
   await book.start();
@@ -93,21 +94,21 @@ test('a book recovers there what is submitted together', async () => {
   expect(seen.sizes.reduce((sum, size) => sum + size)).toBe(150);
 });
 
-describe('a pool', () => {
-  test('uses the backend that it is told to, in each thread', async () => {
+describe('worker pool', () => {
+  test('uses the selected backend in each thread', async () => {
     await using wasm = await recoveryPool({ threads: 1, backend: 'wasm' });
     const orders = signed.slice(0, 70).map(hashed);
     const verifier = await createVerifier({ ...SEPOLIA_DOMAIN, backend: await nativeRecovery(), pool: wasm });
     expect(await verifier.recoverMany(orders)).toEqual(orders.map(() => ({ signer: SIGNER.address.toLowerCase() })));
   });
 
-  test('that cannot be started, again and again, ends no process with it', async () => {
+  test('does not end the process when it repeatedly fails to start', async () => {
     for (let i = 0; i < 8; i++) {
       await expect(recoveryPool({ threads: 2, backend: 'natvie' as 'native' })).rejects.toThrow('cannot be started');
     }
   });
 
-  test('that cannot be started says so at once', async () => {
+  test('reports at once when it cannot start', async () => {
     await expect(recoveryPool({ backend: 'natvie' as 'native' })).rejects.toThrow('cannot be started');
     await expect(recoveryPool({ threads: 0 })).rejects.toThrow(TypeError);
     await expect(recoveryPool({ treads: 2 } as object)).rejects.toThrow('did you mean "threads"');

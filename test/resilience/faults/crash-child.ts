@@ -1,6 +1,5 @@
-// Run as a process of its own: does to a book what a script says, tells after each deed what it has answered, and kills
-// itself, as `kill -9` does, at one of the statements that it sends to the database: before or after it, or while it is on its
-// way.
+// Child process of the crash tests: runs a script of operations on a book, prints each result, and kills itself like
+// `kill -9` at one of its database statements: before, after or during it.
 import { writeSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { PgPool, PgPoolClient } from 'intentbook/postgres';
@@ -12,23 +11,23 @@ import type { Medium } from '../../property/book-driver.ts';
 import { BookWorld } from '../../property/book-driver.ts';
 import { scriptOf, setTime } from './script.ts';
 
-/** What the process is told, as JSON. */
+/** Parameters of the process, as JSON. */
 export interface Doom {
   readonly seed: number;
-  /** Where the book is stored. */
+  /** Location of the book. */
   readonly where: { readonly path: string } | { readonly url: string; readonly schema: string };
-  /** The statement at which it dies, counted from 0 from when the book is open. Absent: it lives. */
+  /** Statement of the crash, counted from 0 after the book is open. Absent: no crash. */
   readonly statement?: number;
   readonly when?: 'before' | 'after' | 'during';
 }
 
 let statements = 0;
 let counting = false;
-const doom = JSON.parse(process.argv[2] ?? '') as Doom; // by whoever starts this
+const doom = JSON.parse(process.argv[2] ?? '') as Doom; // passed by the parent process
 const die = () => process.kill(process.pid, 'SIGKILL');
 const isDoomed = () => counting && statements++ === doom.statement;
 
-/** Dies at a call that the driver makes at once. */
+/** Crashes at a synchronous call of the driver. */
 function fatal<T>(call: () => T): T {
   const doomed = isDoomed();
   if (doomed && doom.when === 'before') die();
@@ -83,7 +82,7 @@ function fatalPool(url: string): PgPool {
           const doomed = isDoomed();
           if (doomed && doom.when === 'before') die();
           const answer = plain.query(query);
-          // The driver has written it by the end of this turn.
+          // The driver has written the statement at the end of this tick.
           if (doomed && doom.when === 'during') setImmediate(die);
           const result = await answer;
           if (doomed) die();
@@ -112,7 +111,7 @@ async function main(): Promise<void> {
   for (const scene of scriptOf(doom.seed, world.now)) {
     setTime(world, scene);
     const answer = await scene.deed.real(world);
-    // On its way before anything else is done.
+    // The statement is sent before anything else.
     writeSync(1, `${answer}\n`);
   }
   counting = false;

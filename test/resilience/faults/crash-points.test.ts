@@ -3,7 +3,7 @@ import { temporarySchema } from '../../support/postgres.ts';
 import type { Grave } from './crash-points.ts';
 import { buildVictim, countStatements, dieAt, postgresGrave, sqliteGrave } from './crash-points.ts';
 
-/** Points of one script; `npm run test:long -- --suite crash-points` has as many as there is time for. */
+/** Crash points of one script; `npm run test:long -- --suite crash-points` runs as many as its time allows. */
 const POINTS = 4;
 
 const victim = await buildVictim();
@@ -19,7 +19,7 @@ const GRAVES: readonly { readonly name: string; readonly dig: () => Promise<Grav
 ];
 
 test.each(GRAVES)(
-  'a process killed at any statement leaves $name with all that it has acknowledged, and whole deeds',
+  'process killed at any statement leaves $name with all acknowledged orders and no partial write',
   async ({ dig }) => {
     const seed = 1;
     const statements = await countStatements(victim, seed, await dig());

@@ -18,9 +18,9 @@ import { emptySchema } from '../../support/postgres.ts';
 import type { Doom } from './crash-child.ts';
 import { scriptOf, setTime } from './script.ts';
 
-/** A program that dies where it is told to. */
+/** A program that crashes at a given statement. */
 export interface Victim extends Disposable {
-  /** @returns what it has said until it died, or ended. */
+  /** @returns its output until it crashed or ended. */
   run(doom: Doom): Promise<{ readonly said: readonly string[]; readonly killed: boolean }>;
 }
 
@@ -32,7 +32,7 @@ export async function buildVictim(): Promise<Victim> {
     format: 'esm',
     config: false,
     silent: true,
-    // In one file: it is started many times.
+    // Bundled into one file, because it is started many times.
     noExternal: [/^(?!better-sqlite3|pg$|secp256k1)/],
     external: ['better-sqlite3', 'pg', 'secp256k1'],
     outExtension: () => ({ js: '.mjs' }),
@@ -52,11 +52,11 @@ export async function buildVictim(): Promise<Victim> {
   };
 }
 
-/** Where a victim's book is stored. */
+/** Location of the crashed book. */
 export interface Grave {
   readonly where: Doom['where'];
   readonly whens: readonly NonNullable<Doom['when']>[];
-  /** Waits until nothing is on its way any more, and opens it as the next process does. */
+  /** Waits until no statement is running, and reopens the book like the next process. */
   medium(): Promise<Medium>;
   dispose(): Promise<void>;
 }
@@ -104,7 +104,7 @@ export async function postgresGrave(place: TemporarySchema): Promise<Grave> {
   };
 }
 
-/** How many statements a script takes, when nothing happens to it. */
+/** Counts the statements of a script without a crash. */
 export async function countStatements(victim: Victim, seed: number, grave: Grave): Promise<number> {
   try {
     const { said } = await victim.run({ seed, where: grave.where });
@@ -120,9 +120,9 @@ export async function countStatements(victim: Victim, seed: number, grave: Grave
 }
 
 /**
- * Kills a process at one point, and compares what it leaves with what it has acknowledged.
+ * Kills a process at one point and compares the stored state with the acknowledged results.
  *
- * @returns whether it came to that point: how many statements a script takes hangs a little on who is faster.
+ * @returns whether the process reached that point. The number of statements varies slightly with timing.
  */
 export async function dieAt(
   victim: Victim,
@@ -146,12 +146,12 @@ export async function dieAt(
     try {
       setTime(world, scene);
       const shown = await world.look(0);
-      // Whether the last deed was done is for nobody to say, but it was done wholly or not at all.
+      // The last operation may have been applied or not, but never partially.
       const possible = [scene.before, scene.after].map((state) => state.shows(scene.at));
       if (!possible.some((state) => JSON.stringify(state) === JSON.stringify(shown))) {
         assert.deepEqual(shown, possible[0], `${says}, in the middle of "${scene.deed.says}"`);
       }
-      // It goes on from there.
+      // The book continues from there.
       await world.submit([0], 0);
     } finally {
       await world.end();

@@ -15,10 +15,10 @@ import { SPOILS, startNode } from './node.ts';
 
 const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
 
-/** Answers that are spoilt before the node comes to its senses. */
+/** Number of invalid responses before the node recovers. */
 const SPOILT = LONG ? 40 : 8;
 
-/** What is kept from a node that lies about which chain it serves is its own test: such a node is not asked again. */
+/** A node that reports another chain id is excluded, because it is removed permanently. Another test covers it. */
 const isAsked = (method: string) => method !== 'eth_chainId' && method !== 'eth_getCode';
 
 async function followThrough(
@@ -62,7 +62,7 @@ async function followThrough(
       throw new Error(`it is stuck: ${JSON.stringify(await book.ready())}, ${said.slice(-3).join(' | ')}`);
     clock.advance(1000);
     await new Promise((resolve) => setTimeout(resolve, 2));
-    // The chain goes on, and goes back, while the node talks nonsense.
+    // The chain grows and is reorganised while the node returns invalid responses.
     if (i % 20 === 9 && reorganised < 3) {
       reorganised++;
       chain.reorganise(2, [], []);
@@ -74,24 +74,24 @@ async function followThrough(
   expect((await book.trades.list({ orderUid: order.uid, limit: 1000 })).length).toBe(canonical);
   expect(canonical).toBeGreaterThan(trades - 3);
   expect(await book.ready()).toMatchObject({ ready: true, checks: { chain: 'following' } });
-  // Nobody reads the node's key in a log.
+  // No log contains the key of the node.
   expect(said.filter((line) => line.includes('secret-key'))).toEqual([]);
 }
 
 test.each(SPOILS)(
-  'a node that answers %j for a while is followed to the same end, block by block and in ranges',
+  'indexer reaches the same state with a node that returns %j for a while, by block and by range',
   async (spoil) => {
     await followThrough(() => spoil, { blocks: 12, reorgLimit: 64 });
     await followThrough(() => spoil, { blocks: 60, reorgLimit: 8 });
   },
 );
 
-test('one wrong hash for an old block, far from any event, does not stop the following', async () => {
+test('indexer ignores one wrong hash for an old block far from any event', async () => {
   const chain = scriptedChain();
   for (let i = 0; i < 100; i++) chain.mine([]);
   let lies = 1;
   const mood: Mood = (question, answer) => {
-    const block = answer as BlockHeader | undefined; // of this question
+    const block = answer as BlockHeader | undefined; // of this method
     if (question !== 'block' || block?.number !== 121 || lies-- <= 0) return answer;
     return { ...answer, hash: hashOf('another fork') };
   };
@@ -114,7 +114,7 @@ test('one wrong hash for an old block, far from any event, does not stop the fol
   expect((await book.chain.progress()).indexedBlock?.hash).toBe(chain.head.hash);
 });
 
-test('and so is one that answers any of it by turns', async () => {
+test('indexer reaches the same state with a node that returns any of these in turn', async () => {
   for (let seed = 1; seed <= (LONG ? 50 : 2); seed++) {
     const spoilOf = (n: number) => SPOILS[(n * 7 + seed * 3 + ((n * n) % 5)) % SPOILS.length] ?? 'silence';
     await followThrough(spoilOf, { blocks: 60, reorgLimit: seed % 2 === 0 ? 8 : 64 });

@@ -5,7 +5,7 @@ import { manualClock } from '../../support/clock.ts';
 import { SEPOLIA } from '../../support/orders.ts';
 import { accepted, orderOf, START, settle } from '../../unit/orders/admission-fixture.ts';
 
-test('listeners hear of what was stored while the log could not be read, though nobody writes again', async () => {
+test('listeners receive events stored while the log was unreadable, without another write', async () => {
   const clock = manualClock(START);
   const inner = memoryStore();
   let failingReads = 0;

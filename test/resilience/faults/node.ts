@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ScriptedChain } from '../../support/scripted-chain.ts';
 
-/** What a node may do instead of answering. */
+/** Invalid responses of a node. */
 export const SPOILS = [
-  'no JSON',
+  'invalid JSON',
   'half',
   'another page',
   'wrong hex',
@@ -23,7 +23,7 @@ export interface Node extends AsyncDisposable {
   readonly url: string;
 }
 
-/** @param spoil says what becomes of an answer, by the method that was asked. */
+/** @param spoil selects the kind of response by the called method. */
 export async function startNode(chain: ScriptedChain, spoil: (method: string) => Spoil | undefined): Promise<Node> {
   const server = createServer((request, response) => {
     let body = '';
@@ -36,7 +36,7 @@ export async function startNode(chain: ScriptedChain, spoil: (method: string) =>
       switch (spoilt) {
         case undefined:
           return response.end(right);
-        case 'no JSON':
+        case 'invalid JSON':
           return response.end('}{ "result": [[[');
         case 'half':
           return response.end(right.slice(0, right.length / 2));
@@ -47,7 +47,7 @@ export async function startNode(chain: ScriptedChain, spoil: (method: string) =>
         case 'huge':
           return response.end(answer('0x'.padEnd(2_000_000, 'f')));
         case 'silence':
-          return; // until whoever asks has enough of it
+          return; // until the client aborts
         case 'cut':
           return request.socket.destroy();
         case 'nothing':
@@ -63,7 +63,7 @@ export async function startNode(chain: ScriptedChain, spoil: (method: string) =>
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // of a socket that listens on TCP
+  const { port } = server.address() as AddressInfo; // of a TCP listener
   return {
     url: `http://127.0.0.1:${port}/secret-key`,
     async [Symbol.asyncDispose]() {

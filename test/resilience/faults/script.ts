@@ -4,11 +4,11 @@ import { anyDeed } from '../../property/book-commands.ts';
 import type { BookWorld } from '../../property/book-driver.ts';
 import { BookModel } from '../../property/book-model.ts';
 
-/** How many deeds a script has, and how many seconds lie between them. */
+/** Number of operations of a script, and seconds between them. */
 const DEEDS = 20;
 const PAUSE = 40;
 
-/** One deed of a script, with what the model has before and after it. */
+/** One operation of a script, with the model before and after it. */
 export interface Scene {
   readonly deed: Deed;
   readonly before: BookModel;
@@ -18,7 +18,7 @@ export interface Scene {
   readonly at: number;
 }
 
-/** What is done to a book by a seed: the same in every process. */
+/** Returns the operations of a seed, which are the same in every process. */
 export function scriptOf(seed: number, start: number): Scene[] {
   const [plans = []] = fc.sample(fc.array(anyDeed, { minLength: DEEDS, maxLength: DEEDS, size: 'max' }), {
     seed,
@@ -35,7 +35,7 @@ export function scriptOf(seed: number, start: number): Scene[] {
   });
 }
 
-/** Sets the book's clock to when a deed is done. */
+/** Sets the clock of the book to the time of an operation. */
 export function setTime(world: BookWorld, { at }: Scene): void {
   world.clock.advance(at - world.now);
 }

@@ -14,7 +14,7 @@ import { SEPOLIA } from '../../support/orders.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { accepted, orderOf, outcome, START } from '../../unit/orders/admission-fixture.ts';
 
-// What a book does while its storage is out of order, and that it goes on by itself when that is over.
+// Behaviour of a book during a storage failure, and its recovery.
 
 async function bookOn(store: Store, clock = manualClock(START)) {
   const book = createOrderBook({ chainId: SEPOLIA, clock, store });
@@ -24,7 +24,7 @@ async function bookOn(store: Store, clock = manualClock(START)) {
   return { book, clock, heard };
 }
 
-/** @returns the code of the failure that sending an order meets. */
+/** @returns the code of the failure of a submission. */
 async function faultOf(book: OrderBook): Promise<string> {
   try {
     return await outcome(book, await orderOf());
@@ -37,7 +37,7 @@ async function faultOf(book: OrderBook): Promise<string> {
 
 const unready = (store: string) => ({ ready: false, checks: { store } });
 
-/** A file system that is soon full. */
+/** A small file system that fills up. */
 function smallDisk(): ({ readonly path: string } & Disposable) | undefined {
   const path = mkdtempSync(join(tmpdir(), 'intentbook-disk-'));
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'intentbook', path]).status === 0;
@@ -53,7 +53,7 @@ function smallDisk(): ({ readonly path: string } & Disposable) | undefined {
     : undefined;
 }
 
-test('on a full disk orders fail with a code, what was acknowledged is read, and room is enough to go on', async ({
+test('full disk: orders fail with a code, acknowledged orders stay readable and writes resume with space', async ({
   skip,
 }) => {
   using disk = smallDisk();
@@ -63,7 +63,7 @@ test('on a full disk orders fail with a code, what was acknowledged is read, and
   const ballast = join(disk.path, 'ballast');
   const uids = [await accepted(book, await orderOf())];
   try {
-    // As much as fits, in smaller and smaller pieces.
+    // Fills the remaining space in smaller and smaller pieces.
     for (let size = 1 << 20; size >= 1024; size /= 2) {
       for (let n = 0; ; n++) {
         try {
@@ -84,7 +84,7 @@ test('on a full disk orders fail with a code, what was acknowledged is read, and
     }
     expect(rejected).toBe('Unavailable');
     expect((await book.orders.getMany(uids)).length).toBe(uids.length);
-    // The lease cannot be renewed either, which readiness tells.
+    // The lease cannot be renewed either, which readiness reports.
     clock.advance(2500);
     expect(await book.ready()).toMatchObject(unready('Unavailable'));
 
@@ -100,7 +100,7 @@ test('on a full disk orders fail with a code, what was acknowledged is read, and
   expect((await again.orders.getMany(uids)).length).toBe(uids.length);
 });
 
-test('a file that cannot be written to is rejected at once, or fails orders for as long as it is so', async () => {
+test('read-only file: the store rejects it on open, or fails orders while it is read-only', async () => {
   using file = temporaryFile();
   const database = new Database(file.path);
   for (const setting of ['journal_mode = WAL', 'synchronous = FULL']) database.pragma(setting);
@@ -128,7 +128,7 @@ test('a file that cannot be written to is rejected at once, or fails orders for 
   opened.close();
 });
 
-test('a database that is gone fails orders with a code, and is used again when it is back', async () => {
+test('database outage: orders fail with a code, and the store recovers', async () => {
   const server = await startPostgres();
   const { book, clock, heard } = await bookOn(postgresStore({ url: server.url, migrate: true }));
   try {
@@ -137,7 +137,7 @@ test('a database that is gone fails orders with a code, and is used again when i
     expect(await faultOf(book)).toBe('Unavailable');
     await expect(book.orders.get(uid)).rejects.toMatchObject({ code: 'Unavailable' });
     expect(await book.ready()).toMatchObject(unready('Unavailable'));
-    // Everything that goes by the clock fails too, and is not given up.
+    // All periodic work fails too, and continues afterwards.
     for (let i = 0; i < 5; i++) {
       clock.advance(1000);
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -154,7 +154,7 @@ test('a database that is gone fails orders with a code, and is used again when i
   }
 });
 
-test('a clock that goes back loses nothing and tells nothing twice', async () => {
+test('clock that steps back loses no order and repeats no event', async () => {
   using file = temporaryFile();
   const clock = manualClock(START);
   const { book, heard } = await bookOn(sqliteStore({ path: file.path }), clock);

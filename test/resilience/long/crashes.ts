@@ -2,10 +2,10 @@ import type { Grave, Victim } from '../faults/crash-points.ts';
 import { countStatements, dieAt } from '../faults/crash-points.ts';
 import type { LongShare } from './suite.ts';
 
-/** How many points of one script are tried before the next. */
+/** Number of points of one script before the next script. */
 const POINTS = 12;
 
-/** Kills processes at points spread over scripts, until the time is over, and counts the points. */
+/** Kills processes at points spread over scripts until the time is over, and counts the points. */
 export async function crashFor(
   { milliseconds, seed, count }: LongShare,
   victim: Victim,
@@ -18,7 +18,7 @@ export async function crashFor(
     for (let i = 0; i < POINTS && performance.now() < end; i++) {
       const grave = await dig();
       const when = grave.whens[i % grave.whens.length] ?? 'after';
-      // Another place in each script, so that scripts of one kind do not always die alike.
+      // Another point in each script, so that similar scripts crash at different statements.
       const statement = Math.floor((i + ((script * 0.618) % 1)) * (statements / POINTS));
       if (await dieAt(victim, grave, { seed: script, statement, when })) count('crash points');
     }

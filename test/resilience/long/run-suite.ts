@@ -1,4 +1,4 @@
-// Plays one suite and reports to `run.mjs`, which says in the environment which, for how long and by which seed.
+// Runs one suite and reports to `run.mjs`, which passes its name, duration and seed in environment variables.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { test } from 'vitest';
 import type { LongSuite } from './suite.ts';

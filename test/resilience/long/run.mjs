@@ -1,6 +1,8 @@
-// `npm run test:long -- --minutes 60`: the suites of `suites/`, one after the other, each with an even share of the time.
-// `--suite a,b` plays those only, `--seed 7` by that seed. What was done is added up over runs in `.long/sums.json`; a suite
-// keeps what it learns in `.long/<suite>`. How a suite registers is said in `suite.ts`.
+// `npm run test:long -- --minutes 60` runs the suites of `suites/` one after the other, each with an equal share of the
+// time.
+//
+// `--suite a,b` selects suites, and `--seed 7` sets the seed. Counts are summed over runs in `.long/sums.json`. A suite
+// stores its corpus in `.long/<suite>`. `suite.ts` describes how to add a suite.
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,13 +36,13 @@ const readSums = () => {
 
 function run(command, args, { env = {}, limit = 0 } = {}) {
   return new Promise((resolve) => {
-    // `npm run` puts the binaries of the packages on the path. Its own group, so that whatever it has started ends with it.
+    // `npm run` adds the package binaries to the path. The suite has its own process group, which is killed as a whole.
     const child = spawn(command, args, { env: { ...process.env, ...env }, detached: true });
     const end = () => {
       try {
         process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // It has ended.
+        // The process has exited.
       }
     };
     let output = '';
@@ -87,17 +89,17 @@ for (const [i, name] of names.entries()) {
       INTENTBOOK_LONG_FOLDER: join(kept, name),
       INTENTBOOK_LONG_REPORT: report,
     },
-    // What it needs to begin and to let go of things is not counted.
+    // Setup and teardown time are not counted.
     limit: share * 1.5 + 300_000,
   });
   let told = { counts: {}, notes: {} };
   try {
     told = JSON.parse(readFileSync(report, 'utf8'));
   } catch {
-    // It did not come to that; its output says why.
+    // The suite did not report; its output has the reason.
   }
   const took = (Date.now() - since) / 60_000;
-  // Read again: several may run on one machine.
+  // The file is read again, because several runs can share a machine.
   const known = readSums();
   const sum = known[name] ?? { runs: 0, minutes: 0, counts: {}, notes: {}, findings: [] };
   sum.runs++;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { LongShare } from './suite.ts';
 
-/** Plays random cases of a property until the time is over, and counts them. Throws with the smallest case that fails. */
+/** Runs random cases of a property until the time is over and counts them. Throws with the smallest failing case. */
 export async function playFor<T>(
   { milliseconds, seed, count }: LongShare,
   arbitrary: fc.Arbitrary<T>,

@@ -1,29 +1,29 @@
 /**
  * A suite of `npm run test:long`: a test that finds more the longer it runs.
  *
- * One registers by a file: `test/resilience/long/suites/<name>.ts` that exports `suite`. Nothing else is to be told; the file's name is
- * the suite's, `npm run test:long -- --suite <name> --minutes 1 --seed 7` plays it alone. Each suite has a process and a
- * PostgreSQL server of its own (`test/support/postgres.ts` works), reads the sources, and finds `dist` built.
+ * To add one, create `test/resilience/long/suites/<name>.ts` that exports `suite`. Its file name is its name:
+ * `npm run test:long -- --suite <name> --minutes 1 --seed 7` runs it alone. Each suite has its own process and
+ * PostgreSQL server (`test/support/postgres.ts` works), reads the sources, and finds `dist` built.
  *
- * A suite MUST end by itself when its time is over, MUST do the same with the same seed as far as it can, and throws on
- * a finding. The runner keeps the seed of a finding and plays it first, until it passes.
+ * A suite MUST end when its time is over, MUST repeat the same steps with the same seed as far as possible, and throws
+ * on a finding. The runner keeps the seed of a finding and runs it first until it passes.
  */
 export interface LongSuite {
-  /** What it tries, in a line. */
+  /** Description in one line. */
   readonly says: string;
   run(share: LongShare): Promise<void>;
 }
 
-/** What a suite is given. */
+/** Parameters of a suite. */
 export interface LongShare {
-  /** How long it may run, from the call on. */
+  /** Duration from the call, in milliseconds. */
   readonly milliseconds: number;
   /** 0 to 2^31 - 1. */
   readonly seed: number;
-  /** A folder of its own that stays from run to run, for a corpus. It is not committed. */
+  /** A folder that is kept between runs, for a corpus. It is not committed. */
   readonly folder: string;
-  /** Counts what was done, such as `sequences` or `executions`. Counts add up over runs. */
+  /** Adds to a counter, such as `sequences` or `executions`. Counters are summed over runs. */
   count(what: string, by?: number): void;
-  /** Keeps a figure that does not add up, such as a latency: it is shown with the sum, in the place of the last run's. */
+  /** Stores a figure that is not summed, such as a latency. The summary shows the last one. */
   note(what: string, figure: string | number): void;
 }

@@ -9,13 +9,13 @@ export default defineConfig({
     // Subpath imports of package.json would load the built file.
     alias: { '#internal': fileURLToPath(new URL('../../../src/internal.ts', import.meta.url)) },
   },
-  // Only what explores branches has to count them.
+  // Only code under exploration must count its branches.
   plugins: process.env['INTENTBOOK_LONG_SUITE'] === 'fuzz' ? [instrumentation()] : [],
   test: {
     include: ['test/resilience/long/run-suite.ts'],
     globalSetup: ['test/support/postgres-once.ts'],
     retry: 0,
-    // The runner ends a suite that does not end.
+    // The runner kills a suite that does not end.
     testTimeout: 0,
     hookTimeout: 0,
   },

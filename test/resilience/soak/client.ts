@@ -1,9 +1,9 @@
 import { Agent, request } from 'node:http';
 
-/** An answer, or that none came: then nobody knows whether what was asked for has happened. */
+/** A response, or none: then the outcome of the request is unknown. */
 export type Answer = { readonly status: number; readonly body: unknown } | 'broken';
 
-/** Asks a server over connections that stay open. */
+/** Sends requests over persistent connections. */
 export interface Client {
   ask(method: string, path: string, body?: unknown): Promise<Answer>;
   close(): void;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { temporaryFile } from '../../integration/stores/temporary.ts';
 import { soak } from './soak.ts';
 
-test('under load, and while it is killed and restarted, a server gives no wrong answer', async () => {
+test('server under load with kills and restarts returns no wrong response', async () => {
   using file = temporaryFile();
   const report = await soak({ seed: 1, path: file.path, measure: 2000, milliseconds: 8000, restarts: 2 });
   expect(report.wrong).toEqual([]);

@@ -7,37 +7,37 @@ import { Witness } from './verifier.ts';
 
 export interface SoakPlan {
   readonly seed: number;
-  /** The file that the server keeps its book in. */
+  /** The database file of the server. */
   readonly path: string;
-  /** How long the limit is measured for, and then how long the load lasts. */
+  /** Duration of the capacity measurement, and of the load after it. */
   readonly measure: number;
   readonly milliseconds: number;
-  /** How often the server is ended meanwhile, by turns with SIGKILL and SIGTERM, all in the first half. */
+  /** Number of restarts, by SIGKILL and SIGTERM alternately, all in the first half. */
   readonly restarts: number;
 }
 
 export interface SoakReport {
-  /** Wrong answers, the first twenty. */
+  /** Wrong responses, the first twenty. */
   readonly wrong: readonly string[];
   readonly requests: number;
-  /** Requests whose connection broke when the server was ended. */
+  /** Requests whose connection was closed by a restart. */
   readonly broken: number;
   readonly orders: number;
-  /** Requests a second. */
+  /** Requests per second. */
   readonly limit: number;
   readonly rate: number;
-  /** Milliseconds from when a request was due to its answer, by kind. */
+  /** Milliseconds from the scheduled time of a request to its response, by kind. */
   readonly latencies: Readonly<Record<string, { readonly p50: number; readonly p99: number; readonly p999: number }>>;
-  /** Resident memory since the last start and warm-up: at the end, and how it grows by regression. */
+  /** Resident memory since the last start and warm-up: at the end, and its growth by regression. */
   readonly memory: { readonly mib: number; readonly mibPerMinute: number; readonly samples: number };
 }
 
 const SHARE = 0.7;
 const CLIENTS = 32;
-/** Behind so many requests, the load does not wait for the server any more, but for itself. */
+/** Number of concurrent requests above which the load generator delays itself. */
 const MOST_WAITING = 512;
 
-/** Loads a server with what it can bear, and compares every answer with what is known. */
+/** Loads a server near its capacity and compares every response with the expected state. */
 export async function soak({ seed, path, measure, milliseconds, restarts }: SoakPlan): Promise<SoakReport> {
   const witness = new Witness(seed);
   const latencies = new Map<string, number[]>();
@@ -58,13 +58,13 @@ export async function soak({ seed, path, measure, milliseconds, restarts }: Soak
       return;
     }
     broken++;
-    // Only a server that was ended may leave somebody without an answer.
+    // Only a killed server may leave a request without a response.
     if (!wasDown && asked === client && !isDown)
       witness.wrong.push('a connection broke, though nobody has ended the server');
   }
 
   async function restart(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    // Something is always under way, however little the server can bear.
+    // At least one request is always running, independently of the capacity.
     const cut = Array.from({ length: CLIENTS }, () => one(performance.now(), client));
     await cut[0];
     isDown = true;
@@ -93,7 +93,7 @@ export async function soak({ seed, path, measure, milliseconds, restarts }: Soak
       const now = performance.now();
       if (restarted < restarts && now - begin > every * (restarted + 1)) {
         await restart(restarted++ % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
-        // What was due meanwhile is not made up for.
+        // Missed requests are not repeated.
         sent = Math.floor(((performance.now() - begin) / 1000) * rate);
         memory.length = 0;
       }
@@ -130,7 +130,7 @@ function start(path: string): Promise<SpawnedServer> {
   return spawnServer(['--db', path, '--max-open-orders', 'off']);
 }
 
-/** @returns how many requests a second are answered when somebody always asks the next. */
+/** Measures the requests per second with continuous concurrent clients. */
 async function measureLimit(milliseconds: number, ask: () => Promise<void>): Promise<number> {
   const begin = performance.now();
   let done = 0;
@@ -146,7 +146,7 @@ function residentMiB({ process: { pid } }: SpawnedServer): number {
   return Number(kib) / 1024;
 }
 
-/** By least squares, per minute. */
+/** Returns the slope per minute by least squares. */
 function slope(samples: readonly { readonly at: number; readonly mib: number }[]): number {
   const mean = (list: readonly number[]) => list.reduce((sum, each) => sum + each, 0) / list.length;
   const [x, y] = [mean(samples.map(({ at }) => at)), mean(samples.map(({ mib }) => mib))];

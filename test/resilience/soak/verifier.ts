@@ -7,27 +7,27 @@ import { hashText, signOrders } from '../../../bench/orders.ts';
 import { signCancellation } from '../../support/orders.ts';
 import type { Answer, Client } from './client.ts';
 
-/** What is known of an order. `…ing`: it was asked for, and not answered yet, or never. */
+/** State of an order in the test. `…ing`: requested, without a response so far. */
 interface Known {
   readonly uid: string;
   readonly signed: Signed;
   readonly owner: string;
   readonly signer: number;
   state: 'placing' | 'open' | 'cancelling' | 'cancelled';
-  /** As it was first shown. */
+  /** Text of the first response. */
   shown?: string;
 }
 
 const OWNERS = 64;
 const LISTED = 50;
-/** When there are so many orders, few come in addition: what caches hold is there by then, and memory ought to be flat. */
+/** Number of orders after which few are added: caches are full then, and memory must stay constant. */
 const PLENTY = 3000;
-/** Orders signed at once: little enough not to hold up what is waiting for answers. */
+/** Number of orders that are signed together, small enough not to delay responses. */
 const BATCH = 50;
 
 /**
- * Sends requests and knows what has to come back. Whatever was acknowledged before a request was sent must show in its
- * answer; what is under way may.
+ * Sends requests and knows the expected responses. The state acknowledged before a request must appear in its
+ * response; the effect of a running request may appear.
  */
 export class Witness {
   readonly wrong: string[] = [];
@@ -56,7 +56,7 @@ export class Witness {
     return this.#all.filter(({ state }) => state !== 'placing').length;
   }
 
-  /** One request, of one of the kinds. @returns which, or that no answer came. */
+  /** Sends one request of a kind. @returns the kind, or that no response arrived. */
   async ask(client: Client): Promise<string> {
     const dice = this.#random();
     const known = this.#pick();
@@ -78,7 +78,7 @@ export class Witness {
     if (!fine && this.wrong.length < 20) this.wrong.push(`${kind}: ${JSON.stringify(answer).slice(0, 300)}`);
   }
 
-  /** Signed beforehand, some at once, whoever is the first to find none. */
+  /** Orders are signed in advance, in batches, by the first caller without one. */
   async #next(): Promise<[Signed, number]> {
     for (;;) {
       const signed = this.#stock.shift();
@@ -107,7 +107,7 @@ export class Witness {
     return 'place';
   }
 
-  /** An order as it is answered, by what was known when it was asked for. */
+  /** Checks an order in a response against the state at the request. */
   #isRight(order: Order, before: Known['state']): boolean {
     const known = this.#byUid.get(order.uid);
     if (known === undefined) return false;
@@ -120,7 +120,7 @@ export class Witness {
       order.signature === signature &&
       order.executedSellAmount === '0';
     known.shown ??= order.creationDate;
-    // By now it may have been cancelled.
+    // It can be cancelled by now.
     const statuses = { open: known.state === 'open' ? ['open'] : ['open', 'cancelled'], cancelled: ['cancelled'] };
     const allowed = before === 'open' || before === 'cancelled' ? statuses[before] : ['open', 'cancelled'];
     return same && order.creationDate === known.shown && allowed.includes(order.status);
@@ -187,7 +187,7 @@ export class Witness {
     return privateKeyToAccount(bytesToHex(hashText(`intentbook bench owner ${signer}`)));
   }
 
-  /** An order that is there already. */
+  /** Selects a stored order. */
   async #again(client: Client, known: Known): Promise<string> {
     if (known.state === 'placing') return this.#get(client, known);
     const answer = await client.ask('POST', '/api/v1/orders', known.signed.order);
@@ -212,7 +212,7 @@ export class Witness {
     return answer === 'broken' ? answer : 'garbage';
   }
 
-  /** Reads every order that was acknowledged. */
+  /** Reads every acknowledged order. */
   async readAll(client: Client): Promise<void> {
     const acknowledged = this.#all.filter(({ state }) => state !== 'placing');
     for (let i = 0; i < acknowledged.length; i += 128) {

@@ -1,14 +1,17 @@
-// A test runner for Stryker that loads the tests once (see vitest-in-process.mjs) and calls those that reach a mutant.
+// A test runner for Stryker that loads the tests once (see vitest-in-process.mjs) and runs those that cover a mutant.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { configureGlobal } from 'fast-check';
 import { createViteServer } from 'vitest/node';
 
-/** A law that fails, fails soon: hundreds of cases for each mutant would only cost time. The same ones each time. */
+/**
+ * Number of runs of a property: failures show early, and hundreds of runs per mutant would only cost time. The seed is
+ * fixed.
+ */
 const MOST_RUNS = 20;
 configureGlobal({ numRuns: MOST_RUNS, seed: 1 });
 
-/** What takes longer than everything else together and watches over speed, or needs more runs, or loads the native addon. */
+/** Excluded tests: slow ones, those about speed, those that need many runs, and those that load the native addon. */
 const LEFT_OUT = [
   'a thousand of many owners come back',
   'reads megabytes',
@@ -25,7 +28,7 @@ const LEFT_OUT = [
 ];
 const LEAVE_OUT = new RegExp(`\\btest\\(('(?:${LEFT_OUT.join('|')}))`, 'g');
 
-/** Of the tests those that are quick: pure functions, and a book on the memory store. */
+/** Fast tests: pure functions, and a book on the memory store. */
 const FOLDERS = [
   'unit',
   'unit/protocol',
@@ -37,9 +40,9 @@ const FOLDERS = [
   'accounts',
   'security',
 ].map((name) => `test/${name}`);
-/** Those of other folders, over the memory store. */
+/** Tests of other folders over the memory store. */
 const FILES = ['http/core', 'stores/memory', 'stores/memory-accounts', 'estimators/constant-product'];
-/** What takes globals away would take them from everybody; other processes and databases take their time. */
+/** Excluded tests: those that replace globals would affect all others, and other processes and databases are slow. */
 const NOT_PLAYED = /import \{.*\bvi\b.*\} from 'vitest'|intentbook\/postgres|server\/process/;
 const filesOf = () =>
   FOLDERS.flatMap((folder) =>
@@ -51,35 +54,36 @@ const filesOf = () =>
     .filter((file) => !NOT_PLAYED.test(readFileSync(file, 'utf8')));
 
 /**
- * Microseconds of processor time that the tests have to kill a mutant; one that lives longer has survived, whatever the slower tests
- * would have said.
+ * Processor time for the tests of a mutant, in microseconds. A mutant that lives longer has survived, whatever slower
+ * tests would find.
  */
 const BUDGET = 1_000_000;
 
-/** Milliseconds that a test is put back for each of its own file that comes before it. */
+/** Milliseconds by which a test is deferred for each earlier one of its own file. */
 const CROWDED = 10;
 
-/** Where the worker that timed the tests tells the others. */
+/** File with the test durations of the first worker for the other workers. */
 const DURATIONS = 'test-durations.json';
 
-/** Milliseconds, beyond eight times what it has taken, after which a test that waits for something is taken to wait for ever. */
+/** Milliseconds, beyond eight times its usual duration, after which a test counts as hanging. */
 const PATIENCE = 2000;
 
-/** Where instrumented code looks which mutant is alive, and tells what it has reached. */
+/** Global object of instrumented code with the active mutant and the coverage. */
 const NAMESPACE = '__stryker__';
 
 class InProcessRunner {
   constructor() {
     globalThis[NAMESPACE] ??= {};
     this.stryker = globalThis[NAMESPACE];
-    /** How often a test has killed mutants of a file. */
+    /** Number of mutants of a file that a test has killed. */
     this.kills = new Map();
   }
 
   /**
-   * What runs while modules are loaded is not run again for a mutant: those that only this would reach are left out
-   * (`ignoreStatic`), those that are called later too are judged by that alone. A process of its own for each takes ten
-   * seconds.
+   * Code that runs while modules are loaded does not run again for a mutant. Mutants that only this code reaches are
+   * excluded (`ignoreStatic`); mutants that are also reached later are tested by that alone. A separate process for
+   * each
+   * would take ten seconds.
    */
   capabilities() {
     return { reloadEnvironment: true };
@@ -94,13 +98,13 @@ class InProcessRunner {
       appType: 'custom',
       server: { middlewareMode: true, watch: null, hmr: false, ws: false },
       optimizeDeps: { noDiscovery: true },
-      // Disposal by `using` is no part of Node 20.
+      // Node.js 20 has no disposal by `using`.
       oxc: { target: 'node20' },
       resolve: { tsconfigPaths: true, alias: { vitest: standIn } },
       ssr: { external: true, noExternal: ['vitest'] },
       plugins: [
         {
-          // Each book has its own, which takes longer to begin than most tests take.
+          // Each test book loads its own backend, which takes longer than most tests.
           name: 'one-library',
           enforce: 'pre',
           transform: (code, id) =>
@@ -178,8 +182,9 @@ class InProcessRunner {
   }
 
   /**
-   * The tests of the mutant's own file first, then those that are quick, that come from many files, and that have killed
-   * mutants of this file before: hundreds that are much alike would use up the time.
+   * Sorts the tests of the mutant's own file first, then fast tests, tests from many files, and tests that killed
+   * mutants
+   * of this file before: hundreds of similar tests would use up the time.
    */
   #order(tests, fileName) {
     const own = `test/unit/${/src\/(.*)\.ts$/.exec(fileName)?.[1]}.test.ts`;

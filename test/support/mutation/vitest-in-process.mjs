@@ -1,5 +1,5 @@
-// Stands in for vitest where mutants are tested: tests are collected once and called as functions, since starting a runner
-// for each of three thousand mutants takes a hundred times as long as the tests that watch over it.
+// Replacement of vitest for mutants: tests are collected once and called as functions. To start a runner for each of
+// three thousand mutants would take a hundred times as long as the tests.
 import { chai, GLOBAL_EXPECT, JestAsymmetricMatchers, JestChaiExpect, JestExtend } from '@vitest/expect';
 
 chai.use(JestExtend);
@@ -9,10 +9,10 @@ chai.use(JestAsymmetricMatchers);
 export const expect = Object.assign((value, message) => chai.expect(value, message), chai.expect, { poll });
 globalThis[GLOBAL_EXPECT] = expect;
 
-/** Milliseconds that what is polled for may take to come about, and between two looks at it. */
+/** Milliseconds that a polled condition may take, and between two checks. */
 const POLLING = { timeout: 1000, interval: 5 };
 
-/** What a matcher says of a value again and again until it holds. */
+/** Retries a matcher on a value until it passes. */
 function poll(read) {
   const retried =
     (isNegated, matcher) =>
@@ -42,14 +42,14 @@ const newSuite = (parent, name) => ({
   begun: false,
 });
 let suite = newSuite(undefined, '');
-/** What is to be done when the test that is running ends. */
+/** Callbacks for the end of the running test. */
 let finished = [];
 export const onTestFinished = (hook) => void finished.push(hook);
-/** Every test that was collected. */
+/** All collected tests. */
 const tests = [];
 const SKIPPED = Symbol('skipped');
 
-/** Loads a file by `load` and gives its tests. */
+/** Loads a file by `load` and returns its tests. */
 export async function collect(file, load) {
   suite = newSuite(undefined, '');
   const before = tests.length;
@@ -59,7 +59,7 @@ export async function collect(file, load) {
 
 const nameOf = ({ suite: of, title }) => (of === undefined || of.name === '' ? title : `${of.name} ${title}`);
 
-/** Runs one: what it needs before and after too. Throws when it fails. */
+/** Runs one test with its hooks. Throws when it fails. */
 export async function run({ suite: of, body }) {
   const chain = [];
   for (let each = of; each !== undefined; each = each.parent) chain.unshift(each);
@@ -90,7 +90,7 @@ const hook = (kind) => (body) => void suite[kind].push(body);
 export const beforeEach = hook('beforeEach');
 export const afterEach = hook('afterEach');
 export const beforeAll = hook('beforeAll');
-// The process ends some day.
+// The process ends eventually.
 export const afterAll = hook('afterAll');
 
 const bodyOf = (rest) => rest.find((each) => typeof each === 'function');
@@ -105,7 +105,7 @@ export function describe(title, ...rest) {
   suite = outer;
 }
 
-/** Rows are spread where all of them are lists, as vitest does. */
+/** Rows are spread if all of them are arrays, like in vitest. */
 const each =
   (define) =>
   (table) =>

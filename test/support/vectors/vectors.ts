@@ -10,10 +10,10 @@ import vectors from './orders.json' with { type: 'json' };
 
 export { chains, vectors };
 
-/** An order as the vectors write it: all texts. */
+/** An order of the vectors, with text in all fields. */
 export type VectorOrder = (typeof vectors.orders)[number]['order'];
 
-/** The engine's form of a vector's hex, whose addresses may carry a checksum. */
+/** Converts hex of a vector, which can be checksummed, to the notation of the engine. */
 export function hex(text: string): Hex {
   const parsed = parseHex(text);
   if (parsed === undefined) throw new Error(`not hex: ${text}`);
@@ -24,7 +24,7 @@ export function scheme(text: string): SigningScheme {
   return oneOf(SIGNING_SCHEMES, text);
 }
 
-/** The engine's form of a vector's order. */
+/** Converts an order of a vector to the engine's type. */
 export function orderData(order: VectorOrder): OrderData {
   return {
     ...order,
@@ -41,7 +41,7 @@ export function orderData(order: VectorOrder): OrderData {
   };
 }
 
-/** The wire's form of a vector's order with one of its signatures. */
+/** Converts an order of a vector with one of its signatures to the wire format. */
 export function signedOrder(order: VectorOrder, signingScheme: SigningScheme, signature: string): SignedOrder {
   const { kind, sellTokenBalance, buyTokenBalance } = orderData(order);
   return { ...order, kind, sellTokenBalance, buyTokenBalance, signingScheme, signature };

@@ -7,7 +7,7 @@ import { directWorld } from '../../integration/http/http-fixture.ts';
 import { manualClock } from '../../support/clock.ts';
 import { SEPOLIA } from '../../support/orders.ts';
 
-/** The account interface of one book, in memory, on a clock moved by hand. Closed when the test ends. */
+/** Creates the account interface of one book in memory, on a manual clock. It is closed at the end of the test. */
 export async function accountWorld(
   options: Omit<AccountsOptions, 'books' | 'store'> & Partial<Pick<AccountsOptions, 'store'>> = {},
   bookOptions: Partial<OrderBookOptions> = {},

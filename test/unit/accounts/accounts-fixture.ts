@@ -21,20 +21,20 @@ import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 export const ALICE = account(1);
 export const ALICES = ALICE.address.toLowerCase() as Hex;
 
-/** A book and its account interface, on a clock that is moved by hand. */
+/** A book and its account interface on a manual clock. */
 export interface AccountWorld extends AsyncDisposable {
   readonly clock: ManualClock;
   readonly book: OrderBook;
   readonly store: AccountStore;
   readonly accounts: Accounts;
   readonly failures: unknown[];
-  /** Places an order of Alice, valid for ten minutes. */
+  /** Submits an order of Alice, valid for ten minutes. */
   order(choice?: OrderChoice, changes?: object): Promise<Order>;
-  /** Tells the book of one block. */
+  /** Applies one block to the book. */
   tell(number: number, happenings: readonly Happening[], fork?: string): Promise<void>;
-  /** Waits until everything that the book's log has is worked off. */
+  /** Waits until the event log of the book is processed. */
   settled(): Promise<void>;
-  /** What an account was told, oldest first. */
+  /** Returns the notifications of an account, oldest first. */
   told(account?: string): Promise<Notification[]>;
 }
 
@@ -84,7 +84,7 @@ export async function accountWorld(
   };
 }
 
-/** Lets what runs come to rest: a turn of the event loop, as often as it takes. */
+/** Waits several event loop ticks, until running work has settled. */
 export async function turns(done: () => Promise<boolean> | boolean): Promise<void> {
   for (let i = 0; i < 10_000; i++) {
     if (await done()) return;

@@ -14,7 +14,7 @@ const DOMAIN = { name: 'Service Affiliate', version: '1' };
 const ALICE = account(7_001);
 const BOB = account(7_002);
 
-/** The body that a wallet sends for a code. */
+/** The request body of a wallet for a code. */
 async function signed(wallet: LocalAccount, code: string) {
   return {
     walletAddress: wallet.address,
@@ -35,7 +35,7 @@ async function post(world: World, path: string, body: unknown) {
 }
 
 describe('POST /affiliate/{wallet_address}', () => {
-  test('binds a code to the wallet that has signed it', async () => {
+  test('binds a code to the wallet that signed it', async () => {
     const world = await accountWorld();
     const answer = await post(world, at(ALICE), await signed(ALICE, 'ALICE-1'));
     assert.deepEqual(answer, [201, { code: 'ALICE-1', createdAt: '2023-11-14T22:13:20.000Z' }]);
@@ -44,7 +44,7 @@ describe('POST /affiliate/{wallet_address}', () => {
     assert.deepEqual((await world.send('GET', '/ref-codes/alice-1')).json(), { code: 'ALICE-1' });
   });
 
-  test('a signature of ethers is as good as one of viem', async () => {
+  test('accepts signatures of ethers and of viem', async () => {
     const world = await accountWorld();
     const wallet = new Wallet(keccak256(toHex('an affiliate')));
     const { domain, types, message } = affiliateTypedData(wallet.address as Address, 'ETHERS_5');
@@ -53,7 +53,7 @@ describe('POST /affiliate/{wallet_address}', () => {
     assert.equal((await post(world, at(wallet), body))[0], 201);
   });
 
-  test('addresses count in any case, codes are trimmed and turned to upper case, unknown keys ignored', async () => {
+  test('accepts addresses in either case, trims and capitalises codes, and ignores unknown keys', async () => {
     const world = await accountWorld();
     const body = await signed(ALICE, 'ALICE-1');
     const path = `/affiliate/${ALICE.address.toLowerCase()}`;
@@ -65,9 +65,9 @@ describe('POST /affiliate/{wallet_address}', () => {
 
   const good = { walletAddress: ALICE.address, code: 'ALICE-1', signedMessage: `0x${'11'.repeat(65)}` };
   test.each([
-    ['no object', [], 'the body must be of type object'],
+    ['a body that is not an object', [], 'the body must be of type object'],
     ['no wallet', { ...good, walletAddress: undefined }, 'walletAddress is missing'],
-    ['a wallet that is none', { ...good, walletAddress: '0x12' }, 'walletAddress must be 0x and 40 hex digits'],
+    ['an invalid wallet', { ...good, walletAddress: '0x12' }, 'walletAddress must be 0x and 40 hex digits'],
     ['no code', { ...good, code: undefined }, 'code is missing'],
     ['a code that is a number', { ...good, code: 12345 }, 'code must be of type string'],
     ...['ABCD', 'A'.repeat(21), 'ALICE 1', 'ALICE.1', 'ÄLICE', 'ßßß', 'ſſſſſ', 'ALICE\u0000', ''].map((code) => [
@@ -78,28 +78,28 @@ describe('POST /affiliate/{wallet_address}', () => {
     ['no signature', { ...good, signedMessage: undefined }, 'signedMessage is missing'],
     ['an empty signature', { ...good, signedMessage: '' }, 'signedMessage must be hex text'],
     ['another wallet in the path', { ...good, walletAddress: BOB.address }, 'Affiliate wallet address mismatch'],
-  ] as [string, unknown, string][])('%s is rejected with 400', async (_, body, message) => {
+  ] as [string, unknown, string][])('rejects %s with 400', async (_, body, message) => {
     assert.deepEqual(await post(await accountWorld(), at(ALICE), body), rejection(400, message));
   });
 
-  test('a path that is no address is rejected with 400', async () => {
+  test('rejects an invalid address in the path with 400', async () => {
     const answer = await post(await accountWorld(), '/affiliate/vitalik.eth', good);
     assert.deepEqual(answer, rejection(400, 'walletAddress: must be 0x and 40 hex digits'));
   });
 
-  test('what is no JSON of its type is rejected before anything else', async () => {
+  test('rejects invalid JSON and a wrong media type before anything else', async () => {
     const world = await accountWorld();
     assert.equal((await world.send('POST', at(ALICE), { body: '{' })).status, 400);
     const answer = await world.send('POST', at(ALICE), { body: '{}', headers: { 'content-type': 'text/plain' } });
     assert.deepEqual([answer.status, Object.keys(answer.json() as object)], [415, ['message']]);
   });
 
-  test('every signature that is not the wallet’s over exactly this is rejected with 401', async () => {
+  test('rejects with 401 every signature other than that of the wallet over exactly these values', async () => {
     const world = await accountWorld();
     const body = await signed(ALICE, 'ALICE-1');
     const wallet = ALICE.address;
     for (const [what, signedMessage] of [
-      ['another wallet’s', await BOB.signTypedData(affiliateTypedData(wallet, 'ALICE-1'))],
+      ['of another wallet', await BOB.signTypedData(affiliateTypedData(wallet, 'ALICE-1'))],
       ['over another code', await ALICE.signTypedData(affiliateTypedData(wallet, 'ALICE-2'))],
       ['over the code in lower case', await ALICE.signTypedData(affiliateTypedData(wallet, 'alice-1'))],
       ['over another chain', await ALICE.signTypedData(affiliateTypedData(wallet, 'ALICE-1', DOMAIN, 100n))],
@@ -108,7 +108,7 @@ describe('POST /affiliate/{wallet_address}', () => {
         await ALICE.signTypedData(affiliateTypedData(wallet, 'ALICE-1', { ...DOMAIN, name: 'Other Affiliate' })),
       ],
       [
-        'of another version',
+        'with another domain version',
         await ALICE.signTypedData(affiliateTypedData(wallet, 'ALICE-1', { ...DOMAIN, version: '2' })),
       ],
       [
@@ -117,8 +117,8 @@ describe('POST /affiliate/{wallet_address}', () => {
       ],
       ['zeros', `0x${'00'.repeat(65)}`],
       ['with a v of 29', `${body.signedMessage.slice(0, -2)}1d`],
-      ['no hex', 'signed, Alice'],
-      ['half a digit', '0x1'],
+      ['not hexadecimal', 'signed, Alice'],
+      ['an odd number of digits', '0x1'],
     ] as const) {
       const answer = await post(world, at(ALICE), { ...body, signedMessage });
       assert.deepEqual(answer, rejection(401, 'Affiliate has invalid signature'), what);
@@ -126,7 +126,7 @@ describe('POST /affiliate/{wallet_address}', () => {
     assert.equal((await post(world, at(ALICE), body))[0], 201);
   });
 
-  test('the domain’s name is an option', async () => {
+  test('signs under the configured domain name', async () => {
     const world = await accountWorld({ affiliates: { domainName: 'Acme Affiliate' } });
     const own = affiliateTypedData(ALICE.address, 'ALICE-1', { name: 'Acme Affiliate', version: '1' });
     const body = { walletAddress: ALICE.address, code: 'ALICE-1', signedMessage: await ALICE.signTypedData(own) };
@@ -134,7 +134,7 @@ describe('POST /affiliate/{wallet_address}', () => {
     assert.equal((await post(world, at(ALICE), body))[0], 201);
   });
 
-  test('a wallet has one code, a code one wallet, a signature one use', async () => {
+  test('accepts one code per wallet, one wallet per code and a signature once', async () => {
     const world = await accountWorld();
     const bound = rejection(409, 'Affiliate wallet address already bound to a code');
     const taken = rejection(409, 'Affiliate code already taken');
@@ -143,17 +143,17 @@ describe('POST /affiliate/{wallet_address}', () => {
     assert.deepEqual(await post(world, at(ALICE), body), bound);
     assert.deepEqual(await post(world, at(ALICE), await signed(ALICE, 'ALICE-2')), bound);
     assert.deepEqual(await post(world, at(BOB), await signed(BOB, 'ALICE-1')), taken);
-    // Its twin with a high s is the same signature.
+    // The high-s twin is the same signature.
     const n = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
     const { signedMessage } = body;
     const s = (n - BigInt(`0x${signedMessage.slice(66, 130)}`)).toString(16).padStart(64, '0');
     const twin = `${signedMessage.slice(0, 66)}${s}${signedMessage.endsWith('1b') ? '1c' : '1b'}`;
     assert.deepEqual(await post(world, at(ALICE), { ...body, signedMessage: twin }), bound);
-    // A signature that does not hold is told before anything that is known of the code.
+    // An invalid signature is reported before any information about the code.
     assert.equal((await post(world, at(BOB), { ...body, walletAddress: BOB.address }))[0], 401);
   });
 
-  test('is kept with its digest and its signature in one form, whichever came', async () => {
+  test('stores digest and signature in one canonical form', async () => {
     const memory = memoryAccountStore();
     const kept: unknown[] = [];
     const register = (affiliate: NewAffiliate) => {
@@ -173,7 +173,7 @@ describe('POST /affiliate/{wallet_address}', () => {
     assert.deepEqual(kept, [{ walletAddress, code: 'ALICE-1', createdAt: world.clock.now(), digest, signedMessage }]);
   });
 
-  test('of many who race for one code one wins', async () => {
+  test('lets exactly one of several concurrent requests bind a code', async () => {
     const world = await accountWorld();
     const wallets = Array.from({ length: 12 }, (_, n) => account(7_100 + n));
     const bodies = await Promise.all(wallets.map((wallet) => signed(wallet, 'RACED')));
@@ -181,7 +181,7 @@ describe('POST /affiliate/{wallet_address}', () => {
     assert.deepEqual(answers.map(([status]) => status).sort(), [201, ...Array(11).fill(409)]);
   });
 
-  test('a store that fails is a 500 that tells nothing of the inside', async () => {
+  test('returns 500 without internal details when the store fails', async () => {
     const memory = memoryAccountStore();
     const register = async () => {
       throw new Error('INSERT INTO secrets');
@@ -193,50 +193,50 @@ describe('POST /affiliate/{wallet_address}', () => {
   });
 });
 
-describe('a contract wallet', () => {
+describe('affiliate contract wallet', () => {
   const SAFE = '0x00000000000000000000000000000000005afe00';
   const body = (signedMessage: string) => ({ walletAddress: SAFE, code: 'SAFE-1', signedMessage });
   const digest = hashTypedData(affiliateTypedData(SAFE, 'SAFE-1'));
   const path = `/affiliate/${SAFE}`;
 
-  test('is asked on chain 1 whether it has signed (ERC-1271)', async () => {
+  test('is verified on chain 1 (ERC-1271)', async () => {
     const mainnet = scriptedChain({ isValidSignature: ({ signature }) => ({ valid: signature !== '0xbad0' }) });
     const world = await accountWorld({ mainnet });
     assert.deepEqual(await post(world, path, body('0xbad0')), rejection(401, 'Affiliate has invalid signature'));
     assert.equal((await post(world, path, body('0xABCDEF')))[0], 201);
-    const query = { owner: SAFE, digest, signature: '0xabcdef', pre: [], flashloan: undefined };
+    const query = { owner: SAFE, digest, signature: '0xabcdef', pre: [], flashloan: undefined, allowDeployment: true };
     assert.deepEqual(mainnet.asked[1]?.query, query);
-    // Whatever it is called next time, it was used.
+    // In any notation, the signature was used.
     const answer = await post(world, path, body('0xabcdef'));
     assert.deepEqual(answer, rejection(409, 'Affiliate wallet address already bound to a code'));
   });
 
-  test('is asked about 65 bytes too, which may be its owner’s', async () => {
+  test('is verified for 65 bytes too, which can be the signature of its owner', async () => {
     const mainnet = scriptedChain({ isValidSignature: { valid: true } });
     const world = await accountWorld({ mainnet });
     const signedMessage = await ALICE.signTypedData(affiliateTypedData(SAFE, 'SAFE-1'));
     assert.equal((await post(world, path, body(signedMessage)))[0], 201);
   });
 
-  test('is not asked about what a key has signed', async () => {
+  test('is not queried for a signature of its key', async () => {
     const mainnet = scriptedChain({ isValidSignature: new Error('asked') });
     const world = await accountWorld({ mainnet });
     assert.equal((await post(world, at(ALICE), await signed(ALICE, 'ALICE-1')))[0], 201);
     assert.deepEqual(mainnet.asked, []);
   });
 
-  test('that cannot be asked is 503, never 401: nobody to ask', async () => {
+  test('that cannot be queried is 503 and not 401: no chain', async () => {
     const world = await accountWorld();
     const answer = await post(world, path, body('0xabcdef'));
     assert.deepEqual(answer, rejection(503, 'Signatures of contract wallets cannot be verified here'));
-    // What looks like a key's signature is taken for one.
+    // A signature with the length of an ECDSA one is verified as such.
     assert.equal((await post(world, path, body(`0x${'11'.repeat(65)}`)))[0], 401);
   });
 
   test.each<[string, NonNullable<Parameters<typeof scriptedChain>[0]['isValidSignature']>]>([
-    ['no answer', new Error('rate limited by https://key@node')],
+    ['no response', new Error('rate limited by https://key@node')],
     ['silence', 'silence'],
-  ])('that cannot be asked is 503, never 401: %s', async (_, line) => {
+  ])('that cannot be queried is 503 and not 401: %s', async (_, line) => {
     const mainnet = scriptedChain({ isValidSignature: line });
     const world = await accountWorld({ mainnet, timeout: 1000 });
     let questions = 0;
@@ -253,7 +253,7 @@ describe('a contract wallet', () => {
   });
 });
 
-describe('what is known of codes', () => {
+describe('affiliate code lookup', () => {
   const TERMS = {
     rewardAmount: 10,
     triggerVolume: 250_000,
@@ -264,7 +264,7 @@ describe('what is known of codes', () => {
     revenueSplitDaoPct: 0,
   };
 
-  test('comes with its terms, and the wallet is not told to whoever has the code', async () => {
+  test('returns the terms of a code without its wallet', async () => {
     const world = await accountWorld({ affiliates: { terms: TERMS } });
     await post(world, at(ALICE), await signed(ALICE, 'ALICE-1'));
     const { createdAt, ...rest } = (await world.send('GET', at(ALICE))).json() as Record<string, unknown>;
@@ -292,12 +292,12 @@ describe('what is known of codes', () => {
   });
 });
 
-describe('statistics', () => {
+describe('affiliate statistics', () => {
   const paths = ['affiliate-stats', 'trader-stats', 'trader-activity'].map(
     (name) => `/affiliate/${name}/${ALICE.address}`,
   );
 
-  test('without a source are 503', async () => {
+  test('are 503 without a source', async () => {
     const world = await accountWorld();
     for (const path of paths) {
       const answer = await world.send('GET', path);
@@ -305,7 +305,7 @@ describe('statistics', () => {
     }
   });
 
-  test('are what their source says, of the address in lower case', async () => {
+  test('come from the source for the address in lower case', async () => {
     const asked: string[] = [];
     class Source implements AffiliateStatistics {
       readonly total = 5;

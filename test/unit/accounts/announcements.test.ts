@@ -14,7 +14,7 @@ const PATH = `/accounts/${ACCOUNT}/notifications`;
 
 const announcement = (id: number, at: number): Announcement => ({ id, at, message: `m${id}`, metadata: {} });
 
-/** An interface with notifications of an account at these times, and announcements besides. */
+/** Creates an API with notifications of an account at these times, and with announcements. */
 async function world(own: readonly number[], announcements: readonly Announcement[]) {
   const store = memoryAccountStore();
   const each = await accountWorld({ store, announcements: async () => announcements });
@@ -30,7 +30,7 @@ async function world(own: readonly number[], announcements: readonly Announcemen
 const idsOf = (text: string) => (JSON.parse(text) as { id: string }[]).map(({ id }) => id);
 
 describe('announcements', () => {
-  test('stand among the notifications of an account, in the six keys of the contract', async () => {
+  test('are listed among the notifications of an account with the six keys of the contract', async () => {
     const { send } = await world([10, 30], [{ id: 7, at: 20, message: 'Hello', metadata: { title: 'News' } }]);
     const answer = await send('GET', PATH);
     assert.equal(answer.header('cache-control'), 'public, max-age=300');
@@ -45,7 +45,7 @@ describe('announcements', () => {
     });
   });
 
-  test('come once each, wherever pages end', async () => {
+  test('are listed once across pages', async () => {
     const at = fc.nat(4);
     const lists = fc.record({
       own: fc.array(at, { maxLength: 8 }),
@@ -78,7 +78,7 @@ describe('announcements', () => {
   });
 });
 
-describe('a content system', () => {
+describe('announcement source of a CMS', () => {
   const item = {
     id: 7,
     account: ACCOUNT,
@@ -89,7 +89,7 @@ describe('a content system', () => {
   };
   const call = { signal: new AbortController().signal };
 
-  test('is asked with its key, and its items are read', async () => {
+  test('is requested with its key, and its items are parsed', async () => {
     await using system = await receiver();
     let asked: unknown;
     system.behave((_, response) => {
@@ -111,11 +111,11 @@ describe('a content system', () => {
 
   test.each<[string, Behaviour]>([
     ['rejects', 401],
-    ['answers nonsense', (_, response) => response.end('<html>')],
-    ['answers something else', (_, response) => response.end('{"data":[]}')],
-    ['answers items of another kind', (_, response) => response.end(JSON.stringify([{ ...item, createdAt: 'soon' }]))],
-    ['is elsewhere', (_, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
-  ])('that %s makes a 500 that tells nothing of it and is not kept', async (_name, behaviour) => {
+    ['returns invalid JSON', (_, response) => response.end('<html>')],
+    ['returns another object', (_, response) => response.end('{"data":[]}')],
+    ['returns items of another kind', (_, response) => response.end(JSON.stringify([{ ...item, createdAt: 'soon' }]))],
+    ['redirects', (_, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
+  ])('that %s causes a 500 without details that is not cached', async (_name, behaviour) => {
     await using system = await receiver();
     system.behave(behaviour);
     const { send, failures } = await accountWorld({
@@ -130,7 +130,7 @@ describe('a content system', () => {
   test.each([
     [{ CMS_BASE_URL: 'https://a' }, /CMS_BASE_URL needs CMS_API_KEY/],
     [{ CMS_BASE_URL: 'cms', CMS_API_KEY: 'k' }, /CMS_BASE_URL must be/],
-  ])('is rejected for %o', (env, message) => {
+  ])('rejects %o', (env, message) => {
     assert.throws(() => parseCommand(['serve'], env), message);
   });
 

@@ -23,7 +23,7 @@ const INFO: Readonly<Record<string, TokenInfo>> = {
   [cow]: { decimals: 18 },
 };
 
-/** A ledger that the test changes, and a chain that reads it. */
+/** Balances that a test can change, and a chain that reads them. */
 function ledger() {
   const funds = new Map<string, Funds>();
   const state = { out: undefined as Error | undefined, hold: undefined as Promise<void> | undefined };
@@ -52,11 +52,11 @@ async function world(book: Partial<OrderBookOptions> = {}) {
 const balances = (tokens: string, account = ALICE, chain: string | number = SEPOLIA) =>
   `/${chain}/accounts/${account}/balances?tokens=${tokens}`;
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Waits several event loop ticks. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('GET /{chain_id}/accounts/{account}/balances', () => {
-  test('tells balance and allowance of each token once, in their order, in lower case', async () => {
+  test('returns balance and allowance of each token once, in request order and lower case', async () => {
     const { send, set, chain } = await world();
     set(ALICE, weth, 2n ** 256n - 1n, 7n);
     const answer = await send(
@@ -76,7 +76,7 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
     assert.deepEqual(query, { owner: ALICE, token: cow, spender: RELAYER });
   });
 
-  test('leaves out what is no token, and takes native currency for one', async () => {
+  test('omits invalid tokens and treats native currency as a token', async () => {
     const { send, set } = await world();
     set(ALICE, NATIVE, 5n);
     assert.deepEqual((await send('GET', balances(`${NOTHING},${NATIVE}`))).json(), [
@@ -84,13 +84,13 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
     ]);
   });
 
-  test('what a token says of itself is asked once, its balance each time', async () => {
+  test('reads token metadata once and balances for each request', async () => {
     const { send, asked } = await world();
     for (let i = 0; i < 3; i++) await send('GET', balances(`${weth},${NOTHING}`));
     assert.deepEqual([asked('balanceAndAllowance'), asked('tokenInfo')], [3, 1 + 3]);
   });
 
-  test('a token that talks nonsense is shown without it', async () => {
+  test('omits invalid token metadata', async () => {
     const tokenInfo = { decimals: 1.5, symbol: '', name: 'x'.repeat(1000) };
     const chain = scriptedChain({ balanceAndAllowance: { balance: 1n, allowance: 2n }, tokenInfo });
     const { send } = await accountWorld({}, { chain });
@@ -98,7 +98,7 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
     assert.deepEqual(balance?.token, { address: weth, name: 'x'.repeat(128) });
   });
 
-  test('a chain that tells nothing of tokens leaves just their addresses', async () => {
+  test('returns only addresses if the chain has no token metadata', async () => {
     const chain = scriptedChain({ balanceAndAllowance: { balance: 1n, allowance: 2n } });
     const { send } = await accountWorld({}, { chain });
     const expected = [{ balance: '1', allowance: '2', token: { address: weth } }];
@@ -127,7 +127,7 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
     }
   });
 
-  test('a chain that does not answer is a 500 to be tried again, which names no node', async () => {
+  test('returns a retryable 500 without the node address when the chain fails', async () => {
     const { send, state, failures } = await world();
     state.out = new Error('https://key@node is down');
     const answer = await send('GET', balances(weth));
@@ -136,7 +136,7 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
     assert.deepEqual(failures, [state.out]);
   });
 
-  test('a chain that is silent is left at the deadline', async () => {
+  test('aborts a chain read at the timeout', async () => {
     const chain = scriptedChain({ balanceAndAllowance: 'silence' });
     const { send, clock } = await accountWorld({}, { chain, checkTimeout: 1000 });
     const sent = send('GET', balances(weth));
@@ -146,13 +146,13 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
     assert.equal(chain.asked[0]?.signal.aborted, true);
   });
 
-  test('a book without a chain has none to tell', async () => {
+  test('rejects a book without a chain', async () => {
     const { send } = await accountWorld();
     const answer = await send('GET', balances(weth));
     assert.deepEqual([answer.status, answer.json()], [503, { message: 'Balances are not available on this chain' }]);
   });
 
-  test('of several books of one chain the production one is asked', async () => {
+  test('uses the production book among several books of one chain', async () => {
     const clock = manualClock();
     const [production, staging] = [ledger(), ledger()];
     const books = [
@@ -169,8 +169,8 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
   });
 });
 
-describe('watching balances', () => {
-  /** Reads a stream as fast as it comes. */
+describe('balance stream', () => {
+  /** Reads a stream continuously. */
   function reading(events: AsyncIterable<BalanceEvent>) {
     const seen: BalanceEvent[] = [];
     const iterator = events[Symbol.asyncIterator]();
@@ -189,7 +189,7 @@ describe('watching balances', () => {
         : `${update.oldAllowance}>>${update.newAllowance}`;
     });
 
-  test('begins with all there is, and goes on with what changes', async () => {
+  test('starts with all balances and continues with changes', async () => {
     const { accounts, set, clock } = await world();
     set(ALICE, weth, 5n, 1n);
     const { seen } = reading(accounts.balances.watch(SEPOLIA, ALICE, [WETH, COW]));
@@ -211,7 +211,7 @@ describe('watching balances', () => {
     assert.equal(seen.length, 3);
   });
 
-  test('one account is asked for once, however many watch it and whatever tokens they want', async () => {
+  test('reads an account once for several subscribers with different tokens', async () => {
     const { accounts, set, clock, asked } = await world();
     const streams = Array.from({ length: 20 }, (_, n) =>
       reading(accounts.balances.watch(SEPOLIA, ALICE, [n % 2 ? weth : cow])),
@@ -231,10 +231,10 @@ describe('watching balances', () => {
     for (const { leave } of streams.slice(1)) await leave();
     clock.advance(5000);
     await settle();
-    assert.equal(asked('balanceAndAllowance') - before, 3); // nobody wants the other token any more
+    assert.equal(asked('balanceAndAllowance') - before, 3); // no subscriber needs the other token
   });
 
-  test('whoever joins later takes no change away from whoever was there', async () => {
+  test('does not take a change from earlier subscribers when another one joins', async () => {
     const { accounts, set, clock } = await world();
     const first = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth]));
     await settle();
@@ -245,7 +245,7 @@ describe('watching balances', () => {
     assert.deepEqual([brief(first.seen), brief(second.seen)], [['0', '0>3'], ['3']]);
   });
 
-  test('whoever joins while a reading runs waits for the next one, not for its time', async () => {
+  test('lets a subscriber that joins during a read wait for the next one without a delay', async () => {
     const { accounts, set, state } = await world();
     let proceed = () => {};
     state.hold = new Promise((resolve) => (proceed = resolve));
@@ -259,7 +259,7 @@ describe('watching balances', () => {
     assert.deepEqual([brief(first.seen), brief(second.seen)], [['0'], ['9']]);
   });
 
-  test('a slow reader is told the difference to what it was told, and costs no more than that', async () => {
+  test('sends a slow reader the difference to its last state within bounded memory', async () => {
     const { accounts, set, clock } = await world();
     const iterator = accounts.balances.watch(SEPOLIA, ALICE, [weth])[Symbol.asyncIterator]();
     await iterator.next();
@@ -277,7 +277,7 @@ describe('watching balances', () => {
     await iterator.return?.();
   });
 
-  test('a chain that fails is told once, and what has changed meanwhile afterwards', async () => {
+  test('reports a failing chain once and later the changes in the meantime', async () => {
     const { accounts, set, clock, state, failures } = await world();
     state.out = new Error('down');
     const { seen } = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth]));
@@ -300,11 +300,11 @@ describe('watching balances', () => {
     assert.equal(failures.length, 3);
   });
 
-  test('nobody is asked any more once the last reader has left, however early', async () => {
+  test('stops reading when the last subscriber leaves', async () => {
     const { accounts, clock, asked, state, chain } = await world();
     const left = new AbortController();
     const one = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth], { signal: left.signal }));
-    state.hold = new Promise(() => {}); // the first question is never answered
+    state.hold = new Promise(() => {}); // the first call never returns
     const two = reading(accounts.balances.watch(SEPOLIA, BOB, [weth]));
     left.abort();
     await one.done;
@@ -321,7 +321,7 @@ describe('watching balances', () => {
     assert.deepEqual(gone.seen, []);
   });
 
-  test('closing ends every stream', async () => {
+  test('ends when the API closes', async () => {
     const { accounts } = await world();
     const { done } = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth]));
     await settle();
@@ -331,7 +331,7 @@ describe('watching balances', () => {
 });
 
 describe('GET /{chain_id}/accounts/{account}/balances/sse', () => {
-  test('over a socket: initial_balances, balance_update, ping, and an end when the client leaves', async () => {
+  test('sends initial_balances, balance_update and ping over a socket, and ends when the client leaves', async () => {
     const { book, accounts, set, clock, asked } = await world();
     const server = createServer(nodeHandler(composeApis(createAccountApi(accounts), createApi(book))));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -339,7 +339,7 @@ describe('GET /{chain_id}/accounts/{account}/balances/sse', () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     });
-    const { port } = server.address() as AddressInfo; // it listens on a port
+    const { port } = server.address() as AddressInfo; // a listening server has an address
     const client = new AbortController();
     const path = balances(`${WETH},${COW}`).replace('/balances', '/balances/sse');
     set(ALICE, weth, 5n);
@@ -380,7 +380,7 @@ describe('GET /{chain_id}/accounts/{account}/balances/sse', () => {
     }
     assert.equal(await read(), 'event: ping\ndata: {}\n\n');
     client.abort();
-    // The server hears of it when it does.
+    // The server detects it asynchronously.
     for (let before = -1; before !== asked('balanceAndAllowance'); ) {
       before = asked('balanceAndAllowance');
       for (let i = 0; i < 5; i++) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -389,7 +389,7 @@ describe('GET /{chain_id}/accounts/{account}/balances/sse', () => {
     }
   });
 
-  test('HEAD opens no stream that stays', async () => {
+  test('opens no lasting stream for HEAD', async () => {
     const { send, asked, clock } = await world();
     const answer = await send('HEAD', balances(weth).replace('/balances', '/balances/sse'));
     assert.equal(answer.status, 200);

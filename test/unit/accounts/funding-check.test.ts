@@ -14,7 +14,7 @@ const INTERVAL = 60_000;
 const SELL = WETH.toLowerCase() as Hex;
 const YEAR = 31_536_000;
 
-/** A world whose owners have what the test says, and a way to have it looked at. */
+/** A fixture with scripted funds and a function that runs the check. */
 async function fundedWorld(options: Parameters<typeof accountWorld>[0] = {}) {
   const ledger = new Map<string, Funds>();
   const state = { out: false, asked: 0 };
@@ -42,7 +42,7 @@ async function fundedWorld(options: Parameters<typeof accountWorld>[0] = {}) {
   };
 }
 
-/** Each look ends with asking the clock for the next one. */
+/** Each check ends with a timer for the next one. */
 function countLooks({ clock }: AccountWorld) {
   const { after } = clock;
   let ended = 0;
@@ -60,8 +60,8 @@ function countLooks({ clock }: AccountWorld) {
   };
 }
 
-describe('an order that cannot be paid for', () => {
-  test('is told of when two looks on end have found it so, with what it needs and what there is', async () => {
+describe('funding check', () => {
+  test('reports an order after two failed checks in a row, with required and available amounts', async () => {
     await using each = await fundedWorld({
       tokens: (_chainId, token) => (token === SELL ? { decimals: 2, symbol: 'WETH' } : undefined),
     });
@@ -93,7 +93,7 @@ describe('an order that cannot be paid for', () => {
     );
   });
 
-  test('for want of an allowance is told in those words', async () => {
+  test('reports a missing allowance', async () => {
     await using each = await fundedWorld({ tokens: () => undefined });
     await each.order();
     each.has(1000n, 1n);
@@ -102,7 +102,7 @@ describe('an order that cannot be paid for', () => {
     assert.match(told?.message ?? '', /^Your allowance is too low .* you have allowed 1 atoms of 0x/);
   });
 
-  test('is told of again only after it could be paid for in between', async () => {
+  test('reports an order again only after it was funded in between', async () => {
     await using each = await fundedWorld();
     await each.order();
     const counts: number[] = [];
@@ -116,7 +116,7 @@ describe('an order that cannot be paid for', () => {
     assert.equal(new Set(ids).size, 3);
   });
 
-  test('that runs dry for one look only is not told of', async () => {
+  test('does not report an order that fails one check only', async () => {
     await using each = await fundedWorld();
     await each.order();
     for (const balance of [0n, 1000n, 0n, 1000n, 0n]) {
@@ -126,7 +126,7 @@ describe('an order that cannot be paid for', () => {
     assert.deepEqual(await each.told(), []);
   });
 
-  test('was told of before the process began anew, and is not told of again', async () => {
+  test('does not repeat a report after a process restart', async () => {
     const store = memoryAccountStore();
     await using each = await fundedWorld({ store });
     await each.order();
@@ -160,7 +160,7 @@ describe('an order that cannot be paid for', () => {
         world.clock.advance(2 * YEAR * 1000);
       },
     ],
-  ])('is not told of when it %s, even while the chain was being asked', async (_name, end) => {
+  ])('does not report an order that %s, even while the chain is being read', async (_name, end) => {
     for (const late of [false, true]) {
       await using each = await fundedWorld();
       const order = await each.order();
@@ -183,7 +183,7 @@ describe('an order that cannot be paid for', () => {
     }
   });
 
-  test('that nobody can judge beforehand, or that is not to be settled yet, is not told of', async () => {
+  test('does not report an order without a known requirement or before its validity', async () => {
     await using each = await fundedWorld({ bookOptions: { eip1271: 'accept-unverified' } });
     const { clock } = each.world;
     const hooks = { pre: [{ target: COW, callData: '0x', gasLimit: '1' }] };
@@ -206,7 +206,7 @@ describe('an order that cannot be paid for', () => {
     assert.equal((await each.told()).length, 1, 'the one that may be settled by now');
   });
 
-  test('that is partially fillable needs an atom', async () => {
+  test('requires one atom of a partially fillable order', async () => {
     await using each = await fundedWorld();
     await each.order({ partiallyFillable: true });
     each.has(1n);
@@ -217,7 +217,7 @@ describe('an order that cannot be paid for', () => {
     assert.equal((await each.told())[0]?.metadata['requiredAmount'], '1');
   });
 
-  test('is not judged while the chain is out of reach, and afterwards is', async () => {
+  test('waits while the chain is unreachable and continues afterwards', async () => {
     await using each = await fundedWorld();
     await each.order();
     each.has(0n);
@@ -230,7 +230,7 @@ describe('an order that cannot be paid for', () => {
     assert.equal((await each.told()).length, 1);
   });
 
-  test('is not judged while the book reads the chain up', async () => {
+  test('waits while the book indexes the chain', async () => {
     await using each = await fundedWorld();
     await each.order();
     each.has(0n);
@@ -243,7 +243,7 @@ describe('an order that cannot be paid for', () => {
   });
 });
 
-test('many orders are asked about a hundred pairs at a time, by one of several processes', async () => {
+test('funding check reads a hundred pairs at a time, in one of several processes', async () => {
   const store = memoryAccountStore();
   const shared: AccountStore = { ...store, open: async () => {}, close: async () => {} };
   await using each = await fundedWorld({ store: shared });
@@ -362,7 +362,7 @@ function judge(
   }
 }
 
-test('whatever owners have, and whoever dies meanwhile, each crossing is told once', async () => {
+test('funding check reports each crossing once after random balances and crashes', async () => {
   const numRuns = process.env['INTENTBOOK_TEST_LONG'] === undefined ? 60 : 1000;
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), life), { numRuns });
 }, 600_000);

@@ -12,14 +12,14 @@ import { ALICE, ALICES, accountWorld, settle } from './accounts-fixture.ts';
 const [SELL, BUY] = [WETH.toLowerCase() as Hex, COW.toLowerCase() as Hex]; // in lower case
 const TX = hashOf('a settlement');
 
-/** What tells one notification from another, without its words. */
+/** Returns the identifying data of a notification, without its text. */
 const brief = ({ type, metadata }: Notification) => {
   const { orderUid: _uid, chainId: _chain, env: _env, ...rest } = metadata;
   return [type, rest];
 };
 
-describe('a notification', () => {
-  test('of a fill has its amounts, its transaction, its order, chain and environment', async () => {
+describe('notification', () => {
+  test('of a fill has its amounts, transaction, order, chain and environment', async () => {
     await using world = await accountWorld();
     const order = await world.order();
     await world.tell(5, [tradeOf(order, 1000n, 590n, TX)]);
@@ -46,7 +46,7 @@ describe('a notification', () => {
     );
   });
 
-  test('of a part is one for each trade, and the completing one is a fill only', async () => {
+  test('of a partial fill is one per trade, and the completing trade is a fill only', async () => {
     await using world = await accountWorld();
     const order = await world.order({ partiallyFillable: true });
     await world.tell(5, [tradeOf(order, 300n, 120n, TX), tradeOf(order, 300n, 121n, TX)]);
@@ -59,7 +59,7 @@ describe('a notification', () => {
     assert.equal(new Set(told.map(({ id }) => id)).size, 3);
   });
 
-  test('speaks in units of tokens that are known, and survives a lookup that fails', async () => {
+  test('uses the units of known tokens and survives a failed lookup', async () => {
     await using world = await accountWorld({
       tokens: (_chainId, token) => {
         if (token === SELL) throw new Error('out of reach');
@@ -75,7 +75,7 @@ describe('a notification', () => {
   test.each([
     ['by a signature', false],
     ['on chain', true],
-  ])('tells of a cancellation %s', async (_name, onChain) => {
+  ])('reports a cancellation %s', async (_name, onChain) => {
     await using world = await accountWorld();
     const order = await world.order();
     if (onChain) {
@@ -90,7 +90,7 @@ describe('a notification', () => {
     assert.deepEqual((await world.told()).map(brief), [['order_cancelled', onChain ? { txHash: TX } : {}]]);
   });
 
-  test('tells of an order that was replaced', async () => {
+  test('reports a replaced order', async () => {
     await using world = await accountWorld();
     const old = await world.order();
     const appData = JSON.stringify({ metadata: { replacedOrder: { uid: old.uid } } });
@@ -102,7 +102,7 @@ describe('a notification', () => {
     );
   });
 
-  test('tells of an expiry within five seconds, once, and of none that was filled or cancelled', async () => {
+  test('reports an expiry within five seconds, once, and not for filled or cancelled orders', async () => {
     await using world = await accountWorld();
     const [expiring, filled] = [await world.order(), await world.order({ sellAmount: '7' })];
     await world.tell(5, [tradeOf(filled, 7n, 500n)]);
@@ -120,7 +120,7 @@ describe('a notification', () => {
     assert.deepEqual(world.failures, []);
   });
 
-  test('of an order that a contract owns goes to the user who has placed it', async () => {
+  test('of an order owned by a contract goes to the user who placed it', async () => {
     await using world = await accountWorld();
     await world.tell(5, [placementOf({ sellToken: SELL, buyToken: BUY })]);
     const [order] = await world.book.orders.list({ owner: TRADER }).then(({ orders }) => orders);
@@ -133,7 +133,7 @@ describe('a notification', () => {
     assert.deepEqual(await world.told(order.owner), []);
   });
 
-  test('is none of a presign order that was never signed; once signed it is told of like others', async () => {
+  test('is not created for a presign order that was never signed, but is for a signed one', async () => {
     await using world = await accountWorld();
     const presign = { signingScheme: 'presign', signature: '0x', from: ALICE.address };
     const uids: Hex[] = [];
@@ -158,7 +158,7 @@ describe('a notification', () => {
     assert.equal((await world.told()).length, 2, 'an expiry of what was never signed is told to nobody');
   });
 
-  test('is withdrawn with its block, and comes back under its id in another one', async () => {
+  test('is withdrawn with its block and restored under its id in another block', async () => {
     await using world = await accountWorld();
     const order = await world.order();
     await world.tell(5, [tradeOf(order, 1000n, 590n, TX)]);
@@ -173,7 +173,7 @@ describe('a notification', () => {
     assert.notEqual(other?.id, first?.id);
   });
 
-  test('says of which chain and environment it is when there are several books', async () => {
+  test('names chain and environment if there are several books', async () => {
     await using production = await accountWorld();
     const { clock } = production;
     const staging = createOrderBook({
@@ -211,23 +211,23 @@ describe('a notification', () => {
   });
 });
 
-const ORDER = { owner: TRADER, sellToken: SELL, buyToken: BUY } as Order; // what a trade tells of it
+const ORDER = { owner: TRADER, sellToken: SELL, buyToken: BUY } as Order; // the trade data of the notification
 
 describe('price improvement', () => {
   const quote = { sellAmount: '990', buyAmount: '500', feeAmount: '10' };
   test.each([
-    ['exactly what was quoted', '1000', '500', undefined],
+    ['exact quoted amount', '1000', '500', undefined],
     ['less', '1000', '499', undefined],
-    ['an atom more', '1000', '501', { quotedBuyAmount: '500', surplus: '1' }],
-    ['a part at the quoted rate, rounded in the favour of the quote', '3', '1', undefined],
-    ['a part at a better rate', '3', '2', { quotedBuyAmount: '1', surplus: '1' }],
-    ['a buy order that paid less', '900', '500', { quotedBuyAmount: '450', surplus: '50' }],
+    ['one atom more', '1000', '501', { quotedBuyAmount: '500', surplus: '1' }],
+    ['partial fill at the quoted rate, rounded in favour of the quote', '3', '1', undefined],
+    ['partial fill at a better rate', '3', '2', { quotedBuyAmount: '1', surplus: '1' }],
+    ['buy order that paid less', '900', '500', { quotedBuyAmount: '450', surplus: '50' }],
   ])('%s', (_name, sellAmount, buyAmount, expected) => {
     assert.deepEqual(computeImprovement(quote, { sellAmount, buyAmount }), expected);
   });
 });
 
-describe('an amount in a message', () => {
+describe('notification amount', () => {
   test.each([
     ['1500000', { decimals: 6, symbol: 'USDC' }, '1.5 USDC'],
     ['1', { decimals: 18, symbol: 'WETH' }, '0.000000000000000001 WETH'],
@@ -237,7 +237,7 @@ describe('an amount in a message', () => {
     ['7', { decimals: 300, symbol: 'X' }, `7 atoms of ${SELL}`],
     ['7', undefined, `7 atoms of ${SELL}`],
     ['7', { decimals: 0, symbol: `a${'\u202e'}b${'c'.repeat(50)}` }, `7 a b${'c'.repeat(17)}`],
-  ])('%s of %o reads %s', (atoms, token, text) => {
+  ])('%s of %o is %s', (atoms, token, text) => {
     assert.equal(formatAmount(atoms, SELL, token), text);
   });
 });

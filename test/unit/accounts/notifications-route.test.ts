@@ -9,7 +9,7 @@ import { SEPOLIA } from '../../support/orders.ts';
 const ACCOUNT = `0x${'ab'.repeat(20)}` as const;
 const PATH = `/accounts/${ACCOUNT}/notifications`;
 
-/** An account interface, with `count` notifications of one account, the n-th at n milliseconds. */
+/** Creates an API with `count` notifications of one account, the n-th at n milliseconds. */
 async function world(
   count: number,
   options: { notifications?: 'off'; break?: (store: AccountStore) => AccountStore } = {},
@@ -47,7 +47,7 @@ async function world(
 const idsOf = (text: string) => (JSON.parse(text) as { id: string }[]).map(({ id }) => id);
 
 describe('GET /accounts/{account}/notifications', () => {
-  test('an account that nobody has told anything has an empty list, to be kept for five minutes', async () => {
+  test('returns an empty list, cacheable for five minutes, for an account without notifications', async () => {
     const { send, close } = await world(0);
     const answer = await send('GET', PATH);
     assert.deepEqual([answer.status, answer.text], [200, '[]']);
@@ -57,7 +57,7 @@ describe('GET /accounts/{account}/notifications', () => {
     await close();
   });
 
-  test('everything comes newest first, whatever case the account is written in', async () => {
+  test('returns notifications newest first for an account in either case', async () => {
     const { send, close } = await world(3);
     const answer = await send('GET', PATH.replace('abab', 'ABAB'));
     assert.deepEqual(idsOf(answer.text), ['id-2', 'id-1', 'id-0']);
@@ -65,7 +65,7 @@ describe('GET /accounts/{account}/notifications', () => {
     await close();
   });
 
-  test('without a limit everything comes, however much it is', async () => {
+  test('returns everything without a limit', async () => {
     const { send, accounts, close } = await world(2500);
     const answer = await createAccountApi(accounts).handle({
       method: 'GET',
@@ -85,7 +85,7 @@ describe('GET /accounts/{account}/notifications', () => {
     await close();
   });
 
-  test('pages follow each other by Link', async () => {
+  test('links to the next page', async () => {
     const { send, close } = await world(5);
     const seen: string[][] = [];
     for (let path: string | undefined = `${PATH}?limit=2`; path !== undefined; ) {
@@ -106,7 +106,7 @@ describe('GET /accounts/{account}/notifications', () => {
     [`${PATH}?limit=x`, 'limit'],
     [`${PATH}?limit=1&limit=2`, 'limit'],
     [`${PATH}?cursor=x`, 'cursor'],
-  ])('%s is rejected with 400, and kept by nobody', async (path, what) => {
+  ])('rejects %s with 400 without caching', async (path, what) => {
     const { send, close } = await world(0);
     const answer = await send('GET', path);
     assert.equal(answer.status, 400);
@@ -116,7 +116,7 @@ describe('GET /accounts/{account}/notifications', () => {
     await close();
   });
 
-  test('a store that fails is a 500 that tells nothing of the inside', async () => {
+  test('returns 500 without internal details when the store fails', async () => {
     const broken = new Error('SELECT secret FROM passwords');
     const { send, failures, close } = await world(0, {
       break: (store) => ({
@@ -137,7 +137,7 @@ describe('GET /accounts/{account}/notifications', () => {
     await close();
   });
 
-  test('switched off, it is a 503', async () => {
+  test('returns 503 when disabled', async () => {
     const { send, close } = await world(0, { notifications: 'off' });
     const answer = await send('GET', PATH);
     assert.equal(answer.status, 503);
@@ -145,7 +145,7 @@ describe('GET /accounts/{account}/notifications', () => {
     await close();
   });
 
-  test('other routes and methods are rejected in the words of the account interface', async () => {
+  test('rejects other routes and methods in the format of the account interface', async () => {
     const { send, close } = await world(0);
     const missing = await send('GET', '/accounts');
     assert.deepEqual([missing.status, missing.json()], [404, { message: 'there is no such route' }]);
@@ -156,7 +156,7 @@ describe('GET /accounts/{account}/notifications', () => {
 });
 
 describe('GET /accounts/{account}/notifications/stream', () => {
-  test('a client that was away for long misses nothing, whatever others were told meanwhile', async () => {
+  test('resumes after a long absence without missing a notification', async () => {
     const { accounts, close } = await world(25_000);
     const stream = await accounts.notifications.stream(ACCOUNT, { after: 1 });
     let seen = 1;
@@ -171,7 +171,7 @@ describe('GET /accounts/{account}/notifications/stream', () => {
 });
 
 describe('composeApis', () => {
-  test('each path goes to the interface that owns it, and to the last when none does', async () => {
+  test('routes each path to the API that handles it, and others to the last API', async () => {
     const { accounts, book, close } = await world(1);
     const { send } = directWorld(composeApis(createAccountApi(accounts), createApi(book)), () => 0);
     assert.deepEqual(idsOf((await send('GET', PATH)).text), ['id-0']);
@@ -183,7 +183,7 @@ describe('composeApis', () => {
 });
 
 describe('createAccounts', () => {
-  test('rejects what it does not understand', () => {
+  test('rejects invalid options', () => {
     const store = memoryAccountStore();
     const book = () => createOrderBook({ chainId: SEPOLIA, store: memoryStore() });
     const rejected: readonly (readonly [unknown, RegExp])[] = [
@@ -202,7 +202,7 @@ describe('createAccounts', () => {
     }
   });
 
-  test('says whether it can serve', async () => {
+  test('reports whether it can serve', async () => {
     const { accounts, close } = await world(0);
     assert.deepEqual(await accounts.ready(), { ready: true, checks: { accounts: 'ok' } });
     await close();

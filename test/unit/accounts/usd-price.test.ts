@@ -8,7 +8,7 @@ import { accountWorld } from './account-api-fixture.ts';
 const path = (token: string, chain: string | number = SEPOLIA) => `/${chain}/tokens/${token}/usdPrice`;
 
 describe('GET /{chain_id}/tokens/{token_address}/usdPrice', () => {
-  test('is a number of dollars, to be kept as long as it is remembered', async () => {
+  test('returns a number of dollars, cacheable for the lifetime of the price', async () => {
     const sources = [fixedUsdPrices({ [SEPOLIA]: { [WETH]: 3462.85 }, 1: { [WETH]: 1e-9 } })];
     const { send, clock } = await accountWorld({ usdPrices: { sources, cacheTtl: 60_000 } });
     const answer = await send('GET', path(WETH));
@@ -17,12 +17,13 @@ describe('GET /{chain_id}/tokens/{token_address}/usdPrice', () => {
     clock.advance(20_500);
     assert.equal((await send('GET', path(WETH.toLowerCase()))).header('cache-control'), 'public, max-age=39');
     clock.advance(39_000);
-    assert.equal((await send('GET', path(WETH))).header('cache-control'), 'no-store'); // half a second is nothing to keep
-    // A chain needs no book where a source knows it.
+    // A lifetime below a second is not cacheable.
+    assert.equal((await send('GET', path(WETH))).header('cache-control'), 'no-store');
+    // A chain does not need a book if a source supports it.
     assert.deepEqual((await send('GET', path(WETH, 1))).json(), { price: 1e-9 });
   });
 
-  test('a source that fails falls through to the next; none that knows it is 404, kept by nobody', async () => {
+  test('uses the next source after a failure, and returns an uncached 404 without a price', async () => {
     const failing: UsdPriceSource = { name: 'failing', usdPrice: () => Promise.reject(new Error('out of order')) };
     const known = fixedUsdPrices({ [SEPOLIA]: { [WETH]: 3000 } });
     const { send, failures } = await accountWorld({ usdPrices: { sources: [failing, known] } });
@@ -33,7 +34,7 @@ describe('GET /{chain_id}/tokens/{token_address}/usdPrice', () => {
     assert.equal(failures.length, 2);
   });
 
-  test('without sources no token has a price', async () => {
+  test('returns 404 without sources', async () => {
     const { send } = await accountWorld();
     assert.equal((await send('GET', path(WETH))).status, 404);
   });
@@ -44,7 +45,7 @@ describe('GET /{chain_id}/tokens/{token_address}/usdPrice', () => {
     [path(WETH, '0'), 'chainId: must be a whole number'],
     [path(WETH, '9'.repeat(30)), 'chainId: must be a whole number'],
     [path(WETH, 'mainnet'), 'chainId: must be a whole number'],
-  ])('%s is rejected with 400', async (asked, message) => {
+  ])('rejects %s with 400', async (asked, message) => {
     const answer = await (await accountWorld()).send('GET', asked);
     assert.deepEqual([answer.status, answer.json()], [400, { message }]);
   });

@@ -24,7 +24,8 @@ import { settleData } from '../../support/settlement.ts';
 const ALICE = account(1);
 const TOKEN = 'operators-token';
 const AUTHORIZATION = { authorization: `Bearer ${TOKEN}` };
-const [WETH_, COW_] = [WETH.toLowerCase(), COW.toLowerCase()] as [Order['sellToken'], Order['buyToken']]; // in lower case
+// In lower case.
+const [WETH_, COW_] = [WETH.toLowerCase(), COW.toLowerCase()] as [Order['sellToken'], Order['buyToken']];
 
 let clock: ManualClock;
 let book: OrderBook;
@@ -63,10 +64,11 @@ async function tell(number: number, happenings: readonly Happening[] = []): Prom
   await book.chain.apply({ events: eventsIn(through, happenings), through });
 }
 
-const auction = async (): Promise<Auction> => (await http.send('GET', '/api/v1/auction')).json() as Auction; // as served
+// Response format.
+const auction = async (): Promise<Auction> => (await http.send('GET', '/api/v1/auction')).json() as Auction;
 const listed = async () => (await auction()).orders.map(({ uid }) => uid);
 
-describe('the auction', () => {
+describe('auction', () => {
   test('has every member that solvers read', async () => {
     const hook = { target: `0x${'d4'.repeat(20)}`, callData: '0x1234', gasLimit: '21000' };
     const appData = JSON.stringify({ metadata: { hooks: { pre: [hook], post: [hook] } } });
@@ -108,7 +110,7 @@ describe('the auction', () => {
     expect((await auction()).orders).toEqual([{ ...shown, executed: '100', preInteractions: [] }]);
   });
 
-  test('is a new one, with a higher id, for a new head and for a change of the book, and else the same', async () => {
+  test('gets a higher id for a new head or a changed book, and otherwise stays the same', async () => {
     const ids = [(await auction()).id];
     const next = async () => ids.push((await auction()).id);
     await next();
@@ -128,7 +130,7 @@ describe('the auction', () => {
     expect(new Set(many.map(({ id }) => id)).size).toBe(1);
   });
 
-  test('has the orders that can trade, and no others', async () => {
+  test('contains the tradable orders and no others', async () => {
     const open1 = await orderOf();
     const filled = await orderOf({ sellAmount: '1001' });
     const cancelled = await orderOf({ sellAmount: '1002' });
@@ -157,7 +159,7 @@ describe('the auction', () => {
     expect(await listed()).toEqual([good.uid]);
   });
 
-  test('has the quote of an order', async () => {
+  test('contains the quote of an order', async () => {
     await reopen({
       quotes: {
         gasPrice: '0',
@@ -178,7 +180,7 @@ describe('the auction', () => {
     expect(prices).toEqual({ [WETH_]: String(10n ** 18n), [COW_]: String(2n * 10n ** 18n) });
   });
 
-  test('has an order whose token nobody has a price for, and lacks the price', async () => {
+  test('contains an order without a known token price, and omits the price', async () => {
     const asked: string[] = [];
     const nativePrice = (token: string) => {
       asked.push(token);
@@ -191,11 +193,11 @@ describe('the auction', () => {
     expect(prices).toEqual({ [WETH_]: String(10n ** 18n) });
     await tell(5);
     await auction();
-    expect(asked).toEqual([COW_]); // and is not asked again at once
+    expect(asked).toEqual([COW_]); // not queried again at once
   });
 
-  describe('has the orders that can be paid for', () => {
-    /** A chain on which everybody has what `rich` says. */
+  describe('order selection by funds', () => {
+    /** A chain where the funds of each account are sufficient if `rich` returns true. */
     function chain(funds: { balance: bigint; allowance: bigint } | Error, asked: FundsQuery[][] = []): ChainClient {
       return {
         balanceAndAllowance: async () => ({ balance: 10n ** 30n, allowance: 10n ** 30n }),
@@ -214,13 +216,13 @@ describe('the auction', () => {
       [{ balance: 1n, allowance: 1n }, ['part']],
       [{ balance: 0n, allowance: 1n }, []],
       [{ balance: 1n, allowance: 0n }, []],
-    ])('with %o', async (funds, expected) => {
+    ])('uses %o', async (funds, expected) => {
       await reopen({ chain: chain(funds) });
       const uids = { whole: (await orderOf()).uid, part: (await orderOf({ partiallyFillable: true })).uid };
       expect((await listed()).sort()).toEqual(expected.map((name) => uids[name as keyof typeof uids]).sort());
     });
 
-    test('and asks about each owner and token once', async () => {
+    test('reads each pair of owner and token once', async () => {
       const asked: FundsQuery[][] = [];
       await reopen({ chain: chain({ balance: 10n ** 30n, allowance: 10n ** 30n }, asked) });
       for (const amount of ['1', '2', '3']) await orderOf({ sellAmount: amount });
@@ -229,7 +231,7 @@ describe('the auction', () => {
       expect(asked.map((queries) => queries.length)).toEqual([2]);
     });
 
-    test('and keeps those that it knew of while the chain is out of reach', async () => {
+    test('keeps known funded orders while the chain is unreachable', async () => {
       let out = false;
       const rich = { balance: 10n ** 30n, allowance: 10n ** 30n };
       await reopen({
@@ -286,8 +288,8 @@ const competitionOf = (auctionId: number, order: Order, changes: object = {}) =>
 const record = (body: unknown, headers: Record<string, string> = AUTHORIZATION) =>
   http.send('POST', '/restricted/api/v1/competition', { body, headers });
 
-describe('a competition', () => {
-  test('is recorded by operators, and served by its id, as the latest, in both versions', async () => {
+describe('competition', () => {
+  test('is recorded by operators and served by id and as the latest, in both versions', async () => {
     const order = await orderOf();
     expect((await record(competitionOf(7, order))).status).toBe(201);
     expect((await record(competitionOf(7, order, { auctionStartBlock: 6 }))).status).toBe(200);
@@ -299,7 +301,7 @@ describe('a competition', () => {
       transactionHashes: [],
       referenceScores: { [SOLVER]: '3' },
       auction: competitionOf(7, order).auction,
-      // Worst first.
+      // Worst estimate first.
       solutions: [...competitionOf(7, order).solutions].reverse().map((each) => ({
         clearingPrices: {},
         filteredOut: false,
@@ -324,7 +326,7 @@ describe('a competition', () => {
     expect((await http.send('GET', path, { headers: AUTHORIZATION })).json()).toEqual(expected);
   });
 
-  test('is taken from nobody else', async () => {
+  test('is rejected without operator rights', async () => {
     const order = await orderOf();
     for (const headers of [
       {},
@@ -348,12 +350,12 @@ describe('a competition', () => {
     ['auctionDeadlineBlock', { auctionDeadlineBlock: -1 }],
     ['solutions.0.score', { solutions: [{ solverAddress: SOLVER, score: '-1', ranking: 1, isWinner: true }] }],
     ['auction.orders.0', { auction: { orders: ['0x12'] } }],
-  ])('that does not fit is rejected, naming %s', async (path, changes) => {
+  ])('with an invalid %s is rejected by name', async (path, changes) => {
     const answer = await record(competitionOf(7, await orderOf(), changes));
     expect([answer.status, answer.json()]).toMatchObject([422, { errorType: 'InvalidBody', data: { path } }]);
   });
 
-  test('has the transactions that settled it, as long as they stand', async () => {
+  test('lists its settlement transactions while they are on chain', async () => {
     const order = await orderOf();
     await record(competitionOf(77, order));
     const transactionHash = hashOf('a settlement');
@@ -367,7 +369,7 @@ describe('a competition', () => {
     });
     const settled = (
       await http.send('GET', `/api/v2/solver_competition/by_tx_hash/${transactionHash}`)
-    ).json() as Competition; // as served
+    ).json() as Competition; // response format
     expect(settled.transactionHashes).toEqual([transactionHash]);
     expect(settled.solutions.map(({ txHash }) => txHash)).toEqual([null, null, transactionHash]);
     await book.chain.rollback(7);
@@ -375,10 +377,10 @@ describe('a competition', () => {
   });
 });
 
-describe('the competition status of an order', () => {
+describe('order competition status', () => {
   const statusOf = async ({ uid }: Order) => (await http.send('GET', `/api/v1/orders/${uid}/status`)).json();
 
-  test('follows it from its placement to its fill', async () => {
+  test('follows an order from placement to fill', async () => {
     const order = await orderOf();
     expect(await statusOf(order)).toEqual({ type: 'scheduled' });
     await auction();
@@ -394,7 +396,7 @@ describe('the competition status of an order', () => {
     expect(await statusOf(order)).toEqual({ type: 'solved', value });
     await record(competitionOf(77, order));
     expect(await statusOf(order)).toEqual({ type: 'executing', value });
-    // Past its deadline nothing comes of it.
+    // After its deadline an auction has no result.
     await tell(11);
     expect(await statusOf(order)).toEqual({ type: 'active' });
 
@@ -411,7 +413,7 @@ describe('the competition status of an order', () => {
   });
 });
 
-test('an order that is being bid on is not replaced', async () => {
+test('order with bids in the current auction is not replaced', async () => {
   const order = await orderOf();
   const replace = async () => {
     const appData = JSON.stringify({ metadata: { replacedOrder: { uid: order.uid } } });
@@ -424,10 +426,10 @@ test('an order that is being bid on is not replaced', async () => {
   expect(await replace()).toMatchObject({ status: 'accepted' });
 });
 
-describe('surplus', () => {
+describe('trade surplus', () => {
   const surplus = async () => (await http.send('GET', `/api/v1/users/${ALICE.address}/total_surplus`)).json();
 
-  test.each(['of the auction', 'of the competition'])('is worth what the prices %s say', async (source) => {
+  test.each(['of the auction', 'of the competition'])('is valued with the prices %s', async (source) => {
     const order = await orderOf({ partiallyFillable: true });
     let id = 77;
     if (source === 'of the competition') await record(competitionOf(77, order));
@@ -438,7 +440,7 @@ describe('surplus', () => {
       await orderOf({ partiallyFillable: true });
       id = (await auction()).id;
     }
-    // Two fills, of 500 and 300, each worth 0.6 where 0.4 was asked for: 100 and 60 atoms more, at 2 wei.
+    // Two fills of 500 and 300, each at 0.6 with a limit of 0.4: 100 and 60 surplus atoms, at 2 wei.
     for (const [i, sold] of [500n, 300n].entries()) {
       const transactionHash = hashOf(`settlement ${i}`);
       const data = settleData([{ order, executed: sold }], { [order.sellToken]: 60n, [order.buyToken]: 100n }, id);

@@ -66,27 +66,27 @@ async function read(uid: Hex): Promise<Order> {
   return order;
 }
 
-/** Tells the book of one block. */
+/** Applies one block to the book. */
 async function tell(number: number, happenings: readonly Happening[], settleCalls?: ReadonlyMap<Hex, readonly Hex[]>) {
   const through = blockOf(number);
   const calls = settleCalls === undefined ? {} : { settleCalls };
   return book.chain.apply({ events: eventsIn(through, happenings), through, ...calls });
 }
 
-/** The names of what was heard, with the block that said so. */
+/** Returns the names of received events with their block. */
 async function story(): Promise<string[]> {
   await new Promise((resolve) => setImmediate(resolve));
   return heard.map(([name, { cause }]) => (cause === undefined ? name : `${name} ${cause.position.blockNumber}`));
 }
 
-describe('a trade', () => {
-  test('fills an order, with the fee that the calldata of its settlement tells', async () => {
+describe('trade event', () => {
+  test('fills an order, with the fee from the settlement calldata', async () => {
     const order = await orderOf();
     const prices = { [SELL_TOKEN]: 60n, [BUY_TOKEN]: 100n };
     const data = settleData([{ order, custom: [59n, 100n] }], prices, 77);
     const settlement = { ...SETTLEMENT_HAPPENING, transactionHash: TRANSACTION };
     await tell(5, [tradeOf(order, 1000n, 590n, TRANSACTION), settlement], new Map([[TRANSACTION, [data]]]));
-    // 1000 sold bring 590 instead of 600; the missing 10 are worth 10 × 100 / 60 of what was sold.
+    // 1000 sold bring 590 instead of 600; the missing 10 are worth 10 × 100 / 60 of the sell token.
     expect(await read(order.uid)).toMatchObject({
       status: 'fulfilled',
       executedSellAmount: '1000',
@@ -97,7 +97,7 @@ describe('a trade', () => {
     expect(applied).toMatchObject([{ applied: 2, known: 0, unattributed: 0 }]);
   });
 
-  test('without calldata fills it too, and is counted', async () => {
+  test('without calldata fills an order and is counted', async () => {
     const order = await orderOf();
     await tell(5, [tradeOf(order, 1000n, 590n), SETTLEMENT_HAPPENING]);
     expect(await read(order.uid)).toMatchObject({
@@ -108,7 +108,7 @@ describe('a trade', () => {
     expect(applied).toMatchObject([{ unattributed: 1 }]);
   });
 
-  test('with calldata of another settlement is not given a wrong fee', async () => {
+  test('gets no fee from the calldata of another settlement', async () => {
     const [order, other] = [await orderOf(), await orderOf({ sellAmount: '1001' })];
     const data = settleData([{ order: other, custom: [59n, 100n] }], { [SELL_TOKEN]: 60n, [BUY_TOKEN]: 100n });
     const settlement = { ...SETTLEMENT_HAPPENING, transactionHash: TRANSACTION };
@@ -119,7 +119,7 @@ describe('a trade', () => {
     }
   });
 
-  test('of one of two settlements in a transaction is given the fee of its own', async () => {
+  test('gets the fee of its own settlement among two in a transaction', async () => {
     const [one, two] = [await orderOf(), await orderOf({ sellAmount: '1001' })];
     const prices = { [SELL_TOKEN]: 60n, [BUY_TOKEN]: 100n };
     const inputs = [settleData([{ order: one }], prices), settleData([{ order: two, custom: [50n, 100n] }], prices)];
@@ -131,7 +131,7 @@ describe('a trade', () => {
     expect((await read(two.uid)).executedFee).toBe('166');
   });
 
-  test('of an order that is not there waits for it', async () => {
+  test('waits for an order that is not stored', async () => {
     const order = await orderOf();
     await open();
     await tell(5, [tradeOf(order, 1000n, 590n)]);
@@ -141,7 +141,7 @@ describe('a trade', () => {
   });
 });
 
-test('an order is filled in parts, and each part is heard of', async () => {
+test('order filled in parts emits one event per part', async () => {
   const order = await orderOf({ partiallyFillable: true });
   for (const [number, amount] of [100n, 250n, 650n].entries()) {
     await tell(number + 1, [tradeOf(order, amount, amount / 2n)]);
@@ -152,8 +152,8 @@ test('an order is filled in parts, and each part is heard of', async () => {
   expect(trades.map(({ completes }) => completes)).toEqual([false, false, true]);
 });
 
-describe('what is told twice', () => {
-  test('counts once', async () => {
+describe('repeated chain events', () => {
+  test('count once', async () => {
     const order = await orderOf({ partiallyFillable: true });
     const trade = tradeOf(order, 100n, 50n);
     for (const _ of [1, 2]) await tell(5, [trade, trade]);
@@ -164,7 +164,7 @@ describe('what is told twice', () => {
     ]);
   });
 
-  test('in any order is put into the order of the chain', async () => {
+  test('are sorted into chain order', async () => {
     const order = await orderOf({}, { signingScheme: 'presign', signature: '0x' });
     const sign = (signed: boolean) =>
       ({ event: 'PreSignature', owner: order.owner, orderUid: order.uid, signed }) as const;
@@ -181,7 +181,7 @@ describe('what is told twice', () => {
   });
 });
 
-test('what a block has said is taken back with it, and told again when it returns', async () => {
+test('rolled back block reverts its effects and restores them when it returns', async () => {
   const order = await orderOf({ partiallyFillable: true });
   await tell(5, [tradeOf(order, 100n, 50n)]);
   const before = await read(order.uid);
@@ -203,8 +203,8 @@ test('what a block has said is taken back with it, and told again when it return
   ]);
 });
 
-describe('two that apply at once do not disturb each other', () => {
-  test('by the indexedBlock that each has seen', async () => {
+describe('concurrent chain batches do not conflict', () => {
+  test('because of the indexed block', async () => {
     const first = { events: [], through: blockOf(5), after: null };
     expect(await book.chain.apply(first)).toMatchObject({ status: 'applied' });
     expect(await book.chain.apply({ events: [], through: blockOf(6), after: null })).toEqual({
@@ -215,14 +215,14 @@ describe('two that apply at once do not disturb each other', () => {
     expect((await book.chain.progress()).indexedBlock).toEqual(blockOf(5));
   });
 
-  test('by the hashes of the blocks', async () => {
+  test('because of the block hashes', async () => {
     await tell(5, []);
     const through = blockOf(5, 'b');
     expect(await book.chain.apply({ events: [], through })).toMatchObject({ status: 'conflict', block: 5 });
   });
 });
 
-test('a batch that contradicts itself is rejected', async () => {
+test('inconsistent chain batch is rejected', async () => {
   const through = blockOf(5);
   const late = eventsIn(blockOf(6), [SETTLEMENT_HAPPENING]);
   const forked = eventsIn(blockOf(4), [SETTLEMENT_HAPPENING]).concat(eventsIn(blockOf(4, 'b'), [SETTLEMENT_HAPPENING]));
@@ -233,7 +233,7 @@ test('a batch that contradicts itself is rejected', async () => {
   expect((await book.chain.progress()).indexedBlock).toBeNull();
 });
 
-describe('an order that is placed on chain', () => {
+describe('order placed on chain', () => {
   const tokens = { sellToken: SELL_TOKEN, buyToken: BUY_TOKEN };
   const placed = async (): Promise<Order> => {
     const { orders } = await book.orders.list({ owner: TRADER });
@@ -242,7 +242,7 @@ describe('an order that is placed on chain', () => {
     return order;
   };
 
-  test('is there as its user wants it, and gone with its block', async () => {
+  test('is stored as its user requested and removed with its block', async () => {
     await tell(5, [placementOf(tokens)]);
     const order = await placed();
     expect(order).toMatchObject({
@@ -261,7 +261,7 @@ describe('an order that is placed on chain', () => {
     expect(await story()).toEqual(['orderCreated 5', 'orderReverted 5']);
   });
 
-  test('expires when its user wanted, not when its signature says', async () => {
+  test("expires at its user's validity, not at that of its signature", async () => {
     await tell(5, [placementOf(tokens, { userValidTo: 1_700_000_700 })]);
     const { uid } = await placed();
     clock.advance(700_000);
@@ -285,21 +285,21 @@ describe('an order that is placed on chain', () => {
     ['PreValidationError', placementOf({ ...tokens, buyAmount: 0n })],
     ['PreValidationError', placementOf({ ...tokens, feeAmount: 1n })],
     ['PreValidationError', placementOf({ sellToken: SELL_TOKEN, buyToken: SELL_TOKEN })],
-  ])('says what is wrong with it: %s', async (placementError, happening) => {
+  ])('reports its error: %s', async (placementError, happening) => {
     await tell(5, [happening]);
     expect((await placed()).onchainOrderData).toEqual({ sender: TRADER, placementError });
   });
 
   test.each([
     ['data of another size', placementOf(tokens, { data: '0x1234' })],
-    ['a kind that is none', placementOf({ ...tokens, kind: hashOf('swap') })],
-    ['a scheme that is none', { ...placementOf(tokens), signature: { scheme: 2, data: '0x' } } as Happening],
-  ])('is none of this protocol, with %s', async (_, happening) => {
+    ['an invalid kind', placementOf({ ...tokens, kind: hashOf('swap') })],
+    ['an invalid scheme', { ...placementOf(tokens), signature: { scheme: 2, data: '0x' } } as Happening],
+  ])('is ignored with %s', async (_, happening) => {
     await tell(5, [happening]);
     expect(applied).toMatchObject([{ applied: 0, ignored: 1 }]);
   });
 
-  test('has the hooks of a document that is known', async () => {
+  test('has the hooks of a known document', async () => {
     const hook = { target: `0x${'d4'.repeat(20)}`, callData: '0x1234', gasLimit: '21000' };
     const document = JSON.stringify({ metadata: { hooks: { post: [hook] } } });
     await book.appData.put(document);
@@ -308,7 +308,7 @@ describe('an order that is placed on chain', () => {
     expect(order).toMatchObject({ fullAppData: document, interactions: { post: [{ value: '0' }] } });
   });
 
-  describe('on a book that quotes', () => {
+  describe('with quotes', () => {
     const open400 = (amount: bigint | Error) =>
       open({
         quotes: {
@@ -344,14 +344,14 @@ describe('an order that is placed on chain', () => {
       expect(order.onchainOrderData).toEqual({ sender: TRADER });
     });
 
-    test('has one of this moment where that is not known', async () => {
+    test('gets a new quote if the named one is unknown', async () => {
       await book.close();
       await open400(333n);
       await tell(5, [placementOf(tokens, { quoteId: 12345 })]);
       expect((await read((await placed()).uid)).quote).toMatchObject({ buyAmount: '333' });
     });
 
-    test('says so when nobody has a price, unless it is past its validity', async () => {
+    test('reports a missing price unless it has expired', async () => {
       await book.close();
       await open400(new Error('no route'));
       await tell(5, [placementOf(tokens)]);
@@ -364,7 +364,7 @@ describe('an order that is placed on chain', () => {
   });
 });
 
-test('nothing runs before the book is started', async () => {
+test('chain methods reject before the book is started', async () => {
   await book.close();
   await expect(book.chain.apply({ events: [], through: blockOf(1) })).rejects.toMatchObject({ code: 'Closed' });
   await expect(book.chain.rollback(1)).rejects.toMatchObject({ code: 'Closed' });

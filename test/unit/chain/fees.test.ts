@@ -18,7 +18,7 @@ type Choice = typeof choice extends fc.Arbitrary<infer T> ? T : never;
 
 const [SELL_TOKEN, BUY_TOKEN] = [`0x${'5e'.repeat(20)}`, `0x${'b0'.repeat(20)}`] as const;
 
-/** What the contract executes at given prices (GPv2Settlement.sol, computeTradeExecution). */
+/** Computes the execution of the contract at given prices (GPv2Settlement.sol, computeTradeExecution). */
 function executed(kind: 'sell' | 'buy', fixed: bigint, sell: bigint, buy: bigint): [sold: bigint, bought: bigint] {
   return kind === 'sell' ? [fixed, (fixed * sell + buy - 1n) / buy] : [(fixed * buy) / sell, fixed];
 }
@@ -32,7 +32,7 @@ function settled({ kind, partiallyFillable, uniformSell, uniformBuy, customSell,
     sellToken: SELL_TOKEN,
     buyToken: BUY_TOKEN,
     executedAmount: fixed,
-    // The signed amounts of an order that is filled in parts are larger than what is executed now.
+    // The signed amounts of a partially filled order exceed the current execution.
     ...(partiallyFillable ? { sellAmount: fixed + other, buyAmount: fixed + other } : whole),
     custom: { sell: customSell, buy: customBuy },
     uniform: { sell: uniformSell, buy: uniformBuy },
@@ -41,7 +41,7 @@ function settled({ kind, partiallyFillable, uniformSell, uniformBuy, customSell,
   return { trade, observed: { ...tokens, sellAmount: sold, buyAmount: bought, feeAmount: 0n } };
 }
 
-test('the fee is what a trade would have got at the prices of all, less what it got, in the sell token', () => {
+test('fee is the output at uniform prices minus the actual output, in the sell token', () => {
   fc.assert(
     fc.property(choice, (chosen) => {
       const { kind, fixed, uniformSell, uniformBuy } = chosen;
@@ -55,7 +55,7 @@ test('the fee is what a trade would have got at the prices of all, less what it 
   );
 });
 
-test('a trade at the prices of all has paid nothing', () => {
+test('fee of a trade at uniform prices is zero', () => {
   fc.assert(
     fc.property(choice, (chosen) => {
       const { uniformSell: customSell, uniformBuy: customBuy } = chosen;
@@ -65,7 +65,7 @@ test('a trade at the prices of all has paid nothing', () => {
   );
 });
 
-test('the signed fee of an order of old is not counted again', () => {
+test('fee does not include the signed fee of an old order', () => {
   const { trade, observed } = settled({
     kind: 'sell',
     partiallyFillable: false,
@@ -80,7 +80,7 @@ test('the signed fee of an order of old is not counted again', () => {
   expect(executedFee(trade, withFee)).toBe(executedFee(trade, observed));
 });
 
-test('calldata of another trade tells nothing', () => {
+test('fee is unknown with the calldata of another trade', () => {
   fc.assert(
     fc.property(choice, (chosen) => {
       const { trade, observed } = settled(chosen);

@@ -29,7 +29,7 @@ interface Following {
   readonly clock: ManualClock;
   readonly observed: IndexerObservation[];
   readonly failures: unknown[];
-  /** Lets time pass until the book has come to the head, or for so many rounds. */
+  /** Advances the clock until the book reaches the head, or for a number of rounds. */
   drive(rounds?: number): Promise<boolean>;
 }
 
@@ -82,7 +82,7 @@ async function turn(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Lets time pass while something waits for it. */
+/** Advances the clock until a promise settles. */
 async function pass(clock: ManualClock, promise: Promise<unknown>): Promise<void> {
   let done = false;
   const end = () => {
@@ -112,7 +112,7 @@ async function place(book: OrderBook, choice: object = {}, changes: object = {})
 
 const executed = async (book: OrderBook, { uid }: Order) => (await book.orders.get(uid))?.executedSellAmount;
 
-test('the head is followed block by block, from the block that was asked for', async () => {
+test('indexer reads the chain block by block from the configured block', async () => {
   chain.mine([], []);
   const { book, drive } = await follow([chain.node('a')], { fromBlock: 102 });
   const order = await place(book, { partiallyFillable: true });
@@ -130,7 +130,7 @@ test('the head is followed block by block, from the block that was asked for', a
   expect((await book.ready()).checks).toMatchObject({ chain: 'following' });
 });
 
-test('without a first block it begins after the newest', async () => {
+test('indexer without a first block starts after the newest block', async () => {
   const earlier = createOrderBook({ chainId: SEPOLIA, clock: manualClock(), store: memoryStore() });
   await earlier.start();
   const order = await place(earlier, { partiallyFillable: true });
@@ -156,8 +156,8 @@ test('without a first block it begins after the newest', async () => {
   expect((await book.trades.list({ orderUid: order.uid })).map(({ sellAmount }) => sellAmount)).toEqual(['2']);
 });
 
-describe('a reorganisation', () => {
-  test.each([1, 2, 7, 63])('of %d blocks is taken back and applied anew', async (depth) => {
+describe('indexer reorganisation', () => {
+  test.each([1, 2, 7, 63])('of %d blocks is rolled back and applied anew', async (depth) => {
     const { book, drive, observed } = await follow([chain.node('a')]);
     const order = await place(book, { partiallyFillable: true });
     chain.mine([tradeOf(order, 1n, 1n)], ...Array.from({ length: depth - 1 }, () => []), [tradeOf(order, 2n, 1n)]);
@@ -169,7 +169,7 @@ describe('a reorganisation', () => {
     expect(observed.filter(({ type }) => type === 'reorganised')).toMatchObject([{ to: 101 }]);
   });
 
-  test('that begins below the first block followed starts over', async () => {
+  test('below the first indexed block restarts the indexer', async () => {
     chain.mine([]);
     const { book, drive } = await follow([chain.node('a')], { fromBlock: 102 });
     const order = await place(book, { partiallyFillable: true });
@@ -180,7 +180,7 @@ describe('a reorganisation', () => {
     expect(await executed(book, order)).toBe('2');
   });
 
-  test('that is deeper than is looked stops the following, and readiness says so', async () => {
+  test('beyond the maximum depth stops the indexer and fails readiness', async () => {
     const { book, drive, failures } = await follow([chain.node('a')], { reorgLimit: 5 });
     chain.mine(...Array.from({ length: 20 }, () => []));
     await drive();
@@ -191,13 +191,13 @@ describe('a reorganisation', () => {
   });
 });
 
-describe('a node that', () => {
+describe('indexer with a node that', () => {
   const broken = (question: keyof ChainSource, spoil: (answer: never) => unknown, times = 3): Mood => {
     let left = times;
     return (asked, answer) => {
       if (asked !== question || left === 0) return answer;
       left--;
-      return spoil(answer as never) as typeof answer; // garbage, as nodes give it
+      return spoil(answer as never) as typeof answer; // invalid data of a node
     };
   };
   const fail = () => {
@@ -207,33 +207,33 @@ describe('a node that', () => {
     answer && { ...answer, ...changes };
 
   test.each<[string, Mood]>([
-    ['fails at its head', broken('head', fail)],
-    ['fails at blocks', broken('block', fail)],
-    ['fails at logs', broken('logs', fail)],
-    ['does not answer', broken('logs', () => new Promise(() => {}), 1)],
+    ['fails to return its head', broken('head', fail)],
+    ['fails to return blocks', broken('block', fail)],
+    ['fails to return logs', broken('logs', fail)],
+    ['does not respond', broken('logs', () => new Promise(() => {}), 1)],
     ['has no such block', broken('block', () => undefined)],
-    ['names another parent', broken('block', header({ parentHash: hashOf('another') }))],
-    ['names another block for once', broken('block', header({ hash: hashOf('another') }), 1)],
-    ['is behind', broken('head', header({ number: 3 }))],
-    ['tells logs twice', broken('logs', (logs: unknown[]) => [...logs, ...logs], 1000)],
-    ['tells logs backwards', broken('logs', (logs: unknown[]) => [...logs].reverse(), 1000)],
-    ['tells logs of another block', broken('logs', () => [{ ...logOfAnother() }])],
+    ['returns another parent', broken('block', header({ parentHash: hashOf('another') }))],
+    ['returns another block once', broken('block', header({ hash: hashOf('another') }), 1)],
+    ['lags behind', broken('head', header({ number: 3 }))],
+    ['repeats logs', broken('logs', (logs: unknown[]) => [...logs, ...logs], 1000)],
+    ['reverses logs', broken('logs', (logs: unknown[]) => [...logs].reverse(), 1000)],
+    ['returns logs of another block', broken('logs', () => [{ ...logOfAnother() }])],
     ['has no logs yet', broken('logs', () => [], 4)],
     ['does not know transactions', broken('settleCalls', fail, 1000)],
-  ])('%s misleads nobody', async (_, mood) => {
+  ])('%s stores correct data', async (_, mood) => {
     const { book, drive } = await follow([chain.node('a', mood)]);
     const order = await place(book, { partiallyFillable: true });
     const blocks = [1n, 2n, 4n, 8n].map((amount) => [tradeOf(order, amount, 1n), { ...SETTLEMENT_HAPPENING }]);
     chain.mine(...blocks);
     expect(await drive()).toBe(true);
-    // What was missing is found when there are a few blocks more.
+    // Missing data is found after a few more blocks.
     chain.mine(...Array.from({ length: 20 }, () => []));
     expect(await drive()).toBe(true);
     expect(await executed(book, order)).toBe('15');
     expect(await book.trades.list({ orderUid: order.uid })).toHaveLength(4);
   });
 
-  test('fails makes room for the next', async () => {
+  test('fails uses the next node', async () => {
     const dead = chain.node('dead', () => Promise.reject(new Error('connection rejected')));
     const { book, drive, observed } = await follow([dead, chain.node('b')]);
     const order = await place(book, { partiallyFillable: true });
@@ -243,17 +243,17 @@ describe('a node that', () => {
     expect(observed.some((each) => each.type === 'failure' && each.source === 'dead')).toBe(true);
   });
 
-  test('has fallen behind for good makes room for the next', async () => {
+  test('lags permanently uses the next node', async () => {
     const stuck = chain.head;
     const behind = chain.node('behind', (question, answer) =>
       question === 'head' ? (stuck as typeof answer) : answer,
-    ); // a head
+    ); // a block header
     const { drive } = await follow([behind, chain.node('b')]);
     chain.mine([], []);
     expect(await drive(100)).toBe(true);
   });
 
-  test('is on another fork than the next does not undo what stands, in the end', async () => {
+  test('is on another fork converges to the canonical one', async () => {
     const other = scriptedChain('b');
     const clock = manualClock();
     let healthy = true;
@@ -272,7 +272,7 @@ describe('a node that', () => {
     expect(await executed(book, order)).toBe('2');
   });
 
-  test('serves another chain is asked no more, and is named', async () => {
+  test('serves another chain removes and names the node', async () => {
     const wrong: ChainSource = {
       ...chain.node('wrong'),
       verify: async () => {
@@ -300,8 +300,8 @@ const logOfAnother = () => ({
   transactionHash: hashOf('another'),
 });
 
-describe('what is long ago', () => {
-  test('is fetched by ranges, as large as the node takes, with progress', async () => {
+describe('indexer backfill', () => {
+  test('reads ranges as large as the node accepts and reports progress', async () => {
     const book0 = createOrderBook({ chainId: SEPOLIA, clock: manualClock(), store: memoryStore() });
     await book0.start();
     const order = await place(book0, { partiallyFillable: true });
@@ -327,7 +327,7 @@ describe('what is long ago', () => {
     expect((await book.trades.list({ orderUid: order.uid, limit: 1000 })).length).toBe(300);
     const good = asked.filter((size) => size <= MOST);
     const rejected = asked.length - good.length;
-    // 3000 blocks by 170 would be 18 questions; finding the limit costs some more, and some are rejected.
+    // 3000 blocks by 170 are 18 calls; the search for the limit needs more, and some are rejected.
     expect(good.length).toBeLessThan(45);
     expect(rejected).toBeLessThan(12);
     const blocks = observed.flatMap((each) => (each.type === 'progress' ? [each.block] : []));
@@ -335,7 +335,7 @@ describe('what is long ago', () => {
     expect(blocks.at(-1)).toBe(chain.head.number);
   });
 
-  test('goes on where it was after a restart', async () => {
+  test('resumes after a restart', async () => {
     chain.mine(...Array.from({ length: 500 }, () => []));
     const store = memoryStore();
     const clock = manualClock();
@@ -365,7 +365,7 @@ describe('what is long ago', () => {
   });
 });
 
-test('of several processes on one store one follows, and another takes over', async () => {
+test('indexer runs in one of several processes on one store, and another takes over', async () => {
   const store = memoryStore();
   const clock = manualClock();
   const options = { pollInterval: 1000 };
@@ -374,19 +374,19 @@ test('of several processes on one store one follows, and another takes over', as
   const { leases } = store;
   const two = await follow([chain.node('b')], options, {
     clock,
-    // Opened already: a second process has a connection of its own.
+    // Opened before, because a second process has its own connection.
     store: { ...store, open: async () => {}, close: async () => {}, leases },
   });
   chain.mine([]);
   await one.drive();
   expect((await two.book.ready()).checks).toMatchObject({ chain: 'standing by' });
   open.splice(open.indexOf(two.book), 1);
-  // The first one is gone without a word: its lease runs out.
+  // The first process is gone without a release: its lease expires.
   await two.book.close();
 });
 
-test('after random forks on a node of random moods, a book equals one that was told the canonical chain only', async () => {
-  // The UIDs of what is placed on chain follow from what is placed.
+test('indexer with random forks and node failures equals a book with the canonical chain only', async () => {
+  // The UIDs of orders placed on chain follow from their data.
   const placements = [1, 2].map((n) => placementOf({ ...TOKENS, sellAmount: BigInt(n) }));
   const scratch = createOrderBook({ chainId: SEPOLIA, clock: manualClock(), store: memoryStore() });
   await scratch.start();
@@ -402,7 +402,7 @@ test('after random forks on a node of random moods, a book equals one that was t
     transactionHash: hashOf('x'),
     ...happening,
   }));
-  await scratch.chain.apply({ events: events as never, through }); // each is an event with its place
+  await scratch.chain.apply({ events: events as never, through }); // each is an event with its position
   const placed = (await scratch.orders.list({ owner: TRADER })).orders;
   await scratch.close();
 
@@ -445,7 +445,7 @@ test('after random forks on a node of random moods, a book equals one that was t
         const dice = calm ? 19 : (moodOf.next().value ?? 19);
         if (dice === 0) throw new Error('429 Too Many Requests');
         if (dice === 1 && Array.isArray(answer)) return [...answer, ...answer].reverse() as typeof answer; // logs
-        if (dice === 2 && question === 'block') return undefined as typeof answer; // a block that is not there
+        if (dice === 2 && question === 'block') return undefined as typeof answer; // a missing block
         if (dice === 3 && question === 'head') return chain.blocks[0] as typeof answer; // a block
         return answer;
       };
@@ -463,11 +463,11 @@ test('after random forks on a node of random moods, a book equals one that was t
         }
       }
       calm = true;
-      // Longer than any fork before: nodes follow the longest.
+      // Longer than any earlier fork, because nodes follow the longest.
       chain.mine(...Array.from({ length: 100 }, () => []));
       expect(await drive()).toBe(true);
       if (!before) await resubmit(book);
-      // A node that fails at the start is told of, and nothing else.
+      // A failing node at startup is reported, and nothing else.
       expect(failures.filter((failure) => !String(failure).includes('429'))).toEqual([]);
 
       const told = createOrderBook({ chainId: SEPOLIA, clock: manualClock(), store: memoryStore() });
@@ -491,7 +491,7 @@ test('after random forks on a node of random moods, a book equals one that was t
   );
 }, 300_000);
 
-/** Orders that were sent in are as old as the moment; the clocks of the two books differ. */
+/** Omits creation dates of submitted orders, because the clocks of the two books differ. */
 function withoutDates<T extends { orders: readonly (Order | undefined)[] }>(shown: T): unknown {
   return {
     ...shown,

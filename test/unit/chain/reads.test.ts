@@ -56,7 +56,7 @@ async function get(path: string): Promise<unknown> {
 
 const settlement = { ...SETTLEMENT_HAPPENING, transactionHash: TRANSACTION } as const;
 
-test('a trade is served with every member that clients read', async () => {
+test('trade is returned with every member that clients read', async () => {
   const order = await orderOf();
   await tell(5, [{ ...tradeOf(order, 1003n, 590n, TRANSACTION), feeAmount: 3n } as Happening, settlement]);
   const trade = {
@@ -80,7 +80,7 @@ test('a trade is served with every member that clients read', async () => {
   expect(await get(`/api/v1/trades?owner=${ALICE.address}`)).toEqual([]);
 });
 
-test('a token has a first trade once it was sold or bought, and until its block is taken back', async () => {
+test('first trade of a token exists after a sale or purchase until its block is rolled back', async () => {
   const order = await orderOf();
   const first = async (token: string) => {
     const { firstTradeBlock } = (await get(`/api/v1/token/${token}/metadata`)) as { firstTradeBlock: number | null };
@@ -98,7 +98,7 @@ test('a token has a first trade once it was sold or bought, and until its block 
   await expect(book.trades.firstTradeBlock('COW')).rejects.toMatchObject({ code: 'InvalidParameter' });
 });
 
-test('trades come newest first: all of them in the first version, a page at a time in the second', async () => {
+test('trades are listed newest first: all in version 1, by page in version 2', async () => {
   const order = await orderOf({ partiallyFillable: true });
   for (let block = 1; block <= 6; block++) await tell(block, [tradeOf(order, 1n, 1n), tradeOf(order, 2n, 1n)]);
   const places = async (path: string) =>
@@ -110,7 +110,7 @@ test('trades come newest first: all of them in the first version, a page at a ti
   expect(await places(`/api/v2/trades?owner=${ALICE.address}&offset=12`)).toEqual([]);
 });
 
-test('a trade of an order that nobody has sent in is served too, and so is one placed on chain to its user', async () => {
+test('trades of unknown orders are listed, and those of orders placed on chain by their user', async () => {
   const order = await orderOf();
   const stranger = { ...order, uid: `${order.uid.slice(0, -1)}0` as Hex };
   await tell(5, [tradeOf(stranger, 1n, 1n), placementOf({ sellToken: order.sellToken, buyToken: order.buyToken })]);
@@ -121,7 +121,7 @@ test('a trade of an order that nobody has sent in is served too, and so is one p
   expect(await book.trades.list({ owner: TRADER })).toMatchObject([{ orderUid: placed.uid, owner: placed.owner }]);
 });
 
-test('the orders of a transaction come in the order of its trades, each once', async () => {
+test('orders of a transaction are listed once, in trade order', async () => {
   const [one, two] = [await orderOf({ partiallyFillable: true }), await orderOf({ sellAmount: '7' })];
   const trade = (order: Order, amount: bigint) => tradeOf(order, amount, 1n, TRANSACTION);
   await tell(5, [trade(two, 7n), trade(one, 1n), trade(one, 2n), settlement]);
@@ -131,10 +131,10 @@ test('the orders of a transaction come in the order of its trades, each once', a
   expect(await book.orders.listByTransaction(TRANSACTION)).toEqual(orders);
 });
 
-describe('the competition status of an order', () => {
+describe('order competition status', () => {
   const statusOf = ({ uid }: Order) => get(`/api/v1/orders/${uid}/status`);
 
-  test('is told by its state while it has not traded', async () => {
+  test('is derived from the order state before a trade', async () => {
     const open = await orderOf();
     expect(await statusOf(open)).toEqual({ type: 'scheduled' });
     await tell(5, [{ event: 'OrderInvalidated', owner: open.owner, orderUid: open.uid }]);
@@ -144,7 +144,7 @@ describe('the competition status of an order', () => {
     expect(await statusOf(late)).toEqual({ type: 'open' });
   });
 
-  test('is told by its newest trade once it has', async () => {
+  test('is derived from the newest trade', async () => {
     const order = await orderOf({ partiallyFillable: true });
     await tell(5, [tradeOf(order, 1n, 1n, TRANSACTION), settlement]);
     await tell(6, [tradeOf(order, 2n, 1n, hashOf('another')), { ...settlement, transactionHash: hashOf('another') }]);
@@ -153,7 +153,7 @@ describe('the competition status of an order', () => {
   });
 });
 
-describe('the surplus of a trade', () => {
+describe('trade surplus', () => {
   const trade = (sold: string, bought: string, feeAmount = '0'): TradeChainEvent => ({
     type: 'trade',
     uid: '0x',
@@ -170,29 +170,29 @@ describe('the surplus of a trade', () => {
     sellAmount: sold,
     buyAmount: bought,
     feeAmount,
-    // 2 wei for an atom of what is sold, 3 for one of what is bought.
+    // 2 wei per sold atom, 3 per bought atom.
     prices: { sellToken: String(2n * 10n ** 18n), buyToken: String(3n * 10n ** 18n) },
   });
   const signed = (kind: 'sell' | 'buy') => ({ kind, sellAmount: 1000n, buyAmount: 400n });
 
   test.each([
-    // More was bought than the limit's 400 for 1000: of all, of a half, of a third (133.3).
+    // More was bought than the limit of 400 for 1000: for the full amount, a half, a third (133.3).
     ['sell', trade('1000', '410'), 30n],
     ['sell', trade('500', '210'), 30n],
     ['sell', trade('333', '134'), 2n],
     ['sell', trade('1007', '410', '7'), 30n],
-    // Less was sold than the limit's 1000 for 400.
+    // Less was sold than the limit of 1000 for 400.
     ['buy', trade('990', '400'), 20n],
     ['buy', trade('490', '200'), 20n],
-    // At the limit, and beyond it, there is none.
+    // At the limit and beyond it, there is no surplus.
     ['sell', trade('1000', '400'), 0n],
     ['sell', trade('1000', '390'), 0n],
     ['buy', trade('1010', '400'), 0n],
-  ] as const)('of a %s order is what it has brought beyond its share of the limit', (kind, fact, wei) => {
+  ] as const)('of a %s order is the amount beyond its share of the limit', (kind, fact, wei) => {
     expect(computeSurplus(fact, signed(kind))).toBe(wei);
   });
 
-  test('without a price is none', () => {
+  test('is undefined without a price', () => {
     expect(computeSurplus({ ...trade('1000', '410'), prices: null }, signed('sell'))).toBe(0n);
     expect(
       computeSurplus({ ...trade('1000', '410'), prices: { sellToken: '1', buyToken: null } }, signed('sell')),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRequestCoalescer } from '../../../src/concurrency/coalesce.ts';
 
-/** Reads that land when they are told to. */
+/** Reads that a test completes by hand. */
 function airport() {
   const begun: { land(value: number): void; crash(failure: Error): void }[] = [];
   const read = () =>
@@ -15,7 +15,7 @@ const settle = async () => {
   for (let i = 0; i < 10; i++) await Promise.resolve();
 };
 
-test('however many ask for the same while it is read, the store is asked once more, and not before it has answered', async () => {
+test('coalesced reads share one further store call that starts after the current one', async () => {
   const share = createRequestCoalescer();
   const { begun, read } = airport();
   const first = share('a', read);
@@ -26,7 +26,7 @@ test('however many ask for the same while it is read, the store is asked once mo
   expect(await first).toBe(1);
   await settle();
   expect(begun).toHaveLength(2);
-  const latecomer = share('a', read); // what is in the air may be from before its time
+  const latecomer = share('a', read); // a running read can predate the call
   begun[1]?.land(2);
   expect(await Promise.all(others)).toEqual(others.map(() => 2));
   await settle();
@@ -35,7 +35,7 @@ test('however many ask for the same while it is read, the store is asked once mo
   expect(await latecomer).toBe(3);
 });
 
-test('different reads have nothing to do with each other', async () => {
+test('coalesced reads of different keys are independent', async () => {
   const share = createRequestCoalescer();
   const { begun, read } = airport();
   const both = [share('a', read), share('b', read)];
@@ -45,7 +45,7 @@ test('different reads have nothing to do with each other', async () => {
   expect(await both[0]).toBe(1);
 });
 
-test('a read that fails fails those who share it, and not the next', async () => {
+test('coalesced read that fails rejects its callers and not the next ones', async () => {
   const share = createRequestCoalescer();
   const { begun, read } = airport();
   const first = share('a', read);

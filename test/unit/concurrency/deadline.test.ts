@@ -7,7 +7,7 @@ const ALICE: Address = `0x${'a1'.repeat(20)}`;
 const BOB: Address = `0x${'b0'.repeat(20)}`;
 const DEADLINE = 5000;
 
-/** Questions that are under way, by name, to be answered by hand. */
+/** Running calls by name, completed by hand. */
 function world() {
   const clock = manualClock();
   const remote = createDeadlineLimiter(clock, DEADLINE);
@@ -24,7 +24,7 @@ function world() {
       },
       cancelled,
     );
-    answer.catch(() => {}); // some are looked at later
+    answer.catch(() => {}); // some are checked later
     return answer;
   };
   const answer = async (name: string) => {
@@ -39,8 +39,8 @@ async function settle(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe('about one owner', () => {
-  test('four questions are under way at most; the others wait, first come first served', async () => {
+describe('deadline limiter per owner', () => {
+  test('runs four calls concurrently and queues the others in order', async () => {
     const { ask, asked, answer } = world();
     const all = ['1', '2', '3', '4', '5', '6', '7'].map((name) => ask(ALICE, name));
     await settle();
@@ -54,7 +54,7 @@ describe('about one owner', () => {
     expect(await Promise.all(all)).toEqual(['1', '2', '3', '4', '5', '6', '7']);
   });
 
-  test('a place that nobody waits for is free for whoever comes next', async () => {
+  test('skips a queued call whose caller has left', async () => {
     const { ask, asked, answer } = world();
     for (const name of ['1', '2', '3', '4']) void ask(ALICE, name);
     await settle();
@@ -66,10 +66,10 @@ describe('about one owner', () => {
     for (const name of ['3', '4', '5', '6', '7']) await answer(name);
     for (const name of ['8', '9', '10', '11', '12']) void ask(ALICE, name);
     await settle();
-    expect(asked.slice(7)).toEqual(['8', '9', '10', '11']); // all had left
+    expect(asked.slice(7)).toEqual(['8', '9', '10', '11']); // all callers had left
   });
 
-  test('those about another owner wait for none of them', async () => {
+  test('does not delay calls of other owners', async () => {
     const { ask, asked } = world();
     for (const name of ['1', '2', '3', '4', '5']) void ask(ALICE, name);
     void ask(BOB, 'bob’s');
@@ -77,7 +77,7 @@ describe('about one owner', () => {
     expect(asked).toEqual(['1', '2', '3', '4', 'bob’s']);
   });
 
-  test('one that fails leaves its place like any other', async () => {
+  test('releases the slot of a failed call', async () => {
     const { remote, ask, asked } = world();
     const failure = new Error('down');
     const failing = [0, 1, 2, 3].map(() => remote.run(ALICE, () => Promise.reject(failure)));
@@ -93,8 +93,8 @@ describe('about one owner', () => {
   });
 });
 
-describe('the deadline', () => {
-  test('ends a question with an error of its own that names it, aborts its signal, and makes room', async () => {
+describe('deadline', () => {
+  test('rejects a call with an error that names it, aborts its signal and releases its slot', async () => {
     const { clock, ask, asked, signals } = world();
     const all = ['1', '2', '3', '4', '5'].map((name) => ask(ALICE, name));
     await settle();
@@ -110,7 +110,7 @@ describe('the deadline', () => {
     expect(asked).toEqual(['1', '2', '3', '4', '5']);
   });
 
-  test('counts from when a question is asked, not from when it began to wait', async () => {
+  test('starts when a call is queued, not when it runs', async () => {
     const { clock, ask, answer } = world();
     for (const name of ['1', '2', '3', '4']) void ask(ALICE, name);
     const waiting = ask(ALICE, '5');
@@ -122,7 +122,7 @@ describe('the deadline', () => {
     expect(await waiting).toBe('5');
   });
 
-  test('is taken off the clock by an answer; one that comes after it changes nothing', async () => {
+  test('is cancelled by a result, and a late result has no effect', async () => {
     const { clock, ask, answer, signals } = world();
     const intime = ask(ALICE, 'in time');
     await settle();
@@ -141,10 +141,10 @@ describe('the deadline', () => {
   });
 });
 
-describe('whoever does not want the answer any more', () => {
+describe('aborted caller', () => {
   const reason = new Error('another has decided');
 
-  test('has the reason for an answer at once, and the question hears of it', async () => {
+  test('rejects at once with the reason, and the call is aborted', async () => {
     const { clock, ask, signals } = world();
     const caller = new AbortController();
     const asking = ask(ALICE, '1', caller.signal);
@@ -155,7 +155,7 @@ describe('whoever does not want the answer any more', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('is not asked for when the turn comes', async () => {
+  test('is skipped when its slot is free', async () => {
     const { ask, asked, answer } = world();
     const caller = new AbortController();
     for (const name of ['1', '2', '3', '4']) void ask(ALICE, name);
@@ -167,7 +167,7 @@ describe('whoever does not want the answer any more', () => {
     expect(asked).toEqual(['1', '2', '3', '4', '6']);
   });
 
-  test('may go after the answer: nothing listens any more', async () => {
+  test('has no effect after the result, and no listener remains', async () => {
     const { ask, answer, signals } = world();
     const caller = new AbortController();
     const asking = ask(ALICE, '1', caller.signal);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createThrottle } from '../../../src/concurrency/throttle.ts';
 import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
 
-/** Turns that are made by hand. */
+/** Ticks that a test triggers by hand. */
 function turns() {
   let next = () => {};
   return {
@@ -17,7 +17,7 @@ function turns() {
   };
 }
 
-test('a turn lets so many through, in the order of their arrival, and the rest later', async () => {
+test('throttle releases a limited number of callers per tick, in order of arrival', async () => {
   const { turn, pass } = turns();
   const pacer = createThrottle(3, turn);
   const passed: number[] = [];
@@ -27,13 +27,13 @@ test('a turn lets so many through, in the order of their arrival, and the rest l
   expect(pacer.waiting).toBe(5);
   await pass();
   expect(passed).toEqual([0, 1, 2, 3, 4, 5]);
-  void pacer.acquire().then(() => passed.push(8)); // the turn has been used up by those who waited
+  void pacer.acquire().then(() => passed.push(8)); // the waiting calls have used up the tick
   await pass();
   expect(passed).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
   expect(pacer.waiting).toBe(0);
 });
 
-test('who comes alone does not wait, turn after turn', async () => {
+test('throttle does not delay a single caller per tick', async () => {
   const { turn, pass } = turns();
   const pacer = createThrottle(1, turn);
   for (let n = 0; n < 3; n++) {
@@ -47,7 +47,7 @@ test('who comes alone does not wait, turn after turn', async () => {
   }
 });
 
-test('a turn lets others run', async () => {
+test('throttle lets other work run between two ticks', async () => {
   const seen: string[] = [];
   setImmediate(() => seen.push('immediate'));
   for (let i = 0; i < 10 && seen.length === 0; i++) await yieldToEventLoop();

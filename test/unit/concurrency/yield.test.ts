@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
 
-test('a turn is one of the event loop: others have theirs in between', async () => {
+test('yieldToEventLoop lets other tasks run', async () => {
   let others = 0;
   let running = true;
   const other = () => {
@@ -14,7 +14,7 @@ test('a turn is one of the event loop: others have theirs in between', async () 
   expect(others).toBeGreaterThanOrEqual(99);
 });
 
-test('where there is no setImmediate, turns come in the order in which they were waited for, none at once', async () => {
+test('yieldToEventLoop without setImmediate resolves asynchronously and in order', async () => {
   vi.stubGlobal('setImmediate', undefined);
   vi.resetModules();
   const { yieldToEventLoop } = await import('../../../src/concurrency/yield.ts');

@@ -38,19 +38,19 @@ async function keyByViem({ digest, rs, recoveryId }: Case): Promise<Hex | undefi
 function caseOf(digest: bigint, r: bigint, s: bigint, recoveryId: 0 | 1): Case {
   return {
     digest: hexToBytes(word(digest)),
-    rs: hexToBytes(`${word(r)}${word(s).slice(2)}` as Hex), // two hex texts
+    rs: hexToBytes(`${word(r)}${word(s).slice(2)}` as Hex), // two hex strings
     recoveryId,
   };
 }
 
-/** x of the multiples of the generator that are half, a third …: where formulas of point addition meet equal points. */
+/** The x of the multiples of the generator by 1/2, 1/3, …: point addition formulas meet equal points there. */
 const X_OF_G = 0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798n;
 const X_OF_2G = 0xc6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5n;
 const X_OF_HALF_G = 0x3b78ce563f89a0ed9414f5aa28ad0d96d6795f9c63n;
-/** The cube root of unity of the field: λG and G share a y, which endomorphism code mixes up first. */
+/** Cube root of unity of the field: λG and G share a y, which endomorphism code confuses first. */
 const BETA = 0x7ae96a2b657c07106e64479eac3434e99cf0497512f58995c1396c28719501een;
 
-/** What an attacker picks: both ends of each range, their neighbours, and points that are special to the curve. */
+/** Values of an attacker: both ends of each range, their neighbours, and special points of the curve. */
 const SCALARS: readonly bigint[] = [
   1n,
   2n,
@@ -76,7 +76,7 @@ const SCALARS: readonly bigint[] = [
   SECP256K1_N - 2n,
   SECP256K1_N - 1n,
 ];
-/** Outside what the interface allows; a backend must still not answer with a key where another has none. */
+/** Values outside of the interface; no backend may return a key where another returns none. */
 const OUTSIDE: readonly bigint[] = [0n, SECP256K1_N, SECP256K1_N + 1n, FIELD - 1n, FIELD, 2n ** 256n - 1n];
 const DIGESTS: readonly bigint[] = [
   0n,
@@ -88,7 +88,7 @@ const DIGESTS: readonly bigint[] = [
   2n ** 256n - 1n,
 ];
 
-/** A stream of bytes that is the same on each run, and costs one hash for 32 of them. */
+/** Returns a reproducible byte stream, with one hash per 32 bytes. */
 function* noise(seed: number): Generator<Uint8Array> {
   let block = keccak256(Uint8Array.of(seed & 255, (seed >> 8) & 255));
   for (;;) {
@@ -97,7 +97,7 @@ function* noise(seed: number): Generator<Uint8Array> {
   }
 }
 
-describe('every backend has the same answer', () => {
+describe('recovery backends agree', () => {
   test('on each combination of adversarial values', { timeout: 3_600_000 }, async () => {
     let found = 0;
     let none = 0;
@@ -117,7 +117,7 @@ describe('every backend has the same answer', () => {
     expect(Math.min(found, none)).toBeGreaterThan(500);
   });
 
-  test('and that is the answer of viem, which shares no code with them', { timeout: 3_600_000 }, async () => {
+  test('with viem, which shares no code with them', { timeout: 3_600_000 }, async () => {
     const scalar = fc.oneof(fc.constantFrom(...SCALARS), fc.bigInt({ min: 1n, max: SECP256K1_N - 1n }));
     const digest = fc.oneof(fc.constantFrom(...DIGESTS), bytes(32).map(BigInt));
     await fc.assert(
@@ -140,7 +140,7 @@ describe('every backend has the same answer', () => {
       const rs = new Uint8Array(64);
       rs.set(next(), 0);
       rs.set(next(), 32);
-      rs[32] = (rs[32] ?? 0) & 0x7f; // the lower half, but for one in 2^128
+      rs[32] = (rs[32] ?? 0) & 0x7f; // the lower half, except for one in 2^128
       const signature: Case = { digest: next(), rs, recoveryId: i & 1 ? 1 : 0 };
       const key = keyBy(native, signature);
       if (key !== keyBy(wasm, signature)) expect.fail(`round ${i}`);
@@ -150,7 +150,7 @@ describe('every backend has the same answer', () => {
     expect(found / rounds).toBeLessThan(0.6);
   });
 
-  test('that there is no key, for values outside of what the interface allows', () => {
+  test('that values outside of the interface have no key', () => {
     for (const value of OUTSIDE) {
       for (const recoveryId of [0, 1] as const) {
         for (const signature of [caseOf(1n, value, 1n, recoveryId), caseOf(1n, 1n, value, recoveryId)]) {
@@ -162,10 +162,10 @@ describe('every backend has the same answer', () => {
   });
 });
 
-describe('the native backend', () => {
-  test('says what it is', () => expect(native.name).toBe('native'));
+describe('native recovery backend', () => {
+  test('reports its name', () => expect(native.name).toBe('native'));
 
-  test('reads views into larger buffers, and leaves what it was given as it was', () => {
+  test('reads views into larger buffers and leaves its input unchanged', () => {
     const { digest, rs } = caseOf(7n, X_OF_G, 9n, 0);
     const buffer = new Uint8Array(200).fill(0xee);
     buffer.set(digest, 13);
@@ -176,12 +176,12 @@ describe('the native backend', () => {
     expect(view.rs).toEqual(rs);
   });
 
-  test('throws what is a mistake of its caller, instead of calling it a signature without a key', () => {
+  test('throws for a mistake of the caller instead of reporting an unrecoverable signature', () => {
     expect(() => native.recover(new Uint8Array(31), new Uint8Array(64), 0)).toThrow('Uint8Array with length 32');
   });
 
   test('is never the JavaScript fallback of its package', async () => {
-    // Curve arithmetic in JavaScript takes milliseconds; what tells them apart surely is which module was loaded.
+    // Curve arithmetic in JavaScript takes milliseconds; the loaded module is the reliable criterion.
     const { createRequire } = await import('node:module');
     const loaded = Object.keys(createRequire(import.meta.url).cache);
     expect(loaded.some((path) => /secp256k1\/bindings\.js$/.test(path))).toBe(true);
@@ -189,12 +189,12 @@ describe('the native backend', () => {
   });
 });
 
-describe('a choice of backend', () => {
-  test('by name is that one', async () => expect((await selectRecoveryBackend('wasm')).name).toBe('wasm'));
-  test('by another name is a mistake', async () => {
+describe('backend selection', () => {
+  test('by name returns that backend', async () => expect((await selectRecoveryBackend('wasm')).name).toBe('wasm'));
+  test('by an unknown name throws', async () => {
     await expect(selectRecoveryBackend('natvie' as 'native')).rejects.toThrow(
       'the recovery backend must be "native", "wasm" or a backend, got "natvie"',
     );
   });
-  test('made already is taken as it is', async () => expect(await selectRecoveryBackend(native)).toBe(native));
+  test('returns an existing backend unchanged', async () => expect(await selectRecoveryBackend(native)).toBe(native));
 });

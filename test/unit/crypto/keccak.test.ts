@@ -7,11 +7,11 @@ import { accelerateKeccak, keccak256, keccak256Text, wasmKeccak } from '../../..
 import { bytesToHex } from '../../../src/protocol/hex.ts';
 import { vectors } from '../../support/vectors/vectors.ts';
 
-test('the empty text has the hash that Ethereum knows, not the one of SHA-3', () => {
+test('keccak-256 of the empty text is that of Ethereum, not SHA-3', () => {
   expect(bytesToHex(keccak256Text(''))).toBe('0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470');
 });
 
-test('every length around the block of 136 bytes hashes as in ethers and viem', () => {
+test('keccak-256 equals ethers and viem for every length around the block of 136 bytes', () => {
   for (let length = 0; length <= 420; length++) {
     const bytes = Uint8Array.from({ length }, (_, i) => (i * 7 + length) & 255);
     const hash = bytesToHex(keccak256(bytes));
@@ -20,7 +20,7 @@ test('every length around the block of 136 bytes hashes as in ethers and viem', 
   }
 });
 
-test('a view into a larger buffer hashes as its copy', () => {
+test('keccak-256 hashes a view into a larger buffer like its copy', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 500 }), fc.nat(9), (bytes, offset) => {
       const larger = new Uint8Array(bytes.length + 20).fill(0xee);
@@ -31,7 +31,7 @@ test('a view into a larger buffer hashes as its copy', () => {
   );
 });
 
-test('a text is hashed as UTF-8', () => {
+test('keccak-256 hashes text as UTF-8', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (text) => {
       expect(bytesToHex(keccak256Text(text))).toBe(utils.id(text));
@@ -40,17 +40,17 @@ test('a text is hashed as UTF-8', () => {
   );
 });
 
-test('an answer stands when the next one is computed', () => {
+test('keccak-256 result stays unchanged after the next call', () => {
   const first = keccak256(Uint8Array.of(1));
   const text = bytesToHex(first);
   keccak256(Uint8Array.of(2));
   expect(bytesToHex(first)).toBe(text);
 });
 
-describe('in WebAssembly', async () => {
+describe('keccak-256 in WebAssembly', async () => {
   const fast = await wasmKeccak();
 
-  test('every length hashes as in JavaScript, around the blocks of 136 bytes and of 16 KiB', () => {
+  test('equals JavaScript for every length around blocks of 136 bytes and of 16 KiB', () => {
     const lengths = [...Array(420).keys(), 16383, 16384, 16385, 32768, 40_000];
     for (const length of lengths) {
       const bytes = Uint8Array.from({ length }, (_, i) => (i * 11 + length) & 255);
@@ -58,7 +58,7 @@ describe('in WebAssembly', async () => {
     }
   });
 
-  test('a view hashes as its copy, and an answer stands when the next one is computed', () => {
+  test('hashes a view like its copy, and its result stays unchanged after the next call', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 500 }), fc.nat(9), (bytes, offset) => {
         const larger = new Uint8Array(bytes.length + 20).fill(0xee);
@@ -72,15 +72,15 @@ describe('in WebAssembly', async () => {
     );
   });
 
-  test('it is what hashes once it was asked for, with the same answers', async () => {
+  test('is used after it was loaded, with the same results', async () => {
     const before = keccak256Text('intentbook');
     await accelerateKeccak();
-    await accelerateKeccak(); // the second time changes nothing
+    await accelerateKeccak(); // the second call changes nothing
     expect(keccak256Text('intentbook')).toEqual(before);
   });
 });
 
-describe('vectors', () => {
+describe('keccak-256 vector', () => {
   test.each(vectors.appData)('app data $fullAppData', ({ fullAppData, appDataHash, cidV1Base16 }) => {
     const hash = bytesToHex(keccak256Text(fullAppData));
     expect(hash).toBe(appDataHash);

@@ -11,13 +11,14 @@ import { bytes, word } from '../protocol/arbitraries.ts';
 const FIELD = 2n ** 256n - 2n ** 32n - 977n;
 const HALF = SECP256K1_N / 2n;
 
-/** The generator's x. Its y is even, so recovery id 0 means this very point. */
+/** The x of the generator. Its y is even, so recovery id 0 means this point. */
 const GENERATOR_X = 0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798n;
 
 const backend = await wasmRecovery();
 
 function recover(digest: Hex, r: bigint, s: bigint, recoveryId: 0 | 1): Hex | undefined {
-  const key = backend.recover(hexToBytes(digest), hexToBytes(`${word(r)}${word(s).slice(2)}` as Hex), recoveryId); // two hex texts
+  // Two hex strings.
+  const key = backend.recover(hexToBytes(digest), hexToBytes(`${word(r)}${word(s).slice(2)}` as Hex), recoveryId);
   return key && bytesToHex(key);
 }
 
@@ -41,11 +42,11 @@ const digest = fc.oneof(
 );
 const recoveryId = fc.constantFrom<0 | 1>(0, 1);
 
-test('says what it is', () => {
+test('WebAssembly recovery backend reports its name', () => {
   expect(backend.name).toBe('wasm');
 });
 
-test('any signature in range has the key of viem, or none where viem finds none', async () => {
+test('WebAssembly recovery equals viem for any signature in range', async () => {
   let found = 0;
   let none = 0;
   await fc.assert(
@@ -57,10 +58,10 @@ test('any signature in range has the key of viem, or none where viem finds none'
     }),
     { numRuns: 500 },
   );
-  expect(Math.min(found, none)).toBeGreaterThan(100); // both kinds were met
+  expect(Math.min(found, none)).toBeGreaterThan(100); // both outcomes occurred
 });
 
-test('a signature made by ethers gives back its key', () => {
+test('WebAssembly recovery returns the key of a signature made by ethers', () => {
   fc.assert(
     fc.property(digest, fc.bigInt({ min: 1n, max: SECP256K1_N - 1n }), (hash, secret) => {
       const key = new utils.SigningKey(word(secret));
@@ -72,13 +73,13 @@ test('a signature made by ethers gives back its key', () => {
   );
 });
 
-describe('no key', () => {
-  test('when no point of the curve has r as its x', () => {
+describe('WebAssembly recovery returns no key', () => {
+  test('if no point of the curve has r as its x', () => {
     // x³ + 7 is no square for 5.
     for (const parity of [0, 1] as const) expect(recover(word(1n), 5n, 1n, parity)).toBeUndefined();
   });
 
-  test('when the key would be the point at infinity', () => {
+  test('if the key is the point at infinity', () => {
     // Q = (s·R − z·G) / r with R = G and z = s.
     for (const z of [1n, 2n, 12345n, HALF]) {
       expect(recover(word(z), GENERATOR_X, z, 0)).toBeUndefined();
@@ -87,12 +88,12 @@ describe('no key', () => {
   });
 });
 
-test('a digest counts modulo the order of the group', () => {
+test('WebAssembly recovery reduces a digest modulo the order of the group', () => {
   expect(recover(word(SECP256K1_N + 1n), GENERATOR_X, 2n, 0)).toBe(recover(word(1n), GENERATOR_X, 2n, 0));
   expect(recover(word(SECP256K1_N), GENERATOR_X, 2n, 0)).toBe(recover(word(0n), GENERATOR_X, 2n, 0));
 });
 
-test('r and s out of range, which the interface forbids, do not bring it down', () => {
+test('WebAssembly recovery survives r and s out of range', () => {
   const outside = [0n, SECP256K1_N, FIELD, 2n ** 256n - 1n];
   for (const value of outside) {
     for (const parity of [0, 1] as const) {
@@ -102,7 +103,7 @@ test('r and s out of range, which the interface forbids, do not bring it down', 
   }
 });
 
-test('its memory outlives hostile input, and its answers outlive later ones', () => {
+test('WebAssembly recovery survives hostile input, and its results stay unchanged after later calls', () => {
   const good = () => backend.recover(hexToBytes(word(7n)), hexToBytes(`${word(GENERATOR_X)}${word(9n).slice(2)}`), 0);
   const kept = good();
   const text = kept && bytesToHex(kept);
@@ -111,7 +112,7 @@ test('its memory outlives hostile input, and its answers outlive later ones', ()
     fc.property(bytes(32), bytes(64), recoveryId, (hash, rs, parity) => {
       const input = [hexToBytes(hash), hexToBytes(rs)] as const;
       backend.recover(...input, parity);
-      expect(input.map(bytesToHex)).toEqual([hash, rs]); // what it was given is left as it was
+      expect(input.map(bytesToHex)).toEqual([hash, rs]); // the input is unchanged
     }),
     { numRuns: 2000 },
   );
@@ -121,7 +122,7 @@ test('its memory outlives hostile input, and its answers outlive later ones', ()
   expect(text && publicKeyToAddress(text)).toMatch(/^0x/);
 });
 
-test('two of them share nothing', async () => {
+test('WebAssembly recovery instances share nothing', async () => {
   const other = await wasmRecovery();
   const [a, b] = [hexToBytes(word(7n)), hexToBytes(`${word(GENERATOR_X)}${word(9n).slice(2)}`)];
   const first = backend.recover(a, b, 0);

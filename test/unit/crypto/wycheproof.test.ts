@@ -9,8 +9,8 @@ import { bytesToHex } from '../../../src/protocol/hex.ts';
 import { parseEcdsaSignature, SECP256K1_N } from '../../../src/protocol/signature.ts';
 
 /**
- * Project Wycheproof's vectors (C2SP/wycheproof, testvectors_v1, Apache-2.0). No package of the registry carries them, so
- * they are read from a folder that INTENTBOOK_WYCHEPROOF names.
+ * Vectors of Project Wycheproof (C2SP/wycheproof, testvectors_v1, Apache-2.0). No npm package contains them, so
+ * INTENTBOOK_WYCHEPROOF names a folder with them.
  */
 const FOLDER = process.env['INTENTBOOK_WYCHEPROOF'];
 const FILES =
@@ -53,7 +53,7 @@ describe.skipIf(FOLDER === undefined)(
     const native = await nativeRecovery();
     const wasm = await wasmRecovery();
 
-    test('there are vectors', () => expect(FILES.length).toBeGreaterThan(0));
+    test('vectors exist', () => expect(FILES.length).toBeGreaterThan(0));
 
     test.each(FILES)('%s', (file) => {
       const { testGroups } = JSON.parse(readFileSync(join(FOLDER ?? '', file), 'utf8')) as Vectors;
@@ -61,7 +61,7 @@ describe.skipIf(FOLDER === undefined)(
       for (const { publicKey, sha, tests } of testGroups) {
         for (const { tcId, comment, msg, sig, result } of tests) {
           const keys = ['1b', '1c'].map((v) => {
-            const parsed = parseEcdsaSignature(`0x${sig}${v}` as Hex); // hex, by the vectors' own schema
+            const parsed = parseEcdsaSignature(`0x${sig}${v}` as Hex); // hex, by the schema of the vectors
             if (typeof parsed === 'string') return undefined; // out of range, or not 64 bytes
             const digest = digestOf(sha, msg);
             const found = [native, wasm].map((backend) => {
@@ -71,7 +71,7 @@ describe.skipIf(FOLDER === undefined)(
             expect(found[0], `${tcId} ${comment}`).toBe(found[1]);
             return found[0];
           });
-          // The x of a point above the group's order has a recovery id of 2 or 3, which Ethereum does not know.
+          // The x of a point above the group order has a recovery id of 2 or 3, which Ethereum does not support.
           if (BigInt(`0x0${sig.slice(0, 64)}`) < FIELD - SECP256K1_N) continue;
           const recovered = keys.includes(`0x${publicKey.uncompressed}`);
           expect({ tcId, comment, recovered }).toEqual({ tcId, comment, recovered: result === 'valid' });

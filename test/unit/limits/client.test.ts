@@ -8,7 +8,7 @@ function clientOf(remoteAddress: string | undefined, forwarded?: string, trusted
   });
 }
 
-describe('a client', () => {
+describe('client address', () => {
   test.each([
     ['203.0.113.7', '203.0.113.7'],
     ['::ffff:203.0.113.7', '203.0.113.7'],
@@ -18,24 +18,36 @@ describe('a client', () => {
     ['::1', '0:0:0:0::/64'],
     [undefined, 'unknown'],
     ['', 'unknown'],
-  ])('at %s is %s', (address, client) => expect(clientOf(address)).toBe(client));
+  ])('%s belongs to client %s', (address, client) => expect(clientOf(address)).toBe(client));
 
   const PROXIES = ['10.0.0.0/8', '::1', 'fd00::/8'];
   test.each([
-    ['without a trusted proxy the header is a claim', '203.0.113.7', '198.51.100.1', [], '203.0.113.7'],
-    ['neither is it read of somebody who is none', '203.0.113.7', '198.51.100.1', PROXIES, '203.0.113.7'],
-    ['a trusted proxy tells of its client', '10.1.1.1', '198.51.100.1', PROXIES, '198.51.100.1'],
-    ['even where it listens on both families', '::ffff:10.1.1.1', '198.51.100.1', PROXIES, '198.51.100.1'],
-    ['what stands further left is the client’s claim', '10.1.1.1', '1.1.1.1, 198.51.100.1', PROXIES, '198.51.100.1'],
-    ['trusted proxies are walked through', '::1', '1.1.1.1, 198.51.100.1, 10.2.2.2, fd00::5', PROXIES, '198.51.100.1'],
-    ['when all are trusted the farthest is the client', '::1', '10.3.3.3, 10.2.2.2', PROXIES, '10.3.3.3'],
-    ['without the header the proxy is the client', '10.1.1.1', undefined, PROXIES, '10.1.1.1'],
-    ['what is unreadable ends the walk', '10.1.1.1', '198.51.100.1, unknown, 10.2.2.2', PROXIES, '10.2.2.2'],
-    ['a port is left out', '10.1.1.1', '198.51.100.1:4711', PROXIES, '198.51.100.1'],
-    ['a port is left out', '10.1.1.1', '[2001:db8:1:2::9]:4711', PROXIES, '2001:db8:1:2::/64'],
+    ['the header is ignored without trusted proxies', '203.0.113.7', '198.51.100.1', [], '203.0.113.7'],
+    ['the header is ignored from an untrusted address', '203.0.113.7', '198.51.100.1', PROXIES, '203.0.113.7'],
+    ['a trusted proxy names its client', '10.1.1.1', '198.51.100.1', PROXIES, '198.51.100.1'],
+    [
+      'a trusted proxy on both address families names its client',
+      '::ffff:10.1.1.1',
+      '198.51.100.1',
+      PROXIES,
+      '198.51.100.1',
+    ],
+    ['entries further left in the header are ignored', '10.1.1.1', '1.1.1.1, 198.51.100.1', PROXIES, '198.51.100.1'],
+    [
+      'trusted proxies in the header are skipped',
+      '::1',
+      '1.1.1.1, 198.51.100.1, 10.2.2.2, fd00::5',
+      PROXIES,
+      '198.51.100.1',
+    ],
+    ['the farthest address is used if all are trusted', '::1', '10.3.3.3, 10.2.2.2', PROXIES, '10.3.3.3'],
+    ['the proxy is the client without a header', '10.1.1.1', undefined, PROXIES, '10.1.1.1'],
+    ['an unreadable entry ends the search', '10.1.1.1', '198.51.100.1, unknown, 10.2.2.2', PROXIES, '10.2.2.2'],
+    ['an IPv4 port is ignored', '10.1.1.1', '198.51.100.1:4711', PROXIES, '198.51.100.1'],
+    ['an IPv6 port is ignored', '10.1.1.1', '[2001:db8:1:2::9]:4711', PROXIES, '2001:db8:1:2::/64'],
   ])('%s', (_, address, forwarded, trusted, client) => expect(clientOf(address, forwarded, trusted)).toBe(client));
 
-  test('a proxy that is no address is rejected by name', () => {
+  test('an invalid trusted proxy is rejected by name', () => {
     expect(() => createClientResolver(['10.0.0.0/8', 'proxy.local'])).toThrow(
       new TypeError('trustedProxies must contain addresses or ranges such as 10.0.0.0/8, got "proxy.local"'),
     );

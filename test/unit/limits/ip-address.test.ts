@@ -5,7 +5,7 @@ import { isInRange, parseIpAddress, parseIpRange } from '../../../src/limits/ip-
 
 const hex = (text: string) => Buffer.from(parseIpAddress(text) ?? []).toString('hex');
 
-describe('addresses', () => {
+describe('IP address parser', () => {
   test.each([
     ['1.2.3.4', '00000000000000000000ffff01020304'],
     ['::ffff:1.2.3.4', '00000000000000000000ffff01020304'],
@@ -17,16 +17,16 @@ describe('addresses', () => {
     ['1:2:3:4:5:6:7:8', '00010002000300040005000600070008'],
     ['fe80::1%eth0', 'fe800000000000000000000000000001'],
     ['64:ff9b::10.0.0.1', '0064ff9b00000000000000000a000001'],
-  ])('%s', (text, bytes) => expect(hex(text)).toBe(bytes));
+  ])('formats %s', (text, bytes) => expect(hex(text)).toBe(bytes));
 
-  test('are what node takes for addresses, and nothing else', () => {
+  test('accepts the addresses that node:net accepts and nothing else', () => {
     const v4 = fc.ipV4();
     const v6 = fc.ipV6();
     const noise = fc.string({ unit: fc.constantFrom(...'0123456789abcdef:.%g /x'), maxLength: 24 });
     fc.assert(
       fc.property(fc.oneof(v4, v6, noise), (text) => {
         const plain = text.split('%')[0] ?? '';
-        // A zone of no name, or on IPv4, is nothing that a socket tells.
+        // A socket never reports an empty zone, or a zone of an IPv4 address.
         fc.pre(!text.includes('%') || isIP(text) !== 0);
         expect(parseIpAddress(text) !== undefined).toBe(isIP(plain) !== 0);
       }),
@@ -34,7 +34,7 @@ describe('addresses', () => {
     );
   });
 
-  test('lie in the ranges that node finds them in', () => {
+  test('matches ranges like net.BlockList', () => {
     fc.assert(
       fc.property(fc.ipV4(), fc.ipV4(), fc.integer({ min: 0, max: 32 }), (base, address, bits) => {
         const list = new BlockList();
@@ -53,7 +53,7 @@ describe('addresses', () => {
   });
 
   test.each(['10.0.0.0/33', '10.0.0.0/', '10.0.0.0/-1', '::/129', '10.0.0/8', 'x', '', '10.0.0.0/8/8'])(
-    '%s is no range',
+    'rejects %s as a range',
     (text) => expect(parseIpRange(text)).toBe(undefined),
   );
 });

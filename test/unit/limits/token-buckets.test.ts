@@ -12,7 +12,7 @@ function world(options: Omit<TokenBucketsOptions, 'clock'> = {}) {
     ...options,
     clock,
   });
-  // In this process it answers at once.
+  // In this process it returns synchronously.
   const take = (client: string, kind: RequestKind = 'read') =>
     limiter.take(client, kind) as Awaited<ReturnType<typeof limiter.take>>;
   const open = (client: string) => limiter.open(client) as Awaited<ReturnType<typeof limiter.open>>;
@@ -25,7 +25,7 @@ function world(options: Omit<TokenBucketsOptions, 'clock'> = {}) {
 }
 
 describe('token buckets', () => {
-  test('a client may ask a burst at once, then as often as tokens come back', () => {
+  test('admits a burst at once and then requests at the refill rate', () => {
     const { clock, take, taken } = world();
     expect(taken('a')).toBe(4);
     expect(take('a')).toEqual({ status: 'rejected', retryAfter: 1 });
@@ -37,12 +37,12 @@ describe('token buckets', () => {
     expect(taken('a')).toBe(4);
   });
 
-  test('reads and writes, and clients, have budgets of their own', () => {
+  test('keep separate budgets for reads, writes and clients', () => {
     const { taken } = world();
     expect([taken('a', 'read'), taken('a', 'write'), taken('b', 'write'), taken('b', 'read')]).toEqual([4, 2, 2, 4]);
   });
 
-  test('whoever waits as long as told is admitted, and not much before', () => {
+  test('admit a client after the announced wait and not much earlier', () => {
     fc.assert(
       fc.property(
         fc.double({ min: 0.01, max: 100, noNaN: true }),
@@ -69,7 +69,7 @@ describe('token buckets', () => {
     );
   });
 
-  test('over any stretch of time no more is let through than the burst and what has come back', () => {
+  test('admit over any period no more than the burst plus the refill', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 2000 }), { minLength: 1, maxLength: 100 }), (pauses) => {
         const { clock, take } = world();
@@ -84,7 +84,7 @@ describe('token buckets', () => {
     );
   });
 
-  test('a clock that steps back gives nothing and takes nothing', () => {
+  test('ignore a clock that steps back', () => {
     const { clock, take, taken } = world();
     expect(taken('a')).toBe(4);
     clock.set(clock.now() - 3_600_000);
@@ -93,30 +93,30 @@ describe('token buckets', () => {
     expect(taken('a')).toBe(2);
   });
 
-  test('remembers so many clients, and forgets who has not asked for long', () => {
+  test('remember a limited number of clients and remove idle ones', () => {
     const { taken } = world({ maxClients: 4 });
     for (const client of ['a', 'b', 'c']) expect(taken(client)).toBe(4);
-    expect(taken('a')).toBe(0); // moves to c
-    expect(taken('d')).toBe(4); // in the place of b
+    expect(taken('a')).toBe(0); // advances to c
+    expect(taken('d')).toBe(4); // replaces b
     for (const client of ['a', 'c', 'd', 'a', 'c']) expect(taken(client)).toBe(0);
     expect(taken('b')).toBe(4);
   });
 
-  test('half a million clients leave as many behind as there is room for', () => {
+  test('stay within the size limit with half a million clients', () => {
     const { take } = world({ maxClients: 1000 });
     globalThis.gc?.();
     const before = process.memoryUsage().heapUsed;
     for (let i = 0; i < 500_000; i++) take(`client ${i}`);
     globalThis.gc?.();
-    // A thousand of them are some hundred kilobytes; all of them would be some two hundred megabytes.
+    // A thousand clients take some hundred kilobytes; all of them would take some two hundred megabytes.
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(60_000_000);
   });
 
-  test('a client may have so many streams, however often it has asked, until one ends', () => {
+  test('limit concurrent streams per client independently of requests', () => {
     const { open, taken } = world({ streams: 2, maxClients: 2 });
     const first = open('a');
     open('a');
-    for (const client of ['b', 'c', 'd']) taken(client); // a is forgotten, its streams are not
+    for (const client of ['b', 'c', 'd']) taken(client); // a is forgotten, but not its streams
     expect(open('a')).toEqual({ status: 'rejected', retryAfter: 5 });
     expect(open('b').status).toBe('admitted');
     if (first.status === 'admitted') {
@@ -133,7 +133,7 @@ describe('token buckets', () => {
     [{ writes: { perSecond: 1, burst: 0.5 } }, 'tokenBuckets: writes.burst must be a number of at least 1, got 0.5'],
     [{ streams: -1 }, 'tokenBuckets: streams must be a non-negative integer, got -1'],
     [{ maxClients: 1 }, 'tokenBuckets: maxClients must be an integer of at least 2, got 1'],
-  ])('%j is rejected', (options, message) => {
+  ])('reject %j', (options, message) => {
     expect(() => tokenBuckets(options as TokenBucketsOptions)).toThrow(new TypeError(message));
   });
 });

@@ -8,7 +8,7 @@ import { manualClock } from '../../support/clock.ts';
 import type { OrderChoice, WireOrder } from '../../support/orders.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 
-/** Milliseconds and seconds since 1970 at which every one of these books begins. */
+/** Start time of these books, in milliseconds and seconds since 1970. */
 export const START = Date.UTC(2026, 0, 1);
 export const NOW = START / 1000;
 
@@ -17,14 +17,14 @@ export const BOB = account(2);
 export const alice = ALICE.address.toLowerCase();
 export const bob = BOB.address.toLowerCase();
 
-/** A book on a clock moved by hand, in process and over HTTP, with the failures that it tells of. */
+/** A book on a manual clock, in process and over HTTP, with its reported failures. */
 export interface AdmissionWorld {
   readonly book: OrderBook;
   readonly http: HttpWorld;
   readonly clock: ManualClock;
   readonly store: Store;
   readonly failures: unknown[];
-  /** How often each verb of the store that reads or writes orders was called. */
+  /** Number of calls of each order method of the store. */
   readonly calls: { get: number; insert: number };
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -61,18 +61,18 @@ function counting(store: Store, calls: { get: number; insert: number }): Store {
 
 let made = 0;
 
-/** An order of Alice's that every book accepts, unlike any other; or what the test chooses. */
+/** Returns a new order of Alice that every book accepts, with the given fields. */
 export function orderOf(choice: OrderChoice = {}, signer = ALICE): Promise<WireOrder> {
   return signOrder(signer, { validTo: NOW + 600, buyAmount: String(10 ** 6 + ++made), ...choice });
 }
 
-/** A metadata object as the document of an order. */
+/** Returns a document with a metadata object. */
 export const documentOf = (metadata: object) => JSON.stringify({ metadata });
 
-/** The same order, to be signed on chain. */
+/** Converts an order to one with a presignature. */
 export const presigned = (order: WireOrder): WireOrder => ({ ...order, signingScheme: 'presign', signature: '0x' });
 
-/** The same order, with a signature that a contract judges. */
+/** Converts an order to one with a contract signature. */
 export const byContract = (order: WireOrder, signature: `0x${string}` = '0x1234'): WireOrder => ({
   ...order,
   signingScheme: 'eip1271',
@@ -100,7 +100,7 @@ export async function rejection(book: OrderBook, order: WireOrder): Promise<Orde
   return result.error;
 }
 
-/** Lets everything run that waits for no clock. */
+/** Waits for all work that does not depend on the clock. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
 }

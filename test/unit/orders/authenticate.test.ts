@@ -14,7 +14,7 @@ const ALICE = account(1);
 const alice = ALICE.address.toLowerCase() as Address;
 const bob = account(2).address.toLowerCase() as Address;
 const VALID_TO = 2_000_000_000;
-const NOBODY = `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`; // 5 is no x of the curve
+const NOBODY = `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`; // 5 is not the x of a curve point
 const SHOWN = {
   name: 'Gnosis Protocol',
   version: 'v2',
@@ -31,7 +31,7 @@ beforeAll(async () => {
   order = await signOrder(ALICE, { validTo: VALID_TO });
 });
 
-/** The owner of an order, or why it has none. */
+/** Returns the owner of an order, or the rejection. */
 async function judged(change: object, signer?: Address) {
   const creation = parseOrderCreation({ ...order, ...change });
   if (creation instanceof OrderBookError) throw creation;
@@ -42,13 +42,13 @@ async function judged(change: object, signer?: Address) {
   return found;
 }
 
-describe('the owner is who says so, if the signature does too', () => {
+describe('order owner', () => {
   test.each<[string, object, Address | undefined]>([
-    ['by `from`', {}, undefined],
-    ['by the document', { from: null }, alice],
-    ['by both', {}, alice],
-    ['by the signature alone', { from: null }, undefined],
-  ])('%s', async (_, change, signer) => {
+    ['from `from`', {}, undefined],
+    ['from the document', { from: null }, alice],
+    ['from both', {}, alice],
+    ['from the signature alone', { from: null }, undefined],
+  ])('is authenticated %s', async (_, change, signer) => {
     const found = await judged(change, signer);
     expect(found).toMatchObject({ owner: alice, signature: order.signature });
     expect(found).toMatchObject({
@@ -56,17 +56,17 @@ describe('the owner is who says so, if the signature does too', () => {
     });
   });
 
-  test.each(['presign', 'eip1271'] as const)('without a key, by %s, whoever is named', async (signingScheme) => {
+  test.each(['presign', 'eip1271'] as const)('by %s is the named owner without key recovery', async (signingScheme) => {
     expect(await judged({ signingScheme, signature: '0x' })).toMatchObject({ owner: alice, signature: '0x' });
     expect(await judged({ signingScheme, signature: '0x', from: null }, bob)).toMatchObject({ owner: bob });
   });
 });
 
-describe('where it is not, the rejection says what was signed and by whom', () => {
+describe('rejected signature reports digest and signer', () => {
   const digest = expect.stringMatching(/^0x[0-9a-f]{64}$/);
   test.each<[string, object, Address | undefined, string, readonly string[], object]>([
     [
-      'two are named',
+      'conflicting owners',
       {},
       bob,
       'AppdataFromMismatch',
@@ -74,7 +74,7 @@ describe('where it is not, the rejection says what was signed and by whom', () =
       { from: alice, signer: bob },
     ],
     [
-      'nobody is named',
+      'no owner',
       { from: null, signingScheme: 'eip1271' },
       undefined,
       'MissingFrom',
@@ -82,7 +82,7 @@ describe('where it is not, the rejection says what was signed and by whom', () =
       { scheme: 'eip1271' },
     ],
     [
-      'another is named',
+      'another owner',
       { from: bob },
       undefined,
       'InvalidSignature',
@@ -90,7 +90,7 @@ describe('where it is not, the rejection says what was signed and by whom', () =
       { recovered: alice, expected: bob, scheme: 'eip712', digest, domain: SHOWN },
     ],
     [
-      'another is named by the document',
+      'another owner in the document',
       { from: null },
       bob,
       'InvalidSignature',
@@ -98,7 +98,7 @@ describe('where it is not, the rejection says what was signed and by whom', () =
       { recovered: alice, expected: bob, scheme: 'eip712', digest, domain: SHOWN },
     ],
     [
-      'no key can be recovered',
+      'an unrecoverable key',
       { signature: NOBODY },
       undefined,
       'InvalidSignature',
@@ -106,7 +106,7 @@ describe('where it is not, the rejection says what was signed and by whom', () =
       { scheme: 'eip712', digest, domain: SHOWN },
     ],
     [
-      'no key can be recovered and no owner is named',
+      'an unrecoverable key without a named owner',
       { signature: NOBODY, from: null },
       undefined,
       'InvalidSignature',
@@ -114,7 +114,7 @@ describe('where it is not, the rejection says what was signed and by whom', () =
       { scheme: 'eip712', digest, domain: SHOWN },
     ],
     [
-      'it is too short',
+      'a signature that is too short',
       { signature: '0x12' },
       undefined,
       'InvalidSignature',
@@ -122,14 +122,14 @@ describe('where it is not, the rejection says what was signed and by whom', () =
       { scheme: 'eip712', digest, domain: SHOWN },
     ],
     [
-      'it is no presignature',
+      'an invalid presignature',
       { signature: '0x12', signingScheme: 'presign' },
       undefined,
       'InvalidSignature',
       [''],
       { scheme: 'presign', digest, domain: SHOWN },
     ],
-  ])('%s', async (_, change, signer, code, words, data) => {
+  ])('for %s', async (_, change, signer, code, words, data) => {
     const found = await judged(change, signer);
     expect(found).toMatchObject({ code });
     if (!(found instanceof OrderBookError)) throw new Error('it has an owner');
@@ -138,7 +138,7 @@ describe('where it is not, the rejection says what was signed and by whom', () =
   });
 });
 
-test('of many each has the answer of its place', async () => {
+test('authentication returns one result per order, in order', async () => {
   const claimOf = (change: object) => {
     const creation = parseOrderCreation({ ...order, ...change });
     if (creation instanceof OrderBookError) throw creation;

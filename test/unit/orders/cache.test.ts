@@ -13,7 +13,7 @@ import { manualClock } from '../../support/clock.ts';
 
 const METADATA = '{"plan":[]}';
 
-/** An order whose body begins as those of the engine do; every third has a quote, every other a document of its own. */
+/** Returns an order with the body format of the engine; every third has a quote, every other a document of its own. */
 function nth(n: number): NewOrder {
   const plain = order(n, { validTo: NOW + 5 + n, appData: word(n % 4) });
   const body = { uid: plain.uid, sellToken: WETH, sellAmount: '100', buyAmount: '50', kind: 'sell' };
@@ -116,7 +116,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     (back): Step =>
       async ({ store, clock }, block) => {
         await store.chain.rollback({ to: Math.max(0, block.number - back), at: clock.now() });
-        block.number += 1000; // no block number comes twice
+        block.number += 1000; // no block number repeats
       },
   ),
   fc.nat(3000).map(
@@ -139,12 +139,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const byUid = <T extends { order?: { uid: string } | undefined }>(results: readonly T[]) =>
   [...results].sort((a, b) => ((a.order?.uid ?? '') < (b.order?.uid ?? '') ? -1 : 1));
 
-/** The same as by_uids answers it. */
+/** Returns the order as by_uids renders it. */
 async function elements(context: ReadContext): Promise<{ order: { uid: string } }[]> {
   return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(await readManyBytes(UIDS, context)));
 }
 
-test('what is read through the cache is what the store has, whatever has happened to it', async () => {
+test('order cache returns the state of the store after random operations', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { minLength: 5, maxLength: 60 }),
@@ -166,7 +166,7 @@ test('what is read through the cache is what the store has, whatever has happene
   );
 });
 
-test('readers and writers that run at once leave nothing behind that is out of date', async () => {
+test('order cache keeps nothing stale after concurrent reads and writes', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(step, { maxLength: 12 }), { minLength: 3, maxLength: 6 }),
@@ -206,11 +206,11 @@ test('readers and writers that run at once leave nothing behind that is out of d
   );
 });
 
-test('an order that has not changed is read once, and its status still follows the time', async () => {
+test('order cache reads an unchanged order once, and its status still follows the time', async () => {
   const { store, cached, asked, clock } = await world(1e6);
   await store.orders.insert([{ order: nth(0), document: document(0, '{}') }]);
   const first = await readOrder(uidOf(0), cached);
-  await store.orders.insert([{ order: nth(1) }]); // somebody else's
+  await store.orders.insert([{ order: nth(1) }]); // of another writer
   clock.advance(6000);
   const second = await readOrder(uidOf(0), cached);
   expect(asked).toHaveLength(1);
@@ -219,7 +219,7 @@ test('an order that has not changed is read once, and its status still follows t
   expect(first?.etag).not.toBe(second?.etag);
 });
 
-test('what is used last is kept, within the bytes that are allowed', async () => {
+test('order cache keeps the most recently used orders within its byte limit', async () => {
   const { store, cached, asked } = await world(3 * 1500);
   for (const i of range(8)) await store.orders.insert([{ order: nth(i), document: document(i % 4, '{}') }]);
   for (const i of range(8)) await readOrder(uidOf(i), cached);
@@ -230,14 +230,14 @@ test('what is used last is kept, within the bytes that are allowed', async () =>
   expect(asked).toEqual([[uidOf(0)]]);
 });
 
-test('an order larger than the cache is not kept, and pushes out nothing for long', async () => {
+test('order cache does not keep an order larger than itself and evicts little for it', async () => {
   const { store, cached, cache } = await world(2000);
   await store.orders.insert([{ order: nth(1), document: document(1, JSON.stringify('x'.repeat(5000))) }]);
   await readOrder(uidOf(1), cached);
   expect(cache.get(uidOf(1))).toBeUndefined();
 });
 
-test('far behind the log, it starts over', async () => {
+test('order cache is cleared when it is far behind the log', async () => {
   const { store, cached, asked } = await world(1e6);
   await store.orders.insert([{ order: nth(0), document: document(0, '{}') }]);
   await readOrder(uidOf(0), cached);
@@ -247,7 +247,7 @@ test('far behind the log, it starts over', async () => {
   expect(asked).toHaveLength(2);
 });
 
-test('what was read before everything was forgotten is not kept, though the log has not moved since', async () => {
+test('order cache does not keep a read that began before it was cleared', async () => {
   const { store, cache, plain } = await world(1_000_000);
   await store.appData.put(document(1, '"1"'));
   await store.orders.insert([{ order: nth(1) }]);
@@ -259,7 +259,7 @@ test('what was read before everything was forgotten is not kept, though the log 
   const forgetful: Store['orders']['get'] = async (uids) => {
     const rows = await store.orders.get(uids);
     cache.clear(); // as after pruning
-    await cache.refresh(); // somebody else
+    await cache.refresh(); // another writer
     return rows;
   };
   const pruned = { ...store, orders: { ...store.orders, get: forgetful } };
@@ -267,8 +267,8 @@ test('what was read before everything was forgotten is not kept, though the log 
   expect(cache.get(uidOf(1))).toBeUndefined();
 });
 
-describe('what makes room', () => {
-  /** Of 1000 bytes by the cache's count, were it not for a quote: 400 of its own, 114 for the UID, and its text. */
+describe('order cache eviction', () => {
+  /** An entry of 1000 bytes by the cache's count, without a quote: 400 of overhead, 114 for the UID, and its text. */
   const sized = (n: number, quote: PreparedOrder['quote'] = null): PreparedOrder => ({
     uid: uidOf(n),
     state: 'open',
@@ -290,12 +290,12 @@ describe('what makes room', () => {
       put: (...orders: readonly PreparedOrder[]) => {
         for (const order of orders) cache.put(order, moment);
       },
-      /** Which are there, without using them: what is not in the cache is not used by being looked for. */
+      /** Returns the cached orders without using them: a lookup of an uncached order does not count as use. */
       has: (...ns: readonly number[]) => ns.filter((i) => cache.get(uidOf(i)) !== undefined),
     };
   }
 
-  test('as much is kept as was allowed, to the byte', async () => {
+  test('uses the limit to the byte', async () => {
     const enough = await cacheOf(3000);
     enough.put(sized(0), sized(1), sized(2));
     expect(enough.has(0, 1, 2)).toEqual([0, 1, 2]);
@@ -304,7 +304,7 @@ describe('what makes room', () => {
     expect(short.has(0, 1, 2)).toEqual([1, 2]);
   });
 
-  test('a quote counts too, in letters of two bytes', async () => {
+  test('counts quotes, in characters of two bytes', async () => {
     const quote = { body: 'b'.repeat(30), metadata: 'm'.repeat(20) };
     const enough = await cacheOf(1100);
     enough.put(sized(0, quote));
@@ -314,35 +314,35 @@ describe('what makes room', () => {
     expect(short.has(0)).toEqual([]);
   });
 
-  test('what came first goes first, but what was read since is spared, once', async () => {
+  test('removes the oldest first, but keeps entries read since once', async () => {
     const cache = await cacheOf(3000);
     cache.put(sized(0), sized(1), sized(2));
     cache.get(uidOf(0));
-    cache.put(sized(3)); // 0 is spared and stands last, 1 goes
-    cache.put(sized(4)); // 2 goes
-    cache.put(sized(5)); // 3 goes, as 0 stands behind it
+    cache.put(sized(3)); // 0 is kept and moves to the end, 1 is removed
+    cache.put(sized(4)); // 2 is removed
+    cache.put(sized(5)); // 3 is removed, because 0 is behind it
     expect(cache.has(0, 1, 2, 3, 4, 5)).toEqual([0, 4, 5]);
   });
 
-  test('what was spared and not read again goes in its turn', async () => {
+  test('removes an entry that was kept once and not read again', async () => {
     const cache = await cacheOf(2000);
     cache.put(sized(0), sized(1));
     cache.get(uidOf(0));
-    cache.put(sized(2)); // 0 is spared, 1 goes
-    cache.put(sized(3)); // 2 goes after 0 or before it, 0 has no second chance left
+    cache.put(sized(2)); // 0 is kept, 1 is removed
+    cache.put(sized(3)); // 2 is removed after 0 or before it; 0 has no second chance left
     cache.put(sized(4));
     expect(cache.has(0, 1, 2)).toEqual([]);
     expect(cache.has(3, 4)).toEqual([3, 4]);
   });
 
-  test('one that comes again counts once', async () => {
+  test('counts a repeated entry once', async () => {
     const cache = await cacheOf(2000);
     cache.put(sized(0), sized(1), sized(1), sized(1));
     expect(cache.has(0, 1)).toEqual([0, 1]);
   });
 });
 
-describe('following', () => {
+describe('order cache synchronisation', () => {
   const row: PreparedOrder = {
     uid: uidOf(1),
     state: 'open',
@@ -357,7 +357,7 @@ describe('following', () => {
   };
   type Change = { readonly id: number; readonly uid: Hex };
 
-  /** A log that is read when the test says so. */
+  /** A log whose reads complete when the test allows it. */
   function log(last: number) {
     const changes: Change[] = [];
     const asked: number[] = [];
@@ -367,7 +367,7 @@ describe('following', () => {
         asked.push(id);
         const found = changes.filter((each) => each.id > id).slice(0, limit);
         await gate;
-        return found as never; // all of it that is looked at
+        return found as never; // the members that the cache reads
       },
       last: async () => Math.max(last, ...changes.map(({ id }) => id)),
     };
@@ -385,7 +385,7 @@ describe('following', () => {
     };
   }
 
-  test.each([0, 1, 7])('from a log of %i entries on, only what is new is asked for', async (last) => {
+  test.each([0, 1, 7])('reads only new entries after a log of %i entries', async (last) => {
     const { cache, changes, asked } = log(last);
     await cache.refresh();
     expect(asked).toEqual([]);
@@ -396,7 +396,7 @@ describe('following', () => {
     expect(asked).toEqual([last, last, last + 4]);
   });
 
-  test('what has changed is dropped, what has not stays', async () => {
+  test('drops changed entries and keeps the others', async () => {
     const { cache, changes } = log(7);
     cache.put(row, await cache.refresh());
     changes.push({ id: 8, uid: uidOf(2) });
@@ -407,7 +407,7 @@ describe('following', () => {
     expect(cache.get(row.uid)).toBeUndefined();
   });
 
-  test('who has asked first and hears last takes nobody back', async () => {
+  test('ignores a late response of an earlier read', async () => {
     const { cache, changes, asked, hold } = log(7);
     await cache.refresh();
     changes.push({ id: 8, uid: uidOf(2) });
@@ -422,7 +422,7 @@ describe('following', () => {
     expect(asked).toEqual([7, 7, 9]);
   });
 
-  test('an order that was read before the log moved on is not kept', async () => {
+  test('does not keep an order read before the log moved on', async () => {
     const { cache, changes } = log(7);
     const before = await cache.refresh();
     changes.push({ id: 8, uid: uidOf(2) });
@@ -435,7 +435,7 @@ describe('following', () => {
     expect(cache.get(row.uid)).toBeUndefined();
   });
 
-  test('an order whose document is not known is not kept', async () => {
+  test('does not keep an order without its document', async () => {
     const { cache } = log(7);
     cache.put({ ...row, bare: true }, await cache.refresh());
     expect(cache.get(row.uid)).toBeUndefined();

@@ -45,15 +45,15 @@ beforeAll(async () => {
 async function rejection(input: unknown): Promise<OrderBookError> {
   asked.length = 0;
   const result = await cancel(input, context);
-  expect(asked).toEqual([]); // the store is not asked about what is not proven
+  expect(asked).toEqual([]); // the store is not read for unverified requests
   if (result.status !== 'rejected') throw new Error('it was cancelled');
   return result.error;
 }
 
-const NOBODY = `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`; // 5 is no x of the curve
+const NOBODY = `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`; // 5 is not the x of a curve point
 
-describe('who has signed for all of it cancels it, at the time of the clock', () => {
-  test('a list, as long as 128', async () => {
+describe('signed cancellation of own orders at the current time', () => {
+  test('accepts a list of up to 128', async () => {
     for (const count of [1, 2, 128]) {
       const orderUids = Array.from({ length: count }, (_, n) => uidOf(n));
       asked.length = 0;
@@ -63,7 +63,7 @@ describe('who has signed for all of it cancels it, at the time of the clock', ()
     }
   });
 
-  test('one, by the type for one and by the type for a list', async () => {
+  test('accepts one order by the single type and by the batch type', async () => {
     const orderUid = uidOf(7);
     for (const what of [{ orderUid }, { orderUids: [orderUid] }]) {
       for (const scheme of ['eip712', 'ethsign'] as const) {
@@ -73,15 +73,15 @@ describe('who has signed for all of it cancels it, at the time of the clock', ()
     }
   });
 
-  test('a list of one is not what the type for one has signed', async () => {
+  test('rejects a list of one with a signature of the single type', async () => {
     const orderUid = uidOf(7);
     const signed = { orderUids: [orderUid], ...(await signCancellation(ALICE, { orderUid })) };
     expect((await rejection(signed)).code).toBe('WrongOwner');
   });
 });
 
-describe('who has not is told what was signed by whom', () => {
-  test('the order of somebody else is named, wherever it stands', async () => {
+describe('rejected cancellation reports digest and signer', () => {
+  test('names the order of another owner at any position', async () => {
     for (const orderUids of [
       [uidOf(1), uidOf(2, bob), uidOf(3)],
       [uidOf(1), uidOf(2), uidOf(3, bob)],
@@ -104,7 +104,7 @@ describe('who has not is told what was signed by whom', () => {
     }
   });
 
-  test('for one order the digest is that of the type for one', async () => {
+  test('reports the digest of the single type for one order', async () => {
     const orderUid = uidOf(1);
     const error = await rejection({ orderUid, ...(await signCancellation(BOB, { orderUid })) });
     const digest = bytesToHex(cancellationDigest(verifier.hasher.separator, orderUid));
@@ -114,7 +114,7 @@ describe('who has not is told what was signed by whom', () => {
   test.each([
     ['without a recoverable key', NOBODY, 'no key can be recovered'],
     ['that is too short', '0x12', '65 bytes'],
-  ])('a signature %s', async (_, signature, words) => {
+  ])('for a signature %s', async (_, signature, words) => {
     for (const what of [{ orderUid: uidOf(1) }, { orderUids: [uidOf(1)] }]) {
       const error = await rejection({ ...what, signature, signingScheme: 'eip712' });
       expect(error).toMatchObject({ code: 'InvalidSignature', message: expect.stringContaining(words) });
@@ -123,7 +123,7 @@ describe('who has not is told what was signed by whom', () => {
   });
 });
 
-describe('what is no cancellation', () => {
+describe('malformed cancellation', () => {
   const rest = { signature: NOBODY, signingScheme: 'eip712' };
   test.each<[unknown, string, string]>([
     [undefined, 'InvalidBody', 'the body is missing'],
@@ -145,7 +145,7 @@ describe('what is no cancellation', () => {
       'TooManyOrderUids',
       'at most 128 UIDs, got 129',
     ],
-  ])('%j', async (input, code, words) => {
+  ])('rejects %j', async (input, code, words) => {
     expect(await rejection(input)).toMatchObject({ code, message: expect.stringContaining(words) });
   });
 });

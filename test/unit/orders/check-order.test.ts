@@ -16,7 +16,7 @@ import {
   outcomeOf,
 } from './admission-fixture.ts';
 
-/** One thing that is wrong: with what is signed, with what is sent, or with what the book is told about the order. */
+/** One error: in the signed data, in the request, or in the state of the book. */
 interface Mistake {
   readonly code: string;
   readonly signed?: OrderChoice;
@@ -28,13 +28,13 @@ interface Mistake {
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
 const OLD = `0x${'ab'.repeat(32)}${ALICE.address.slice(2)}ffffffff`;
 
-/** Whatever is asked for is there already. */
+/** A store that reports every order as existing. */
 function full(): Store {
   const store = memoryStore();
   return { ...store, orders: { ...store.orders, get: async (uids) => uids.map((uid) => ({ uid }) as StoredOrder) } };
 }
 
-/** In the order in which they are reported (decision 2.2). */
+/** In the order in which they are reported. */
 const MISTAKES: readonly Mistake[] = [
   { code: 'InvalidBody', sent: { kind: 'Sell' } },
   { code: 'SellAmountOverflow', sent: { sellAmount: '1'.repeat(79) } },
@@ -60,7 +60,7 @@ const MISTAKES: readonly Mistake[] = [
 
 const index = (code: string) => MISTAKES.findIndex((failure) => failure.code === code);
 
-/** Submits one order with several things wrong at once. */
+/** Submits one order with several errors. */
 async function attempt(failures: readonly Mistake[]) {
   const given: Partial<OrderBookOptions> = Object.assign({}, ...failures.map((failure) => failure.options?.()));
   const { chain = scriptedChain({ balanceAndAllowance: RICH }), isDenied = () => false } = given;
@@ -80,8 +80,8 @@ async function attempt(failures: readonly Mistake[]) {
   return { code, denials: denials > 0, chainCalls: (chain as ReturnType<typeof scriptedChain>).asked.length };
 }
 
-describe('with several things wrong, the first of the documented order is reported', () => {
-  test('each alone has its own code', async () => {
+describe('order checks report the first error in the documented order', () => {
+  test('with one code for each error alone', async () => {
     for (const failure of MISTAKES) expect(await attempt([failure])).toMatchObject({ code: failure.code });
     expect(await attempt([])).toMatchObject({ code: 'accepted', chainCalls: 1, denials: true });
   });
@@ -99,7 +99,7 @@ describe('with several things wrong, the first of the documented order is report
     expect((await attempt(MISTAKES.slice(index(code)))).code).toBe(code);
   });
 
-  test('nobody outside is asked before everything local holds', async () => {
+  test('and run no remote check before every local check passes', async () => {
     for (const [i, failure] of MISTAKES.entries()) {
       const { denials, chainCalls } = await attempt([failure]);
       expect(denials, failure.code).toBe(i >= index('Forbidden'));
@@ -108,7 +108,7 @@ describe('with several things wrong, the first of the documented order is report
   });
 });
 
-test('no chain call is made for an ECDSA order whose signature is wrong', async () => {
+test('order checks make no chain call for an ECDSA order with a wrong signature', async () => {
   const chain = scriptedChain({
     balanceAndAllowance: RICH,
     isValidSignature: { valid: true },
@@ -134,8 +134,8 @@ test('no chain call is made for an ECDSA order whose signature is wrong', async 
   expect(chain.asked).toEqual([]);
 });
 
-describe('without a chain', () => {
-  test('a contract signature is rejected after everything local, and before anybody is asked', async () => {
+describe('order checks without a chain', () => {
+  test('reject a contract signature after the local checks and before remote ones', async () => {
     let asked = 0;
     const isDenied = () => {
       asked++;
@@ -147,14 +147,14 @@ describe('without a chain', () => {
     expect(asked).toBe(0);
   });
 
-  test('the way of an acceptable order has no read in it', async () => {
+  test('read nothing from the store for an acceptable order', async () => {
     await using world = await admissionWorld();
     expect(await outcome(world.book, await orderOf())).toBe('accepted');
     expect(world.calls).toEqual({ get: 0, insert: 1 });
   });
 });
 
-test('selling native currency is reported after buying what is sold', async () => {
+test('order checks report a buy token equal to the sell token before native currency', async () => {
   await using world = await admissionWorld({ deniedTokens: [NATIVE] });
   expect(await outcome(world.book, await orderOf({ sellToken: NATIVE, buyToken: NATIVE }))).toBe('SameBuyAndSellToken');
   expect(await outcome(world.book, await orderOf({ sellToken: NATIVE, buyToken: COW }))).toBe('InvalidNativeSellToken');

@@ -19,13 +19,13 @@ interface Change {
   readonly eip1271?: OrderCheckContext['eip1271'];
 }
 
-/** The first rejection of an order that is good but for a change, as code, words and data. */
+/** Returns the first rejection of a changed valid order: code, message and data. */
 function rejectionOf({ data = {}, scheme = 'eip712', validFrom, eip1271 = 'rejected', ...policy }: Change) {
   const candidate = {
     data: { sellToken: WETH, buyToken: COW, sellAmount: 1n, buyAmount: 1n, validTo: NOW + 600, ...data },
     creation: { signingScheme: scheme },
     document: { content: { validFrom } },
-  } as unknown as VerifiedOrder; // all that these checks look at
+  } as unknown as VerifiedOrder; // the members that these checks read
   const tokens = { wrappedNative: WETH, deniedTokens: new Set<Address>([`0x${'bad0'.repeat(10)}`]), ...policy };
   const context = { limits: DEFAULT_LIMITS, tokens, now: NOW, eip1271 };
   for (const check of LOCAL_CHECKS) {
@@ -35,7 +35,7 @@ function rejectionOf({ data = {}, scheme = 'eip712', validFrom, eip1271 = 'rejec
   return undefined;
 }
 
-describe('validTo lies between a minute and a year ahead, both included; for a presignature it has no end', () => {
+describe('validTo is between a minute and a year ahead, inclusive, without an upper end for a presignature', () => {
   const window = { now: NOW, earliest: NOW + 60 };
   const upTo = { ...window, latest: NOW + YEAR };
   const words = (validTo: number, may: string) => `validTo must be ${may}, got ${validTo}; now is ${NOW}`;
@@ -64,17 +64,17 @@ describe('validTo lies between a minute and a year ahead, both included; for a p
   });
 });
 
-describe('what else is wrong is named', () => {
+describe('order check', () => {
   test.each<[string, Change, unknown]>([
-    ['nothing sold', { data: { sellAmount: 0n } }, ['ZeroAmount', 'sellAmount is 0', { field: 'sellAmount' }]],
-    ['nothing bought', { data: { buyAmount: 0n } }, ['ZeroAmount', 'buyAmount is 0', { field: 'buyAmount' }]],
+    ['zero sell amount', { data: { sellAmount: 0n } }, ['ZeroAmount', 'sellAmount is 0', { field: 'sellAmount' }]],
+    ['zero buy amount', { data: { buyAmount: 0n } }, ['ZeroAmount', 'buyAmount is 0', { field: 'buyAmount' }]],
     [
       'neither',
       { data: { sellAmount: 0n, buyAmount: 0n } },
       ['ZeroAmount', 'sellAmount is 0', { field: 'sellAmount' }],
     ],
     [
-      'one token',
+      'equal tokens',
       { data: { buyToken: WETH } },
       ['SameBuyAndSellToken', expect.any(String), { sellToken: WETH, buyToken: WETH }],
     ],
@@ -83,30 +83,34 @@ describe('what else is wrong is named', () => {
       { data: { buyToken: NATIVE } },
       ['SameBuyAndSellToken', expect.any(String), { sellToken: WETH, buyToken: NATIVE }],
     ],
-    ['buying native', { data: { sellToken: COW, buyToken: NATIVE } }, undefined],
-    ['buying native where nothing wraps it', { data: { buyToken: NATIVE }, wrappedNative: undefined }, undefined],
+    ['buying native currency', { data: { sellToken: COW, buyToken: NATIVE } }, undefined],
     [
-      'selling native',
+      'buying native currency without a wrapped token',
+      { data: { buyToken: NATIVE }, wrappedNative: undefined },
+      undefined,
+    ],
+    [
+      'selling native currency',
       { data: { sellToken: NATIVE } },
       ['InvalidNativeSellToken', 'sell the wrapped native token instead', { wrappedNative: WETH }],
     ],
     [
-      'selling native where nothing wraps it',
+      'selling native currency without a wrapped token',
       { data: { sellToken: NATIVE }, wrappedNative: undefined },
       ['InvalidNativeSellToken', 'sell the wrapped native token instead', {}],
     ],
     [
-      'a token that is denied',
+      'denied token',
       { data: { sellToken: `0x${'bad0'.repeat(10)}` } },
       ['UnsupportedToken', `token 0x${'bad0'.repeat(10)} is deny-listed`, { token: `0x${'bad0'.repeat(10)}` }],
     ],
     [
-      'a contract’s signature',
+      'contract signature',
       { scheme: 'eip1271' },
       ['UnsupportedSigningScheme', expect.any(String), { scheme: 'eip1271' }],
     ],
-    ['a contract’s signature, let in', { scheme: 'eip1271', eip1271: 'unverified' }, undefined],
-    ['validFrom in time', { validFrom: NOW + 539 }, undefined],
+    ['contract signature with a chain', { scheme: 'eip1271', eip1271: 'unverified' }, undefined],
+    ['validFrom within its limit', { validFrom: NOW + 539 }, undefined],
     [
       'validFrom too late',
       { validFrom: NOW + 540 },
@@ -116,5 +120,5 @@ describe('what else is wrong is named', () => {
         { validFrom: NOW + 540, validTo: NOW + 600, latest: NOW + 539 },
       ],
     ],
-  ])('%s', (_, change, rejection) => expect(rejectionOf(change)).toStrictEqual(rejection));
+  ])('handles %s', (_, change, rejection) => expect(rejectionOf(change)).toStrictEqual(rejection));
 });

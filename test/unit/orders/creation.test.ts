@@ -27,7 +27,7 @@ function read(change: object): ParsedCreation {
   return parsed;
 }
 
-describe('what may be left out, or be null, has its meaning', () => {
+describe('optional members of an order have their documented meaning when', () => {
   const LEFT_OUT = {
     receiver: null,
     from: undefined,
@@ -37,11 +37,11 @@ describe('what may be left out, or be null, has its meaning', () => {
     sellTokenBalance: 'erc20',
     buyTokenBalance: 'erc20',
   };
-  test('left out', () => expect(read({})).toMatchObject(LEFT_OUT));
+  test('omitted', () => expect(read({})).toMatchObject(LEFT_OUT));
   test('null', () => {
     expect(read({ receiver: null, from: null, quoteId: null, appDataHash: null })).toMatchObject(LEFT_OUT);
   });
-  test('given, in lower case and as it is meant', () => {
+  test('given, in lower case and with their value', () => {
     const given = { receiver: TOKEN, from: TOKEN, quoteId: 7, appDataHash: HASH, fullBalanceCheck: true };
     const balances = { sellTokenBalance: 'external', buyTokenBalance: 'internal' };
     expect(read({ ...given, ...balances })).toMatchObject({
@@ -60,9 +60,9 @@ describe('what may be left out, or be null, has its meaning', () => {
   });
 });
 
-describe('validTo is a uint32', () => {
-  test.each([0, 1, 2 ** 32 - 1])('%d is one', (validTo) => expect(read({ validTo }).validTo).toBe(validTo));
-  test.each([-1, 1.5, 2 ** 32, 2 ** 53, -0.5])('%d is none', (validTo) => {
+describe('validTo as uint32', () => {
+  test.each([0, 1, 2 ** 32 - 1])('accepts %d', (validTo) => expect(read({ validTo }).validTo).toBe(validTo));
+  test.each([-1, 1.5, 2 ** 32, 2 ** 53, -0.5])('rejects %d', (validTo) => {
     expect(parseOrderCreation({ ...GOOD, validTo })).toMatchObject({
       code: 'InvalidBody',
       message: 'validTo must be whole seconds since 1970, as a uint32',
@@ -76,12 +76,12 @@ test.each([
   ['000', true],
   ['1', false],
   [(2n ** 256n).toString(), false],
-])('a fee of %s is zero: %s', (feeAmount, isZero) => expect(read({ feeAmount }).feeIsZero).toBe(isZero));
+])('fee of %s is zero: %s', (feeAmount, isZero) => expect(read({ feeAmount }).feeIsZero).toBe(isZero));
 
 test.each([
   ['sellAmount', 'SellAmountOverflow'],
   ['buyAmount', 'BuyAmountOverflow'],
-])('%s of more than 256 bits is %s, with the most that fits', (field, code) => {
+])('%s of more than 256 bits is %s, with the maximum', (field, code) => {
   const max = (2n ** 256n - 1n).toString();
   expect(read({ [field]: max })).toMatchObject({ [field]: 2n ** 256n - 1n });
   expect(parseOrderCreation({ ...GOOD, [field]: (2n ** 256n).toString() })).toMatchObject({

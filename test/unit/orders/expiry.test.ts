@@ -9,7 +9,7 @@ const INTERVAL = 2000;
 const HOUR = 3_600_000;
 const STEP = 128;
 
-/** A sweep over a store that has so many orders to sweep up and to remove, with all that it does. */
+/** Creates a sweep over a store with expired and old orders, and records its actions. */
 function world({ many = false, catchingUp = false, retention = undefined as number | undefined } = {}) {
   const clock = manualClock(START);
   const state = { expired: 0, old: 0, held: true, catchingUp, failure: undefined as Error | undefined };
@@ -49,7 +49,8 @@ function world({ many = false, catchingUp = false, retention = undefined as numb
     },
   };
   const sweep = createExpirySweep({
-    store: { orders, leases, traits: { writers: many ? 'many' : 'single' } } as Store, // all that it uses
+    // The members that the sweep uses.
+    store: { orders, leases, traits: { writers: many ? 'many' : 'single' } } as Store,
     clock,
     interval: INTERVAL,
     holder: 'me',
@@ -64,7 +65,7 @@ function world({ many = false, catchingUp = false, retention = undefined as numb
     state,
     failures,
     sweep,
-    /** What was done since the last time it was asked. */
+    /** Returns the actions since the last call. */
     async done() {
       for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
       return done.splice(0);
@@ -74,8 +75,8 @@ function world({ many = false, catchingUp = false, retention = undefined as numb
 
 const ACQUIRE = 'acquire expiry for me, 4000 ms';
 
-describe('sweeping', () => {
-  test('begins at once, and goes on at each interval, by the clock', async () => {
+describe('expiry sweep', () => {
+  test('starts at once and repeats at each interval of the clock', async () => {
     const { sweep, clock, done } = world();
     expect(await done()).toEqual([]);
     sweep.start();
@@ -88,21 +89,21 @@ describe('sweeping', () => {
     expect(await done()).toEqual(['expire 0 at 4']);
   });
 
-  test('takes as many steps as there are orders, and tells of each that found some', async () => {
+  test('takes as many steps as necessary and emits each expiry', async () => {
     const { sweep, state, done } = world();
     state.expired = 2 * STEP + 1;
     sweep.start();
     expect(await done()).toEqual(['expire 128 at 0', 'wake', 'expire 128 at 0', 'wake', 'expire 1 at 0', 'wake']);
   });
 
-  test('looks once more after a full step, since there may be more', async () => {
+  test('runs again after a full step', async () => {
     const { sweep, state, done } = world();
     state.expired = STEP;
     sweep.start();
     expect(await done()).toEqual(['expire 128 at 0', 'wake', 'expire 0 at 0']);
   });
 
-  test('waits while the chain is read up, and looks again', async () => {
+  test('waits while the chain is indexed, and repeats', async () => {
     const { sweep, state, clock, done } = world({ catchingUp: true, many: true, retention: 0 });
     sweep.start();
     expect(await done()).toEqual([]);
@@ -111,7 +112,7 @@ describe('sweeping', () => {
     expect(await done()).toEqual([ACQUIRE, 'expire 0 at 2', 'prune 0 before 2']);
   });
 
-  test('goes on after a failure, of which the host is told', async () => {
+  test('continues after a failure that is reported to the host', async () => {
     const { sweep, state, clock, failures, done } = world();
     state.failure = new Error('the disk is full');
     sweep.start();
@@ -124,8 +125,8 @@ describe('sweeping', () => {
   });
 });
 
-describe('stopping', () => {
-  test('ends it: nothing is looked for any more, and nothing waits on the clock', async () => {
+describe('expiry sweep stop', () => {
+  test('ends all work and clears its timers', async () => {
     const { sweep, clock, done } = world();
     sweep.start();
     await done();
@@ -136,7 +137,7 @@ describe('stopping', () => {
     expect(await done()).toEqual([]);
   });
 
-  test('waits for the step that is running, and leaves the rest for the next start', async () => {
+  test('waits for the running step and leaves the rest for the next start', async () => {
     const { sweep, state, clock, done } = world({ retention: 0 });
     state.expired = 5 * STEP;
     sweep.start();
@@ -151,8 +152,8 @@ describe('stopping', () => {
   });
 });
 
-describe('among several writers', () => {
-  test('one sweeps: whoever holds the lease, for two intervals, and gives it back when it stops', async () => {
+describe('expiry sweep among several writers', () => {
+  test('runs in the holder of the lease for two intervals, and releases the lease on stop', async () => {
     const { sweep, state, clock, done } = world({ many: true });
     state.held = false;
     sweep.start();
@@ -164,7 +165,7 @@ describe('among several writers', () => {
     expect(await done()).toEqual(['release expiry of me']);
   });
 
-  test('a lease that cannot be given back is told as a failure, and stops nobody', async () => {
+  test('reports a lease that cannot be released as a failure and stops', async () => {
     const { sweep, state, failures, done } = world({ many: true });
     sweep.start();
     await done();
@@ -173,7 +174,7 @@ describe('among several writers', () => {
     expect(failures).toEqual([state.failure]);
   });
 
-  test('a single writer asks nobody', async () => {
+  test('needs no lease with a single writer', async () => {
     const { sweep, done } = world();
     sweep.start();
     expect(await done()).toEqual(['expire 0 at 0']);
@@ -182,8 +183,8 @@ describe('among several writers', () => {
   });
 });
 
-describe('what has been over for long', () => {
-  test('is removed each hour, a step at a time, and told where some was', async () => {
+describe('order retention sweep', () => {
+  test('removes orders every hour in steps and emits what it removed', async () => {
     const { sweep, state, clock, done } = world({ retention: 100 });
     state.old = STEP + 1;
     sweep.start();
@@ -198,26 +199,26 @@ describe('what has been over for long', () => {
   });
 
   test.each([
-    ['is left alone within the hour', HOUR - 1, false],
-    ['is removed an hour after the last time', HOUR, true],
-    ['is removed though the clock was set back', -HOUR, true],
+    ['does not run within the hour', HOUR - 1, false],
+    ['runs an hour after the last run', HOUR, true],
+    ['runs after the clock was set back', -HOUR, true],
   ])('%s', async (_, passed, removed) => {
     const { sweep, clock, done } = world({ retention: 0 });
     sweep.start();
     await done();
     clock.advance(INTERVAL);
-    clock.set(START + passed); // as the sweep reads it, in its own time
+    clock.set(START + passed); // as the sweep reads it, at its own time
     expect((await done()).some((what) => what.startsWith('prune'))).toBe(removed);
   });
 
-  test('is kept for ever where nobody has said for how long', async () => {
+  test('keeps orders forever by default', async () => {
     const { sweep, state, done } = world();
     state.old = 7;
     sweep.start();
     expect(await done()).toEqual(['expire 0 at 0']);
   });
 
-  test('is left for the next time when the sweep stops', async () => {
+  test('leaves the rest for the next run when it stops', async () => {
     const { sweep, state, done } = world({ retention: 0 });
     state.old = 5 * STEP;
     sweep.start();

@@ -29,14 +29,14 @@ function entry(n: number, owner = n): OrderInsert {
   return { order };
 }
 
-/** A store that tells how it was called, and fails on command. */
+/** A store that records its calls and fails on command. */
 interface Watched {
   readonly store: Store;
   readonly steps: number[];
-  /** Rejects every step that has this order in it. */
+  /** Rejects every step that contains this order. */
   poison?: Hex;
   down?: Error;
-  /** Steps wait for this. */
+  /** Steps wait for this promise. */
   gate?: Promise<void>;
 }
 
@@ -79,15 +79,15 @@ beforeEach(async () => {
   commits = createGroupCommit({ store: told.store, clock, more: () => waiting > 0 });
 });
 
-/** Waits until the store has been asked so often. */
+/** Waits until the store was called this many times. */
 async function begun(steps: number): Promise<void> {
   while (told.steps.length < steps) await yieldToEventLoop();
 }
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
 
-describe('orders that come at the same time', () => {
-  test('are stored in one step, and each hears what became of it', async () => {
+describe('group commit', () => {
+  test('stores concurrent orders in one step and returns each outcome', async () => {
     const inserts = [entry(1), entry(2), entry(1), { ...entry(3, 2), cap: 1 }];
     const outcomes = await Promise.all(inserts.map((one) => commits.insert([one])));
     expect(told.steps).toEqual([4]);
@@ -99,13 +99,13 @@ describe('orders that come at the same time', () => {
     ]);
   });
 
-  test('keep their places when a member brings several', async () => {
+  test('keeps the positions of a caller with several orders', async () => {
     const [a, b] = await Promise.all([commits.insert([entry(1), entry(2), entry(1)]), commits.insert([entry(2)])]);
     expect(a.map(({ status }) => status)).toEqual(['inserted', 'inserted', 'duplicate']);
     expect(b.map(({ status }) => status)).toEqual(['duplicate']);
   });
 
-  test('wait for those who are about to come', async () => {
+  test('waits for orders that are about to arrive', async () => {
     waiting = 1;
     const first = commits.insert([entry(1)]);
     for (let i = 0; i < 5; i++) await yieldToEventLoop();
@@ -116,7 +116,7 @@ describe('orders that come at the same time', () => {
     expect(told.steps).toEqual([2]);
   });
 
-  test('but not for ever', async () => {
+  test('waits for a limited time only', async () => {
     waiting = 1;
     const first = commits.insert([entry(1)]);
     await yieldToEventLoop();
@@ -125,21 +125,21 @@ describe('orders that come at the same time', () => {
     expect(told.steps).toEqual([1]);
   });
 
-  test('go in several steps when they are many', async () => {
+  test('splits many orders into several steps', async () => {
     const total = 3 * MAX_GROUP_SIZE + 7;
     await Promise.all(numbers(total).map((n) => commits.insert([entry(n)])));
     expect(told.steps).toEqual([MAX_GROUP_SIZE, MAX_GROUP_SIZE, MAX_GROUP_SIZE, 7]);
   });
 
-  test('go whole, even when a single member is larger than a step', async () => {
+  test('does not split a single large call', async () => {
     const many = numbers(MAX_GROUP_SIZE + 1).map((n) => entry(n));
     await Promise.all([commits.insert(many), commits.insert([entry(1000)])]);
     expect(told.steps).toEqual([MAX_GROUP_SIZE + 1, 1]);
   });
 });
 
-describe('a step that failures', () => {
-  test('fails none but the member at failure', async () => {
+describe('group commit failure', () => {
+  test('fails only the call that caused it', async () => {
     told.poison = entry(3).order.uid;
     const results = await Promise.allSettled(numbers(5).map((n) => commits.insert([entry(n)])));
     expect(results.map(({ status }) => status)).toEqual([
@@ -154,7 +154,7 @@ describe('a step that failures', () => {
     expect(await commits.insert([entry(3)])).toEqual([{ status: 'inserted' }]);
   });
 
-  test('fails all of them when it is the store, which is not asked once for each', async () => {
+  test('fails all calls if the store fails, without a retry for each', async () => {
     told.down = new Error('the disk is gone');
     const results = await Promise.allSettled(numbers(50).map((n) => commits.insert([entry(n)])));
     for (const result of results) expect(result).toEqual({ status: 'rejected', reason: told.down });
@@ -162,13 +162,13 @@ describe('a step that failures', () => {
   });
 });
 
-test('what joins a transaction of the host goes its own way', async () => {
+test('group commit excludes calls within a host transaction', async () => {
   const joined = commits.insert([entry(1)], { transaction: {} });
-  expect(told.steps).toEqual([1]); // at once, before any turn
+  expect(told.steps).toEqual([1]); // synchronously
   expect(await joined).toEqual([{ status: 'inserted' }]);
 });
 
-test('a step that does not come back holds up nobody for longer than their patience', async () => {
+test('group commit step without a result delays later calls only until a timeout', async () => {
   let open = () => {};
   told.gate = new Promise((resolve) => {
     open = resolve;
@@ -185,7 +185,7 @@ test('a step that does not come back holds up nobody for longer than their patie
   expect(await stuck).toEqual([{ status: 'inserted' }]);
 });
 
-test('drained waits for what was handed over', async () => {
+test('drained waits for all submitted calls', async () => {
   let open = () => {};
   told.gate = new Promise((resolve) => {
     open = resolve;
@@ -200,5 +200,5 @@ test('drained waits for what was handed over', async () => {
   open();
   await Promise.all([stored, drained]);
   expect(log).toEqual(['stored', 'drained']);
-  await commits.drained(); // with nothing to wait for
+  await commits.drained(); // without a delay
 });

@@ -6,10 +6,10 @@ const ADDRESS = `0x${'Ab'.repeat(20)}`;
 const UID = `0x${'Cd'.repeat(56)}`;
 const uid = UID.toLowerCase() as `0x${string}`;
 
-describe('what is left out has its default, what is given is read in either case', () => {
-  test('nothing given', () => expect(parseListQuery({})).toStrictEqual({ offset: 0, limit: 10 }));
+describe('listing parameters have defaults and accept either case', () => {
+  test('without values', () => expect(parseListQuery({})).toStrictEqual({ offset: 0, limit: 10 }));
 
-  test('everything given', () => {
+  test('with all values', () => {
     const filters = { owner: ADDRESS, sellToken: ADDRESS, buyToken: ADDRESS };
     const query: ListQuery = { ...filters, status: 'open', cursor: `17-${UID}`, offset: 1_000_000, limit: 1000 };
     const address = ADDRESS.toLowerCase();
@@ -25,7 +25,7 @@ describe('what is left out has its default, what is given is read in either case
   });
 });
 
-describe('what cannot be is rejected by its name, with what it may be', () => {
+describe('listing parameter is rejected by name with its valid range', () => {
   const WHOLE = (from: number, to: number) => `must be an integer from ${from} to ${to}`;
   test.each<[keyof ListQuery, unknown, string]>([
     ['owner', '0x12', 'must be 0x and 40 hex digits'],
@@ -52,7 +52,7 @@ describe('what cannot be is rejected by its name, with what it may be', () => {
       `${'1'.repeat(16)}-${UID}`,
       `-17-${UID}`,
     ].map((cursor): ['cursor', string, string] => ['cursor', cursor, 'must be the `next` value of a page']),
-  ])('%s of %j', (name, value, reason) => {
+  ])('for %s of %j', (name, value, reason) => {
     let rejection: unknown;
     try {
       parseListQuery({ [name]: value });
@@ -67,13 +67,13 @@ describe('what cannot be is rejected by its name, with what it may be', () => {
     expect(String((rejection as Error).message).startsWith(`${name}: `)).toBe(true);
   });
 
-  test('a UID', () => {
+  test('for a UID', () => {
     expect(requireUid(UID)).toBe(uid);
     expect(() => requireUid('0x12')).toThrow('uid: must be 0x and 112 hex digits');
   });
 });
 
-test('the cursor of a page is what the next one begins with, and the last page has none', () => {
+test('listing cursor of a page starts the next page, and the last page has none', () => {
   const last = { creationDate: 1_700_000_000_007, uid };
   const page = toOrderPage({ orders: [{ uid, json: '{"uid":"x"}', etag: '"1"' }], next: last });
   expect(page).toStrictEqual({ orders: [{ uid: 'x' }], next: `1700000000007-${uid}` });

@@ -26,8 +26,8 @@ const hook = { target: COW, callData: '0xabcd', gasLimit: '100000' };
 const HOOKED = documentOf({ hooks: { pre: [hook] } });
 const loan = { liquidityProvider: COW, protocolAdapter: COW, receiver: COW, token: WETH, amount: '5' };
 
-describe('balance and allowance', () => {
-  test('are asked of the vault relayer’s spender, and enough of both lets in', async () => {
+describe('balance and allowance check', () => {
+  test('reads the spender of the vault relayer and accepts sufficient amounts', async () => {
     const chain = scriptedChain({ balanceAndAllowance: funds(ETHER, ETHER) });
     await using world = await admissionWorld({ chain });
     await accepted(world.book, await orderOf({ sellAmount: ETHER.toString() }));
@@ -36,7 +36,7 @@ describe('balance and allowance', () => {
     ]);
   });
 
-  test('too little of either is told in numbers, the balance first', async () => {
+  test('reports required and available amounts, the balance first', async () => {
     const sellAmount = ETHER.toString();
     for (const [found, code, available] of [
       [funds(ETHER - 1n, 0n), 'InsufficientBalance', ETHER - 1n],
@@ -56,18 +56,18 @@ describe('balance and allowance', () => {
   });
 
   test.each([
-    ['fill-or-kill needs all of it', {}, {}, ETHER - 1n, 'InsufficientBalance'],
-    ['partially fillable needs one atom', { partiallyFillable: true }, {}, 1n, 'accepted'],
-    ['partially fillable needs one atom at least', { partiallyFillable: true }, {}, 0n, 'InsufficientBalance'],
+    ['fill-or-kill requires the full amount', {}, {}, ETHER - 1n, 'InsufficientBalance'],
+    ['partially fillable requires one atom', { partiallyFillable: true }, {}, 1n, 'accepted'],
+    ['partially fillable requires at least one atom', { partiallyFillable: true }, {}, 0n, 'InsufficientBalance'],
     [
-      'a full check needs all of it',
+      'a full check requires the full amount',
       { partiallyFillable: true },
       { fullBalanceCheck: true },
       ETHER - 1n,
       'InsufficientBalance',
     ],
     [
-      'a full check is content with all of it',
+      'a full check accepts the full amount',
       { partiallyFillable: true },
       { fullBalanceCheck: true },
       ETHER,
@@ -84,15 +84,15 @@ describe('balance and allowance', () => {
     ['balances inside the vault', () => orderOf({ sellTokenBalance: 'internal' as const })],
     ['external balances', () => orderOf({ sellTokenBalance: 'external' as const })],
     ['orders in wrappers', () => orderOf({ appData: documentOf({ wrappers: [{ address: COW, data: '0x' }] }) })],
-    ['loans that cannot be simulated', () => orderOf({ appData: documentOf({ flashloan: loan }) })],
-  ])('are not asked for %s', async (_, make) => {
+    ['flash loans that cannot be simulated', () => orderOf({ appData: documentOf({ flashloan: loan }) })],
+  ])('is skipped for %s', async (_, make) => {
     const chain = scriptedChain({ balanceAndAllowance: funds(0n, 0n) });
     await using world = await admissionWorld({ chain });
     expect(await outcome(world.book, await make())).toBe('accepted');
     expect(chain.asked).toEqual([]);
   });
 
-  test('a book asks only what its chain has', async () => {
+  test('calls only the methods that the chain client has', async () => {
     await using world = await admissionWorld({ chain: scriptedChain({}) });
     expect(await outcome(world.book, await orderOf())).toBe('accepted');
     expect(await outcome(world.book, byContract(await orderOf()))).toBe('UnsupportedSigningScheme');
@@ -100,7 +100,7 @@ describe('balance and allowance', () => {
 });
 
 describe('pre-hooks', () => {
-  test('are simulated where the chain can, with what was found after them judged in order', async () => {
+  test('are simulated if the chain supports it, and the results are checked in order', async () => {
     for (const [found, code] of [
       [{ balance: 0n, allowance: 0n, transferRevert: '0x' }, 'InsufficientBalance'],
       [{ balance: ETHER, allowance: 0n, transferRevert: '0x' }, 'InsufficientAllowance'],
@@ -117,14 +117,14 @@ describe('pre-hooks', () => {
     }
   });
 
-  test('the revert data is told', async () => {
+  test('report their revert data', async () => {
     const simulate = { ...RICH, transferRevert: '0xDEADBEEF' } as const;
     await using world = await admissionWorld({ chain: scriptedChain({ simulate }) });
     const { data } = await rejection(world.book, await orderOf({ appData: HOOKED }));
     expect(data).toMatchObject({ token: weth, owner: alice, revertData: '0xDEADBEEF' });
   });
 
-  test('leave the allowance unjudged where nothing can be simulated, the balance is still asked', async () => {
+  test('skip the allowance check without simulation, but not the balance check', async () => {
     await using without = await admissionWorld({ chain: scriptedChain({ balanceAndAllowance: funds(ETHER, 0n) }) });
     expect(await outcome(without.book, await orderOf({ appData: HOOKED, sellAmount: ETHER.toString() }))).toBe(
       'accepted',
@@ -133,7 +133,7 @@ describe('pre-hooks', () => {
     expect(await outcome(poor.book, await orderOf({ appData: HOOKED }))).toBe('InsufficientBalance');
   });
 
-  test('a loan goes into the simulation', async () => {
+  test('include a flash loan in the simulation', async () => {
     const chain = scriptedChain({ simulate: { ...RICH, transferRevert: undefined } });
     await using world = await admissionWorld({ chain });
     expect(await outcome(world.book, await orderOf({ appData: documentOf({ flashloan: loan }) }))).toBe('accepted');
@@ -141,8 +141,8 @@ describe('pre-hooks', () => {
   });
 });
 
-describe('contract signatures', () => {
-  test('are asked of the owner’s contract, with digest, bytes and pre-hooks', async () => {
+describe('contract signature check', () => {
+  test('calls the contract of the owner with digest, bytes and pre-hooks', async () => {
     const chain = scriptedChain({ isValidSignature: { valid: true } });
     await using world = await admissionWorld({ chain });
     const uid = await accepted(world.book, byContract(await orderOf({ appData: HOOKED }), '0xabcdef'));
@@ -153,7 +153,7 @@ describe('contract signatures', () => {
     expect(await world.book.orders.get(uid)).toMatchObject({ signature: '0xabcdef', status: 'open', owner: alice });
   });
 
-  test('that are wrong are told as such', async () => {
+  test('rejects invalid signatures', async () => {
     const chain = scriptedChain({ isValidSignature: { valid: false, reason: 'no contract at this address' } });
     await using world = await admissionWorld({ chain });
     const error = await rejection(world.book, byContract(await orderOf()));
@@ -163,7 +163,7 @@ describe('contract signatures', () => {
     expect(error.data?.['digest']).toMatch(/^0x[0-9a-f]{64}$/);
   });
 
-  test('that were verified count as open, unverified ones as pending', async () => {
+  test('counts verified orders as open and unverified ones as pending', async () => {
     const limits = { maxOpenOrders: 1, maxPendingOrders: 0 };
     await using verified = await admissionWorld({
       chain: scriptedChain({ isValidSignature: { valid: true } }),
@@ -176,20 +176,20 @@ describe('contract signatures', () => {
       limit: 0,
       budget: 'pending',
     });
-    // A chain that can tell is asked, whatever would be let in without one.
+    // A chain that supports the check is queried, whatever is accepted without a chain.
     const chain = scriptedChain({ isValidSignature: { valid: false } });
     await using both = await admissionWorld({ eip1271: 'accept-unverified', chain });
     expect(await outcome(both.book, byContract(await orderOf()))).toBe('InvalidSignature');
   });
 
-  test('and funds are asked for at once, and a wrong signature outweighs missing funds', async () => {
+  test('runs concurrently with the funds check and takes precedence over it', async () => {
     const chain = scriptedChain({ isValidSignature: { valid: false }, balanceAndAllowance: funds(0n, 0n) });
     await using world = await admissionWorld({ chain });
     expect(await outcome(world.book, byContract(await orderOf()))).toBe('InvalidSignature');
     expect(chain.asked.map(({ question }) => question)).toEqual(['isValidSignature', 'balanceAndAllowance']);
   });
 
-  test('a wrong one does not wait for funds that nobody needs to know any more', async () => {
+  test('rejects without waiting for the funds check', async () => {
     const chain = scriptedChain({ isValidSignature: { valid: false }, balanceAndAllowance: 'silence' });
     await using world = await admissionWorld({ chain });
     const timers = world.clock.pending;
@@ -200,8 +200,8 @@ describe('contract signatures', () => {
   });
 });
 
-describe('a chain that does not answer', () => {
-  test('rejects on the tick of the deadline, aborts the question and stores nothing', async () => {
+describe('chain client that does not respond', () => {
+  test('rejects exactly at the deadline, aborts the call and stores nothing', async () => {
     const chain = scriptedChain({ balanceAndAllowance: 'silence' });
     await using world = await admissionWorld({ chain, checkTimeout: 700 });
     const order = await orderOf();
@@ -230,35 +230,32 @@ describe('a chain that does not answer', () => {
     ['nonsense', { balance: 1, allowance: 1 } as never],
     ['nothing', undefined as never],
     ['a negative amount', funds(-1n, 0n)],
-  ])(
-    'but gives %s rejects as ChainUnavailable, never as a verdict, and tells nobody why but the host',
-    async (_, line) => {
-      await using world = await admissionWorld({ chain: scriptedChain({ balanceAndAllowance: line ?? (() => line) }) });
-      const error = await rejection(world.book, await orderOf());
-      expect(error).toMatchObject({
-        code: 'ChainUnavailable',
-        data: { check: 'balanceAndAllowance', reason: 'failure' },
-      });
-      expect(JSON.stringify(error)).not.toMatch(/secret/);
-      expect(world.failures).toHaveLength(1);
-    },
-  );
+  ])('rejects %s as ChainUnavailable, and reports the cause only to the host', async (_, line) => {
+    await using world = await admissionWorld({ chain: scriptedChain({ balanceAndAllowance: line ?? (() => line) }) });
+    const error = await rejection(world.book, await orderOf());
+    expect(error).toMatchObject({
+      code: 'ChainUnavailable',
+      data: { check: 'balanceAndAllowance', reason: 'failure' },
+    });
+    expect(JSON.stringify(error)).not.toMatch(/secret/);
+    expect(world.failures).toHaveLength(1);
+  });
 
   test.each([[{} as never], [{ valid: 'yes' } as never], [null as never]])(
-    'about a signature but answers %j is no verdict either',
+    'rejects %j as an invalid signature check result',
     async (line) => {
       await using world = await admissionWorld({ chain: scriptedChain({ isValidSignature: () => line }) });
       expect(await outcome(world.book, byContract(await orderOf()))).toBe('ChainUnavailable');
     },
   );
 
-  test('about one thing does not hide a rejection about another', async () => {
+  test('does not hide a rejection of another check', async () => {
     const chain = scriptedChain({ isValidSignature: new Error('down'), balanceAndAllowance: funds(0n, 0n) });
     await using world = await admissionWorld({ chain });
     expect(await outcome(world.book, byContract(await orderOf()))).toBe('InsufficientBalance');
   });
 
-  test('in time may answer later without any effect', async () => {
+  test('has no effect with a late response', async () => {
     let late = (_: Funds) => {};
     const chain = scriptedChain({
       balanceAndAllowance: () =>
@@ -277,7 +274,7 @@ describe('a chain that does not answer', () => {
     expect(await world.book.orders.list({ owner: ALICE.address })).toMatchObject({ orders: [] });
   });
 
-  test('lets the same order in once it answers again', async () => {
+  test('accepts the same order after it recovers', async () => {
     let down = true;
     const chain = scriptedChain({
       balanceAndAllowance: () => {
@@ -293,7 +290,7 @@ describe('a chain that does not answer', () => {
   });
 });
 
-test('at most four questions about one owner are under way, and owners do not wait for each other', async () => {
+test('chain checks run at most four calls per owner, and owners do not delay each other', async () => {
   const waiting: (() => void)[] = [];
   let running = 0;
   let most = 0;
@@ -328,7 +325,7 @@ test('at most four questions about one owner are under way, and owners do not wa
   expect(chain.asked).toHaveLength(20);
 });
 
-test('the deadline of a question begins when it is asked, not while it waits for its turn', async () => {
+test('chain check deadline starts when the check is queued', async () => {
   const chain = scriptedChain({ balanceAndAllowance: 'silence' });
   await using world = await admissionWorld({ chain, checkTimeout: 1000 });
   const orders = await Promise.all(Array.from({ length: 5 }, () => orderOf()));
@@ -342,7 +339,7 @@ test('the deadline of a question begins when it is asked, not while it waits for
   expect(await Promise.all(results)).toEqual(orders.map(() => 'ChainUnavailable'));
 });
 
-test('a settlement contract that nobody knows needs its vault relayer said', async () => {
+test('unknown settlement contract requires an explicit vault relayer', async () => {
   const settlementContract = COW;
   await expect(admissionWorld({ settlementContract, chain: scriptedChain({}) })).rejects.toThrow(
     /vaultRelayer is required/,

@@ -56,8 +56,8 @@ const ROW: StoredOrder = {
 const rendered = (change: Partial<StoredOrder>, now = NOW) => renderPrepared(prepareOrder({ ...ROW, ...change }), now);
 const read = (change: Partial<StoredOrder>, now?: number) => JSON.parse(rendered(change, now).json);
 
-describe('the members that never change', () => {
-  test('amounts are decimal text, dates ISO with milliseconds, what is null is null', () => {
+describe('constant members of an order', () => {
+  test('are decimal text, ISO dates with milliseconds, and null', () => {
     expect(read({})).toMatchObject({
       uid: UID,
       sellAmount: `1${'0'.repeat(30)}`,
@@ -75,7 +75,7 @@ describe('the members that never change', () => {
     expect(formatIsoDate(0)).toBe('1970-01-01T00:00:00.000Z');
   });
 
-  test('validFrom is there when it was asked for, 0 included', () => {
+  test('include validFrom if it was given, also if it is 0', () => {
     expect('validFrom' in read({})).toBe(false);
     for (const validFrom of [0, 17]) {
       expect(read({ body: renderBody({ ...ADMITTED, validFrom }) }).validFrom).toBe(validFrom);
@@ -83,8 +83,8 @@ describe('the members that never change', () => {
   });
 });
 
-describe('the members that do', () => {
-  test('fees are told in the token that they were taken in, else in the one that is sold', () => {
+describe('variable members of an order', () => {
+  test('report fees in the token that was charged, otherwise in the sell token', () => {
     expect(read({}).executedFeeToken).toBe(WETH);
     expect(read({ executedFeeToken: COW, executedFee: '9' })).toMatchObject({
       executedFeeToken: COW,
@@ -96,7 +96,7 @@ describe('the members that do', () => {
     ['0', '500', '500'],
     ['20', '500', '480'],
     ['500', '500', '0'],
-  ])('with a signed fee of %s, %s sold are %s before fees', (executedFeeAmount, executedSellAmount, before) => {
+  ])('report with a signed fee of %s for %s sold %s before fees', (executedFeeAmount, executedSellAmount, before) => {
     expect(read({ executedFeeAmount, executedSellAmount })).toMatchObject({
       executedFeeAmount,
       executedSellAmount,
@@ -104,13 +104,13 @@ describe('the members that do', () => {
     });
   });
 
-  test('the document is told as it was hashed, or is null', () => {
+  test('report the document as it was hashed, or null', () => {
     expect(read({}).fullAppData).toBe('{"a":"é\\""}');
     expect(read({ fullAppData: null }).fullAppData).toBeNull();
     expect(read({ fullAppData: '' }).fullAppData).toBe('');
   });
 
-  test('a placement on chain adds its members', () => {
+  test('include the members of a placement on chain', () => {
     const placement = '{"onchainUser":"0x12","onchainOrderData":{"sender":"0x12"}}';
     expect(read({ placement })).toMatchObject({
       onchainUser: '0x12',
@@ -121,8 +121,8 @@ describe('the members that do', () => {
   });
 });
 
-describe('the entity tag', () => {
-  test('is of the version, the status at that moment, and whether the document is known', () => {
+describe('order entity tag', () => {
+  test('depends on version, current status and whether the document is known', () => {
     expect(rendered({}).etag).toBe('"3-open"');
     expect(rendered({}, NOW + 601).etag).toBe('"3-expired"');
     expect(rendered({ version: 4, state: 'cancelled' }).etag).toBe('"4-cancelled"');
@@ -130,7 +130,7 @@ describe('the entity tag', () => {
   });
 });
 
-describe('how a quote would have been settled is shown when the order can no longer be', () => {
+describe('quote of an order is shown when it can no longer be filled', () => {
   const quote = { body: '{"solver":"s"}', metadata: '{"plan":[1]}' };
 
   test.each<[StoredOrder['state'], number, boolean]>([
@@ -150,10 +150,10 @@ describe('how a quote would have been settled is shown when the order can no lon
 });
 
 test.each([
-  ['cut off', ROW.body.slice(0, -1)],
+  ['truncated', ROW.body.slice(0, -1)],
   ['of another order', ROW.body.replace(UID, `0x${'0f'.repeat(56)}`)],
-  ['of another order, and cut off', ROW.body.replace(UID, `0x${'0f'.repeat(56)}`).slice(0, -1)],
+  ['of another order and truncated', ROW.body.replace(UID, `0x${'0f'.repeat(56)}`).slice(0, -1)],
   ['empty', ''],
-])('a row whose body is %s is a failure that names the order', (_, body) => {
+])('row with a body that is %s is a failure that names the order', (_, body) => {
   expect(() => prepareOrder({ ...ROW, body })).toThrow(`the stored row of order ${UID} is damaged`);
 });

@@ -19,31 +19,34 @@ import {
   presigned,
 } from './admission-fixture.ts';
 
-/** What is asked of a book; the same deed is done in process and over HTTP. */
+/** A call of the book; the same call is made in process and over HTTP. */
 export type Deed =
   | { readonly submit: unknown }
   | { readonly cancel: OrderCancellations }
   | { readonly put: string; readonly hash?: string }
   | { readonly quote: unknown }
   | { readonly get: string }
-  /** What only the wire can ask. */
+  /** A request that is possible over HTTP only. */
   | { readonly http: readonly [method: string, path: string, sent?: Sent] };
 
-/** The smallest deed that is rejected with a code. */
+/** The smallest call that is rejected with a code. */
 export interface Rejection {
   readonly code: ErrorCode;
   readonly options?: () => Partial<OrderBookOptions>;
-  /** May prepare the book. */
+  /** Prepares the book. */
   readonly deed: (world: AdmissionWorld) => Promise<Deed> | Deed;
-  /** What `data` must be, exactly; `undefined` for none. */
+  /** The exact `data`; `undefined` for none. */
   readonly data: unknown;
-  /** What its description must say of this very case; where nothing is, it is what the code means. */
+  /** Expected part of the description. Default: the meaning of the code. */
   readonly says?: readonly string[];
-  /** Where only the answer over HTTP exists, why. */
+  /** Reason if the code exists over HTTP only. */
   readonly onlyHttp?: string;
 }
 
-/** Codes that nothing in the package can answer with yet, and what will. A code stands here or has a row, never both. */
+/**
+ * Codes that the package cannot return yet, each with the future source. A code is listed here or has a row, never
+ * both.
+ */
 export const NOT_YET: Partial<Record<ErrorCode, string>> = {
   RateLimited: 'comes with the limiter of the HTTP interface (decision 5.5)',
 };
@@ -75,7 +78,7 @@ const owns = (balance: bigint, allowance: bigint) => () => ({
 });
 const hook = { target: COW, callData: '0x', gasLimit: '1' };
 
-/** A store that says an order is filled, as it will when the chain has told. */
+/** A store that reports an order as filled. */
 function filled(): Store {
   const store = memoryStore();
   const cancelOrders: Store['orders']['cancel'] = async ({ uids: [first = MISSING as never] }) => {
@@ -359,12 +362,12 @@ export const REFUSALS: readonly Rejection[] = [
   },
 ];
 
-/** Does a deed in process, and answers the rejection; `undefined` when it was not rejected. */
+/** Makes a call in process. @returns the rejection, or `undefined` if it was not rejected. */
 export async function inProcess({ book }: AdmissionWorld, deed: Deed): Promise<unknown> {
-  if ('submit' in deed) return errorOf(await book.orders.submit(deed.submit as never)); // may be anything
+  if ('submit' in deed) return errorOf(await book.orders.submit(deed.submit as never)); // can be anything
   if ('cancel' in deed) return errorOf(await book.orders.cancel(deed.cancel));
   if ('put' in deed) return errorOf(await book.appData.put(deed.put, { hash: deed.hash }));
-  if ('quote' in deed) return errorOf(await book.quotes.request(deed.quote as never)); // may be anything
+  if ('quote' in deed) return errorOf(await book.quotes.request(deed.quote as never)); // can be anything
   if ('get' in deed)
     return book.orders.get(deed.get).then(
       () => undefined,
@@ -377,7 +380,7 @@ function errorOf(result: { readonly error?: unknown } | object): unknown {
   return 'error' in result ? result.error : undefined;
 }
 
-/** Does a deed over HTTP. */
+/** Makes a call over HTTP. */
 export function overHttp({ http }: AdmissionWorld, deed: Deed): Promise<Answer> {
   if ('submit' in deed) return http.send('POST', '/api/v1/orders', { body: deed.submit });
   if ('cancel' in deed) return http.send('DELETE', '/api/v1/orders', { body: deed.cancel });

@@ -4,13 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { admissionWorld } from './admission-fixture.ts';
 import { inProcess, NOT_YET, overHttp, REFUSALS } from './rejection-cases.ts';
 
-const codes = Object.keys(ERRORS) as ErrorCode[]; // the keys of the table are the codes, by definition
+const codes = Object.keys(ERRORS) as ErrorCode[]; // the codes are the keys of the table
 
-test('every code has exactly one row, or a reason why it has none yet', () => {
+test('every error code has exactly one test case or a reason for none', () => {
   expect([...REFUSALS.map(({ code }) => code), ...Object.keys(NOT_YET)].sort()).toEqual([...codes].sort());
 });
 
-describe.each(REFUSALS)('$code', ({ code, options, deed, data, says, onlyHttp }) => {
+describe.each(REFUSALS)('rejection $code', ({ code, options, deed, data, says, onlyHttp }) => {
   const { status, retryable, meaning } = ERRORS[code];
   const description = code === 'InternalServerError' ? '' : meaning;
 

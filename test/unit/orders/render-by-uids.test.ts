@@ -23,7 +23,7 @@ function prepared(n: number, document: string, quoted: boolean): PreparedOrder {
 
 const text = (bytes: Uint8Array) => new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 
-test('the bytes are those of the orders as they are rendered alone, whatever they say', () => {
+test('by_uids response has the bytes of the separately rendered orders', () => {
   const document = fc.string({ unit: 'binary', maxLength: 2000 });
   const some = fc.array(fc.tuple(document, fc.boolean()), { maxLength: 60 });
   fc.assert(
@@ -39,15 +39,15 @@ test('the bytes are those of the orders as they are rendered alone, whatever the
   );
 });
 
-test('many long ones fit, and what comes after them does too', () => {
+test('by_uids response holds many long orders and later ones', () => {
   const kept = Array.from({ length: 128 }, (_, n) => prepared(n, '€'.repeat(10_000), false));
   const large = renderByUids({ cached: kept, loaded: kept, unreadable: [], now: NOW });
   expect(JSON.parse(text(large))).toHaveLength(256);
   expect(text(renderByUids({ cached: [], loaded: [], unreadable: [], now: NOW }))).toBe('[]');
-  expect(JSON.parse(text(large))).toHaveLength(256); // nobody has written over it
+  expect(JSON.parse(text(large))).toHaveLength(256); // its content is intact
 });
 
-test('what is written upon grows with what is written, from the beginning again after a very long one', () => {
+test('by_uids buffer grows with its content and is reset after a very long response', () => {
   for (const length of [450_000, 10, 24_000, 450_000, 9_000, 140_000, 10]) {
     const order = prepared(1, '€'.repeat(length), false);
     const wanted = `[{"order":${renderPrepared(order, NOW).json}}]`;
@@ -56,7 +56,7 @@ test('what is written upon grows with what is written, from the beginning again 
   }
 });
 
-test('damaged ones are named', () => {
+test('by_uids response names damaged orders', () => {
   const [uid, other] = [order(1).uid, order(2).uid];
   const damaged = [uid, other].map((each) => ({ uid: each, description: 'cannot be read' }));
   const answer = text(renderByUids({ cached: [], loaded: [prepared(3, '', false)], unreadable: damaged, now: NOW }));

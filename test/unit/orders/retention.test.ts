@@ -25,7 +25,7 @@ describe('retention', () => {
     };
     const short = await place(1, now + 600);
     const long = await place(2, now + 200 * 24 * 3600);
-    /** Moves on hour by hour, as the sweep does, and lets it come to its end. */
+    /** Advances by an hour, like the sweep, and waits for the sweep to end. */
     const wait = async (ms: number) => {
       for (let passed = 0; passed < ms; passed += HOUR) {
         clock.advance(HOUR);
@@ -35,12 +35,12 @@ describe('retention', () => {
     return { book, short, long, wait };
   }
 
-  /** What was begun on a store of this process comes to its end within some turns of the loop. */
+  /** Work on an in-process store ends within some ticks of the event loop. */
   async function settled(): Promise<void> {
     for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  test('an order that is over is kept so many days, then removed; a live one stays', async () => {
+  test('removes orders after the configured days and keeps live ones', async () => {
     const { book, short, long, wait } = await lived(2);
     await wait(DAY);
     expect((await book.orders.get(short))?.status).toBe('expired');
@@ -50,7 +50,7 @@ describe('retention', () => {
     await book.close();
   });
 
-  test('without it, orders are kept', async () => {
+  test('keeps orders by default', async () => {
     const { book, short, wait } = await lived(undefined);
     await wait(4 * DAY);
     expect((await book.orders.get(short))?.status).toBe('expired');
@@ -62,6 +62,6 @@ test.each([
   [{ retention: 0 }, /retention must be days/],
   [{ retention: Number.NaN }, /retention must be days/],
   [{ retention: 1, expiryInterval: 'off' as const }, /retention requires an expiryInterval/],
-])('%o is rejected', (options, message) => {
+])('retention option %o is rejected', (options, message) => {
   expect(() => createOrderBook({ chainId: SEPOLIA, store: memoryStore(), ...options })).toThrow(message);
 });

@@ -20,8 +20,8 @@ import {
   settle,
 } from './admission-fixture.ts';
 
-describe('the deny list of the host', () => {
-  test('is asked for the owner and the receiver, once each', async () => {
+describe('deny list policy', () => {
+  test('is called once with owner and receiver', async () => {
     const asked: Address[] = [];
     await using world = await admissionWorld({
       isDenied(address) {
@@ -40,7 +40,7 @@ describe('the deny list of the host', () => {
   test.each([
     [alice, 'owner'],
     [bob, 'receiver'],
-  ])('rejects for %s, the %s, and says which', async (denied, field) => {
+  ])('rejects the %s of %s by name', async (denied, field) => {
     await using world = await admissionWorld({ isDenied: async (address) => address === denied });
     const error = await rejection(world.book, await orderOf({ receiver: BOB.address }));
     expect(error).toMatchObject({ code: 'Forbidden', status: 403, data: { field, address: denied } });
@@ -55,9 +55,9 @@ describe('the deny list of the host', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('the list of secret-host is gone')) as never],
-    ['answers nothing', () => undefined as never],
-    ['answers something', () => 'no' as never],
-  ])('lets nobody in when it %s, and tells only the host why', async (_, isDenied) => {
+    ['returns nothing', () => undefined as never],
+    ['returns an object', () => 'no' as never],
+  ])('rejects all orders when it %s, and reports the cause only to the host', async (_, isDenied) => {
     await using world = await admissionWorld({ isDenied });
     const error = await rejection(world.book, await orderOf());
     expect(error).toMatchObject({ code: 'InternalServerError', retryable: true, message: '' });
@@ -66,7 +66,7 @@ describe('the deny list of the host', () => {
     expect(world.calls.insert).toBe(0);
   });
 
-  test('lets nobody in when it is silent', async () => {
+  test('rejects all orders when it does not respond', async () => {
     let signal: AbortSignal | undefined;
     await using world = await admissionWorld({
       checkTimeout: 50,
@@ -82,7 +82,7 @@ describe('the deny list of the host', () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  test('a listener of failures that throws changes nothing', async () => {
+  test('is not affected by a failure listener that throws', async () => {
     await using world = await admissionWorld({
       isDenied() {
         throw new Error('down');
@@ -95,10 +95,10 @@ describe('the deny list of the host', () => {
   });
 });
 
-describe('replacing an order', () => {
+describe('order replacement', () => {
   const replacing = (uid: string, more: object = {}) => documentOf({ replacedOrder: { uid }, ...more });
 
-  test('cancels the old one and tells both, in one step', async () => {
+  test('cancels the old order and emits both events in one step', async () => {
     await using world = await admissionWorld();
     const told: string[] = [];
     const uids: string[] = [];
@@ -113,7 +113,7 @@ describe('replacing an order', () => {
     expect(told).toEqual([`created ${old}`, `cancelled ${old}`, `created ${next}`]);
   });
 
-  test('of two that race for one order exactly one wins', async () => {
+  test('lets exactly one of two concurrent replacements succeed', async () => {
     await using world = await admissionWorld();
     const old = await accepted(world.book, await orderOf());
     const rivals = await Promise.all(Array.from({ length: 8 }, () => orderOf({ appData: replacing(old) })));
@@ -125,8 +125,12 @@ describe('replacing an order', () => {
 
   test.each<[string, (book: Awaited<ReturnType<typeof admissionWorld>>) => Promise<string>, string]>([
     ['does not exist', async () => `0x${'ab'.repeat(32)}${alice.slice(2)}ffffffff`, 'OrderNotFound'],
-    ['is another owner’s', ({ book }) => orderOf({}, BOB).then((order) => accepted(book, order)), 'WrongOwner'],
-    ['is another owner’s and does not exist', async () => `0x${'ab'.repeat(32)}${bob.slice(2)}ffffffff`, 'WrongOwner'],
+    ['belongs to another owner', ({ book }) => orderOf({}, BOB).then((order) => accepted(book, order)), 'WrongOwner'],
+    [
+      'belongs to another owner and does not exist',
+      async () => `0x${'ab'.repeat(32)}${bob.slice(2)}ffffffff`,
+      'WrongOwner',
+    ],
     [
       'was cancelled',
       async ({ book }) => {
@@ -147,7 +151,7 @@ describe('replacing an order', () => {
     ],
     ['waits for its presignature', async ({ book }) => accepted(book, presigned(await orderOf())), 'OnChainOrder'],
     ['was signed by a contract', async ({ book }) => accepted(book, byContract(await orderOf())), 'OnChainOrder'],
-  ])('is rejected when the old one %s', async (_, make, code) => {
+  ])('is rejected when the old order %s', async (_, make, code) => {
     await using world = await admissionWorld({ eip1271: 'accept-unverified' });
     const uid = await make(world);
     const error = await rejection(world.book, await orderOf({ appData: replacing(uid) }));
@@ -155,7 +159,7 @@ describe('replacing an order', () => {
     expect(error.data).toMatchObject({ uid });
   });
 
-  test('takes a signature by a key', async () => {
+  test('requires an ECDSA signature', async () => {
     await using world = await admissionWorld({ eip1271: 'accept-unverified' });
     const old = await accepted(world.book, await orderOf());
     for (const how of [presigned, byContract]) {
@@ -165,7 +169,7 @@ describe('replacing an order', () => {
     expect(await world.book.orders.get(old)).toMatchObject({ status: 'open' });
   });
 
-  test('is the host’s to forbid while the old one is bid on', async () => {
+  test('can be forbidden by the host while the old order has bids', async () => {
     const asked: string[] = [];
     await using world = await admissionWorld({
       isActivelyBidOn: async (uid) => {
@@ -180,13 +184,13 @@ describe('replacing an order', () => {
     expect(await world.book.orders.get(old)).toMatchObject({ status: 'open' });
   });
 
-  test('a host that cannot tell rejects, retryable', async () => {
+  test('is rejected as retryable when the host check fails', async () => {
     await using world = await admissionWorld({ isActivelyBidOn: () => undefined as never });
     const old = await accepted(world.book, await orderOf());
     expect(await outcome(world.book, await orderOf({ appData: replacing(old) }))).toBe('InternalServerError');
   });
 
-  test('again, after it has happened, is a duplicate', async () => {
+  test('is a duplicate when repeated', async () => {
     await using world = await admissionWorld();
     const old = await accepted(world.book, await orderOf());
     const order = await orderOf({ appData: replacing(old) });
@@ -194,7 +198,7 @@ describe('replacing an order', () => {
     expect(await outcome(world.book, order)).toBe('DuplicatedOrder');
   });
 
-  test('frees a place under the cap', async () => {
+  test('frees capacity under the cap', async () => {
     await using world = await admissionWorld({ limits: { maxOpenOrders: 1 } });
     const old = await accepted(world.book, await orderOf());
     expect(await outcome(world.book, await orderOf())).toBe('TooManyLimitOrders');
@@ -202,8 +206,8 @@ describe('replacing an order', () => {
   });
 });
 
-describe('caps', () => {
-  test('fifty submissions at once against a cap of ten leave exactly ten', async () => {
+describe('order cap', () => {
+  test('of ten admits exactly ten of fifty concurrent submissions', async () => {
     await using world = await admissionWorld({ limits: { maxOpenOrders: 10 } });
     const orders = await Promise.all(Array.from({ length: 50 }, () => orderOf()));
     const outcomes = await Promise.all(orders.map((order) => outcome(world.book, order)));
@@ -212,7 +216,7 @@ describe('caps', () => {
     expect((await world.book.orders.list({ owner: ALICE.address, limit: 100 })).orders).toHaveLength(10);
   });
 
-  test('tell the limit, the count and the budget', async () => {
+  test('reports limit, count and budget', async () => {
     await using world = await admissionWorld({ limits: { maxOpenOrders: 2, maxPendingOrders: 1 } });
     await accepted(world.book, await orderOf());
     await accepted(world.book, await orderOf());
@@ -225,13 +229,13 @@ describe('caps', () => {
     });
   });
 
-  test('a stranger cannot use up a victim’s', async () => {
+  test('of an owner cannot be used up by other accounts', async () => {
     await using world = await admissionWorld({ limits: { maxOpenOrders: 1, maxPendingOrders: 3 } });
     for (let i = 0; i < 5; i++) await world.book.orders.submit(presigned(await orderOf()));
     expect(await outcome(world.book, await orderOf())).toBe('accepted');
   });
 
-  test('an owner may have limits of their own, in either direction, and none', async () => {
+  test('can be raised, lowered or removed per owner', async () => {
     await using world = await admissionWorld({
       limits: { maxOpenOrders: 1, maxPendingOrders: 1 },
       ownerLimits: {
@@ -269,7 +273,7 @@ describe('validFrom', () => {
     expect(await outcome(world.book, order)).toBe(expected);
   });
 
-  test('is shown with its order, and only there', async () => {
+  test('is shown with its order only', async () => {
     await using world = await admissionWorld();
     const with_ = await accepted(world.book, await orderOf({ appData: documentOf({ validFrom: NOW + 7 }) }));
     const without = await accepted(world.book, await orderOf());
@@ -277,7 +281,7 @@ describe('validFrom', () => {
     expect(await world.book.orders.get(without)).not.toHaveProperty('validFrom');
   });
 
-  test('too late is told with the window, and keeps the distance that the host wants', async () => {
+  test('that is too late is rejected with the window, with the margin of the host', async () => {
     await using world = await admissionWorld({ limits: { minValidity: 100 } });
     const { code, data } = await rejection(
       world.book,
@@ -287,10 +291,10 @@ describe('validFrom', () => {
   });
 });
 
-describe('app data', () => {
+describe('order app data', () => {
   const hook = { target: COW, callData: '0xabcd', gasLimit: '100000' };
 
-  test('hooks are shown as interactions of their order', async () => {
+  test('shows hooks as interactions of the order', async () => {
     await using world = await admissionWorld();
     const appData = documentOf({ hooks: { pre: [hook, hook], post: [hook] } });
     const order = await world.book.orders.get(await accepted(world.book, await orderOf({ appData })));
@@ -306,7 +310,7 @@ describe('app data', () => {
     expect(plain?.interactions).toEqual({ pre: [], post: [] });
   });
 
-  test('a document is known by its hash once it was uploaded or came with an order', async () => {
+  test('is known by its hash after an upload or an order', async () => {
     await using world = await admissionWorld();
     const document = documentOf({ signer: ALICE.address });
     const { hash } = (await world.book.appData.put(document)) as { hash: string };
@@ -316,7 +320,7 @@ describe('app data', () => {
     expect(await world.book.appData.get(hash.toUpperCase().replace('X', 'x'))).toBe(document);
   });
 
-  test('a document that was found stays with its order, even if strangers push it out on its way in', async () => {
+  test('keeps a found document with its order under concurrent uploads', async () => {
     await using world = await admissionWorld({
       limits: { maxUnreferencedDocuments: 1 },
       isDenied: async () => {
@@ -330,7 +334,7 @@ describe('app data', () => {
     expect((await world.book.orders.get(uid))?.fullAppData).toBe(document);
   });
 
-  test('a hash of nothing known is rejected, the zero hash stands for {}', async () => {
+  test('rejects an unknown hash and accepts the zero hash as {}', async () => {
     await using world = await admissionWorld();
     const hash = `0x${'12'.repeat(32)}`;
     const error = await rejection(world.book, await orderOf({ appData: hash, appDataIsHash: true }));
@@ -340,14 +344,14 @@ describe('app data', () => {
     expect(await world.book.orders.get(uid)).toMatchObject({ appData: zero, fullAppData: null });
   });
 
-  test('the hash form can be turned off', async () => {
+  test('can disable the hash form', async () => {
     await using world = await admissionWorld({ appDataHash: 'reject' });
     const zero = `0x${'00'.repeat(32)}`;
     expect(await outcome(world.book, await orderOf({ appData: zero, appDataIsHash: true }))).toBe('InvalidAppData');
     expect(await outcome(world.book, await orderOf())).toBe('accepted');
   });
 
-  test('an order whose document names another signer than `from` is rejected, one names the owner', async () => {
+  test('rejects a signer other than `from`, and otherwise names the owner', async () => {
     await using world = await admissionWorld();
     const appData = documentOf({ signer: BOB.address });
     const order = await orderOf({ appData });
@@ -358,7 +362,7 @@ describe('app data', () => {
     expect(await world.book.orders.get(uid)).toMatchObject({ owner: bob });
   });
 
-  test('an upload that is no document is rejected like an order’s', async () => {
+  test('rejects an invalid upload like one of an order', async () => {
     await using world = await admissionWorld();
     const put = async (text: unknown, hash?: string) => {
       const result = await world.book.appData.put(text as string, { hash });
@@ -377,13 +381,13 @@ describe('app data', () => {
   });
 });
 
-describe('a large limit of documents', () => {
+describe('large document limit', () => {
   const escaped = (text: string) =>
     [...text].map((character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
   const maxAppDataSize = 100_000;
   const largest = `{"a":"${'x'.repeat(maxAppDataSize - 8)}"}`;
 
-  test('is what counts for an upload, whatever escaping makes of it, and a body far larger is rejected as such', async () => {
+  test('applies to uploads without JSON escapes, and rejects a much larger body', async () => {
     await using world = await admissionWorld({ limits: { maxAppDataSize } });
     const put = (document: string) =>
       world.http.send('PUT', '/api/v1/app_data', { body: `{"fullAppData":"${escaped(document)}"}` });
@@ -392,15 +396,15 @@ describe('a large limit of documents', () => {
     expect((await put(`${largest}${' '.repeat(10_000)}`)).json()).toMatchObject({ errorType: 'PayloadTooLarge' });
   });
 
-  test('reaches orders too', async () => {
+  test('applies to orders too', async () => {
     await using world = await admissionWorld({ limits: { maxAppDataSize } });
     const order = await orderOf({ appData: largest });
     expect((await world.http.send('POST', '/api/v1/orders', { body: order })).status).toBe(201);
   });
 });
 
-describe('many orders at once', () => {
-  test('each has its own result in the order of the list, and one durable step stores those that pass', async () => {
+describe('order batch', () => {
+  test('returns one result per order and stores accepted ones in one durable step', async () => {
     await using world = await admissionWorld({
       chain: scriptedChain({ balanceAndAllowance: RICH }),
       limits: { maxOpenOrders: 4 },
@@ -430,7 +434,7 @@ describe('many orders at once', () => {
     );
   });
 
-  test('one can replace another of the same list', async () => {
+  test('lets one order replace another of the same batch', async () => {
     await using world = await admissionWorld();
     const first = await orderOf();
     const probe = await admissionWorld();
@@ -441,13 +445,13 @@ describe('many orders at once', () => {
     expect(await world.book.orders.get(uid)).toMatchObject({ status: 'cancelled' });
   });
 
-  test('none is none', async () => {
+  test('accepts an empty list', async () => {
     await using world = await admissionWorld();
     expect(await world.book.orders.submitMany([])).toEqual([]);
     expect(world.calls.insert).toBe(0);
   });
 
-  test('a thousand of many owners come back as they went in', async () => {
+  test('returns a thousand orders of many owners unchanged', async () => {
     await using world = await admissionWorld();
     const signers = Array.from({ length: 10 }, (_, i) => account(100 + i));
     const orders = await Promise.all(
@@ -463,7 +467,7 @@ describe('many orders at once', () => {
   });
 });
 
-describe('options', () => {
+describe('book options', () => {
   test.each([
     [{ ownerLimits: { [WETH]: { maxOpenOrder: 1 } } }, /did you mean "maxOpenOrders"/],
     [{ ownerLimits: { x: {} } }, /ownerLimits must be 0x and 40 hex digits/],
@@ -478,12 +482,12 @@ describe('options', () => {
     [{ isBanned: () => false }, /unknown option "isBanned"/],
     [{ vaultRelayer: '0x' }, /vaultRelayer must be/],
     [{ hooksTrampoline: '0x' }, /hooksTrampoline must be/],
-  ])('%j is rejected by a TypeError that names it', async (options, message) => {
+  ])('rejects %j with a TypeError that names the option', async (options, message) => {
     await expect(admissionWorld(options as never)).rejects.toThrow(message);
     await expect(admissionWorld(options as never)).rejects.toThrow(TypeError);
   });
 
-  test('a limit that is there but undefined keeps its default', async () => {
+  test('keep the default of a limit that is undefined', async () => {
     await using world = await admissionWorld({ limits: { minValidity: undefined } as never });
     expect(await outcome(world.book, await orderOf({ validTo: NOW + 59 }))).toBe('InsufficientValidTo');
   });

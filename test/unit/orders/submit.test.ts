@@ -6,8 +6,8 @@ import { accepted, admissionWorld, documentOf, NOW, orderOf, outcomeOf } from '.
 
 const replacing = (uid: string) => documentOf({ replacedOrder: { uid } });
 
-describe('an order that is there already', () => {
-  test('is rejected with its UID, or accepted as it is for who asks so; the first time it is new', async () => {
+describe('existing order', () => {
+  test('is rejected with its UID, or accepted as existing on request', async () => {
     await using world = await admissionWorld();
     const order: OrderCreation = await orderOf();
     const first = await world.book.orders.submit(order, { acceptExisting: true });
@@ -24,7 +24,7 @@ describe('an order that is there already', () => {
     });
   });
 
-  test('is a duplicate whatever else is wrong by now, and what is wrong otherwise is not one', async () => {
+  test('is a duplicate whatever else is wrong by now, but only with a valid signature', async () => {
     await using world = await admissionWorld();
     const order = await orderOf({ validTo: NOW + 100 });
     await accepted(world.book, order);
@@ -37,7 +37,7 @@ describe('an order that is there already', () => {
   test.each<[string, (asked: <T>(answer: T) => T) => Parameters<typeof admissionWorld>[0]]>([
     ['the chain', (asked) => ({ chain: scriptedChain({ balanceAndAllowance: () => asked(RICH) }) })],
     ['the host', (asked) => ({ isDenied: () => asked(false) })],
-  ])('is told without asking %s', async (_, options) => {
+  ])('is reported without a call to %s', async (_, options) => {
     let questions = 0;
     await using world = await admissionWorld(
       options((answer) => {
@@ -54,11 +54,11 @@ describe('an order that is there already', () => {
   });
 });
 
-describe('many at once', () => {
+describe('concurrent submission', () => {
   const submitMany = async ({ book }: AdmissionWorld, orders: readonly OrderCreation[]) =>
     (await book.orders.submitMany(orders)).map(outcomeOf);
 
-  test('each has the outcome of its place', async () => {
+  test('returns the outcome of each order at its position', async () => {
     await using world = await admissionWorld();
     const good = await orderOf();
     const orders = [
@@ -75,7 +75,7 @@ describe('many at once', () => {
     expect(await submitMany(world, [])).toEqual([]);
   });
 
-  test('one may take the place of another that comes with it', async () => {
+  test('lets one order replace another of the same call', async () => {
     await using world = await admissionWorld();
     const old = await orderOf();
     await using other = await admissionWorld();
@@ -86,7 +86,7 @@ describe('many at once', () => {
   });
 });
 
-test('the store is asked about an order only where it would be rejected, or somebody else be asked', async () => {
+test('submission reads the store only before a rejection or a remote check', async () => {
   await using world = await admissionWorld();
   await accepted(world.book, await orderOf());
   expect(world.calls).toEqual({ get: 0, insert: 1 });

@@ -18,13 +18,13 @@ const code = fc.string({
   maxLength: 20,
 });
 
-test('the type is the one of the contract', () => {
+test('affiliate EIP-712 type is that of the contract', () => {
   expect(AFFILIATE_CODE_TYPE).toBe('AffiliateCode(address walletAddress,string code,uint256 chainId)');
   expect(AFFILIATE_DOMAIN_NAME).toBe('Service Affiliate');
   expect(AFFILIATE_CHAIN_ID).toBe(1);
 });
 
-test('the separator holds a name and a version, nothing else', () => {
+test('affiliate domain separator contains only name and version', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (name) => {
       expect(bytesToHex(affiliateDomainSeparator(name))).toBe(viemDomainSeparator({ domain: { name, version: '1' } }));
@@ -34,7 +34,7 @@ test('the separator holds a name and a version, nothing else', () => {
   expect(affiliateDomainSeparator()).toEqual(affiliateDomainSeparator(AFFILIATE_DOMAIN_NAME));
 });
 
-test('the digest of any wallet and code is the one of viem', () => {
+test('affiliate digest of any wallet and code equals viem', () => {
   fc.assert(
     fc.property(fc.constantFrom(AFFILIATE_DOMAIN_NAME, 'Another'), address, code, (name, walletAddress, value) => {
       expect(bytesToHex(affiliateDigest(affiliateDomainSeparator(name), { walletAddress, code: value }))).toBe(

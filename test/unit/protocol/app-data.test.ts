@@ -15,8 +15,8 @@ const UID = `0x${'ff2e2e54d178997f173266817c1e9ed6fee1a1aae4b43971c53b543cffcc29
 
 const read = (metadata: unknown): Metadata | string => parseAppData(JSON.stringify({ metadata }));
 
-describe('the hash', () => {
-  test('of the empty document and of a published one is the known one', () => {
+describe('app data hash', () => {
+  test('of the empty document and of a published one is correct', () => {
     expect(appDataHash('{}')).toBe('0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d');
     const published =
       '{"appCode":"CoW Swap","environment":"production","metadata":{"quote":{"slippageBips":"50","version":"0.2.0"},' +
@@ -26,19 +26,19 @@ describe('the hash', () => {
   });
 
   test.each([' {}', '{} ', '{"b":1,"a":2}', '{"a":"é 漢字 😀"}', '{"a":"\\u00e9"}', '{"a":1.0}'])(
-    'is of the exact bytes: %s',
+    'covers the exact bytes: %s',
     (document) => expect(appDataHash(document)).toBe(keccak256(stringToBytes(document))),
   );
 });
 
-describe('a document', () => {
+describe('app data document', () => {
   test.each([
     ['{}', 'nothing'],
     [' \n{ } ', 'blanks'],
     ['{"metadata":null,"backend":null}', 'nulls'],
     ['{"metadata":{"utm":{"utmSource":"x"},"quote":7},"version":"9.9.9","appCode":[]}', 'keys of the application'],
     ['{"enableFastPath":true,"signer":"x"}', 'protocol keys in the wrong place'],
-  ])('%s says nothing to the protocol: %s', (document) => expect(parseAppData(document)).toEqual(NO_METADATA));
+  ])('%s has no protocol content: %s', (document) => expect(parseAppData(document)).toEqual(NO_METADATA));
 
   test.each([
     ['', /not JSON/],
@@ -57,12 +57,12 @@ describe('a document', () => {
     [`{"a":${'['.repeat(64)}${']'.repeat(64)}}`, /nested deeper than 64/],
   ])('%j is rejected', (document, reason) => expect(parseAppData(document)).toMatch(reason));
 
-  test('may be nested as deep as 64, and have brackets in its texts', () => {
+  test('can be nested 64 deep and contain brackets in text', () => {
     expect(parseAppData(`{"a":${'['.repeat(63)}${']'.repeat(63)}}`)).toEqual(NO_METADATA);
     expect(parseAppData(JSON.stringify({ text: `\\"${'[{'.repeat(100)}` }))).toEqual(NO_METADATA);
   });
 
-  test('has `metadata`, else `backend`', () => {
+  test('has `metadata`, otherwise `backend`', () => {
     const backend = { signer: ALICE };
     expect(parseAppData(JSON.stringify({ backend }))).toMatchObject({ signer: alice });
     expect(parseAppData(JSON.stringify({ metadata: null, backend }))).toMatchObject({ signer: alice });
@@ -86,7 +86,7 @@ const hook = { target: ALICE, callData: '0xAB', gasLimit: '18446744073709551615'
 const readHook = { target: alice, callData: '0xab', gasLimit: 2n ** 64n - 1n };
 const loan = { liquidityProvider: ALICE, protocolAdapter: ALICE, receiver: ALICE, token: ALICE, amount: '0017' };
 
-describe('a protocol key', () => {
+describe('app data protocol key', () => {
   test.each<[string, unknown, Partial<Record<keyof Metadata, unknown>>]>([
     [
       'hooks',
@@ -149,7 +149,7 @@ describe('a protocol key', () => {
       { partnerFee: { recipient: ALICE, priceImprovementBps: 1, maxVolumeBps: 2 } },
       { partnerFees: [{ kind: 'priceImprovement', bps: 1, maxVolumeBps: 2, recipient: alice }] },
     ],
-  ])('%s is read', (_, metadata, expected) => expect(read(metadata)).toEqual({ ...NO_METADATA, ...expected }));
+  ])('%s is parsed', (_, metadata, expected) => expect(read(metadata)).toEqual({ ...NO_METADATA, ...expected }));
 
   const fee = (members: object) => ({ partnerFee: { recipient: ALICE, ...members } });
   test.each<[unknown, RegExp]>([
@@ -196,15 +196,17 @@ describe('a protocol key', () => {
     [{ validFrom: '1' }, /^metadata.validFrom/],
     [{ validFrom: -1 }, /^metadata.validFrom/],
     [{ validFrom: 4294967296 }, /^metadata.validFrom/],
-  ])('of the wrong type spoils the document: %j', (metadata, reason) => expect(read(metadata)).toMatch(reason));
+  ])('of the wrong type is rejected with its document: %j', (metadata, reason) =>
+    expect(read(metadata)).toMatch(reason),
+  );
 });
 
-describe('the app-data package', () => {
+describe('app-data package', () => {
   const api = new MetadataApi();
   const folder = dirname(dirname(createRequire(import.meta.url).resolve('@cowprotocol/sdk-app-data')));
   const versions = readdirSync(`${folder}/schemas`).map((file) => file.slice(1, -'.json'.length));
 
-  /** What the schemas allow, by key; a schema of a version takes those that it knows, in the form that it knows. */
+  /** Values that the schemas allow, by key; each schema version accepts the keys and forms that it defines. */
   const FORMS: Readonly<Record<string, readonly unknown[]>> = {
     hooks: [{ pre: [hook], post: [hook] }],
     signer: [ALICE],
@@ -222,7 +224,7 @@ describe('the app-data package', () => {
     wrappers: [[{ address: ALICE, data: '0x01', isOmittable: true }], [{ address: ALICE, data: '0x' }]],
   };
 
-  test('every form of a protocol key that it calls valid is read, in every version of its schema', async () => {
+  test('produces valid protocol keys that are parsed, in every schema version', async () => {
     const read = new Map<string, number>();
     for (const version of versions) {
       for (const [key, forms] of Object.entries(FORMS)) {
@@ -236,7 +238,7 @@ describe('the app-data package', () => {
         }
       }
     }
-    // Each key was met, most of them in many versions.
+    // Each key occurred, most of them in many versions.
     expect(Object.fromEntries(read)).toMatchObject({
       hooks: expect.any(Number),
       signer: expect.any(Number),
@@ -248,7 +250,7 @@ describe('the app-data package', () => {
     expect(Math.min(...read.values())).toBeGreaterThan(2);
   });
 
-  test('what it builds with every key at once is read, whole', async () => {
+  test('produces a document with every key that is parsed completely', async () => {
     const metadata = {
       hooks: { version: '0.2.0', pre: [hook], post: [hook] },
       signer: ALICE,
@@ -276,7 +278,7 @@ describe('the app-data package', () => {
     });
   });
 
-  test('the form of a loan that its schema 1.6.0 alone has is rejected by name', async () => {
+  test('form of a flash loan of schema 1.6.0 alone is rejected by name', async () => {
     const flashloan = { lender: ALICE, borrower: ALICE, token: ALICE, amount: '17' };
     const document = { version: '1.6.0', metadata: { flashloan } };
     expect((await api.validateAppDataDoc(document as never)).success).toBe(true);

@@ -13,7 +13,7 @@ import {
 import { SECP256K1_N } from '../../../src/protocol/signature.ts';
 import { MAX_UINT256 } from '../../../src/protocol/uint256.ts';
 
-/** Where an amount's encoding changes: words of 64 bits, the doubles' last exact integer, the sign bit, both ends. */
+/** Boundaries of the encoding: 64-bit words, the last exact integer of a double, the sign bit, both ends. */
 const EDGES = [53n, 63n, 64n, 65n, 127n, 128n, 129n, 191n, 192n, 193n, 255n].flatMap((bits) => [
   (1n << bits) - 1n,
   1n << bits,
@@ -71,22 +71,22 @@ export const uid = bytes(56);
 
 export const privateKey = fc.bigInt({ min: 1n, max: SECP256K1_N - 1n }).map(word);
 
-/** An unsigned number as 32 bytes of hex. */
+/** Encodes an unsigned number as 32 bytes of hex. */
 export function word(value: bigint): Hex {
   return `0x${value.toString(16).padStart(64, '0')}`;
 }
 
-/** A domain as other libraries take it. */
+/** Converts a domain to the type of other libraries. */
 export function typedDomain({ chainId, settlementContract }: Domain) {
   return { name: 'Gnosis Protocol', version: 'v2', chainId, verifyingContract: settlementContract } as const;
 }
 
-/** The same for ethers, which takes a number for exact below 2^53 − 1 only. */
+/** Converts a domain for ethers, which treats numbers as exact only below 2^53 − 1. */
 export function ethersDomain(of: Domain) {
   return { ...typedDomain(of), chainId: of.chainId.toString() };
 }
 
-/** The order's type as other libraries take it, read from the text that is hashed. */
+/** Parses the hashed order type into the type of other libraries. */
 export const ORDER_FIELDS = ORDER_TYPE.slice('Order('.length, -1)
   .split(',')
   .map((field) => {
@@ -94,7 +94,7 @@ export const ORDER_FIELDS = ORDER_TYPE.slice('Order('.length, -1)
     return { type, name };
   });
 
-/** Everything that viem needs to hash or sign an order. */
+/** Returns the typed data that viem needs to hash or sign an order. */
 export function orderTypedData(of: Domain, { receiver, ...fields }: OrderData) {
   return {
     domain: typedDomain(of),
@@ -104,7 +104,7 @@ export function orderTypedData(of: Domain, { receiver, ...fields }: OrderData) {
   } as const;
 }
 
-/** r, s and v as the 65 bytes of a signature. */
+/** Encodes r, s and v as the 65 bytes of a signature. */
 export function join(r: bigint, s: bigint, v: number): Hex {
   return `${word(r)}${word(s).slice(2)}${v.toString(16).padStart(2, '0')}`;
 }

@@ -5,7 +5,7 @@ import type { Hex } from '../../../src/protocol/hex.ts';
 
 const NONE: Hex = `0x${'00'.repeat(256)}`;
 
-/** The three bits of a value, counted from the end (Yellow Paper, 4.3.1). */
+/** Returns the three bits of a value, counted from the end (Yellow Paper, 4.3.1). */
 const bitsOf = (value: Hex) => [2, 6, 10].map((at) => Number.parseInt(keccak256(value).slice(at, at + 4), 16) % 2048);
 
 function withBits(bits: readonly number[]): Hex {
@@ -14,13 +14,13 @@ function withBits(bits: readonly number[]): Hex {
 }
 
 test.each<Hex>(['0x', '0x00', `0x${'9c'.repeat(20)}`, `0x${'ab'.repeat(32)}`])(
-  '%s may be where its three bits are',
+  '%s can be in a bloom filter with its three bits',
   (value) => {
     const bits = bitsOf(value);
     expect(mayContain(withBits(bits), value)).toBe(true);
     expect(mayContain(`0x${'ff'.repeat(256)}`, value)).toBe(true);
     expect(mayContain(NONE, value)).toBe(false);
-    // And only there: not without any one of them, nor with their neighbours.
+    // All three bits are required, and their neighbours do not count.
     for (const bit of new Set(bits))
       expect(mayContain(withBits(bits.filter((each) => each !== bit)), value)).toBe(false);
     expect(mayContain(withBits(bits.map((bit) => (bit + 1) % 2048)), value)).toBe(false);

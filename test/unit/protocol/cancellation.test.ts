@@ -19,7 +19,7 @@ import { domain, ethersDomain, typedDomain, uid } from './arbitraries.ts';
 const one = (of: Domain, orderUid: Hex) => bytesToHex(cancellationDigest(domainSeparator(of), orderUid));
 const many = (of: Domain, orderUids: readonly Hex[]) => bytesToHex(cancellationsDigest(domainSeparator(of), orderUids));
 
-describe('vectors', () => {
+describe('cancellation vectors', () => {
   test.each([
     { type: CANCELLATION_TYPE, expected: vectors.eip712.cancellationType, hash: vectors.eip712.cancellationTypeHash },
     {
@@ -40,7 +40,7 @@ describe('vectors', () => {
   });
 });
 
-test('the cancellation of one order is the one of viem', () => {
+test('cancellation of one order equals viem', () => {
   fc.assert(
     fc.property(domain, uid, (of, orderUid) => {
       const expected = hashTypedData({
@@ -56,7 +56,7 @@ test('the cancellation of one order is the one of viem', () => {
   );
 });
 
-test('the cancellation of 0 to 128 orders is the one of viem and of the contracts package', () => {
+test('cancellation of 0 to 128 orders equals viem and the contracts package', () => {
   fc.assert(
     fc.property(domain, fc.array(uid, { maxLength: 128, size: 'max' }), (of, orderUids) => {
       const digest = many(of, orderUids);
@@ -74,7 +74,7 @@ test('the cancellation of 0 to 128 orders is the one of viem and of the contract
   );
 });
 
-test('the order of the list is signed', () => {
+test('cancellation digest depends on the order of the list', () => {
   const [a, b] = numbered(2);
   if (a === undefined || b === undefined) throw new Error('two were asked for');
   expect(many(DOMAIN, [a, b])).not.toBe(many(DOMAIN, [b, a]));

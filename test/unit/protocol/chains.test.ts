@@ -11,18 +11,18 @@ import {
 import { parseHex } from '../../../src/protocol/hex.ts';
 import { chains } from '../../support/vectors/vectors.ts';
 
-test('the table is the one of the contract, chain by chain', () => {
+test('chain table matches the contract, chain by chain', () => {
   expect(CHAINS).toEqual(chains.chains);
 });
 
-test('the contracts that are the same everywhere', () => {
+test('common contracts have the published addresses', () => {
   expect(deployment('production')).toEqual(chains.production);
   expect(deployment('staging')).toEqual(chains.staging);
   expect(HOOKS_TRAMPOLINE).toBe(chains.hooksTrampoline);
   expect(NATIVE_MARKER).toBe(chains.nativeMarker);
 });
 
-test('a chain with contracts of its own keeps the common ones besides', () => {
+test('chain with own contracts keeps the common ones', () => {
   for (const chain of CHAINS) {
     for (const environment of ENVIRONMENTS) {
       const own = chain.ethFlow === undefined ? {} : { ethFlow: chain.ethFlow[environment] };
@@ -32,7 +32,7 @@ test('a chain with contracts of its own keeps the common ones besides', () => {
   expect(CHAINS.filter(({ ethFlow }) => ethFlow !== undefined)).not.toHaveLength(0);
 });
 
-test('every address is in the form that the engine compares', () => {
+test('chain addresses are in lower case', () => {
   const addresses = CHAINS.flatMap(({ wrappedNative, ethFlow }) => [wrappedNative, ...Object.values(ethFlow ?? {})]);
   for (const address of [
     ...addresses,
@@ -42,17 +42,17 @@ test('every address is in the form that the engine compares', () => {
   }
 });
 
-describe('looking up', () => {
-  test.each(chains.chains)('$segment is chain $chainId, both ways', ({ segment, chainId }) => {
+describe('chain lookup', () => {
+  test.each(chains.chains)('maps $segment to chain $chainId in both directions', ({ segment, chainId }) => {
     expect(chainById(chainId)?.segment).toBe(segment);
     expect(chainBySegment(segment)?.chainId).toBe(chainId);
   });
 
-  test.each(['', 'Mainnet', 'goerli', '__proto__', 'constructor', '1'])('there is no chain %o', (segment) => {
+  test.each(['', 'Mainnet', 'goerli', '__proto__', 'constructor', '1'])('finds no chain %o', (segment) => {
     expect(chainBySegment(segment)).toBeUndefined();
   });
 
-  test.each([0, -1, 5, 31337, Number.NaN])('there is no chain %s', (chainId) => {
+  test.each([0, -1, 5, 31337, Number.NaN])('finds no chain %s', (chainId) => {
     expect(chainById(chainId)).toBeUndefined();
   });
 });

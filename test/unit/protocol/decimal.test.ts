@@ -8,7 +8,7 @@ import {
   toPricePerEther,
 } from '../../../src/protocol/decimal.ts';
 
-describe('reading', () => {
+describe('decimal parser', () => {
   test.each([
     ['0', '0'],
     ['15000000000', '15000000000'],
@@ -22,7 +22,7 @@ describe('reading', () => {
     [1e21, '1000000000000000000000'],
     [5e-324, `0.${'0'.repeat(323)}5`],
     [10n ** 80n, `1${'0'.repeat(80)}`],
-  ])('%s is %s', (value, text) => {
+  ])('parses %s as %s', (value, text) => {
     const read = parseDecimal(value);
     expect(read && formatDecimal(read)).toBe(text);
   });
@@ -54,11 +54,11 @@ describe('reading', () => {
     {},
     [],
     true,
-  ])('%o is no decimal number', (value) => {
+  ])('rejects %o', (value) => {
     expect(parseDecimal(value)).toBeUndefined();
   });
 
-  test('what is written is read again as the same number, and never has an exponent', () => {
+  test('parses formatted numbers exactly, which have no exponent', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 90n }), fc.nat(120), (digits, scale) => {
         const text = formatDecimal({ digits, scale });
@@ -69,7 +69,7 @@ describe('reading', () => {
     );
   });
 
-  test('a double is read as the decimal that names it', () => {
+  test('parses a double as its shortest decimal', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }), (value) => {
         const read = parseDecimal(value);
@@ -79,7 +79,7 @@ describe('reading', () => {
   });
 });
 
-describe('dividing', () => {
+describe('decimal division', () => {
   test.each([
     [1n, 3n, 4, '0.3333'],
     [2n, 3n, 4, '0.6667'],
@@ -91,7 +91,7 @@ describe('dividing', () => {
     expect(formatDecimal(divideDecimals(dividend, divisor, digits))).toBe(text);
   });
 
-  test('the error is at most half of the last digit kept', () => {
+  test('has an error of at most half of the last digit', () => {
     const amount = fc.bigInt({ min: 1n, max: 2n ** 256n });
     fc.assert(
       fc.property(amount, amount, fc.integer({ min: 1, max: 40 }), (dividend, divisor, significant) => {
@@ -106,14 +106,14 @@ describe('dividing', () => {
   });
 });
 
-describe('edges', () => {
-  test('nothing is a number too, as a bigint and divided', () => {
+describe('decimal edge cases', () => {
+  test('zero is a number, as a bigint and divided', () => {
     expect(parseDecimal(0n)).toEqual({ digits: 0n, scale: 0 });
     expect(parseDecimal(-1n)).toBeUndefined();
     expect(divideDecimals(0n, 7n, 5)).toEqual({ digits: 0n, scale: 0 });
   });
 
-  test('exponents and lengths end where it is said', () => {
+  test('exponents and lengths have documented limits', () => {
     expect(formatDecimal(parseDecimal('1e400') ?? { digits: 0n, scale: 0 })).toBe(`1${'0'.repeat(400)}`);
     expect(parseDecimal('1e-400')).toEqual({ digits: 1n, scale: 400 });
     for (const text of ['1e401', '1e-401']) expect(parseDecimal(text)).toBeUndefined();
@@ -122,7 +122,7 @@ describe('edges', () => {
     for (const other of [undefined, null, true, {}, [], ['1']]) expect(parseDecimal(other)).toBeUndefined();
   });
 
-  test('numbers are ordered whatever they are written with', () => {
+  test('numbers are compared independently of their notation', () => {
     const [half, alsoHalf, more] = [
       { digits: 5n, scale: 1 },
       { digits: 500n, scale: 3 },
@@ -133,7 +133,7 @@ describe('edges', () => {
     ]);
   });
 
-  test('a price is scaled to a whole ether, and what is below a wei is dropped', () => {
+  test('a price is scaled to one ether and truncated to wei', () => {
     expect(toPricePerEther({ digits: 15n, scale: 1 })).toBe('1500000000000000000');
     expect(toPricePerEther({ digits: 19n, scale: 19 })).toBe('1');
   });

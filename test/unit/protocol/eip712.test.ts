@@ -13,16 +13,16 @@ import { bytesToHex, hexToBytes } from '../../../src/protocol/hex.ts';
 import { chains, hex, vectors } from '../../support/vectors/vectors.ts';
 import { bytes, domain, typedDomain } from './arbitraries.ts';
 
-test('the domain has the name and version of the chain table', () => {
+test('EIP-712 domain has the name and version of the chain table', () => {
   expect({ name: DOMAIN_NAME, version: DOMAIN_VERSION }).toEqual(chains.domain);
 });
 
-test.each(vectors.domains)('the separator of chain $chainId is that of the vectors', (vector) => {
+test.each(vectors.domains)('EIP-712 separator of chain $chainId matches the vectors', (vector) => {
   const settlementContract = hex(vector.verifyingContract);
   expect(bytesToHex(domainSeparator({ chainId: vector.chainId, settlementContract }))).toBe(vector.separator);
 });
 
-test('the separator of any domain is the one of viem', () => {
+test('EIP-712 separator of any domain equals viem', () => {
   fc.assert(
     fc.property(domain, (any) => {
       expect(bytesToHex(domainSeparator(any))).toBe(viemDomainSeparator({ domain: typedDomain(any) }));
@@ -31,7 +31,7 @@ test('the separator of any domain is the one of viem', () => {
   );
 });
 
-test('a typed digest hashes 0x1901, the separator and the struct hash', () => {
+test('EIP-712 digest hashes 0x1901, the separator and the struct hash', () => {
   fc.assert(
     fc.property(bytes(32), bytes(32), (separator, structHash) => {
       const digest = typedDataDigest(hexToBytes(separator), hexToBytes(structHash));
@@ -41,7 +41,7 @@ test('a typed digest hashes 0x1901, the separator and the struct hash', () => {
   );
 });
 
-test('a personal digest is the one of viem', () => {
+test('personal digest equals viem', () => {
   fc.assert(
     fc.property(bytes(32), (digest) => {
       expect(bytesToHex(personalDigest(hexToBytes(digest)))).toBe(hashMessage({ raw: digest }));
@@ -50,7 +50,7 @@ test('a personal digest is the one of viem', () => {
   );
 });
 
-test('the personal digest of the reference order is that of the vectors', () => {
+test('personal digest of the reference order matches the vectors', () => {
   const hashes = vectors.orders.flatMap(({ digest, ethsignMessageHash }) =>
     ethsignMessageHash === undefined ? [] : [{ digest, ethsignMessageHash }],
   );
@@ -63,7 +63,7 @@ test('the personal digest of the reference order is that of the vectors', () => 
 describe('parseDomain', () => {
   const settlementContract = hex(chains.production.settlement);
 
-  test('reads the contract in either case', () => {
+  test('accepts the contract in either case', () => {
     const [vector] = vectors.domains;
     const checksummed = vector?.verifyingContract as `0x${string}`; // the text of a checksummed address
     expect(parseDomain({ chainId: 1, settlementContract: checksummed })).toEqual({ chainId: 1, settlementContract });

@@ -66,7 +66,7 @@ const OF_PLACERS = ['OrderPlacement', 'OrderInvalidation', 'OrderRefund'];
 
 const logOf = (name: string, args: object): ChainLog => ({ ...PLACE, address: CONTRACT, ...encodeLog(name, args) });
 
-describe('logs are decoded as an independent encoder wrote them', () => {
+describe('event decoder matches an independent encoder', () => {
   test.each(NAMES)('%s', (name) => {
     expect(EVENT_TOPICS[name]).toBe(toEventSelector(eventAbi(name)));
     fc.assert(
@@ -84,7 +84,7 @@ describe('logs are decoded as an independent encoder wrote them', () => {
   });
 });
 
-test('whatever else a log holds is no event, and no failure', () => {
+test('event decoder ignores other logs', () => {
   const topic = fc.oneof(fc.constantFrom(...Object.values(EVENT_TOPICS)), hex(32));
   const log = fc.record({ topics: fc.array(topic, { maxLength: 4 }), data: fc.uint8Array({ maxLength: 700 }) });
   fc.assert(
@@ -95,7 +95,7 @@ test('whatever else a log holds is no event, and no failure', () => {
   );
 });
 
-test('a log that is cut off anywhere is no event', () => {
+test('event decoder ignores a truncated log', () => {
   for (const name of NAMES) {
     const [args] = fc.sample(events[name], { numRuns: 1, seed: 1 });
     const log = logOf(name, args ?? {});
@@ -105,8 +105,8 @@ test('a log that is cut off anywhere is no event', () => {
   }
 });
 
-// Each word of a log alone may be what its type does not allow. The others stay as they were.
-describe('a word that cannot be what it stands for makes a log malformed', () => {
+// Each word of a log is replaced by an invalid value of its type. The others stay unchanged.
+describe('event decoder reports a malformed log', () => {
   const ORDER = {
     sellToken: CONTRACT,
     buyToken: CONTRACT,
@@ -168,25 +168,25 @@ describe('a word that cannot be what it stands for makes a log malformed', () =>
     ['Trade', 6, 56, 64],
     ['OrderPlacement', 16, 1, 96],
     ['OrderPlacement', 18, 1, 32],
-  ] as const)('%s: bytes that are longer than what is left, by the length at %i', (name, place, size, left) => {
+  ] as const)('%s: bytes beyond the end, by the length at %i', (name, place, size, left) => {
     const lengthOf = (bytes: number) => bytes.toString(16).padStart(64, '0');
     expect(decodeLog(withWord(LOGS[name], place, lengthOf(size)))).toEqual(decodeLog(LOGS[name]));
     expect(decodeLog(withWord(LOGS[name], place, lengthOf(left + 1)))).toBeUndefined();
     if (name === 'OrderPlacement') expect(decodeLog(withWord(LOGS[name], place, lengthOf(left)))).toBeDefined();
   });
 
-  test.each(['Trade', 'OrderPlacement'] as const)('%s: who is indexed', (name) => {
+  test.each(['Trade', 'OrderPlacement'] as const)('%s: an invalid indexed address', (name) => {
     const [topic = '0x'] = LOGS[name].topics;
     expect(decodeLog({ ...LOGS[name], topics: [topic, `0x${FULL}`] })).toBeUndefined();
     expect(decodeLog({ ...LOGS[name], topics: [topic] })).toBeUndefined();
   });
 
-  test.each([55, 57])('a UID of %i bytes is none', (size) => {
+  test.each([55, 57])('for a UID of %i bytes', (size) => {
     const length = size.toString(16).padStart(64, '0');
     expect(decodeLog(withWord(LOGS.Trade, 6, length))).toBeUndefined();
   });
 
-  test('an offset may be as far away as twelve digits tell, and lead nowhere', () => {
+  test('for an offset of up to twelve digits that points nowhere', () => {
     for (const far of [2 ** 32, 2 ** 47]) {
       expect(decodeLog(withWord(LOGS.Trade, 5, far.toString(16).padStart(64, '0')))).toBeUndefined();
     }

@@ -12,45 +12,45 @@ describe('parseHex', () => {
     ['0x00', '0x00'],
     ['0xAbCdEf', '0xabcdef'],
     ['0x0123456789abcdefABCDEF', '0x0123456789abcdefabcdef'],
-  ])('reads %s as %s', (text, parsed) => {
+  ])('parses %s as %s', (text, parsed) => {
     expect(parseHex(text)).toBe(parsed);
   });
 
   test.each([
     ['nothing', ''],
     ['no prefix', 'ab'],
-    ['a capital prefix', '0Xab'],
-    ['half a byte', '0xabc'],
-    ['half a prefix', '0'],
-    ['another letter', '0xag'],
+    ['an upper-case prefix', '0Xab'],
+    ['an odd number of digits', '0xabc'],
+    ['an incomplete prefix', '0'],
+    ['an invalid letter', '0xag'],
     ['letters around the digits', '0x@`'],
     ['characters around the digits', '0x/:'],
-    ['a blank before', ' 0xab'],
-    ['a blank after', '0xab '],
-    ['a line break after', '0xab\n'],
+    ['a leading blank', ' 0xab'],
+    ['a trailing blank', '0xab '],
+    ['a trailing line break', '0xab\n'],
     ['a second line', '0xab\n0xab'],
     ['a NUL', '0xab\0'],
     ['full-width digits', '0x１２'],
     ['full-width letters', '0xａｂ'],
     ['a letter that lower-cases to k', '0xK0'],
     ['two prefixes', '0x0xab'],
-    ['a minus', '-0xab'],
+    ['a minus sign', '-0xab'],
     ['separators', '0xab_cd'],
     ['a number', 0xab],
     ['a bigint', 0xabn],
     ['null', null],
     ['undefined', undefined],
     ['true', true],
-    ['a list of one text', ['0xab']],
-    ['a text object', Object('0xab')],
+    ['an array of one string', ['0xab']],
+    ['a String object', Object('0xab')],
     ['bytes', Uint8Array.of(0xab)],
-    ['an object with the length of a text', { length: 4 }],
+    ['an object with the length of a string', { length: 4 }],
   ])('rejects %s', (_, text) => {
     expect(parseHex(text)).toBeUndefined();
     expect(parseHex(text, 1)).toBeUndefined();
   });
 
-  test('wants exactly the size it is told', () => {
+  test('requires the exact size', () => {
     expect(parseHex('0x', 0)).toBe('0x');
     expect(parseHex('0x00', 0)).toBeUndefined();
     for (const size of [19, 21]) expect(parseHex(`0x${'ab'.repeat(size)}`, 20)).toBeUndefined();
@@ -66,14 +66,14 @@ describe('parseHex', () => {
     expect(parseHex(settlement.toUpperCase().replace('X', 'x'), 20)).toBe(settlement);
   });
 
-  test('reads megabytes', () => {
+  test('parses megabytes', () => {
     const text = `0x${'aB'.repeat(4_000_000)}`;
     expect(parseHex(text)).toBe(text.toLowerCase());
     expect(parseHex(`${text}g`)).toBeUndefined();
     expect(parseHex(`${text}0g`)).toBeUndefined();
   });
 
-  test('any text is either hex of whole bytes or rejected', () => {
+  test('accepts hex of whole bytes and rejects any other text', () => {
     const unit = fc.constantFrom(...`${DIGITS}xXgG０ａ \n\0-`);
     const text = fc.string({ unit }).chain((tail) => fc.constantFrom(tail, `0x${tail}`));
     fc.assert(
@@ -88,15 +88,15 @@ describe('parseHex', () => {
   });
 });
 
-describe('bytes', () => {
-  test('every byte has its two digits, in lower case', () => {
+describe('hex codec', () => {
+  test('writes two lower-case digits per byte', () => {
     const all = Uint8Array.from({ length: 256 }, (_, byte) => byte);
     const text = bytesToHex(all);
     expect(text).toBe(toHex(all));
     expect(hexToBytes(text)).toEqual(all);
   });
 
-  test('decoding undoes encoding, as viem does it', () => {
+  test('decodes its own encoding, like viem', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         const text = bytesToHex(bytes);
@@ -108,13 +108,13 @@ describe('bytes', () => {
     );
   });
 
-  test('writeHex writes the bytes it is asked for and no others', () => {
+  test('writes only the selected bytes', () => {
     const target = new Uint8Array(8).fill(0xee);
     writeHex(target, 2, '0x00112233445566', 3, 4);
     expect(bytesToHex(target)).toBe('0xeeee33445566eeee');
   });
 
-  test('the data of an order placement reads as a quote id of 8 bytes and an expiry of 4', () => {
+  test('reads the data of an order placement as a quote id of 8 bytes and a validity of 4', () => {
     const placements = vectors.ethflow.flatMap(({ data, decoded }) => (data === undefined ? [] : [{ data, decoded }]));
     expect(placements).toHaveLength(1);
     for (const { data, decoded } of placements) {

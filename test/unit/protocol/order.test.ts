@@ -27,14 +27,14 @@ import { domain, EXTREME_AMOUNTS, ethersDomain, order, orderTypedData } from './
 
 const digestOf = (of: Domain, data: OrderData) => bytesToHex(createOrderHasher(of).digest(data));
 
-describe('vectors', () => {
-  test('the type and its hash', () => {
+describe('order vectors', () => {
+  test('match the EIP-712 type and its hash', () => {
     expect(ORDER_TYPE).toBe(vectors.eip712.orderType);
     expect(bytesToHex(keccak256Text(ORDER_TYPE))).toBe(vectors.eip712.orderTypeHash);
     expect(ORDER_TYPE_HASH).toBe(vectors.eip712.orderTypeHash);
   });
 
-  test('the names of the enumerations and their hashes', () => {
+  test('match the names and hashes of the enumerations', () => {
     const { kind, balance } = vectors.eip712;
     expect(Object.keys(kind).sort()).toEqual([...ORDER_KINDS].sort());
     expect(Object.keys(balance).sort()).toEqual([...SELL_TOKEN_SOURCES].sort());
@@ -43,10 +43,10 @@ describe('vectors', () => {
     }
   });
 
-  test.each(vectors.orders)('the hashes and the UID of: $name', (vector) => {
+  test.each(vectors.orders)('match the hashes and the UID of $name', (vector) => {
     const data = orderData(vector.order);
     const chain = vector.chainId === undefined ? undefined : { chainId: vector.chainId, contract: vector.settlement };
-    // The reference order's domain is known by its separator only; a struct hash is the same in every domain.
+    // The domain of the reference order is known by its separator only; a struct hash does not depend on the domain.
     const hasher = createOrderHasher({
       chainId: chain?.chainId ?? 1,
       settlementContract: chain?.contract === undefined ? ZERO_ADDRESS : hex(chain.contract),
@@ -61,7 +61,7 @@ describe('vectors', () => {
     }
   });
 
-  test('a null receiver hashes as the zero address', () => {
+  test('match a null receiver hashed as the zero address', () => {
     const zero = vectors.orders.filter(({ order: { receiver } }) => receiver === ZERO_ADDRESS);
     expect(zero).toHaveLength(1);
     for (const { chainId = 0, settlement = '', order: wire, digest } of zero) {
@@ -70,7 +70,7 @@ describe('vectors', () => {
     }
   });
 
-  test('the UID of an order that sells native currency', () => {
+  test('match the UID of an order that sells native currency', () => {
     const placed = vectors.ethflow.flatMap((vector) => (vector.order === undefined ? [] : [vector]));
     expect(placed).toHaveLength(1);
     for (const { chainId, ethflow, order: wire, digest, uid } of placed) {
@@ -82,8 +82,8 @@ describe('vectors', () => {
   });
 });
 
-describe('against other libraries', () => {
-  test('any order has the digest of viem', () => {
+describe('order digest', () => {
+  test('of any order equals viem', () => {
     fc.assert(
       fc.property(domain, order, (of, data) => {
         expect(digestOf(of, data)).toBe(hashTypedData(orderTypedData(of, data)));
@@ -92,13 +92,13 @@ describe('against other libraries', () => {
     );
   });
 
-  test('any order has the digest and the UID of the contracts package', () => {
+  test('and UID of any order equal the contracts package', () => {
     fc.assert(
       fc.property(domain, order, (of, data) => {
         const { receiver, ...fields } = data;
         const theirs = {
           ...fields,
-          // Their names for the same texts, and they reject the zero address where they mean a null receiver.
+          // The package has other names for the same texts, and rejects the zero address instead of a null receiver.
           kind: data.kind === 'buy' ? OrderKind.BUY : OrderKind.SELL,
           sellTokenBalance: BALANCES[data.sellTokenBalance],
           buyTokenBalance: BALANCES[data.buyTokenBalance],
@@ -113,7 +113,7 @@ describe('against other libraries', () => {
     );
   });
 
-  test('each field alone at each of its extremes', () => {
+  test('of each field at each extreme equals viem', () => {
     const of: Domain = { chainId: 1, settlementContract: `0x${'11'.repeat(20)}` };
     const extremes = [
       ...['sellAmount', 'buyAmount', 'feeAmount'].flatMap((name) =>
@@ -136,8 +136,8 @@ describe('against other libraries', () => {
   });
 });
 
-describe('one buffer for all orders', () => {
-  test('no order leaves a trace in the hash of the next', () => {
+describe('order hasher buffer', () => {
+  test('keeps nothing of the previous order', () => {
     fc.assert(
       fc.property(domain, fc.array(order, { minLength: 2, maxLength: 8 }), (of, all) => {
         const reused = createOrderHasher(of);
@@ -152,7 +152,7 @@ describe('one buffer for all orders', () => {
     );
   });
 
-  test('a null receiver after a set one, and small amounts after large ones', () => {
+  test('hashes a null receiver after a set one, and small amounts after large ones', () => {
     const hasher = createOrderHasher({ chainId: 1, settlementContract: ZERO_ADDRESS });
     const small = { ...PLAIN, receiver: null, sellAmount: 0n, buyAmount: 1n, feeAmount: 0n, validTo: 0 };
     const max = EXTREME_AMOUNTS.at(-1) ?? 0n;
@@ -171,7 +171,7 @@ describe('one buffer for all orders', () => {
     expect(bytesToHex(hasher.digest(large))).toBe(other);
   });
 
-  test('hashers of two domains do not disturb each other', () => {
+  test('is separate for two domains', () => {
     fc.assert(
       fc.property(domain, domain, fc.array(order, { minLength: 1, maxLength: 5 }), (one, two, all) => {
         const [first, second] = [createOrderHasher(one), createOrderHasher(two)];
@@ -186,7 +186,7 @@ describe('one buffer for all orders', () => {
     );
   });
 
-  test('an answer is the caller’s own: later orders do not change it, nor does changing it change them', () => {
+  test('is separate from its results, which later calls do not change', () => {
     fc.assert(
       fc.property(domain, order, order, (of, data, next) => {
         const hasher = createOrderHasher(of);

@@ -9,7 +9,7 @@ const hex = (size: number) =>
   fc.uint8Array({ minLength: size, maxLength: size }).map((value): Hex => `0x${Buffer.from(value).toString('hex')}`);
 const amount = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n });
 
-/** Few tokens, so that some stand twice: with the prices of all, and with those of one trade. */
+/** Few tokens, so that some occur twice: with uniform prices, and with prices of one trade. */
 const tokens = fc.array(fc.tuple(fc.constantFrom(...['a1', 'b2', 'c3'].map((n): Hex => `0x${n.repeat(20)}`)), amount), {
   minLength: 1,
   maxLength: 8,
@@ -53,7 +53,7 @@ function encode({ priced, trades, auctionId }: typeof settlement extends fc.Arbi
   return auctionId === null ? data : concatHex([data, numberToHex(auctionId, { size: 8 })]);
 }
 
-test('calldata of settle is decoded as an independent encoder wrote it', () => {
+test('settle calldata decoder matches an independent encoder', () => {
   expect(SETTLE_SELECTOR).toBe(toFunctionSelector(SETTLE_ABI[0]));
   fc.assert(
     fc.property(settlement, (choice) => {
@@ -78,7 +78,7 @@ test('calldata of settle is decoded as an independent encoder wrote it', () => {
   );
 });
 
-test('calldata that is cut off or damaged is nothing, or something, but no failure', () => {
+test('settle calldata decoder never fails on truncated or damaged data', () => {
   fc.assert(
     fc.property(settlement, fc.nat(), fc.nat(), hex(4), (choice, from, at, noise) => {
       const data = encode(choice);
@@ -92,7 +92,7 @@ test('calldata that is cut off or damaged is nothing, or something, but no failu
   expect(decodeSettle('0x12345678')).toBeUndefined();
 });
 
-describe('calldata that is no settlement', () => {
+describe('settle calldata decoder rejects', () => {
   const token: Hex = `0x${'a1'.repeat(20)}`;
   const trade = {
     sell: 0,
@@ -114,39 +114,39 @@ describe('calldata that is no settlement', () => {
     Number.parseInt(data.slice(HEAD + 64 * place, HEAD + 64 * (place + 1)), 16);
   const withWord = (place: number, text: string, data = GOOD): Hex =>
     `0x${data.slice(2, HEAD + 64 * place)}${text}${data.slice(HEAD + 64 * (place + 1))}`;
-  // Where the lists begin, in words: their lengths stand first. The trades' offsets count from behind the length.
+  // Offsets of the lists, in words: their lengths come first. Trade offsets count from behind the length.
   const [tokens = 0, prices = 0, trades = 0] = [0, 1, 2].map((place) => wordAt(GOOD, place) / 32);
   const first = trades + 1 + wordAt(GOOD, trades + 1) / 32;
   const FULL = 'f'.repeat(64);
 
   test.each([
-    ['no list of tokens', 0, FULL],
-    ['a list of tokens behind the end', 0, word(1_000_000)],
-    ['no list of prices', 1, FULL],
-    ['no list of trades', 2, FULL],
-    ['a token that is no address', tokens + 1, FULL],
+    ['missing tokens', 0, FULL],
+    ['tokens beyond the end', 0, word(1_000_000)],
+    ['missing prices', 1, FULL],
+    ['missing trades', 2, FULL],
+    ['an invalid token address', tokens + 1, FULL],
     ['fewer tokens than prices', tokens, word(1)],
     ['fewer prices than tokens', prices, word(1)],
-    ['more tokens than there is data', tokens, word(9_000)],
-    ['no offset of a trade', trades + 1, FULL],
-    ['a trade behind the end', trades + 1, word(1_000_000)],
-    ['no index of the sell token', first, FULL],
-    ['a sell token that is not there', first, word(2)],
-    ['no index of the buy token', first + 1, FULL],
-    ['a buy token that is not there', first + 1, word(2)],
-    ['no flags', first + 8, FULL],
-  ])('has %s', (_, place, text) => {
+    ['more tokens than data', tokens, word(9_000)],
+    ['a missing trade offset', trades + 1, FULL],
+    ['a trade beyond the end', trades + 1, word(1_000_000)],
+    ['a missing sell token index', first, FULL],
+    ['an unknown sell token', first, word(2)],
+    ['a missing buy token index', first + 1, FULL],
+    ['an unknown buy token', first + 1, word(2)],
+    ['missing flags', first + 8, FULL],
+  ])('%s', (_, place, text) => {
     expect(decodeSettle(GOOD)?.trades).toHaveLength(1);
     expect(decodeSettle(withWord(place, text))).toBeUndefined();
   });
 
-  test('is cut off before the last word of a trade that is read', () => {
+  test('a trade without its last word', () => {
     const end = HEAD + 64 * (first + 10);
     expect(decodeSettle(GOOD.slice(0, end))).toBeDefined();
     expect(decodeSettle(GOOD.slice(0, end - 64))).toBeUndefined();
   });
 
-  test('has more of anything than settlements have: ten thousand are read, one more is not', () => {
+  test('more than ten thousand entries', () => {
     const many = (count: number) => {
       const list = `${word(count)}${word(1).repeat(count)}`;
       return `${SETTLE_SELECTOR}${word(96)}${word(96)}${word(96 + list.length / 2)}${list}${word(0)}`;
@@ -155,12 +155,12 @@ describe('calldata that is no settlement', () => {
     expect(decodeSettle(many(10_001))).toBeUndefined();
   });
 
-  test('is another call, though all else is alike', () => {
+  test('another function with equal data', () => {
     expect(decodeSettle(`0x13d79a0c${GOOD.slice(HEAD)}`)).toBeUndefined();
   });
 });
 
-test('the auction is what stands in the eight bytes behind the arguments, when a number can hold it', () => {
+test('settle calldata decoder reads the auction id from the eight trailing bytes if it is a safe integer', () => {
   const data = encode({ priced: [[`0x${'a1'.repeat(20)}`, 1n]], trades: [], auctionId: null });
   const auctionOf = (tail: string) => decodeSettle(`${data}${tail}`)?.auctionId;
   expect(auctionOf((12345).toString(16).padStart(16, '0'))).toBe(12345);

@@ -9,13 +9,15 @@ function misfit(schema: z.ZodMiniType, value: unknown): OrderBookError {
   return result;
 }
 
-describe('hex text is read in either case and kept in lower case', () => {
+describe('shape parser', () => {
   test.each([
     [hexSchema(2), '0xABcd', '0xabcd'],
     [hexSchema(20), `0x${'Ef'.repeat(20)}`, `0x${'ef'.repeat(20)}`],
     [hex(), '0xABcdEF', '0xabcdef'],
     [hex(), '0x', '0x'],
-  ])('%#', (schema, text, kept) => expect(parseShape(schema, text)).toBe(kept));
+  ])('accepts hex in either case and stores lower case: case %#', (schema, text, kept) =>
+    expect(parseShape(schema, text)).toBe(kept),
+  );
 
   test.each([
     [hexSchema(2), 'abcd', '0x and 4 hex digits'],
@@ -30,10 +32,10 @@ describe('hex text is read in either case and kept in lower case', () => {
     [hex(), '0xabc', 'pairs of hex digits'],
     [hex(), 'x0xab', 'pairs of hex digits'],
     [hex(), '0xabzz', 'pairs of hex digits'],
-  ])('and nothing else: %#, %j', (schema, text, words) => expect(misfit(schema, text).message).toContain(words));
+  ])('rejects other text: case %#, %j', (schema, text, words) => expect(misfit(schema, text).message).toContain(words));
 });
 
-test('an amount is decimal digits, however many', () => {
+test('shape parser accepts any number of decimal digits for an amount', () => {
   const digits = '9'.repeat(1000);
   expect(parseShape(amount(), digits)).toBe(digits);
   for (const text of ['', '-1', '1.5', '1e3', '0x1', ' 1', '1 ']) {
@@ -41,7 +43,7 @@ test('an amount is decimal digits, however many', () => {
   }
 });
 
-describe('what does not fit is told by its place and its reason', () => {
+describe('shape parser error names path and reason', () => {
   const order = z.object({
     kind: z.enum(['buy', 'sell']),
     legs: z.array(z.object({ token: hexSchema(20) })),
@@ -61,12 +63,12 @@ describe('what does not fit is told by its place and its reason', () => {
     [{ ...good, legs: [{}] }, 'legs.0.token', 'legs.0.token is missing'],
     [{ ...good, legs: [{ token: '0x12' }] }, 'legs.0.token', 'legs.0.token must be 0x and 40 hex digits'],
     [{ kind: 'x', legs: 7, full: 7 }, 'kind', 'kind must be one of buy, sell'],
-  ])('%j', (value, path, message) => {
+  ])('of %j', (value, path, message) => {
     const rejection = misfit(order, value);
     expect([rejection.code, rejection.message, rejection.data]).toEqual(['InvalidBody', message, { path }]);
   });
 
-  test('under the code that the route has for it', () => {
+  test('with the code of the route', () => {
     expect(parseShape(order, {}, 'InvalidParameter')).toMatchObject({
       code: 'InvalidParameter',
       data: { path: 'kind' },

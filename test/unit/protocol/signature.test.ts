@@ -21,14 +21,15 @@ function parsed(signature: `0x${string}`): EcdsaSignature {
   return answer;
 }
 
-describe('vectors', () => {
-  // The service whose parser these cases come from leaves r and s of zero to the recovery; here they are rejected at once.
+describe('signature vectors', () => {
+  // The service whose parser these cases come from passes r and s of zero to the recovery; here they are rejected
+  // before.
   const cases = vectors.signatures.cases.map((vector) => ({
     ...vector,
     accepted: vector.accepted && !/^0x(00){64}/.test(vector.signature),
   }));
 
-  test('one case alone differs from its source', () => {
+  test('differ from their source in one case only', () => {
     expect(cases.filter(({ accepted }, i) => accepted !== vectors.signatures.cases[i]?.accepted)).toHaveLength(1);
   });
 
@@ -38,7 +39,7 @@ describe('vectors', () => {
     else expect(answer).toBeTypeOf('string');
   });
 
-  test('v, all 256 values of it', () => {
+  test('match all 256 values of v', () => {
     const { other, ...known } = vectors.signatures.vNormalization;
     const normal = new Map(Object.entries(known));
     expect(other).toBe('rejected');
@@ -56,36 +57,37 @@ describe('vectors', () => {
     }
   });
 
-  test.each(vectors.orders)('the signatures of "$name" are stored as they are', ({ signatures }) => {
+  test.each(vectors.orders)('store the signatures of "$name" unchanged', ({ signatures }) => {
     for (const ecdsa of ECDSA_SCHEMES) expect(parsed(hex(signatures[ecdsa])).hex).toBe(signatures[ecdsa]);
   });
 
   test.each(vectors.eip1271)(
-    '$name passes through untouched',
+    'pass $name through unchanged',
     ({ order, ecdsaSignature, apiSignature, forSettlement }) => {
       const signature = hex(apiSignature);
       expect(parseSignature('eip1271', signature)).toEqual({ scheme: 'eip1271', hex: apiSignature });
-      expect(forSettlement.slice(42)).toBe(apiSignature.slice(2)); // on chain the verifier's address comes first
+      // On chain the address of the verifying contract comes first.
+      expect(forSettlement.slice(42)).toBe(apiSignature.slice(2));
       expect(apiSignature).toContain(parsed(hex(ecdsaSignature)).hex.slice(2));
       expect(signedOrder(order, 'eip1271', apiSignature).signature).toBe(signature);
     },
   );
 });
 
-describe('schemes', () => {
+describe('signature scheme', () => {
   test.each(SIGNING_SCHEMES.map((name) => ({ name, ecdsa: name === 'eip712' || name === 'ethsign' })))(
-    '$name names its signer: $ecdsa',
+    '$name recovers its signer: $ecdsa',
     ({ name, ecdsa }) => expect(isEcdsa(name)).toBe(ecdsa),
   );
 
-  test.each(ECDSA_SCHEMES)('%s wants 65 bytes', (ecdsa) => {
+  test.each(ECDSA_SCHEMES)('%s requires 65 bytes', (ecdsa) => {
     for (const size of [0, 1, 20, 32, 63, 64, 66, 96, 130]) {
       expect(parseSignature(ecdsa, `0x${'01'.repeat(size)}`)).toContain(`got ${size}`);
     }
     expect(parseSignature(ecdsa, join(1n, 1n, 27))).toEqual({ scheme: ecdsa, ...parsed(join(1n, 1n, 27)) });
   });
 
-  test('presign wants nothing, or 20 bytes that it ignores', () => {
+  test('presign accepts no bytes, or 20 bytes that it ignores', () => {
     for (let size = 0; size <= 66; size++) {
       const answer = parseSignature('presign', `0x${'ab'.repeat(size)}`);
       if (size === 0 || size === 20) expect(answer).toEqual({ scheme: 'presign', hex: '0x' });
@@ -93,7 +95,7 @@ describe('schemes', () => {
     }
   });
 
-  test('eip1271 takes any bytes as they are', () => {
+  test('eip1271 accepts any bytes unchanged', () => {
     fc.assert(
       fc.property(fc.nat(2000).chain(bytes), (signature) => {
         expect(parseSignature('eip1271', signature)).toEqual({ scheme: 'eip1271', hex: signature });
@@ -103,7 +105,7 @@ describe('schemes', () => {
   });
 });
 
-describe('r and s', () => {
+describe('signature r and s', () => {
   test.each([0n, SECP256K1_N, SECP256K1_N + 1n, 2n ** 256n - 1n])('%s is out of range for either', (value) => {
     expect(parseEcdsaSignature(join(value, 1n, 27))).toBe('r is out of range');
     expect(parseEcdsaSignature(join(1n, value, 27))).toBe('s is out of range');
@@ -133,7 +135,7 @@ describe('r and s', () => {
     );
   });
 
-  test('any 65 bytes are a signature in range, or rejected with a reason', () => {
+  test('of any 65 bytes are in range or rejected with a reason', () => {
     const edge = fc.constantFrom(0n, 1n, HALF, HALF + 1n, SECP256K1_N - 1n, SECP256K1_N, 2n ** 256n - 1n).map(word);
     const part = fc.oneof(edge, bytes(32));
     fc.assert(

@@ -21,7 +21,7 @@ const hooks = fc.array(
   { maxLength: 5 },
 );
 
-test('hooks become at most one call of the trampoline on either side, encoded as viem encodes it', () => {
+test('hooks are encoded as at most one trampoline call per side, like viem', () => {
   fc.assert(
     fc.property(hooks, hooks, (pre, post) => {
       const interactions = getInteractions({ pre, post });
@@ -39,14 +39,14 @@ test('hooks become at most one call of the trampoline on either side, encoded as
   );
 });
 
-test('another trampoline is taken where the host names one', () => {
+test('hooks use the trampoline of the host', () => {
   const hook = { target: HOOKS_TRAMPOLINE, callData: '0x', gasLimit: 1n } as const;
   const { pre, post } = getInteractions({ pre: [hook], post: [] }, `0x${'ab'.repeat(20)}`);
   expect(pre.map(({ target }) => target)).toEqual([`0x${'ab'.repeat(20)}`]);
   expect(post).toEqual([]);
 });
 
-test('the gas of hooks is that of both sides', () => {
+test('hook gas includes both sides', () => {
   const hook = (gasLimit: bigint) => ({ target: HOOKS_TRAMPOLINE, callData: '0x' as const, gasLimit });
   expect(getHooksGas({ pre: [hook(1n), hook(2n)], post: [hook(2n ** 64n - 1n)] })).toBe(2n ** 64n + 2n);
   expect(getHooksGas({ pre: [], post: [] })).toBe(0n);

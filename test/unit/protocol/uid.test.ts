@@ -9,13 +9,13 @@ import { packUid, parseUid, UID_SIZE, unpackUid } from '../../../src/protocol/ui
 import { hex, vectors } from '../../support/vectors/vectors.ts';
 import { address, bytes, uid, validTo } from './arbitraries.ts';
 
-test.each(vectors.uids)('$uid packs and unpacks as in the vectors', (vector) => {
+test.each(vectors.uids)('UID $uid is packed and unpacked as in the vectors', (vector) => {
   const parts = { digest: hex(vector.orderDigest), owner: hex(vector.owner), validTo: vector.validTo };
   expect(packUid(parts)).toBe(vector.uid);
   expect(unpackUid(hex(vector.uid))).toEqual(parts);
 });
 
-test('packs and unpacks as the contracts package does', () => {
+test('UID packs and unpacks as the contracts package does', () => {
   expect(UID_SIZE).toBe(ORDER_UID_LENGTH);
   fc.assert(
     fc.property(bytes(32), address, validTo, (digest, owner, expiry) => {
@@ -31,7 +31,7 @@ test('packs and unpacks as the contracts package does', () => {
 });
 
 describe('parseUid', () => {
-  test('reads 56 bytes in either case', () => {
+  test('accepts 56 bytes in either case', () => {
     fc.assert(
       fc.property(uid, (text) => {
         expect(parseUid(text)).toBe(text);
@@ -44,12 +44,12 @@ describe('parseUid', () => {
   test.each([
     ['55 bytes', `0x${'ab'.repeat(55)}`],
     ['57 bytes', `0x${'ab'.repeat(57)}`],
-    ['half a byte less', `0x${'ab'.repeat(55)}a`],
+    ['an odd number of digits', `0x${'ab'.repeat(55)}a`],
     ['no prefix', 'ab'.repeat(57)],
-    ['a capital prefix', `0X${'ab'.repeat(56)}`],
-    ['another letter', `0x${'ab'.repeat(55)}ag`],
+    ['an upper-case prefix', `0X${'ab'.repeat(56)}`],
+    ['an invalid letter', `0x${'ab'.repeat(55)}ag`],
     ['nothing', ''],
-    ['a list of one UID', [`0x${'ab'.repeat(56)}`]],
+    ['an array of one UID', [`0x${'ab'.repeat(56)}`]],
     ['null', null],
     ['a number', 56],
   ])('rejects %s', (_, text) => {

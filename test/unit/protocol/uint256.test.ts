@@ -6,11 +6,11 @@ import { MAX_UINT256, parseUint256, writeUint256 } from '../../../src/protocol/u
 import { amount, EXTREME_AMOUNTS } from './arbitraries.ts';
 
 describe('parseUint256', () => {
-  test.each(EXTREME_AMOUNTS)('reads %s', (value) => {
+  test.each(EXTREME_AMOUNTS)('accepts %s', (value) => {
     expect(parseUint256(value.toString())).toBe(value);
   });
 
-  test('drops leading zeros, however many', () => {
+  test('drops any number of leading zeros', () => {
     expect(parseUint256('000')).toBe(0n);
     expect(parseUint256('0042')).toBe(42n);
     expect(parseUint256(`${'0'.repeat(1_000_000)}${MAX_UINT256}`)).toBe(MAX_UINT256);
@@ -18,11 +18,11 @@ describe('parseUint256', () => {
   });
 
   test.each([
-    ['one more than fits', (MAX_UINT256 + 1n).toString()],
-    ['one more than fits, after zeros', `000${MAX_UINT256 + 1n}`],
-    ['as many digits as the maximum, all nines', '9'.repeat(78)],
+    ['the maximum plus one', (MAX_UINT256 + 1n).toString()],
+    ['the maximum plus one with leading zeros', `000${MAX_UINT256 + 1n}`],
+    ['nines with the length of the maximum', '9'.repeat(78)],
     ['one digit more than the maximum', '1'.repeat(79)],
-    ['a one and as many zeros', `1${'0'.repeat(78)}`],
+    ['a one followed by zeros', `1${'0'.repeat(78)}`],
     ['ten million digits', '9'.repeat(10_000_000)],
   ])('overflows on %s', (_, text) => {
     expect(parseUint256(text)).toBe('overflow');
@@ -30,15 +30,15 @@ describe('parseUint256', () => {
 
   test.each([
     ['nothing', ''],
-    ['a minus', '-1'],
+    ['a minus sign', '-1'],
     ['minus zero', '-0'],
-    ['a plus', '+1'],
+    ['a plus sign', '+1'],
     ['an exponent', '1e3'],
     ['a fraction', '1.0'],
     ['hex', '0x10'],
     ['octal', '0o7'],
-    ['a blank before', ' 1'],
-    ['a blank after', '1 '],
+    ['a leading blank', ' 1'],
+    ['a trailing blank', '1 '],
     ['a blank', ' '],
     ['a line break', '1\n'],
     ['separators', '1_000'],
@@ -46,23 +46,23 @@ describe('parseUint256', () => {
     ['a suffix', '1n'],
     ['full-width digits', '１２'],
     ['Arabic digits', '١٢'],
-    ['a superscript', '1²'],
-    ['a megabyte of digits, then a letter', `${'9'.repeat(1_000_000)}x`],
+    ['a superscript digit', '1²'],
+    ['a megabyte of digits with a letter', `${'9'.repeat(1_000_000)}x`],
     ['Infinity', 'Infinity'],
     ['a number', 1],
-    ['minus zero, a number', -0],
+    ['the number minus zero', -0],
     ['NaN', Number.NaN],
     ['a bigint', 1n],
     ['null', null],
     ['undefined', undefined],
     ['true', true],
-    ['a list of one text', ['1']],
-    ['a text object', Object('1')],
+    ['an array of one string', ['1']],
+    ['a String object', Object('1')],
   ])('rejects %s', (_, text) => {
     expect(parseUint256(text)).toBe('malformed');
   });
 
-  test('any text is either digits alone or rejected', () => {
+  test('accepts any text of either digits alone or rejects it', () => {
     const unit = fc.constantFrom(...'00112233445566778899-+.eExX ０\n');
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit, maxLength: 90 }), fc.string({ unit: 'binary' })), (text) => {
@@ -76,7 +76,7 @@ describe('parseUint256', () => {
 });
 
 describe('writeUint256', () => {
-  test('fills one word, big endian, and no byte besides', () => {
+  test('writes one big-endian word and no other byte', () => {
     fc.assert(
       fc.property(amount, fc.nat(16), (value, offset) => {
         const bytes = new Uint8Array(64).fill(0xee);

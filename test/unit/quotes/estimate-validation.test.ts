@@ -7,7 +7,7 @@ import { median, validateEstimate, validatePrice } from '../../../src/quotes/est
 
 const SOLD = `0x${'e1'.repeat(20)}`;
 const BOUGHT = `0x${'c0'.repeat(20)}`;
-const TRADE = { sellToken: SOLD, buyToken: BOUGHT } as Trade; // all that is looked at
+const TRADE = { sellToken: SOLD, buyToken: BOUGHT } as Trade; // the members that are read
 const ZERO = `0x${'0'.repeat(40)}`;
 const MAX = 2n ** 256n - 1n;
 
@@ -15,17 +15,17 @@ const judge = (answer: unknown) => validateEstimate('source', TRADE, answer);
 const GOOD = { amount: 7n, gas: 100 };
 const SOUND = { source: 'source', amount: 7n, gas: 100n, solver: ZERO, verified: false, metadata: '{}' };
 
-describe('an answer about a trade', () => {
+describe('estimate validation', () => {
   test.each<[string, unknown]>([
     ['nothing', undefined],
     ['null', null],
-    ['no way', []],
-  ])('%s is none', (_, answer) => expect(judge(answer)).toEqual({ outcome: 'none' }));
+    ['no route', []],
+  ])('treats %s as no estimate', (_, answer) => expect(judge(answer)).toEqual({ outcome: 'none' }));
 
   test.each<[string, unknown, readonly object[]]>([
-    ['the least', GOOD, [SOUND]],
+    ['the minimum', GOOD, [SOUND]],
     [
-      'nulls for what is absent',
+      'nulls for absent members',
       { ...GOOD, solver: null, verified: null, metadata: null, unsupportedToken: null },
       [SOUND],
     ],
@@ -35,21 +35,21 @@ describe('an answer about a trade', () => {
       [{ ...SOUND, solver: SOLD, verified: true, metadata: '{"plan":[1]}' }],
     ],
     [
-      'the most that there can be',
+      'maximum values',
       { amount: MAX, gas: Number.MAX_SAFE_INTEGER },
       [{ ...SOUND, amount: MAX, gas: BigInt(Number.MAX_SAFE_INTEGER) }],
     ],
-    ['several ways', [GOOD, { ...GOOD, gas: 1 }], [SOUND, { ...SOUND, gas: 1n }]],
-    ['sixteen ways', Array(16).fill(GOOD), Array(16).fill(SOUND)],
-  ])('%s is taken', (_, answer, value) => expect(judge(answer)).toEqual({ outcome: 'answered', value }));
+    ['several routes', [GOOD, { ...GOOD, gas: 1 }], [SOUND, { ...SOUND, gas: 1n }]],
+    ['sixteen routes', Array(16).fill(GOOD), Array(16).fill(SOUND)],
+  ])('accepts %s', (_, answer, value) => expect(judge(answer)).toEqual({ outcome: 'answered', value }));
 
   test.each<[string, unknown]>([
     ...['7', 7, true, 7n, () => GOOD, Symbol('x')].map((answer): [string, unknown] => [typeof answer, answer]),
     ['an empty object', {}],
-    ['one way too many', Array(17).fill(GOOD)],
-    ['one good way and one that is none', [GOOD, null]],
-    ['one good way and a text', [GOOD, 'x']],
-    ['one good way and a bad one', [GOOD, { ...GOOD, gas: 0 }]],
+    ['one route too many', Array(17).fill(GOOD)],
+    ['one valid route and undefined', [GOOD, null]],
+    ['one valid route and a string', [GOOD, 'x']],
+    ['one valid route and an invalid one', [GOOD, { ...GOOD, gas: 0 }]],
     ...[undefined, '7', 7, 0n, -1n, MAX + 1n].map((amount): [string, unknown] => [
       `an amount of ${amount}`,
       { ...GOOD, amount },
@@ -63,25 +63,29 @@ describe('an answer about a trade', () => {
       { ...GOOD, solver },
     ]),
     ...['true', 1, 0, {}].map((verified): [string, unknown] => [`verified as ${verified}`, { ...GOOD, verified }]),
-  ])('%s is invalid', (_, answer) => expect(judge(answer)).toEqual({ outcome: 'invalid' }));
+  ])('rejects %s', (_, answer) => expect(judge(answer)).toEqual({ outcome: 'invalid' }));
 });
 
-describe('a token that a source cannot trade', () => {
+describe('unsupported token', () => {
   test.each<[string, object, string]>([
-    ['the one that is sold', { unsupportedToken: SOLD }, `token ${SOLD} cannot be traded`],
+    ['the sell token', { unsupportedToken: SOLD }, `token ${SOLD} cannot be traded`],
     [
-      'the one that is bought, and why',
+      'the buy token with a reason',
       { unsupportedToken: BOUGHT, reason: 'it takes a fee' },
       `token ${BOUGHT} cannot be traded: it takes a fee`,
     ],
     [
-      'why at no more than 200 letters',
+      'a reason truncated to 200 characters',
       { unsupportedToken: SOLD, reason: 'x'.repeat(300) },
       `token ${SOLD} cannot be traded: ${'x'.repeat(200)}`,
     ],
-    ['a reason that is no text is left out', { unsupportedToken: SOLD, reason: 7 }, `token ${SOLD} cannot be traded`],
-    ['though there is an estimate too', { ...GOOD, unsupportedToken: SOLD }, `token ${SOLD} cannot be traded`],
-  ])('%s', (_, answer, message) => {
+    [
+      'a reason that is not text, which is omitted',
+      { unsupportedToken: SOLD, reason: 7 },
+      `token ${SOLD} cannot be traded`,
+    ],
+    ['an additional estimate', { ...GOOD, unsupportedToken: SOLD }, `token ${SOLD} cannot be traded`],
+  ])('is accepted with %s', (_, answer, message) => {
     const judged = judge(answer);
     if (judged.outcome !== 'rejected') throw new Error(judged.outcome);
     expect(judged.error).toBeInstanceOf(OrderBookError);
@@ -89,16 +93,13 @@ describe('a token that a source cannot trade', () => {
     expect(judged.error.data).toEqual({ token: message.slice(6, 48) });
   });
 
-  test.each([`0x${'dd'.repeat(20)}`, '0x12', 7, '', {}])(
-    'is one of the two that it was asked about, not %s',
-    (token) => {
-      expect(judge({ unsupportedToken: token })).toEqual({ outcome: 'invalid' });
-      expect(judge({ ...GOOD, unsupportedToken: token })).toEqual({ outcome: 'invalid' });
-    },
-  );
+  test.each([`0x${'dd'.repeat(20)}`, '0x12', 7, '', {}])('must be one of the two requested tokens, not %s', (token) => {
+    expect(judge({ unsupportedToken: token })).toEqual({ outcome: 'invalid' });
+    expect(judge({ ...GOOD, unsupportedToken: token })).toEqual({ outcome: 'invalid' });
+  });
 });
 
-describe('a plan is kept as every store can hold it, or as an empty one', () => {
+describe('execution plan', () => {
   const nested = (depth: number): object => (depth === 1 ? {} : { a: nested(depth - 1) });
   const planOf = (metadata: unknown) => {
     const judged = judge({ ...GOOD, metadata });
@@ -109,37 +110,39 @@ describe('a plan is kept as every store can hold it, or as an empty one', () => 
   test.each<[string, object]>([
     ['64 KiB', ofSize(65_536)],
     ['64 deep', nested(64)],
-    ['letters of every kind', { a: 'é漢😀"\\ \u0001' }],
-    ['a backslash before what looks like an escape', { a: '\\u0000 \\ud800' }],
-    ['an escape of another letter', { a: '\u0007\u001f' }],
-  ])('%s', (_, plan) => expect(planOf(plan)).toBe(JSON.stringify(plan)));
+    ['characters of every kind', { a: 'é漢😀"\\ \u0001' }],
+    ['a backslash before an apparent escape', { a: '\\u0000 \\ud800' }],
+    ['an escape of another character', { a: '\u0007\u001f' }],
+  ])('is stored unchanged with %s', (_, plan) => expect(planOf(plan)).toBe(JSON.stringify(plan)));
 
   const cycle: { self?: object } = {};
   cycle.self = cycle;
   test.each<[string, unknown]>([
-    ['a text', 'plan'],
+    ['a string', 'plan'],
     ['a list', [1]],
     ['a number', 7],
-    ['a date, which is a text', new Date(0)],
-    ['what becomes nothing', { toJSON: () => undefined }],
+    ['a date, which serialises to text', new Date(0)],
+    ['a value that serialises to nothing', { toJSON: () => undefined }],
     ['more than 64 KiB', ofSize(65_537)],
     ['65 deep', nested(65)],
     ['a cycle', cycle],
     ['a bigint', { a: 1n }],
-    ['the character of number 0', { a: '\0' }],
-    ['it behind a backslash', { a: '\\\0' }],
-    ['it behind two', { a: '\\\\\0' }],
-    ['half of a pair', { a: '\ud83d' }],
-    ['the other half', { a: '\ude00' }],
-    ['half of a pair as a key', { '\udbff': 1 }],
-  ])('%s is left out, and the price counts all the same', (_, plan) => expect(planOf(plan)).toBe('{}'));
+    ['the NUL character', { a: '\0' }],
+    ['a NUL behind a backslash', { a: '\\\0' }],
+    ['a NUL behind two backslashes', { a: '\\\\\0' }],
+    ['a high surrogate', { a: '\ud83d' }],
+    ['a low surrogate', { a: '\ude00' }],
+    ['a lone surrogate in a key', { '\udbff': 1 }],
+  ])('is omitted without rejecting the price if it is %s', (_, plan) => expect(planOf(plan)).toBe('{}'));
 });
 
-describe('a price', () => {
-  test.each([undefined, null])('%s is none', (answer) => expect(validatePrice(answer)).toEqual({ outcome: 'none' }));
+describe('native price validation', () => {
+  test.each([undefined, null])('treats %s as no price', (answer) =>
+    expect(validatePrice(answer)).toEqual({ outcome: 'none' }),
+  );
 
   const most = (MAX / 10n ** 18n).toString();
-  test.each(['1', '0.0003', '1e-18', '0.000000000000000001', most, 2, 1n])('%s is taken', (answer) => {
+  test.each(['1', '0.0003', '1e-18', '0.000000000000000001', most, 2, 1n])('accepts %s', (answer) => {
     expect(validatePrice(answer)).toEqual({ outcome: 'answered', value: parseDecimal(answer) });
   });
 
@@ -156,12 +159,12 @@ describe('a price', () => {
     {},
     [],
     true,
-  ])('%s is invalid: 10^18 atoms are worth one wei at least, and less than 2^256', (answer) =>
+  ])('rejects %s: 10^18 atoms are worth between one wei and 2^256', (answer) =>
     expect(validatePrice(answer)).toEqual({ outcome: 'invalid' }),
   );
 });
 
-describe('the price in the middle', () => {
+describe('median price', () => {
   test.each([
     [['7'], '7'],
     [['3', '1', '2'], '2'],
@@ -178,5 +181,5 @@ describe('the price in the middle', () => {
     expect(given).toEqual(before);
   });
 
-  test('of nothing there is none', () => expect(() => median([])).toThrow('prices must not be empty'));
+  test('of no prices is undefined', () => expect(() => median([])).toThrow('prices must not be empty'));
 });

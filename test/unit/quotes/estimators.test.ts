@@ -23,34 +23,34 @@ import {
 
 const GOOD = (3n * ETHER) / 10n;
 
-/** Ways for a source to be of no use that show at once, and what they are called. */
+/** Failures of an estimator that are detected immediately, with their outcomes. */
 const BAD: readonly (readonly [string, string, Estimator['estimate']])[] = [
-  ['answers more than 256 bits hold', 'invalid', () => ({ amount: 10n ** 80n, gas: 1 })],
-  ['answers zero', 'invalid', () => ({ amount: 0n, gas: 1 })],
-  ['answers a negative amount', 'invalid', () => ({ amount: -5n, gas: 1 })],
-  ['answers NaN', 'invalid', () => ({ amount: Number.NaN as never, gas: 1 })],
-  ['answers a double', 'invalid', () => ({ amount: 1e60 as never, gas: 1 })],
-  ['answers text', 'invalid', () => 'a lot' as never],
-  ['answers an empty object', 'invalid', () => ({}) as never],
-  ['answers without gas', 'invalid', () => ({ amount: 10n ** 70n }) as never],
-  ['answers with no gas', 'invalid', () => ({ amount: 10n ** 70n, gas: 0 })],
-  ['answers with NaN gas', 'invalid', () => ({ amount: 10n ** 70n, gas: Number.NaN })],
-  ['answers with half a unit of gas', 'invalid', () => ({ amount: 10n ** 70n, gas: 0.5 })],
-  ['answers with a solver that is no address', 'invalid', () => ({ amount: 10n ** 70n, gas: 1, solver: '0x1' })],
+  ['returns more than 256 bits', 'invalid', () => ({ amount: 10n ** 80n, gas: 1 })],
+  ['returns zero', 'invalid', () => ({ amount: 0n, gas: 1 })],
+  ['returns a negative amount', 'invalid', () => ({ amount: -5n, gas: 1 })],
+  ['returns NaN', 'invalid', () => ({ amount: Number.NaN as never, gas: 1 })],
+  ['returns a double', 'invalid', () => ({ amount: 1e60 as never, gas: 1 })],
+  ['returns text', 'invalid', () => 'a lot' as never],
+  ['returns an empty object', 'invalid', () => ({}) as never],
+  ['returns no gas', 'invalid', () => ({ amount: 10n ** 70n }) as never],
+  ['returns zero gas', 'invalid', () => ({ amount: 10n ** 70n, gas: 0 })],
+  ['returns NaN gas', 'invalid', () => ({ amount: 10n ** 70n, gas: Number.NaN })],
+  ['returns a fractional gas amount', 'invalid', () => ({ amount: 10n ** 70n, gas: 0.5 })],
+  ['returns an invalid solver address', 'invalid', () => ({ amount: 10n ** 70n, gas: 1, solver: '0x1' })],
   [
-    'tells of a way that makes no sense',
+    'returns an invalid route',
     'invalid',
     () => [
       { amount: GOOD, gas: 1 },
       { amount: 0n, gas: 1 },
     ],
   ],
-  ['tells of nothing in a list', 'invalid', () => [null as never]],
-  ['tells of 17 ways', 'invalid', () => Array.from({ length: 17 }, () => ({ amount: GOOD, gas: 1 }))],
-  ['speaks of a token that nobody has asked about', 'invalid', () => ({ unsupportedToken: SELL.from as Address })],
-  ['knows no route', 'none', () => undefined],
-  ['knows no way', 'none', () => []],
-  ['answers null', 'none', () => null as never],
+  ['returns a list of undefined', 'invalid', () => [null as never]],
+  ['returns 17 routes', 'invalid', () => Array.from({ length: 17 }, () => ({ amount: GOOD, gas: 1 }))],
+  ['reports another token as unsupported', 'invalid', () => ({ unsupportedToken: SELL.from as Address })],
+  ['returns undefined', 'none', () => undefined],
+  ['returns no routes', 'none', () => []],
+  ['returns null', 'none', () => null as never],
   [
     'throws',
     'failed',
@@ -71,8 +71,8 @@ const BAD: readonly (readonly [string, string, Estimator['estimate']])[] = [
   ],
 ];
 
-describe('one source of several is of no use', () => {
-  test.each(BAD)('one that %s is %s, and the good one is quoted without waiting', async (_, outcome, estimate) => {
+describe('unusable estimator among several', () => {
+  test.each(BAD)('that %s is %s, and the good one is quoted without waiting', async (_, outcome, estimate) => {
     const { book, clock, outcomes } = await quotingWorld({
       estimators: [source('bad', estimate), answering('good', GOOD)],
     });
@@ -80,17 +80,17 @@ describe('one source of several is of no use', () => {
     expect(BigInt(quote.sellAmount) + BigInt(quote.feeAmount)).toBe(1000n * ETHER);
     expect(outcomes()).toEqual({ bad: outcome, good: 'answered' });
     expect(book.quotes.counters()['bad']).toMatchObject({ [outcome]: 1 });
-    // Nothing is left behind but the sweep.
+    // Only the sweep is left.
     expect(clock.pending).toBe(await idleTasks());
   });
 
-  test.each(BAD)('alone, one that %s means NoLiquidity at once', async (_, outcome, estimate) => {
+  test.each(BAD)('alone that %s causes NoLiquidity at once', async (_, outcome, estimate) => {
     const { book, outcomes } = await quotingWorld({ estimators: [source('bad', estimate)] });
     expect(await rejected(book, SELL)).toMatchObject({ code: 'NoLiquidity', status: 400 });
     expect(outcomes()).toEqual({ bad: outcome });
   });
 
-  test('one that hangs costs the time until the deadline and nothing else', async () => {
+  test('that hangs delays the quote until the deadline only', async () => {
     const { book, clock, outcomes } = await quotingWorld({ estimators: [hanging('slow'), answering('good', GOOD)] });
     const waiting = watch(quoted(book, SELL));
     await settle();
@@ -103,7 +103,7 @@ describe('one source of several is of no use', () => {
     expect(outcomes()).toEqual({ good: 'answered', slow: 'late' });
   });
 
-  test('one that answers after the deadline is late, is told to stop, and its answer counts for nothing', async () => {
+  test('that responds after the deadline is late, is aborted and ignored', async () => {
     const slow = prompted('slow');
     const { book, clock, observations, outcomes } = await quotingWorld({
       estimators: [slow, answering('good', GOOD)],
@@ -116,10 +116,10 @@ describe('one source of several is of no use', () => {
     await settle();
     expect(BigInt(waiting.value?.quote.buyAmount ?? 0)).toBeLessThan(GOOD);
     expect(outcomes()).toEqual({ good: 'answered', slow: 'late' });
-    expect(observations.filter(({ source: name }) => name === 'slow')).toHaveLength(2); // the trade, the price
+    expect(observations.filter(({ source: name }) => name === 'slow')).toHaveLength(2); // the trade and the price
   });
 
-  test('one that rejects after the deadline disturbs nobody', async () => {
+  test('that rejects after the deadline has no effect', async () => {
     const { book, clock, failures } = await quotingWorld({
       estimators: [
         source(
@@ -139,7 +139,7 @@ describe('one source of several is of no use', () => {
     expect(failures).toEqual([]);
   });
 
-  test('with all hanging the error is NoLiquidity, on the tick of the deadline', async () => {
+  test('with all hanging causes NoLiquidity exactly at the deadline', async () => {
     const { book, clock } = await quotingWorld({ estimators: [hanging('one'), hanging('two')] });
     const waiting = watch(rejected(book, SELL));
     await settle();
@@ -157,7 +157,7 @@ describe('one source of several is of no use', () => {
     [9_000, 9_000],
     [4_000_000_000, 10_000],
     [0, 0],
-  ])('a request for %s ms has its deadline after %s ms', async (timeout, deadline) => {
+  ])('with a request of %s ms has its deadline after %s ms', async (timeout, deadline) => {
     const { book, clock } = await quotingWorld({ estimators: [hanging('one')] });
     const waiting = watch(rejected(book, { ...SELL, timeout }));
     await settle();
@@ -169,7 +169,7 @@ describe('one source of several is of no use', () => {
     expect(waiting.value?.code).toBe('NoLiquidity');
   });
 
-  test('a listener of observations that throws disturbs no quote', async () => {
+  test('with an observation listener that throws does not affect a quote', async () => {
     const { book, failures } = await quotingWorld({ estimators: [answering('good', GOOD)] });
     book.on('estimatorQueried', () => {
       throw new Error('a listener of the host');
@@ -178,7 +178,7 @@ describe('one source of several is of no use', () => {
     expect(failures.length).toBeGreaterThan(0);
   });
 
-  test('a token that a source calls unsupported is named, unless another source trades it', async () => {
+  test('that reports an unsupported token is used unless another one trades it', async () => {
     const rejecting = source('knowing', () => ({ unsupportedToken: COW, reason: 'takes a fee on transfer' }) as const);
     const alone = await quotingWorld({ estimators: [rejecting, hanging('slow')] });
     const waiting = watch(rejected(alone.book, SELL));
@@ -191,15 +191,15 @@ describe('one source of several is of no use', () => {
   });
 });
 
-describe('what a source says', () => {
-  test('may have null for what is absent', async () => {
+describe('estimate', () => {
+  test('may have null for absent members', async () => {
     const nulls = { amount: GOOD, gas: 100_000, solver: null, verified: null, metadata: null, unsupportedToken: null };
     const { book, outcomes } = await quotingWorld({ estimators: [source('nulls', () => nulls as never)] });
     expect((await quoted(book, SELL)).verified).toBe(false);
     expect(outcomes()).toEqual({ nulls: 'answered' });
   });
 
-  test('cannot change what the others are asked', async () => {
+  test('cannot change the request of other estimators', async () => {
     const meddling = source('meddling', (trade) => {
       Object.assign(trade, { amount: 1n });
       return undefined;
@@ -214,7 +214,7 @@ describe('what a source says', () => {
     expect([waiting.done, outcomes()]).toEqual([true, { meddling: 'failed', later: 'answered' }]);
   });
 
-  test('must leave room for the fee in 256 bits, since both together leave the owner', async () => {
+  test('must leave room for the fee in 256 bits', async () => {
     const MAX = 2n ** 256n - 1n;
     const buy = { ...SELL, kind: 'buy', buyAmountAfterFee: '1' } as const;
     const first = await quotingWorld({ estimators: [answering('much', MAX / 2n, 100_000)] });
@@ -232,10 +232,10 @@ describe('what a source says', () => {
   });
 
   test.each<readonly [string, QuoteRequest]>([
-    ['all that is sold', { ...SELL, sellAmountBeforeFee: '100' }],
-    // A million units of gas at 10 gwei, rounded up; for the one atom more nothing is bought.
+    ['the full sell amount', { ...SELL, sellAmountBeforeFee: '100' }],
+    // A million units of gas at 10 gwei, rounded up; with one atom more nothing is bought.
     ['so much that nothing is bought for the rest', { ...SELL, sellAmountBeforeFee: '33333333333333333335' }],
-  ])('may be worth less than the fee, which is said: it takes %s', async (_, request) => {
+  ])('below the fee is rejected with the fee: it takes %s', async (_, request) => {
     const { book } = await quotingWorld({ estimators: [answering('small', 10n, 1_000_000)] });
     expect(await rejected(book, request)).toMatchObject({
       code: 'SellAmountDoesNotCoverFee',
@@ -244,9 +244,9 @@ describe('what a source says', () => {
   });
 });
 
-describe('the best answer wins', () => {
-  test('by what is bought once the gas is paid, whatever the order of the sources', async () => {
-    // A hundred times the gas costs 1 % of the sale here, more than the better output is worth.
+describe('best estimate', () => {
+  test('has the largest output after gas, in any order of estimators', async () => {
+    // A hundred times the gas costs 1 % of the sale here, more than the difference in output.
     const cheap = answering('cheap', GOOD, 3_000_000);
     const dear = answering('dear', GOOD + GOOD / 200n, 30_000_000);
     for (const estimators of [
@@ -258,7 +258,7 @@ describe('the best answer wins', () => {
     }
   });
 
-  test('of all the ways that one source tells of, too', async () => {
+  test('is selected among the routes of one estimator too', async () => {
     const ways = [
       { amount: GOOD, gas: 3_000_000 },
       { amount: GOOD + GOOD / 200n, gas: 30_000_000 },
@@ -271,7 +271,7 @@ describe('the best answer wins', () => {
     }
   });
 
-  test('for a purchase the least that is sold with its fee', async () => {
+  test('of a purchase has the smallest input with its fee', async () => {
     const request = { ...SELL, kind: 'buy', sellAmountBeforeFee: undefined, buyAmountAfterFee: String(GOOD) } as const;
     const { book } = await quotingWorld({
       estimators: [
@@ -284,13 +284,13 @@ describe('the best answer wins', () => {
     expect([quote.sellAmount, quote.buyAmount]).toEqual([String(1000n * ETHER), String(GOOD)]);
   });
 
-  test('of equal ones the verified one', async () => {
+  test('is the verified one among equal ones', async () => {
     const verified = source('verified', () => ({ amount: GOOD, gas: 100_000, verified: true }));
     const { book } = await quotingWorld({ estimators: [answering('plain', GOOD), verified] });
     expect((await quoted(book, SELL)).verified).toBe(true);
   });
 
-  test('a fast quote is the first answer, and stops the others', async () => {
+  test('of a fast quote is the first one, and the others are aborted', async () => {
     const slow = prompted('slow');
     const { book, outcomes } = await quotingWorld({ estimators: [slow, answering('good', GOOD)] });
     const response = await quoted(book, { ...SELL, priceQuality: 'fast' });
@@ -300,8 +300,8 @@ describe('the best answer wins', () => {
   });
 });
 
-describe('the same question is asked once', () => {
-  test('500 concurrent identical requests cause one call of each source', async () => {
+describe('estimate race', () => {
+  test('calls each estimator once for 500 concurrent identical requests', async () => {
     const one = prompted('one');
     const two = prompted('two');
     const { book, observations } = await quotingWorld({ estimators: [one, two] });
@@ -316,7 +316,7 @@ describe('the same question is asked once', () => {
     expect(observations.filter(({ question }) => question === 'price')).toHaveLength(2);
   });
 
-  test('who asks, for which app data and receiver, makes no difference to the sources', async () => {
+  test('is shared between requests with different owner, app data and receiver', async () => {
     const one = prompted('one');
     const { book } = await quotingWorld({ estimators: [one] });
     const others = [
@@ -332,7 +332,7 @@ describe('the same question is asked once', () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test('another amount is another question, and so is the same one half a second later', async () => {
+  test('is not shared for another amount or half a second later', async () => {
     const one = prompted('one');
     const { book, clock } = await quotingWorld({ estimators: [one] });
     const answerAll = () => {
@@ -354,7 +354,7 @@ describe('the same question is asked once', () => {
     expect((await again).id).not.toBe(id);
   });
 
-  test('500 identical requests over HTTP are one call of an engine, which answers each at once', async () => {
+  test('calls an HTTP solver once for 500 identical HTTP requests, each answered at once', async () => {
     let calls = 0;
     await using engine = await listening((_, response) => {
       calls++;
@@ -380,7 +380,7 @@ describe('the same question is asked once', () => {
     expect({ calls, gasPrices, ids: [...ids] }).toEqual({ calls: 1, gasPrices: 1, ids: [1] });
   });
 
-  test('an answer is not kept while another source has not had its say, and not at all when the host says so', async () => {
+  test('caches no result while another estimator is pending, and none if the host disables it', async () => {
     const slow = prompted('slow');
     const { book, clock } = await quotingWorld({ estimators: [slow, answering('good', GOOD)] });
     const hurried = { ...SELL, timeout: 100 };
@@ -405,7 +405,7 @@ describe('the same question is asked once', () => {
     expect(one.asked).toHaveLength(2);
   });
 
-  test('a stored quote is shared for the first half of its life, and one that was not stored is tried again', async () => {
+  test('shares a stored quote for half of its lifetime and retries one that was not stored', async () => {
     const world = await quotingWorld({ expiry: 10, quoteCacheTtl: 60_000, estimators: [answering('good', GOOD)] });
     const { book, clock, store } = world;
     const { insert } = store.quotes;
@@ -422,7 +422,7 @@ describe('the same question is asked once', () => {
     expect(world.observations.filter(({ question }) => question === 'trade')).toHaveLength(1);
   });
 
-  test('one who leaves does not spoil it for the others; when the last has left the sources are told', async () => {
+  test('continues when one subscriber leaves and aborts when the last one leaves', async () => {
     const one = prompted('one');
     const { book, observations } = await quotingWorld({ estimators: [one] });
     const [first, second] = [new AbortController(), new AbortController()];
@@ -439,7 +439,7 @@ describe('the same question is asked once', () => {
     expect(observations.at(-1)).toMatchObject({ source: 'one', outcome: 'abandoned' });
   });
 
-  test('closing the book ends what runs, and whoever waits is told to come back', async () => {
+  test('ends when the book closes, and asks waiting callers to retry', async () => {
     const one = { ...prompted('one'), nativePrice: () => new Promise<never>(() => {}) };
     const { book } = await quotingWorld({ estimators: [one] });
     const [priced, unpriced] = [{ ...SELL, sellToken: WETH, buyToken: COW }, SELL];
@@ -459,8 +459,8 @@ describe('the same question is asked once', () => {
   });
 });
 
-describe('the price of gas', () => {
-  test('is asked for once by concurrent quotes', async () => {
+describe('gas price', () => {
+  test('is read once for concurrent quotes', async () => {
     let asked = 0;
     const gasPrice = async () => {
       asked++;
@@ -480,9 +480,9 @@ describe('the price of gas', () => {
         throw new Error('no node');
       },
     ],
-    ['answers nonsense', () => 'a lot'],
-    ['answers NaN', () => Number.NaN],
-  ])('a function that %s rejects the quote with ChainUnavailable, and is asked again by the next', async (_, fail) => {
+    ['returns invalid data', () => 'a lot'],
+    ['returns NaN', () => Number.NaN],
+  ])('function that %s rejects the quote with ChainUnavailable and is called again by the next', async (_, fail) => {
     let broken = true;
     const { book, failures } = await quotingWorld({
       gasPrice: () => (broken ? fail() : 1),
@@ -494,7 +494,7 @@ describe('the price of gas', () => {
     await quoted(book, SELL);
   });
 
-  test('a question that hangs is not asked again for whoever is in a hurry, but given up after the usual time', async () => {
+  test('function that hangs is not called again for a short request and times out as usual', async () => {
     let asked = 0;
     const { book, clock } = await quotingWorld({
       gasPrice: () => (++asked === 1 ? new Promise<bigint>(() => {}) : 1n),
@@ -505,7 +505,7 @@ describe('the price of gas', () => {
       await settle();
       clock.advance(timeout);
       await settle();
-      // It is the caller who had no time, not the server that is at failure.
+      // The caller had a short timeout; the server did not fail.
       expect(waiting.value).toMatchObject({ code: 'NoLiquidity', message: 'the gas price was not available in time' });
     }
     expect(asked).toBe(1);
@@ -514,7 +514,7 @@ describe('the price of gas', () => {
     expect(asked).toBe(2);
   });
 
-  test('a function that hangs is given up at the deadline, and not waited for again', async () => {
+  test('function that hangs is aborted at the deadline and does not delay the next quote', async () => {
     let hangs = true;
     const { book, clock } = await quotingWorld({
       gasPrice: () => (hangs ? new Promise<bigint>(() => {}) : 1n),
@@ -530,7 +530,7 @@ describe('the price of gas', () => {
   });
 });
 
-describe('native prices', () => {
+describe('native price', () => {
   const priced = async (estimators: Estimator[], token: string) => {
     const { book } = await quotingWorld({ estimators });
     return book.quotes.nativePrice(token);
@@ -542,20 +542,20 @@ describe('native prices', () => {
     [['3e-4'], '0.0003'],
     [['3e-4', '0.00031'], '0.000305'],
     [['3e-4', '0.00031', '0.0001'], '0.0003'],
-    // Liars, too high or too low, change little.
+    // Wrong prices, too high or too low, have little effect.
     [['1e58', '3e-4', '0.00031'], '0.00031'],
     [['1e-18', '3e-4', '0.00031'], '0.0003'],
     [['1e-18', '3e-4', '0.00031', '1e58'], '0.000305'],
-  ])('of what sources state, %s, the median', async (prices, price) => {
+  ])('from stated prices, %s, is the median', async (prices, price) => {
     const sources = prices.map((each, i) => stating(`source ${i}`, each));
     expect(await priced(sources, COW)).toEqual({ status: 'priced', price });
     expect(await priced(sources.toReversed(), COW)).toEqual({ status: 'priced', price });
   });
 
-  test('a pool that is too small for the round amount is asked for a thousandth of it', async () => {
+  test('from a small pool is requested for a thousandth of the standard amount', async () => {
     const pool = constantProduct([{ tokens: [COW, WETH], reserves: [10n ** 21n, 9n * 10n ** 16n] }]);
     const price = await priced([pool], COW);
-    // 0.09 WETH for 1000 COW, and a little less for the fee of the pool and the trade's own weight.
+    // 0.09 WETH for 1000 COW, and slightly less for the pool fee and the price impact.
     expect(price.status === 'priced' && Number(price.price)).toBeCloseTo(0.00009 * 0.997 * 0.999, 7);
     const asked: unknown[] = [];
     const knowing = (trade: Trade) => {
@@ -564,10 +564,10 @@ describe('native prices', () => {
     };
     const { book } = await quotingWorld({ priceAmount: 500n, estimators: [knowing] });
     await book.quotes.nativePrice(COW);
-    expect(asked).toEqual([500n]); // a thousandth of which is nothing
+    expect(asked).toEqual([500n]); // a thousandth of which is zero
   });
 
-  test('a source that states none is asked how much of the token buys a round amount of native currency', async () => {
+  test('from an estimator without stated prices is the cost of a standard amount of native currency', async () => {
     const trades: unknown[] = [];
     const bare = (trade: unknown) => {
       trades.push(trade);
@@ -588,20 +588,20 @@ describe('native prices', () => {
     ['NaN', Number.NaN],
     ['infinity', Number.POSITIVE_INFINITY],
     ['less than a wei for 10^18 atoms', '9e-19'],
-    ['more than 256 bits hold for 10^18 atoms', '1.2e59'],
+    ['more than 256 bits for 10^18 atoms', '1.2e59'],
     ['an object', {} as never],
-  ])('%s is no price', async (_, price) => {
+  ])('ignores %s as a price', async (_, price) => {
     const result = await priced([{ ...answering('bad', GOOD), nativePrice: () => price }], COW);
     expect(result).toMatchObject({ status: 'rejected', error: { code: 'NoLiquidity' } });
   });
 
-  test('wrapped and native currency are worth one, whatever sources say', async () => {
+  test('of wrapped and native currency is one, whatever estimators return', async () => {
     for (const token of [WETH, '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE']) {
       expect(await priced([], token)).toEqual({ status: 'priced', price: '1' });
     }
   });
 
-  test('are remembered for a while, not longer, and not when a clock steps back', async () => {
+  test('is cached for a limited time, also if the clock steps back', async () => {
     let asked = 0;
     const counting = {
       ...answering('one', GOOD),
@@ -624,16 +624,16 @@ describe('native prices', () => {
     await ask(3);
   });
 
-  test('text that is no address is InvalidParameter', async () => {
+  test('of invalid address text is InvalidParameter', async () => {
     expect(await priced([], 'COW')).toMatchObject({ status: 'rejected', error: { code: 'InvalidParameter' } });
   });
 });
 
-/** A server on a port of its own. */
+/** A server on its own port. */
 async function listening(handler: RequestListener) {
   const server = createServer(handler);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // it listens on a port
+  const { port } = server.address() as AddressInfo; // a listening server has an address
   return {
     url: `http://127.0.0.1:${port}`,
     [Symbol.asyncDispose]: () =>
@@ -644,7 +644,7 @@ async function listening(handler: RequestListener) {
   };
 }
 
-/** How many tasks wait in a book that does nothing. */
+/** Number of waiting tasks of an idle book. */
 async function idleTasks(): Promise<number> {
   return (await quotingWorld({ estimators: [] })).clock.pending;
 }

@@ -22,7 +22,7 @@ function decimal(text: string | number): Decimal {
   return read;
 }
 
-/** A fraction in lowest terms. Written apart from the code under test, with nothing of it. */
+/** A fraction in lowest terms, independent of the code under test. */
 class Rational {
   readonly n: bigint;
   readonly d: bigint;
@@ -62,7 +62,7 @@ function gcd(a: bigint, b: bigint): bigint {
   return b === 0n ? a : gcd(b, a % b);
 }
 
-/** Decimal text with up to 30 digits and a point or an exponent anywhere. */
+/** Decimal text with up to 30 digits and a point or an exponent at any position. */
 const decimalText = fc
   .tuple(fc.bigInt({ min: 1n, max: 10n ** 30n }), fc.integer({ min: -20, max: 30 }), fc.boolean())
   .map(([digits, scale, withExponent]) => {
@@ -72,7 +72,7 @@ const decimalText = fc
     return scale === 0 ? padded : `${padded.slice(0, -scale)}.${padded.slice(-scale)}`;
   });
 
-describe('the network fee', () => {
+describe('network fee', () => {
   test.each([
     // gas, gasPrice, sellTokenPrice, fee
     [150_000n, '15000000000', '1', 2_250_000_000_000_000n],
@@ -82,7 +82,7 @@ describe('the network fee', () => {
     [1n, '1', '3', 1n],
     [3n, '1', '3', 1n],
     [4n, '1', '3', 2n],
-    // In doubles, 0.1 × 3 is a little more than 0.3, and the fee would be 4.
+    // In doubles, 0.1 × 3 slightly exceeds 0.3, and the fee would be 4.
     [3n, '0.1', '0.1', 3n],
   ])('%s gas at %s wei, a token worth %s, is %s atoms', (gas, gasPrice, sellTokenPrice, fee) => {
     expect(computeNetworkFee(gas, { gasPrice: decimal(gasPrice), sellTokenPrice: decimal(sellTokenPrice) })).toBe(fee);
@@ -99,7 +99,7 @@ describe('the network fee', () => {
     );
   });
 
-  test('equals the computation in doubles wherever that one is exact', () => {
+  test('equals the result in doubles where that is exact', () => {
     let compared = 0;
     const power = fc.integer({ min: -30, max: 20 }).map((exponent) => 2 ** exponent);
     fc.assert(
@@ -112,7 +112,8 @@ describe('the network fee', () => {
           const price = p * m;
           const wei = gas * gasPrice;
           const quotient = wei / price;
-          // Exact: the product is an integer below 2^53, and dividing lost nothing that multiplying back would miss.
+          // Exact: the product is an integer below 2^53, and the reverse multiplication shows that the division lost
+          // nothing.
           fc.pre(
             Number.isSafeInteger(wei) &&
               Rational.of(String(quotient))
@@ -130,12 +131,12 @@ describe('the network fee', () => {
   });
 });
 
-describe('the three kinds of request', () => {
+describe('quote amounts', () => {
   const beforeFee = (amount: bigint): QuoteSide => ({ kind: 'sell', sellAmountBeforeFee: amount });
   const afterFee = (amount: bigint): QuoteSide => ({ kind: 'sell', sellAmountAfterFee: amount });
   const buy = (amount: bigint): QuoteSide => ({ kind: 'buy', buyAmountAfterFee: amount });
 
-  test('a sale before fee keeps the rate for what the fee leaves, and both add up to what was asked', () => {
+  test('of a sale before fee keep the rate after the fee and add up to the request', () => {
     fc.assert(
       fc.property(amounts, amounts, amounts, (whole, estimated, fee) => {
         const quoted = computeQuoteAmounts(beforeFee(whole), estimated, fee);
@@ -147,13 +148,13 @@ describe('the three kinds of request', () => {
     );
   });
 
-  test('a fee of exactly what is sold is not covered, one atom less is', () => {
+  test('do not cover a fee equal to the sell amount, but one atom less', () => {
     expect(computeQuoteAmounts(beforeFee(100n), 7n, 100n)).toBe('uncovered');
     expect(computeQuoteAmounts(beforeFee(100n), 700n, 99n)).toEqual({ sellAmount: 1n, buyAmount: 7n });
     expect(computeQuoteAmounts(beforeFee(100n), 99n, 99n)).toBe('uncovered'); // one atom buys nothing at this rate
   });
 
-  test('a sale after fee and a purchase are what was asked and what was estimated, whatever the fee', () => {
+  test('of a sale after fee and of a purchase are the requested and the estimated ones', () => {
     fc.assert(
       fc.property(amounts, amounts, amounts, (fixed, estimated, fee) => {
         expect(computeQuoteAmounts(afterFee(fixed), estimated, fee)).toEqual({
@@ -166,7 +167,7 @@ describe('the three kinds of request', () => {
     );
   });
 
-  test('the volume fee is taken from what is bought, or added to what is sold', () => {
+  test('deduct the volume fee from the buy amount or add it to the sell amount', () => {
     fc.assert(
       fc.property(amounts, amounts, amounts, fc.nat(999_999), (sellAmount, buyAmount, fee, ppm) => {
         const share = (volume: bigint) => new Rational(volume * BigInt(ppm), 1_000_000n).floor();
@@ -188,14 +189,14 @@ describe('the three kinds of request', () => {
     [0, '0'],
     [25, '0.25'],
     [12_345, '123.45'],
-  ])('%s parts per million are %s basis points', (ppm, text) => {
+  ])('with %s parts per million are %s basis points', (ppm, text) => {
     expect(formatBasisPoints(ppm)).toBe(text);
   });
 
-  test('an estimate is better when more is bought for what is sold, its gas paid', () => {
+  test('rank estimates by output per input after gas', () => {
     const better = (side: QuoteSide, a: [bigint, bigint], b: [bigint, bigint]) =>
       compareRates(computeNetRate(side, ...a), computeNetRate(side, ...b)) > 0;
-    // Three atoms more out do not pay for a tenth of the sale in gas.
+    // Three more atoms of output do not compensate gas of a tenth of the sale.
     expect(better(beforeFee(1000n), [1000n, 10n], [1003n, 110n])).toBe(true);
     expect(better(afterFee(1000n), [1000n, 10n], [1003n, 110n])).toBe(true);
     expect(better(buy(1000n), [1000n, 10n], [990n, 30n])).toBe(true);

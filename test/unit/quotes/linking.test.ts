@@ -21,7 +21,7 @@ async function world() {
   const { book, clock } = all;
   return {
     ...all,
-    /** Places an order upon a quote of a thousand COW, and reads it. */
+    /** Submits an order with a quote of a thousand COW, and reads it. */
     async place(choice: object = {}, quoteId?: number | null) {
       const order = await signOrder(TRADER, {
         sellToken: COW,
@@ -52,14 +52,14 @@ const STORED = {
   verified: false,
 };
 
-describe('an order and its quote', () => {
-  test('a sale before fee is linked by its id, and shows the whole amount and the fee without extra gas', async () => {
+describe('quote of an order', () => {
+  test('of a sale before fee is linked by id, with full amount and fee without extra gas', async () => {
     const { book, place, quoteOf } = await world();
     const { id } = await quoted(book, { ...SELL, signingScheme: 'eip1271' });
     expect(await quoteOf(await place({}, id))).toEqual(STORED);
   });
 
-  test('a purchase is linked by what it buys, whatever it sells', async () => {
+  test('of a purchase is linked by buy amount with any sell amount', async () => {
     const { book, place, quoteOf } = await world();
     const request: QuoteRequest = { ...SELL, kind: 'buy', buyAmountAfterFee: '300' };
     const { id } = await quoted(book, request);
@@ -67,30 +67,30 @@ describe('an order and its quote', () => {
     expect(await quoteOf(uid)).toMatchObject({ buyAmount: '300', sellAmount: '1000000' });
   });
 
-  test('app data, receiver, owner and scheme are not compared', async () => {
+  test('is linked independently of app data, receiver, owner and scheme', async () => {
     const { book, place, quoteOf } = await world();
     const { id } = await quoted(book, { ...SELL, appData: '{"a":1}', receiver: WETH });
     expect(await quoteOf(await place({ appData: '{"b":2}' }, id))).toEqual(STORED);
   });
 
   test.each([
-    ['an id that nobody has given out', 4242],
+    ['an unknown id', 4242],
     ['a negative id', -1],
     ['null', null],
     ['no id', undefined],
-  ])('with %s the best quote that fits is linked', async (_, id) => {
+  ])('with %s is the best matching quote', async (_, id) => {
     const { book, place, quoteOf } = await world();
     await quoted(book, SELL);
     expect(await quoteOf(await place({}, id))).toEqual(STORED);
   });
 
-  test('an id of another trade does no harm: the order is placed, and nothing linked that does not fit', async () => {
+  test('with the id of another trade is not linked, and the order is accepted', async () => {
     const { book, place, quoteOf } = await world();
     const { id } = await quoted(book, { ...SELL, sellAmountBeforeFee: String(X + 1n) });
     expect(await quoteOf(await place({}, id))).toBeUndefined();
   });
 
-  test('a quote links in its last millisecond, and not in the next', async () => {
+  test('is linked in its last millisecond and not in the next', async () => {
     const { book, clock, place, quoteOf } = await world();
     const { id } = await quoted(book, SELL);
     clock.set(clock.now() + 60_000);
@@ -99,26 +99,26 @@ describe('an order and its quote', () => {
     expect(await quoteOf(await place({ buyAmount: '2' }, id))).toBeUndefined();
   });
 
-  test('a quote for an order on chain is linked by its id alone', async () => {
+  test('for an order on chain is linked by its id only', async () => {
     const { book, place, quoteOf } = await world();
     const { id } = await quoted(book, { ...SELL, signingScheme: 'presign', onchainOrder: true });
     expect(await quoteOf(await place())).toBeUndefined();
     expect(await quoteOf(await place({ buyAmount: '2' }, id))).toEqual(STORED);
   });
 
-  test('a fast quote is not stored, so that nothing is linked to it', async () => {
+  test('in fast quality is not stored or linked', async () => {
     const { book, place, quoteOf } = await world();
     await quoted(book, { ...SELL, priceQuality: 'fast' });
     expect(await quoteOf(await place())).toBeUndefined();
   });
 
-  test('one quote may be linked to several orders', async () => {
+  test('can be linked to several orders', async () => {
     const { book, place, quoteOf } = await world();
     const { id } = await quoted(book, SELL);
     for (const buyAmount of ['1', '2', '3']) expect(await quoteOf(await place({ buyAmount }, id))).toEqual(STORED);
   });
 
-  test('of several quotes the verified one is linked, then the best', async () => {
+  test('is the verified one among several, then the best', async () => {
     let [amount, verified] = [300n, false];
     const { book, clock } = await quotingWorld({
       estimators: [source('one', () => ({ amount: amount * 10n ** 15n, gas: 1, verified }))],
@@ -133,7 +133,7 @@ describe('an order and its quote', () => {
     for (const next of [300n, 302n, 301n]) {
       amount = next;
       await quoted(book, SELL);
-      clock.advance(500); // the next is a question of its own
+      clock.advance(500); // the next request is separate
     }
     expect(await place('1')).toBe(String(302n * 10n ** 15n));
     [amount, verified] = [299n, true];
@@ -142,8 +142,8 @@ describe('an order and its quote', () => {
   });
 });
 
-describe('what an order shows', () => {
-  test('the plan is hidden while the order can be filled, and shown once it cannot', async () => {
+describe('displayed quote of an order', () => {
+  test('hides the plan while the order can be filled, and shows it afterwards', async () => {
     const { book, clock, place, quoteOf } = await world();
     const { id } = await quoted(book, SELL);
     const [cancelled, expired] = [await place({}, id), await place({ buyAmount: '2' }, id)];
@@ -160,7 +160,7 @@ describe('what an order shows', () => {
     expect((await book.orders.rendered.get(expired))?.etag).not.toBe(etag);
   });
 
-  test('batches show it as single reads do, listings do not', async () => {
+  test('is shown in batches and single reads but not in listings', async () => {
     const { book, place } = await world();
     const { id } = await quoted(book, SELL);
     const uid = await place({}, id);
@@ -168,7 +168,7 @@ describe('what an order shows', () => {
     expect((await book.orders.list()).orders[0]).not.toHaveProperty('quote');
   });
 
-  test('expired quotes are swept away by the clock, and orders keep theirs', async () => {
+  test('survives the sweep of expired quotes', async () => {
     const { book, clock, store, place, quoteOf } = await world();
     const { id } = await quoted(book, SELL);
     const uid = await place({}, id);
@@ -191,7 +191,7 @@ describe('what an order shows', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('a sweep lets others have their turn between two steps of it, however fast the store is', async () => {
+  test('sweep yields to other tasks between two steps with a fast store', async () => {
     const { book, clock, store } = await world();
     let steps = 0;
     Object.assign(store.quotes, { prune: async () => (++steps < 5 ? 1_000 : 0) });
@@ -202,7 +202,7 @@ describe('what an order shows', () => {
     await book.close();
   });
 
-  /** Objects inside each other, so many deep. */
+  /** Nested objects with the given depth. */
   const nested = (depth: number) => {
     let object = {};
     for (let i = 1; i < depth; i++) object = { in: object };
@@ -214,21 +214,21 @@ describe('what an order shows', () => {
   test.each<readonly [string, unknown, string]>([
     ['with a cycle', cyclic, '{}'],
     ['larger than 64 KiB', { text: 'x'.repeat(70_000) }, '{}'],
-    ['that is text', 'plan', '{}'],
-    ['that is a list', [1], '{}'],
+    ['that is a string', 'plan', '{}'],
+    ['that is an array', [1], '{}'],
     ['with a bigint', { n: 1n }, '{}'],
-    ['that says nothing', null, '{}'],
-    // SQLite reads JSON up to 1000 deep, and its tables hold nothing else.
+    ['that serialises to nothing', null, '{}'],
+    // SQLite reads JSON of depth 1000 at most, and its tables accept nothing else.
     ['nested 65 deep', nested(65), '{}'],
     ['nested 3000 deep', nested(3000), '{}'],
-    ['nested too deep to be written', nested(100_000), '{}'],
+    ['nested too deep to be serialised', nested(100_000), '{}'],
     ['nested 64 deep', nested(64), JSON.stringify(nested(64))],
-    // PostgreSQL has no text for either.
-    ['with a character of number 0', { text: 'a\u0000' }, '{}'],
-    ['with half a surrogate pair', { text: '\ud83d' }, '{}'],
-    ['with a key of half a surrogate pair', { '\\\ude00': 1 }, '{}'],
-    ['with the escapes of both', { text: '\\u0000 \\ud83d 😀' }, '{"text":"\\\\u0000 \\\\ud83d 😀"}'],
-  ])('a plan %s is stored as it can be, and its price counts all the same', async (_, metadata, stored) => {
+    // PostgreSQL text supports neither.
+    ['with a NUL character', { text: 'a\u0000' }, '{}'],
+    ['with a lone surrogate', { text: '\ud83d' }, '{}'],
+    ['with a lone surrogate in a key', { '\\\ude00': 1 }, '{}'],
+    ['with escape sequences of both', { text: '\\u0000 \\ud83d 😀' }, '{"text":"\\\\u0000 \\\\ud83d 😀"}'],
+  ])('stores a plan %s if possible and keeps its price in any case', async (_, metadata, stored) => {
     const odd = source('odd', () => ({ amount: 10n ** 17n, gas: 1, metadata: metadata as never }));
     using file = temporaryFile();
     const { book, store } = await quotingWorld(

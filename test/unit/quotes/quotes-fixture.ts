@@ -28,7 +28,7 @@ export const SELL: QuoteRequest = {
   sellAmountBeforeFee: (1000n * ETHER).toString(),
 };
 
-/** A book on a store and a clock moved by hand, with everything that it observes. */
+/** A book on a store and a manual clock, with everything that it emits. */
 export async function quotingWorld(
   quotes: Partial<QuoteOptions> & Pick<QuoteOptions, 'estimators'>,
   store: Store = memoryStore(),
@@ -36,7 +36,7 @@ export async function quotingWorld(
   const clock = manualClock();
   const observations: EstimatorObservation[] = [];
   const failures: unknown[] = [];
-  // Without the sweep, what waits on the clock is the quotes' own.
+  // Without the sweep, the waiting tasks are those of the quotes.
   const options = { chainId: SEPOLIA, store, clock, expiryInterval: 'off' } as const;
   const book = createOrderBook({ ...options, quotes: { gasPrice: GAS_PRICE, ...quotes } });
   book.on('estimatorQueried', (observation) => observations.push(observation));
@@ -45,39 +45,40 @@ export async function quotingWorld(
   return { book, clock, store, observations, failures, outcomes: () => outcomesOf(observations) };
 }
 
-/** What became of asking each source about trades. */
+/** Outcomes of each estimator for trades. */
 function outcomesOf(observations: readonly EstimatorObservation[]): Record<string, string> {
   const trades = observations.filter(({ question }) => question === 'trade');
   return Object.fromEntries(trades.map(({ source, outcome }) => [source, outcome]));
 }
 
-/** A source that says COW is worth 0.0003 native atoms, and answers trades as the test wants. */
+/** An estimator with a COW price of 0.0003 native atoms and scripted estimates. */
 export function source(name: string, estimate: EstimateFunction): Estimator {
   return { name, estimate, nativePrice: () => '0.0003' };
 }
 
-/** A source that answers every trade with a fixed amount at once. */
+/** An estimator that returns a fixed amount immediately. */
 export const answering = (name: string, amount: bigint, gas = 100_000) => source(name, () => ({ amount, gas }));
 
 export const hanging = (name: string) => source(name, () => new Promise(() => {}));
 
-/** A source whose answers the test gives, with what it was asked. */
+/** An estimator with manual responses that records its requests. */
 export function prompted(name: string) {
   const asked: { trade: Trade; context: EstimateContext; answer: (answer: unknown) => void }[] = [];
   const estimator = source(
     name,
     (trade, context) =>
-      new Promise((resolve) => asked.push({ trade, context, answer: (given) => resolve(given as never) })), // anything may come
+      // Any value is possible.
+      new Promise((resolve) => asked.push({ trade, context, answer: (given) => resolve(given as never) })),
   );
   return { ...estimator, asked };
 }
 
-/** Lets everything run that waits for no clock. */
+/** Waits for all work that does not depend on the clock. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Whether a promise has been settled, without waiting for it. */
+/** Checks whether a promise has settled, without waiting for it. */
 export function watch<T>(promise: Promise<T>) {
   const state: { done: boolean; value?: T; error?: unknown } = { done: false };
   promise.then(
@@ -87,16 +88,16 @@ export function watch<T>(promise: Promise<T>) {
   return state;
 }
 
-/** A quote that must be given. */
+/** Requests a quote that must be returned. */
 export async function quoted(book: OrderBook, request: QuoteRequest) {
   const result = await book.quotes.request(request);
   if (result.status !== 'quoted') throw new Error(`no quote: ${result.error.code} ${result.error.message}`);
   return result.quote;
 }
 
-/** A rejection that must come. */
+/** Requests a quote that must be rejected. */
 export async function rejected(book: OrderBook, request: unknown) {
-  const result = await book.quotes.request(request as QuoteRequest); // the test's own mistake
+  const result = await book.quotes.request(request as QuoteRequest); // an error of the test
   if (result.status !== 'rejected') throw new Error(`quoted: ${JSON.stringify(result.quote)}`);
   return result.error;
 }

@@ -17,11 +17,11 @@ const buying = (amount: string) =>
   ({ ...without('sellAmountBeforeFee'), kind: 'buy', buyAmountAfterFee: amount }) as const;
 const world = (options = {}) => quotingWorld({ estimators: [fixedPrices(PRICES)], ...options });
 
-describe('what is answered', () => {
+describe('quote response', () => {
   // 150000 units of gas at 10 gwei, in a token worth 0.0003: 5 COW.
   const FEE = 5n * ETHER;
 
-  test('a sale before fee: what is asked about is what is sold and the fee together', async () => {
+  test('to a sale before fee has a sell amount and fee that add up to the request', async () => {
     const { book, clock } = await world();
     expect(await quoted(book, SELL)).toEqual({
       quote: {
@@ -49,7 +49,7 @@ describe('what is answered', () => {
     });
   });
 
-  test('a sale before fee that is no amount makes way for one after fee that is', async () => {
+  test('to a sale with an invalid amount before fee uses the amount after fee', async () => {
     const { book } = await world();
     for (const sellAmountBeforeFee of ['0', '', 'x', null]) {
       const { quote } = await quoted(book, { ...SELL, sellAmountBeforeFee, sellAmountAfterFee: String(X) });
@@ -60,7 +60,7 @@ describe('what is answered', () => {
     }
   });
 
-  test('a sale after fee: the whole amount is traded, the fee is told', async () => {
+  test('to a sale after fee trades the full amount and reports the fee', async () => {
     const { book } = await world();
     const { quote } = await quoted(book, { ...without('sellAmountBeforeFee'), sellAmountAfterFee: String(X) });
     expect(quote).toMatchObject({
@@ -70,19 +70,19 @@ describe('what is answered', () => {
     });
   });
 
-  test('with both amounts the one before fee counts', async () => {
+  test('to both amounts uses the one before fee', async () => {
     const { book } = await world();
     const { quote } = await quoted(book, { ...SELL, sellAmountAfterFee: '7' });
     expect(quote.sellAmount).toBe(String(X - FEE));
   });
 
-  test('a purchase: what is bought is what is asked about, amounts of sales are ignored', async () => {
+  test('to a purchase has the requested buy amount and ignores sell amounts', async () => {
     const { book } = await world();
     const { quote } = await quoted(book, { ...buying('300'), sellAmountBeforeFee: 'nonsense' });
     expect(quote).toMatchObject({ kind: 'buy', sellAmount: '1000000', buyAmount: '300', feeAmount: String(FEE) });
   });
 
-  test('hooks and the check of a contract signature take gas that the fee covers and gasAmount does not show', async () => {
+  test('includes gas of hooks and contract signatures in the fee but not in gasAmount', async () => {
     const { book } = await world();
     const hook = (gasLimit: string) => ({ target: COW, callData: '0x', gasLimit });
     const appData = JSON.stringify({
@@ -96,7 +96,7 @@ describe('what is answered', () => {
     expect(BigInt(presign.quote.feeAmount)).toBe(FEE);
   });
 
-  test('native currency is quoted as its wrapped token, and takes the gas to unwrap it', async () => {
+  test('to native currency uses its wrapped token and includes the gas to unwrap it', async () => {
     const { book } = await world();
     const { quote } = await quoted(book, { ...SELL, buyToken: NATIVE });
     expect(quote).toMatchObject({ buyToken: NATIVE.toLowerCase(), gasAmount: '159223' });
@@ -112,7 +112,7 @@ describe('what is answered', () => {
       keccak256(toHex('{ "a": 1 }')),
       { appData: '{ "a": 1 }', appDataHash: keccak256(toHex('{ "a": 1 }')) },
     ],
-  ])('app data %o with hash %o is echoed as %o', async (appData, appDataHash, echo) => {
+  ])('to app data %o with hash %o returns %o', async (appData, appDataHash, echo) => {
     const { book } = await world();
     const { quote } = await quoted(book, { ...SELL, appData, appDataHash });
     expect({ appData: quote.appData, appDataHash: quote.appDataHash }).toEqual({ appDataHash: undefined, ...echo });
@@ -123,7 +123,7 @@ describe('what is answered', () => {
     [{ validFor: 60 }, 60],
     [{ validFor: null, validTo: null }, 1800],
     [{ validTo: 1_700_000_600 }, 600],
-  ])('%o is valid for %s s', async (validity, seconds) => {
+  ])('to %o is valid for %s s', async (validity, seconds) => {
     const { book, clock } = await world();
     expect((await quoted(book, { ...SELL, ...validity })).quote.validTo).toBe(clock.now() / 1000 + seconds);
   });
@@ -133,7 +133,7 @@ describe('what is answered', () => {
     [{ signingScheme: 'presign' }, 60],
     [{ signingScheme: 'presign', onchainOrder: true }, 600],
     [{ signingScheme: 'eip1271', onchainOrder: true, verificationGasLimit: 0 }, 600],
-  ] as const)('the quote of %o lives for %s s', async (scheme, seconds) => {
+  ] as const)('to %o is kept for %s s', async (scheme, seconds) => {
     const { book, clock } = await world();
     const { expiration } = await quoted(book, { ...SELL, ...scheme });
     expect(Date.parse(expiration) - clock.now()).toBe(seconds * 1000);
@@ -143,7 +143,7 @@ describe('what is answered', () => {
     [200, '2'],
     [30, '0.3'],
     [0, '0'],
-  ])('a volume fee of %s parts per million is %s basis points', async (ppm, bps) => {
+  ])('has a volume fee of %s parts per million as %s basis points', async (ppm, bps) => {
     const { book } = await world({ volumeFee: ppm });
     const plain = await quoted((await world()).book, SELL);
     const response = await quoted(book, SELL);
@@ -156,14 +156,14 @@ describe('what is answered', () => {
     expect(BigInt(purchase.quote.sellAmount)).toBe(sold + ((sold + fee) * BigInt(ppm)) / 1_000_000n);
   });
 
-  test('a volume fee may depend on the tokens, and be none', async () => {
+  test('has a volume fee that can depend on the tokens and be zero', async () => {
     const { book } = await world({ volumeFee: (sold: string) => (sold === COW.toLowerCase() ? 100 : undefined) });
     expect((await quoted(book, SELL)).protocolFeeBps).toBe('1');
     const other = await quoted(book, { ...SELL, sellToken: WETH, buyToken: COW });
     expect(other).not.toHaveProperty('protocolFeeBps');
   });
 
-  test('prices are plain decimals without an exponent', async () => {
+  test('has decimal prices without an exponent', async () => {
     const { book } = await world({
       estimators: [fixedPrices({ [WETH]: 1, [COW]: 4e-10 })],
       gasPrice: 1e-7,
@@ -172,7 +172,7 @@ describe('what is answered', () => {
     expect([quote.gasPrice, quote.sellTokenPrice]).toEqual(['0.0000001', '0.0000000004']);
   });
 
-  test('amounts of 256 bits are quoted', async () => {
+  test('supports amounts of 256 bits', async () => {
     const max = String(2n ** 256n - 1n);
     const { book } = await world({ estimators: [answering('one', 2n ** 256n - 1n)] });
     const { quote } = await quoted(book, { ...SELL, sellAmountBeforeFee: max });
@@ -185,21 +185,21 @@ describe('what is answered', () => {
   });
 });
 
-/** Requests that do not fit, and the field that is named. */
+/** Invalid requests, and the field that is named. */
 const MALFORMED: readonly (readonly [string, string, unknown])[] = [
   ['nothing', '', null],
   ['a list', '', []],
   ['text', '', 'quote'],
   ['no kind', 'kind', without('kind')],
   ['an unknown kind', 'kind', { ...SELL, kind: 'swap' }],
-  ['a kind in capitals', 'kind', { ...SELL, kind: 'SELL' }],
-  ['a kind by number', 'kind', { ...SELL, kind: 0 }],
+  ['a kind in upper case', 'kind', { ...SELL, kind: 'SELL' }],
+  ['a numeric kind', 'kind', { ...SELL, kind: 0 }],
   ['no sell token', 'sellToken', without('sellToken')],
   ['a buy token without 0x', 'buyToken', { ...SELL, buyToken: WETH.slice(2) }],
   ['a buy token too short', 'buyToken', { ...SELL, buyToken: '0x12' }],
   ['no from', 'from', without('from')],
   ['a null from', 'from', { ...SELL, from: null }],
-  ['a receiver that is none', 'receiver', { ...SELL, receiver: 'me' }],
+  ['an invalid receiver', 'receiver', { ...SELL, receiver: 'me' }],
   ['no amount', 'sellAmountBeforeFee', without('sellAmountBeforeFee')],
   ['a null amount', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: null }],
   ['an amount of zero', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: '0' }],
@@ -207,7 +207,7 @@ const MALFORMED: readonly (readonly [string, string, unknown])[] = [
   ['an amount as a number', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: 5 }],
   ['an amount in hex', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: '0x10' }],
   ['a negative amount', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: '-1' }],
-  ['an amount with a point', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: '1.5' }],
+  ['an amount with a decimal point', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: '1.5' }],
   ['an amount of 257 bits', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: String(2n ** 256n) }],
   ['a purchase without its amount', 'buyAmountAfterFee', { ...SELL, kind: 'buy' }],
   ['a purchase of zero', 'buyAmountAfterFee', buying('0')],
@@ -217,45 +217,37 @@ const MALFORMED: readonly (readonly [string, string, unknown])[] = [
   ['a fraction of a second', 'validFor', { ...SELL, validFor: 0.5 }],
   ['app data that is an object', 'appData', { ...SELL, appData: {} }],
   ['a hash without its document', 'appDataHash', { ...SELL, appDataHash: ZERO_HASH }],
-  ['a hash that is none', 'appDataHash', { ...SELL, appData: '{}', appDataHash: '0x' }],
+  ['an invalid hash', 'appDataHash', { ...SELL, appData: '{}', appDataHash: '0x' }],
   ['an unknown balance', 'sellTokenBalance', { ...SELL, sellTokenBalance: 'vault' }],
   ['a null balance', 'buyTokenBalance', { ...SELL, buyTokenBalance: null }],
   ['an unknown scheme', 'signingScheme', { ...SELL, signingScheme: 'schnorr' }],
   ['a null scheme', 'signingScheme', { ...SELL, signingScheme: null }],
-  ['an order by a key on chain', 'onchainOrder', { ...SELL, onchainOrder: true }],
+  ['an ECDSA order on chain', 'onchainOrder', { ...SELL, onchainOrder: true }],
   ['onchainOrder as text', 'onchainOrder', { ...SELL, signingScheme: 'presign', onchainOrder: 'yes' }],
+  ['two invalid amounts', 'sellAmountBeforeFee', { ...SELL, sellAmountBeforeFee: '0', sellAmountAfterFee: 'x' }],
+  ['the other amount, invalid', 'sellAmountAfterFee', { ...without('sellAmountBeforeFee'), sellAmountAfterFee: '0' }],
   [
-    'two amounts, neither of them one',
-    'sellAmountBeforeFee',
-    { ...SELL, sellAmountBeforeFee: '0', sellAmountAfterFee: 'x' },
-  ],
-  [
-    'the other amount, and that none',
-    'sellAmountAfterFee',
-    { ...without('sellAmountBeforeFee'), sellAmountAfterFee: '0' },
-  ],
-  [
-    'more gas than a number tells',
+    'gas above the safe integers',
     'verificationGasLimit',
     { ...SELL, signingScheme: 'eip1271', verificationGasLimit: 2 ** 53 },
   ],
-  ['gas in text', 'verificationGasLimit', { ...SELL, signingScheme: 'eip1271', verificationGasLimit: '1' }],
-  ['gas to verify a key', 'verificationGasLimit', { ...SELL, verificationGasLimit: 1 }],
+  ['gas as text', 'verificationGasLimit', { ...SELL, signingScheme: 'eip1271', verificationGasLimit: '1' }],
+  ['gas to verify an ECDSA signature', 'verificationGasLimit', { ...SELL, verificationGasLimit: 1 }],
   ['negative gas', 'verificationGasLimit', { ...SELL, signingScheme: 'eip1271', verificationGasLimit: -1 }],
   ['an unknown quality', 'priceQuality', { ...SELL, priceQuality: 'best' }],
   ['a negative timeout', 'timeout', { ...SELL, timeout: -1 }],
 ];
 
-describe('what is rejected', () => {
-  test.each(MALFORMED)('%s is InvalidParameter, naming %j', async (_, path, request) => {
+describe('quote request with', () => {
+  test.each(MALFORMED)('%s is InvalidParameter for %j', async (_, path, request) => {
     const { book } = await world();
     const error = await rejected(book, request);
     expect(error).toMatchObject({ code: 'InvalidParameter', status: 400, data: { path } });
     if (path !== '') expect(error.message).toContain(path);
-    expect(error.message).not.toMatch(/expected|received|invalid|too/i); // as the parser of shapes would have it
+    expect(error.message).not.toMatch(/expected|received|invalid|too/i); // as formatted by the shape parser
   });
 
-  test.each(MALFORMED)('over HTTP %s is 400, by either route', async (_, path, body) => {
+  test.each(MALFORMED)('%s is 400 over HTTP on either route', async (_, path, body) => {
     const { book, clock } = await world();
     const http = directWorld(createApi(book), clock.now);
     for (const route of ['/api/v1/quote', '/api/v1/quote/stream']) {
@@ -268,20 +260,20 @@ describe('what is rejected', () => {
   });
 
   test.each([
-    ['the same token', { buyToken: COW }, 'SameBuyAndSellToken'],
-    ['wrapped for native', { sellToken: WETH, buyToken: NATIVE }, 'SameBuyAndSellToken'],
+    ['equal tokens', { buyToken: COW }, 'SameBuyAndSellToken'],
+    ['wrapped for native currency', { sellToken: WETH, buyToken: NATIVE }, 'SameBuyAndSellToken'],
     ['native currency to sell', { sellToken: NATIVE }, 'InvalidNativeSellToken'],
     ['a denied token', { buyToken: '0x00000000000000000000000000000000000000dd' }, 'UnsupportedToken'],
-    ['validTo long gone', { validTo: 1 }, 'OrderExpired'],
+    ['validTo in the past', { validTo: 1 }, 'OrderExpired'],
     ['validTo too soon', { validFor: 59 }, 'InsufficientValidTo'],
     ['validTo too late', { validFor: 366 * 24 * 3600 }, 'ExcessiveValidTo'],
-    ['app data that is no JSON', { appData: 'x' }, 'InvalidAppData'],
-    ['app data that nobody knows', { appData: `0x${'12'.repeat(32)}` }, 'InvalidAppData'],
+    ['invalid JSON as app data', { appData: 'x' }, 'InvalidAppData'],
+    ['an unknown app data hash', { appData: `0x${'12'.repeat(32)}` }, 'InvalidAppData'],
     ['app data with another hash', { appData: '{}', appDataHash: ZERO_HASH }, 'AppDataHashMismatch'],
     ['a denied owner', { from: '0x00000000000000000000000000000000000000bd' }, 'Forbidden'],
     ['a denied receiver', { receiver: '0x00000000000000000000000000000000000000bd' }, 'Forbidden'],
-    ['a token that nobody has a price for', { buyToken: '0x00000000000000000000000000000000000000cc' }, 'NoLiquidity'],
-  ])('%s, as its order would be', async (_, change, code) => {
+    ['a token without a price', { buyToken: '0x00000000000000000000000000000000000000cc' }, 'NoLiquidity'],
+  ])('%s is rejected like its order', async (_, change, code) => {
     const { clock } = await world();
     const book = createOrderBook({
       chainId: 11155111,
@@ -295,20 +287,20 @@ describe('what is rejected', () => {
     expect((await rejected(book, { ...SELL, ...change })).code).toBe(code);
   });
 
-  test('a year ahead is rejected for a key, and quoted for a presignature, as its order would be', async () => {
+  test('validity of a year is rejected for ECDSA and quoted for a presignature, like its order', async () => {
     const { book } = await world();
     const request = { ...SELL, validFor: 366 * 24 * 3600 };
     expect((await rejected(book, request)).code).toBe('ExcessiveValidTo');
     await quoted(book, { ...request, signingScheme: 'presign' });
   });
 
-  test('validFor beyond the end of 32 bits ends there', async () => {
+  test('validFor beyond 32 bits is capped', async () => {
     const { book } = await world();
     const { quote } = await quoted(book, { ...SELL, signingScheme: 'presign', validFor: 2 ** 32 - 1 });
     expect(quote.validTo).toBe(2 ** 32 - 1);
   });
 
-  test('a sale that its fee eats up is SellAmountDoesNotCoverFee, with the fee of the cheapest answer', async () => {
+  test('a sell amount below the fee is SellAmountDoesNotCoverFee with the lowest fee', async () => {
     const { book } = await world({
       estimators: [answering('dear', 10n ** 40n, 200_000), answering('cheap', 10n ** 6n, 150_000)],
     });
@@ -322,12 +314,12 @@ describe('what is rejected', () => {
     expect(quote.sellAmount).toBe(String(ETHER));
   });
 
-  test('so is a sale of which nothing is bought once the fee is paid', async () => {
+  test('a sell amount without output after the fee is SellAmountDoesNotCoverFee', async () => {
     const { book } = await world({ estimators: [answering('one', 1n)] });
     expect((await rejected(book, SELL)).code).toBe('SellAmountDoesNotCoverFee');
   });
 
-  test('a fee beyond 256 bits is no quote', async () => {
+  test('a fee beyond 256 bits is rejected', async () => {
     const { book } = await world({
       gasPrice: '1e76',
       estimators: [source('one', () => ({ amount: 1n, gas: 10 ** 12 }))],
@@ -335,7 +327,7 @@ describe('what is rejected', () => {
     expect((await rejected(book, buying('5'))).code).toBe('NoLiquidity');
   });
 
-  test('a book without sources quotes nothing', async () => {
+  test('a book without estimators is NoLiquidity', async () => {
     const book = createOrderBook({ chainId: 11155111, store: memoryStore() });
     await book.start();
     expect((await rejected(book, SELL)).code).toBe('NoLiquidity');
@@ -343,7 +335,7 @@ describe('what is rejected', () => {
   });
 });
 
-describe('options', () => {
+describe('quote options', () => {
   const make = (quotes: object) => () =>
     createOrderBook({
       chainId: 11155111,
@@ -352,28 +344,24 @@ describe('options', () => {
     });
 
   test.each([
-    ['a misspelt one', { estimator: [] }, /did you mean "estimators"/],
-    ['a gas price in words', { gasPrice: 'cheap' }, /gasPrice/],
+    ['a misspelled name', { estimator: [] }, /did you mean "estimators"/],
+    ['a gas price as words', { gasPrice: 'cheap' }, /gasPrice/],
     ['a negative gas price', { gasPrice: -1 }, /gasPrice/],
-    ['a volume fee of everything', { volumeFee: 1_000_000 }, /volumeFee/],
+    ['a volume fee of 100 percent', { volumeFee: 1_000_000 }, /volumeFee/],
     ['half a part per million', { volumeFee: 0.5 }, /volumeFee/],
     ['a gas price beyond 256 bits', { gasPrice: '1e100' }, /gasPrice must be a decimal number of wei below 2\^256/],
     ['a negative timeout', { timeout: -1 }, /timeout/],
-    ['half a second of expiry', { expiry: 0.5 }, /expiry must be an integer from 0 to/],
-    [
-      'a fraction of a second of expiry on chain',
-      { onchainExpiry: 600.001 },
-      /onchainExpiry must be an integer from 0 to/,
-    ],
-    ['a timeout that no timer can count', { maxTimeout: 2 ** 31 }, /maxTimeout/],
-    ['a lifetime that never ends', { quoteCacheTtl: Number.POSITIVE_INFINITY }, /quoteCacheTtl/],
-    ['a source that is none', { estimators: [{}] }, /estimators\[0\]/],
-    ['no amount to learn prices by', { priceAmount: 0n }, /priceAmount/],
-  ])('%s is rejected when the book is made', (_, quotes, message) => {
+    ['a fractional expiry', { expiry: 0.5 }, /expiry must be an integer from 0 to/],
+    ['a fractional expiry on chain', { onchainExpiry: 600.001 }, /onchainExpiry must be an integer from 0 to/],
+    ['a timeout above the timer limit', { maxTimeout: 2 ** 31 }, /maxTimeout/],
+    ['an infinite lifetime', { quoteCacheTtl: Number.POSITIVE_INFINITY }, /quoteCacheTtl/],
+    ['an invalid estimator', { estimators: [{}] }, /estimators\[0\]/],
+    ['no probe amount for prices', { priceAmount: 0n }, /priceAmount/],
+  ])('with %s are rejected when the book is created', (_, quotes, message) => {
     expect(make(quotes)).toThrow(message);
   });
 
-  test('sources of one name are told apart', async () => {
+  test('with equal estimator names keep them distinct', async () => {
     const { book } = await world({ estimators: [answering('a', 1n), answering('a', 1n), () => undefined] });
     expect(Object.keys(book.quotes.counters())).toEqual(['a', 'a 2', 'estimator 3']);
   });

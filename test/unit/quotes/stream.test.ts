@@ -8,7 +8,7 @@ import { answering, ETHER, hanging, prompted, quotingWorld, SELL, settle, source
 
 const GOOD = (3n * ETHER) / 10n;
 
-/** A stream that must begin, with what has come of it so far. */
+/** A stream that must start, with its events so far. */
 async function opened(world: Awaited<ReturnType<typeof quotingWorld>>, request = SELL, signal?: AbortSignal) {
   const result = await world.book.quotes.stream(request, signal === undefined ? {} : { signal });
   if (result.status !== 'streaming') throw result.error;
@@ -21,7 +21,7 @@ async function opened(world: Awaited<ReturnType<typeof quotingWorld>>, request =
   return { state, reading, iterable: result.quotes };
 }
 
-/** Asks an interface without a network. */
+/** Sends a request to an API without a network. */
 async function get(api: Api, path: string) {
   const request = { method: 'GET', path, query: '', header: () => undefined, body: { type: 'none' } } as const;
   const response = await api.handle(request);
@@ -33,8 +33,8 @@ const bought = (events: readonly QuoteStreamEvent[]) =>
     event.type === 'quote' ? Math.round(Number(event.quote.quote.buyAmount) / 1e15) : event.error.code,
   );
 
-describe('a stream of quotes', () => {
-  test('each quote that is better than all before it comes as it arrives, with an id of its own', async () => {
+describe('quote stream', () => {
+  test('emits each better quote when it arrives, with its own id', async () => {
     const sources = ['a', 'b', 'c', 'd'].map(prompted);
     const world = await quotingWorld({ estimators: sources });
     const { state } = await opened(world);
@@ -48,7 +48,7 @@ describe('a stream of quotes', () => {
     expect(ids).toEqual([1, 2]);
   });
 
-  test('it ends at the deadline, with what has come', async () => {
+  test('ends at the deadline with the quotes so far', async () => {
     const world = await quotingWorld({ estimators: [answering('good', GOOD), hanging('slow')] });
     const { state, reading } = await opened(world);
     await settle();
@@ -63,17 +63,17 @@ describe('a stream of quotes', () => {
   });
 
   test.each([
-    ['nobody has a price', [source('none', () => undefined), hanging('slow')], 'NoLiquidity'],
-    ['no answer covers the fee', [answering('dear', GOOD, 10 ** 12), hanging('slow')], 'SellAmountDoesNotCoverFee'],
+    ['no estimator has a price', [source('none', () => undefined), hanging('slow')], 'NoLiquidity'],
+    ['no estimate covers the fee', [answering('dear', GOOD, 10 ** 12), hanging('slow')], 'SellAmountDoesNotCoverFee'],
     [
-      'a source calls the token unsupported',
+      'an estimator reports an unsupported token',
       [
         source('knowing', () => ({ unsupportedToken: '0x0625afb445c3b6b7b929342a04a22599fd5dbb59' }) as const),
         hanging('slow'),
       ],
       'UnsupportedToken',
     ],
-  ])('where %s, one error at the deadline', async (_, estimators, code) => {
+  ])('emits one error at the deadline if %s', async (_, estimators, code) => {
     const world = await quotingWorld({ estimators });
     const { state, reading } = await opened(world);
     await settle();
@@ -83,25 +83,25 @@ describe('a stream of quotes', () => {
     expect(bought(state.events)).toEqual([code]);
   });
 
-  test('an answer that does not cover the fee is no error once another one does', async () => {
+  test('emits no error for an insufficient estimate after a sufficient one', async () => {
     const world = await quotingWorld({ estimators: [answering('dear', 2n * GOOD, 10 ** 12), answering('good', GOOD)] });
     const { state, reading } = await opened(world);
     await reading;
     expect(bought(state.events)).toEqual([299]);
   });
 
-  test('what can be rejected without a quote is rejected before it begins', async () => {
+  test('rejects an invalid request before it starts', async () => {
     const unpriced = await quotingWorld({ estimators: [{ ...answering('a', GOOD), nativePrice: () => undefined }] });
     expect(await unpriced.book.quotes.stream(SELL)).toMatchObject({ error: { code: 'NoLiquidity' } });
     const gasless = await quotingWorld({ gasPrice: () => Number.NaN, estimators: [answering('a', GOOD)] });
     expect(await gasless.book.quotes.stream(SELL)).toMatchObject({ error: { code: 'ChainUnavailable' } });
     expect(await gasless.book.quotes.stream({ ...SELL, kind: 'x' as never })).toMatchObject({ status: 'rejected' });
     await settle();
-    // Nothing goes on that nobody waits for.
+    // No work continues without a caller.
     expect([unpriced.clock.pending, gasless.clock.pending]).toEqual([1, 1]);
   });
 
-  test('a source that hangs does not hold up the first price of the sell token', async () => {
+  test('does not delay the first sell token price for a hanging estimator', async () => {
     const slow = { ...hanging('slow'), nativePrice: () => new Promise<string>(() => {}) };
     const world = await quotingWorld({ estimators: [slow, answering('good', GOOD)] });
     const { state } = await opened(world);
@@ -109,7 +109,7 @@ describe('a stream of quotes', () => {
     expect(state.events).toHaveLength(1);
   });
 
-  test('who leaves in the middle ends the work, even while nothing comes', async () => {
+  test('stops its estimators when the reader leaves without an event', async () => {
     const slow = prompted('slow');
     const world = await quotingWorld({ estimators: [slow] });
     const { iterable } = await opened(world);
@@ -122,7 +122,7 @@ describe('a stream of quotes', () => {
     expect(world.outcomes()).toEqual({ slow: 'abandoned' });
   });
 
-  test('an aborted signal does the same', async () => {
+  test('stops its estimators when its signal aborts', async () => {
     const slow = prompted('slow');
     const world = await quotingWorld({ estimators: [slow] });
     const gone = new AbortController();
@@ -132,7 +132,7 @@ describe('a stream of quotes', () => {
     expect(slow.asked[0]?.context.signal.aborted).toBe(true);
   });
 
-  test('a store that hangs does not put off its end: a quote that is not stored in time has no id', async () => {
+  test('ends on time with a hanging store: a quote that is not stored in time has no id', async () => {
     const world = await quotingWorld({ estimators: [answering('good', GOOD)] });
     Object.assign(world.store.quotes, { insert: () => new Promise(() => {}) });
     const { state, reading } = await opened(world);
@@ -148,9 +148,9 @@ describe('a stream of quotes', () => {
   });
 
   test.each([
-    ['with the quotes that it had', [answering('good', GOOD)], [299]],
-    ['with an error that says to come back, when it had none', [], ['InternalServerError']],
-  ])('a book that closes ends it %s', async (_, estimators, expected) => {
+    ['with the quotes so far', [answering('good', GOOD)], [299]],
+    ['with a retryable error if it has none', [], ['InternalServerError']],
+  ])('ends %s when the book closes', async (_, estimators, expected) => {
     const world = await quotingWorld({ estimators: [hanging('slow'), ...estimators] });
     const { state, reading } = await opened(world);
     await settle();
@@ -159,7 +159,7 @@ describe('a stream of quotes', () => {
     expect(bought(state.events)).toEqual(expected);
   });
 
-  test('streams and plain quotes of one trade ask its sources once', async () => {
+  test('shares estimator calls with plain quotes of one trade', async () => {
     const slow = prompted('slow');
     const world = await quotingWorld({ estimators: [slow] });
     const streams = await Promise.all([opened(world), opened(world)]);
@@ -172,7 +172,7 @@ describe('a stream of quotes', () => {
     expect(streams.map(({ state }) => bought(state.events))).toEqual([[299], [299]]);
   });
 
-  test('a quote that cannot be stored is still told, without an id', async () => {
+  test('emits a quote without an id if it cannot be stored', async () => {
     const world = await quotingWorld({ estimators: [answering('good', GOOD)] });
     Object.assign(world.store.quotes, { insert: async () => Promise.reject(new Error('the disk is full')) });
     const { state, reading } = await opened(world);
@@ -183,11 +183,11 @@ describe('a stream of quotes', () => {
   });
 });
 
-describe('over a socket', () => {
+describe('quote stream over a socket', () => {
   async function serve(world: Awaited<ReturnType<typeof quotingWorld>>) {
     const server = createServer(nodeHandler(createApi(world.book)));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo; // it listens on a port
+    const { port } = server.address() as AddressInfo; // a listening server has an address
     return {
       post: (signal?: AbortSignal) =>
         fetch(`http://127.0.0.1:${port}/api/v1/quote/stream`, {
@@ -204,7 +204,7 @@ describe('over a socket', () => {
     };
   }
 
-  test('quotes are unnamed events of one line of JSON, sent as they arrive', async () => {
+  test('sends quotes as unnamed events of one JSON line when they arrive', async () => {
     const [one, two] = [prompted('one'), prompted('two')];
     const world = await quotingWorld({ estimators: [one, two] });
     await using server = await serve(world);
@@ -226,7 +226,7 @@ describe('over a socket', () => {
     expect(JSON.parse(rest.slice(6))).toMatchObject({ id: 2, quote: { kind: 'sell' } });
   });
 
-  test('an error is an event of that name', async () => {
+  test('sends an error as an event of that name', async () => {
     const world = await quotingWorld({ estimators: [source('none', () => undefined)] });
     await using server = await serve(world);
     const response = await server.post();
@@ -235,7 +235,7 @@ describe('over a socket', () => {
     );
   });
 
-  test('a client that leaves ends the work of the sources', async () => {
+  test('stops its estimators when the client leaves', async () => {
     let stopped: () => void = () => {};
     const isStopped = new Promise<void>((resolve) => {
       stopped = resolve;
@@ -256,7 +256,7 @@ describe('over a socket', () => {
   });
 });
 
-test('a stream that is silent for long says so every 15 s, lest somebody on the way takes it for dead', async () => {
+test('quote stream sends a comment every 15 s of silence, so that proxies keep the connection', async () => {
   const { book, clock } = await quotingWorld({ maxTimeout: 60_000, estimators: [hanging('slow')] });
   const { body } = await createApi(book).handle({
     method: 'POST',
@@ -282,8 +282,8 @@ test('a stream that is silent for long says so every 15 s, lest somebody on the 
   expect(clock.pending).toBe(1); // the sweep
 });
 
-describe('tokens', () => {
-  test.each(['native_price', 'metadata'])('who leaves while %s is found out is heard of', async (route) => {
+describe('token routes', () => {
+  test.each(['native_price', 'metadata'])('abort when the client leaves while %s is read', async (route) => {
     const slow = { ...answering('slow', GOOD), nativePrice: () => new Promise<string>(() => {}) };
     const { book, clock } = await quotingWorld({ estimators: [slow] });
     const gone = new AbortController();
@@ -302,7 +302,7 @@ describe('tokens', () => {
     expect(clock.pending).toBe(waiting - 1);
   });
 
-  test('native_price is a JSON number, metadata a scaled integer; what is unknown is rejected by one and null in the other', async () => {
+  test('return native_price as a number and metadata as a scaled integer; unknown tokens are rejected or null', async () => {
     const world = await quotingWorld({ estimators: [answering('good', GOOD)] });
     const api = createApi(world.book);
     const token = SELL.sellToken;

@@ -5,10 +5,10 @@ import { answering, ETHER, prompted, quoted, quotingWorld, SELL, settle, watch }
 
 const GOOD = (3n * ETHER) / 10n;
 
-/** A sale so large that any fee is covered. */
+/** A sale that is large enough for any fee. */
 const HUGE: QuoteRequest = { ...SELL, sellAmountBeforeFee: String(10n ** 30n) };
 
-/** A source with a low price at once, and a good one with the right price after a tenth of a second. */
+/** An estimator with a low price at once, and a good one with the right price after a tenth of a second. */
 async function unevenWorld() {
   let later: (price: string) => void = () => {};
   const slow: Estimator = {
@@ -22,7 +22,7 @@ async function unevenWorld() {
   const world = await quotingWorld({ estimators: [low, slow] });
   return {
     ...world,
-    /** What the token is worth to somebody with time enough, once the good source has answered. */
+    /** Returns the quote of a caller with a long timeout, after the good estimator has responded. */
     async priceForThePatient() {
       const waiting = watch(world.book.quotes.nativePrice(SELL.sellToken));
       await settle();
@@ -38,7 +38,7 @@ type World = Awaited<ReturnType<typeof unevenWorld>>;
 
 const IMPATIENT: readonly (readonly [string, (world: World) => Promise<unknown>])[] = [
   [
-    'has one millisecond',
+    'uses one millisecond',
     async ({ book, clock }) => {
       const waiting = watch(book.quotes.request({ ...HUGE, timeout: 1 }));
       await settle();
@@ -47,8 +47,8 @@ const IMPATIENT: readonly (readonly [string, (world: World) => Promise<unknown>]
       expect(waiting.done).toBe(true);
     },
   ],
-  ['is content with the first answer', ({ book }) => book.quotes.request({ ...HUGE, priceQuality: 'fast' })],
-  ['reads a stream, whose fee is of the first price', ({ book }) => book.quotes.stream(HUGE)],
+  ['accepts the first estimate', ({ book }) => book.quotes.request({ ...HUGE, priceQuality: 'fast' })],
+  ['reads a stream with a fee of the first price', ({ book }) => book.quotes.stream(HUGE)],
   [
     'leaves',
     async ({ book }) => {
@@ -62,26 +62,26 @@ const IMPATIENT: readonly (readonly [string, (world: World) => Promise<unknown>]
   ],
 ];
 
-/** Between the good price and the low one, once both are there. */
+/** The price between the good and the low one, after both have responded. */
 const MEDIAN = '0.000150005';
 
-describe('one who is in a hurry takes nothing from the others', () => {
-  test('the price is that of all sources for who has the time', async () => {
+describe('short quote request', () => {
+  test('does not reduce the estimators of a longer request', async () => {
     const world = await unevenWorld();
     expect(await world.priceForThePatient()).toBe(MEDIAN);
   });
 
-  test.each(IMPATIENT)('nor when somebody %s before', async (_, hurry) => {
+  test.each(IMPATIENT)('does not affect a longer request when another caller %s before', async (_, hurry) => {
     const world = await unevenWorld();
     await hurry(world);
     expect(await world.priceForThePatient()).toBe(MEDIAN);
-    // It is remembered, too.
+    // It is cached, too.
     expect(await quoted(world.book, { ...HUGE, priceQuality: 'fast' })).toMatchObject({
       quote: { sellTokenPrice: MEDIAN },
     });
   });
 
-  test('what there is after the usual time of the book is remembered, though a source still hangs', async () => {
+  test('result at the usual timeout of the book is cached although an estimator hangs', async () => {
     const { book, clock } = await unevenWorld();
     const waiting = watch(book.quotes.nativePrice(SELL.sellToken));
     await settle();
@@ -91,7 +91,7 @@ describe('one who is in a hurry takes nothing from the others', () => {
     expect(await book.quotes.nativePrice(SELL.sellToken)).toEqual({ status: 'priced', price: '0.00000001' });
   });
 
-  test('who comes late to a question has his own time for it, and so does who came first', async () => {
+  test('has its own timeout in a shared race, like the first request', async () => {
     const one = prompted('one');
     const { book, clock, outcomes } = await quotingWorld({ estimators: [one] });
     const first = watch(book.quotes.request(SELL));
@@ -110,7 +110,7 @@ describe('one who is in a hurry takes nothing from the others', () => {
     expect([one.asked.length, outcomes()]).toEqual([1, { one: 'answered' }]);
   });
 
-  test('a question that has had its time is asked anew, so that no answer grows old by being waited for', async () => {
+  test('starts a new race after the timeout, so that no result gets old', async () => {
     const one = prompted('one');
     const { book, clock } = await quotingWorld({ estimators: [one, answering('good', GOOD)] });
     const calls = [];
@@ -127,7 +127,7 @@ describe('one who is in a hurry takes nothing from the others', () => {
     expect(one.asked.every(({ context }) => context.signal.aborted)).toBe(true);
   });
 
-  test('what comes after somebody’s time is not his, though others still wait', async () => {
+  test('ignores estimates after its own timeout although others wait', async () => {
     const [one, two] = [prompted('one'), prompted('two')];
     const { book, clock } = await quotingWorld({ estimators: [one, two] });
     const early = watch(book.quotes.request(SELL));
@@ -145,24 +145,24 @@ describe('one who is in a hurry takes nothing from the others', () => {
   });
 });
 
-describe('a fast quote', () => {
+describe('fast quote', () => {
   test.each([
-    ['is too small to be of use', answering('tiny', 1n), answering('good', GOOD)],
+    ['is too small to be useful', answering('tiny', 1n), answering('good', GOOD)],
     ['does not cover the fee', answering('dear', GOOD, 10 ** 12), answering('good', GOOD)],
-  ])('waits for another answer when the first %s', async (_, useless, good) => {
+  ])('uses another estimate when the first %s', async (_, useless, good) => {
     const slow = prompted('slow');
     const { book } = await quotingWorld({ estimators: [useless, slow] });
     const waiting = watch(book.quotes.request({ ...SELL, priceQuality: 'fast' }));
     await settle();
     expect(waiting.done).toBe(false);
-    slow.asked[0]?.answer(await good.estimate({} as never, {} as never)); // it answers whatever it is asked
+    slow.asked[0]?.answer(await good.estimate({} as never, {} as never)); // it responds to any request
     await settle();
     expect(waiting.value?.status).toBe('quoted');
   });
 });
 
-describe('one who has left', () => {
-  /** Sells native currency's own token, whose price is known at once, while the price of gas is not. */
+describe('aborted quote request', () => {
+  /** Sells wrapped native currency, whose price is known at once, while the gas price is not. */
   const request: QuoteRequest = { ...SELL, sellToken: WETH, buyToken: COW };
 
   async function gasPricePending() {
@@ -176,7 +176,7 @@ describe('one who has left', () => {
     return { ...world, one, gas: (price: string) => gas(price) };
   }
 
-  test.each(['request', 'stream'] as const)('is heard of while the price of gas is not known: %s', async (verb) => {
+  test.each(['request', 'stream'] as const)('ends while the gas price is unknown: %s', async (verb) => {
     const { book, clock, one } = await gasPricePending();
     const gone = new AbortController();
     const waiting = watch<unknown>(book.quotes[verb](request, { signal: gone.signal }));
@@ -188,7 +188,7 @@ describe('one who has left', () => {
     expect(clock.pending).toBe(1); // the sweep
   });
 
-  test.each(['request', 'stream'] as const)('before the call asks nobody anything: %s', async (verb) => {
+  test.each(['request', 'stream'] as const)('before the call queries nothing: %s', async (verb) => {
     const { book, one } = await gasPricePending();
     const waiting = watch<unknown>(book.quotes[verb](request, { signal: AbortSignal.abort(new Error('before')) }));
     await settle();
@@ -196,7 +196,7 @@ describe('one who has left', () => {
     expect(one.asked).toHaveLength(0);
   });
 
-  test('in the turn in which the price of gas comes, reads no stream', async () => {
+  test('in the tick of the gas price reads no stream', async () => {
     const { book, one, gas } = await gasPricePending();
     const gone = new AbortController();
     const waiting = watch(book.quotes.stream(request, { signal: gone.signal }));

@@ -5,12 +5,12 @@ import type { BroadcasterOptions, StreamBroadcaster } from '../../../src/streams
 import { createStreamBroadcaster } from '../../../src/streams/broadcaster.ts';
 import type { StreamEvent, StreamItem } from '../../../src/streams/stream.ts';
 
-/** A log in memory whose entries concern the keys `a` and `b`, and a hub over it. */
+/** A log in memory whose entries have the keys `a` and `b`, and a broadcaster over it. */
 function world(options: Partial<BroadcasterOptions> = {}) {
   const entries: { id: number; key: string }[] = [];
   const hints = new Set<() => void>();
   const failures: unknown[] = [];
-  /** Runs while somebody reads the log, before there is an answer. */
+  /** Runs during a read of the log, before its result. */
   const meanwhile: (() => Promise<void>)[] = [];
   const itemOf = ({ id, key }: { id: number; key: string }): StreamItem => ({
     type: 'item',
@@ -66,8 +66,8 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 const shown = (events: readonly StreamEvent[]) =>
   events.map((event) => (event.type === 'gap' ? `${event.from}..${event.to}` : event.id));
 
-describe('a stream', () => {
-  test('begins now, and tells what concerns its key, in order', async () => {
+describe('event stream', () => {
+  test('starts at the current position and emits the events of its key in order', async () => {
     const { hub, write } = world();
     write('a', 'a');
     const stream = await hub.subscribe('a');
@@ -77,7 +77,7 @@ describe('a stream', () => {
     assert.deepEqual(shown(await stream.take()), [3, 5]);
   });
 
-  test('hears of what happens before it is read for the first time', async () => {
+  test('includes events before its first read', async () => {
     const { hub, write } = world();
     const stream = await hub.subscribe('a');
     write('a');
@@ -87,7 +87,7 @@ describe('a stream', () => {
     assert.deepEqual(shown(await stream.take()), [1, 2]);
   });
 
-  test('goes on from where it was, page by page, and then with what happens', async () => {
+  test('resumes page by page from a position and continues with new events', async () => {
     const { hub, write } = world();
     write(...'abababab');
     const stream = await hub.subscribe('a', { after: 1 });
@@ -99,7 +99,7 @@ describe('a stream', () => {
     assert.deepEqual(shown(await next), [10]);
   });
 
-  test('misses nothing that is written while it catches up, or while others are being told', async () => {
+  test('misses no event written while it catches up or delivers', async () => {
     const { hub, write, meanwhile } = world();
     const first = await hub.subscribe('b');
     let late: Awaited<ReturnType<StreamBroadcaster['subscribe']>> | undefined;
@@ -112,7 +112,7 @@ describe('a stream', () => {
     assert.deepEqual(shown((await late?.take()) ?? []), [1]);
   });
 
-  test('whose queue is full is told of a gap, and goes on behind it', async () => {
+  test('emits a gap when its queue is full, and continues behind it', async () => {
     const { hub, write } = world();
     const [slow, quick] = [await hub.subscribe('a'), await hub.subscribe('a')];
     const heard: (number | string)[] = [];
@@ -127,7 +127,7 @@ describe('a stream', () => {
     assert.deepEqual(shown(await slow.take()), [8]);
   });
 
-  test('that was away for too long is told of a gap, and gets the rest', async () => {
+  test('emits a gap after a long absence, then the rest', async () => {
     const { hub, write } = world({ resumeLimit: 3 });
     write(...'aaaaaaaaaa');
     const stream = await hub.subscribe('a', { after: 2 });
@@ -135,7 +135,7 @@ describe('a stream', () => {
     assert.deepEqual(shown(await stream.take()), [8, 9, 10]);
   });
 
-  test('that comes from a place which is not there begins at the end, and is told so', async () => {
+  test('from an unknown position starts at the end with a notice', async () => {
     const { hub, write } = world();
     write('a', 'a');
     const stream = await hub.subscribe('a', { after: 99 });
@@ -144,7 +144,7 @@ describe('a stream', () => {
     assert.deepEqual(shown(await stream.take()), [3]);
   });
 
-  test('ends when its reader leaves, aborts, or the hub is closed, whoever waits', async () => {
+  test('ends when its reader leaves, its signal aborts or the broadcaster closes', async () => {
     const { hub } = world();
     const controller = new AbortController();
     const streams = [
@@ -163,7 +163,7 @@ describe('a stream', () => {
     assert.deepEqual(await aborted.take(), []);
   });
 
-  test('can be iterated over', async () => {
+  test('is an async iterable', async () => {
     const { hub, write } = world();
     const stream = await hub.subscribe('a');
     write('a', 'a');
@@ -174,8 +174,8 @@ describe('a stream', () => {
   });
 });
 
-describe('a hub', () => {
-  test('reads the log once for all readers, and not at all without any', async () => {
+describe('stream broadcaster', () => {
+  test('reads the log once for all subscribers and not at all without any', async () => {
     const { hub, write, reads, hints } = world();
     write('a');
     const streams = await Promise.all(Array.from({ length: 50 }, () => hub.subscribe('a')));
@@ -193,7 +193,7 @@ describe('a hub', () => {
     assert.equal(reads.resume, 0);
   });
 
-  test('ends its streams when the log cannot be read, so that their readers come back', async () => {
+  test('ends its streams when the log cannot be read, so that subscribers reconnect', async () => {
     const broken = new Error('gone');
     const { hub, write, meanwhile, failures } = world();
     const stream = await hub.subscribe('a');
@@ -208,7 +208,7 @@ describe('a hub', () => {
     assert.deepEqual(shown(await again.take()), [1]);
   });
 
-  test('whatever happens when, a reader that always comes back to its place hears all that concerns it, once', async () => {
+  test('delivers every event once to a subscriber that reconnects, under random interleavings', async () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ op: fc.constant('write' as const), key: fc.constantFrom('a', 'b') }) },
       { weight: 3, arbitrary: fc.constant({ op: 'turn' as const }) },

@@ -15,7 +15,7 @@ const EVENTS = LONG ? 100 : 20;
 const BUSY = `0x${'aa'.repeat(20)}` as const;
 const LOUD = `0x${'bb'.repeat(20)}` as const;
 
-/** A store that tells of its own writes, as one with several writers does. */
+/** A store that notifies watchers of its own writes, like a store with several writers. */
 function telling(store: AccountStore) {
   const hints = new Set<() => void>();
   let through = 0;
@@ -43,12 +43,12 @@ function telling(store: AccountStore) {
 
 async function listen(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port; // it listens on a port
+  return (server.address() as AddressInfo).port; // a listening server has an address
 }
 
 interface Client {
   readonly socket: Socket;
-  /** How often it has read the text. */
+  /** Counts how often the text was read. */
   count(text: string): number;
   bytes: number;
 }
@@ -75,12 +75,12 @@ async function until(done: () => boolean): Promise<void> {
   while (!done()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Waits for each, looking at one of them at a time. */
+/** Waits for each one in turn. */
 async function all(clients: readonly Client[], done: (client: Client) => boolean): Promise<void> {
   for (const each of clients) await until(() => done(each));
 }
 
-test('many streams hear of everything while one never reads, which is told of its gap', async () => {
+test('stream broadcaster serves many streams while one never reads and gets a gap', async () => {
   const { store, tell } = telling(memoryAccountStore());
   const accounts = createAccounts({ books: [], store, streams: { queueSize: 16 } });
   await accounts.start();
@@ -90,7 +90,7 @@ test('many streams hear of everything while one never reads, which is told of it
   const readers = await Promise.all(Array.from({ length: READERS }, () => client(port, path(BUSY))));
   const slow = await client(port, path(LOUD), false);
 
-  // What fills every buffer between us and the one that never reads.
+  // Fills every buffer between the server and the stalled reader.
   for (let i = 0; i < 200; i++) await tell(LOUD, 65_536);
   const before = process.memoryUsage();
   const started = performance.now();
@@ -113,7 +113,7 @@ test('many streams hear of everything while one never reads, which is told of it
   server.close();
 
   if (!LONG) return;
-  // The same bytes in as many pieces, written by a loop to as many sockets.
+  // The same bytes in as many chunks, written in a loop to as many sockets.
   const responses: ServerResponse[] = [];
   const bare = createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(':\n\n');

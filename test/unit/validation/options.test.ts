@@ -6,12 +6,12 @@ test.each([
   ['opne', 'unknown status "opne", did you mean "open"?'],
   ['canceled', 'unknown status "canceled", did you mean "cancelled"?'],
   ['something else', 'unknown status "something else"'],
-])('%j is told apart from what it may have meant', (name, said) => {
+])('unknown option %j is reported with or without a suggestion', (name, said) => {
   expect(formatUnknownName('status', name, ORDER_STATUSES)).toBe(said);
 });
 
-// Comparing takes the product of the lengths, and a query string has room for sixteen thousand letters.
-test('finding: a long name is compared with none, and not repeated whole', () => {
+// Comparison takes the product of the lengths, and a query string can have sixteen thousand characters.
+test('option check reports a long name truncated and without a suggestion', () => {
   const long = 'open'.repeat(16_384);
   expect(formatUnknownName('status', long, [long])).toBe(`unknown status "${long.slice(0, 64)}…"`);
   const longest = 'expired'.padStart(64, 'x');

@@ -15,7 +15,7 @@ const hashOf = (document: string) => keccak256(toHex(document));
 
 type How = NonNullable<Parameters<typeof signOrder>[2]>;
 
-/** Signs one order, sends another, and asks for the difference. */
+/** Signs one order, submits another, and returns the explanation. */
 async function explained(
   signed: OrderChoice,
   sent: Partial<ExplainedOrder>,
@@ -25,7 +25,7 @@ async function explained(
   return explainSignature({ ...order, ...sent }, signature, { chainId: SEPOLIA, ...options });
 }
 
-test('an order that its owner has signed matches, by either scheme', async () => {
+test('explainer accepts an order signed by its owner with either scheme', async () => {
   for (const scheme of ['eip712', 'ethsign'] as const) {
     const found = await explained({}, {}, { how: { scheme } });
     expect(found).toMatchObject({ matches: true, expected: address, recovered: address, differences: [] });
@@ -49,11 +49,19 @@ test.each<[string, OrderChoice, Partial<ExplainedOrder>, How, string, string, st
     SEPOLIA_DOMAIN.settlementContract,
     STAGING,
   ],
-  ['ethsign for eip712', {}, { signingScheme: 'eip712' }, { scheme: 'ethsign' }, 'signingScheme', 'eip712', 'ethsign'],
-  ['eip712 for ethsign', {}, { signingScheme: 'ethsign' }, {}, 'signingScheme', 'ethsign', 'eip712'],
-  ['a key for a contract', {}, { signingScheme: 'eip1271' }, {}, 'signingScheme', 'eip1271', 'eip712'],
-  ['no fee signed', { feeAmount: '0' }, { feeAmount: '7' }, {}, 'feeAmount', '7', '0'],
-  ['a null receiver signed', { receiver: null }, { receiver: owner.address }, {}, 'receiver', address, 'null'],
+  [
+    'ethsign instead of eip712',
+    {},
+    { signingScheme: 'eip712' },
+    { scheme: 'ethsign' },
+    'signingScheme',
+    'eip712',
+    'ethsign',
+  ],
+  ['eip712 instead of ethsign', {}, { signingScheme: 'ethsign' }, {}, 'signingScheme', 'ethsign', 'eip712'],
+  ['a key instead of a contract', {}, { signingScheme: 'eip1271' }, {}, 'signingScheme', 'eip1271', 'eip712'],
+  ['no signed fee', { feeAmount: '0' }, { feeAmount: '7' }, {}, 'feeAmount', '7', '0'],
+  ['a signed null receiver', { receiver: null }, { receiver: owner.address }, {}, 'receiver', address, 'null'],
   [
     'the owner signed as receiver',
     { receiver: owner.address },
@@ -84,7 +92,7 @@ test.each<[string, OrderChoice, Partial<ExplainedOrder>, How, string, string, st
     ZERO_HASH,
   ],
   [
-    'the document serialised anew',
+    'a reserialised document',
     { appData: JSON.stringify(JSON.parse(DOCUMENT)) },
     { appData: DOCUMENT },
     {},
@@ -93,7 +101,7 @@ test.each<[string, OrderChoice, Partial<ExplainedOrder>, How, string, string, st
     hashOf('{"version":"1.3.0","metadata":{}}'),
   ],
   [
-    'the hash that was given besides',
+    'the hash in the appDataHash member',
     { appData: '{"x":1}' },
     { appData: '{"y":1}', appDataHash: hashOf('{"x":1}') },
     {},
@@ -101,7 +109,7 @@ test.each<[string, OrderChoice, Partial<ExplainedOrder>, How, string, string, st
     hashOf('{"y":1}'),
     hashOf('{"x":1}'),
   ],
-])('%s is named as the difference', async (_, signed, sent, how, field, was, is) => {
+])('explainer names %s as the difference', async (_, signed, sent, how, field, was, is) => {
   const found = await explained(signed, sent, { how });
   expect(found.differences).toEqual([{ field, sent: was, signed: is }]);
   expect(found).toMatchObject({ matches: false, expected: address });
@@ -109,7 +117,7 @@ test.each<[string, OrderChoice, Partial<ExplainedOrder>, How, string, string, st
   expect(found.recovered).not.toBe(address);
 });
 
-test('a fee of the quote is found, also when it has moved into the sell amount', async () => {
+test('explainer finds a signed quote fee, also after it was moved into the sell amount', async () => {
   const options = { feeAmounts: ['12', 'nonsense', '34'] };
   const kept = await explained({ feeAmount: '34' }, { feeAmount: '0' }, { options });
   expect(kept.differences).toEqual([{ field: 'feeAmount', sent: '0', signed: '34' }]);
@@ -125,7 +133,7 @@ test('a fee of the quote is found, also when it has moved into the sell amount',
   expect((await explained({ feeAmount: '34' }, { feeAmount: '0' })).differences).toBeUndefined();
 });
 
-test('a digest that was signed as text is recognised', async () => {
+test('explainer recognises a digest that was signed as text', async () => {
   const { signature: _, ...order } = await signOrder(owner, { validTo: 2_000_000_000 });
   const digest = hashTypedData({
     domain: {
@@ -154,7 +162,7 @@ test('a digest that was signed as text is recognised', async () => {
   ]);
 });
 
-test('two mistakes at once are both named, three are not searched', async () => {
+test('explainer names two mistakes at once and does not search for three', async () => {
   const two = await explained(
     { kind: 'buy' },
     { kind: 'sell', signingScheme: 'eip712' },
@@ -172,7 +180,7 @@ test('two mistakes at once are both named, three are not searched', async () => 
   expect(three).toMatchObject({ matches: false, differences: undefined });
 });
 
-test('what is not a usual mistake is not made up', async () => {
+test('explainer reports no cause for an uncommon mistake', async () => {
   const found = await explained({ buyAmount: '1' }, { buyAmount: '2' });
   expect(found).toMatchObject({ matches: false, expected: address, differences: undefined });
   expect(found.summary).toMatch(
@@ -180,14 +188,14 @@ test('what is not a usual mistake is not made up', async () => {
   );
 });
 
-test('without a chain the one that fits is found and told', async () => {
+test('explainer without a chain finds the matching one', async () => {
   const { signature, ...order } = await signOrder(owner, { validTo: 2_000_000_000 }, elsewhere(100));
   const found = await explainSignature(order, signature);
   expect(found).toMatchObject({ matches: true, differences: [], domain: { chainId: 100 } });
   expect(found.summary).toBe(`signed by ${address} for chain 100`);
 });
 
-test('without a `from` the signer is told, and the app data’s signer is taken as owner', async () => {
+test('explainer without `from` reports the signer and uses the signer of the app data as owner', async () => {
   const nobody = await explained({}, { from: null });
   expect(nobody).toMatchObject({ matches: true, expected: undefined, recovered: address, differences: [] });
   const appData = JSON.stringify({ metadata: { signer: COW } });
@@ -197,7 +205,7 @@ test('without a `from` the signer is told, and the app data’s signer is taken 
   });
 });
 
-test('what has no signature to judge is said to be judged elsewhere', async () => {
+test('explainer reports that a contract signature or presignature is verified on chain', async () => {
   const order = await signOrder(owner, { validTo: 2_000_000_000 });
   const explain = (sent: Partial<ExplainedOrder>, signature: string) =>
     explainSignature({ ...order, ...sent }, signature, { chainId: SEPOLIA });
@@ -212,7 +220,7 @@ test('what has no signature to judge is said to be judged elsewhere', async () =
   expect(await explain({ signingScheme: 'eip1271', from: COW }, order.signature)).toMatchObject({ matches: undefined });
 });
 
-test('a malformed signature or order is named as such', async () => {
+test('explainer names a malformed signature or order', async () => {
   const order = await signOrder(owner, { validTo: 2_000_000_000 });
   const explain = (sent: Partial<ExplainedOrder>, signature: string) =>
     explainSignature({ ...order, ...sent }, signature, { chainId: SEPOLIA });

@@ -27,7 +27,7 @@ beforeAll(async () => {
   backend = await wasmRecovery();
   verifier = await createVerifier({ ...SEPOLIA_DOMAIN, backend });
   const read = (hex: string, scheme: SignedDigest['scheme']): SignedDigest => {
-    const signature = parseEcdsaSignature(hex as `0x${string}`); // made here
+    const signature = parseEcdsaSignature(hex as `0x${string}`); // created here
     if (typeof signature === 'string') throw new Error(signature);
     return { digest, scheme, signature };
   };
@@ -35,11 +35,11 @@ beforeAll(async () => {
   signed = {
     eip712: read(await SIGNER.sign({ hash }), 'eip712'),
     ethsign: read(await SIGNER.signMessage({ message: { raw: hash } }), 'ethsign'),
-    nobody: read(`0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`, 'eip712'), // 5 is no x of the curve
+    nobody: read(`0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`, 'eip712'), // 5 is not the x of a curve point
   };
 });
 
-/** A pool that recovers where it is, and notes how many it was given at a time. */
+/** A pool that recovers in process and records its batch sizes. */
 function pool(choice: Partial<RecoveryPool> = {}): RecoveryPool & { readonly sizes: number[] } {
   const sizes: number[] = [];
   return {
@@ -57,7 +57,7 @@ function pool(choice: Partial<RecoveryPool> = {}): RecoveryPool & { readonly siz
 const recover = (items: readonly (SignedDigest | OrderBookError)[], chosen?: RecoveryPool) =>
   recoverEach(items, (item) => item, { recoverDigest: verifier.recoverDigest, pool: chosen });
 
-describe('each has the answer of its place, with threads or without', () => {
+describe('recoverMany returns one result per order, with and without threads', () => {
   test.each([
     ['without', undefined],
     ['with', {}],
@@ -72,8 +72,8 @@ describe('each has the answer of its place, with threads or without', () => {
   });
 });
 
-describe('a pool', () => {
-  test('is for as many as it says are worth it, and for no fewer', async () => {
+describe('recovery pool', () => {
+  test('is used from its minimum batch size', async () => {
     const seen = pool({ smallest: 3 });
     const two = [signed.eip712, signed.eip712];
     expect(await recover(two, seen)).toEqual([signer, signer]);
@@ -88,20 +88,23 @@ describe('a pool', () => {
     [3, 4, [1, 1, 1]],
     [600, 1, [150, 150, 150, 150]],
     [1100, 1, [256, 256, 256, 256, 76]],
-  ])('has %i in slices for its %i threads, four for each, none of them above 256', async (count, threads, sizes) => {
-    const given: number[] = [];
-    const counting = pool({
-      threads,
-      async recover(signatures) {
-        given.push(signatures.length / PACKED_SIGNATURE);
-        return new Uint8Array((signatures.length / PACKED_SIGNATURE) * 21);
-      },
-    });
-    expect(await recover(Array(count).fill(signed.eip712), counting)).toEqual(Array(count).fill(undefined));
-    expect(given).toEqual(sizes);
-  });
+  ])(
+    'splits %i orders into slices for its %i threads, four per thread, with at most 256 each',
+    async (count, threads, sizes) => {
+      const given: number[] = [];
+      const counting = pool({
+        threads,
+        async recover(signatures) {
+          given.push(signatures.length / PACKED_SIGNATURE);
+          return new Uint8Array((signatures.length / PACKED_SIGNATURE) * 21);
+        },
+      });
+      expect(await recover(Array(count).fill(signed.eip712), counting)).toEqual(Array(count).fill(undefined));
+      expect(given).toEqual(sizes);
+    },
+  );
 
-  test('that fails in one slice fails the call, once, with what it failed with', async () => {
+  test('fails the call once with the error of a failed slice', async () => {
     let asked = 0;
     const failing = pool({
       async recover() {
@@ -112,23 +115,23 @@ describe('a pool', () => {
   });
 });
 
-describe('whoever else has something to do has a turn in between', () => {
+describe('recoverMany yields to the event loop', () => {
   test.each([
     [8, 0],
     [9, 1],
     [16, 1],
     [17, 2],
-  ])('of %i signatures recovered here, after each eight: %i turns', async (count, turns) => {
+  ])('of %i local recoveries after each eight: %i times', async (count, turns) => {
     expect(await turnsOf(() => recover(Array(count).fill(signed.nobody)))).toBe(turns);
   });
 
-  test('and between the slices that are packed for others: one turn less than slices', async () => {
+  test('between the slices for a pool: once less than slices', async () => {
     const idle = pool({ recover: async (signatures) => new Uint8Array((signatures.length / PACKED_SIGNATURE) * 21) });
     expect(await turnsOf(() => recover(Array(24).fill(signed.nobody), idle))).toBe(7);
   });
 });
 
-/** How many turns of the event loop pass while something is done. */
+/** Counts the event loop ticks during a call. */
 async function turnsOf(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let done = false;

@@ -22,7 +22,7 @@ const DOMAIN: Domain = { chainId: 11155111, settlementContract: hex(vectors.doma
 const wasm = await wasmRecovery();
 const verifier = await createVerifier(DOMAIN);
 
-/** The vectors' orders of this domain, signed by both schemes. */
+/** Orders of this domain from the vectors, signed with both schemes. */
 const SIGNED = vectors.orders
   .filter(({ chainId }) => chainId === DOMAIN.chainId)
   .flatMap((vector) =>
@@ -35,7 +35,7 @@ const SIGNED = vectors.orders
 
 const [{ wire: GOOD, owner: OWNER }] = SIGNED as [(typeof SIGNED)[number]]; // the vectors are not empty
 
-/** The code and the text of the rejection that a call ends in. Any other error is passed on. */
+/** Returns code and text of the rejection of a call. Throws any other error. */
 function rejectionOf(call: () => unknown): { code: string; message: string } | undefined {
   try {
     call();
@@ -51,7 +51,7 @@ function recoverDigest(by: Verifier, digest: Uint8Array, scheme: EcdsaScheme, si
   return typeof parsed === 'string' ? parsed : by.recoverDigest(digest, scheme, parsed);
 }
 
-/** An order as a caller without types may hand it over. */
+/** An order of an untyped caller. */
 function malformed(field: string, value: unknown): SignedOrder {
   return Object.assign({ ...GOOD }, { [field]: value });
 }
@@ -68,12 +68,12 @@ function wireOf(data: OrderData, signingScheme: EcdsaScheme, signature: Hex): Si
   };
 }
 
-describe('vectors', () => {
-  test.each(SIGNED)('the signer of: $name', ({ owner, wire }) => {
+describe('verifier vectors', () => {
+  test.each(SIGNED)('match the signer of: $name', ({ owner, wire }) => {
     expect(verifier.recover(wire)).toBe(owner);
   });
 
-  test('the signers of the reference order, whose domain is known by its separator only', () => {
+  test('match the signers of the reference order with a domain known by its separator', () => {
     const reference = vectors.orders.filter(({ chainId }) => chainId === undefined);
     expect(reference).toHaveLength(1);
     for (const { order: wire, domainSeparator, signatures, owner } of reference) {
@@ -84,21 +84,24 @@ describe('vectors', () => {
     }
   });
 
-  test.each(vectors.cancellations)('the signers of: $name', ({ orderUids, signatures, owner, privateKey: secret }) => {
-    expect(privateKeyToAccount(hex(secret)).address.toLowerCase()).toBe(owner);
-    const digest = cancellationsDigest(verifier.hasher.separator, orderUids.map(hex));
-    for (const scheme of ECDSA_SCHEMES) {
-      expect(recoverDigest(verifier, digest, scheme, hex(signatures[scheme]))).toBe(owner);
-    }
-  });
+  test.each(vectors.cancellations)(
+    'match the signers of: $name',
+    ({ orderUids, signatures, owner, privateKey: secret }) => {
+      expect(privateKeyToAccount(hex(secret)).address.toLowerCase()).toBe(owner);
+      const digest = cancellationsDigest(verifier.hasher.separator, orderUids.map(hex));
+      for (const scheme of ECDSA_SCHEMES) {
+        expect(recoverDigest(verifier, digest, scheme, hex(signatures[scheme]))).toBe(owner);
+      }
+    },
+  );
 
-  test.each(vectors.eip1271)('the ECDSA signature within: $name', ({ order: wire, ecdsaSignature }) => {
+  test.each(vectors.eip1271)('match the ECDSA signature within: $name', ({ order: wire, ecdsaSignature }) => {
     expect(verifier.recover(signedOrder(wire, 'eip712', ecdsaSignature))).toBe(OWNER);
   });
 });
 
-describe('against viem', () => {
-  test('any order signed by viem has its signer, in any domain, by either scheme', async () => {
+describe('verifier recovers the signer of viem', () => {
+  test('for any order signed by viem, in any domain, with either scheme', async () => {
     await fc.assert(
       fc.asyncProperty(domain, order, privateKey, async (of, data, secret) => {
         const account = privateKeyToAccount(secret);
@@ -113,7 +116,7 @@ describe('against viem', () => {
     );
   });
 
-  test('a signature by nobody in particular has the signer that viem finds', async () => {
+  test('for a random signature', async () => {
     const scalar = fc.bigInt({ min: 1n, max: SECP256K1_N - 1n });
     await fc.assert(
       fc.asyncProperty(order, scalar, scalar, fc.constantFrom(27, 28), async (data, r, s, v) => {
@@ -141,8 +144,8 @@ describe('against viem', () => {
   });
 });
 
-describe('the signature', () => {
-  test('its high-s twin and v of 0 or 1 have the same signer', () => {
+describe('verified signature', () => {
+  test('has the same signer as its high-s twin and with v of 0 or 1', () => {
     for (const { wire, owner } of SIGNED) {
       const [r, s] = [BigInt(wire.signature.slice(0, 66)), BigInt(`0x${wire.signature.slice(66, 130)}`)];
       const v = Number.parseInt(wire.signature.slice(130), 16);
@@ -155,12 +158,12 @@ describe('the signature', () => {
     }
   });
 
-  test('in capital digits it has the same signer', () => {
+  test('has the same signer in upper-case hex', () => {
     const signature = `0x${GOOD.signature.slice(2).toUpperCase()}`;
     expect(verifier.recover({ ...GOOD, signature })).toBe(OWNER);
   });
 
-  test('any 65 bytes have a signer who is somebody, or are an invalid signature', () => {
+  test('of any 65 bytes has a signer other than zero, or is invalid', () => {
     const v = fc.oneof(
       fc.constantFrom('00', '01', '1b', '1c'),
       bytes(1).map((byte) => byte.slice(2)),
@@ -181,7 +184,7 @@ describe('the signature', () => {
     );
   });
 
-  test('with no point for r it has no signer', () => {
+  test('without a curve point for r has no signer', () => {
     const wire = { ...GOOD, signature: join(5n, 1n, 27) }; // x³ + 7 is no square for 5
     expect(rejectionOf(() => verifier.recover(wire))?.message).toBe('no key can be recovered from the signature');
     const parsed = parseEcdsaSignature(join(5n, 1n, 27));
@@ -189,13 +192,13 @@ describe('the signature', () => {
     expect(verifier.recoverDigest(new Uint8Array(32), 'eip712', parsed)).toBeUndefined();
   });
 
-  test.each(['presign', 'eip1271'] as const)('of %s does not name its signer', (signingScheme) => {
+  test.each(['presign', 'eip1271'] as const)('of %s has no recoverable signer', (signingScheme) => {
     const rejection = rejectionOf(() => verifier.recover({ ...GOOD, signingScheme }));
     expect(rejection).toEqual({ code: 'InvalidSignature', message: expect.stringContaining(signingScheme) });
   });
 });
 
-describe('the fields', () => {
+describe('verified order fields', () => {
   const changes: readonly Partial<SignedOrder>[] = [
     { sellToken: GOOD.buyToken },
     { buyToken: GOOD.sellToken },
@@ -214,7 +217,7 @@ describe('the fields', () => {
     { signingScheme: 'ethsign' },
   ];
 
-  test.each(changes)('%o makes another signer', (change) => {
+  test.each(changes)('with a changed %o have another signer', (change) => {
     let signer: string | undefined;
     const rejection = rejectionOf(() => {
       signer = verifier.recover({ ...GOOD, ...change });
@@ -223,14 +226,14 @@ describe('the fields', () => {
     expect(rejection?.code ?? 'InvalidSignature').toBe('InvalidSignature');
   });
 
-  test('another chain or contract makes another signer', async () => {
+  test('with another chain or contract have another signer', async () => {
     for (const change of [{ chainId: 1 }, { settlementContract: ZERO_ADDRESS }]) {
       const other = await createVerifier({ ...DOMAIN, ...change, backend: wasm });
       expect(other.recover(GOOD)).not.toBe(OWNER);
     }
   });
 
-  test('spelt otherwise they have the same signer', () => {
+  test('in another notation have the same signer', () => {
     const { sellTokenBalance, buyTokenBalance, ...others } = GOOD;
     expect([sellTokenBalance, buyTokenBalance]).toEqual(['erc20', 'erc20']);
     const capitals = (text: string) => `0x${text.slice(2).toUpperCase()}`;
@@ -242,7 +245,7 @@ describe('the fields', () => {
     for (const spelling of spellings) expect(verifier.recover(spelling)).toBe(OWNER);
   });
 
-  test('a missing receiver, a null one and the zero address are one', () => {
+  test('accept a missing receiver, null and the zero address as equal', () => {
     const zero = SIGNED.find(({ wire }) => wire.receiver === ZERO_ADDRESS);
     if (zero === undefined) throw new Error('the vectors have such an order');
     const { receiver, ...without } = zero.wire;
@@ -318,7 +321,7 @@ describe('the fields', () => {
     signature: [...badHex(65), Object.create(null)],
   };
 
-  test.each(Object.entries(table))('a malformed %s is an invalid signature, and named', (field, values) => {
+  test.each(Object.entries(table))('reject a malformed %s as an invalid signature and name it', (field, values) => {
     for (const value of values) {
       const rejection = rejectionOf(() => verifier.recover(malformed(field, value)));
       expect(rejection, typeof value === 'string' ? value.slice(0, 80) : typeof value).toMatchObject({
@@ -338,19 +341,19 @@ describe('the fields', () => {
     ['buyAmount', '1.0', 'buyAmount must be a decimal uint256'],
     ['signature', 'x', 'the signature is not hex text'],
     ['signingScheme', 'presign', 'a presign signature does not contain its signer'],
-  ])('%s of %j: what it may be is said', (field, value, message) => {
+  ])('reject %s of %j with the valid values', (field, value, message) => {
     expect(rejectionOf(() => verifier.recover(malformed(field, value)))).toMatchObject({ message });
   });
 
-  test.each([undefined, null, 0, '', 'order', [], {}, () => GOOD])('%o is no order', (value) => {
+  test.each([undefined, null, 0, '', 'order', [], {}, () => GOOD])('reject %o as an order', (value) => {
     const orders: readonly unknown[] = [value];
     for (const candidate of orders as readonly SignedOrder[]) {
-      // a caller without types
+      // an untyped caller
       expect(rejectionOf(() => verifier.recover(candidate))).toMatchObject({ code: 'InvalidSignature' });
     }
   });
 
-  test('any value in any field is judged without another error', () => {
+  test('with any value in any field cause no other error', () => {
     const fields = Object.keys(table);
     fc.assert(
       fc.property(
@@ -366,7 +369,7 @@ describe('the fields', () => {
 });
 
 describe('recoverMany', () => {
-  test('answers each order as recover does, in place', async () => {
+  test('returns the results of recover, in order', async () => {
     const bad = [
       malformed('signature', '0x'),
       malformed('validTo', 2 ** 32),
@@ -391,11 +394,11 @@ describe('recoverMany', () => {
     );
   });
 
-  test('has nothing to say about no orders', async () => {
+  test('accepts an empty list', async () => {
     expect(await verifier.recoverMany([])).toEqual([]);
   });
 
-  test('does not take a failure for a rejection', async () => {
+  test('throws a failure instead of returning it as a rejection', async () => {
     const broken: RecoveryBackend = {
       name: 'native',
       recover: () => {
@@ -409,7 +412,7 @@ describe('recoverMany', () => {
 });
 
 describe('createVerifier', () => {
-  test('takes the compiled library where it is installed, and says which backend it uses', async () => {
+  test('uses the compiled library if it is installed and reports its backend', async () => {
     expect(verifier.backend).toBe('native');
     expect((await createVerifier({ ...DOMAIN, backend: 'wasm' })).backend).toBe('wasm');
     const key = hexToBytes(`0x04${'11'.repeat(64)}`);
@@ -432,14 +435,14 @@ describe('createVerifier', () => {
     ]);
   });
 
-  test('takes a contract with a checksum for the same one', async () => {
+  test('accepts a contract with a checksum', async () => {
     const checksummed = vectors.domains[0]?.verifyingContract as Hex; // an address
     expect(checksummed).not.toBe(DOMAIN.settlementContract);
     const same = await createVerifier({ ...DOMAIN, settlementContract: checksummed, backend: wasm });
     expect(same.recover(GOOD)).toBe(OWNER);
   });
 
-  test('rejects a domain that is none', async () => {
+  test('rejects an invalid domain', async () => {
     await expect(createVerifier({ ...DOMAIN, chainId: 1.5 })).rejects.toThrow(TypeError);
     await expect(createVerifier({ ...DOMAIN, settlementContract: '0x9008' })).rejects.toThrow('settlementContract');
   });

@@ -7,13 +7,13 @@ import { inTenMinutes, newOwner, ORDERS, place, rejected } from '../case.ts';
 const APP_DATA = '/api/v1/app_data';
 
 let made = 0;
-/** A document that no other case has. */
+/** Returns a document that no other case uses. */
 const newDocument = (more: object = {}) => JSON.stringify({ case: `${process.pid}-${++made}`, ...more });
 const hashOf = (document: string) => keccak256(toHex(document));
 
 export const APP_DATA_CASES: readonly HttpCase[] = [
   {
-    name: 'a document is 201 when it is new and 200 when it is known, and comes back exactly',
+    name: 'PUT app data returns 201 for a new document and 200 for a known one, and GET returns it unchanged',
     async run(world) {
       for (const path of [(_: string) => APP_DATA, (hash: string) => `${APP_DATA}/${hash}`]) {
         const fullAppData = newDocument({ text: 'é 漢字 😀 \u2028 "\\' });
@@ -29,7 +29,7 @@ export const APP_DATA_CASES: readonly HttpCase[] = [
     },
   },
   {
-    name: 'a document that came with an order can be read, and one that was uploaded serves an order by its hash',
+    name: 'a document is readable after its order, and an uploaded one serves an order by its hash',
     async run(world) {
       const appData = newDocument();
       await place(world, await signOrder(newOwner(), { validTo: inTenMinutes(world), appData }));
@@ -45,7 +45,7 @@ export const APP_DATA_CASES: readonly HttpCase[] = [
     },
   },
   {
-    name: 'a document that is none, is too large or has another hash is rejected as an order’s would be',
+    name: 'an invalid, too large or mismatched document is rejected like one of an order',
     async run(world) {
       const put = (fullAppData: string, hash?: string) =>
         world.send('PUT', hash === undefined ? APP_DATA : `${APP_DATA}/${hash}`, { body: { fullAppData } });
@@ -61,7 +61,7 @@ export const APP_DATA_CASES: readonly HttpCase[] = [
     },
   },
   {
-    name: 'a hash that is none is InvalidParameter, one of nothing known NotFound',
+    name: 'an invalid hash is InvalidParameter, an unknown one NotFound',
     async run(world) {
       for (const hash of ['x', '0x12', hashOf('{}').slice(2), `${hashOf('{}')}00`]) {
         rejected(await world.send('GET', `${APP_DATA}/${hash}`), 400, 'InvalidParameter');
@@ -78,7 +78,7 @@ export const APP_DATA_CASES: readonly HttpCase[] = [
     },
   },
   {
-    name: 'a body of the wrong shape is InvalidBody',
+    name: 'an app data body of the wrong shape is InvalidBody',
     async run(world) {
       for (const body of [[], {}, { fullAppData: 7 }, { fullAppData: null }, { fullAppData: {} }, { appData: '{}' }]) {
         rejected(await world.send('PUT', APP_DATA, { body }), 422, 'InvalidBody');
@@ -86,7 +86,7 @@ export const APP_DATA_CASES: readonly HttpCase[] = [
     },
   },
   {
-    name: 'what escaping costs does not count: only the document’s own bytes do',
+    name: 'the document limit counts bytes without JSON escapes',
     async run(world) {
       const fullAppData = `{"a":"${'\u00e9'.repeat(400)}${newDocument().replaceAll('"', "'")}"}`;
       const escaped = [...fullAppData].map(
@@ -97,7 +97,7 @@ export const APP_DATA_CASES: readonly HttpCase[] = [
     },
   },
   {
-    name: 'half of a surrogate pair has no bytes to hash',
+    name: 'a lone surrogate in a document is rejected',
     async run(world) {
       const body = '{"fullAppData":"{\\"a\\":\\"\\ud800\\"}"}';
       rejected(await world.send('PUT', APP_DATA, { body }), 400, 'InvalidAppData');

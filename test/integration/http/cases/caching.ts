@@ -5,7 +5,7 @@ import { inTenMinutes, newOwner, ORDERS, place } from '../case.ts';
 
 export const CACHING: readonly HttpCase[] = [
   {
-    name: 'an order carries an ETag that changes with it, and answers 304 to who has it already',
+    name: 'an order has an ETag that changes with it, and a matching request gets 304',
     async run(world) {
       const owner = newOwner();
       const uid = await place(world, await signOrder(owner, { validTo: inTenMinutes(world) }));
@@ -27,7 +27,7 @@ export const CACHING: readonly HttpCase[] = [
     },
   },
   {
-    name: 'HEAD answers as GET does, without the body',
+    name: 'HEAD responds like GET without the body',
     async run(world) {
       const uid = await place(world, await signOrder(newOwner(), { validTo: inTenMinutes(world) }));
       for (const path of [`${ORDERS}/${uid}`, '/api/v1/version', '/', ORDERS, '/api/nowhere']) {

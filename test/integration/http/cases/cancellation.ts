@@ -5,7 +5,7 @@ import { inTenMinutes, MISSING_UID, newOwner, ORDERS, place, rejected, WRONG } f
 
 export const CANCELLATION: readonly HttpCase[] = [
   {
-    name: 'who does not own an order learns nothing of it: the signature is judged before the order is looked up',
+    name: 'cancellation verifies the signature before it looks up the order',
     async run(world) {
       const owner = newOwner();
       const stranger = newOwner();
@@ -24,7 +24,7 @@ export const CANCELLATION: readonly HttpCase[] = [
     },
   },
   {
-    name: 'a batch is cancelled whole or not at all',
+    name: 'batch cancellation cancels all orders or none',
     async run(world) {
       const owner = newOwner();
       const uid = await place(world, await signOrder(owner, { validTo: inTenMinutes(world) }));
@@ -38,7 +38,7 @@ export const CANCELLATION: readonly HttpCase[] = [
     },
   },
   {
-    name: 'presign orders are cancelled on chain only',
+    name: 'presign orders cannot be cancelled by signature',
     async run(world) {
       const owner = newOwner();
       const signed = await signOrder(owner, { validTo: inTenMinutes(world) });
@@ -49,7 +49,7 @@ export const CANCELLATION: readonly HttpCase[] = [
     },
   },
   {
-    name: 'a malformed cancellation is rejected by shape, a malformed signature by its own code',
+    name: 'a malformed cancellation is rejected by shape, and a malformed signature by its own code',
     async run(world) {
       const owner = newOwner();
       const uid = await place(world, await signOrder(owner, { validTo: inTenMinutes(world) }));
@@ -64,7 +64,7 @@ export const CANCELLATION: readonly HttpCase[] = [
       rejected(await world.send('DELETE', ORDERS, { body: { ...good, signingScheme: 'presign' } }), 422, 'InvalidBody');
       rejected(await world.send('DELETE', ORDERS, { body: { ...good, orderUids: ['0x12'] } }), 422, 'InvalidBody');
       rejected(await world.send('DELETE', `${ORDERS}/0x12`, { body: good }), 400, 'InvalidParameter');
-      // A list signed in another order of its members is another message.
+      // The signature of a list depends on its order.
       const other = await place(world, await signOrder(owner, { validTo: inTenMinutes(world) + 1 }));
       const signed = await signCancellation(owner, { orderUids: [uid, other] });
       rejected(await world.send('DELETE', ORDERS, { body: { orderUids: [other, uid], ...signed } }), 401, 'WrongOwner');

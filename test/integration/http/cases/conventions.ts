@@ -5,14 +5,14 @@ import { inTenMinutes, MISSING_UID, newOwner, ORDERS, rejected } from '../case.t
 
 export const CONVENTIONS: readonly HttpCase[] = [
   {
-    name: 'a path that is no percent-encoded UTF-8 is 400 InvalidParameter',
+    name: 'a path with invalid percent-encoded UTF-8 is 400 InvalidParameter',
     judged: 'url',
     async run(world) {
       for (const uid of ['%zz', '%ff']) rejected(await world.send('GET', `${ORDERS}/${uid}`), 400, 'InvalidParameter');
     },
   },
   {
-    name: 'a body that is a JSON string is of the wrong shape',
+    name: 'a body that is a JSON string is rejected by shape',
     judged: 'body',
     async run(world) {
       rejected(await world.send('POST', `${ORDERS}/by_uids`, { body: '"x"' }), 422, 'InvalidBody');
@@ -20,7 +20,7 @@ export const CONVENTIONS: readonly HttpCase[] = [
     },
   },
   {
-    name: 'OPTIONS answers 204 with the CORS headers on any path',
+    name: 'OPTIONS returns 204 with the CORS headers on any path',
     async run(world) {
       for (const path of [ORDERS, '/api/nowhere/at/all', '/']) {
         const answer = await world.send('OPTIONS', path);
@@ -42,14 +42,14 @@ export const CONVENTIONS: readonly HttpCase[] = [
     },
   },
   {
-    name: 'a trailing slash is as good as none',
+    name: 'a trailing slash is ignored',
     async run(world) {
       assert.equal((await world.send('GET', `${ORDERS}/`)).status, 200);
       assert.equal((await world.send('POST', `${ORDERS}/by_uids/`, { body: [] })).status, 200);
     },
   },
   {
-    name: 'an unknown route is 404, a known one with another method 405 with Allow',
+    name: 'an unknown route is 404, and a known one with another method is 405 with Allow',
     async run(world) {
       rejected(await world.send('GET', '/api/v1/nowhere'), 404, 'NotFound');
       rejected(await world.send('GET', '/api/v2/orders'), 404, 'NotFound');
@@ -159,7 +159,7 @@ export const CONVENTIONS: readonly HttpCase[] = [
     },
   },
   {
-    name: 'nesting deeper than 64 is 400 InvalidJson, 64 itself is read',
+    name: 'nesting deeper than 64 is 400 InvalidJson, and 64 is accepted',
     async run(world) {
       const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
       rejected(await world.send('POST', `${ORDERS}/by_uids`, { body: nested(65) }), 400, 'InvalidJson');
@@ -186,7 +186,7 @@ export const CONVENTIONS: readonly HttpCase[] = [
     },
   },
   {
-    name: 'more than 128 UIDs are counted and rejected, before any of them is decoded',
+    name: 'more than 128 UIDs are rejected before any is decoded',
     async run(world) {
       const uids = Array.from({ length: 129 }, () => MISSING_UID);
       const { data } = rejected(await world.send('POST', `${ORDERS}/by_uids`, { body: uids }), 400, 'TooManyOrderUids');
@@ -205,7 +205,7 @@ export const CONVENTIONS: readonly HttpCase[] = [
     },
   },
   {
-    name: 'an element of by_uids that is no UID is 422 naming its index',
+    name: 'an invalid UID in by_uids is 422 with its index',
     async run(world) {
       for (const bad of [
         '0x12',

@@ -6,10 +6,10 @@ import { newOwner, ORDERS, place, rejected } from '../case.ts';
 
 const QUOTE = '/api/v1/quote';
 const ETHER = 10n ** 18n;
-/** A token that has no price. */
+/** A token without a price. */
 const UNKNOWN = '0x00000000000000000000000000000000000000f1';
 
-/** What every book of the suite quotes with: an ether for ten thousand COW. */
+/** Prices of every book of the suite: one ether for ten thousand COW. */
 export const SUITE_QUOTES = {
   estimators: [fixedPrices({ [WETH]: { price: '1', decimals: 18 }, [COW]: { price: '0.0001', decimals: 18 } })],
   gasPrice: '1000000000',
@@ -37,7 +37,7 @@ interface Quoted {
 
 export const QUOTING: readonly HttpCase[] = [
   {
-    name: 'a quote adds up to what was asked about, and what is signed upon it is linked to it',
+    name: 'a quote adds up to the requested amount, and an order signed with it is linked to it',
     async run(world) {
       const owner = newOwner();
       const answer = await world.send('POST', QUOTE, { body: sale(owner.address) });
@@ -58,14 +58,14 @@ export const QUOTING: readonly HttpCase[] = [
       };
       const uid = await place(world, Object.assign(await signOrder(owner, bargain), { quoteId: id }));
       const order = (await world.send('GET', `${ORDERS}/${uid}`)).json() as { quote: Record<string, unknown> };
-      // The trade as it was estimated: what the fee takes is told beside it.
+      // The response has the estimated trade; the fee is listed separately.
       assert.equal(order.quote['sellAmount'], String(ETHER));
       assert.equal(order.quote['buyAmount'], String(ETHER * 10_000n));
       assert.equal('metadata' in order.quote, false, 'how it was found out stays hidden while the order can be filled');
     },
   },
   {
-    name: 'what cannot be quoted says why',
+    name: 'a rejected quote states the reason',
     async run(world) {
       const from = newOwner().address;
       const ask = (more: object) => world.send('POST', QUOTE, { body: sale(from, more) });
@@ -80,7 +80,7 @@ export const QUOTING: readonly HttpCase[] = [
     },
   },
   {
-    name: 'a stream of quotes is server-sent events, each a quote',
+    name: 'a quote stream is server-sent events, each one quote',
     async run(world) {
       const answer = await world.send('POST', `${QUOTE}/stream`, { body: sale(newOwner().address) });
       assert.equal(answer.status, 200, answer.text);
@@ -93,7 +93,7 @@ export const QUOTING: readonly HttpCase[] = [
     },
   },
   {
-    name: 'a token has a price and metadata when a source knows it',
+    name: 'a token has a price and metadata if a source provides them',
     async run(world) {
       const read = async (token: string, path: string) => world.send('GET', `/api/v1/token/${token}/${path}`);
       assert.deepEqual((await read(COW, 'native_price')).json(), { price: 0.0001 });

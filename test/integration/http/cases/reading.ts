@@ -5,7 +5,7 @@ import { inTenMinutes, MISSING_UID, newOwner, ORDERS, place } from '../case.ts';
 
 export const READING: readonly HttpCase[] = [
   {
-    name: 'an order of either ECDSA scheme is accepted with its UID and read back field for field',
+    name: 'an order of either ECDSA scheme is accepted with its UID and returned field for field',
     async run(world) {
       for (const scheme of ['eip712', 'ethsign'] as const) {
         const owner = newOwner();
@@ -30,7 +30,7 @@ export const READING: readonly HttpCase[] = [
     },
   },
   {
-    name: 'UIDs and addresses are read in either case and answered in lower case',
+    name: 'UIDs and addresses are accepted in either case and returned in lower case',
     async run(world) {
       const owner = newOwner();
       const uid = await place(world, await signOrder(owner, { validTo: inTenMinutes(world) }));
@@ -44,7 +44,7 @@ export const READING: readonly HttpCase[] = [
     },
   },
   {
-    name: 'by_uids answers each order once, leaves out what is missing and takes an empty list',
+    name: 'by_uids returns each order once, omits missing ones and accepts an empty list',
     async run(world) {
       const owner = newOwner();
       const validTo = inTenMinutes(world);
@@ -64,7 +64,7 @@ export const READING: readonly HttpCase[] = [
     },
   },
   {
-    name: 'a listing is paged by cursor through Link, newest first, without a gap or a double',
+    name: 'a listing is paged by cursor through Link, newest first, without gaps or repeats',
     async run(world) {
       const owner = newOwner();
       const uids: string[] = [];
@@ -94,7 +94,7 @@ export const READING: readonly HttpCase[] = [
     },
   },
   {
-    name: 'orders are found by owner, tokens and status together',
+    name: 'orders are filtered by owner, tokens and status together',
     async run(world) {
       const owner = newOwner();
       const token = newOwner().address.toLowerCase();
@@ -134,7 +134,7 @@ export const READING: readonly HttpCase[] = [
     },
   },
   {
-    name: 'presign orders wait for their owner and show no signature',
+    name: 'presign orders are pending and show no signature',
     async run(world) {
       const owner = newOwner();
       const signed = await signOrder(owner, { validTo: inTenMinutes(world) });
@@ -144,7 +144,7 @@ export const READING: readonly HttpCase[] = [
     },
   },
   {
-    name: 'the version names the domain, as text; the root as JSON; ready says which checks hold',
+    name: 'version returns the domain as text, the root returns it as JSON, and ready returns its checks',
     async run(world) {
       const version = await world.send('GET', '/api/v1/version');
       assert.match(version.header('content-type') ?? '', /^text\/plain/);

@@ -7,7 +7,7 @@ const OWNER = `0x${'5e'.repeat(20)}`;
 
 export const SETTLEMENTS: readonly HttpCase[] = [
   {
-    name: 'trades are asked for by exactly one of owner and orderUid',
+    name: 'trades require exactly one of owner and orderUid',
     async run(world) {
       for (const version of ['v1', 'v2']) {
         const path = `/api/${version}/trades`;
@@ -29,7 +29,7 @@ export const SETTLEMENTS: readonly HttpCase[] = [
     },
   },
   {
-    name: 'pages of trades have 1 to 1000 of them',
+    name: 'pages of trades have 1 to 1000 entries',
     async run(world) {
       const path = `/api/v2/trades?owner=${OWNER}`;
       for (const query of ['limit=0', 'limit=1001', 'limit=x', 'limit=-1', 'limit=', 'offset=-1', 'offset=1e3']) {
@@ -41,7 +41,7 @@ export const SETTLEMENTS: readonly HttpCase[] = [
     },
   },
   {
-    name: 'a transaction that has settled nothing has no orders',
+    name: 'a transaction without settlements has no orders',
     async run(world) {
       const answer = await world.send('GET', `/api/v1/transactions/0x${'AB'.repeat(32)}/orders`);
       assert.deepEqual([answer.status, answer.json()], [200, []]);
@@ -49,7 +49,7 @@ export const SETTLEMENTS: readonly HttpCase[] = [
     },
   },
   {
-    name: 'whoever has traded nothing has no surplus',
+    name: 'an account without trades has zero surplus',
     async run(world) {
       const answer = await world.send('GET', `/api/v1/users/${OWNER}/total_surplus`);
       assert.deepEqual([answer.status, answer.json()], [200, { totalSurplus: '0' }]);
@@ -57,7 +57,7 @@ export const SETTLEMENTS: readonly HttpCase[] = [
     },
   },
   {
-    name: 'the auction lists an open order, for whoever asks',
+    name: 'the auction lists an open order without authentication',
     async run(world) {
       const uid = await place(world, await signOrder(newOwner(), { validTo: inTenMinutes(world) }));
       const answer = await world.send('GET', '/api/v1/auction');
@@ -69,7 +69,7 @@ export const SETTLEMENTS: readonly HttpCase[] = [
     },
   },
   {
-    name: 'competitions are read by anybody, and recorded by operators alone',
+    name: 'competitions are readable without authentication, and writable by operators only',
     async run(world) {
       for (const version of ['v1', 'v2']) {
         rejected(await world.send('GET', `/api/${version}/solver_competition/4294967296`), 404, 'NotFound');
@@ -81,7 +81,7 @@ export const SETTLEMENTS: readonly HttpCase[] = [
     },
   },
   {
-    name: 'an order that is there has a competition status, one that is not has none',
+    name: 'a known order has a competition status, and an unknown one is 404',
     async run(world) {
       const uid = await place(world, await signOrder(newOwner(), { validTo: inTenMinutes(world) }));
       const answer = await world.send('GET', `${ORDERS}/${uid}/status`);

@@ -6,13 +6,13 @@ import { inTenMinutes, newOwner, ORDERS, rejected, WRONG } from '../case.ts';
 
 export const SUBMISSION: readonly HttpCase[] = [
   {
-    name: 'a wrong type in any field is a rejection that names it, never a failure',
+    name: 'a wrong type in any field is rejected with the name of the field',
     async run(world) {
       const good = await signOrder(newOwner(), { validTo: inTenMinutes(world) });
       for (const name of Object.keys(good)) {
         for (const value of WRONG) {
           const answer = await world.send('POST', ORDERS, { body: { ...good, [name]: value } });
-          if (answer.status === 201) continue; // `receiver: null` and the like are fine
+          if (answer.status === 201) continue; // `receiver: null` and similar values are valid
           assert.ok(answer.status === 422 || answer.status === 400, `${name}: ${JSON.stringify(value)} ${answer.text}`);
           const { errorType, data } = answer.json() as { errorType: string; data?: { path?: string } };
           if (errorType === 'InvalidBody') assert.equal(data?.path, name);
@@ -39,7 +39,7 @@ export const SUBMISSION: readonly HttpCase[] = [
     },
   },
   {
-    name: 'each rule of admission answers by its own code',
+    name: 'each admission rule has its own code',
     async run(world) {
       const owner = newOwner();
       const now = world.now();
@@ -84,7 +84,7 @@ export const SUBMISSION: readonly HttpCase[] = [
     },
   },
   {
-    name: 'a wrong signer is told with the signer that was found, the digest and the domain',
+    name: 'a wrong signer is rejected with the recovered signer, the digest and the domain',
     async run(world) {
       const owner = newOwner();
       const stranger = newOwner();
@@ -101,7 +101,7 @@ export const SUBMISSION: readonly HttpCase[] = [
     },
   },
   {
-    name: 'a second submission is DuplicatedOrder, a high-s twin of it too, and fifty at once store one',
+    name: 'a second submission is DuplicatedOrder, a high-s twin too, and fifty concurrent ones store one order',
     async run(world) {
       const order = await signOrder(newOwner(), { validTo: inTenMinutes(world) });
       const answers = await Promise.all(Array.from({ length: 50 }, () => world.send('POST', ORDERS, { body: order })));

@@ -6,15 +6,15 @@ import { fileURLToPath } from 'node:url';
 import type { LongSuite } from '../suite.ts';
 
 const TESTS = fileURLToPath(new URL('../../../', import.meta.url));
-/** What makes a test of `npm test` play at its full length. */
+/** Variables that run a test of `npm test` at its full length. */
 const SWITCH = 'INTENTBOOK_TEST_LONG';
 
-/** The files whose tests `npm test` plays a small share of: loops, kills, runtimes, browsers. */
+/** Files with loops, kills, runtimes or browsers that `npm test` runs with a small share. */
 const FILES = readdirSync(TESTS, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.test.ts') && readFileSync(join(TESTS, name), 'utf8').includes(SWITCH))
   .sort();
 
-/** One at a time, from where the last run has ended, as many as the time allows. One that was begun is played to its end. */
+/** Runs one file at a time from the end of the last run, as many as the time allows. A started file is completed. */
 export const suite: LongSuite = {
   says: 'what `npm test` plays a small share of holds at its full length',
   async run({ milliseconds, folder, count, note }) {
@@ -29,7 +29,7 @@ export const suite: LongSuite = {
       count('files');
       note(file, `${((performance.now() - since) / 1000).toFixed(0)} s`);
       next = (next + 1) % FILES.length;
-      writeFileSync(place, FILES[next] as string); // a file that fails is the first of the next run
+      writeFileSync(place, FILES[next] as string); // the next run starts with a failed file
     }
   },
 };
@@ -38,7 +38,7 @@ async function play(file: string): Promise<void> {
   const child = spawn('vitest', ['run', '--config', 'test/vitest.config.ts', file], {
     cwd: join(TESTS, '..'),
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Not what the runner of this suite says of itself.
+    // Not the output of the runner itself.
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'], [SWITCH]: '1' },
   });
   let output = '';

@@ -6,10 +6,10 @@ import type { LongSuite } from '../suite.ts';
 
 const COMMITTED = fileURLToPath(new URL('../../../fuzz/corpus', import.meta.url));
 
-/** After so many runs what is left of the time is for those that are slower; a tenth where each recovers a signature. */
+/** Runs per target before the remaining time goes to slower targets; a tenth if each run recovers a signature. */
 const ENOUGH = 1_000_000;
 
-/** Some of the targets, by name: `INTENTBOOK_FUZZ=query,cursor`. */
+/** Targets by name: `INTENTBOOK_FUZZ=query,cursor`. */
 const chosen = process.env['INTENTBOOK_FUZZ']?.split(',');
 
 export const suite: LongSuite = {

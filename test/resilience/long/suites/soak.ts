@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { soak } from '../../soak/soak.ts';
 import type { LongSuite } from '../suite.ts';
 
-/** What measuring, starting and reading everything at the end take. */
+/** Share of the time for measurement, startup and the final read. */
 const OVERHEAD = 30_000;
 
 export const suite: LongSuite = {
