@@ -1,91 +1,92 @@
 import { collectGarbage } from './gc.ts';
 
-/** How large a run is. */
+/** Size of a run. */
 export interface Scale {
-  /** Everything once, at a size that shows no more than that it works. */
+  /** Whether to run everything once at a minimal size, as a functional check. */
   readonly tiny: boolean;
-  /** How many orders there are in the files that reads are measured on, the largest last. */
+  /** Numbers of orders in the database files of the read benchmarks, in ascending order. */
   readonly orders: readonly number[];
 }
 
 /**
- * What one round of a subject has measured. `time` is microseconds for one operation; what else there is, each trial
- * says.
+ * Measured values of one round of a subject. `time` is in microseconds for one operation; each benchmark defines the
+ * other values.
  */
 export interface Sample {
   readonly time: number;
   readonly [measure: string]: number;
 }
 
-/** One of those that a trial compares. It lives in a process of its own. */
+/** One of the compared implementations. It runs in its own process. */
 export interface Subject {
-  /** Does some of what is measured. What a round needs is prepared outside of the measured time. */
+  /** Runs one round. Its input is prepared outside of the measured time. */
   round(): Promise<Sample>;
-  /** What it used, for the record: `native`, a version. */
+  /** Information for the results, such as `native` or a version. */
   readonly note?: string;
   close?(): Promise<void>;
 }
 
-/** The samples of one round, by subject. They were taken one right after the other, so that they can be compared. */
+/** Samples of one round by subject. They are taken one directly after the other, so that they can be compared. */
 export type Round = Readonly<Record<string, Sample>>;
 
-/** What a trial shows: a figure of each round, of which the median counts. */
+/** A figure that a benchmark reports: the median over all rounds. */
 export interface Measure {
   readonly title: string;
-  of(round: Round): number;
-  /** What the figure is to keep. Absent: it is told for the record. */
-  readonly bar?: { readonly atMost: number } | { readonly atLeast: number };
-  /** What the figure counts. Absent: it is a ratio. */
+  /** Computes the figure of a round. */
+  compute(round: Round): number;
+  /** Limit of the figure. Default: none. */
+  readonly limit?: { readonly atMost: number } | { readonly atLeast: number };
+  /** Unit of the figure. Default: none, for a ratio. */
   readonly unit?: string;
 }
 
-export interface Trial {
-  /** What is measured, in a few words. */
+export interface Benchmark {
+  /** Short description. */
   readonly title: string;
-  /** By name. The subject itself, its peers, its limits. */
+  /** Subjects by name: the package, its peers and its limits. */
   readonly subjects: Readonly<Record<string, () => Promise<Subject>>>;
   readonly measures: readonly Measure[];
-  /** How many rounds count. Default 15. */
+  /** Number of counted rounds. Default: 15. */
   readonly rounds?: number;
 }
 
-/** Each file of `trials` exports one of these under the name `trial`. */
-export type MakeTrial = (scale: Scale) => Trial;
+/** Creates a benchmark. Each file in `benchmarks` exports such a function as `benchmark`. */
+export type CreateBenchmark = (scale: Scale) => Benchmark;
 
-/** The sample of a subject that a trial has. */
-export function sampleOf(round: Round, subject: string): Sample {
+/** Returns the sample of a subject. */
+export function getSample(round: Round, subject: string): Sample {
   const sample = round[subject];
-  if (sample === undefined) throw new Error(`there is no subject "${subject}" in this trial`);
+  if (sample === undefined) throw new Error(`the benchmark has no subject "${subject}"`);
   return sample;
 }
 
-/** How long an operation takes one subject, by what it takes another. */
-export function times(subject: string, other: string): (round: Round) => number {
-  return (round) => sampleOf(round, subject).time / sampleOf(round, other).time;
+/** Returns a function that divides the time of one subject by that of another. */
+export function divideTimes(subject: string, other: string): (round: Round) => number {
+  return (round) => getSample(round, subject).time / getSample(round, other).time;
 }
 
-/** Something besides the time that a subject has measured. */
-export function told(subject: string, measure: string): (round: Round) => number {
-  return (round) => sampleOf(round, subject)[measure] ?? Number.NaN;
+/** Returns a function that reads another measured value of a subject. */
+export function readMeasured(subject: string, measure: string): (round: Round) => number {
+  return (round) => getSample(round, subject)[measure] ?? Number.NaN;
 }
 
-export interface TimedOptions<T> {
-  /** How often the work is done. */
-  readonly pieces: number;
-  /** Makes what one piece of work is done on, outside of the measured time. */
+export interface MeasureTimeOptions<T> {
+  /** Number of times that the work is run. */
+  readonly repetitions: number;
+  /** Prepares the input of one repetition, outside of the measured time. */
   readonly prepare?: () => T;
 }
 
 /**
- * Measures how long `work` takes, for one of its operations. It is done in several pieces, and their median counts: when
- * the machine has others to serve, short pieces of work are mostly left alone, long ones never are.
+ * Measures the time of `work` for one of its operations. The result is the median of several repetitions: short ones
+ * are rarely interrupted by other programs, long ones often are.
  */
-export async function timed<T = void>(
+export async function measureTime<T = void>(
   operations: number,
   work: (prepared: T) => unknown,
-  { pieces, prepare }: TimedOptions<T> = { pieces: 1 },
+  { repetitions, prepare }: MeasureTimeOptions<T> = { repetitions: 1 },
 ): Promise<Sample> {
-  const prepared = Array.from({ length: pieces }, () => prepare?.() as T); // without `prepare` there is nothing to make
+  const prepared = Array.from({ length: repetitions }, () => prepare?.() as T); // undefined without `prepare`
   const figures: number[] = [];
   collectGarbage();
   for (const each of prepared) {
@@ -97,7 +98,7 @@ export async function timed<T = void>(
   return { time: quantile(figures, 0.5) };
 }
 
-/** @param share 0.5 for the median. */
+/** Returns a quantile. @param share - 0.5 for the median. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (sorted.length - 1) * share;

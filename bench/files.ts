@@ -5,15 +5,15 @@ import type { Address, Hex, OrderInsert } from 'intentbook';
 import { createOrderBook, systemClock } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { sqliteStore } from 'intentbook/sqlite';
-import { CHAIN_ID, DOMAIN, digestOf, signOrders } from './orders.ts';
+import { CHAIN_ID, DOMAIN, hashText, signOrders } from './orders.ts';
 
-/** Stays from run to run: a million orders take minutes to be written. */
+/** Folder of the database files. It is kept between runs, because writing a million orders takes minutes. */
 const FOLDER = join(tmpdir(), 'intentbook-bench');
 
-/** Changes with what is written below, so that an older file is not taken for a new one. */
-const EDITION = 1;
+/** Version of the content that is written below. A file of an older version is not used. */
+const VERSION = 2;
 
-/** A file that goes when the process does. */
+/** Returns the path of a temporary file, which is deleted when the process exits. */
 export function scratchFile(name: string): string {
   mkdirSync(FOLDER, { recursive: true });
   const path = join(FOLDER, `scratch-${process.pid}-${name}.sqlite`);
@@ -24,26 +24,25 @@ export function scratchFile(name: string): string {
 }
 
 /**
- * A database file with this many open orders, written by the store when there is none yet.
+ * Returns the path of a database file with open orders. The store writes it on first use.
  *
- * @param lane for whom: a file has one writer at a time, so that each book of a trial has its own copy. Absent: for
- * reading only.
+ * @param lane - Name of a writable copy, because a file has one writer at a time. Default: the read-only original.
  */
 export async function orderFile(count: number, lane?: string): Promise<string> {
   mkdirSync(FOLDER, { recursive: true });
-  const first = join(FOLDER, `orders-${count}-${EDITION}.sqlite`);
-  if (!existsSync(first)) await write(first, count);
-  if (lane === undefined) return inMemory(first);
-  const path = join(FOLDER, `orders-${count}-${EDITION}-${lane}.sqlite`);
+  const original = join(FOLDER, `orders-${count}-${VERSION}.sqlite`);
+  if (!existsSync(original)) await write(original, count);
+  if (lane === undefined) return readIntoCache(original);
+  const path = join(FOLDER, `orders-${count}-${VERSION}-${lane}.sqlite`);
   if (!existsSync(path)) {
-    copyFileSync(first, `${path}.part`, constants.COPYFILE_FICLONE);
+    copyFileSync(original, `${path}.part`, constants.COPYFILE_FICLONE);
     renameSync(`${path}.part`, path);
   }
-  return inMemory(path);
+  return readIntoCache(path);
 }
 
-/** Reads a file once, so that the system has it in memory, and no subject waits for a disk that another does not wait for. */
-async function inMemory(path: string): Promise<string> {
+/** Reads a file once, so that it is in the page cache for every subject. */
+async function readIntoCache(path: string): Promise<string> {
   for await (const _ of createReadStream(path, { highWaterMark: 1 << 20 }));
   return path;
 }
@@ -53,63 +52,64 @@ const BATCH = 1000;
 async function write(path: string, count: number): Promise<void> {
   const part = `${path}.${process.pid}.part`;
   const store = sqliteStore({ path: part, synchronous: 'OFF' });
-  const model = await modelOrder();
+  const model = await createModelOrder();
   await store.open({ domain: DOMAIN, clock: systemClock });
   for (let start = 0; start < count; start += BATCH) {
     const size = Math.min(BATCH, count - start);
-    await store.orders.insert(Array.from({ length: size }, (_, i) => storedOrder(model, start + i)));
+    await store.orders.insert(Array.from({ length: size }, (_, i) => createStoredOrder(model, start + i)));
   }
   await store.close();
   renameSync(part, path);
 }
 
-/** An order as the engine hands it to a store. */
-export async function modelOrder(): Promise<OrderInsert> {
+/** Returns an order as the engine passes it to a store. */
+export async function createModelOrder(): Promise<OrderInsert> {
   const [signed] = await signOrders('model', 0, 1);
   if (signed === undefined) throw new Error('no order was signed');
-  let seen: OrderInsert | undefined;
+  let captured: OrderInsert | undefined;
   const store = memoryStore();
   const orders = {
     ...store.orders,
     insert: async (...[inserts, options]: Parameters<typeof store.orders.insert>) => {
-      [seen] = inserts;
+      [captured] = inserts;
       return store.orders.insert(inserts, options);
     },
   };
   await using book = createOrderBook({ chainId: CHAIN_ID, store: { ...store, orders } });
   await book.start();
   await book.orders.submit(signed.order);
-  if (seen === undefined) throw new Error('the model of all orders was rejected');
-  return seen;
+  if (captured === undefined) throw new Error('the model order was rejected');
+  return captured;
 }
 
-/** 2096, so that the files last. */
+/** Year 2096, so that the orders in the files do not expire. */
 export const VALID_TO = 4_000_000_000;
 const FIRST_CREATED = 1_700_000_000_000;
 const OWNERS = 10_000;
 const TOKENS = 20;
 
-/** The n-th order of every file, whoever asks. */
-export function uidOf(index: number): Hex {
-  const digest = digestOf(`order ${index}`).toString('hex');
-  return `0x${digest}${ownerOf(index).slice(2)}${VALID_TO.toString(16)}`;
+/** Returns the UID of an order by its index, the same in every file. */
+export function getUid(index: number): Hex {
+  const digest = hashText(`order ${index}`).toString('hex');
+  return `0x${digest}${getOwner(index).slice(2)}${VALID_TO.toString(16)}`;
 }
 
-export function ownerOf(index: number): Address {
-  return `0x${digestOf(`owner ${(index * 7919) % OWNERS}`).toString('hex', 0, 20)}`;
+export function getOwner(index: number): Address {
+  return `0x${hashText(`owner ${(index * 7919) % OWNERS}`).toString('hex', 0, 20)}`;
 }
 
-export function createdAt(index: number): number {
+export function getCreationDate(index: number): number {
   return FIRST_CREATED + index * 20;
 }
 
-export function tokenOf(index: number): Address {
-  return `0x${digestOf(`token ${index % TOKENS}`).toString('hex', 0, 20)}`;
+export function getToken(index: number): Address {
+  return `0x${hashText(`token ${index % TOKENS}`).toString('hex', 0, 20)}`;
 }
 
-function storedOrder({ order: model, ...rest }: OrderInsert, index: number): OrderInsert {
-  const [uid, owner, sellToken, creationDate] = [uidOf(index), ownerOf(index), tokenOf(index), createdAt(index)];
-  // Text for text: the engine's own rendering, with what differs from order to order put in its place.
+function createStoredOrder({ order: model, ...rest }: OrderInsert, index: number): OrderInsert {
+  const [uid, owner, sellToken] = [getUid(index), getOwner(index), getToken(index)];
+  const creationDate = getCreationDate(index);
+  // The text that the engine rendered, with the values that differ between orders replaced.
   const body = model.body
     .replace(model.uid, uid)
     .replace(model.sellToken, sellToken)

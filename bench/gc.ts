@@ -5,9 +5,9 @@ setFlagsFromString('--expose-gc');
 const collect: (options: { readonly type: 'minor' }) => void = runInNewContext('gc');
 
 /**
- * Has the collector take away what making the work has left behind, so that nobody's measured time is spent on it. Only
- * what is young: after a full collection a process begins again with little room, and collects more often for a while.
+ * Collects the garbage of the preparation, so that this does not take measured time. Only the young generation is
+ * collected: after a full collection, the heap is small and collections are more frequent for some time.
  */
 export function collectGarbage(): void {
-  for (let i = 0; i < 2; i++) collect({ type: 'minor' }); // what is alive is no longer young after two
+  for (let i = 0; i < 2; i++) collect({ type: 'minor' }); // live objects are promoted after two collections
 }

@@ -1,15 +1,15 @@
-// A thread that asks a server on this machine for many answers, over connections that it keeps. It reads no more of an
-// answer than where it ends, so that it is the server that is waited for.
+// A thread that sends requests to a local server over persistent connections. It reads only as much of a response as is
+// needed to find its end, so that the server is the bottleneck.
 import { connect, type Socket } from 'node:net';
 import { parentPort } from 'node:worker_threads';
 
-/** What to ask. */
+/** Parameters of a load. */
 export interface Load {
   readonly port: number;
-  /** Requests as they are on the wire, each asked in turn. */
+  /** Raw HTTP requests, sent in rotation. */
   readonly requests: readonly string[];
   readonly connections: number;
-  /** How many answers are waited for. */
+  /** Number of responses. */
   readonly count: number;
 }
 
@@ -24,10 +24,10 @@ port?.on('message', (load: Load) => {
 
 async function run({ port: server, requests, connections, count }: Load): Promise<number> {
   while (sockets.length < connections) sockets.push(await open(server));
-  let asked = 0;
-  const next = () => (asked < count ? requests[asked++ % requests.length] : undefined);
+  let sent = 0;
+  const next = () => (sent < count ? requests[sent++ % requests.length] : undefined);
   const start = performance.now();
-  await Promise.all(sockets.slice(0, connections).map((socket) => drive(socket, next)));
+  await Promise.all(sockets.slice(0, connections).map((socket) => sendAll(socket, next)));
   return performance.now() - start;
 }
 
@@ -38,35 +38,35 @@ function open(server: number): Promise<Socket> {
   });
 }
 
-/** Asks over one connection, one request at a time, until there is none left. */
-function drive(socket: Socket, next: () => string | undefined): Promise<void> {
+/** Sends requests over one connection, one at a time, until there are no more. */
+function sendAll(socket: Socket, next: () => string | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     let missing = 0;
     const stop = (error?: Error) => {
-      socket.off('data', take).off('error', stop).off('close', gone);
+      socket.off('data', onData).off('error', stop).off('close', onClose);
       if (error === undefined) resolve();
       else reject(error);
     };
-    const gone = () => stop(new Error('the server has closed the connection'));
-    const ask = () => {
+    const onClose = () => stop(new Error('the server has closed the connection'));
+    const send = () => {
       const request = next();
       if (request === undefined) stop();
       else socket.write(request);
     };
-    const take = (chunk: Buffer) => {
+    const onData = (chunk: Buffer) => {
       if (missing === 0) {
         const head = chunk.indexOf('\r\n\r\n');
         const [, length] = /\r\ncontent-length: (\d+)/i.exec(chunk.toString('latin1', 0, head)) ?? [];
         if (!chunk.toString('latin1', 0, 12).endsWith(' 200') || length === undefined) {
-          stop(new Error(`the server answered ${chunk.toString('latin1', 0, 100)}`));
+          stop(new Error(`the server responded with ${chunk.toString('latin1', 0, 100)}`));
           return;
         }
         missing = head + 4 + Number(length);
       }
       missing -= chunk.length;
-      if (missing === 0) ask();
+      if (missing === 0) send();
     };
-    socket.on('data', take).once('error', stop).once('close', gone);
-    ask();
+    socket.on('data', onData).once('error', stop).once('close', onClose);
+    send();
   });
 }

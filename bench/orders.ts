@@ -11,10 +11,10 @@ const COW = '0x0625afb445c3b6b7b929342a04a22599fd5dbb59';
 /** keccak of `{}`. */
 const EMPTY_DOCUMENT = '0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d';
 
-/** An order that was signed, as it is submitted and as a verifier takes it. */
+/** Signed order in the forms for submission and for a verifier. */
 export interface Signed {
   readonly order: SignedOrder & { readonly appData: '{}'; readonly from: Address };
-  /** The same with the hash of its document. */
+  /** The order with the hash of its document. */
   readonly hashed: SignedOrder;
   readonly owner: Address;
   readonly digest: Uint8Array;
@@ -27,32 +27,32 @@ interface Signer {
   publicKeyCreate(key: Uint8Array, compressed: false): Uint8Array;
 }
 
-/** The bindings sign too, which their declaration does not say, as the package itself never does. */
+/** The bindings can also sign, which their type declaration in this package omits. */
 const signer = bindings as unknown as Signer;
 
-/** Bytes that are the same in every process. */
-export function digestOf(text: string): Buffer {
+/** Hashes a text to bytes that are the same in every process. */
+export function hashText(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Signs orders of many owners, each another one: no two calls with the same `seed` and the same `first` differ. */
+/** Signs different orders of many owners. The result is the same for the same `seed` and `first`. */
 export async function signOrders(seed: string, first: number, count: number): Promise<Signed[]> {
   const verifier = await createVerifier(DOMAIN);
   return Array.from({ length: count }, (_, i) => signOrder(verifier, seed, first + i));
 }
 
 const OWNERS = 64;
-const IN_A_WEEK = Math.floor(Date.now() / 1000 / 86_400 + 7) * 86_400;
+const NEXT_WEEK = Math.floor(Date.now() / 1000 / 86_400 + 7) * 86_400;
 
 function signOrder(verifier: Verifier, seed: string, index: number): Signed {
-  const key = digestOf(`intentbook bench owner ${index % OWNERS}`);
-  const salt = digestOf(`${seed} ${index}`);
+  const key = hashText(`intentbook bench owner ${index % OWNERS}`);
+  const salt = hashText(`${seed} ${index}`);
   const data: Parameters<Verifier['hasher']['digest']>[0] = {
     sellToken: WETH,
     buyToken: COW,
     receiver: null,
-    validTo: IN_A_WEEK,
-    // Of the sizes that amounts have: with 18 decimals, one fits 64 bits and the other does not.
+    validTo: NEXT_WEEK,
+    // Typical amounts with 18 decimals: one fits 64 bits and the other does not.
     sellAmount: 10n ** 18n + salt.readBigUInt64BE(0) / 4n,
     buyAmount: 10n ** 21n + salt.readBigUInt64BE(8),
     appData: EMPTY_DOCUMENT,

@@ -3,7 +3,7 @@ import { postgresStore } from 'intentbook/postgres';
 import pg from 'pg';
 import { startPostgres } from '../test/support/postgres-server.ts';
 
-/** A PostgreSQL server for one trial, with a connection of its own to it. */
+/** PostgreSQL server of one benchmark, with a connection to it. */
 export interface BenchServer {
   readonly url: string;
   readonly client: pg.Client;
@@ -11,18 +11,18 @@ export interface BenchServer {
   close(): Promise<void>;
 }
 
-/** What its manual recommends for a machine that it has to itself: a quarter of the memory. */
+/** Shared buffers as the manual recommends for a dedicated machine: a quarter of the memory. */
 const BUFFERS = `${Math.floor(totalmem() / 4 / 2 ** 20)}MB`;
 
 /**
- * Starts a server, as durable as in production and with as much memory, unless `DATABASE_URL` names one. Its tables go with
- * the trial.
+ * Starts a server with the durability and memory of production, or uses the server of `DATABASE_URL`. Its tables are
+ * dropped when the benchmark closes.
  */
-export async function benchServer(schemas: readonly string[]): Promise<BenchServer> {
-  const given = process.env['DATABASE_URL'];
+export async function openBenchServer(schemas: readonly string[]): Promise<BenchServer> {
+  const configured = process.env['DATABASE_URL'];
   const server =
-    given === undefined ? await startPostgres({ shared_buffers: BUFFERS, max_wal_size: '8GB' }) : undefined;
-  const url = given ?? server?.url ?? '';
+    configured === undefined ? await startPostgres({ shared_buffers: BUFFERS, max_wal_size: '8GB' }) : undefined;
+  const url = configured ?? server?.url ?? '';
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   const drop = async () => {
@@ -42,7 +42,7 @@ export async function benchServer(schemas: readonly string[]): Promise<BenchServ
   };
 }
 
-/** A store in a schema of that server, which is made when it is not there. */
-export function benchStore({ url }: BenchServer, schema: string) {
+/** Creates a store in a schema of that server, which is created if it does not exist. */
+export function createBenchStore({ url }: BenchServer, schema: string) {
   return postgresStore({ url, schema, migrate: true });
 }

@@ -1,51 +1,51 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Measure, Round, Trial } from './benchmark.ts';
+import type { Benchmark, Measure, Round } from './benchmark.ts';
 import { quantile } from './benchmark.ts';
 import { chart } from './chart.ts';
-import type { Outcome } from './runner.ts';
+import type { BenchmarkRun } from './runner.ts';
 
-/** A figure over all rounds: half of the rounds lie between `low` and `high`. */
+/** Median of a value over all rounds. Half of the rounds lie between `low` and `high`. */
 export interface Figure {
   readonly median: number;
   readonly low: number;
   readonly high: number;
 }
 
-export interface ShownMeasure extends Figure {
+export interface ReportedMeasure extends Figure {
   readonly title: string;
   readonly unit?: string;
-  readonly bar?: Measure['bar'];
+  readonly limit?: Measure['limit'];
 }
 
-/** What a subject has measured of itself, by measure; `time` in microseconds for one operation. */
-export interface ShownSubject {
+/** Measured values of a subject by name; `time` in microseconds for one operation. */
+export interface ReportedSubject {
   readonly note?: string;
   readonly measured: Readonly<Record<string, Figure>>;
 }
 
 export interface Result {
   readonly title: string;
-  /** The day it was measured. */
+  /** Date of the measurement. */
   readonly date: string;
   readonly machine: string;
   readonly rounds: number;
-  readonly measures: readonly ShownMeasure[];
-  readonly subjects: Readonly<Record<string, ShownSubject>>;
+  readonly measures: readonly ReportedMeasure[];
+  readonly subjects: Readonly<Record<string, ReportedSubject>>;
 }
 
-/** Results by the name of their trial. */
+/** Results by the name of their benchmark. */
 export type Report = Readonly<Record<string, Result>>;
 
-export function resultOf(trial: Trial, { rounds, notes }: Outcome, machine: string): Result {
-  const measures = trial.measures.map(({ title, of, bar, unit }) => ({
+export function toResult(benchmark: Benchmark, { rounds, notes }: BenchmarkRun, machine: string): Result {
+  const measures = benchmark.measures.map(({ title, compute, limit, unit }) => ({
     title,
-    ...figure(rounds.map(of)),
-    ...(bar === undefined ? {} : { bar }),
+    ...toFigure(rounds.map(compute)),
+    ...(limit === undefined ? {} : { limit }),
     ...(unit === undefined ? {} : { unit }),
   }));
-  const subjects = Object.keys(trial.subjects).map((name) => [name, subjectOf(name, rounds, notes[name])]);
+  const subjects = Object.keys(benchmark.subjects).map((name) => [name, toSubject(name, rounds, notes[name])]);
   return {
-    title: trial.title,
+    title: benchmark.title,
     date: new Date().toISOString().slice(0, 10),
     machine,
     rounds: rounds.length,
@@ -54,61 +54,62 @@ export function resultOf(trial: Trial, { rounds, notes }: Outcome, machine: stri
   };
 }
 
-function subjectOf(name: string, rounds: readonly Round[], note: string | undefined): ShownSubject {
+function toSubject(name: string, rounds: readonly Round[], note: string | undefined): ReportedSubject {
   const samples = rounds.flatMap((round) => round[name] ?? []);
   const measured = Object.keys(samples[0] ?? {}).map((measure) => [
     measure,
-    figure(samples.map((sample) => sample[measure] ?? Number.NaN)),
+    toFigure(samples.map((sample) => sample[measure] ?? Number.NaN)),
   ]);
   return { ...(note === undefined ? {} : { note }), measured: Object.fromEntries(measured) };
 }
 
-function figure(values: readonly number[]): Figure {
+function toFigure(values: readonly number[]): Figure {
   return {
-    median: short(quantile(values, 0.5)),
-    low: short(quantile(values, 0.25)),
-    high: short(quantile(values, 0.75)),
+    median: roundValue(quantile(values, 0.5)),
+    low: roundValue(quantile(values, 0.25)),
+    high: roundValue(quantile(values, 0.75)),
   };
 }
 
-/** More digits would claim more than was measured. */
-function short(value: number): number {
+/** Rounds to the digits that the measurement supports. */
+function roundValue(value: number): number {
   return Number(value.toPrecision(4));
 }
 
-/** A report with one more result, trials in the order of their names. */
-export function withResult(report: Report, name: string, result: Result): Report {
+/** Adds a result to a report, sorted by name. */
+export function addResult(report: Report, name: string, result: Result): Report {
   const entries = Object.entries({ ...report, [name]: result });
   return Object.fromEntries(entries.sort(([a], [b]) => a.localeCompare(b)));
 }
 
-/** Whether a figure keeps its bar; `undefined` where there is none. */
-function keeps({ median, bar }: ShownMeasure): boolean | undefined {
-  if (bar === undefined) return undefined;
-  return 'atMost' in bar ? median <= bar.atMost : median >= bar.atLeast;
+/** Returns whether a figure is within its limit, or undefined without a limit. */
+function isWithinLimit({ median, limit }: ReportedMeasure): boolean | undefined {
+  if (limit === undefined) return undefined;
+  return 'atMost' in limit ? median <= limit.atMost : median >= limit.atLeast;
 }
 
-function shownBar({ bar, unit = '' }: ShownMeasure): string {
-  if (bar === undefined) return '';
-  return 'atMost' in bar ? `≤ ${bar.atMost}${unit}` : `≥ ${bar.atLeast}${unit}`;
+function formatLimit({ limit, unit = '' }: ReportedMeasure): string {
+  if (limit === undefined) return '';
+  return 'atMost' in limit ? `≤ ${limit.atMost}${unit}` : `≥ ${limit.atLeast}${unit}`;
 }
 
-function shown(value: number, unit = ''): string {
+function formatValue(value: number, unit = ''): string {
   const digits = Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0;
   return `${value.toFixed(digits)}${unit}`;
 }
 
-/** A result for a terminal. */
-export function consoleTable(name: string, { title, rounds, measures, subjects }: Result): string {
+/** Formats a result for a terminal. */
+export function formatResult(name: string, { title, rounds, measures, subjects }: Result): string {
   const ratios = measures.map((measure) => {
     const { median, low, high, unit } = measure;
-    const indexedBlock = { true: '✓', false: '✗', undefined: ' ' }[`${keeps(measure)}`];
-    const range = `${shown(low)} … ${shown(high)}`;
-    return `  ${indexedBlock} ${measure.title.padEnd(66)} ${shown(median, unit).padStart(9)}  ${range.padEnd(17)} ${shownBar(measure)}`;
+    const symbol = { true: '✓', false: '✗', undefined: ' ' }[`${isWithinLimit(measure)}`];
+    const range = `${formatValue(low)} … ${formatValue(high)}`.padEnd(17);
+    const value = formatValue(median, unit).padStart(9);
+    return `  ${symbol} ${measure.title.padEnd(66)} ${value}  ${range} ${formatLimit(measure)}`;
   });
   const absolutes = Object.entries(subjects).map(([subject, { note, measured }]) => {
     const figures = Object.entries(measured).map(([measure, { median }]) =>
-      measure === 'time' ? `${shown(median)} µs` : `${measure} ${shown(median)}`,
+      measure === 'time' ? `${formatValue(median)} µs` : `${measure} ${formatValue(median)}`,
     );
     return `    ${subject.padEnd(34)} ${figures.join(', ')}${note === undefined ? '' : ` (${note})`}`;
   });
@@ -126,22 +127,22 @@ const HIGHLIGHTS = [
   },
   {
     benchmark: 'submit',
-    title: 'verified by viem, a commit each ÷ 256 at once',
+    title: 'viem, one commit per order ÷ 256 concurrent',
     label: 'Durable submission: viem and a commit per order ÷ intentbook with 256 concurrent orders',
   },
   {
     benchmark: 'by-uids',
-    title: 'cold of 1M ÷ the bare SELECT',
+    title: 'uncached, 1M orders ÷ SQL statement',
     label: '`by_uids` of 128 among 1,000,000 orders, uncached ÷ the SQL statement alone',
   },
   {
     benchmark: 'backfill',
-    title: 'backfill ÷ viem’s decoding and an insert',
+    title: 'backfill ÷ viem decoding and bulk insert',
     label: 'Indexing of old blocks ÷ decoding with viem and a bulk insert',
   },
   {
     benchmark: 'http',
-    title: 'GET, node:http: share of what the bare host answers in a second',
+    title: 'GET, node:http: requests per second ÷ those of a bare handler',
     label: 'Requests per second of `GET` on node:http ÷ those of a bare handler',
   },
 ] as const;
@@ -166,8 +167,8 @@ export function withHighlights(readme: string, report: Report): string {
   const rows = HIGHLIGHTS.map(({ benchmark, title, label }) => {
     const measure = report[benchmark]?.measures.find((each) => each.title === title);
     if (measure === undefined) throw new Error(`the benchmark ${benchmark} must have the measure "${title}"`);
-    const range = `${shown(measure.low)} … ${shown(measure.high)}`;
-    return `| ${label} | ${shown(measure.median, measure.unit)} | ${range} |`;
+    const range = `${formatValue(measure.low)} … ${formatValue(measure.high)}`;
+    return `| ${label} | ${formatValue(measure.median, measure.unit)} | ${range} |`;
   });
   return withContent(readme, ['| ratio | median | half of the rounds |', '|---|---|---|', ...rows]);
 }
@@ -176,10 +177,10 @@ export function withHighlights(readme: string, report: Report): string {
 export function withMeasures(page: string, report: Report): string {
   const rows = Object.entries(report).flatMap(([name, { measures }]) =>
     measures.map((measure) => {
-      const range = `${shown(measure.low)} … ${shown(measure.high)}`;
-      const missed = keeps(measure) === false ? ' (missed)' : '';
-      const bar = `${shownBar(measure)}${missed}`;
-      return `| ${name} | ${measure.title} | ${shown(measure.median, measure.unit)} | ${range} | ${bar} |`;
+      const range = `${formatValue(measure.low)} … ${formatValue(measure.high)}`;
+      const missed = isWithinLimit(measure) === false ? ' (missed)' : '';
+      const limit = `${formatLimit(measure)}${missed}`;
+      return `| ${name} | ${measure.title} | ${formatValue(measure.median, measure.unit)} | ${range} | ${limit} |`;
     }),
   );
   return withContent(page, [
@@ -194,8 +195,8 @@ export function withMeasures(page: string, report: Report): string {
 }
 
 /** Writes a report as data, into the README and the page of benchmarks, and as a chart. */
-export function writeReport(root: URL, kept: URL, report: Report): void {
-  writeFileSync(kept, `${JSON.stringify(report, null, 2)}\n`);
+export function writeReport(root: URL, file: URL, report: Report): void {
+  writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
   const readme = new URL('README.md', root);
   writeFileSync(readme, withHighlights(readFileSync(readme, 'utf8'), report));
   const page = new URL('docs/internals/benchmarks.md', root);

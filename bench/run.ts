@@ -1,20 +1,20 @@
-// `npm run bench [-- trial…] [--orders 10M] [--no-write]`: runs trials, prints what they show, and writes it
-// into bench/results.json, the README and its chart.
+// `npm run bench [-- benchmark…] [--orders 10M] [--no-write]`: runs benchmarks, prints the results and writes them to
+// bench/results.json, the README, the page of benchmarks and the chart.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Scale } from './benchmark.ts';
-import { loadTrial, trialNames } from './benchmarks.ts';
-import { machine } from './machine.ts';
-import { progress } from './progress.ts';
+import { listBenchmarks, loadBenchmark } from './benchmarks.ts';
+import { describeMachine } from './machine.ts';
+import { showProgress } from './progress.ts';
 import type { Report } from './report.ts';
-import { consoleTable, resultOf, withResult, writeReport } from './report.ts';
-import { race } from './runner.ts';
+import { addResult, formatResult, toResult, writeReport } from './report.ts';
+import { runBenchmark } from './runner.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     orders: { type: 'string', multiple: true },
-    // For the test: at a size that shows only that it works, and in one process.
+    // For tests: minimal size, and all subjects in one process.
     tiny: { type: 'boolean', default: false },
     together: { type: 'boolean', default: false },
     json: { type: 'string' },
@@ -22,10 +22,10 @@ const { values, positionals } = parseArgs({
   },
 });
 
-const trials = trialNames();
-const unknown = positionals.filter((name) => !trials.includes(name));
+const benchmarks = listBenchmarks();
+const unknown = positionals.filter((name) => !benchmarks.includes(name));
 if (unknown.length > 0) {
-  console.error(`there is no trial ${unknown.join(', ')}; there are ${trials.join(', ')}`);
+  console.error(`unknown benchmark ${unknown.join(', ')}; available: ${benchmarks.join(', ')}`);
   process.exit(2);
 }
 
@@ -33,29 +33,30 @@ const scale: Scale = {
   tiny: values.tiny,
   orders: values.orders?.map(parseCount) ?? (values.tiny ? [100, 200, 300] : [10_000, 100_000, 1_000_000]),
 };
-const chosen = positionals.length === 0 ? trials : positionals;
-const show = progress(chosen.length);
-/** The package itself, two folders up from where this file is built to. */
+const chosen = positionals.length === 0 ? benchmarks : positionals;
+const show = showProgress(chosen.length);
+/** Root folder of the package, two folders above the built file. */
 const root = new URL('../../', import.meta.url);
-const kept = new URL('bench/results.json', root);
+const results = new URL('bench/results.json', root);
 
-let report: Report = values.tiny ? {} : (JSON.parse(readFileSync(kept, 'utf8')) as Report); // as it was written below
+// The file is written by `writeReport` below.
+let report: Report = values.tiny ? {} : (JSON.parse(readFileSync(results, 'utf8')) as Report);
 for (const [i, name] of chosen.entries()) {
-  const trial = await loadTrial(name, scale);
-  const outcome = await race(name, trial, scale, {
+  const benchmark = await loadBenchmark(name, scale);
+  const run = await runBenchmark(name, benchmark, scale, {
     together: values.together,
     tick: (done, all) => show(name, i, done, all),
   });
-  const result = resultOf(trial, outcome, machine());
-  console.log(consoleTable(name, result));
-  report = withResult(report, name, result);
-  if (!values.tiny && !values['no-write']) writeReport(root, kept, report);
+  const result = toResult(benchmark, run, describeMachine());
+  console.log(formatResult(name, result));
+  report = addResult(report, name, result);
+  if (!values.tiny && !values['no-write']) writeReport(root, results, report);
 }
 if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(report));
 
-/** `10M`, `100k`, `500`. */
+/** Parses a count: `10M`, `100k`, `500`. */
 function parseCount(text: string): number {
   const [, digits, unit] = /^(\d+)([kM]?)$/.exec(text) ?? [];
-  if (digits === undefined) throw new TypeError(`--orders must be a number such as 100k or 10M, not ${text}`);
+  if (digits === undefined) throw new TypeError(`--orders must be a number such as 100k or 10M, got "${text}"`);
   return Number(digits) * (unit === 'M' ? 1_000_000 : unit === 'k' ? 1000 : 1);
 }

@@ -2,41 +2,41 @@ import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Round, Sample, Scale, Subject, Trial } from './benchmark.ts';
+import type { Benchmark, Round, Sample, Scale, Subject } from './benchmark.ts';
 
-/** Rounds that are run and not counted, until compilers and caches have settled. */
+/** Number of rounds that are run and not counted, for compilers and caches. */
 const WARM_UP = 3;
 const ROUNDS = 15;
 
-/** What a trial came to. */
-export interface Outcome {
+/** Samples of a benchmark. */
+export interface BenchmarkRun {
   readonly rounds: readonly Round[];
-  /** What the subjects say they used. */
+  /** Notes of the subjects. */
   readonly notes: Readonly<Record<string, string>>;
 }
 
-export interface RaceOptions {
-  /** All of them in this process: quick, and good for nothing but to see that they work. */
+export interface RunOptions {
+  /** Runs all subjects in this process: fast, but only a functional check. */
   readonly together?: boolean;
   readonly tick: (done: number, all: number) => void;
 }
 
 /**
- * Runs the subjects of a trial against each other. Each has its process; rounds are interleaved, one subject after the
- * other, and begin with another one each time, so that whatever else the machine does meets all of them alike.
+ * Runs the subjects of a benchmark. Each has its own process. Rounds are interleaved, and each begins with another
+ * subject, so that other activity of the machine affects all subjects equally.
  */
-export async function race(
+export async function runBenchmark(
   name: string,
-  trial: Trial,
+  benchmark: Benchmark,
   scale: Scale,
-  { together = false, tick }: RaceOptions,
-): Promise<Outcome> {
-  const counted = scale.tiny ? 1 : (trial.rounds ?? ROUNDS);
+  { together = false, tick }: RunOptions,
+): Promise<BenchmarkRun> {
+  const counted = scale.tiny ? 1 : (benchmark.rounds ?? ROUNDS);
   const all = counted + (scale.tiny ? 0 : WARM_UP);
   const runners: Runner[] = [];
   const rounds: Round[] = [];
   try {
-    for (const [subject, prepare] of Object.entries(trial.subjects)) {
+    for (const [subject, prepare] of Object.entries(benchmark.subjects)) {
       runners.push(together ? { name: subject, ...(await prepare()) } : await start(name, subject, scale));
     }
     for (let i = 0; i < all; i++) {
@@ -60,29 +60,30 @@ interface Runner extends Subject {
   readonly name: string;
 }
 
-async function start(trial: string, subject: string, scale: Scale): Promise<Runner> {
+async function start(benchmark: string, subject: string, scale: Scale): Promise<Runner> {
   const file = fileURLToPath(new URL('./worker.js', import.meta.url));
-  const child = fork(file, [trial, subject, JSON.stringify(scale)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  const { note } = (await answerOf(child, `${trial}, ${subject}`)) as { note?: string }; // see subject.ts
+  const args = [benchmark, subject, JSON.stringify(scale)];
+  const child = fork(file, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const { note } = (await receive(child, `${benchmark}, ${subject}`)) as { note?: string }; // see worker.ts
   return {
     name: subject,
     ...(note === undefined ? {} : { note }),
     round() {
       child.send('round');
-      return answerOf(child, `${trial}, ${subject}`) as Promise<Sample>; // see subject.ts
+      return receive(child, `${benchmark}, ${subject}`) as Promise<Sample>; // see worker.ts
     },
     async close() {
       if (child.exitCode !== null || child.signalCode !== null) return;
-      const gone = once(child, 'exit');
+      const exited = once(child, 'exit');
       child.send('end');
-      await gone;
+      await exited;
     },
   };
 }
 
-function answerOf(child: ChildProcess, who: string): Promise<unknown> {
+function receive(child: ChildProcess, name: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const stop = () => reject(new Error(`the process of ${who} has ended`));
+    const stop = () => reject(new Error(`the process of ${name} has ended`));
     child.once('exit', stop);
     child.once('message', (message) => {
       child.off('exit', stop);

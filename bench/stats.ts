@@ -3,16 +3,16 @@ import type { Api, ApiRequest, Hex } from 'intentbook';
 import { createApi, createOrderBook } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import { orderColumns, quoteColumns } from '../adapters/sqlite/rows.ts';
-import { orderFile, uidOf } from './files.ts';
+import { getUid, orderFile } from './files.ts';
 import { CHAIN_ID } from './orders.ts';
 
-/** A book's HTTP interface on a file of orders, without a network. */
+/** HTTP API of a book on a file of orders, without a network. */
 export interface ReadApi {
   readonly api: Api;
   close(): Promise<void>;
 }
 
-/** @param cacheBytes 0 for a book that reads everything anew. */
+/** Opens the API of a book. @param cacheBytes - 0 for a book without a cache. */
 export async function openApi(count: number, lane: string, cacheBytes?: number): Promise<ReadApi> {
   const store = sqliteStore({ path: await orderFile(count, lane) });
   const book = createOrderBook({ chainId: CHAIN_ID, store, ...(cacheBytes === undefined ? {} : { cacheBytes }) });
@@ -20,22 +20,22 @@ export async function openApi(count: number, lane: string, cacheBytes?: number):
   return { api: createApi(book), close: () => book.close() };
 }
 
-/** Asks for something and takes the answer's bytes, as a mount would write them. */
-export async function answerOf(api: Api, request: ApiRequest): Promise<Uint8Array> {
+/** Sends a request and returns the bytes of the response, as a mount would write them. */
+export async function requestBytes(api: Api, request: ApiRequest): Promise<Uint8Array> {
   const { status, body } = await api.handle(request);
-  if (status !== 200) throw new Error(`the answer is ${status}`);
+  if (status !== 200) throw new Error(`the response has status ${status}`);
   if (typeof body === 'string') return Buffer.from(body);
   if (body instanceof Uint8Array) return body;
-  throw new Error('the answer is a stream');
+  throw new Error('the response is a stream');
 }
 
-export function getRequest(path: string, query = ''): ApiRequest {
+export function createGetRequest(path: string, query = ''): ApiRequest {
   return { method: 'GET', path, query, header: () => undefined, body: { type: 'none' } };
 }
 
 const HEADERS: Readonly<Record<string, string>> = { 'content-type': 'application/json' };
 
-export function byUidsRequest(uids: readonly Hex[]): ApiRequest {
+export function createByUidsRequest(uids: readonly Hex[]): ApiRequest {
   return {
     method: 'POST',
     path: '/api/v1/orders/by_uids',
@@ -45,12 +45,12 @@ export function byUidsRequest(uids: readonly Hex[]): ApiRequest {
   };
 }
 
-/** The driver by itself on a file of orders, set up as the store sets it up, with the store's own SELECT. */
-export async function bareDatabase(count: number) {
+/** Opens a file of orders with the driver, configured as by the store, and with the SELECT of the store. */
+export async function openBareDatabase(count: number) {
   const database = new Database(await orderFile(count), { readonly: true });
   database.pragma('cache_size = -65536');
-  const select = (places: number) => {
-    const list = Array.from({ length: places }, () => '?').join(', ');
+  const select = (size: number) => {
+    const list = Array.from({ length: size }, () => '?').join(', ');
     return database
       .prepare<Buffer[], unknown[]>(
         `SELECT ${orderColumns('')}, ${quoteColumns} FROM orders o ` +
@@ -61,8 +61,8 @@ export async function bareDatabase(count: number) {
   return { database, select };
 }
 
-/** Makes lists of UIDs: random, but the same in every process. */
-export function uidPicker(count: number, size: number, among = count): () => Hex[] {
+/** Creates a generator of UID lists: pseudo-random, but the same in every process. */
+export function createUidPicker(count: number, size: number, among = count): () => Hex[] {
   let state = 1;
   const next = () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -70,8 +70,8 @@ export function uidPicker(count: number, size: number, among = count): () => Hex
   };
   return () => {
     const picked = new Set<number>();
-    const wanted = Math.min(size, among);
-    while (picked.size < wanted) picked.add(Math.floor(next() * among));
-    return [...picked].map(uidOf);
+    const limit = Math.min(size, among);
+    while (picked.size < limit) picked.add(Math.floor(next() * among));
+    return [...picked].map(getUid);
   };
 }

@@ -1,6 +1,6 @@
 import { defineConfig } from 'tsup';
 
-// Trials run as a user's program would: on plain JavaScript, and on the package as it is built.
+// Benchmarks run as a user's program does: as JavaScript, and with the built package.
 export default defineConfig({
   entry: ['bench/run.ts', 'bench/worker.ts', 'bench/load.ts', 'bench/benchmarks/*.ts'],
   outDir: 'bench/built',
@@ -8,7 +8,7 @@ export default defineConfig({
   target: 'node20',
   platform: 'node',
   clean: true,
-  // Without the root's paths: they lead to the sources.
+  // A separate configuration without the path aliases of the root, which refer to the sources.
   tsconfig: 'bench/tsconfig.json',
   skipNodeModulesBundle: true,
   external: [/^intentbook(\/|$)/],

@@ -2,8 +2,8 @@ import type { Hex } from 'viem';
 import { ORDER_TYPES } from '../test/support/orders.ts';
 import { DOMAIN, type Signed } from './orders.ts';
 
-/** An order as viem takes it, in viem's own types: so that no time goes to converting it. */
-export function typedData({ hashed }: Signed) {
+/** Converts an order to viem's typed data in advance, so that the conversion is not measured. */
+export function toTypedData({ hashed }: Signed) {
   return {
     domain: {
       name: 'Gnosis Protocol',

@@ -1,23 +1,22 @@
-// The process of one subject: prepares it, then does a round whenever it is told to.
+// Process of one subject: prepares it, then runs a round for each message `round`.
 import type { Scale } from './benchmark.ts';
-import { loadTrial } from './benchmarks.ts';
+import { loadBenchmark } from './benchmarks.ts';
 
 const [, , name = '', subjectName = '', scale = '{}'] = process.argv;
-
-const trial = await loadTrial(name, JSON.parse(scale) as Scale);
-const prepare = trial.subjects[subjectName]; // from the process that has started this one
-if (prepare === undefined) throw new Error(`the trial ${name} has no subject "${subjectName}"`);
+const benchmark = await loadBenchmark(name, JSON.parse(scale) as Scale); // written by runner.ts
+const prepare = benchmark.subjects[subjectName];
+if (prepare === undefined) throw new Error(`the benchmark ${name} has no subject "${subjectName}"`);
 const subject = await prepare();
-process.on('message', (wanted) => {
-  void answer(wanted === 'round').catch((error: unknown) => {
+process.on('message', (message) => {
+  void handle(message === 'round').catch((error: unknown) => {
     console.error(error);
     process.exit(1);
   });
 });
 process.send?.({ note: subject.note });
 
-async function answer(again: boolean): Promise<void> {
-  if (again) {
+async function handle(isRound: boolean): Promise<void> {
+  if (isRound) {
     process.send?.(await subject.round());
     return;
   }

@@ -1,42 +1,40 @@
 import type { Estimator, EstimatorAnswer, Trade } from 'intentbook';
 import { assertKnownOptions, readResponseText } from '#internal';
 
-/** How an engine of somebody else is asked. */
+/** Options of an external solver. */
 export interface HttpSolverOptions {
-  /** Headers to send besides, such as an authorisation. */
+  /** Additional request headers, such as an authorization. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Bytes of an answer that are read at most. Default 65536. */
+  /** Maximum size of a response in bytes. Default: 65536. */
   readonly maxBytes?: number;
-  /** Default: the global one. */
+  /** Implementation of `fetch`. Default: the global one. */
   readonly fetch?: typeof fetch;
-  /** For observations. Default: the host of the URL. */
+  /** Name in observations. Default: the host of the URL. */
   readonly name?: string;
 }
 
 /**
- * A source that asks a program of somebody else over HTTP.
- *
- * It is sent `POST {url}/quote` with
+ * Creates an estimator that queries an external solver over HTTP. The solver receives `POST {url}/quote` with
  *
  *     { "sellToken", "buyToken": "0x…", "kind": "sell" | "buy", "amount": "<atoms>", "timeout": <ms> }
  *
- * where `amount` is what is sold (`sell`) or bought (`buy`), before any fee, and `timeout` is how long whoever
- * asks is going to wait; the connection is cut when nobody does any more. It answers 200 with one of
+ * `amount` is the sold amount (`sell`) or the bought amount (`buy`), before any fee. `timeout` is the time that the
+ * caller waits; the connection is closed when no caller waits any more. The solver responds with 200 and one of
  *
  *     { "amount": "<atoms of the other side>", "gas": <units>, "solver"?: "0x…", "verified"?: bool, "metadata"?: {} }
  *     { "unsupportedToken": "0x…", "reason"?: "…" }
  *
- * or 404 when it knows no route. Anything else counts as a failure. Redirects are not followed.
+ * or with 404 if it finds no route. Any other response is a failure. Redirects are not followed.
  *
- * @param url where `/quote` is. A user and a password in it are sent as a Basic `Authorization`, and told to nobody else.
- * @throws TypeError when `url` is no http or https URL, or an option is malformed.
+ * @param url - Base URL of `/quote`. A user and a password in it are sent as a Basic `Authorization` header only.
+ * @throws TypeError if `url` is not an http or https URL, or if an option is malformed.
  */
 export function httpSolver(url: string, options: HttpSolverOptions = {}): Estimator {
   assertKnownOptions('httpSolver', options, ['headers', 'maxBytes', 'fetch', 'name']);
-  const { target, authorization } = endpointOf(url);
+  const { target, authorization } = parseEndpoint(url);
   const { headers = {}, maxBytes = 65_536, name = target.host } = options;
   if (!Number.isSafeInteger(maxBytes) || maxBytes <= 0) {
-    throw new TypeError(`httpSolver: maxBytes must be a positive whole number, not "${maxBytes}"`);
+    throw new TypeError(`httpSolver: maxBytes must be a positive integer, got ${maxBytes}`);
   }
   const send = options.fetch ?? fetch;
   const sent = new Headers({ 'content-type': 'application/json', accept: 'application/json', ...authorization });
@@ -48,7 +46,7 @@ export function httpSolver(url: string, options: HttpSolverOptions = {}): Estima
       const response = await send(target, {
         method: 'POST',
         headers: sent,
-        body: JSON.stringify(questionOf(trade, timeout)),
+        body: JSON.stringify(createRequestBody(trade, timeout)),
         redirect: 'error',
         signal,
       });
@@ -58,15 +56,15 @@ export function httpSolver(url: string, options: HttpSolverOptions = {}): Estima
       }
       if (response.status !== 200) {
         await response.body?.cancel();
-        throw new Error(`${name} has answered with status ${response.status}`);
+        throw new Error(`${name} responded with status ${response.status}`);
       }
-      return readAnswer(JSON.parse(await readResponseText(response, maxBytes)));
+      return parseAnswer(JSON.parse(await readResponseText(response, maxBytes)));
     },
   };
 }
 
-/** Where to ask, and how to show who one is: credentials in a URL go into a header, since no request may carry them there. */
-function endpointOf(url: string): { readonly target: URL; readonly authorization: Record<string, string> } {
+/** Parses the URL. Its credentials are moved to a header, because `fetch` rejects URLs with credentials. */
+function parseEndpoint(url: string): { readonly target: URL; readonly authorization: Record<string, string> } {
   const target = URL.canParse(url) ? new URL(url) : undefined;
   if (target === undefined || !['http:', 'https:'].includes(target.protocol)) {
     throw new TypeError('httpSolver: url must be an http or https URL');
@@ -76,12 +74,12 @@ function endpointOf(url: string): { readonly target: URL; readonly authorization
   target.password = '';
   target.pathname = `${target.pathname.replace(/\/+$/, '')}/quote`;
   if (username === '' && password === '') return { target, authorization: {} };
-  const credentials = new TextEncoder().encode(`${decoded(username)}:${decoded(password)}`);
+  const credentials = new TextEncoder().encode(`${decodePercent(username)}:${decodePercent(password)}`);
   return { target, authorization: { authorization: `Basic ${btoa(String.fromCharCode(...credentials))}` } };
 }
 
-/** Undoes percent encoding; of text that has none, or a broken one, there is nothing to undo. */
-function decoded(text: string): string {
+/** Decodes percent encoding. Returns a text with an invalid encoding unchanged. */
+function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -89,14 +87,14 @@ function decoded(text: string): string {
   }
 }
 
-function questionOf({ sellToken, buyToken, kind, amount }: Trade, timeout: number): object {
+function createRequestBody({ sellToken, buyToken, kind, amount }: Trade, timeout: number): object {
   return { sellToken, buyToken, kind, amount: amount.toString(), timeout };
 }
 
-/** Reads the amount, which JSON cannot carry as a number; the book judges everything else. */
-function readAnswer(answer: unknown): EstimatorAnswer {
+/** Parses the amount, which is text in JSON. The book validates everything else. */
+function parseAnswer(answer: unknown): EstimatorAnswer {
   if (typeof answer !== 'object' || answer === null || !('amount' in answer)) return answer as EstimatorAnswer;
   const { amount } = answer;
-  if (typeof amount !== 'string' || !/^[0-9]{1,78}$/.test(amount)) return answer as never; // no bigint: rejected as nonsense
+  if (typeof amount !== 'string' || !/^[0-9]{1,78}$/.test(amount)) return answer as never; // the book rejects it
   return { ...answer, amount: BigInt(amount) } as EstimatorAnswer;
 }

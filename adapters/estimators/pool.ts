@@ -1,36 +1,36 @@
-/** Two tokens that trade against each other so that the product of their reserves never shrinks. */
+/** Pool of two tokens with a constant product of the reserves. */
 export interface Pool {
-  /** Two different addresses, in any order and spelling. */
+  /** Two different addresses, in any order and letter case. */
   readonly tokens: readonly [string, string];
-  /** Atoms of each, in the same order. */
+  /** Reserves in atoms, in the order of `tokens`. */
   readonly reserves: readonly [bigint, bigint];
-  /** What the pool keeps of what comes in, in parts per million. Default 3000, as in Uniswap V2. */
+  /** Fee on the incoming amount, in parts per million. Default: 3000, as in Uniswap V2. */
   readonly fee?: number;
 }
 
-/** The fee of a Uniswap V2 pair: 0.3 %. */
+/** Fee of a Uniswap V2 pair in parts per million: 0.3 %. */
 export const UNISWAP_V2_FEE = 3_000;
 
-/** A pair keeps its reserves in 112 bits each, and rejects what would pass them (UniswapV2Pair.sol, `_update`). */
+/** Maximum reserve: a pair stores reserves in 112 bits and reverts above (UniswapV2Pair.sol, `_update`). */
 export const MAX_RESERVE = (1n << 112n) - 1n;
 
 const MILLION = 1_000_000n;
 
 /**
- * Atoms that come out of a pool for `sold` atoms, rounded as the pool rounds (UniswapV2Library.sol, `getAmountOut`: for
- * a fee of 3000 its 997/1000 are 997000/1000000). None where that reverts: for nothing, and from a pool that is empty
- * on either side, whose product of nothing would let all of the other side go.
+ * Returns the atoms that a pool pays out for `sold` atoms, with the rounding of the pool (UniswapV2Library.sol,
+ * `getAmountOut`: for a fee of 3000, its 997/1000 equals 997000/1000000). Returns 0 where that function reverts: for an
+ * amount of 0, and if a reserve is 0.
  */
 export function amountOut(sold: bigint, reserveIn: bigint, reserveOut: bigint, fee = UNISWAP_V2_FEE): bigint {
   if (sold === 0n || reserveIn === 0n || reserveOut === 0n) return 0n;
-  const kept = sold * (MILLION - BigInt(fee));
-  return (kept * reserveOut) / (reserveIn * MILLION + kept);
+  const afterFee = sold * (MILLION - BigInt(fee));
+  return (afterFee * reserveOut) / (reserveIn * MILLION + afterFee);
 }
 
 /**
- * Atoms that must go into a pool for `bought` atoms to come out (UniswapV2Library.sol, `getAmountIn`).
+ * Returns the atoms that must be sold to a pool to receive `bought` atoms (UniswapV2Library.sol, `getAmountIn`).
  *
- * @returns `undefined` when the pool does not have as many: it never gives its last atom.
+ * @returns Undefined if the reserve is too small: a pool never pays out its last atom.
  */
 export function amountIn(
   bought: bigint,

@@ -1,65 +1,70 @@
 import type { Address, Trade } from 'intentbook';
 import { amountIn, amountOut, MAX_RESERVE } from './pool.ts';
 
-/** A pool as it looks from one of its tokens. */
-export interface Side {
+/** One direction of a pool. */
+export interface PoolSide {
   readonly reserveIn: bigint;
   readonly reserveOut: bigint;
   readonly fee: number;
 }
 
-/** Every pool between two tokens, seen from the first. */
-export type PoolsBetween = (sold: Address, bought: Address) => readonly Side[];
+/** Returns all pools between two tokens, in the direction from the first to the second. */
+export type PoolsBetween = (sold: Address, bought: Address) => readonly PoolSide[];
 
-/** A way through pools, and what it comes to. */
+/** Route through pools with its result. */
 export interface Route {
-  /** The tokens on the way, the first and the last included. */
+  /** Tokens of the route, including the first and the last. */
   readonly path: readonly Address[];
-  /** Atoms of the side that the trade leaves open. */
+  /** Atoms of the side that the trade does not fix. */
   readonly amount: bigint;
 }
 
-/** Every way from one token to another over at most `maxHops` pools, with different base tokens between; the shortest first. */
-export function pathsBetween(
+/**
+ * Returns all paths between two tokens over at most `maxHops` pools and different base tokens, in the order of their
+ * length.
+ */
+export function listPaths(
   { sellToken, buyToken }: Pick<Trade, 'sellToken' | 'buyToken'>,
   bases: readonly Address[],
   maxHops: number,
 ): Address[][] {
   const between = bases.filter((base) => base !== sellToken && base !== buyToken);
   const paths: Address[][] = [];
-  let stems: Address[][] = [[sellToken]];
+  let prefixes: Address[][] = [[sellToken]];
   for (let hops = 1; hops <= maxHops; hops++) {
-    paths.push(...stems.map((stem) => [...stem, buyToken]));
-    stems = stems.flatMap((stem) => between.filter((base) => !stem.includes(base)).map((base) => [...stem, base]));
+    paths.push(...prefixes.map((prefix) => [...prefix, buyToken]));
+    prefixes = prefixes.flatMap((prefix) =>
+      between.filter((base) => !prefix.includes(base)).map((base) => [...prefix, base]),
+    );
   }
   return paths;
 }
 
 /**
- * The best of some ways for each number of pools, the shortest first, without those that are no better than a shorter
- * one: which of them is best depends on what gas costs, and that is not known here.
+ * Returns the best route for each number of pools, in the order of their length, without routes that are no better than
+ * a shorter one. Which of these is best depends on the gas price, which is not known here.
  *
- * @param paths the shortest first.
+ * @param paths - Paths in the order of their length.
  */
-export function bestRoutes(trade: Trade, paths: readonly Address[][], poolsBetween: PoolsBetween): Route[] {
+export function findBestRoutes(trade: Trade, paths: readonly Address[][], poolsBetween: PoolsBetween): Route[] {
   const best: Route[] = [];
   for (const path of paths) {
     const amount =
       trade.kind === 'sell' ? sellAlong(path, trade.amount, poolsBetween) : buyAlong(path, trade.amount, poolsBetween);
     if (amount === undefined) continue;
     const last = best.at(-1);
-    const better = last === undefined || (trade.kind === 'sell' ? amount > last.amount : amount < last.amount);
-    if (!better) continue;
+    const isBetter = last === undefined || (trade.kind === 'sell' ? amount > last.amount : amount < last.amount);
+    if (!isBetter) continue;
     if (last?.path.length === path.length) best.pop();
     best.push({ path, amount });
   }
   return best;
 }
 
-/** Each hop takes the pool that gives the most. */
+/** Computes the bought amount. Each hop uses the pool with the highest output. */
 function sellAlong(path: readonly Address[], amount: bigint, poolsBetween: PoolsBetween): bigint | undefined {
   let sold = amount;
-  for (const [from, to] of hops(path)) {
+  for (const [from, to] of getHops(path)) {
     let most = 0n;
     for (const { reserveIn, reserveOut, fee } of poolsBetween(from, to)) {
       if (reserveIn + sold > MAX_RESERVE) continue;
@@ -72,10 +77,10 @@ function sellAlong(path: readonly Address[], amount: bigint, poolsBetween: Pools
   return sold;
 }
 
-/** The same from the end: each hop takes the pool that asks the least. */
+/** Computes the sold amount from the end of the path. Each hop uses the pool with the lowest input. */
 function buyAlong(path: readonly Address[], amount: bigint, poolsBetween: PoolsBetween): bigint | undefined {
   let bought = amount;
-  for (const [from, to] of hops(path).reverse()) {
+  for (const [from, to] of getHops(path).reverse()) {
     let least: bigint | undefined;
     for (const { reserveIn, reserveOut, fee } of poolsBetween(from, to)) {
       const sold = amountIn(bought, reserveIn, reserveOut, fee);
@@ -88,8 +93,8 @@ function buyAlong(path: readonly Address[], amount: bigint, poolsBetween: PoolsB
   return bought;
 }
 
-/** The pairs of tokens that follow each other. */
-export function hops(path: readonly Address[]): (readonly [Address, Address])[] {
+/** Returns the pairs of consecutive tokens. */
+export function getHops(path: readonly Address[]): (readonly [Address, Address])[] {
   const pairs: (readonly [Address, Address])[] = [];
   for (const [i, to] of path.entries()) {
     const from = path[i - 1];

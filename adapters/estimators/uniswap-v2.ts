@@ -2,70 +2,72 @@ import type { Address, Estimator, Hex } from 'intentbook';
 import { assertKnownOptions, parseHex } from '#internal';
 import type { RoutingOptions } from './constant-product.ts';
 import {
+  assertFee,
   estimateAlong,
   indexPools,
+  parseAddress,
+  parseRouting,
   ROUTING_OPTIONS,
-  readRouting,
-  requireAddress,
-  requireFee,
 } from './constant-product.ts';
 import type { Pool } from './pool.ts';
 import { UNISWAP_V2_FEE } from './pool.ts';
-import { hops, pathsBetween } from './route.ts';
+import { getHops, listPaths } from './route.ts';
 
-/** What is used of a chain's client: `eth_call` and `eth_blockNumber`, as viem's `PublicClient` has them. */
+/**
+ * The part of a chain client that the estimator uses: `eth_call` and `eth_blockNumber`, as in viem's `PublicClient`.
+ */
 export interface CallClient {
   call(parameters: {
     readonly to: Hex;
     readonly data: Hex;
     readonly blockNumber?: bigint;
   }): Promise<{ readonly data?: Hex | undefined }>;
-  /** With it, all reserves of a question are read as of one block. */
+  /** If present, all reserves of an estimate are read from one block. */
   getBlockNumber?(options: { readonly cacheTime: number }): Promise<bigint>;
 }
 
-/** The factory whose pairs are asked, and over which tokens. */
+/** Options of the Uniswap V2 estimator. */
 export interface UniswapV2Options extends RoutingOptions {
-  /** The factory whose pairs are traded through. */
+  /** Address of the factory of the pairs. */
   readonly factory: string;
-  /** What its pairs keep of what comes in, in parts per million. Default 3000. */
+  /** Fee of the pairs on the incoming amount, in parts per million. Default: 3000. */
   readonly fee?: number;
 }
 
-/** Milliseconds for which a pair that does not exist is not asked for again. One that exists stays where it is. */
-const ABSENCE = 60_000;
+/** Time for which a missing pair is cached, in milliseconds. An existing pair is cached without expiry. */
+const ABSENCE_TTL = 60_000;
 
-/** How many pairs are remembered, and how many that do not exist. Those learnt of first are forgotten first. */
-const CAPACITY = 10_000;
+/** Maximum number of cached pairs, and of cached missing pairs. The oldest entries are evicted first. */
+const CACHE_SIZE = 10_000;
 
 /**
- * A source that reads the pairs of a Uniswap V2 factory, or of one of its many likes, from a chain, and trades through them to
- * the atom as its router would. Reserves are read anew for each question.
+ * Creates an estimator that reads the pairs of a Uniswap V2 factory, or of a compatible one, from a chain. Amounts
+ * equal those of its router to the atom. Reserves are read for each estimate.
  *
- * @throws TypeError when an address or the fee is malformed.
+ * @throws TypeError if an address or the fee is malformed.
  */
 export function uniswapV2(client: CallClient, options: UniswapV2Options): Estimator {
   assertKnownOptions('uniswapV2', options, [...ROUTING_OPTIONS, 'factory', 'fee']);
-  const routing = readRouting('uniswapV2', options);
-  const factory = requireAddress('uniswapV2', options.factory);
+  const routing = parseRouting('uniswapV2', options);
+  const factory = parseAddress('uniswapV2', options.factory);
   const { fee = UNISWAP_V2_FEE, name = 'Uniswap V2' } = options;
-  requireFee('uniswapV2', fee);
+  assertFee('uniswapV2', fee);
   const pairs = new Map<string, Address>();
   const absent = new Map<string, number>();
 
   async function findPair(key: string, tokens: readonly [Address, Address]): Promise<Address | undefined> {
-    const known = pairs.get(key);
-    if (known !== undefined) return known;
-    const missedAt = absent.get(key);
-    if (missedAt !== undefined && performance.now() - missedAt < ABSENCE) return undefined;
-    const [word = 0n] = await read(client, factory, `${GET_PAIR}${tokens.map(asWord).join('')}`, 1);
+    const cached = pairs.get(key);
+    if (cached !== undefined) return cached;
+    const checkedAt = absent.get(key);
+    if (checkedAt !== undefined && performance.now() - checkedAt < ABSENCE_TTL) return undefined;
+    const [word = 0n] = await callContract(client, factory, `${GET_PAIR}${tokens.map(encodeAddress).join('')}`, 1);
     if (word === 0n) {
-      remember(absent, key, performance.now());
+      setCached(absent, key, performance.now());
       return undefined;
     }
     absent.delete(key);
-    const pair = addressOf(word);
-    remember(pairs, key, pair);
+    const pair = toAddress(word);
+    setCached(pairs, key, pair);
     return pair;
   }
 
@@ -73,23 +75,23 @@ export function uniswapV2(client: CallClient, options: UniswapV2Options): Estima
     name,
     async estimate(trade, { signal }) {
       signal.throwIfAborted();
-      const wanted = new Map<string, readonly [Address, Address]>();
-      for (const path of pathsBetween(trade, routing.bases, routing.maxHops)) {
-        for (const [from, to] of hops(path)) {
-          // A pair keeps its tokens in the order of their numbers (UniswapV2Factory.sol, `createPair`).
+      const candidates = new Map<string, readonly [Address, Address]>();
+      for (const path of listPaths(trade, routing.bases, routing.maxHops)) {
+        for (const [from, to] of getHops(path)) {
+          // A pair sorts its tokens by address (UniswapV2Factory.sol, `createPair`).
           const tokens = from < to ? ([from, to] as const) : ([to, from] as const);
-          wanted.set(tokens.join(' '), tokens);
+          candidates.set(tokens.join(' '), tokens);
         }
       }
-      const found = await Promise.all(
-        [...wanted].map(async ([key, tokens]) => ({ tokens, pair: await findPair(key, tokens) })),
+      const resolved = await Promise.all(
+        [...candidates].map(async ([key, tokens]) => ({ tokens, pair: await findPair(key, tokens) })),
       );
       signal.throwIfAborted();
       const blockNumber = await client.getBlockNumber?.({ cacheTime: 0 });
       signal.throwIfAborted();
-      const pools = found.map(async ({ tokens, pair }): Promise<Pool[]> => {
+      const pools = resolved.map(async ({ tokens, pair }): Promise<Pool[]> => {
         if (pair === undefined) return [];
-        const [first = 0n, second = 0n] = await read(client, pair, GET_RESERVES, 3, blockNumber);
+        const [first = 0n, second = 0n] = await callContract(client, pair, GET_RESERVES, 3, blockNumber);
         return [{ tokens, reserves: [first, second], fee }];
       });
       return estimateAlong(trade, routing, indexPools((await Promise.all(pools)).flat()));
@@ -97,18 +99,18 @@ export function uniswapV2(client: CallClient, options: UniswapV2Options): Estima
   };
 }
 
-function remember<V>(known: Map<string, V>, key: string, value: V): void {
-  known.delete(key);
-  known.set(key, value);
-  const [oldest] = known.keys();
-  if (known.size > CAPACITY && oldest !== undefined) known.delete(oldest);
+function setCached<V>(cache: Map<string, V>, key: string, value: V): void {
+  cache.delete(key);
+  cache.set(key, value);
+  const [oldest] = cache.keys();
+  if (cache.size > CACHE_SIZE && oldest !== undefined) cache.delete(oldest);
 }
 
-/** The selectors of `getPair(address,address)` and `getReserves()`. */
+/** Selectors of `getPair(address,address)` and `getReserves()`. */
 const GET_PAIR = '0xe6a43905';
 const GET_RESERVES = '0x0902f1ac';
 
-async function read(
+async function callContract(
   client: CallClient,
   to: Address,
   data: string,
@@ -116,16 +118,16 @@ async function read(
   blockNumber?: bigint,
 ): Promise<bigint[]> {
   const block = blockNumber === undefined ? {} : { blockNumber };
-  const { data: answer } = await client.call({ to, data: data as Hex, ...block }); // a selector and whole words
-  const hex = parseHex(answer ?? '0x', 32 * words);
-  if (hex === undefined) throw new Error(`the contract at ${to} has not answered as one of Uniswap V2 does`);
+  const { data: result } = await client.call({ to, data: data as Hex, ...block }); // a selector and whole words
+  const hex = parseHex(result ?? '0x', 32 * words);
+  if (hex === undefined) throw new Error(`the contract at ${to} did not return ${words} words as Uniswap V2 does`);
   return Array.from({ length: words }, (_, i) => BigInt(`0x${hex.slice(2 + 64 * i, 66 + 64 * i)}`));
 }
 
-function asWord(address: Address): string {
+function encodeAddress(address: Address): string {
   return address.slice(2).padStart(64, '0');
 }
 
-function addressOf(word: bigint): Address {
+function toAddress(word: bigint): Address {
   return `0x${word.toString(16).padStart(40, '0').slice(-40)}`;
 }

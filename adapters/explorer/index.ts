@@ -6,7 +6,7 @@ import type { Api, ApiRequest, ApiResponse } from 'intentbook';
 import { OrderBookError } from 'intentbook';
 import { rejectionResponse } from '#internal';
 
-/** The files of the page, beside this one in the sources and in the package. */
+/** Directory of the page's files, next to this file in the sources and in the package. */
 const PAGE = new URL('./page/', import.meta.url);
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Nothing from elsewhere, nothing inline, in nobody's frame. */
+/** Content security policy: only resources of the same origin, nothing inline, no framing. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -37,16 +37,16 @@ const HEADERS = {
   'cache-control': 'no-cache',
 };
 
-/** The web page that shows what the books of a server hold. */
+/** Web page that shows the orders of a server's books. */
 export interface Explorer extends Api {
-  /** The page itself, for a server to show at its root. */
+  /** Returns the page itself, for the root of a server. */
   page(request: ApiRequest): ApiResponse;
 }
 
 /**
- * A page to look at a server's orders with, for any place that serves the JSON of `GET /` beside it. It asks its own
- * origin only, and runs as it is: there is nothing to build. The page stands at `/` (`page`), its files below
- * `/explorer` (`handle`), so it is mounted at the root of a server.
+ * Creates a web page that shows the orders of a server. The server must return the JSON of `GET /`. The page requests
+ * only its own origin and needs no build step. The page is served at `/` (`page`) and its files below `/explorer`
+ * (`handle`), so it must be mounted at the root of a server.
  *
  * ```ts
  * const explorer = createExplorer();
@@ -55,14 +55,14 @@ export interface Explorer extends Api {
  */
 export function createExplorer(): Explorer {
   const files = readPage();
-  const show = (name: string, { method, header }: ApiRequest): ApiResponse => {
+  const serve = (name: string, { method, header }: ApiRequest): ApiResponse => {
     const allow = ['GET', 'HEAD'];
     if (!allow.includes(method)) {
       const error = new OrderBookError('MethodNotAllowed', undefined, { method, allow });
       return rejectionResponse(error, { allow: allow.join(', ') });
     }
     const file = files.get(name);
-    if (file === undefined) return rejectionResponse(new OrderBookError('NotFound', 'the explorer has no such file'));
+    if (file === undefined) return rejectionResponse(new OrderBookError('NotFound', 'The explorer has no such file'));
     const headers = { ...HEADERS, 'content-type': TYPES[extname(name)] ?? 'application/octet-stream', etag: file.etag };
     if (header('if-none-match') === file.etag) return { status: 304, headers };
     return { status: 200, headers, body: method === 'HEAD' ? '' : file.text };
@@ -71,13 +71,13 @@ export function createExplorer(): Explorer {
     handlesPath: (path) => path === '/explorer' || path.startsWith('/explorer/'),
     handle: async (request) => {
       const name = request.path.replace(/^\/explorer\/?/, '');
-      return show(name === '' ? 'index.html' : name, request);
+      return serve(name === '' ? 'index.html' : name, request);
     },
-    page: (request) => show('index.html', request),
+    page: (request) => serve('index.html', request),
   };
 }
 
-/** Reads all files of the page once: a name that is not among them can never lead anywhere. */
+/** Reads all files of the page once. Other names cannot be requested, so a path cannot leave the directory. */
 function readPage(): Map<string, { readonly text: string; readonly etag: string }> {
   const root = fileURLToPath(PAGE);
   const names = readdirSync(root, { recursive: true, withFileTypes: true })

@@ -4,7 +4,7 @@ import { nodeHandler } from 'intentbook/node-http';
 
 /**
  * Serves a book, or any `Api`, in an Express application (4 or 5): before or after body parsers, at the root, below a
- * path, in nested routers. At the root, paths that are not the interface's own go on to the application.
+ * path, or in nested routers. At the root, paths that do not belong to the interface are passed to the application.
  *
  * ```ts
  * app.use('/sepolia', expressRouter(book));

@@ -4,15 +4,15 @@ import { createApi } from 'intentbook';
 import { nodeHandler } from 'intentbook/node-http';
 import { assertKnownOptions } from '#internal';
 
-/** What is mounted, and where. */
+/** Options of the Fastify plugin. */
 export interface FastifyPluginOptions {
   /** The book to serve, or any `Api`. */
   readonly book: OrderBook | Api;
-  /** Where it is mounted, by Fastify itself. */
+  /** Path prefix, which Fastify itself applies. */
   readonly prefix?: string;
 }
 
-/** What of a Fastify instance this plugin needs, so that its types need none of Fastify's. */
+/** The part of a Fastify instance that the plugin uses, so that its types do not depend on Fastify. */
 export interface FastifyLike {
   readonly prefix: string;
   readonly supportedMethods: string[];
@@ -29,12 +29,12 @@ export interface FastifyLike {
   }): unknown;
 }
 
-/** What of a Fastify request this plugin needs. */
+/** The part of a Fastify request that the plugin uses. */
 export interface FastifyRequestLike {
   readonly raw: IncomingMessage;
 }
 
-/** What of a Fastify reply this plugin needs. */
+/** The part of a Fastify reply that the plugin uses. */
 export interface FastifyReplyLike {
   readonly raw: ServerResponse;
   hijack(): unknown;
@@ -42,8 +42,9 @@ export interface FastifyReplyLike {
 }
 
 /**
- * Serves a book, or any `Api`, in a Fastify application (5), encapsulated: the application keeps its parsers, its error
- * handler and its 404. At the root, paths that are not the interface's own are the application's 404.
+ * Serves a book, or any `Api`, in a Fastify 5 application. The plugin is encapsulated: the application keeps its
+ * parsers, its error handler and its 404. Without a prefix, the application responds with its 404 to paths that do not
+ * belong to the interface.
  *
  * ```ts
  * app.register(fastifyPlugin, { prefix: '/sepolia', book });
@@ -55,7 +56,7 @@ export function fastifyPlugin(instance: FastifyLike, options: FastifyPluginOptio
   const { prefix } = instance;
   const serve = nodeHandler(api, { prefix });
 
-  // Bodies are read by the core, which knows each route's limit.
+  // The API reads bodies itself, because their limits depend on the route.
   instance.removeAllContentTypeParsers();
   instance.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null));
   for (const url of ['/', '/*']) {

@@ -1,24 +1,24 @@
 import { type Api, type ApiRequestBody, type ApiResponse, createApi, type OrderBook } from 'intentbook';
 import { assertKnownOptions } from '#internal';
 
-/** A handler for hosts of the web's own types: Hono, Bun, Deno, Next. Never rejects while the `Api` keeps its word. */
+/** Handler for hosts with web types, such as Hono, Bun, Deno and Next. It rejects only if `Api.handle` rejects. */
 export type FetchHandler = (request: Request, host?: unknown) => Promise<Response>;
 
-/** Where a book is mounted, and how its clients are known. */
+/** Options of the fetch handler. */
 export interface FetchHandlerOptions {
-  /** Where the interface is mounted, `/sepolia` for `/sepolia/api/v1/orders`. Default: at the root. */
+  /** Path prefix of the interface: `/sepolia` for `/sepolia/api/v1/orders`. Default: none. */
   readonly prefix?: string;
   /**
-   * Finds the address at the other end of the socket, which a `Request` does not tell, for an `Api` with a limiter.
-   * `host` is what the host has passed beside the request: Bun its server, Deno its connection. Default: unknown, and
+   * Returns the remote address of the socket, which a `Request` does not contain, for an `Api` with a rate limiter.
+   * `host` is the second argument of the host: Bun passes its server, Deno its connection. Default: unknown, so that
    * all clients share one budget.
    */
   readonly remoteAddress?: (request: Request, host: unknown) => string | undefined;
 }
 
 /**
- * Serves a book, or any `Api`, on hosts that turn a `Request` into a `Response`. A path outside the prefix is answered
- * with 404.
+ * Serves a book, or any `Api`, on hosts that map a `Request` to a `Response`. The response to a path outside the prefix
+ * is 404.
  *
  * ```ts
  * Bun.serve({ fetch: fetchHandler(book) });
@@ -35,50 +35,50 @@ export function fetchHandler(target: OrderBook | Api, options: FetchHandlerOptio
   return async (request, host) => {
     const remoteAddress = options.remoteAddress?.(request, host);
     const { pathname, search } = new URL(request.url);
-    const inside = pathname === prefix || pathname.startsWith(`${prefix}/`);
-    const answer = await api.handle({
+    const isInside = pathname === prefix || pathname.startsWith(`${prefix}/`);
+    const response = await api.handle({
       method: request.method.toUpperCase(),
-      // No route begins with a dot segment, so that this is a 404 in the interface's own words.
-      path: inside ? pathname.slice(prefix.length) || '/' : `/..${pathname}`,
+      // No route begins with a dot segment, so the API responds with its own 404.
+      path: isInside ? pathname.slice(prefix.length) || '/' : `/..${pathname}`,
       query: search.slice(1),
       header: (name) => request.headers.get(name) ?? undefined,
-      body: bodyOf(request),
+      body: getBody(request),
       signal: request.signal,
       ...(remoteAddress !== undefined && { remoteAddress }),
     });
-    return respond(request, answer);
+    return toResponse(request, response);
   };
 }
 
-function bodyOf({ body, bodyUsed, signal }: Request): ApiRequestBody {
-  return body === null || bodyUsed ? { type: 'none' } : { type: 'chunks', chunks: chunksOf(body, signal) };
+function getBody({ body, bodyUsed, signal }: Request): ApiRequestBody {
+  return body === null || bodyUsed ? { type: 'none' } : { type: 'chunks', chunks: readChunks(body, signal) };
 }
 
-async function* chunksOf(body: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* readChunks(body: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   try {
-    // Hosts on node would destroy the socket of a cancelled body, and the answer with it.
+    // Hosts on node would destroy the socket of a cancelled body, and with it the response.
     yield* body.values({ preventCancel: true });
   } catch (error) {
-    // A client that has left is told by its own reason, so that nobody takes it for a failure.
+    // After a disconnect, the abort reason is thrown, so that the error is not reported as a failure.
     throw signal.aborted ? signal.reason : error;
   }
 }
 
-async function respond({ method, signal }: Request, { status, headers, body }: ApiResponse): Promise<Response> {
-  const bare = status === 204 || status === 304;
-  const silent = bare || method === 'HEAD';
+async function toResponse({ method, signal }: Request, { status, headers, body }: ApiResponse): Promise<Response> {
+  const isBodyless = status === 204 || status === 304;
+  const omitsBody = isBodyless || method === 'HEAD';
   if (typeof body === 'object' && Symbol.asyncIterator in body) {
     const stream = body[Symbol.asyncIterator]();
-    if (silent || signal.aborted) await stream.return?.();
-    return new Response(silent ? null : readable(stream, signal), { status, headers });
+    if (omitsBody || signal.aborted) await stream.return?.();
+    return new Response(omitsBody ? null : toReadableStream(stream, signal), { status, headers });
   }
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
-  const length = bare ? undefined : { 'content-length': String(bytes?.length ?? 0) };
-  return new Response(silent ? null : bytes, { status, headers: { ...length, ...headers } });
+  const length = isBodyless ? undefined : { 'content-length': String(bytes?.length ?? 0) };
+  return new Response(omitsBody ? null : bytes, { status, headers: { ...length, ...headers } });
 }
 
-/** A stream at the pace of its reader: nothing is pulled ahead. */
-function readable(stream: AsyncIterator<string>, signal: AbortSignal): ReadableStream<Uint8Array> {
+/** Converts to a stream with backpressure and without read-ahead. */
+function toReadableStream(stream: AsyncIterator<string>, signal: AbortSignal): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const stop = async () => void (await stream.return?.());
   return new ReadableStream<Uint8Array>(

@@ -87,8 +87,8 @@ export function memoryAccountStore(): AccountStore {
     entries(lists, row.account, () => new SortedList<Row>(newestFirst)).add(row);
     record('notification', row);
     for (const subscription of subscriptions.values()) {
-      const wanted = subscription.account === row.account && subscription.types.includes(row.type);
-      if (wanted && subscription.state === 'active') deliveries.add(subscription, id, row.at);
+      const isSubscribed = subscription.account === row.account && subscription.types.includes(row.type);
+      if (isSubscribed && subscription.state === 'active') deliveries.add(subscription, id, row.at);
     }
     return true;
   }

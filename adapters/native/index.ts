@@ -1,36 +1,36 @@
 import type { RecoveryBackend } from 'intentbook';
 
-/** What the bindings say of a signature that belongs to no key. Anything else they throw is a failure. */
-const NO_KEY: readonly string[] = ['Signature could not be parsed', 'Public key could not be recover'];
+/** Messages of the bindings for a signature without a valid public key. Any other error is a failure. */
+const NO_KEY_MESSAGES: readonly string[] = ['Signature could not be parsed', 'Public key could not be recover'];
 
 /**
- * libsecp256k1 compiled for this machine, by the package secp256k1, which the host installs beside intentbook. Of its
- * two implementations only the compiled one is ever loaded. A verifier and a book use it on their own where it is
- * installed; this is for hosts that want to be sure.
+ * Creates a recovery backend on libsecp256k1, compiled for this platform by the package secp256k1, which the host
+ * installs. Only its compiled implementation is loaded. Verifiers and books select this backend automatically if the
+ * package is installed; call this function to require it.
  *
  * @example
  * const book = createOrderBook({ recovery: await nativeRecovery(), ... });
  *
- * @throws Error when the package is not installed or not compiled for this platform; `cause` tells.
+ * @throws Error if the package is not installed or not compiled for this platform, with the `cause`.
  */
 export async function nativeRecovery(): Promise<RecoveryBackend> {
-  const bindings = await load();
+  const bindings = await loadBindings();
   return {
     name: 'native',
     recover(digest, rs, recoveryId) {
       try {
         return bindings.ecdsaRecover(rs, recoveryId, digest, false);
       } catch (error) {
-        if (error instanceof Error && NO_KEY.includes(error.message)) return undefined;
+        if (error instanceof Error && NO_KEY_MESSAGES.includes(error.message)) return undefined;
         throw error;
       }
     },
   };
 }
 
-async function load() {
+async function loadBindings() {
   try {
-    // The package's root would fall back to JavaScript in silence.
+    // The root module of the package would silently fall back to JavaScript.
     return (await import('secp256k1/bindings.js')).default;
   } catch (cause) {
     throw new Error('native recovery needs the package secp256k1, compiled; install it beside intentbook', { cause });

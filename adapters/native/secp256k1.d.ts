@@ -1,4 +1,4 @@
-/** The package has no types of its own. */
+/** Types of a package without types. */
 declare module 'secp256k1/bindings.js' {
   const bindings: {
     ecdsaRecover(rs: Uint8Array, recoveryId: number, digest: Uint8Array, compressed: false): Uint8Array;

@@ -2,31 +2,31 @@ import type { IncomingMessage } from 'node:http';
 import type { ApiRequestBody } from 'intentbook';
 import type { ClientConnection } from './client-connection.ts';
 
-/** What node:http hands out, and what hosts such as Express make of it: the body may have been read and parsed. */
+/** Request of node:http, or of a host such as Express that may already have read and parsed the body. */
 export interface NodeRequestLike extends IncomingMessage {
   readonly body?: unknown;
-  /** The path that the host has taken off `url`. */
+  /** Path that the host has removed from `url`. */
   readonly baseUrl?: string;
 }
 
-/** Hands the body on as the host has left it: unread, read, or parsed. */
-export function bodyOf(request: NodeRequestLike, departure: ClientConnection): ApiRequestBody {
+/** Returns the body in the state in which the host left it: unread, read or parsed. */
+export function getBody(request: NodeRequestLike, connection: ClientConnection): ApiRequestBody {
   const { body, headers, httpVersionMajor } = request;
   const length = headers['content-length'] ?? '0';
   if (httpVersionMajor === 1 && length === '0' && headers['transfer-encoding'] === undefined) return { type: 'none' };
-  // An unread stream is the truth whatever `body` says: parsers that pass a request by leave an empty object there.
-  if (!request.readableDidRead) return { type: 'chunks', chunks: chunksOf(request, departure) };
+  // An unread stream takes precedence over `body`: a parser that ignores a request leaves an empty object there.
+  if (!request.readableDidRead) return { type: 'chunks', chunks: readChunks(request, connection) };
   if (body === undefined) return { type: 'none' };
   if (typeof body === 'string' || body instanceof Uint8Array) return { type: 'bytes', bytes: body };
   return { type: 'parsed', value: body };
 }
 
-async function* chunksOf(request: IncomingMessage, departure: ClientConnection): AsyncGenerator<Uint8Array> {
+async function* readChunks(request: IncomingMessage, connection: ClientConnection): AsyncGenerator<Uint8Array> {
   try {
-    // Leaving off must not destroy the socket, which is still to carry the answer.
+    // An early end of the iteration must not destroy the socket, which still transports the response.
     yield* request.iterator({ destroyOnReturn: false });
   } catch (error) {
-    // A client that has left is told by its own reason, so that nobody takes it for a failure.
-    throw departure.gone ? departure.signal.reason : error;
+    // After a disconnect, the abort reason is thrown, so that the error is not reported as a failure.
+    throw connection.aborted ? connection.signal.reason : error;
   }
 }

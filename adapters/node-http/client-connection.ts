@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-// One listener a socket: requests may be pipelined by the hundred, and node tells only the first of them of the end.
-const served = new WeakMap<object, Set<AbortController>>();
+// Controllers by socket, with one listener for each socket: hundreds of requests may be pipelined on one socket, and
+// node emits the close of the socket only to the first.
+const controllers = new WeakMap<object, Set<AbortController>>();
 
-/** Whether the client of a request has left before it had the whole answer. */
+/** State of the client connection of a request: whether it closed before the response was complete. */
 export class ClientConnection {
   readonly #socket: IncomingMessage['socket'];
   readonly #response: ServerResponse;
@@ -14,37 +15,37 @@ export class ClientConnection {
     this.#response = response;
   }
 
-  get gone(): boolean {
-    return this.#controller?.signal.aborted ?? this.#isGone();
+  get aborted(): boolean {
+    return this.#controller?.signal.aborted ?? this.#isAborted();
   }
 
-  /** Aborted then. Made when somebody asks for it first: most answers are ready before anybody does, and it is not cheap. */
+  /** Aborted when the connection closes. Created on first use, because it is expensive and rarely needed. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.#isGone()) this.#controller.abort();
-      else if (!this.#response.writableFinished) follow(this.#controller, this.#socket, this.#response);
+      if (this.#isAborted()) this.#controller.abort();
+      else if (!this.#response.writableFinished) abortOnClose(this.#controller, this.#socket, this.#response);
     }
     return this.#controller.signal;
   }
 
-  #isGone(): boolean {
+  #isAborted(): boolean {
     const { writableFinished, destroyed, closed } = this.#response;
     return !writableFinished && (destroyed || closed || this.#socket.destroyed);
   }
 }
 
-function follow(controller: AbortController, socket: IncomingMessage['socket'], response: ServerResponse): void {
-  let present = served.get(socket);
-  if (present === undefined) {
+function abortOnClose(controller: AbortController, socket: IncomingMessage['socket'], response: ServerResponse): void {
+  let ofSocket = controllers.get(socket);
+  if (ofSocket === undefined) {
     const all = new Set<AbortController>();
     socket.once('close', () => {
       for (const each of all) each.abort();
     });
-    served.set(socket, all);
-    present = all;
+    controllers.set(socket, all);
+    ofSocket = all;
   }
-  const others = present.add(controller);
+  const others = ofSocket.add(controller);
   response.once('close', () => {
     others.delete(controller);
     if (!response.writableFinished) controller.abort();

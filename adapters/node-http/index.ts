@@ -1,28 +1,29 @@
 import type { ServerResponse } from 'node:http';
 import { type Api, type ApiRequest, type ApiRequestBody, createApi, type OrderBook } from 'intentbook';
 import { assertKnownOptions } from '#internal';
-import { bodyOf, type NodeRequestLike } from './body.ts';
+import { getBody, type NodeRequestLike } from './body.ts';
 import { ClientConnection } from './client-connection.ts';
 import { respond } from './respond.ts';
 
 export type { NodeRequestLike } from './body.ts';
 
-/** A listener for `node:http`, and a handler for hosts that pass `next`, as connect and Express do. */
+/** Request listener for `node:http`, and handler for hosts that pass `next`, such as connect and Express. */
 export type NodeHandler = (
   request: NodeRequestLike,
   response: ServerResponse,
   next?: (error?: unknown) => void,
 ) => void;
 
-/** Where a book is mounted. */
+/** Options of the Node handler. */
 export interface NodeHandlerOptions {
-  /** Where the interface is mounted, `/sepolia` for `/sepolia/api/v1/orders`. Default: at the root. */
+  /** Path prefix of the interface: `/sepolia` for `/sepolia/api/v1/orders`. Default: none. */
   readonly prefix?: string;
 }
 
 /**
- * Serves a book, or any `Api`, on `node:http` and on hosts that are built on it. A path outside the prefix, or at the
- * root of a host one that is not the interface's own, goes to the host's `next`. Without one it is answered with 404.
+ * Serves a book, or any `Api`, on `node:http` and on hosts that are based on it. A path outside the prefix is passed to
+ * the host's `next`. Without a prefix, this applies to every path that does not belong to the interface. Without
+ * `next`, the response is 404.
  *
  * ```ts
  * createServer(nodeHandler(book, { prefix: '/sepolia' })).listen(8080);
@@ -37,55 +38,59 @@ export function nodeHandler(target: OrderBook | Api, options: NodeHandlerOptions
   const api = 'handle' in target ? target : createApi(target);
 
   return (request, response, next) => {
-    const url = originForm(request.url ?? '/');
-    const mark = url.indexOf('?');
-    const path = mark < 0 ? url : url.slice(0, mark);
-    const inside = path === prefix || path.startsWith(`${prefix}/`);
-    // At the root of a host, what is not ours is the host's.
-    const ours = inside && (prefix !== '' || isBelow(request) || (api.handlesPath?.(path) ?? true));
-    if (!ours && next !== undefined) return next();
+    const url = toOriginForm(request.url ?? '/');
+    const queryStart = url.indexOf('?');
+    const path = queryStart < 0 ? url : url.slice(0, queryStart);
+    const isInside = path === prefix || path.startsWith(`${prefix}/`);
+    // At the root of a host, other paths belong to the host.
+    const isHandled = isInside && (prefix !== '' || isMountedBelow(request) || (api.handlesPath?.(path) ?? true));
+    if (!isHandled && next !== undefined) return next();
 
-    const departure = new ClientConnection(request, response);
+    const connection = new ClientConnection(request, response);
     api
       .handle(
-        new NodeApiRequest(request, departure, {
-          // No route begins with a dot segment, so that this is a 404 in the interface's own words.
-          path: inside ? path.slice(prefix.length) || '/' : `/..${path}`,
-          query: mark < 0 ? '' : url.slice(mark + 1),
+        new NodeApiRequest(request, connection, {
+          // No route begins with a dot segment, so the API responds with its own 404.
+          path: isInside ? path.slice(prefix.length) || '/' : `/..${path}`,
+          query: queryStart < 0 ? '' : url.slice(queryStart + 1),
         }),
       )
-      .then((answer) => respond(request, response, answer, departure))
+      .then((answer) => respond(request, response, answer, connection))
       .catch((error: unknown) => {
-        // What is half written can only be cut, so that nobody takes it for the whole.
-        if (next === undefined || response.headersSent || departure.gone) response.destroy();
+        // A partial response is cut off, so that the client does not take it for a complete one.
+        if (next === undefined || response.headersSent || connection.aborted) response.destroy();
         else next(error);
       });
   };
 }
 
-/** A request as the core reads it. A class, since getters of an object made on the spot would cost more than they spare. */
+/** Request for the API. A class, because getters of an object literal would cost more than they save. */
 class NodeApiRequest implements ApiRequest {
   readonly method: string;
   readonly path: string;
   readonly query: string;
   readonly body: ApiRequestBody;
   readonly #request: NodeRequestLike;
-  readonly #departure: ClientConnection;
+  readonly #connection: ClientConnection;
 
-  constructor(request: NodeRequestLike, departure: ClientConnection, { path, query }: { path: string; query: string }) {
+  constructor(
+    request: NodeRequestLike,
+    connection: ClientConnection,
+    { path, query }: { path: string; query: string },
+  ) {
     this.method = request.method ?? 'GET';
     this.path = path;
     this.query = query;
-    this.body = bodyOf(request, departure);
+    this.body = getBody(request, connection);
     this.#request = request;
-    this.#departure = departure;
+    this.#connection = connection;
   }
 
-  // Taken off its request by some.
-  readonly header = (name: string): string | undefined => joined(this.#request.headers[name]);
+  // An arrow function, because some callers use it detached from the request.
+  readonly header = (name: string): string | undefined => joinValues(this.#request.headers[name]);
 
   get signal(): AbortSignal {
-    return this.#departure.signal;
+    return this.#connection.signal;
   }
 
   get remoteAddress(): string | undefined {
@@ -93,16 +98,16 @@ class NodeApiRequest implements ApiRequest {
   }
 }
 
-/** Whether the host has mounted us below a path of its own, which it has taken off the URL, as Express does. */
-function isBelow({ baseUrl }: NodeRequestLike): boolean {
+/** Returns whether the host has mounted the handler below a path and removed it from the URL, as Express does. */
+function isMountedBelow({ baseUrl }: NodeRequestLike): boolean {
   return baseUrl !== undefined && baseUrl !== '';
 }
 
-/** A request line may name the whole URL (RFC 9112, 3.2.2), as proxies write it. */
-function originForm(url: string): string {
+/** Removes the origin of an absolute request target (RFC 9112, 3.2.2), which proxies send. */
+function toOriginForm(url: string): string {
   return /^https?:\/\//i.test(url) ? url.replace(/^https?:\/\/[^/?]*/i, '') : url;
 }
 
-function joined(value: string | string[] | undefined): string | undefined {
+function joinValues(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }

@@ -16,7 +16,7 @@ export function createAppDataTable({ schema: s, prepare, write }: PostgresSessio
       'RETURNING 1',
   );
   // A document that an order refers to concurrently is checked again after its row lock is acquired, and then kept.
-  const makeRoom = prepare(
+  const deleteOldest = prepare(
     `DELETE FROM ${s}.documents WHERE NOT referenced AND ordinal <= ` +
       `(SELECT ordinal FROM ${s}.documents WHERE NOT referenced ORDER BY ordinal DESC OFFSET $1 LIMIT 1)`,
   );
@@ -24,7 +24,7 @@ export function createAppDataTable({ schema: s, prepare, write }: PostgresSessio
     put: ({ hash, document }, keep) =>
       write('store a document', async (run) => {
         if ((await run(insert, toBytes(hash), document)).length === 0) return 'known';
-        if (keep !== undefined) await run(makeRoom, keep);
+        if (keep !== undefined) await run(deleteOldest, keep);
         return 'stored';
       }),
     get: async (run, hash) => (await run(find, toBytes(hash)))[0]?.[0],

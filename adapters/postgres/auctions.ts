@@ -4,7 +4,7 @@ import type { PostgresSession } from './session.ts';
 /** Creates the auction operations. Reads use the primary: a replica may lack the auction of a recent settlement. */
 export function createAuctionTable({ schema: s, prepare, read, write }: PostgresSession): AuctionStore {
   const insert = prepare<readonly [number]>(`INSERT INTO ${s}.auctions (block, prices) VALUES ($1, $2) RETURNING id`);
-  const forget = prepare(
+  const deleteOldAuctions = prepare(
     `DELETE FROM ${s}.auctions WHERE id <= (SELECT id FROM ${s}.auctions ORDER BY id DESC LIMIT 1 OFFSET $1)`,
   );
   const byId = prepare<readonly [id: number, block: number, prices: string]>(
@@ -15,19 +15,21 @@ export function createAuctionTable({ schema: s, prepare, read, write }: Postgres
     `INSERT INTO ${s}.competitions (auction, body) VALUES ($1, $2) ` +
       'ON CONFLICT (auction) DO UPDATE SET body = excluded.body RETURNING xmax = 0',
   );
-  const prune = prepare(
+  const deleteOldCompetitions = prepare(
     `DELETE FROM ${s}.competitions WHERE auction <= ` +
       `(SELECT auction FROM ${s}.competitions ORDER BY auction DESC LIMIT 1 OFFSET $1)`,
   );
-  const one = prepare<CompetitionRow>(`SELECT auction, body FROM ${s}.competitions WHERE auction = $1`);
-  const highest = prepare<CompetitionRow>(`SELECT auction, body FROM ${s}.competitions ORDER BY auction DESC LIMIT $1`);
+  const selectCompetition = prepare<CompetitionRow>(`SELECT auction, body FROM ${s}.competitions WHERE auction = $1`);
+  const selectNewest = prepare<CompetitionRow>(
+    `SELECT auction, body FROM ${s}.competitions ORDER BY auction DESC LIMIT $1`,
+  );
 
   return {
     insert: ({ block, prices }, keep) =>
       write('store an auction', async (run) => {
         const [row] = await run(insert, block, prices);
         if (row === undefined) throw new Error('the server returned no id for an auction');
-        await run(forget, keep);
+        await run(deleteOldAuctions, keep);
         return row[0];
       }),
 
@@ -40,14 +42,15 @@ export function createAuctionTable({ schema: s, prepare, read, write }: Postgres
     record: ({ auctionId, body }, keep) =>
       write('record a competition', async (run) => {
         const [row] = await run(record, auctionId, body);
-        await run(prune, keep);
+        await run(deleteOldCompetitions, keep);
         return row?.[0] === true ? 'recorded' : 'replaced';
       }),
 
     competition: (auctionId) =>
-      read('read a competition', async (run) => (await run(one, auctionId)).map(readCompetition)[0]),
+      read('read a competition', async (run) => (await run(selectCompetition, auctionId)).map(readCompetition)[0]),
 
-    competitions: (limit) => read('read competitions', async (run) => (await run(highest, limit)).map(readCompetition)),
+    competitions: (limit) =>
+      read('read competitions', async (run) => (await run(selectNewest, limit)).map(readCompetition)),
   };
 }
 

@@ -15,8 +15,9 @@ import type { PostgresSession } from './session.ts';
 /** Table of chain events. */
 export interface PgChainEventTable {
   /**
-   * Stores chain events unless their log position is stored. @returns the positions of new ones, see {@link
-   * formatLogPosition}.
+   * Stores chain events unless their log position is already stored.
+   *
+   * @returns The log positions of the new ones, see {@link formatLogPosition}.
    */
   add(run: Query, events: readonly ChainEvent[]): Promise<ReadonlySet<string>>;
   listByOrders(run: Query, uids: readonly Hex[]): Promise<ReadonlyMap<Hex, readonly OrderChainEvent[]>>;

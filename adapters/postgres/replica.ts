@@ -49,15 +49,15 @@ export function createReplica(pool: PgPool): Replica {
       requirePosition(parseWalPosition(row?.position));
     },
     async isCurrent(client) {
-      const wanted = required;
-      if ((replayed.get(client) ?? -1n) >= wanted) return true;
+      const target = required;
+      if ((replayed.get(client) ?? -1n) >= target) return true;
       const [row] = await createQuery(client)<readonly [string | null]>({
         text: 'SELECT pg_last_wal_replay_lsn()::text',
       });
       // A server that replays nothing is not a replica but the primary.
-      const position = row?.[0] == null ? wanted : (parseWalPosition(row[0]) ?? -1n);
+      const position = row?.[0] == null ? target : (parseWalPosition(row[0]) ?? -1n);
       replayed.set(client, position);
-      return position >= wanted;
+      return position >= target;
     },
   };
 }

@@ -1,24 +1,24 @@
 import type { UsdPriceSource } from 'intentbook';
 import { assertKnownOptions, CHAINS, NATIVE_MARKER, readResponseText } from '#internal';
 
-/** How prices are asked for. */
+/** Options of the CoinGecko price source. */
 export interface CoinGeckoOptions {
-  /** A key of the paid interface, or of the free one with `plan: 'demo'`. Default: none, and the free interface. */
+  /** API key of the paid API, or of the free API with `plan: 'demo'`. Default: none, which uses the free API. */
   readonly apiKey?: string;
-  /** Which interface the key is for. Default `pro`. */
+  /** API to which the key belongs. Default: `pro`. */
   readonly plan?: 'pro' | 'demo';
-  /** Another place to ask, such as a proxy of one's own. */
+  /** Another base URL, such as a proxy. */
   readonly baseUrl?: string;
-  /** Names of platforms by chain id, besides the known ones. */
+  /** Additional platform names by chain id. */
   readonly platforms?: Readonly<Record<number, string>>;
-  /** Default: the global one. */
+  /** Implementation of `fetch`. Default: the global one. */
   readonly fetch?: typeof fetch;
 }
 
 const PRO = 'https://pro-api.coingecko.com';
 const FREE = 'https://api.coingecko.com';
 
-/** What CoinGecko calls the chains of the protocol. Sepolia is not among them: its tokens are worth nothing. */
+/** CoinGecko's platform names of the protocol's chains. Sepolia is missing: its tokens have no value. */
 const PLATFORMS: Readonly<Record<number, string>> = {
   1: 'ethereum',
   56: 'binance-smart-chain',
@@ -35,11 +35,11 @@ const PLATFORMS: Readonly<Record<number, string>> = {
 const MAX_BYTES = 65_536;
 
 /**
- * Prices of CoinGecko, by contract address. Native currency is asked for as its wrapped token, whose name needs no table.
- * A chain without a platform, and a token that CoinGecko does not list, have no price; any answer but 200 and 404 is a
+ * Creates a price source that reads prices by contract address from CoinGecko. Native currency is read as its wrapped
+ * token. A chain without a platform and an unlisted token have no price. Any response status besides 200 and 404 is a
  * failure. Redirects are not followed.
  *
- * @throws TypeError when an option is unknown or `baseUrl` is no http or https URL.
+ * @throws TypeError if an option is unknown or `baseUrl` is not an http or https URL.
  */
 export function coinGecko(options: CoinGeckoOptions = {}): UsdPriceSource {
   assertKnownOptions('coinGecko', options, ['apiKey', 'plan', 'baseUrl', 'platforms', 'fetch']);
@@ -65,20 +65,20 @@ export function coinGecko(options: CoinGeckoOptions = {}): UsdPriceSource {
       if (response.status !== 200) {
         await response.body?.cancel();
         if (response.status === 404) return undefined;
-        throw new Error(`CoinGecko has answered with status ${response.status}`);
+        throw new Error(`CoinGecko responded with status ${response.status}`);
       }
-      return priceOf(JSON.parse(await readResponseText(response, MAX_BYTES)), contract);
+      return parsePrice(JSON.parse(await readResponseText(response, MAX_BYTES)), contract);
     },
   };
 }
 
-/** Reads `{ "0x…": { "usd": 1.5 } }`. A token that is not in it has no price, and a price of 0 is none. */
-function priceOf(answer: unknown, contract: string): number | undefined {
-  if (typeof answer !== 'object' || answer === null) throw new Error('CoinGecko has answered without prices');
-  const entry = Object.entries(answer).find(([name]) => name.toLowerCase() === contract)?.[1] as unknown;
+/** Parses `{ "0x…": { "usd": 1.5 } }`. A missing token and a price of 0 result in undefined. */
+function parsePrice(body: unknown, contract: string): number | undefined {
+  if (typeof body !== 'object' || body === null) throw new Error('the response of CoinGecko contains no prices');
+  const entry = Object.entries(body).find(([name]) => name.toLowerCase() === contract)?.[1] as unknown;
   if (entry === undefined) return undefined;
   const price = typeof entry === 'object' && entry !== null && 'usd' in entry ? entry.usd : undefined;
   if (price === undefined || price === null || price === 0) return undefined;
   if (typeof price === 'number') return price;
-  throw new Error('CoinGecko has answered with a price that is no number');
+  throw new Error('the response of CoinGecko contains a price that is not a number');
 }

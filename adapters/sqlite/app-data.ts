@@ -11,11 +11,11 @@ export interface AppDataTable {
 }
 
 export function createAppDataTable({ prefix: p, prepare, read, write }: SqliteSession): AppDataTable {
-  const find = prepare(`SELECT document FROM ${p}documents WHERE hash = ?`).pluck();
-  const known = prepare(`SELECT referenced FROM ${p}documents WHERE hash = ?`).pluck();
+  const selectDocument = prepare(`SELECT document FROM ${p}documents WHERE hash = ?`).pluck();
+  const selectReferenced = prepare(`SELECT referenced FROM ${p}documents WHERE hash = ?`).pluck();
   const insert = prepare(`INSERT INTO ${p}documents (hash, document, referenced) VALUES (?, ?, ?)`);
-  const mark = prepare(`UPDATE ${p}documents SET referenced = 1 WHERE hash = ?`);
-  const makeRoom = prepare(
+  const markReferenced = prepare(`UPDATE ${p}documents SET referenced = 1 WHERE hash = ?`);
+  const deleteOldest = prepare(
     `DELETE FROM ${p}documents WHERE id IN (SELECT id FROM ${p}documents INDEXED BY ${p}documents_unreferenced ` +
       'WHERE referenced = 0 ORDER BY id DESC LIMIT -1 OFFSET ?)',
   );
@@ -23,18 +23,19 @@ export function createAppDataTable({ prefix: p, prepare, read, write }: SqliteSe
   return {
     refer(hash, document) {
       const bytes = toBytes(hash);
-      const referenced = known.get(bytes);
-      if (referenced === 0) mark.run(bytes);
+      const referenced = selectReferenced.get(bytes);
+      if (referenced === 0) markReferenced.run(bytes);
       if (referenced === undefined && document !== undefined) insert.run(bytes, document.document, 1);
     },
     put: ({ hash, document }, keep) =>
       write('store a document', () => {
         const bytes = toBytes(hash);
-        if (known.get(bytes) !== undefined) return 'known';
+        if (selectReferenced.get(bytes) !== undefined) return 'known';
         insert.run(bytes, document, 0);
-        if (keep !== undefined) makeRoom.run(keep);
+        if (keep !== undefined) deleteOldest.run(keep);
         return 'stored';
       }),
-    get: (hash) => read('read a document', () => find.get(toBytes(hash)) as string | undefined), // a NOT NULL text
+    // A NOT NULL text.
+    get: (hash) => read('read a document', () => selectDocument.get(toBytes(hash)) as string | undefined),
   };
 }

@@ -11,26 +11,26 @@ export interface AuctionTable {
 
 export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSession): AuctionTable {
   const insert = prepare(`INSERT INTO ${p}auctions (block, prices) VALUES (?, ?)`);
-  const forget = prepare(
+  const deleteOldAuctions = prepare(
     `DELETE FROM ${p}auctions WHERE id <= (SELECT id FROM ${p}auctions ORDER BY id DESC LIMIT 1 OFFSET ?)`,
   );
   const byId = prepare(`SELECT id, block, prices FROM ${p}auctions WHERE id = ?`).raw();
-  const known = prepare(`SELECT 1 FROM ${p}competitions WHERE auction = ?`).pluck();
+  const exists = prepare(`SELECT 1 FROM ${p}competitions WHERE auction = ?`).pluck();
   const record = prepare(
     `INSERT INTO ${p}competitions (auction, body) VALUES (?, ?) ON CONFLICT (auction) DO UPDATE SET body = excluded.body`,
   );
-  const prune = prepare(
+  const deleteOldCompetitions = prepare(
     `DELETE FROM ${p}competitions WHERE auction <= ` +
       `(SELECT auction FROM ${p}competitions ORDER BY auction DESC LIMIT 1 OFFSET ?)`,
   );
-  const one = prepare(`SELECT auction, body FROM ${p}competitions WHERE auction = ?`).raw();
-  const highest = prepare(`SELECT auction, body FROM ${p}competitions ORDER BY auction DESC LIMIT ?`).raw();
+  const selectCompetition = prepare(`SELECT auction, body FROM ${p}competitions WHERE auction = ?`).raw();
+  const selectNewest = prepare(`SELECT auction, body FROM ${p}competitions ORDER BY auction DESC LIMIT ?`).raw();
 
   return {
     insert: ({ block, prices }, keep) =>
       write('store an auction', () => {
         const { lastInsertRowid } = insert.run(block, prices);
-        forget.run(keep);
+        deleteOldAuctions.run(keep);
         return Number(lastInsertRowid);
       }),
 
@@ -42,19 +42,19 @@ export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSe
 
     record: ({ auctionId, body }, keep) =>
       write('record a competition', () => {
-        const isNew = known.get(auctionId) === undefined;
+        const isNew = exists.get(auctionId) === undefined;
         record.run(auctionId, body);
-        prune.run(keep);
+        deleteOldCompetitions.run(keep);
         return isNew ? 'recorded' : 'replaced';
       }),
 
     competition: (auctionId) =>
       // The columns selected.
-      read('read a competition', () => readCompetition(one.get(auctionId) as CompetitionRow | undefined)),
+      read('read a competition', () => readCompetition(selectCompetition.get(auctionId) as CompetitionRow | undefined)),
 
     competitions: (limit) =>
       // Likewise.
-      read('read competitions', () => (highest.all(limit) as CompetitionRow[]).map((row) => readCompetition(row))),
+      read('read competitions', () => (selectNewest.all(limit) as CompetitionRow[]).map((row) => readCompetition(row))),
   };
 }
 

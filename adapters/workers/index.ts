@@ -2,38 +2,38 @@ import { availableParallelism } from 'node:os';
 import type { RecoveryBackend, RecoveryPool } from 'intentbook';
 import { assertKnownOptions } from '#internal';
 
-/** How many threads recover signers, and by what. */
+/** Options of the recovery pool. */
 export interface RecoveryPoolOptions {
-  /** How many threads recover. Default: one for each processor. */
+  /** Number of threads. Default: the number of processors. */
   readonly threads?: number;
-  /** Which implementation they use. Default: `native` where the package secp256k1 is installed, `wasm` otherwise. */
+  /** Recovery backend. Default: `native` if the package secp256k1 is installed, otherwise `wasm`. */
   readonly backend?: RecoveryBackend['name'];
 }
 
-/** A pool that somebody has to close. */
+/** Recovery pool with a `close` method, which the caller must call. */
 export interface ClosablePool extends RecoveryPool, AsyncDisposable {
-  /** Ends the threads. What they are at is given up. */
+  /** Ends the threads. Running recoveries are aborted. */
   close(): Promise<void>;
 }
 
-/** From here on two threads are sooner done than one, messages included. */
-const SMALLEST = 64;
+/** Minimum number of signatures for which two threads are faster than one, including the messages. */
+const MIN_BATCH = 64;
 
 /**
- * Threads that recover the signers of many orders at once: pass it to `createOrderBook` for `submitMany`, or to
- * `createVerifier` for `recoverMany`. Needs the package piscina. Threads that have nothing to do keep no process alive.
+ * Creates a pool of threads that recover the signers of many orders: pass it to `createOrderBook` for `submitMany`, or
+ * to `createVerifier` for `recoverMany`. Requires the package piscina. Idle threads do not keep the process running.
  *
  * @example
  * await using pool = await recoveryPool();
  * const book = createOrderBook({ recoveryPool: pool, ... });
  *
- * @throws Error when piscina is not installed, or no thread can be started with the backend asked for.
+ * @throws Error if piscina is not installed, or if no thread can be started with the selected backend.
  */
 export async function recoveryPool(options: RecoveryPoolOptions = {}): Promise<ClosablePool> {
   assertKnownOptions('recoveryPool', options, ['threads', 'backend']);
   const { threads = availableParallelism(), backend } = options;
   if (!Number.isSafeInteger(threads) || threads < 1) {
-    throw new TypeError('recoveryPool: `threads` must be a whole number above 0');
+    throw new TypeError(`recoveryPool: \`threads\` must be a positive integer, got ${threads}`);
   }
   const { Piscina } = await import('piscina').catch((cause: unknown) => {
     throw new Error('recoveryPool needs the package piscina; install it beside intentbook', { cause });
@@ -46,7 +46,7 @@ export async function recoveryPool(options: RecoveryPoolOptions = {}): Promise<C
     maxThreads: threads,
   });
   const close = () => pool.destroy();
-  // Each thread answers to nothing, so that one that cannot start says so now. None is ended while others still load.
+  // An empty task for each thread reports start failures here. No thread is ended while others are still loading.
   const starts = await Promise.allSettled(Array.from({ length: threads }, () => pool.run(new Uint8Array(0))));
   const failed = starts.find((start) => start.status === 'rejected');
   if (failed !== undefined) {
@@ -55,7 +55,7 @@ export async function recoveryPool(options: RecoveryPoolOptions = {}): Promise<C
   }
   return {
     threads,
-    smallest: SMALLEST,
+    smallest: MIN_BATCH,
     recover: (signatures) => pool.run(signatures, { transferList: [signatures.buffer] }),
     close,
     [Symbol.asyncDispose]: close,

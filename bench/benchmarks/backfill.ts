@@ -6,8 +6,8 @@ import { createOrderBook } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import { viemSource } from 'intentbook/viem';
 import { decodeEventLog, encodeAbiParameters, encodeEventTopics, keccak256, numberToHex, padHex, parseAbi } from 'viem';
-import type { MakeTrial, Subject } from '../benchmark.ts';
-import { times } from '../benchmark.ts';
+import type { CreateBenchmark, Subject } from '../benchmark.ts';
+import { divideTimes } from '../benchmark.ts';
 import { CHAIN_ID, DOMAIN } from '../orders.ts';
 
 const ABI = parseAbi([
@@ -17,10 +17,10 @@ const TYPES = ['address', 'address', 'uint256', 'uint256', 'uint256', 'bytes'].m
 const BLOCKS = 1000;
 const HEAD = BLOCKS + 64;
 
-type Log = ReturnType<typeof logOf>;
+type Log = ReturnType<typeof createLog>;
 
-/** A trade of an order that nobody has sent in, as a node tells it. */
-function logOf(i: number, perBlock: number) {
+/** Creates the log of a trade of an unknown order, in the format of a node. */
+function createLog(i: number, perBlock: number) {
   const owner = numberToHex(1 + (i % 5000), { size: 20 });
   const uid = `${keccak256(numberToHex(i))}${owner.slice(2)}ffffffff` as const;
   const [sellToken, buyToken] = [numberToHex(7, { size: 20 }), numberToHex(8, { size: 20 })];
@@ -37,8 +37,8 @@ function logOf(i: number, perBlock: number) {
   };
 }
 
-/** A chain of one reading, whose trades stand in its first blocks. */
-function scriptedNode(logs: readonly Log[], perBlock: number) {
+/** Creates a scripted node whose first blocks contain the trades. */
+function createScriptedNode(logs: readonly Log[], perBlock: number) {
   const block = (number: number) => ({
     number: numberToHex(number),
     hash: padHex(numberToHex(number), { size: 32 }),
@@ -61,31 +61,31 @@ function scriptedNode(logs: readonly Log[], perBlock: number) {
           return logs.slice((from - 1) * perBlock, to * perBlock);
         }
         default:
-          throw new Error(`nobody asks for ${method}`);
+          throw new Error(`unexpected method ${method}`);
       }
     },
   };
 }
 
 /**
- * Trades of long ago, read from a node and stored: by a book that follows the chain, with everything it does to them, and by
- * viem's decoding and an insert of the same columns, with nothing else.
+ * Trades of old blocks, read from a node and stored. The subject is a book with an indexer, including all effects of
+ * the trades. The peer is viem's decoding and an insert of the same columns.
  */
-export const trial: MakeTrial = ({ tiny }) => {
+export const benchmark: CreateBenchmark = ({ tiny }) => {
   const perBlock = tiny ? 1 : 100;
   const count = BLOCKS * perBlock;
-  const logs = () => Array.from({ length: count }, (_, i) => logOf(i, perBlock));
-  const scratch = () => mkdtempSync(join(tmpdir(), 'intentbook-backfill-'));
+  const createLogs = () => Array.from({ length: count }, (_, i) => createLog(i, perBlock));
+  const createFolder = () => mkdtempSync(join(tmpdir(), 'intentbook-backfill-'));
 
   return {
     title: `backfill of ${count} trades into SQLite`,
     rounds: tiny ? 1 : 5,
     subjects: {
       intentbook: async (): Promise<Subject> => {
-        const node = scriptedNode(logs(), perBlock);
+        const node = createScriptedNode(createLogs(), perBlock);
         return {
           async round() {
-            const folder = scratch();
+            const folder = createFolder();
             const book = createOrderBook({
               chainId: CHAIN_ID,
               store: sqliteStore({ path: join(folder, 'book.sqlite') }),
@@ -105,24 +105,25 @@ export const trial: MakeTrial = ({ tiny }) => {
           },
         };
       },
-      'viem and an insert': async (): Promise<Subject> => {
-        const node = scriptedNode(logs(), perBlock);
+      'viem and bulk insert': async (): Promise<Subject> => {
+        const node = createScriptedNode(createLogs(), perBlock);
         return {
           async round() {
-            const folder = scratch();
+            const folder = createFolder();
             const database = new Database(join(folder, 'bare.sqlite'));
             database.pragma('journal_mode = WAL');
             database.pragma('synchronous = FULL');
             database.exec(
-              'CREATE TABLE trades (block INTEGER, log INTEGER, block_hash BLOB, transaction_hash BLOB, uid BLOB, owner BLOB, ' +
-                'sell_token TEXT, buy_token TEXT, sell_amount TEXT, buy_amount TEXT, fee_amount TEXT, PRIMARY KEY (block, log)) ' +
-                'WITHOUT ROWID; CREATE INDEX trades_uid ON trades (uid); CREATE INDEX trades_owner ON trades (owner)',
+              'CREATE TABLE trades (block INTEGER, log INTEGER, block_hash BLOB, transaction_hash BLOB, uid BLOB, ' +
+                'owner BLOB, sell_token TEXT, buy_token TEXT, sell_amount TEXT, buy_amount TEXT, fee_amount TEXT, ' +
+                'PRIMARY KEY (block, log)) WITHOUT ROWID; CREATE INDEX trades_uid ON trades (uid); ' +
+                'CREATE INDEX trades_owner ON trades (owner)',
             );
             const insert = database.prepare('INSERT INTO trades VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
             const bytes = (hex: string) => Buffer.from(hex.slice(2), 'hex');
-            const store = database.transaction((some: readonly Log[]) => {
-              for (const { topics, data, blockNumber, logIndex, blockHash, transactionHash } of some) {
-                const { args } = decodeEventLog({ abi: ABI, topics: topics as never, data }); // as they were encoded
+            const store = database.transaction((batch: readonly Log[]) => {
+              for (const { topics, data, blockNumber, logIndex, blockHash, transactionHash } of batch) {
+                const { args } = decodeEventLog({ abi: ABI, topics: topics as never, data }); // encoded by createLog
                 insert.run(
                   Number(blockNumber),
                   Number(logIndex),
@@ -142,9 +143,8 @@ export const trial: MakeTrial = ({ tiny }) => {
             const BATCH = 20;
             for (let from = 1; from <= BLOCKS; from += BATCH) {
               const [fromBlock, toBlock] = [numberToHex(from), numberToHex(from + BATCH - 1)];
-              store(
-                (await node.request({ method: 'eth_getLogs', params: [{ fromBlock, toBlock }] })) as readonly Log[],
-              ); // its answer
+              const params = [{ fromBlock, toBlock }];
+              store((await node.request({ method: 'eth_getLogs', params })) as readonly Log[]); // the scripted logs
             }
             const time = ((performance.now() - start) * 1000) / count;
             database.close();
@@ -156,9 +156,9 @@ export const trial: MakeTrial = ({ tiny }) => {
     },
     measures: [
       {
-        title: 'backfill ÷ viem’s decoding and an insert',
-        of: times('intentbook', 'viem and an insert'),
-        bar: { atMost: 2 },
+        title: 'backfill ÷ viem decoding and bulk insert',
+        compute: divideTimes('intentbook', 'viem and bulk insert'),
+        limit: { atMost: 2 },
       },
     ],
   };

@@ -1,65 +1,66 @@
 import type { Hex } from 'intentbook';
 import { createOrderBook, systemClock } from 'intentbook';
-import type { MakeTrial, Subject } from '../benchmark.ts';
-import { timed, told } from '../benchmark.ts';
-import { createdAt, modelOrder, VALID_TO } from '../files.ts';
+import type { CreateBenchmark, Subject } from '../benchmark.ts';
+import { measureTime, readMeasured } from '../benchmark.ts';
+import { createModelOrder, getCreationDate, VALID_TO } from '../files.ts';
 import { CHAIN_ID, DOMAIN } from '../orders.ts';
 import type { BenchServer } from '../postgres.ts';
-import { benchServer, benchStore } from '../postgres.ts';
-import { uidPicker } from '../stats.ts';
+import { createBenchStore, openBenchServer } from '../postgres.ts';
+import { createUidPicker } from '../stats.ts';
 
 const UIDS = 128;
-const OURS = 'bench_by_uids';
-const SUMMING = 'bench_summing';
-const SELECT = { name: 'summing', rowMode: 'array' } as const;
+const STORE_SCHEMA = 'bench_by_uids';
+const SUMMING_SCHEMA = 'bench_summing';
+const SUMMING_QUERY = { name: 'summing', rowMode: 'array' } as const;
 
 /**
- * 128 of a million orders with quotes, half of them filled, by the store of a book on PostgreSQL; and by a query that adds
- * up what has happened to each order, over tables as an order book has them that keeps no totals. Both on one server, in
- * turn, until the rows are there. Told besides: by_uids as a whole, to the bytes of its response, which the peer is not
- * asked for.
+ * Reads 128 of a million orders with quotes, half of them filled. The subject is the store of a book on PostgreSQL. The
+ * peer is a query that sums the events of each order, over the tables of an order book that stores no totals. Both run
+ * in turn on one server, until the rows are available. The complete by_uids, including the response body, is also
+ * measured.
  */
-export const trial: MakeTrial = ({ tiny, orders }) => {
+export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
   const count = orders.at(-1) ?? 0;
-  const pieces = tiny ? 1 : 40;
+  const repetitions = tiny ? 1 : 40;
 
   return {
     title: `by_uids of ${UIDS} among ${count} orders on PostgreSQL`,
     subjects: {
       async PostgreSQL(): Promise<Subject> {
-        const server = await benchServer([OURS, SUMMING]);
-        const store = await filledStore(server, count);
+        const server = await openBenchServer([STORE_SCHEMA, SUMMING_SCHEMA]);
+        const store = await fillStore(server, count);
         const book = createOrderBook({ chainId: CHAIN_ID, store });
         await book.start();
-        await fillSumming(server, count);
-        const pick = uidPicker(count, UIDS);
+        await fillSummingTables(server, count);
+        const pick = createUidPicker(count, UIDS);
         const prepare = () => {
           const uids = pick();
           return { uids, bytes: [uids.map((uid) => Buffer.from(uid.slice(2), 'hex'))] };
         };
-        const wanted = Math.min(UIDS, count);
+        const expected = Math.min(UIDS, count);
         const check = (length: number) => {
-          if (length !== wanted) throw new Error(`${length} orders came back`);
+          if (length !== expected) throw new Error(`${length} orders were returned instead of ${expected}`);
         };
         return {
           note: server.version,
           async round() {
-            const ours = await timed(1, async ({ uids }) => check((await store.orders.get(uids)).length), {
-              pieces,
+            const read = await measureTime(1, async ({ uids }) => check((await store.orders.get(uids)).length), {
+              repetitions,
               prepare,
             });
-            const verb = await timed(1, ({ uids }) => book.orders.rendered.getManyBytes(uids), { pieces, prepare });
-            const query = (text: string) =>
-              timed(
-                1,
-                async ({ bytes }) => check((await server.client.query({ ...SELECT, text, values: bytes })).rows.length),
-                {
-                  pieces,
-                  prepare,
-                },
-              );
-            const summing = await query(SUMMING_SELECT);
-            return { ...ours, by_uids: verb.time, 'summing query': summing.time };
+            const rendered = await measureTime(1, ({ uids }) => book.orders.rendered.getManyBytes(uids), {
+              repetitions,
+              prepare,
+            });
+            const summing = await measureTime(
+              1,
+              async ({ bytes }) => {
+                const query = { ...SUMMING_QUERY, text: SUMMING_SELECT, values: bytes };
+                check((await server.client.query(query)).rows.length);
+              },
+              { repetitions, prepare },
+            );
+            return { ...read, by_uids: rendered.time, 'summing query': summing.time };
           },
           async close() {
             await book.close();
@@ -70,48 +71,54 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
     },
     measures: [
       {
-        title: 'a query that sums trades, invalidations and presignatures ÷ the query of the store',
-        bar: { atLeast: 3 },
-        of: (round) => told('PostgreSQL', 'summing query')(round) / told('PostgreSQL', 'time')(round),
+        title: 'query that sums trades, invalidations and pre-signatures ÷ query of the store',
+        limit: { atLeast: 3 },
+        compute: (round) =>
+          readMeasured('PostgreSQL', 'summing query')(round) / readMeasured('PostgreSQL', 'time')(round),
       },
       {
-        title: 'the same, whose rows are not rendered ÷ by_uids, to the bytes of its response',
-        bar: { atLeast: 3 },
-        of: (round) => told('PostgreSQL', 'summing query')(round) / told('PostgreSQL', 'by_uids')(round),
+        title: 'summing query without rendering ÷ by_uids with rendering',
+        limit: { atLeast: 3 },
+        compute: (round) =>
+          readMeasured('PostgreSQL', 'summing query')(round) / readMeasured('PostgreSQL', 'by_uids')(round),
       },
     ],
   };
 };
 
-/** The numbers of orders in both schemas, with what is the same in both. They come in no order of their UIDs. */
-const numbered = (count: number) => `
-  SELECT n, sha256(convert_to('order ' || n, 'UTF8')) || substr(sha256(convert_to('owner ' || (n::bigint * 7919) % 10000, 'UTF8')), 1, 20)
+/** Returns SQL for the common columns of the orders in both schemas. The order of their UIDs is random. */
+const selectOrders = (count: number) => `
+  SELECT n,
+    sha256(convert_to('order ' || n, 'UTF8'))
+      || substr(sha256(convert_to('owner ' || (n::bigint * 7919) % 10000, 'UTF8')), 1, 20)
       || '\\x${VALID_TO.toString(16)}'::bytea AS uid,
     substr(sha256(convert_to('owner ' || (n::bigint * 7919) % 10000, 'UTF8')), 1, 20) AS owner,
     substr(sha256(convert_to('token ' || n % 20, 'UTF8')), 1, 20) AS sell_token
   FROM generate_series(0, ${count - 1}) n`;
 
-/** Fills the store's own tables by SQL, as the store would have: a million inserts would take too long. */
-async function filledStore(server: BenchServer, count: number) {
-  const { order, document } = await modelOrder();
-  const store = benchStore(server, OURS);
+/** Fills the tables of the store with SQL, because a million inserts by the store would take too long. */
+async function fillStore(server: BenchServer, count: number) {
+  const { order, document } = await createModelOrder();
+  const store = createBenchStore(server, STORE_SCHEMA);
   await store.open({ domain: DOMAIN, clock: systemClock });
   await store.appData.put(document ?? { hash: order.appData, document: '{}' });
   const { client } = server;
-  const from = numbered(count);
+  const from = selectOrders(count);
   const hex = (column: string) => `'0x' || encode(${column}, 'hex')`;
   await client.query(`SET synchronous_commit = off; SET max_parallel_workers_per_gather = 0; SET work_mem = '256MB'`);
   await client.query(
-    `INSERT INTO ${OURS}.orders (created, valid_to, version, signing_scheme, state, budget, live, uid, owner, sell_token,
-       buy_token, app_data, executed_sell_amount, executed_buy_amount, executed_fee, quote, quote_metadata, body)
-     SELECT ${createdAt(0)} + n * 20, ${VALID_TO}, 1 + n % 2, 0, CASE n % 2 WHEN 1 THEN 3 ELSE 0 END, 0, n % 2 = 0, uid, owner,
-       sell_token, decode($1, 'hex'), decode($2, 'hex'), CASE n % 2 WHEN 1 THEN ${SOLD} ELSE 0 END,
+    `INSERT INTO ${STORE_SCHEMA}.orders (created, valid_to, version, signing_scheme, state, budget, live, uid, owner,
+       sell_token, buy_token, app_data, executed_sell_amount, executed_buy_amount, executed_fee, quote, quote_metadata,
+       body)
+     SELECT ${getCreationDate(0)} + n * 20, ${VALID_TO}, 1 + n % 2, 0, CASE n % 2 WHEN 1 THEN 3 ELSE 0 END, 0, n % 2 = 0,
+       uid, owner, sell_token, decode($1, 'hex'), decode($2, 'hex'), CASE n % 2 WHEN 1 THEN ${SOLD} ELSE 0 END,
        CASE n % 2 WHEN 1 THEN ${BOUGHT} ELSE 0 END, CASE n % 2 WHEN 1 THEN 12345678901 ELSE 0 END, $8, $9,
-       replace(replace(replace(replace($3, $4, ${hex('uid')}), $5, ${hex('sell_token')}), $6, ${hex('owner')}), $7, '${VALID_TO}')
+       replace(replace(replace(replace($3, $4, ${hex('uid')}), $5, ${hex('sell_token')}), $6, ${hex('owner')}),
+         $7, '${VALID_TO}')
      FROM (${from}) o`,
     [
-      bare(order.buyToken),
-      bare(order.appData),
+      removePrefix(order.buyToken),
+      removePrefix(order.appData),
       order.body,
       order.uid,
       order.sellToken,
@@ -122,55 +129,62 @@ async function filledStore(server: BenchServer, count: number) {
     ],
   );
   await client.query(
-    `INSERT INTO ${OURS}.facts (block, log, type, "timestamp", block_hash, transaction_hash, uid, owner, detail)
-     SELECT n, 0, 0, 1700000000, sha256(n::text::bytea), sha256(n::text::bytea), uid, owner, $1 FROM (${from}) o WHERE n % 2 = 1`,
+    `INSERT INTO ${STORE_SCHEMA}.chain_events (block, log, type, "timestamp", block_hash, transaction_hash, uid, owner,
+       detail)
+     SELECT n, 0, 0, 1700000000, sha256(n::text::bytea), sha256(n::text::bytea), uid, owner, $1
+     FROM (${from}) o WHERE n % 2 = 1`,
     [
-      `{"sellToken":"${order.sellToken}","buyToken":"${order.buyToken}","sellAmount":"${SOLD}","buyAmount":"${BOUGHT}","feeAmount":"0","executedFee":"12345678901","prices":null,"protocolFees":[]}`,
+      `{"sellToken":"${order.sellToken}","buyToken":"${order.buyToken}","sellAmount":"${SOLD}",` +
+        `"buyAmount":"${BOUGHT}","feeAmount":"0","executedFee":"12345678901","prices":null,"protocolFees":[]}`,
     ],
   );
-  await client.query(`VACUUM ANALYZE ${OURS}.orders, ${OURS}.documents`);
+  await client.query(`VACUUM ANALYZE ${STORE_SCHEMA}.orders, ${STORE_SCHEMA}.documents`);
   await store.close();
   return store;
 }
 
-const bare = (hex: Hex) => hex.slice(2);
+const removePrefix = (hex: Hex) => hex.slice(2);
 const SOLD = '1000000000000000000';
 const BOUGHT = '3456789012345678901234';
 const METADATA = '{"version":"1.0","interactions":[],"preInteractions":[],"jitOrders":[]}';
 const QUOTE =
   '{"gasAmount":"150000","gasPrice":"1234567890","sellTokenPrice":"1","sellAmount":"1000000000000000000",' +
-  '"buyAmount":"3456789012345678901234","feeAmount":"185185183500000","solver":"0x1111111111111111111111111111111111111111","verified":true}';
+  '"buyAmount":"3456789012345678901234","feeAmount":"185185183500000",' +
+  '"solver":"0x1111111111111111111111111111111111111111","verified":true}';
 
 /**
- * The same orders where what happened to them stands in tables of its own, with an index for each question: the columns of
- * an order, and for every one of its derived members a sum or a look.
+ * Stores the same orders in a schema with a table for each kind of event and an index for each query: a row for the
+ * columns of an order, and a sum or a lookup for each derived field.
  */
-async function fillSumming({ client }: BenchServer, count: number): Promise<void> {
-  const s = SUMMING;
-  const from = numbered(count);
+async function fillSummingTables({ client }: BenchServer, count: number): Promise<void> {
+  const s = SUMMING_SCHEMA;
+  const from = selectOrders(count);
   await client.query(`
     CREATE SCHEMA ${s};
     CREATE TABLE ${s}.orders (uid bytea, owner bytea NOT NULL, created timestamptz NOT NULL, sell_token bytea NOT NULL,
-      buy_token bytea NOT NULL, sell_amount numeric(78,0) NOT NULL, buy_amount numeric(78,0) NOT NULL, valid_to bigint NOT NULL,
-      fee_amount numeric(78,0) NOT NULL, kind smallint NOT NULL, partially_fillable boolean NOT NULL, signature bytea NOT NULL,
-      cancelled timestamptz, receiver bytea, app_data bytea NOT NULL, signing_scheme smallint NOT NULL,
-      settlement_contract bytea NOT NULL, sell_balance smallint NOT NULL, buy_balance smallint NOT NULL, class smallint NOT NULL);
+      buy_token bytea NOT NULL, sell_amount numeric(78,0) NOT NULL, buy_amount numeric(78,0) NOT NULL,
+      valid_to bigint NOT NULL, fee_amount numeric(78,0) NOT NULL, kind smallint NOT NULL,
+      partially_fillable boolean NOT NULL, signature bytea NOT NULL, cancelled timestamptz, receiver bytea,
+      app_data bytea NOT NULL, signing_scheme smallint NOT NULL, settlement_contract bytea NOT NULL,
+      sell_balance smallint NOT NULL, buy_balance smallint NOT NULL, class smallint NOT NULL);
     CREATE TABLE ${s}.trades (block bigint, log bigint, uid bytea NOT NULL, sell_amount numeric(78,0) NOT NULL,
       buy_amount numeric(78,0) NOT NULL, fee_amount numeric(78,0) NOT NULL);
     CREATE TABLE ${s}.executions (uid bytea, auction bigint, fee numeric(78,0) NOT NULL, fee_token bytea);
     CREATE TABLE ${s}.invalidations (block bigint, log bigint, uid bytea NOT NULL);
     CREATE TABLE ${s}.onchain_invalidations (uid bytea, block bigint NOT NULL, log bigint NOT NULL);
-    CREATE TABLE ${s}.presignatures (block bigint, log bigint, owner bytea NOT NULL, uid bytea NOT NULL, signed boolean NOT NULL);
+    CREATE TABLE ${s}.presignatures (block bigint, log bigint, owner bytea NOT NULL, uid bytea NOT NULL,
+      signed boolean NOT NULL);
     CREATE TABLE ${s}.ethflow (uid bytea, valid_to bigint NOT NULL, refund bytea);
     CREATE TABLE ${s}.placements (uid bytea, sender bytea NOT NULL, error smallint);
-    CREATE TABLE ${s}.interactions (uid bytea, place integer, target bytea NOT NULL, value numeric(78,0) NOT NULL,
+    CREATE TABLE ${s}.interactions (uid bytea, ordinal integer, target bytea NOT NULL, value numeric(78,0) NOT NULL,
       data bytea NOT NULL, execution smallint NOT NULL);
     CREATE TABLE ${s}.documents (hash bytea, document bytea NOT NULL);
     CREATE TABLE ${s}.quotes (uid bytea, gas_amount double precision, gas_price double precision, price double precision,
       sell_amount numeric(78,0), buy_amount numeric(78,0), solver bytea, verified boolean, metadata json);`);
   await client.query(
-    `INSERT INTO ${s}.orders SELECT uid, owner, to_timestamp(1700000000 + n / 50), sell_token, sell_token, ${SOLD}, ${BOUGHT},
-       ${VALID_TO}, 0, 0, false, sha256(uid) || sha256(owner) || '\\x1b', NULL, NULL, sha256('{}'), 0, owner, 0, 0, 0 FROM (${from}) o`,
+    `INSERT INTO ${s}.orders SELECT uid, owner, to_timestamp(1700000000 + n / 50), sell_token, sell_token, ${SOLD},
+       ${BOUGHT}, ${VALID_TO}, 0, 0, false, sha256(uid) || sha256(owner) || '\\x1b', NULL, NULL, sha256('{}'), 0, owner,
+       0, 0, 0 FROM (${from}) o`,
   );
   await client.query(
     `INSERT INTO ${s}.trades SELECT n, 0, uid, ${SOLD}, ${BOUGHT}, 0 FROM (${from}) o WHERE n % 2 = 1`,
@@ -185,7 +199,8 @@ async function fillSumming({ client }: BenchServer, count: number): Promise<void
   await client.query(`INSERT INTO ${s}.ethflow SELECT uid, ${VALID_TO}, NULL FROM (${from}) o WHERE n % 100 = 6`);
   await client.query(`INSERT INTO ${s}.documents VALUES (sha256('{}'), '{}')`);
   await client.query(
-    `INSERT INTO ${s}.quotes SELECT uid, 150000, 1234567890, 1, ${SOLD}, ${BOUGHT}, owner, true, '${METADATA}' FROM (${from}) o`,
+    `INSERT INTO ${s}.quotes SELECT uid, 150000, 1234567890, 1, ${SOLD}, ${BOUGHT}, owner, true, '${METADATA}'
+     FROM (${from}) o`,
   );
   for (const [table, columns] of [
     ...['orders', 'onchain_invalidations', 'ethflow', 'placements', 'quotes'].map((table) => [table, 'uid'] as const),
@@ -196,7 +211,7 @@ async function fillSumming({ client }: BenchServer, count: number): Promise<void
     ] as const),
     ...([
       ['presignatures', 'uid, block, log'],
-      ['interactions', 'uid, place'],
+      ['interactions', 'uid, ordinal'],
       ['documents', 'hash'],
     ] as const),
   ]) {
@@ -221,23 +236,23 @@ const SUMMING_TABLES = [
 
 const SUMMING_SELECT = `
   SELECT o.*,
-    coalesce((SELECT sum(t.buy_amount) FROM ${SUMMING}.trades t WHERE t.uid = o.uid), 0) AS bought,
-    coalesce((SELECT sum(t.sell_amount) FROM ${SUMMING}.trades t WHERE t.uid = o.uid), 0) AS sold,
-    coalesce((SELECT sum(t.fee_amount) FROM ${SUMMING}.trades t WHERE t.uid = o.uid), 0) AS signed_fee,
-    coalesce((SELECT sum(e.fee) FROM ${SUMMING}.executions e WHERE e.uid = o.uid), 0) AS fee,
-    (SELECT e.fee_token FROM ${SUMMING}.executions e WHERE e.uid = o.uid LIMIT 1) AS fee_token,
-    o.cancelled IS NOT NULL OR EXISTS (SELECT FROM ${SUMMING}.invalidations i WHERE i.uid = o.uid)
-      OR EXISTS (SELECT FROM ${SUMMING}.onchain_invalidations i WHERE i.uid = o.uid) AS invalidated,
-    o.signing_scheme = 2 AND coalesce((SELECT NOT p.signed FROM ${SUMMING}.presignatures p WHERE p.uid = o.uid
-      ORDER BY p.block DESC, p.log DESC LIMIT 1), true) AS waits,
-    array(SELECT (i.target, i.value, i.data) FROM ${SUMMING}.interactions i WHERE i.uid = o.uid AND i.execution = 0
-      ORDER BY i.place) AS pre,
-    array(SELECT (i.target, i.value, i.data) FROM ${SUMMING}.interactions i WHERE i.uid = o.uid AND i.execution = 1
-      ORDER BY i.place) AS post,
-    (SELECT p.sender FROM ${SUMMING}.placements p WHERE p.uid = o.uid) AS onchain_user,
-    (SELECT p.error FROM ${SUMMING}.placements p WHERE p.uid = o.uid) AS placement_error,
-    (SELECT (f.valid_to, f.refund) FROM ${SUMMING}.ethflow f WHERE f.uid = o.uid) AS ethflow,
-    (SELECT d.document FROM ${SUMMING}.documents d WHERE d.hash = o.app_data) AS document,
+    coalesce((SELECT sum(t.buy_amount) FROM ${SUMMING_SCHEMA}.trades t WHERE t.uid = o.uid), 0) AS bought,
+    coalesce((SELECT sum(t.sell_amount) FROM ${SUMMING_SCHEMA}.trades t WHERE t.uid = o.uid), 0) AS sold,
+    coalesce((SELECT sum(t.fee_amount) FROM ${SUMMING_SCHEMA}.trades t WHERE t.uid = o.uid), 0) AS signed_fee,
+    coalesce((SELECT sum(e.fee) FROM ${SUMMING_SCHEMA}.executions e WHERE e.uid = o.uid), 0) AS fee,
+    (SELECT e.fee_token FROM ${SUMMING_SCHEMA}.executions e WHERE e.uid = o.uid LIMIT 1) AS fee_token,
+    o.cancelled IS NOT NULL OR EXISTS (SELECT FROM ${SUMMING_SCHEMA}.invalidations i WHERE i.uid = o.uid)
+      OR EXISTS (SELECT FROM ${SUMMING_SCHEMA}.onchain_invalidations i WHERE i.uid = o.uid) AS invalidated,
+    o.signing_scheme = 2 AND coalesce((SELECT NOT p.signed FROM ${SUMMING_SCHEMA}.presignatures p WHERE p.uid = o.uid
+      ORDER BY p.block DESC, p.log DESC LIMIT 1), true) AS presignature_pending,
+    array(SELECT (i.target, i.value, i.data) FROM ${SUMMING_SCHEMA}.interactions i WHERE i.uid = o.uid AND i.execution = 0
+      ORDER BY i.ordinal) AS pre,
+    array(SELECT (i.target, i.value, i.data) FROM ${SUMMING_SCHEMA}.interactions i WHERE i.uid = o.uid AND i.execution = 1
+      ORDER BY i.ordinal) AS post,
+    (SELECT p.sender FROM ${SUMMING_SCHEMA}.placements p WHERE p.uid = o.uid) AS onchain_user,
+    (SELECT p.error FROM ${SUMMING_SCHEMA}.placements p WHERE p.uid = o.uid) AS placement_error,
+    (SELECT (f.valid_to, f.refund) FROM ${SUMMING_SCHEMA}.ethflow f WHERE f.uid = o.uid) AS ethflow,
+    (SELECT d.document FROM ${SUMMING_SCHEMA}.documents d WHERE d.hash = o.app_data) AS document,
     q.*
-  FROM ${SUMMING}.orders o LEFT JOIN ${SUMMING}.quotes q ON q.uid = o.uid
+  FROM ${SUMMING_SCHEMA}.orders o LEFT JOIN ${SUMMING_SCHEMA}.quotes q ON q.uid = o.uid
   WHERE o.uid = ANY($1::bytea[])`;

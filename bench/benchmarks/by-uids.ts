@@ -1,39 +1,39 @@
-import type { MakeTrial, Measure, Round, Subject } from '../benchmark.ts';
-import { sampleOf, timed, times } from '../benchmark.ts';
-import { answerOf, bareDatabase, byUidsRequest, openApi, uidPicker } from '../stats.ts';
+import type { CreateBenchmark, Measure, Round, Subject } from '../benchmark.ts';
+import { divideTimes, getSample, measureTime } from '../benchmark.ts';
+import { createByUidsRequest, createUidPicker, openApi, openBareDatabase, requestBytes } from '../stats.ts';
 
 const UIDS = 128;
-/** How many orders are asked for again and again where reads are hot. Their texts fit into the cache. */
-const HOT = 4096;
+/** Number of orders that the cached benchmark reads. Their texts fit in the cache. */
+const CACHED = 4096;
 
-/** 128 orders by their UIDs, from the request's bytes to the response's. */
-export const trial: MakeTrial = ({ tiny, orders }) => {
-  const pieces = tiny ? 1 : 40;
+/** Reads 128 orders by UID, from the bytes of the request to the bytes of the response. */
+export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
+  const repetitions = tiny ? 1 : 40;
   const [smallest = 0] = orders;
   const largest = orders.at(-1) ?? 0;
 
-  const cold = (count: number) => async (): Promise<Subject> => {
+  const uncached = (count: number) => async (): Promise<Subject> => {
     const { api, close } = await openApi(count, 'cold', 0);
-    const pick = uidPicker(count, UIDS);
-    const prepare = () => byUidsRequest(pick());
-    return { round: () => timed(1, (request) => answerOf(api, request), { pieces, prepare }), close };
+    const pick = createUidPicker(count, UIDS);
+    const prepare = () => createByUidsRequest(pick());
+    return { round: () => measureTime(1, (each) => requestBytes(api, each), { repetitions, prepare }), close };
   };
 
-  const hot = async (): Promise<Subject> => {
+  const cached = async (): Promise<Subject> => {
     const { api, close } = await openApi(largest, 'hot');
-    const pick = uidPicker(largest, UIDS, Math.min(HOT, largest));
-    const prepare = () => byUidsRequest(pick());
-    for (let i = 0; i < (tiny ? 1 : 200); i++) await answerOf(api, prepare());
-    return { round: () => timed(1, (request) => answerOf(api, request), { pieces, prepare }), close };
+    const pick = createUidPicker(largest, UIDS, Math.min(CACHED, largest));
+    const prepare = () => createByUidsRequest(pick());
+    for (let i = 0; i < (tiny ? 1 : 200); i++) await requestBytes(api, prepare());
+    return { round: () => measureTime(1, (each) => requestBytes(api, each), { repetitions, prepare }), close };
   };
 
-  const bare = (count: number) => async (): Promise<Subject> => {
-    const { database, select } = await bareDatabase(count);
-    const pick = uidPicker(count, UIDS);
-    const statement = select(Math.min(UIDS, count));
+  const statement = (count: number) => async (): Promise<Subject> => {
+    const { database, select } = await openBareDatabase(count);
+    const pick = createUidPicker(count, UIDS);
+    const query = select(Math.min(UIDS, count));
     const prepare = () => pick().map((uid) => Buffer.from(uid.slice(2), 'hex'));
     return {
-      round: () => timed(1, (uids) => statement.all(...uids), { pieces, prepare }),
+      round: () => measureTime(1, (uids) => query.all(...uids), { repetitions, prepare }),
       async close() {
         database.close();
       },
@@ -41,38 +41,42 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
   };
 
   const growth = (count: number): Measure => ({
-    title: `cold, ${shown(smallest)} → ${shown(count)} orders: growth ÷ that of the bare SELECT`,
-    bar: { atMost: 1.2 },
-    of: (round) =>
-      grows(round, `cold, ${shown(smallest)}`, `cold, ${shown(count)}`) /
-      grows(round, `bare SELECT, ${shown(smallest)}`, `bare SELECT, ${shown(count)}`),
+    title: `uncached, ${formatCount(smallest)} → ${formatCount(count)} orders: growth ÷ growth of the SQL statement`,
+    limit: { atMost: 1.2 },
+    compute: (round) =>
+      computeGrowth(round, `uncached, ${formatCount(smallest)}`, `uncached, ${formatCount(count)}`) /
+      computeGrowth(round, `SQL statement, ${formatCount(smallest)}`, `SQL statement, ${formatCount(count)}`),
   });
 
   return {
-    title: `by_uids of ${UIDS} orders, to the bytes of the response`,
+    title: `by_uids of ${UIDS} orders, including the response body`,
     subjects: Object.fromEntries([
-      ...orders.map((count) => [`cold, ${shown(count)}`, cold(count)] as const),
-      ...orders.map((count) => [`bare SELECT, ${shown(count)}`, bare(count)] as const),
-      [`hot, ${shown(largest)}`, hot],
+      ...orders.map((count) => [`uncached, ${formatCount(count)}`, uncached(count)] as const),
+      ...orders.map((count) => [`SQL statement, ${formatCount(count)}`, statement(count)] as const),
+      [`cached, ${formatCount(largest)}`, cached],
     ]),
     measures: [
       {
-        title: `cold of ${shown(largest)} ÷ the bare SELECT`,
-        of: times(`cold, ${shown(largest)}`, `bare SELECT, ${shown(largest)}`),
-        bar: { atMost: 1.4 },
+        title: `uncached, ${formatCount(largest)} orders ÷ SQL statement`,
+        compute: divideTimes(`uncached, ${formatCount(largest)}`, `SQL statement, ${formatCount(largest)}`),
+        limit: { atMost: 1.4 },
       },
-      { title: 'hot ÷ cold', of: times(`hot, ${shown(largest)}`, `cold, ${shown(largest)}`), bar: { atMost: 0.25 } },
+      {
+        title: 'cached ÷ uncached',
+        compute: divideTimes(`cached, ${formatCount(largest)}`, `uncached, ${formatCount(largest)}`),
+        limit: { atMost: 0.25 },
+      },
       ...orders.slice(1).map(growth),
     ],
   };
 };
 
-function grows(round: Round, from: string, to: string): number {
-  return sampleOf(round, to).time / sampleOf(round, from).time;
+function computeGrowth(round: Round, from: string, to: string): number {
+  return getSample(round, to).time / getSample(round, from).time;
 }
 
-/** `10k`, `1M`. */
-function shown(count: number): string {
+/** Formats a count: `10k`, `1M`. */
+function formatCount(count: number): string {
   if (count >= 1_000_000) return `${count / 1_000_000}M`;
   return count >= 1000 ? `${count / 1000}k` : String(count);
 }

@@ -1,14 +1,14 @@
 import { createKeccak } from 'hash-wasm';
 import { createVerifier } from 'intentbook';
-import type { MakeTrial } from '../benchmark.ts';
-import { timed, times } from '../benchmark.ts';
+import type { CreateBenchmark } from '../benchmark.ts';
+import { divideTimes, measureTime } from '../benchmark.ts';
 import { DOMAIN, signOrders } from '../orders.ts';
-import { typedData } from '../typed-data.ts';
+import { toTypedData } from '../typed-data.ts';
 
-/** The EIP-712 digest of an order, against the two hashes that it is made of. */
-export const trial: MakeTrial = ({ tiny }) => {
+/** The EIP-712 digest of an order, compared with the two hashes that it consists of. */
+export const benchmark: CreateBenchmark = ({ tiny }) => {
   const count = tiny ? 4 : 256;
-  const pieces = tiny ? 1 : 50;
+  const repetitions = tiny ? 1 : 50;
 
   return {
     title: 'order digest',
@@ -16,26 +16,26 @@ export const trial: MakeTrial = ({ tiny }) => {
       intentbook: async () => {
         const { hasher } = await createVerifier(DOMAIN);
         const orders = (await signOrders('digest', 0, count)).map((order) => ({
-          ...typedData(order).message,
+          ...toTypedData(order).message,
           receiver: null,
         }));
         return {
           round: () =>
-            timed(
+            measureTime(
               count,
               () => {
                 for (const order of orders) hasher.digest(order);
               },
-              { pieces },
+              { repetitions },
             ),
         };
       },
-      'keccak of 416 and of 66 bytes': async () => {
+      'keccak of 416 and 66 bytes': async () => {
         const hasher = await createKeccak(256);
         const [struct, message] = [new Uint8Array(416).fill(1), new Uint8Array(66).fill(2)];
         return {
           round: () =>
-            timed(
+            measureTime(
               count,
               () => {
                 for (let i = 0; i < count; i++) {
@@ -43,33 +43,33 @@ export const trial: MakeTrial = ({ tiny }) => {
                   hasher.init().update(message).digest('binary');
                 }
               },
-              { pieces },
+              { repetitions },
             ),
         };
       },
       viem: async () => {
         const { hashTypedData } = await import('viem');
-        const orders = (await signOrders('digest', 0, count)).map(typedData);
-        const few = orders.slice(0, 8);
+        const orders = (await signOrders('digest', 0, count)).map(toTypedData);
+        const batch = orders.slice(0, 8);
         return {
           round: () =>
-            timed(
-              few.length,
+            measureTime(
+              batch.length,
               () => {
-                for (const order of few) hashTypedData(order);
+                for (const order of batch) hashTypedData(order);
               },
-              { pieces },
+              { repetitions },
             ),
         };
       },
     },
     measures: [
       {
-        title: 'order digest ÷ keccak of 416 and of 66 bytes',
-        of: times('intentbook', 'keccak of 416 and of 66 bytes'),
-        bar: { atMost: 1.3 },
+        title: 'order digest ÷ keccak of 416 and 66 bytes',
+        compute: divideTimes('intentbook', 'keccak of 416 and 66 bytes'),
+        limit: { atMost: 1.3 },
       },
-      { title: 'viem ÷ order digest', of: times('viem', 'intentbook') },
+      { title: 'viem ÷ order digest', compute: divideTimes('viem', 'intentbook') },
     ],
   };
 };

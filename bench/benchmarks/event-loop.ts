@@ -2,23 +2,23 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
 import { createOrderBook, createVerifier } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
-import type { MakeTrial, Measure, Sample, Subject } from '../benchmark.ts';
-import { told } from '../benchmark.ts';
+import type { CreateBenchmark, Measure, Sample, Subject } from '../benchmark.ts';
+import { readMeasured } from '../benchmark.ts';
 import { scratchFile } from '../files.ts';
 import { collectGarbage } from '../gc.ts';
 import { CHAIN_ID, DOMAIN, signOrders } from '../orders.ts';
-import { answerOf, byUidsRequest, openApi, uidPicker } from '../stats.ts';
+import { createByUidsRequest, createUidPicker, openApi, requestBytes } from '../stats.ts';
 
-const LOADS = ['submit, 256 at once', 'by_uids of 128, 16 at once', 'recoverMany of 10,000'] as const;
+const LOADS = ['submit, 256 concurrent', 'by_uids of 128, 16 concurrent', 'recoverMany of 10,000'] as const;
 
 /**
- * How long the event loop is held up. The figure that counts is the longest stretch between two of its turns, by the
- * processor's time, of which commits are told apart: how long those take is the disk's business. By the wall's time a
- * stretch also holds what other programs have taken in the middle of it.
+ * Blocking of the event loop. The main figure is the longest interval between two iterations of the loop, in processor
+ * time without commits: the time of commits depends on the disk. Wall-clock time would also contain the time of other
+ * programs.
  */
-export const trial: MakeTrial = ({ tiny, orders }) => {
+export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
   const subjects: Record<(typeof LOADS)[number], () => Promise<Subject>> = {
-    'submit, 256 at once': async () => {
+    'submit, 256 concurrent': async () => {
       const count = tiny ? 32 : 2048;
       const store = sqliteStore({ path: scratchFile('event-loop') });
       const book = createOrderBook({ chainId: CHAIN_ID, recovery: 'native', store });
@@ -34,23 +34,23 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
               if (status !== 'accepted') throw new Error('an order was rejected');
             }
           };
-          return watched(count, () => Promise.all(Array.from({ length: 256 }, caller)));
+          return measureBlocking(count, () => Promise.all(Array.from({ length: 256 }, caller)));
         },
         close: () => book.close(),
       };
     },
-    'by_uids of 128, 16 at once': async () => {
+    'by_uids of 128, 16 concurrent': async () => {
       const count = orders.at(-1) ?? 0;
       const { api, close } = await openApi(count, 'cold', 0);
-      const pick = uidPicker(count, 128);
-      const each = tiny ? 1 : 6;
+      const pick = createUidPicker(count, 128);
+      const perCaller = tiny ? 1 : 6;
       return {
         round() {
-          const queue = Array.from({ length: 16 * each }, () => byUidsRequest(pick()));
+          const queue = Array.from({ length: 16 * perCaller }, () => createByUidsRequest(pick()));
           const caller = async () => {
-            for (let next = queue.pop(); next !== undefined; next = queue.pop()) await answerOf(api, next);
+            for (let next = queue.pop(); next !== undefined; next = queue.pop()) await requestBytes(api, next);
           };
-          return watched(16 * each, () => Promise.all(Array.from({ length: 16 }, caller)));
+          return measureBlocking(16 * perCaller, () => Promise.all(Array.from({ length: 16 }, caller)));
         },
         close,
       };
@@ -59,39 +59,39 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
       const count = tiny ? 100 : 10_000;
       const signed = (await signOrders('event loop', 0, count)).map(({ hashed }) => hashed);
       const verifier = await createVerifier({ ...DOMAIN, backend: 'native' });
-      return { round: () => watched(count, () => verifier.recoverMany(signed)) };
+      return { round: () => measureBlocking(count, () => verifier.recoverMany(signed)) };
     },
   };
 
   return {
-    title: 'how long the event loop is held up',
+    title: 'blocking of the event loop',
     subjects,
     rounds: 5,
     measures: LOADS.flatMap((load): Measure[] => [
       {
-        title: `${load}: longest stretch of the engine`,
-        of: told(load, 'stretch'),
+        title: `${load}: longest blocking by the engine`,
+        compute: readMeasured(load, 'blocking'),
         unit: ' ms',
-        bar: { atMost: 10 },
+        limit: { atMost: 10 },
       },
-      { title: `${load}: loop delay, 99 % of the time below`, unit: ' ms', of: told(load, 'p99') },
-      { title: `${load}: longest commit, checkpoint included`, unit: ' ms', of: told(load, 'commit') },
+      { title: `${load}: event loop delay, 99th percentile`, unit: ' ms', compute: readMeasured(load, 'p99') },
+      { title: `${load}: longest commit, including checkpoint`, unit: ' ms', compute: readMeasured(load, 'commit') },
     ]),
   };
 };
 
-/** Time spent in commits, which the driver does in the middle of whatever runs. In milliseconds of the processor. */
-let committing = 0;
-/** The same by the clock. */
-let waiting = 0;
+/** Processor time of commits, which the driver runs synchronously, in milliseconds. */
+let commitProcessorTime = 0;
+/** Wall-clock time of commits, in milliseconds. */
+let commitTime = 0;
 let longestCommit = 0;
 const { exec } = Database.prototype;
 Database.prototype.exec = function (sql) {
   if (sql !== 'COMMIT') return exec.call(this, sql);
-  const [start, spent] = [performance.now(), processorTime()];
+  const [start, startProcessor] = [performance.now(), processorTime()];
   const result = exec.call(this, sql);
-  committing += processorTime() - spent;
-  waiting += performance.now() - start;
+  commitProcessorTime += processorTime() - startProcessor;
+  commitTime += performance.now() - start;
   longestCommit = Math.max(longestCommit, performance.now() - start);
   return result;
 };
@@ -101,29 +101,36 @@ function processorTime(): number {
   return (user + system) / 1000;
 }
 
-/** Runs a load, and looks at the clock at each turn of the loop meanwhile. */
-async function watched(operations: number, work: () => Promise<unknown>): Promise<Sample> {
+/** Runs a load and measures the interval between the iterations of the event loop. */
+async function measureBlocking(operations: number, work: () => Promise<unknown>): Promise<Sample> {
   collectGarbage();
   const delay = monitorEventLoopDelay({ resolution: 1 });
   let running = true;
-  let stretch = 0;
+  let blocking = 0;
   longestCommit = 0;
-  let [before, since, committed, waited] = [processorTime(), performance.now(), committing, waiting];
-  const look = () => {
-    const [now, at] = [processorTime(), performance.now()];
-    // The processor's time is that of all threads, collectors of garbage too; the clock's that of other programs too.
-    stretch = Math.max(stretch, Math.min(now - before - (committing - committed), at - since - (waiting - waited)));
-    [before, since, committed, waited] = [now, at, committing, waiting];
-    if (running) setImmediate(look);
+  let last = { cpu: processorTime(), wall: performance.now(), commitCpu: commitProcessorTime, commitWall: commitTime };
+  const check = () => {
+    const now = {
+      cpu: processorTime(),
+      wall: performance.now(),
+      commitCpu: commitProcessorTime,
+      commitWall: commitTime,
+    };
+    // Processor time includes all threads, also of the garbage collector. Wall-clock time includes other programs.
+    const cpu = now.cpu - last.cpu - (now.commitCpu - last.commitCpu);
+    const wall = now.wall - last.wall - (now.commitWall - last.commitWall);
+    blocking = Math.max(blocking, Math.min(cpu, wall));
+    last = now;
+    if (running) setImmediate(check);
   };
-  setImmediate(look);
+  setImmediate(check);
   delay.enable();
   const start = performance.now();
   await work();
   const time = ((performance.now() - start) * 1000) / operations;
   delay.disable();
   running = false;
-  look();
+  check();
   const at = (percent: number) => delay.percentile(percent) / 1e6;
-  return { time, stretch, commit: longestCommit, p50: at(50), p99: at(99), longest: delay.max / 1e6 };
+  return { time, blocking, commit: longestCommit, p50: at(50), p99: at(99), longest: delay.max / 1e6 };
 }

@@ -2,22 +2,22 @@ import { copyFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { createOrderBook, type Store, systemClock } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
-import type { MakeTrial, Subject } from '../benchmark.ts';
-import { times } from '../benchmark.ts';
+import type { CreateBenchmark, Subject } from '../benchmark.ts';
+import { divideTimes } from '../benchmark.ts';
 import { orderFile, scratchFile, VALID_TO } from '../files.ts';
 import { CHAIN_ID } from '../orders.ts';
 
-/** What the engine takes in one step, so that both commit as often. */
+/** Number of orders in one step of the engine, so that both subjects commit equally often. */
 const STEP = 128;
 const LATER = (VALID_TO + 1) * 1000;
 
 /**
- * A book that comes back when all of its orders have expired: its sweep, which counts them out of their owners' caps and
- * logs each, against the same rows marked and logged by bare statements.
+ * A book that starts after all of its orders have expired. Its sweep updates the owners' counters and logs each order.
+ * The peer marks and logs the same rows with SQL statements.
  */
-export const trial: MakeTrial = ({ orders }) => {
+export const benchmark: CreateBenchmark = ({ orders }) => {
   const count = Math.min(orders[0] ?? 0, 10_000);
-  const scratch = async (name: string) => {
+  const copyFile = async (name: string) => {
     const path = scratchFile(name);
     copyFileSync(await orderFile(count), path);
     return path;
@@ -29,19 +29,19 @@ export const trial: MakeTrial = ({ orders }) => {
     subjects: {
       intentbook: async (): Promise<Subject> => ({
         async round() {
-          const store = sqliteStore({ path: await scratch('expire') });
+          const store = sqliteStore({ path: await copyFile('expire') });
           let start = 0;
-          let swept = 0;
+          let recorded = 0;
           let end = (_at: number): void => {};
           const ended = new Promise<number>((resolve) => {
             end = resolve;
           });
           const expire: Store['orders']['expire'] = async (now, limit) => {
-            if (swept === 0) start = performance.now();
-            const some = await store.orders.expire(now, limit);
-            swept += some;
-            if (some < limit) end(performance.now());
-            return some;
+            if (recorded === 0) start = performance.now();
+            const expired = await store.orders.expire(now, limit);
+            recorded += expired;
+            if (expired < limit) end(performance.now());
+            return expired;
           };
           const clock = { ...systemClock, now: () => LATER };
           const book = createOrderBook({
@@ -52,24 +52,24 @@ export const trial: MakeTrial = ({ orders }) => {
           await book.start();
           const time = (((await ended) - start) * 1000) / count;
           await book.close();
-          if (swept !== count) throw new Error(`${swept} orders were swept up`);
+          if (recorded !== count) throw new Error(`${recorded} orders were recorded as expired instead of ${count}`);
           return { time };
         },
       }),
-      'bare statements': async (): Promise<Subject> => ({
+      'SQL statements': async (): Promise<Subject> => ({
         async round() {
-          const database = new Database(await scratch('expire-bare'));
+          const database = new Database(await copyFile('expire-bare'));
           database.pragma('journal_mode = WAL');
           database.pragma('synchronous = FULL');
           const due = database
             .prepare('SELECT id, uid, owner FROM orders WHERE live = 1 AND valid_to < ? ORDER BY valid_to, uid LIMIT ?')
             .raw();
-          const indexedBlock = database.prepare('UPDATE orders SET live = 0 WHERE id = ?');
+          const recordExpiry = database.prepare('UPDATE orders SET live = 0 WHERE id = ?');
           const log = database.prepare('INSERT INTO events (type, uid, owner, at) VALUES (?, ?, ?, ?)');
           const step = database.transaction(() => {
             const rows = due.all(LATER, STEP) as [id: number, uid: Buffer, owner: Buffer][]; // as selected
             for (const [id, uid, owner] of rows) {
-              indexedBlock.run(id);
+              recordExpiry.run(id);
               log.run('expired', uid, owner, LATER);
             }
             return rows.length;
@@ -82,6 +82,6 @@ export const trial: MakeTrial = ({ orders }) => {
         },
       }),
     },
-    measures: [{ title: 'sweep ÷ bare statements', of: times('intentbook', 'bare statements') }],
+    measures: [{ title: 'sweep ÷ SQL statements', compute: divideTimes('intentbook', 'SQL statements') }],
   };
 };

@@ -1,43 +1,43 @@
-import type { MakeTrial, Subject } from '../benchmark.ts';
-import { timed, times } from '../benchmark.ts';
-import { answerOf, bareDatabase, getRequest, openApi, uidPicker } from '../stats.ts';
+import type { CreateBenchmark, Subject } from '../benchmark.ts';
+import { divideTimes, measureTime } from '../benchmark.ts';
+import { createGetRequest, createUidPicker, openApi, openBareDatabase, requestBytes } from '../stats.ts';
 
-/** How many orders are asked for again and again where reads are hot. */
-const HOT = 4096;
+/** Number of orders that the cached benchmark reads. */
+const CACHED = 4096;
 
-/** One order by its UID, to the bytes of the response. */
-export const trial: MakeTrial = ({ tiny, orders }) => {
-  const [size, pieces] = tiny ? [4, 1] : [32, 40];
+/** Reads one order by UID, including the response body. */
+export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
+  const [size, repetitions] = tiny ? [4, 1] : [32, 40];
   const largest = orders.at(-1) ?? 0;
 
-  const reading = (lane: string, among: number, cacheBytes?: number) => async (): Promise<Subject> => {
+  const read = (lane: string, among: number, cacheBytes?: number) => async (): Promise<Subject> => {
     const { api, close } = await openApi(largest, lane, cacheBytes);
-    const pick = uidPicker(largest, size, Math.min(among, largest));
-    const next = () => pick().map((uid) => getRequest(`/api/v1/orders/${uid}`));
-    const all = async (requests: ReturnType<typeof next>) => {
-      for (const request of requests) await answerOf(api, request);
+    const pick = createUidPicker(largest, size, Math.min(among, largest));
+    const prepare = () => pick().map((uid) => createGetRequest(`/api/v1/orders/${uid}`));
+    const readAll = async (requests: ReturnType<typeof prepare>) => {
+      for (const each of requests) await requestBytes(api, each);
     };
-    for (let i = 0; i < (tiny || cacheBytes === 0 ? 1 : 1000); i++) await all(next());
-    return { round: () => timed(size, all, { pieces, prepare: next }), close };
+    for (let i = 0; i < (tiny || cacheBytes === 0 ? 1 : 1000); i++) await readAll(prepare());
+    return { round: () => measureTime(size, readAll, { repetitions, prepare }), close };
   };
 
   return {
-    title: `GET of one order of ${largest}, to the bytes of the response`,
+    title: `GET of one of ${largest} orders, including the response body`,
     subjects: {
-      cold: reading('cold', largest, 0),
-      hot: reading('hot', HOT),
-      'bare SELECT': async () => {
-        const { database, select } = await bareDatabase(largest);
+      uncached: read('cold', largest, 0),
+      cached: read('hot', CACHED),
+      'SQL statement': async () => {
+        const { database, select } = await openBareDatabase(largest);
         const statement = select(1);
-        const pick = uidPicker(largest, size);
+        const pick = createUidPicker(largest, size);
         return {
           round: () =>
-            timed(
+            measureTime(
               size,
               (uids: Buffer[]) => {
                 for (const uid of uids) statement.all(uid);
               },
-              { pieces, prepare: () => pick().map((uid) => Buffer.from(uid.slice(2), 'hex')) },
+              { repetitions, prepare: () => pick().map((uid) => Buffer.from(uid.slice(2), 'hex')) },
             ),
           async close() {
             database.close();
@@ -46,8 +46,8 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
       },
     },
     measures: [
-      { title: 'cold ÷ the bare SELECT', of: times('cold', 'bare SELECT') },
-      { title: 'hot ÷ cold', of: times('hot', 'cold') },
+      { title: 'uncached ÷ SQL statement', compute: divideTimes('uncached', 'SQL statement') },
+      { title: 'cached ÷ uncached', compute: divideTimes('cached', 'uncached') },
     ],
   };
 };

@@ -8,21 +8,21 @@ import { fastifyPlugin } from 'intentbook/fastify';
 import { fetchHandler } from 'intentbook/fetch';
 import { nodeHandler } from 'intentbook/node-http';
 import { sqliteStore } from 'intentbook/sqlite';
-import type { MakeTrial, Measure, Round, Sample, Subject } from '../benchmark.ts';
-import { timed, times, told } from '../benchmark.ts';
+import type { CreateBenchmark, Measure, Round, Sample, Subject } from '../benchmark.ts';
+import { divideTimes, measureTime, readMeasured } from '../benchmark.ts';
 import { orderFile } from '../files.ts';
 import type { Load } from '../load.ts';
 import { CHAIN_ID } from '../orders.ts';
-import { byUidsRequest, getRequest, uidPicker } from '../stats.ts';
+import { createByUidsRequest, createGetRequest, createUidPicker } from '../stats.ts';
 
-/** How many orders are asked for. Their texts fit into the cache, so that what is measured is the way, not the store. */
-const HOT = 1024;
+/** Number of orders that are read. Their texts fit in the cache, so that the mount is measured and not the store. */
+const CACHED = 1024;
 const UIDS = 128;
 const MOUNTS = ['node:http', 'express', 'fastify', 'fetch'] as const;
 type Mount = (typeof MOUNTS)[number];
 
-/** Orders over HTTP, through every mount, against the bare host sending the same bytes. */
-export const trial: MakeTrial = ({ tiny, orders }) => {
+/** Orders over HTTP through every mount, compared with a bare handler that sends the same bytes. */
+export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
   const count = orders[0] ?? 0;
   const gets = tiny ? 20 : 10_000;
   const lists = tiny ? 2 : 100;
@@ -34,17 +34,17 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
     return book;
   }
 
-  const hot = Math.min(HOT, count);
-  const [uids] = [uidPicker(count, hot, hot)()];
-  const pick = uidPicker(count, UIDS, hot);
+  const cached = Math.min(CACHED, count);
+  const [uids] = [createUidPicker(count, cached, cached)()];
+  const pick = createUidPicker(count, UIDS, cached);
   const bodies = Array.from({ length: 16 }, () => JSON.stringify(pick()));
 
-  /** Asks over sockets, from another thread. */
+  /** Creates a subject that receives requests over sockets from another thread. */
   async function overSockets(server: Server, close: () => Promise<void>): Promise<Subject> {
-    server.keepAliveTimeout = 0; // others have their rounds in between
+    server.keepAliveTimeout = 0; // connections stay open during the rounds of other subjects
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const { port } = server.address() as AddressInfo; // of a socket that listens on TCP
+    const { port } = server.address() as AddressInfo; // of a TCP server
     const worker = new Worker(new URL('../load.js', import.meta.url));
     const head = `Host: 127.0.0.1:${port}\r\n`;
     const requests = uids.map((uid) => `GET /api/v1/orders/${uid} HTTP/1.1\r\n${head}\r\n`);
@@ -53,7 +53,7 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
         `POST /api/v1/orders/by_uids HTTP/1.1\r\n${head}Content-Type: application/json\r\n` +
         `Content-Length: ${body.length}\r\n\r\n${body}`,
     );
-    const ask = async (load: Omit<Load, 'port'>): Promise<Sample> => {
+    const run = async (load: Omit<Load, 'port'>): Promise<Sample> => {
       const before = performance.eventLoopUtilization();
       worker.postMessage({ port, ...load });
       const [ms] = (await once(worker, 'message')) as [number | string]; // see load.ts
@@ -63,8 +63,8 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
     };
     return {
       async round() {
-        const get = await ask({ requests, connections: 32, count: gets });
-        const list = await ask({ requests: posts, connections: 4, count: lists });
+        const get = await run({ requests, connections: 32, count: gets });
+        const list = await run({ requests: posts, connections: 4, count: lists });
         return { ...get, by_uids: list.time, 'by_uids busy': list['busy'] ?? Number.NaN };
       },
       async close() {
@@ -76,24 +76,24 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
     };
   }
 
-  /** Asks a function of the web's own types, in this process: what carries such a function is the host's choice. */
+  /** Creates a subject that calls a fetch handler in this process, because its transport depends on the host. */
   function inProcess(handler: (request: Request) => Promise<Response>, close: () => Promise<void>): Subject {
     const origin = 'http://127.0.0.1';
-    const take = async (request: Request) => {
+    const send = async (request: Request) => {
       const response = await handler(request);
-      if (response.status !== 200) throw new Error(`the answer is ${response.status}`);
+      if (response.status !== 200) throw new Error(`the response has status ${response.status}`);
       await response.arrayBuffer();
     };
     const headers = { 'content-type': 'application/json' };
     return {
       async round() {
-        const get = await timed(gets, async () => {
-          for (let i = 0; i < gets; i++) await take(new Request(`${origin}/api/v1/orders/${uids[i % uids.length]}`));
+        const get = await measureTime(gets, async () => {
+          for (let i = 0; i < gets; i++) await send(new Request(`${origin}/api/v1/orders/${uids[i % uids.length]}`));
         });
-        const list = await timed(lists, async () => {
+        const list = await measureTime(lists, async () => {
           for (let i = 0; i < lists; i++) {
             const body = bodies[i % bodies.length] ?? '';
-            await take(new Request(`${origin}/api/v1/orders/by_uids`, { method: 'POST', headers, body }));
+            await send(new Request(`${origin}/api/v1/orders/by_uids`, { method: 'POST', headers, body }));
           }
         });
         return { ...get, by_uids: list.time };
@@ -124,22 +124,22 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
     }
   };
 
-  /** What the interface answers, to be sent by a host that knows nothing of orders. */
-  async function answers() {
+  /** Returns the responses of the API, for a host without an API. */
+  async function readResponses() {
     const book = await openBook('bare');
     const api = createApi(book);
-    const get = await api.handle(getRequest(`/api/v1/orders/${uids[0]}`));
-    const list = await api.handle(byUidsRequest(JSON.parse(bodies[0] ?? '[]')));
+    const get = await api.handle(createGetRequest(`/api/v1/orders/${uids[0]}`));
+    const list = await api.handle(createByUidsRequest(JSON.parse(bodies[0] ?? '[]')));
     await book.close();
     const [one, many] = [get.body, list.body];
-    if (typeof one !== 'string' || !(many instanceof Uint8Array)) throw new Error('the answers are of another kind');
+    if (typeof one !== 'string' || !(many instanceof Uint8Array)) throw new Error('a response has an unexpected type');
     return { one, many, oneHeaders: get.headers, manyHeaders: list.headers };
   }
 
   const bare = (mount: Mount) => async (): Promise<Subject> => {
-    const { one, many, oneHeaders, manyHeaders } = await answers();
+    const { one, many, oneHeaders, manyHeaders } = await readResponses();
     const close = async () => {};
-    // All that can be known beforehand is.
+    // Everything that is constant is computed in advance.
     const bareServer = () => {
       const oneHead = { 'content-length': Buffer.byteLength(one), ...oneHeaders };
       const manyHead = { 'content-length': many.length, ...manyHeaders };
@@ -178,7 +178,7 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
   };
 
   return {
-    title: `HTTP: GET of one order, and by_uids of ${UIDS}, of ${count} orders`,
+    title: `HTTP: GET of one order and by_uids of ${UIDS} orders, of ${count} orders`,
     subjects: Object.fromEntries(
       MOUNTS.flatMap((mount) => [
         [mount, mounted(mount)],
@@ -187,13 +187,14 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
     ),
     measures: MOUNTS.flatMap((mount): Measure[] => [
       {
-        title: `GET, ${mount}: share of what the bare host answers in a second`,
-        of: times(`bare ${mount}`, mount),
-        ...(mount === 'node:http' ? { bar: { atLeast: 0.6 } } : {}),
+        title: `GET, ${mount}: requests per second ÷ those of a bare handler`,
+        compute: divideTimes(`bare ${mount}`, mount),
+        ...(mount === 'node:http' ? { limit: { atLeast: 0.6 } } : {}),
       },
       {
-        title: `by_uids, ${mount}: the same`,
-        of: (round: Round) => told(`bare ${mount}`, 'by_uids')(round) / told(mount, 'by_uids')(round),
+        title: `by_uids, ${mount}: requests per second ÷ those of a bare handler`,
+        compute: (round: Round) =>
+          readMeasured(`bare ${mount}`, 'by_uids')(round) / readMeasured(mount, 'by_uids')(round),
       },
     ]),
   };

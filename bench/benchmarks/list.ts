@@ -1,61 +1,63 @@
 import type { OrderQuery } from 'intentbook';
 import { listingSql } from '../../adapters/sqlite/listing.ts';
-import type { MakeTrial, Sample, Subject } from '../benchmark.ts';
-import { sampleOf, timed, told } from '../benchmark.ts';
-import { createdAt, ownerOf, tokenOf, uidOf } from '../files.ts';
-import { answerOf, bareDatabase, getRequest, openApi } from '../stats.ts';
+import type { CreateBenchmark, Sample, Subject } from '../benchmark.ts';
+import { getSample, measureTime, readMeasured } from '../benchmark.ts';
+import { getCreationDate, getOwner, getToken, getUid } from '../files.ts';
+import { createGetRequest, openApi, openBareDatabase, requestBytes } from '../stats.ts';
 
 const LIMIT = 100;
 
-/** Pages of a listing, from its top, from deep within, and of one owner. */
-export const trial: MakeTrial = ({ tiny, orders }) => {
-  const pieces = tiny ? 1 : 20;
+/** Pages of a listing: the first, one with a deep cursor, and those of one token and one owner. */
+export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
+  const repetitions = tiny ? 1 : 20;
   const count = orders.at(-1) ?? 0;
-  const deep = { creationDate: createdAt(Math.floor(count / 10)), uid: uidOf(Math.floor(count / 10)) };
+  const position = Math.floor(count / 10);
+  const deep = { creationDate: getCreationDate(position), uid: getUid(position) };
   const cursor = `${deep.creationDate}-${deep.uid}`;
-  const limit = LIMIT + 1; // one more tells whether there is another page
+  const limit = LIMIT + 1; // the API reads one more order to detect whether there is another page
   const now = Math.floor(Date.now() / 1000);
 
-  /** Each page as it is asked for, and as the store is. */
-  const pages: Readonly<Record<string, { path: string; query: string; asked: OrderQuery }>> = {
-    time: { path: '/api/v1/orders', query: `limit=${LIMIT}`, asked: { limit } },
-    deep: { path: '/api/v1/orders', query: `limit=${LIMIT}&cursor=${cursor}`, asked: { limit, after: deep } },
+  /** Pages as HTTP requests and as queries of the store. */
+  const pages: Readonly<Record<string, { path: string; query: string; storeQuery: OrderQuery }>> = {
+    time: { path: '/api/v1/orders', query: `limit=${LIMIT}`, storeQuery: { limit } },
+    deep: { path: '/api/v1/orders', query: `limit=${LIMIT}&cursor=${cursor}`, storeQuery: { limit, after: deep } },
     token: {
       path: '/api/v1/orders',
-      query: `limit=${LIMIT}&status=open&sellToken=${tokenOf(3)}`,
-      asked: { limit, sellToken: tokenOf(3), status: { is: 'open', now } },
+      query: `limit=${LIMIT}&status=open&sellToken=${getToken(3)}`,
+      storeQuery: { limit, sellToken: getToken(3), status: { is: 'open', now } },
     },
     owner: {
-      path: `/api/v1/account/${ownerOf(5)}/orders`,
+      path: `/api/v1/account/${getOwner(5)}/orders`,
       query: `limit=${LIMIT}`,
-      asked: { limit, owner: ownerOf(5), offset: 0 },
+      storeQuery: { limit, owner: getOwner(5), offset: 0 },
     },
   };
 
-  async function measured(work: (page: string) => unknown): Promise<Sample> {
+  async function measurePages(work: (page: string) => unknown): Promise<Sample> {
     const samples: Record<string, number> = {};
-    for (const page of Object.keys(pages)) samples[page] = (await timed(1, () => work(page), { pieces })).time;
+    for (const page of Object.keys(pages))
+      samples[page] = (await measureTime(1, () => work(page), { repetitions })).time;
     return { time: 0, ...samples };
   }
 
   return {
-    title: `a page of ${LIMIT} orders of ${count}, to the bytes of the response`,
+    title: `page of ${LIMIT} of ${count} orders, including the response body`,
     subjects: {
       intentbook: async (): Promise<Subject> => {
         const { api, close } = await openApi(count, 'cold', 0);
         const requests = Object.entries(pages).map(
-          ([page, { path, query }]) => [page, getRequest(path, query)] as const,
+          ([page, { path, query }]) => [page, createGetRequest(path, query)] as const,
         );
         const byPage = new Map(requests);
         return {
-          round: () => measured((page) => answerOf(api, byPage.get(page) ?? getRequest('/'))),
+          round: () => measurePages((page) => requestBytes(api, byPage.get(page) ?? createGetRequest('/'))),
           close,
         };
       },
-      'bare SELECT': async () => {
-        const { database } = await bareDatabase(count);
-        const statements = Object.entries(pages).map(([page, { asked }]) => {
-          const { sql, parameters } = listingSql('', asked);
+      'SQL statement': async () => {
+        const { database } = await openBareDatabase(count);
+        const statements = Object.entries(pages).map(([page, { storeQuery }]) => {
+          const { sql, parameters } = listingSql('', storeQuery);
           return [
             page,
             () =>
@@ -67,7 +69,7 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
         });
         const byPage = new Map(statements);
         return {
-          round: () => measured((page) => byPage.get(page)?.()),
+          round: () => measurePages((page) => byPage.get(page)?.()),
           async close() {
             database.close();
           },
@@ -77,14 +79,14 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
     measures: [
       ...Object.entries({ newest: 'time', deep: 'deep', 'one token': 'token', 'one owner': 'owner' }).map(
         ([title, page]) => ({
-          title: `${title} ÷ the bare SELECT`,
-          of: (round: Parameters<ReturnType<typeof told>>[0]) =>
-            told('intentbook', page)(round) / told('bare SELECT', page)(round),
+          title: `${title} ÷ SQL statement`,
+          compute: (round: Parameters<ReturnType<typeof readMeasured>>[0]) =>
+            readMeasured('intentbook', page)(round) / readMeasured('SQL statement', page)(round),
         }),
       ),
       {
-        title: 'a page after nine tenths of all orders ÷ the first one',
-        of: (round) => told('intentbook', 'deep')(round) / sampleOf(round, 'intentbook').time,
+        title: 'page after 90 % of all orders ÷ first page',
+        compute: (round) => readMeasured('intentbook', 'deep')(round) / getSample(round, 'intentbook').time,
       },
     ],
   };

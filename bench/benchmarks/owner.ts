@@ -1,45 +1,45 @@
 import type { Address, Hex, OrderInsert, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
-import type { MakeTrial, Measure, Subject } from '../benchmark.ts';
-import { sampleOf, timed } from '../benchmark.ts';
-import { createdAt, modelOrder, scratchFile, uidOf, VALID_TO } from '../files.ts';
-import { DOMAIN, digestOf } from '../orders.ts';
-import { benchServer, benchStore } from '../postgres.ts';
+import type { CreateBenchmark, Measure, Subject } from '../benchmark.ts';
+import { measureTime, readMeasured } from '../benchmark.ts';
+import { createModelOrder, getCreationDate, getUid, scratchFile, VALID_TO } from '../files.ts';
+import { DOMAIN, hashText } from '../orders.ts';
+import { createBenchStore, openBenchServer } from '../postgres.ts';
 
 const PAGE = 10;
 const PAGES = 100;
 const QUIET_ORDERS = 100;
 const BATCH = 1000;
 
-const addressOf = (name: string): Address => `0x${digestOf(name).toString('hex', 0, 20)}`;
-const BUSY = addressOf('busy');
-const QUIET = addressOf('quiet');
+const createAddress = (name: string): Address => `0x${hashText(name).toString('hex', 0, 20)}`;
+const BUSY = createAddress('busy');
+const QUIET = createAddress('quiet');
 
 /**
- * An owner of very many orders, all of them live, by one who has few and by one who has none. Asked of the stores
- * themselves, so that nothing that takes both equally long hides the difference.
+ * An owner of very many live orders, compared with an owner of few orders and an owner without orders. The stores are
+ * called directly, so that common costs do not hide the difference.
  */
-export const trial: MakeTrial = ({ tiny, orders }) => {
+export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
   const count = tiny ? 2 * PAGE * PAGES : Math.min(100_000, orders.at(-1) ?? 0);
-  const pieces = tiny ? 1 : 60;
+  const repetitions = tiny ? 1 : 60;
 
   const subject = async (store: Store, note: string, close: () => Promise<void>): Promise<Subject> => {
-    const model = await modelOrder();
-    let made = 0;
-    const orderOf = (owner: Address): OrderInsert => {
-      const index = made++;
-      const creationDate = createdAt(index);
-      const uid = `${uidOf(index).slice(0, 66)}${owner.slice(2)}${VALID_TO.toString(16)}` as Hex; // its three parts
+    const model = await createModelOrder();
+    let created = 0;
+    const createOrder = (owner: Address): OrderInsert => {
+      const index = created++;
+      const creationDate = getCreationDate(index);
+      const uid = `${getUid(index).slice(0, 66)}${owner.slice(2)}${VALID_TO.toString(16)}` as Hex; // its three parts
       return { ...model, cap: 10 * count, order: { ...model.order, uid, owner, creationDate, validTo: VALID_TO } };
     };
     await store.open({ domain: DOMAIN, clock: systemClock });
-    // The few of the quiet owner are spread over the whole time.
+    // The orders of the quiet owner are distributed over the whole time.
     const owners = Array.from({ length: count + QUIET_ORDERS }, (_, i) =>
       i % Math.ceil(count / QUIET_ORDERS) === 1 ? QUIET : BUSY,
     );
     for (let start = 0; start < owners.length; start += BATCH) {
-      await store.orders.insert(owners.slice(start, start + BATCH).map(orderOf));
+      await store.orders.insert(owners.slice(start, start + BATCH).map(createOrder));
     }
     const before = await store.orders.list({ owner: BUSY, limit: 1, offset: PAGE * (PAGES - 1) - 1 });
     const [last] = before;
@@ -52,27 +52,27 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
       const [outcome] = await store.orders.insert(inserts);
       if (outcome?.status !== 'inserted') throw new Error('an order was rejected');
     };
-    let strangers = 0;
+    let otherOwners = 0;
     return {
       note,
       async round() {
-        const first = await timed(1, () => page({ owner: BUSY, limit: PAGE }), { pieces });
-        const hundredth = await timed(1, () => page({ owner: BUSY, limit: PAGE, after: deep }), { pieces });
-        const quiet = await timed(1, () => page({ owner: QUIET, limit: PAGE }), { pieces });
-        // One after the other: a disk that is busy with something else is so for both.
-        const busy: number[] = [];
-        const empty: number[] = [];
-        for (let i = 0; i < pieces / 2; i++) {
-          const [mine, theirs] = [orderOf(BUSY), orderOf(addressOf(`stranger ${strangers++}`))];
-          busy.push((await timed(1, () => insert([mine]))).time);
-          empty.push((await timed(1, () => insert([theirs]))).time);
+        const first = await measureTime(1, () => page({ owner: BUSY, limit: PAGE }), { repetitions });
+        const hundredth = await measureTime(1, () => page({ owner: BUSY, limit: PAGE, after: deep }), { repetitions });
+        const quiet = await measureTime(1, () => page({ owner: QUIET, limit: PAGE }), { repetitions });
+        // Interleaved, so that other activity of the disk affects both.
+        const busyTimes: number[] = [];
+        const otherTimes: number[] = [];
+        for (let i = 0; i < repetitions / 2; i++) {
+          const [busy, other] = [createOrder(BUSY), createOrder(createAddress(`stranger ${otherOwners++}`))];
+          busyTimes.push((await measureTime(1, () => insert([busy]))).time);
+          otherTimes.push((await measureTime(1, () => insert([other]))).time);
         }
         return {
           time: first.time,
-          'hundredth page': hundredth.time,
+          'page 100': hundredth.time,
           'owner of 100': quiet.time,
-          'order for the owner': middle(busy),
-          'order for an empty one': middle(empty),
+          'insert for the owner': getMedian(busyTimes),
+          'insert for another owner': getMedian(otherTimes),
         };
       },
       async close() {
@@ -82,29 +82,34 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
     };
   };
 
-  const ratio = (name: string, title: string, above: string, below: string): Measure => ({
+  const ratio = (name: string, title: string, dividend: string, divisor: string): Measure => ({
     title: `${name}: ${title}`,
-    bar: { atMost: 1.5 },
-    of: (round) => (sampleOf(round, name)[above] ?? Number.NaN) / (sampleOf(round, name)[below] ?? Number.NaN),
+    limit: { atMost: 1.5 },
+    compute: (round) => readMeasured(name, dividend)(round) / readMeasured(name, divisor)(round),
   });
 
   return {
-    title: `an owner of ${count} live orders`,
+    title: `owner of ${count} live orders`,
     subjects: {
       SQLite: () => subject(sqliteStore({ path: scratchFile('owner') }), 'synchronous=FULL', async () => {}),
       async PostgreSQL() {
-        const server = await benchServer(['bench_owner']);
-        return subject(benchStore(server, 'bench_owner'), server.version, server.close);
+        const server = await openBenchServer(['bench_owner']);
+        return subject(createBenchStore(server, 'bench_owner'), server.version, server.close);
       },
     },
     measures: ['SQLite', 'PostgreSQL'].flatMap((name) => [
-      ratio(name, 'the hundredth page ÷ the first', 'hundredth page', 'time'),
-      ratio(name, 'the first page ÷ that of an owner of 100', 'time', 'owner of 100'),
-      ratio(name, 'one more order ÷ the first of an empty owner', 'order for the owner', 'order for an empty one'),
+      ratio(name, 'page 100 ÷ page 1', 'page 100', 'time'),
+      ratio(name, 'page 1 ÷ page 1 of an owner of 100 orders', 'time', 'owner of 100'),
+      ratio(
+        name,
+        'insert for the owner ÷ insert for an owner without orders',
+        'insert for the owner',
+        'insert for another owner',
+      ),
     ]),
   };
 };
 
-function middle(values: readonly number[]): number {
+function getMedian(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

@@ -2,24 +2,24 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { MakeTrial, Subject } from '../benchmark.ts';
-import { timed, times, told } from '../benchmark.ts';
+import type { CreateBenchmark, Subject } from '../benchmark.ts';
+import { divideTimes, measureTime, readMeasured } from '../benchmark.ts';
 import { orderFile, scratchFile } from '../files.ts';
 import type { Load } from '../load.ts';
-import { uidPicker } from '../stats.ts';
+import { createUidPicker } from '../stats.ts';
 
-/** How long the standalone server takes to start, and what memory it takes once it has been read from. */
-export const trial: MakeTrial = ({ tiny, orders }) => {
+/** Start time of the standalone server, and its memory after reads. */
+export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
   const count = orders.at(-1) ?? 0;
   const reads = tiny ? 100 : 100_000;
 
-  const starting = (file: () => Promise<string>) => async (): Promise<Subject> => {
-    const path = await file();
-    await (await startServer(path)).end(); // the first start of a file makes its tables
+  const startOn = (getFile: () => Promise<string>) => async (): Promise<Subject> => {
+    const path = await getFile();
+    await (await startServer(path)).end(); // the first start creates the tables
     return {
       async round() {
         let server: Server | undefined;
-        const sample = await timed(1, async () => {
+        const sample = await measureTime(1, async () => {
           server = await startServer(path);
         });
         await server?.end();
@@ -29,26 +29,26 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
   };
 
   return {
-    title: `the standalone server on a file of ${count} orders`,
+    title: `standalone server with a file of ${count} orders`,
     rounds: 9,
     subjects: {
-      'start, empty': starting(async () => scratchFile('start')),
-      [`start, ${count} orders`]: starting(() => orderFile(count, 'start')),
+      'start, empty': startOn(async () => scratchFile('start')),
+      [`start, ${count} orders`]: startOn(() => orderFile(count, 'start')),
       [`after ${reads} reads`]: async () => {
         const server = await startServer(await orderFile(count, 'cold'));
         const worker = new Worker(new URL('../load.js', import.meta.url));
-        const pick = uidPicker(count, Math.min(1000, count));
-        const read = async (asked: number) => {
+        const pick = createUidPicker(count, Math.min(1000, count));
+        const read = async (number: number) => {
           const requests = pick().map((uid) => `GET /api/v1/orders/${uid} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
-          worker.postMessage({ port: server.port, requests, connections: 8, count: asked } satisfies Load);
+          worker.postMessage({ port: server.port, requests, connections: 8, count: number } satisfies Load);
           const [ms] = (await once(worker, 'message')) as [number | string]; // see load.ts
           if (typeof ms === 'string') throw new Error(ms);
         };
         for (let done = 0; done < reads; done += 1000) await read(Math.min(1000, reads));
-        const few = Math.min(1000, reads);
+        const perRound = Math.min(1000, reads);
         return {
           async round() {
-            const sample = await timed(few, () => read(few));
+            const sample = await measureTime(perRound, () => read(perRound));
             return { ...sample, MB: server.memory() / 1e6 };
           },
           async close() {
@@ -60,14 +60,14 @@ export const trial: MakeTrial = ({ tiny, orders }) => {
     },
     measures: [
       {
-        title: `start on ${count} orders ÷ start on an empty file`,
-        of: times(`start, ${count} orders`, 'start, empty'),
-        bar: { atMost: 1.5 },
+        title: `start with ${count} orders ÷ start with an empty file`,
+        compute: divideTimes(`start, ${count} orders`, 'start, empty'),
+        limit: { atMost: 1.5 },
       },
       {
         title: `resident memory after ${reads} reads`,
-        of: told(`after ${reads} reads`, 'MB'),
-        bar: { atMost: 300 },
+        compute: readMeasured(`after ${reads} reads`, 'MB'),
+        limit: { atMost: 300 },
         unit: ' MB',
       },
     ],
@@ -83,22 +83,22 @@ interface Server {
 
 const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
-/** Starts the command, as it is published, and waits until it says where it listens. */
+/** Starts the published command and waits until it prints its address. */
 async function startServer(path: string): Promise<Server> {
   const args = [CLI, 'serve', '--port', '0', '--db', path, '--rate-limit', 'off'];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  const gone = once(child, 'exit');
-  let said = '';
+  const exited = once(child, 'exit');
+  let output = '';
   const port = await new Promise<number>((resolve, reject) => {
-    const listen = (chunk: Buffer) => {
-      said += chunk;
-      const [, found] = /address +http:\S+:(\d+)/.exec(said) ?? [];
+    const onData = (chunk: Buffer) => {
+      output += chunk;
+      const [, found] = /address +http:\S+:(\d+)/.exec(output) ?? [];
       if (found !== undefined) resolve(Number(found));
     };
-    child.stdout.on('data', listen);
-    child.stderr.on('data', listen);
-    gone.then(
-      () => reject(new Error(`the server ended before it was ready: ${said}`)),
+    child.stdout.on('data', onData);
+    child.stderr.on('data', onData);
+    exited.then(
+      () => reject(new Error(`the server ended before it was ready: ${output}`)),
       () => {},
     );
   });
@@ -107,7 +107,7 @@ async function startServer(path: string): Promise<Server> {
     memory: () => Number(execFileSync('ps', ['-o', 'rss=', '-p', String(child.pid)], { encoding: 'utf8' })) * 1024,
     async end() {
       child.kill('SIGTERM');
-      await gone;
+      await exited;
     },
   };
 }

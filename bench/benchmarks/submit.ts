@@ -2,15 +2,15 @@ import Database from 'better-sqlite3';
 import { createOrderBook } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import bindings from 'secp256k1/bindings.js';
-import type { MakeTrial, Sample, Subject } from '../benchmark.ts';
-import { timed, times, told } from '../benchmark.ts';
+import type { CreateBenchmark, Sample, Subject } from '../benchmark.ts';
+import { divideTimes, measureTime, readMeasured } from '../benchmark.ts';
 import { scratchFile } from '../files.ts';
 import { CHAIN_ID, type Signed, signOrders } from '../orders.ts';
-import { typedData } from '../typed-data.ts';
+import { toTypedData } from '../typed-data.ts';
 
-/** Signed orders, submitted by so many at once, each acknowledged when it is on the disk. */
-export const trial: MakeTrial = ({ tiny }) => {
-  const submitting = (callers: number, orders: number) => async (): Promise<Subject> => {
+/** Durable submission of signed orders by one or more concurrent callers. */
+export const benchmark: CreateBenchmark = ({ tiny }) => {
+  const submit = (callers: number, orders: number) => async (): Promise<Subject> => {
     const count = tiny ? 2 * callers : orders;
     const book = createOrderBook({
       chainId: CHAIN_ID,
@@ -33,35 +33,40 @@ export const trial: MakeTrial = ({ tiny }) => {
             waits.push(performance.now() - start);
           }
         };
-        const { time } = await timed(count, () => Promise.all(Array.from({ length: callers }, caller)));
-        const slowest = waits.toSorted((a, b) => a - b);
-        return { time, 'ms at p50': at(slowest, 0.5), 'ms at p99': at(slowest, 0.99), 'orders/s': 1e6 / time };
+        const { time } = await measureTime(count, () => Promise.all(Array.from({ length: callers }, caller)));
+        const sorted = waits.toSorted((a, b) => a - b);
+        return {
+          time,
+          'ms at p50': getQuantile(sorted, 0.5),
+          'ms at p99': getQuantile(sorted, 0.99),
+          'orders/s': 1e6 / time,
+        };
       },
       close: () => book.close(),
     };
   };
 
   return {
-    title: 'submit signed orders, durably',
+    title: 'durable submission of signed orders',
     subjects: {
-      '1 at a time': submitting(1, 64),
-      '16 at once': submitting(16, 512),
-      '256 at once': submitting(256, 2048),
-      'verified by viem, a commit each': async () => {
+      sequential: submit(1, 64),
+      '16 concurrent': submit(16, 512),
+      '256 concurrent': submit(256, 2048),
+      'viem, one commit per order': async () => {
         const { recoverTypedDataAddress } = await import('viem');
-        const insert = bareTable('peer');
+        const insert = createBareTable('peer');
         const count = tiny ? 2 : 32;
         let first = 0;
         return {
           async round() {
             const orders = (await signOrders('peer', first, count)).map((signed) => ({
               signed,
-              typed: typedData(signed),
+              typed: toTypedData(signed),
             }));
             first += count;
-            return timed(count, async () => {
+            return measureTime(count, async () => {
               for (const { signed, typed } of orders) {
-                const signature = signed.hashed.signature as `0x${string}`; // signed
+                const signature = signed.hashed.signature as `0x${string}`; // created by signOrders
                 const signer = await recoverTypedDataAddress({ ...typed, signature });
                 if (signer.toLowerCase() !== signed.owner) throw new Error('an order was not recovered');
                 insert([signed]);
@@ -70,15 +75,15 @@ export const trial: MakeTrial = ({ tiny }) => {
           },
         };
       },
-      'raw recoveries, a bare commit of 128': async () => {
-        const insert = bareTable('limit');
+      'recovery only, one commit per 128': async () => {
+        const insert = createBareTable('limit');
         const count = tiny ? 2 : 1024;
         let first = 0;
         return {
           async round() {
             const orders = await signOrders('limit', first, count);
             first += count;
-            return timed(count, () => {
+            return measureTime(count, () => {
               for (let start = 0; start < count; start += 128) {
                 const group = orders.slice(start, start + 128);
                 for (const { rs, recoveryId, digest } of group) bindings.ecdsaRecover(rs, recoveryId, digest, false);
@@ -91,25 +96,29 @@ export const trial: MakeTrial = ({ tiny }) => {
     },
     measures: [
       {
-        title: 'verified by viem, a commit each ÷ 256 at once',
-        of: times('verified by viem, a commit each', '256 at once'),
-        bar: { atLeast: 12 },
+        title: 'viem, one commit per order ÷ 256 concurrent',
+        compute: divideTimes('viem, one commit per order', '256 concurrent'),
+        limit: { atLeast: 12 },
       },
       {
-        title: 'verified by viem, a commit each ÷ 1 at a time',
-        of: times('verified by viem, a commit each', '1 at a time'),
+        title: 'viem, one commit per order ÷ sequential',
+        compute: divideTimes('viem, one commit per order', 'sequential'),
       },
       {
-        title: '256 at once ÷ raw recoveries, a bare commit of 128',
-        of: times('256 at once', 'raw recoveries, a bare commit of 128'),
+        title: '256 concurrent ÷ recovery only, one commit per 128',
+        compute: divideTimes('256 concurrent', 'recovery only, one commit per 128'),
       },
-      { title: 'orders a second, 256 at once', unit: '/s', of: told('256 at once', 'orders/s') },
+      {
+        title: 'orders per second, 256 concurrent',
+        unit: '/s',
+        compute: readMeasured('256 concurrent', 'orders/s'),
+      },
     ],
   };
 };
 
-/** The least that keeps an order: its UID, once, and its text. */
-function bareTable(name: string): (orders: readonly Signed[]) => void {
+/** Creates a minimal table of orders: a unique UID and a text. */
+function createBareTable(name: string): (orders: readonly Signed[]) => void {
   const database = new Database(scratchFile(name));
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = FULL');
@@ -120,6 +129,6 @@ function bareTable(name: string): (orders: readonly Signed[]) => void {
   });
 }
 
-function at(sorted: readonly number[], share: number): number {
+function getQuantile(sorted: readonly number[], share: number): number {
   return sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
 }

@@ -4,21 +4,25 @@ import { instantiateSecp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k
 import { createVerifier, type VerifierOptions } from 'intentbook';
 import { recoveryPool } from 'intentbook/workers';
 import bindings from 'secp256k1/bindings.js';
-import type { MakeTrial, Subject } from '../benchmark.ts';
-import { timed, times } from '../benchmark.ts';
+import type { CreateBenchmark, Subject } from '../benchmark.ts';
+import { divideTimes, measureTime } from '../benchmark.ts';
 import { DOMAIN, type Signed, signOrders } from '../orders.ts';
-import { typedData } from '../typed-data.ts';
+import { toTypedData } from '../typed-data.ts';
 
-/** One signed order: digest, recovery, comparison with the owner. And many of them, on one thread and on two. */
-export const trial: MakeTrial = ({ tiny }) => {
-  const usual = tiny ? 8 : 2048;
+/**
+ * Verification of one signed order: digest, recovery and comparison with the owner; and of many, with and without
+ * workers.
+ */
+export const benchmark: CreateBenchmark = ({ tiny }) => {
+  const single = tiny ? 8 : 2048;
   const many = tiny ? 128 : 10_000;
 
   function fullCheck(backend: 'native' | 'wasm'): () => Promise<Subject> {
     return async () => {
-      const orders = await signOrders('verify', 0, usual);
+      const orders = await signOrders('verify', 0, single);
       const verifier = await createVerifier({ ...DOMAIN, backend });
-      return { note: verifier.backend, ...pieces(orders, ({ hashed, owner }) => verifier.recover(hashed) === owner) };
+      const check = ({ hashed, owner }: Signed) => verifier.recover(hashed) === owner;
+      return { note: verifier.backend, ...createSubject(orders, check) };
     };
   }
 
@@ -28,31 +32,31 @@ export const trial: MakeTrial = ({ tiny }) => {
       const verifier = await createVerifier({ ...DOMAIN, ...(await options()) });
       return {
         round: () =>
-          timed(many, async () => {
-            const answers = await verifier.recoverMany(orders);
-            if (answers.some(({ error }) => error !== undefined)) throw new Error('an order was not recovered');
+          measureTime(many, async () => {
+            const results = await verifier.recoverMany(orders);
+            if (results.some(({ error }) => error !== undefined)) throw new Error('an order was not recovered');
           }),
       };
     };
   }
 
   return {
-    title: 'verify one signed order: digest, recover, compare',
+    title: 'verification of one signed order: digest, recovery, comparison',
     rounds: 11,
     subjects: {
       native: fullCheck('native'),
-      'raw native recovery': async () => {
-        const orders = await signOrders('verify', 0, usual);
-        return pieces(
+      'recovery only, native': async () => {
+        const orders = await signOrders('verify', 0, single);
+        return createSubject(
           orders,
           ({ digest, rs, recoveryId }) => bindings.ecdsaRecover(rs, recoveryId, digest, false)[0] === 4,
         );
       },
       wasm: fullCheck('wasm'),
-      'raw WebAssembly recovery': async () => {
-        const orders = await signOrders('verify', 0, usual);
+      'recovery only, WebAssembly': async () => {
+        const orders = await signOrders('verify', 0, single);
         const library = await instantiateSecp256k1();
-        return pieces(
+        return createSubject(
           orders,
           ({ digest, rs, recoveryId }) =>
             library.recoverPublicKeyUncompressed(rs, recoveryId === 0 ? 0 : 1, digest)[0] === 4,
@@ -60,15 +64,15 @@ export const trial: MakeTrial = ({ tiny }) => {
       },
       viem: async () => {
         const { recoverTypedDataAddress } = await import('viem');
-        const orders = (await signOrders('verify', 0, usual)).map((order) => ({
-          typed: typedData(order),
-          signature: order.hashed.signature as `0x${string}`,
-          owner: order.owner, // signed
+        const orders = (await signOrders('verify', 0, single)).map((order) => ({
+          typed: toTypedData(order),
+          signature: order.hashed.signature as `0x${string}`, // created by signOrders
+          owner: order.owner,
         }));
         let next = 0;
         return {
           round: () =>
-            timed(
+            measureTime(
               1,
               async () => {
                 const order = orders[next++ % orders.length];
@@ -76,64 +80,64 @@ export const trial: MakeTrial = ({ tiny }) => {
                 const signer = await recoverTypedDataAddress({ ...order.typed, signature: order.signature });
                 if (signer.toLowerCase() !== order.owner) throw new Error('an order was not recovered');
               },
-              { pieces: tiny ? 1 : 48 },
+              { repetitions: tiny ? 1 : 48 },
             ),
         };
       },
-      'recoverMany, one thread': recoverMany(async () => ({})),
+      'recoverMany, 1 thread': recoverMany(async () => ({})),
       'recoverMany, 2 workers': recoverMany(async () => ({ pool: await recoveryPool({ threads: 2 }) })),
-      'raw recovery, one thread': rawThreads(1, many),
-      'raw recovery, 2 threads': rawThreads(2, many),
+      'recovery only, 1 thread': recoverInThreads(1, many),
+      'recovery only, 2 threads': recoverInThreads(2, many),
     },
     measures: [
       {
-        title: 'full check, native ÷ raw native recovery',
-        of: times('native', 'raw native recovery'),
-        bar: { atMost: 1.3 },
+        title: 'full check, native ÷ recovery only, native',
+        compute: divideTimes('native', 'recovery only, native'),
+        limit: { atMost: 1.3 },
       },
-      { title: 'viem ÷ full check, native', of: times('viem', 'native'), bar: { atLeast: 25 } },
+      { title: 'viem ÷ full check, native', compute: divideTimes('viem', 'native'), limit: { atLeast: 25 } },
       {
-        title: 'full check, WebAssembly ÷ raw WebAssembly recovery',
-        of: times('wasm', 'raw WebAssembly recovery'),
-        bar: { atMost: 1.25 },
+        title: 'full check, WebAssembly ÷ recovery only, WebAssembly',
+        compute: divideTimes('wasm', 'recovery only, WebAssembly'),
+        limit: { atMost: 1.25 },
       },
-      { title: 'viem ÷ full check, WebAssembly', of: times('viem', 'wasm'), bar: { atLeast: 12 } },
+      { title: 'viem ÷ full check, WebAssembly', compute: divideTimes('viem', 'wasm'), limit: { atLeast: 12 } },
       {
-        title: 'recoverMany of 10,000: one thread ÷ 2 workers',
-        of: times('recoverMany, one thread', 'recoverMany, 2 workers'),
-        bar: { atLeast: 1.7 },
+        title: 'recoverMany of 10,000: 1 thread ÷ 2 workers',
+        compute: divideTimes('recoverMany, 1 thread', 'recoverMany, 2 workers'),
+        limit: { atLeast: 1.7 },
       },
       {
-        title: 'the same of raw native recovery: what the machine gives',
-        of: times('raw recovery, one thread', 'raw recovery, 2 threads'),
+        title: 'recovery only, native: 1 thread ÷ 2 threads (limit of the machine)',
+        compute: divideTimes('recovery only, 1 thread', 'recovery only, 2 threads'),
       },
     ],
   };
 };
 
-/** A subject that judges orders, a few at a time. */
-function pieces(orders: readonly Signed[], judge: (order: Signed) => boolean): Subject {
+/** Creates a subject that checks orders in small batches. */
+function createSubject(orders: readonly Signed[], check: (order: Signed) => boolean): Subject {
   const size = Math.min(32, orders.length);
   let next = 0;
   return {
     round: () =>
-      timed(
+      measureTime(
         size,
         () => {
           for (let i = 0; i < size; i++) {
             const order = orders[next++ % orders.length];
-            if (order === undefined || !judge(order)) throw new Error('an order was not recovered');
+            if (order === undefined || !check(order)) throw new Error('an order was not recovered');
           }
         },
-        { pieces: orders.length / size },
+        { repetitions: orders.length / size },
       ),
   };
 }
 
-/** Recoveries and nothing else, shared among threads that exchange no more than a start and an end. */
-function rawThreads(count: number, signatures: number): () => Promise<Subject> {
+/** Creates a subject that only recovers keys, in threads that exchange a start and an end message. */
+function recoverInThreads(count: number, signatures: number): () => Promise<Subject> {
   return async () => {
-    const threads = Array.from({ length: count }, () => new Worker(RAW_THREAD, { eval: true }));
+    const threads = Array.from({ length: count }, () => new Worker(THREAD_CODE, { eval: true }));
     const run = async (share: number) => {
       await Promise.all(
         threads.map(async (thread) => {
@@ -144,7 +148,7 @@ function rawThreads(count: number, signatures: number): () => Promise<Subject> {
     };
     await run(0);
     return {
-      round: () => timed(signatures, () => run(signatures / count)),
+      round: () => measureTime(signatures, () => run(signatures / count)),
       async close() {
         await Promise.all(threads.map((thread) => thread.terminate()));
       },
@@ -152,7 +156,7 @@ function rawThreads(count: number, signatures: number): () => Promise<Subject> {
   };
 }
 
-const RAW_THREAD = `
+const THREAD_CODE = `
   const { parentPort } = require('node:worker_threads');
   const bindings = require('secp256k1/bindings.js');
   const digest = new Uint8Array(32).fill(9);

@@ -1,11 +1,11 @@
 import { deployments, openBook, Rejection } from './book.js';
-import { element, quiet } from './elements.js';
+import { element, note } from './elements.js';
 import { account } from './views/account.js';
 import { order } from './views/order.js';
 import { newest } from './views/orders.js';
 import { transaction } from './views/transaction.js';
 
-// Where the page is stands behind the #: `#/orders/0x…`, or `#/mainnet/orders/0x…` for a book at `/mainnet`.
+// The fragment selects the view: `#/orders/0x…`, or `#/mainnet/orders/0x…` for a book at `/mainnet`.
 const main = document.getElementById('main');
 const search = document.getElementById('search');
 const query = document.getElementById('query');
@@ -18,57 +18,57 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i;
 let books = [];
 let current = new AbortController();
 
-function placeOf(hash) {
+function parseFragment(hash) {
   const path = decodeURIComponent(hash.replace(/^#/, '')) || '/';
-  const found = books
+  const matching = books
     .filter((book) => book.path !== '/' && (path === book.path || path.startsWith(`${book.path}/`)))
     .sort((a, b) => b.path.length - a.path.length)[0];
-  const book = found ?? books.find((each) => each.path === '/') ?? books[0];
-  const rest = found === undefined ? path : path.slice(found.path.length);
+  const book = matching ?? books.find((each) => each.path === '/') ?? books[0];
+  const rest = matching === undefined ? path : path.slice(matching.path.length);
   const [view, subject] = rest.split('/').filter(Boolean);
   return { book, view, subject, prefix: `#${book?.path === '/' ? '' : book?.path}` };
 }
 
-/** The view that a place names. */
-function viewOf({ book, view, subject, prefix }, signal) {
+/** Renders the view that a fragment selects. */
+function renderView({ book, view, subject, prefix }, signal) {
   const opened = openBook(book);
   if (view === undefined) return newest(opened, prefix, signal);
   if (view === 'orders' && UID.test(subject)) return order(opened, prefix, subject.toLowerCase(), signal);
   if (view === 'accounts' && ADDRESS.test(subject)) return account(opened, prefix, subject.toLowerCase(), signal);
   if (view === 'transactions' && HASH.test(subject)) return transaction(opened, prefix, subject.toLowerCase(), signal);
-  return Promise.resolve([element('h1', {}, 'Nothing here'), quiet('This page does not exist.')]);
+  return Promise.resolve([element('h1', {}, 'Page not found'), note('This page does not exist.')]);
 }
 
-function trouble(error) {
+function renderError(error) {
   const [title, text] =
     error instanceof Rejection && error.status === 404
-      ? ['Not found', 'This book does not know it. Another book of this server may.']
-      : ['That did not work', error.message];
-  return [element('h1', {}, title), quiet(text)];
+      ? ['Not found', 'This book has no such entry. Another book of this server may have it.']
+      : ['Request failed', error.message];
+  return [element('h1', {}, title), note(text)];
 }
 
 async function show() {
   current.abort();
   current = new AbortController();
   const { signal } = current;
-  const place = placeOf(location.hash);
-  if (place.book === undefined) return main.replaceChildren(quiet('This server has no order book.'));
-  choice.value = place.book.path;
+  const target = parseFragment(location.hash);
+  if (target.book === undefined) return main.replaceChildren(note('This server has no order book.'));
+  choice.value = target.book.path;
   main.setAttribute('aria-busy', 'true');
   let content;
   try {
-    content = await viewOf(place, signal);
+    content = await renderView(target, signal);
   } catch (error) {
-    content = trouble(error);
+    content = renderError(error);
   }
   if (signal.aborted) return;
   main.replaceChildren(...content);
   main.removeAttribute('aria-busy');
   const title = main.querySelector('h1')?.firstChild?.textContent.trim();
-  document.title = `${title} · ${place.book.chain} · intentbook`;
+  document.title = `${title} · ${target.book.chain} · intentbook`;
 }
 
-function complain(text) {
+function reportInvalid(text) {
   query.setCustomValidity(text);
   query.reportValidity();
 }
@@ -76,7 +76,7 @@ function complain(text) {
 search.addEventListener('submit', (event) => {
   event.preventDefault();
   const text = query.value.trim();
-  const { prefix } = placeOf(location.hash);
+  const { prefix } = parseFragment(location.hash);
   const view = UID.test(text)
     ? 'orders'
     : HASH.test(text)
@@ -84,7 +84,9 @@ search.addEventListener('submit', (event) => {
       : ADDRESS.test(text)
         ? 'accounts'
         : undefined;
-  if (view === undefined) return complain('An order UID has 112 hex digits after 0x, a transaction 64, an account 40.');
+  if (view === undefined) {
+    return reportInvalid('An order UID has 112 hex digits after 0x, a transaction 64, an account 40.');
+  }
   location.hash = `${prefix}/${view}/${text.toLowerCase()}`;
   query.value = '';
   main.focus();
@@ -105,7 +107,7 @@ try {
   const deployed = await deployments();
   books = deployed.books;
   document.getElementById('deployed').textContent = `intentbook ${deployed.version}`;
-  document.getElementById('docs').hidden = deployed.docs === undefined; // where the page's library is not installed
+  document.getElementById('docs').hidden = deployed.docs === undefined; // hidden if the API reference is not installed
   choice.append(
     ...books.map(({ path, chain, environment }) =>
       element('option', { value: path }, environment === 'staging' ? `${chain}, staging` : chain),
@@ -114,5 +116,5 @@ try {
   choice.closest('label').hidden = books.length < 2;
   await show();
 } catch (error) {
-  main.replaceChildren(...trouble(error));
+  main.replaceChildren(...renderError(error));
 }

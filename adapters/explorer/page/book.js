@@ -1,7 +1,7 @@
-/** What a book rejected, as it says it. */
+/** Error response of the server. */
 export class Rejection extends Error {
   constructor(status, body) {
-    super(body?.description ?? body?.message ?? `the server answered ${status}`);
+    super(body?.description ?? body?.message ?? `the server responded with status ${status}`);
     this.status = status;
     this.code = body?.errorType;
   }
@@ -14,12 +14,12 @@ async function read(url, signal) {
   return { body, link: response.headers.get('link') };
 }
 
-/** What the server says is deployed. */
+/** Returns the books that the server serves. */
 export async function deployments() {
   return (await read('/', undefined)).body;
 }
 
-/** A book as the page asks it. Every read can be called off. */
+/** Creates a client of a book. All requests can be aborted. */
 export function openBook({ api, chainId, path }) {
   const get = (rest, signal) => read(api + rest, signal);
   const query = (values) => new URLSearchParams(Object.entries(values).filter(([, value]) => value !== undefined));
@@ -28,7 +28,7 @@ export function openBook({ api, chainId, path }) {
     path,
     chainId,
 
-    /** Orders, newest first, with the cursor of the next page if there is one. */
+    /** Returns orders, newest first, and the cursor of the next page if there is one. */
     async list(filters, signal) {
       const { body, link } = await get(`/orders?${query(filters)}`, signal);
       const next = link?.match(/<([^>]*)>;\s*rel="?next"?/)?.[1];
@@ -42,7 +42,7 @@ export function openBook({ api, chainId, path }) {
     listByTransaction: async (hash, signal) => (await get(`/transactions/${hash}/orders`, signal)).body,
     trades: async (uid, signal) => (await get(`/trades?orderUid=${uid}`, signal)).body,
 
-    /** What an account was told, or nothing where the server does not keep that. */
+    /** Returns the notifications of an account, or undefined if the server does not store notifications. */
     async notifications(account, signal) {
       try {
         const { body } = await read(`/accounts/${account}/notifications`, signal);
@@ -54,10 +54,10 @@ export function openBook({ api, chainId, path }) {
     },
 
     /**
-     * Calls back with each order that is new or has changed: from the stream of the book, and where there is none, by
-     * looking every few seconds while the page is seen.
+     * Calls `order` with each new or changed order of the book's stream. If the book has no stream, calls `missed`
+     * every five seconds while the page is visible.
      */
-    follow(filters, { order, missed, state }, signal) {
+    subscribe(filters, { order, missed, state }, signal) {
       const source = new EventSource(`${api}/orders/stream?${query(filters)}`);
       let timer;
       const stop = () => {
@@ -68,7 +68,7 @@ export function openBook({ api, chainId, path }) {
       source.addEventListener('gap', missed);
       source.addEventListener('open', () => state('live'));
       source.addEventListener('error', () => {
-        // A broken connection is tried again by the browser; a rejected one is not.
+        // The browser reconnects after a broken connection, but not after an error response.
         state(source.readyState === EventSource.CLOSED ? 'every 5 s' : 'reconnecting');
         if (source.readyState !== EventSource.CLOSED || timer !== undefined) return;
         timer = setInterval(() => document.visibilityState === 'visible' && missed(), 5000);

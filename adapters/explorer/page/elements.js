@@ -1,8 +1,8 @@
 /**
- * Makes an element. Text is always set as text, never read as markup: whatever an order carries stays inert.
+ * Creates an element. Text is set as text and never parsed as markup, so that content of orders cannot run.
  *
  * @param {string} tag
- * @param {Record<string, unknown>} [attributes] `on…` adds a listener; `false`, `null` and `undefined` leave one out.
+ * @param {Record<string, unknown>} [attributes] `on…` adds a listener; `false`, `null` and `undefined` are omitted.
  * @param {...(Node | string | number | null | undefined | false)} children
  */
 export function element(tag, attributes = {}, ...children) {
@@ -16,29 +16,29 @@ export function element(tag, attributes = {}, ...children) {
   return node;
 }
 
-/** A list of terms and what they are. Terms without a description are left out. */
-export function facts(entries) {
-  const known = entries.filter(([, description]) => description !== undefined && description !== null);
-  const rows = known.map(([term, description]) =>
+/** Creates a description list. Terms without a description are omitted. */
+export function descriptionList(entries) {
+  const present = entries.filter(([, description]) => description !== undefined && description !== null);
+  const rows = present.map(([term, description]) =>
     element('div', {}, element('dt', {}, term), element('dd', {}, ...[description].flat())),
   );
-  return element('dl', { class: 'facts' }, ...rows);
+  return element('dl', { class: 'properties' }, ...rows);
 }
 
 export function section(title, ...children) {
   return element('section', {}, element('h2', {}, title), ...children);
 }
 
-export function quiet(text) {
+export function note(text) {
   return element('p', { class: 'quiet' }, text);
 }
 
-/** A value with a button that copies the whole of it. */
-export function copied(text, shown = text) {
+/** Creates a value with a button that copies the complete value. */
+export function copyable(text, shown = text) {
   const button = element('button', { type: 'button', class: 'copy', 'aria-label': `Copy ${text}` }, 'copy');
   button.addEventListener('click', async () => {
     await navigator.clipboard.writeText(text);
-    say('Copied');
+    announce('Copied');
     button.textContent = 'copied';
   });
   return element('span', { class: 'copied' }, typeof shown === 'string' ? code(shown) : shown, ' ', button);
@@ -48,7 +48,7 @@ export function code(text, attributes = {}) {
   return element('code', attributes, text);
 }
 
-/** Tells people who do not look at the screen. */
-export function say(text) {
-  document.getElementById('said').textContent = text;
+/** Announces a text to screen readers. */
+export function announce(text) {
+  document.getElementById('announcement').textContent = text;
 }

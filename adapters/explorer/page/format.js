@@ -1,16 +1,16 @@
-/** `0x1234abcd…89abcdef`. */
+/** Shortens a hexadecimal text: `0x1234abcd…89abcdef`. */
 export function short(hex, ends = 6) {
   return hex.length <= 2 * ends + 5 ? hex : `${hex.slice(0, ends + 2)}…${hex.slice(-ends)}`;
 }
 
-/** All digits of an amount of atoms, in groups of three that do not break apart. */
+/** Formats an amount of atoms with all digits, in groups of three without line breaks. */
 export function atoms(text) {
   return String(text).replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
 }
 
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 
-/** An amount of atoms for where there is little room: exact up to seven digits, and beyond that its first five. */
+/** Formats an amount of atoms in little space: exact up to seven digits, otherwise with the first five digits. */
 export function about(text) {
   const digits = String(text);
   if (digits.length <= 7) return atoms(digits);
@@ -20,7 +20,9 @@ export function about(text) {
   return `${exact ? '' : '≈ '}${digits[0]}${fraction === '' ? '' : `.${fraction}`} × 10${exponent}`;
 }
 
-/** How much of an order is executed, in hundredths of a percent: the sold side of a sale, the bought side of a purchase. */
+/**
+ * Returns the filled part of an order in hundredths of a percent: of the sell amount or, for a buy order, buy amount.
+ */
 export function filled(order) {
   const [done, whole] =
     order.kind === 'sell'
@@ -33,7 +35,7 @@ export function percent(hundredths) {
   return `${(hundredths / 100).toLocaleString(undefined, { maximumFractionDigits: 2 })} %`;
 }
 
-/** @param {number} milliseconds since 1970 */
+/** @param {number} milliseconds - Milliseconds since 1970. */
 export function time(milliseconds) {
   const date = new Date(milliseconds);
   return Number.isNaN(date.getTime())
@@ -50,7 +52,7 @@ const UNITS = [
   ['second', 1],
 ];
 
-/** `3 minutes ago`, `in 2 hours`. */
+/** Formats a relative time: `3 minutes ago`, `in 2 hours`. */
 export function ago(milliseconds, now = Date.now()) {
   const seconds = Math.round((milliseconds - now) / 1000);
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? UNITS.at(-1);
@@ -58,7 +60,7 @@ export function ago(milliseconds, now = Date.now()) {
 }
 
 export const STATUSES = {
-  presignaturePending: 'waits for its owner to sign on chain',
+  presignaturePending: 'waiting for the owner’s signature on chain',
   open: 'open',
   fulfilled: 'fulfilled',
   cancelled: 'cancelled',

@@ -38,8 +38,8 @@ function row(order, prefix) {
 }
 
 /**
- * A table of orders that is kept up to date in place: `put` replaces the row of a known order, or puts a new one on top.
- * Rows become cards where the screen is narrow.
+ * Creates a table of orders that is updated in place: `put` replaces the row of an order that is shown, or adds a new
+ * row at the top. On a narrow screen, rows are shown as cards.
  */
 export function orderTable(prefix, caption) {
   const body = element('tbody');
@@ -51,22 +51,22 @@ export function orderTable(prefix, caption) {
     element('thead', {}, element('tr', {}, ...heads.map((head) => element('th', { scope: 'col' }, head)))),
     body,
   );
-  const known = new Map();
+  const rows = new Map();
   return {
     table,
-    size: () => known.size,
+    size: () => rows.size,
     add(orders) {
       for (const order of orders) {
-        if (known.has(order.uid)) continue;
-        known.set(order.uid, row(order, prefix));
-        body.append(known.get(order.uid));
+        if (rows.has(order.uid)) continue;
+        rows.set(order.uid, row(order, prefix));
+        body.append(rows.get(order.uid));
       }
     },
-    /** Returns whether the order is a new one. */
+    /** Returns whether the order is new. */
     put(order) {
-      const [before, after] = [known.get(order.uid), row(order, prefix)];
+      const [before, after] = [rows.get(order.uid), row(order, prefix)];
       after.classList.add('changed');
-      known.set(order.uid, after);
+      rows.set(order.uid, after);
       if (before === undefined) body.prepend(after);
       else before.replaceWith(after);
       return before === undefined;

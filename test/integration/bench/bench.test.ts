@@ -46,7 +46,7 @@ describe('benchmarks', () => {
   });
 
   test('an unknown benchmark is rejected by name', () => {
-    expect(() => bench('digets')).toThrow('there is no trial digets; there are');
+    expect(() => bench('digets')).toThrow('unknown benchmark digets; available:');
   });
 });
 

@@ -56,8 +56,8 @@ describe('fixed-price estimator', () => {
     ['a price in exponent words', { [A]: 'much' }, /much/],
     ['a price of null', { [A]: null }, /price of 0xa+ must/],
     ['a price within an object', { [A]: { price: null, decimals: 18 } }, /price of 0xa+ must/],
-    ['a price of less than a wei for 10^18 atoms', { [A]: '1e-300' }, /less than a wei/],
-    ['a price of more than 256 bits for 10^18 atoms', { [A]: '1e60' }, /more than 256 bits/],
+    ['a price of less than a wei for 10^18 atoms', { [A]: '1e-300' }, /must be from 1 to 2\^256/],
+    ['a price of more than 256 bits for 10^18 atoms', { [A]: '1e60' }, /must be from 1 to 2\^256/],
     ['an address in two spellings', { [A]: 1, [A.toUpperCase().replace('0X', '0x')]: 2 }, /twice/],
     ['decimals', { [A]: { price: '1', decimals: 1.5 } }, /decimals/],
   ])('rejects %s that is invalid when it is created', (_, table, message) => {
@@ -65,7 +65,7 @@ describe('fixed-price estimator', () => {
   });
 
   test.each([-1, 0, 1.5, Number.NaN, '1'])('rejects gas of %s when it is created', (gas) => {
-    expect(() => fixedPrices({}, { gas: gas as number })).toThrow(/gas must be a positive whole number/);
+    expect(() => fixedPrices({}, { gas: gas as number })).toThrow(/gas must be a positive integer/);
   });
 
   test('suggests the correct name of a misspelled option', () => {

@@ -115,7 +115,7 @@ describe.skipIf(CHROMIUM === undefined)(
       await page.keyboard.press('/');
       await page.keyboard.type(uid);
       await page.keyboard.press('Enter');
-      await page.getByRole('heading', { name: 'What has happened' }).waitFor();
+      await page.getByRole('heading', { name: 'History' }).waitFor();
       const text = (await page.locator('main').textContent()) ?? '';
       expect(text).toContain(uid);
       expect(text).toContain('1\u202f500\u202f000\u202f000\u202f000\u202f000\u202f000 atoms of');

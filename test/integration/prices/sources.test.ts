@@ -83,8 +83,8 @@ describe('CoinGecko price source', () => {
     ['429', 429, { status: { error_code: 429 } }, 'status 429'],
     ['500', 500, 'oops', 'status 500'],
     ['text', 200, 'oops', 'JSON'],
-    ['null', 200, 'null', 'without prices'],
-    ['a price that is text', 200, { [TOKEN]: { usd: '1' } }, 'no number'],
+    ['null', 200, 'null', 'contains no prices'],
+    ['a price that is text', 200, { [TOKEN]: { usd: '1' } }, 'that is not a number'],
     ['an oversized response', 200, `"${'x'.repeat(100_000)}"`, 'at most 65536 bytes'],
   ])('reports %s as a failure, not as a missing price', async (_, status, body, message) => {
     const { baseUrl } = await double(saying(status, body));
@@ -190,7 +190,7 @@ describe('native price source', () => {
   });
 
   test.each([
-    [{ 1: { token: 'x', decimals: 6 } }, 'nativePriceSource: "x" must be 0x and 40 hex digits'],
+    [{ 1: { token: 'x', decimals: 6 } }, 'a token must be 0x and 40 hex digits, got "x"'],
     [{ 1: { token: TOKEN, decimals: 78 } }, 'decimals of 0x'],
   ])('rejects the options %j', (nativeUsd, message) => {
     expect(() => nativePriceSource({ books: [], decimals, nativeUsd })).toThrow(message);
@@ -205,9 +205,9 @@ describe('fixed price source', () => {
   });
 
   test.each([
-    [{ 1: { x: 1 } }, '"x" must be'],
+    [{ 1: { x: 1 } }, 'a token must be 0x and 40 hex digits, got "x"'],
     [{ 1: { [WETH]: 0 } }, 'must be a number above 0'],
     [{ 1: { [WETH]: '1' } }, 'must be a number above 0'],
-    [{ mainnet: { [WETH]: 1 } }, '"mainnet" is no chain id'],
+    [{ mainnet: { [WETH]: 1 } }, '"mainnet" is not a valid chain id'],
   ])('rejects the table %j', (table, message) => expect(() => fixedUsdPrices(table as never)).toThrow(message));
 });

@@ -131,19 +131,19 @@ test('server killed repeatedly while it indexes the chain loses nothing and coun
     database.close();
     return found as T; // the columns of the query
   };
-  const facts = () => inspect<number>('SELECT count(*) FROM facts');
+  const chainEvents = () => inspect<number>('SELECT count(*) FROM chain_events');
   const seen: number[] = [];
   for (let round = 0; round < 5; round++) {
-    const before = facts();
+    const before = chainEvents();
     const server = start();
     // Kills the server after any progress, in any phase.
     await until(
-      async () => facts(),
+      async () => chainEvents(),
       (count) => count > before,
     );
     server.child.kill('SIGKILL');
     await server.ended;
-    seen.push(facts());
+    seen.push(chainEvents());
     if (seen.at(-1) === 3 * FILLS) break;
   }
   expect(seen.some((count) => count > 0 && count < 3 * FILLS)).toBe(true); // the server was killed during the response

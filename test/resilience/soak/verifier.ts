@@ -3,7 +3,7 @@ import type { LocalAccount } from 'viem';
 import { bytesToHex, concatHex, numberToHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import type { Signed } from '../../../bench/orders.ts';
-import { digestOf, signOrders } from '../../../bench/orders.ts';
+import { hashText, signOrders } from '../../../bench/orders.ts';
 import { signCancellation } from '../../support/orders.ts';
 import type { Answer, Client } from './client.ts';
 
@@ -184,7 +184,7 @@ export class Witness {
   }
 
   #wallet(signer: number): LocalAccount {
-    return privateKeyToAccount(bytesToHex(digestOf(`intentbook bench owner ${signer}`)));
+    return privateKeyToAccount(bytesToHex(hashText(`intentbook bench owner ${signer}`)));
   }
 
   /** Selects a stored order. */
@@ -198,7 +198,7 @@ export class Witness {
   }
 
   async #unknown(client: Client): Promise<string> {
-    const uid = `0x${digestOf(`${this.#random()}`).toString('hex')}${'00'.repeat(24)}`;
+    const uid = `0x${hashText(`${this.#random()}`).toString('hex')}${'00'.repeat(24)}`;
     const answer = await client.ask('GET', `/api/v1/orders/${uid}`);
     if (answer !== 'broken') this.#expect(answer.status === 404, 'unknown', answer);
     return answer === 'broken' ? answer : 'unknown';

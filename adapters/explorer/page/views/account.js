@@ -1,4 +1,4 @@
-import { copied, element, quiet, section } from '../elements.js';
+import { copyable, element, note, section } from '../elements.js';
 import { ago, time } from '../format.js';
 import { orderList } from './orders.js';
 
@@ -14,21 +14,21 @@ function notification({ type, message, timestamp, metadata = {} }, prefix) {
   );
 }
 
-/** An account: its orders, as they change, and what it was told. */
+/** Renders an account: its orders, with live changes, and its notifications. */
 export async function account(book, prefix, address, signal) {
-  const [orders, told] = await Promise.all([
+  const [orders, notifications] = await Promise.all([
     orderList(book, prefix, { owner: address }, `Orders of ${address}`, signal),
     book.notifications(address, signal),
   ]);
   const list =
-    told === undefined
-      ? quiet('This server keeps no notifications.')
-      : told.length === 0
-        ? quiet('None so far.')
-        : element('ul', { class: 'told' }, ...told.map((each) => notification(each, prefix)));
+    notifications === undefined
+      ? note('This server does not store notifications.')
+      : notifications.length === 0
+        ? note('No notifications yet.')
+        : element('ul', { class: 'notifications' }, ...notifications.map((each) => notification(each, prefix)));
   return [
     element('h1', {}, 'Account ', orders.live),
-    element('p', {}, copied(address)),
+    element('p', {}, copyable(address)),
     section('Orders', orders.content),
     section('Notifications', list),
   ];

@@ -1,11 +1,11 @@
-import { code, copied, element, facts, quiet, section } from '../elements.js';
+import { code, copyable, descriptionList, element, note, section } from '../elements.js';
 import { ago, atoms, filled, percent, time } from '../format.js';
 import { status } from '../order-table.js';
 
 const at = (milliseconds) =>
   element('time', { datetime: new Date(milliseconds).toISOString() }, `${time(milliseconds)} (${ago(milliseconds)})`);
 
-const amountOf = (text, token) => [element('span', { class: 'digits' }, atoms(text)), ' atoms of ', code(token)];
+const formatAmount = (text, token) => [element('span', { class: 'digits' }, atoms(text)), ' atoms of ', code(token)];
 
 function progress(order) {
   const done = filled(order);
@@ -14,11 +14,11 @@ function progress(order) {
     order.kind === 'sell'
       ? [order.executedSellAmountBeforeFees, order.sellAmount]
       : [order.executedBuyAmount, order.buyAmount];
-  const words = `${percent(done)}: ${atoms(part)} of ${atoms(whole)} ${order.kind === 'sell' ? 'sold' : 'bought'}`;
-  return element('div', { class: 'progress' }, bar, element('p', {}, words));
+  const text = `${percent(done)}: ${atoms(part)} of ${atoms(whole)} ${order.kind === 'sell' ? 'sold' : 'bought'}`;
+  return element('div', { class: 'progress' }, bar, element('p', {}, text));
 }
 
-/** What has happened to an order so far, and what is still to come, in the order of time as far as it is known. */
+/** Renders the past and expected events of an order, by time where it is known. */
 function timeline(order, trades, prefix) {
   const validTo = (order.ethflowData?.userValidTo ?? order.validTo) * 1000;
   const entry = (kind, text, ...rest) => element('li', { class: kind }, element('strong', {}, text), ' ', ...rest);
@@ -30,7 +30,7 @@ function timeline(order, trades, prefix) {
       at(Date.parse(order.creationDate)),
     ),
   ];
-  if (order.status === 'presignaturePending') items.push(entry('next', 'Waits for its owner’s signature on chain'));
+  if (order.status === 'presignaturePending') items.push(entry('next', 'Waiting for the owner’s signature on chain'));
   for (const trade of trades) {
     items.push(
       entry(
@@ -56,8 +56,8 @@ function timeline(order, trades, prefix) {
   return element('ol', { class: 'timeline' }, ...items);
 }
 
-/** What was quoted, what was signed, and what came of it. */
-function bargain(order) {
+/** Renders the quoted, signed and executed amounts. */
+function amountTable(order) {
   const { quote } = order;
   const head = element(
     'tr',
@@ -81,21 +81,21 @@ function bargain(order) {
     line('Fee atoms', quote?.feeAmount, order.feeAmount, order.executedFee),
   ];
   const caption = element('caption', { class: 'hidden' }, 'Quoted, signed and executed amounts');
-  return element('table', { class: 'bargain' }, caption, element('thead', {}, head), element('tbody', {}, ...rows));
+  return element('table', { class: 'amounts' }, caption, element('thead', {}, head), element('tbody', {}, ...rows));
 }
 
 function appData(order) {
   const { fullAppData } = order;
   if (fullAppData === undefined || fullAppData === null)
-    return [quiet('Its document is not known.'), copied(order.appData)];
+    return [note('The document is not available.'), copyable(order.appData)];
   let document;
   try {
     document = JSON.parse(fullAppData);
   } catch {
     document = undefined;
   }
-  const about = facts([
-    ['Hash', copied(order.appData)],
+  const about = descriptionList([
+    ['Hash', copyable(order.appData)],
     ['App', document?.appCode],
     ['Environment', document?.environment],
     ['Class', document?.metadata?.orderClass?.orderClass],
@@ -104,26 +104,26 @@ function appData(order) {
       document?.metadata?.quote?.slippageBips === undefined ? undefined : `${document.metadata.quote.slippageBips} bps`,
     ],
     ['Replaces', document?.metadata?.replacedOrder?.uid],
-    ['Hooks', hooksOf(document?.metadata?.hooks)],
+    ['Hooks', formatHooks(document?.metadata?.hooks)],
   ]);
   const text = document === undefined ? fullAppData : JSON.stringify(document, null, 2);
   return [about, element('details', {}, element('summary', {}, 'The document'), element('pre', { tabindex: 0 }, text))];
 }
 
-function hooksOf(hooks) {
+function formatHooks(hooks) {
   if (hooks === undefined) return undefined;
   return `${hooks.pre?.length ?? 0} before, ${hooks.post?.length ?? 0} after`;
 }
 
 function signature(order, prefix) {
   const { uid } = order;
-  const person = (address) => element('a', { href: `${prefix}/accounts/${address}` }, code(address));
-  return facts([
+  const account = (address) => element('a', { href: `${prefix}/accounts/${address}` }, code(address));
+  return descriptionList([
     ['Scheme', order.signingScheme],
-    ['Signature', copied(order.signature, element('code', { class: 'long' }, order.signature))],
-    ['Owner', person(order.owner)],
-    ['User', order.onchainUser && person(order.onchainUser)],
-    ['Receiver', order.receiver ? person(order.receiver) : 'the owner'],
+    ['Signature', copyable(order.signature, element('code', { class: 'long' }, order.signature))],
+    ['Owner', account(order.owner)],
+    ['User', order.onchainUser && account(order.onchainUser)],
+    ['Receiver', order.receiver ? account(order.receiver) : 'the owner'],
     ['Order digest', code(uid.slice(0, 66))],
     ['Valid to, as signed', [code(String(order.validTo)), ' seconds since 1970']],
     ['Settlement contract', order.settlementContract && code(order.settlementContract)],
@@ -132,20 +132,20 @@ function signature(order, prefix) {
   ]);
 }
 
-/** An order, redrawn whenever it changes. */
+/** Renders an order, and again after each change. */
 export async function order(book, prefix, uid, signal) {
   const body = element('div');
   const live = element('span', { class: 'live', role: 'status' });
   let drawing = 0;
 
-  async function draw(known) {
-    const turn = ++drawing;
+  async function draw(changed) {
+    const number = ++drawing;
     const [shown, trades] = await Promise.all([
-      known ?? book.order(uid, signal),
-      // A book that follows no chain has no trades to tell of.
+      changed ?? book.order(uid, signal),
+      // A book without an indexer rejects requests for trades.
       book.trades(uid, signal).catch((error) => (error.status === undefined ? Promise.reject(error) : [])),
     ]);
-    if (turn !== drawing) return;
+    if (number !== drawing) return;
     body.replaceChildren(
       element(
         'p',
@@ -154,12 +154,12 @@ export async function order(book, prefix, uid, signal) {
         ` A ${shown.kind} order, ${shown.partiallyFillable ? 'in parts or whole' : 'fill or kill'}, of class ${shown.class}`,
       ),
       progress(shown),
-      facts([
-        [shown.kind === 'sell' ? 'Sells' : 'Sells at most', amountOf(shown.sellAmount, shown.sellToken)],
-        [shown.kind === 'sell' ? 'Buys at least' : 'Buys', amountOf(shown.buyAmount, shown.buyToken)],
+      descriptionList([
+        [shown.kind === 'sell' ? 'Sells' : 'Sells at most', formatAmount(shown.sellAmount, shown.sellToken)],
+        [shown.kind === 'sell' ? 'Buys at least' : 'Buys', formatAmount(shown.buyAmount, shown.buyToken)],
       ]),
-      section('What has happened', timeline(shown, trades, prefix)),
-      section('Quote and execution', bargain(shown)),
+      section('History', timeline(shown, trades, prefix)),
+      section('Quote and execution', amountTable(shown)),
       section('App data', ...appData(shown)),
       section('Signature', signature(shown, prefix)),
     );
@@ -170,11 +170,11 @@ export async function order(book, prefix, uid, signal) {
     live.textContent = text;
     live.classList.toggle('on', text === 'live');
   };
-  const redraw = (known) => draw(known).catch(() => state('out of date'));
-  book.follow({ uid }, { order: redraw, missed: () => redraw(), state }, signal);
+  const redraw = (changed) => draw(changed).catch(() => state('out of date'));
+  book.subscribe({ uid }, { order: redraw, missed: () => redraw(), state }, signal);
   return [
     element('h1', {}, 'Order ', live),
-    element('p', {}, copied(uid, element('code', { class: 'long' }, uid))),
+    element('p', {}, copyable(uid, element('code', { class: 'long' }, uid))),
     body,
   ];
 }

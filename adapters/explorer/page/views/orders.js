@@ -1,12 +1,12 @@
-import { element, quiet, say } from '../elements.js';
+import { announce, element, note } from '../elements.js';
 import { orderTable } from '../order-table.js';
 
 const PAGE = 25;
 
-/** Orders that match, newest first, further pages on request, changes as they happen. */
+/** Renders the orders that match, newest first, with further pages on request and live changes. */
 export async function orderList(book, prefix, filters, caption, signal) {
   const { table, add, put, size } = orderTable(prefix, caption);
-  const nothing = quiet('No orders yet.');
+  const empty = note('No orders yet.');
   const more = element('button', { type: 'button', class: 'more', hidden: true }, 'Older orders');
   const live = element('span', { class: 'live', role: 'status' });
   let cursor;
@@ -21,17 +21,17 @@ export async function orderList(book, prefix, filters, caption, signal) {
     show();
   }
   function show() {
-    nothing.hidden = size() > 0;
+    empty.hidden = size() > 0;
     table.hidden = size() === 0;
   }
-  function take(order) {
-    if (put(order)) say('A new order has come in');
+  function update(order) {
+    if (put(order)) announce('New order');
     show();
   }
-  /** Something may have been missed: the newest page says what there is. */
-  async function look() {
+  /** Reads the newest page after changes may have been missed. */
+  async function refresh() {
     const { orders } = await book.list({ ...filters, limit: PAGE }, signal).catch(() => ({ orders: [] }));
-    for (const order of orders.reverse()) take(order);
+    for (const order of orders.reverse()) update(order);
   }
 
   more.addEventListener('click', load);
@@ -40,11 +40,11 @@ export async function orderList(book, prefix, filters, caption, signal) {
     live.textContent = text;
     live.classList.toggle('on', text === 'live');
   };
-  book.follow(filters, { order: take, missed: look, state }, signal);
-  return { live, content: element('div', {}, nothing, table, more) };
+  book.subscribe(filters, { order: update, missed: refresh, state }, signal);
+  return { live, content: element('div', {}, empty, table, more) };
 }
 
-/** The first page: what comes in, as it comes in. */
+/** Renders the start page with the newest orders. */
 export async function newest(book, prefix, signal) {
   const { live, content } = await orderList(book, prefix, {}, 'Newest orders', signal);
   return [element('h1', {}, 'Newest orders ', live), content];
