@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ERRORS, NOTIFICATION_TYPES } from 'intentbook';
 import { openApiDocument } from 'intentbook/openapi';
 import { describe, expect, test } from 'vitest';
-import { getVariableName, FLAG_NAMES } from '../../adapters/server/cli/flags.ts';
+import { FLAG_NAMES, getVariableName } from '../../adapters/server/cli/flags.ts';
 import { helpText } from '../../adapters/server/cli/help.ts';
 import { settingsSchema } from '../../adapters/server/config/schema.ts';
 import { blockOf, codeIn, readPage, root, tablesOf } from './docs-pages.ts';
