@@ -194,8 +194,8 @@ describe('indexer reorganisation', () => {
 describe('indexer with a node that', () => {
   const broken = (question: keyof ChainSource, spoil: (answer: never) => unknown, times = 3): Mood => {
     let left = times;
-    return (asked, answer) => {
-      if (asked !== question || left === 0) return answer;
+    return (method, answer) => {
+      if (method !== question || left === 0) return answer;
       left--;
       return spoil(answer as never) as typeof answer; // invalid data of a node
     };
