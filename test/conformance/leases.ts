@@ -19,15 +19,15 @@ async function onClock({ store, storage }: Bench): Promise<{ store: Store; advan
 const SWEEP = 'sweep';
 
 /** Each case closes the store that it opened on its own clock. */
-function rule(name: string, run: (world: { store: Store; advance: (ms: number) => void }) => Promise<void>): Rule {
+function rule(name: string, run: (fixture: { store: Store; advance: (ms: number) => void }) => Promise<void>): Rule {
   return {
     name,
     async run(bench) {
-      const world = await onClock(bench);
+      const fixture = await onClock(bench);
       try {
-        await run(world);
+        await run(fixture);
       } finally {
-        await world.store.close();
+        await fixture.store.close();
       }
     },
   };

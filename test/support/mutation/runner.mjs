@@ -213,7 +213,7 @@ class InProcessRunner {
   async #run(test) {
     const { id, name } = test;
     const since = performance.now();
-    const told = { id, name, fileName: test.file };
+    const base = { id, name, fileName: test.file };
     let timer;
     const late = Symbol('late');
     try {
@@ -221,11 +221,11 @@ class InProcessRunner {
         timer = setTimeout(reject, this.took === undefined ? 60_000 : TIMEOUT + 8 * (this.took.get(id) ?? 0), late);
       });
       await Promise.race([this.harness.run(test), timeout]);
-      return { ...told, status: 0, timeSpentMs: performance.now() - since };
+      return { ...base, status: 0, timeSpentMs: performance.now() - since };
     } catch (error) {
       const isLate = error === late;
       const failureMessage = isLate ? 'it does not end' : String(error?.stack ?? error);
-      return { ...told, status: 1, failureMessage, late: isLate, timeSpentMs: performance.now() - since };
+      return { ...base, status: 1, failureMessage, late: isLate, timeSpentMs: performance.now() - since };
     } finally {
       clearTimeout(timer);
     }

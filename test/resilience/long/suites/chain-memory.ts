@@ -4,6 +4,6 @@ import { playFor } from '../sequences.ts';
 import type { LongSuite } from '../suite.ts';
 
 export const suite: LongSuite = {
-  says: 'a memory store that has lived through reorganisations equals one that knows the canonical chain only',
+  description: 'a memory store that has lived through reorganisations equals one that knows the canonical chain only',
   run: (share) => playFor(share, sequence, (steps) => agrees(steps, memoryStore())),
 };

@@ -5,7 +5,8 @@ import { playFor } from '../sequences.ts';
 import type { LongSuite } from '../suite.ts';
 
 export const suite: LongSuite = {
-  says: 'a PostgreSQL store that has lived through reorganisations equals one that knows the canonical chain only',
+  description:
+    'a PostgreSQL store that has lived through reorganisations equals one that knows the canonical chain only',
   async run(share) {
     await using place = await temporarySchema();
     const { url, schema } = place;

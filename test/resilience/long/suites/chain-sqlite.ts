@@ -5,7 +5,7 @@ import { playFor } from '../sequences.ts';
 import type { LongSuite } from '../suite.ts';
 
 export const suite: LongSuite = {
-  says: 'an SQLite store that has lived through reorganisations equals one that knows the canonical chain only',
+  description: 'an SQLite store that has lived through reorganisations equals one that knows the canonical chain only',
   run: (share) =>
     playFor(share, sequence, async (steps) => {
       using file = temporaryFile();
