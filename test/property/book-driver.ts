@@ -168,7 +168,7 @@ export class BookSystem {
   async #close(writer: Writer): Promise<void> {
     const log = await this.#log(writer, writer.since);
     await writer.book.close();
-    assert.deepEqual(writer.received, log, 'what listeners have heard is the log');
+    assert.deepEqual(writer.received, log, 'listeners received the events of the log');
   }
 
   /** A crashed process can miss events, but it never receives a wrong or repeated one. */
@@ -216,7 +216,7 @@ export class BookSystem {
         await writer.sequence.store.close();
       }
     }
-    assert.deepEqual(this.failures, [], 'failures were told');
+    assert.deepEqual(this.failures, [], 'no failure was reported');
   }
 
   async dispose(): Promise<void> {

@@ -224,7 +224,7 @@ async function sequence(steps: readonly Step[]): Promise<void> {
   const visible = new Set<string>();
   for (const { type, notification } of await memory.notifications.after(0, 10_000)) {
     const known = visible.has(notification);
-    assert.equal(known, type === 'withdrawn', 'nothing is told twice, nor withdrawn that was not told');
+    assert.equal(known, type === 'withdrawn', 'a notification is sent once, and only a sent one is withdrawn');
     if (known) visible.delete(notification);
     else visible.add(notification);
   }

@@ -43,7 +43,7 @@ describe('error table', () => {
     for (const { status, meaning } of Object.values(ERRORS)) {
       expect(status).toBeGreaterThanOrEqual(400);
       expect(status).toBeLessThan(600);
-      expect(meaning).toMatch(/^[A-Z].*\.$/);
+      expect(meaning).toMatch(/^[A-Z`].*\.$/);
     }
   });
 });

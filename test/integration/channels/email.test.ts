@@ -27,7 +27,7 @@ describe('email channel', () => {
     assert.match(mail, /^Subject: Order filled\r$/m);
     assert.match(mail, /^From: books@example\.org\r$/m);
     assert.match(mail, /^Auto-Submitted: auto-generated\r$/m);
-    assert.equal(recipient.taken[0]?.name, 'after', 'what was before the confirmation is nobody’s');
+    assert.equal(recipient.taken[0]?.name, 'after', 'nothing is sent before the confirmation');
   });
 
   test('authenticates at the mail server without leaking the password', async () => {
@@ -45,7 +45,7 @@ describe('email channel', () => {
     assert.ok(wrong.failures.length > 0);
     assert.doesNotMatch(wrong.failures.map((failure) => `${(failure as Error).message}`).join(), /ssw0rd/);
     const listed = await wrong.http.send('GET', PATH, { headers: await authorization() });
-    assert.deepEqual(listed.json(), [], 'what nobody was asked about is not kept');
+    assert.deepEqual(listed.json(), [], 'a subscription without a confirmation mail is not stored');
   });
 
   test('removes a subscription of an unknown mailbox but not of a full one', async () => {

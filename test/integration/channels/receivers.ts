@@ -212,7 +212,7 @@ export async function mailRecipient({ user, pass }: { user?: string; pass?: stri
     }),
     async subscribe(fixture: ChannelFixture) {
       const { state: shown, confirm } = await fixture.subscribe('email', 'alice@example.net');
-      assert.deepEqual([shown, confirm], ['pending', undefined], 'who asks for it is not shown the link');
+      assert.deepEqual([shown, confirm], ['pending', undefined], 'the response does not contain the link');
       await until(() => mails.length === 1);
       const path = confirmationOf(mails[0] ?? '');
       const answer = await fixture.http.send('GET', path);

@@ -64,7 +64,7 @@ const PLACES: readonly Place[] = [
 function sdkOf(api: ClientFixture['api']): TradingSdk {
   const transport = custom({
     request({ method }: { method: string }) {
-      return Promise.reject(new Error(`the SDK has asked a node: ${method}`));
+      return Promise.reject(new Error(`the SDK has called a node: ${method}`));
     },
   });
   const provider = createPublicClient({ chain: sepolia, transport });

@@ -279,7 +279,7 @@ test('fetch handler reports a body aborted by its client in every host', async (
       } catch (error) {
         outcome = { abortedBySignal: error === request.signal?.reason };
       }
-      return { status: 200, headers: {}, body: 'nobody reads this' };
+      return { status: 200, headers: {}, body: 'unread' };
     },
   });
   const init = { method: 'POST', body, signal: client.signal, duplex: 'half' as const };
@@ -312,7 +312,7 @@ function counted(total: number, chunk: string) {
     returned: 0,
     [Symbol.asyncIterator]: (): AsyncIterator<string> => ({
       async next() {
-        if (++source.pending > 1) throw new Error('a chunk was asked for before the last one was delivered');
+        if (++source.pending > 1) throw new Error('a chunk was read before the previous one was delivered');
         await Promise.resolve();
         source.pending--;
         if (source.pulled === total) return { done: true, value: undefined };

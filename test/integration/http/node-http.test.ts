@@ -325,7 +325,7 @@ test('node:http handler survives a client that leaves in the middle of its body'
         resolveOutcome(error);
       }
     }
-    return { status: 200, headers: {}, body: 'nobody reads this' };
+    return { status: 200, headers: {}, body: 'unread' };
   });
   const port = await listening(nodeHandler(api));
   const { socket } = await rawConnection(port);

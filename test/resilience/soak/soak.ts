@@ -60,7 +60,7 @@ export async function soak({ seed, path, measure, milliseconds, restarts }: Soak
     broken++;
     // Only a killed server may leave a request without a response.
     if (!wasDown && usedClient === client && !isDown)
-      verifier.wrong.push('a connection broke, though nobody has ended the server');
+      verifier.wrong.push('a connection broke while the server was running');
   }
 
   async function restart(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {

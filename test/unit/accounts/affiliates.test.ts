@@ -219,7 +219,7 @@ describe('affiliate contract wallet', () => {
   });
 
   test('is not queried for a signature of its key', async () => {
-    const mainnet = scriptedChain({ isValidSignature: new Error('asked') });
+    const mainnet = scriptedChain({ isValidSignature: new Error('called') });
     const fixture = await accountFixture({ mainnet });
     assert.equal((await post(fixture, at(ALICE), await signed(ALICE, 'ALICE-1')))[0], 201);
     assert.deepEqual(mainnet.recordedCalls, []);
@@ -282,7 +282,7 @@ describe('affiliate code lookup', () => {
   test.each([
     [at(ALICE), 404, 'Affiliate not found'],
     ['/affiliate/0x12', 400, 'account: must be 0x and 40 hex digits'],
-    ['/ref-codes/NOBODY', 404, 'Affiliate code not found'],
+    ['/ref-codes/UNKNOWN', 404, 'Affiliate code not found'],
     ['/ref-codes/ABC', 400, 'code: must be 5 to 20 letters, digits, "_" and "-"'],
     ['/ref-codes/%C3%84LICE', 400, 'code: must be 5 to 20 letters, digits, "_" and "-"'],
   ])('%s is %s', async (path, status, message) => {

@@ -157,7 +157,7 @@ describe('notification', () => {
     );
     fixture.clock.advance(700_000);
     await new Promise((resolve) => setImmediate(resolve));
-    assert.equal((await fixture.listNotifications()).length, 2, 'an expiry of what was never signed is told to nobody');
+    assert.equal((await fixture.listNotifications()).length, 2, 'an unsigned order has no expiry notification');
   });
 
   test('is withdrawn with its block and restored under its id in another block', async () => {

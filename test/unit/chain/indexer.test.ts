@@ -476,7 +476,7 @@ test('indexer with random forks and node failures equals a book with the canonic
       const { head } = chain;
       const topics = Object.values(EVENT_TOPICS);
       const query = { addresses: [book.settlementContract, FLOW], topics, of: { from: 101, to: head.number } };
-      const logs = await chain.node('told').logs(query, { signal: new AbortController().signal });
+      const logs = await chain.node('canonical').logs(query, { signal: new AbortController().signal });
       const timeOf = new Map(chain.blocks.map(({ hash, timestamp }) => [hash, timestamp]));
       await canonical.chain.apply({
         events: logs.flatMap((log) => decodeLog({ ...log, timestamp: timeOf.get(log.blockHash) ?? null }) ?? []),

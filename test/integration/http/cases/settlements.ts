@@ -80,7 +80,7 @@ export const SETTLEMENTS: readonly HttpCase[] = [
           'InvalidParameter',
         );
       }
-      const sent = { body: {}, headers: { authorization: 'Bearer nobody' } };
+      const sent = { body: {}, headers: { authorization: 'Bearer unknown' } };
       rejected(await fixture.send('POST', '/restricted/api/v1/competition', sent), 403, 'Forbidden');
     },
   },

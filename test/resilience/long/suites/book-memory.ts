@@ -4,6 +4,6 @@ import { playFor } from '../sequences.ts';
 import type { LongSuite } from '../suite.ts';
 
 export const suite: LongSuite = {
-  description: 'whatever happens to a book on memory, it is what the model says',
+  description: 'book on the memory store matches the model after random operations',
   run: (share) => playFor(share, sequences, async (commands) => live(commands, memoryStorage())),
 };

@@ -5,7 +5,7 @@ import { playFor } from '../sequences.ts';
 import type { LongSuite } from '../suite.ts';
 
 export const suite: LongSuite = {
-  description: 'whatever happens to two books on PostgreSQL, it is what the model says',
+  description: 'two books on PostgreSQL match the model after random operations',
   async run(share) {
     await using place = await temporarySchema();
     await playFor(share, sequences, async (commands) => live(commands, postgresStorage(place)));

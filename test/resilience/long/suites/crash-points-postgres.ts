@@ -4,7 +4,7 @@ import { crashFor } from '../crashes.ts';
 import type { LongSuite } from '../suite.ts';
 
 export const suite: LongSuite = {
-  description: 'a process killed at any statement leaves PostgreSQL with all that it has acknowledged, and whole deeds',
+  description: 'process killed at any statement leaves PostgreSQL with all acknowledged orders and no partial write',
   async run(share) {
     using crashChild = await buildCrashChild();
     await using place = await temporarySchema();
