@@ -4,7 +4,7 @@ import { range } from './orders.ts';
 
 /** Texts with significant whitespace, to show that they are stored unchanged. */
 const auction = (block: number) => ({ block, prices: `{ "0x${'e1'.repeat(20)}": "${block}" }` });
-const competition = (auctionId: number, said = auctionId) => ({ auctionId, body: `{ "said": ${said} }` });
+const competition = (auctionId: number, value = auctionId) => ({ auctionId, body: `{ "value": ${value} }` });
 
 export const AUCTIONS: readonly Rule[] = [
   {

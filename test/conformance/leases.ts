@@ -19,22 +19,22 @@ async function onClock({ store, storage }: Bench): Promise<{ store: Store; advan
 const SWEEP = 'sweep';
 
 /** Each case closes the store that it opened on its own clock. */
-function rule(name: string, run: (world: { store: Store; advance: (ms: number) => void }) => Promise<void>): Rule {
+function rule(name: string, run: (fixture: { store: Store; advance: (ms: number) => void }) => Promise<void>): Rule {
   return {
     name,
     async run(bench) {
-      const world = await onClock(bench);
+      const fixture = await onClock(bench);
       try {
-        await run(world);
+        await run(fixture);
       } finally {
-        await world.store.close();
+        await fixture.store.close();
       }
     },
   };
 }
 
 export const LEASES: readonly Rule[] = [
-  rule('a lease that is free is taken, and nobody else has it then', async ({ store }) => {
+  rule('grants a free lease to one holder', async ({ store }) => {
     assert.deepEqual(await store.leases.acquire({ name: SWEEP, holder: 'a', ttl: 1000 }), {
       status: 'held',
       term: 1,
@@ -46,11 +46,11 @@ export const LEASES: readonly Rule[] = [
       expiresAt: PLACED_AT + 1000,
     });
   }),
-  rule('leases of other names are other leases', async ({ store }) => {
+  rule('keeps leases of other names apart', async ({ store }) => {
     await store.leases.acquire({ name: SWEEP, holder: 'a', ttl: 1000 });
     assert.equal((await store.leases.acquire({ name: 'delivery', holder: 'b', ttl: 1000 })).status, 'held');
   }),
-  rule('its holder renews a lease, in the same term', async ({ store, advance }) => {
+  rule('renews a lease for its holder in the same term', async ({ store, advance }) => {
     await store.leases.acquire({ name: SWEEP, holder: 'a', ttl: 1000 });
     advance(900);
     assert.deepEqual(await store.leases.acquire({ name: SWEEP, holder: 'a', ttl: 1000 }), {
@@ -61,29 +61,26 @@ export const LEASES: readonly Rule[] = [
     advance(999);
     assert.equal((await store.leases.acquire({ name: SWEEP, holder: 'b', ttl: 1000 })).status, 'taken');
   }),
-  rule(
-    'a lease that was not renewed is free from its last millisecond on, for a new term',
-    async ({ store, advance }) => {
-      await store.leases.acquire({ name: SWEEP, holder: 'a', ttl: 1000 });
-      advance(1000);
-      const taken = await store.leases.acquire({ name: SWEEP, holder: 'b', ttl: 1000 });
-      assert.deepEqual(taken, { status: 'held', term: 2, expiresAt: PLACED_AT + 2000 });
-      assert.equal((await store.leases.acquire({ name: SWEEP, holder: 'a', ttl: 1000 })).status, 'taken');
-    },
-  ),
-  rule('a holder that was late, but before anybody else, is still in its term', async ({ store, advance }) => {
+  rule('grants an expired lease from its last millisecond on, in a new term', async ({ store, advance }) => {
+    await store.leases.acquire({ name: SWEEP, holder: 'a', ttl: 1000 });
+    advance(1000);
+    const taken = await store.leases.acquire({ name: SWEEP, holder: 'b', ttl: 1000 });
+    assert.deepEqual(taken, { status: 'held', term: 2, expiresAt: PLACED_AT + 2000 });
+    assert.equal((await store.leases.acquire({ name: SWEEP, holder: 'a', ttl: 1000 })).status, 'taken');
+  }),
+  rule('renews an expired lease in its term if no other holder has taken it', async ({ store, advance }) => {
     await store.leases.acquire({ name: SWEEP, holder: 'a', ttl: 1000 });
     advance(60_000);
     const renewed = await store.leases.acquire({ name: SWEEP, holder: 'a', ttl: 1000 });
     assert.deepEqual(renewed, { status: 'held', term: 1, expiresAt: PLACED_AT + 61_000 });
   }),
-  rule('a released lease is free at once', async ({ store }) => {
+  rule('frees a released lease at once', async ({ store }) => {
     await store.leases.acquire({ name: SWEEP, holder: 'a', ttl: 1000 });
     await store.leases.release({ name: SWEEP, holder: 'a' });
     const taken = await store.leases.acquire({ name: SWEEP, holder: 'b', ttl: 1000 });
     assert.deepEqual([taken.status, taken.status === 'held' && taken.term], ['held', 2]);
   }),
-  rule('nobody releases what another holds, nor what nobody ever held', async ({ store }) => {
+  rule('ignores the release of a lease of another holder or of an unknown lease', async ({ store }) => {
     await store.leases.release({ name: SWEEP, holder: 'b' });
     await store.leases.acquire({ name: SWEEP, holder: 'a', ttl: 1000 });
     await store.leases.release({ name: SWEEP, holder: 'b' });

@@ -6,7 +6,7 @@ import { DAI, NOW, order, PLACED_AT, place, range, USDC, WETH } from './orders.t
 const LATER = PLACED_AT + 60_000;
 
 /** Content of a quote, recognisable by its number. The spaces show that texts are stored unchanged. */
-const said = (n: number) => ({ body: `{ "sellAmount": "${n}" }`, metadata: `{ "plan": ${n} }` });
+const content = (n: number) => ({ body: `{ "sellAmount": "${n}" }`, metadata: `{ "plan": ${n} }` });
 
 /** Returns a quote for a sale of 1000 atoms. Its rank has three digits. */
 function quote(n: number, changes: Partial<NewQuote> = {}): NewQuote {
@@ -18,7 +18,7 @@ function quote(n: number, changes: Partial<NewQuote> = {}): NewQuote {
     quoteKind: 'standard',
     expiresAt: LATER,
     rank: '500',
-    quote: said(n),
+    quote: content(n),
     ...changes,
   };
 }
@@ -67,15 +67,15 @@ export const QUOTES: readonly Rule[] = [
     name: 'returns a quote by its id with its texts unchanged',
     async run({ store }) {
       const [one, two] = await insertAll(store, quote(1), quote(2, { rank: '999' }));
-      assert.deepEqual(await store.quotes.match(query({ id: one ?? 0 })), said(1));
-      assert.deepEqual(await store.quotes.match(query({ id: two ?? 0 })), said(2));
+      assert.deepEqual(await store.quotes.match(query({ id: one ?? 0 })), content(1));
+      assert.deepEqual(await store.quotes.match(query({ id: two ?? 0 })), content(2));
     },
   },
   {
     name: 'returns a quote by its id for every kind',
     async run({ store }) {
       const [id] = await insertAll(store, quote(1, { quoteKind: 'onchainEip1271' }), quote(2));
-      assert.deepEqual(await store.quotes.match(query({ id: id ?? 0 })), said(1));
+      assert.deepEqual(await store.quotes.match(query({ id: id ?? 0 })), content(1));
     },
   },
   {
@@ -98,7 +98,7 @@ export const QUOTES: readonly Rule[] = [
         quote(3),
       );
       for (const id of [other, expired, 999_999, 0, -1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]) {
-        assert.deepEqual(await store.quotes.match(query({ id: id ?? 0 })), said(3), String(id));
+        assert.deepEqual(await store.quotes.match(query({ id: id ?? 0 })), content(3), String(id));
       }
     },
   },
@@ -106,9 +106,9 @@ export const QUOTES: readonly Rule[] = [
     name: 'selects the greatest rank, and the newest among equal ranks',
     async run({ store }) {
       await insertAll(store, quote(1, { rank: '0a0' }), quote(2, { rank: '0f0' }), quote(3, { rank: '090' }));
-      assert.deepEqual(await store.quotes.match(query()), said(2));
+      assert.deepEqual(await store.quotes.match(query()), content(2));
       await insertAll(store, quote(4, { rank: '0f0' }), quote(5, { rank: '0ef' }));
-      assert.deepEqual(await store.quotes.match(query()), said(4));
+      assert.deepEqual(await store.quotes.match(query()), content(4));
     },
   },
   {
@@ -121,7 +121,7 @@ export const QUOTES: readonly Rule[] = [
         quote(2, { rank: rank('b') }),
         quote(3, { rank: rank('a') }),
       );
-      assert.deepEqual(await store.quotes.match(query()), said(2));
+      assert.deepEqual(await store.quotes.match(query()), content(2));
     },
   },
   {
@@ -129,8 +129,8 @@ export const QUOTES: readonly Rule[] = [
     async run({ store }) {
       await insertAll(store, quote(1, { quoteKind: 'onchainPresign' }), quote(2, { quoteKind: 'onchainEip1271' }));
       assert.equal(await store.quotes.match(query()), undefined);
-      assert.deepEqual(await store.quotes.match(query({ quoteKind: 'onchainPresign' })), said(1));
-      assert.deepEqual(await store.quotes.match(query({ quoteKind: 'onchainEip1271' })), said(2));
+      assert.deepEqual(await store.quotes.match(query({ quoteKind: 'onchainPresign' })), content(1));
+      assert.deepEqual(await store.quotes.match(query({ quoteKind: 'onchainEip1271' })), content(2));
     },
   },
   {
@@ -138,7 +138,7 @@ export const QUOTES: readonly Rule[] = [
     async run({ store }) {
       const [id] = await insertAll(store, quote(1));
       for (const named of [{}, { id: id ?? 0 }]) {
-        assert.deepEqual(await store.quotes.match(query({ ...named, now: LATER })), said(1));
+        assert.deepEqual(await store.quotes.match(query({ ...named, now: LATER })), content(1));
         assert.equal(await store.quotes.match(query({ ...named, now: LATER + 1 })), undefined);
       }
     },
@@ -154,38 +154,41 @@ export const QUOTES: readonly Rule[] = [
       assert.equal(await store.quotes.prune(PLACED_AT, 4), 4);
       assert.equal(await store.quotes.prune(PLACED_AT, 4), 2);
       assert.equal(await store.quotes.prune(PLACED_AT, 4), 0);
-      assert.deepEqual(await store.quotes.match(query({ id: alive ?? 0 })), said(6));
+      assert.deepEqual(await store.quotes.match(query({ id: alive ?? 0 })), content(6));
       // The read time is within the validity, so that only removal hides the quote.
-      assert.deepEqual(await store.quotes.match(query({ id: first ?? 0, now: 0 })), said(6));
+      assert.deepEqual(await store.quotes.match(query({ id: first ?? 0, now: 0 })), content(6));
     },
   },
   {
     name: 'keeps the quote of an order when the quote itself is removed',
     async run({ store }) {
       await insertAll(store, quote(1, { expiresAt: PLACED_AT }));
-      const [linked, plain] = [order(1, { quote: said(1) }), order(2)];
+      const [linked, plain] = [order(1, { quote: content(1) }), order(2)];
       await place(store, linked, plain);
       await store.quotes.prune(PLACED_AT + 1, 10);
       const found = new Map((await store.orders.get([linked.uid, plain.uid])).map((each) => [each.uid, each.quote]));
-      assert.deepEqual(found.get(linked.uid), said(1));
+      assert.deepEqual(found.get(linked.uid), content(1));
       assert.equal(found.get(plain.uid), null);
       await store.orders.cancel({ uids: [linked.uid], now: NOW, cancelledAt: PLACED_AT });
-      assert.deepEqual((await store.orders.get([linked.uid]))[0]?.quote, said(1));
+      assert.deepEqual((await store.orders.get([linked.uid]))[0]?.quote, content(1));
     },
   },
   {
     name: 'keeps the quote of an order when a duplicate is inserted',
     async run({ store }) {
-      await place(store, order(1, { quote: said(1) }), order(2));
-      await store.orders.insert([{ order: order(1, { quote: said(7) }) }, { order: order(2, { quote: said(7) }) }]);
-      assert.deepEqual((await store.orders.get([order(1).uid]))[0]?.quote, said(1));
+      await place(store, order(1, { quote: content(1) }), order(2));
+      await store.orders.insert([
+        { order: order(1, { quote: content(7) }) },
+        { order: order(2, { quote: content(7) }) },
+      ]);
+      assert.deepEqual((await store.orders.get([order(1).uid]))[0]?.quote, content(1));
       assert.equal((await store.orders.get([order(2).uid]))[0]?.quote, null);
     },
   },
   {
     name: 'omits quotes of orders from listings',
     async run({ store }) {
-      await place(store, order(1, { quote: said(1) }));
+      await place(store, order(1, { quote: content(1) }));
       assert.deepEqual(
         (await store.orders.list({ limit: 10 })).map((each) => each.quote),
         [null],
@@ -199,7 +202,7 @@ export const QUOTES: readonly Rule[] = [
       const [id] = await insertAll(store, quote(1));
       await store.close();
       const again = await open();
-      assert.deepEqual(await again.quotes.match(query({ id: id ?? 0 })), said(1));
+      assert.deepEqual(await again.quotes.match(query({ id: id ?? 0 })), content(1));
       assert.notEqual(await again.quotes.insert(quote(2)), id);
     },
   },

@@ -193,14 +193,14 @@ const others: readonly Attack[] = [
 export const ATTACKS: readonly Attack[] = [...smuggling, ...others];
 
 /** Milliseconds after which the client hangs up. Longer waits are covered by the timeouts of the server. */
-const PATIENCE = 400;
+const TIMEOUT = 400;
 
 /** Performs an attack. @returns the received bytes. */
 export function carryOut(port: number, steps: readonly Step[]): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     let received = '';
-    const timer = setTimeout(() => socket.destroy(), PATIENCE);
+    const timer = setTimeout(() => socket.destroy(), TIMEOUT);
     socket.setEncoding('latin1').on('data', (text: string) => {
       received += text;
     });

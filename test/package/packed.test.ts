@@ -36,15 +36,15 @@ describe('packed package in a host without optional peers', () => {
     const server = spawn(process.execPath, [cli, 'serve', '--port', '0', '--db', ':memory:'], { cwd: host.folder });
     try {
       const url = await new Promise<string>((resolve, reject) => {
-        let said = '';
+        let output = '';
         const listen = (chunk: Buffer) => {
-          said += chunk;
-          const found = /address +(http:\S+)/.exec(said)?.[1];
+          output += chunk;
+          const found = /address +(http:\S+)/.exec(output)?.[1];
           if (found !== undefined) resolve(found);
         };
         server.stdout.on('data', listen);
         server.stderr.on('data', listen);
-        server.once('exit', () => reject(new Error(said)));
+        server.once('exit', () => reject(new Error(output)));
       });
       expect((await fetch(`${url}/ready`)).status).toBe(200);
       expect((await fetch(`${url}/openapi.json`)).status).toBe(200);

@@ -85,8 +85,8 @@ describe.skipIf(!LONG)('package installed from its tarball into an empty folder 
 
   test('provides its command', () => {
     const command = join(host, 'node_modules', '.bin', manifest.name);
-    const said = execFileSync(command, ['--version'], { cwd: host, encoding: 'utf8' });
-    expect(said).toMatch(/^\d+\.\d+\.\d+\n$/);
+    const output = execFileSync(command, ['--version'], { cwd: host, encoding: 'utf8' });
+    expect(output).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 });
 

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MAX_UINT256 } from '../../src/protocol/uint256.ts';
 import type { OrderChoice, WireOrder } from '../support/orders.ts';
 import { account, SEPOLIA_DOMAIN, signOrder } from '../support/orders.ts';
-import type { AdmissionWorld } from '../unit/orders/admission-fixture.ts';
-import { admissionWorld, documentOf, NOW, outcomeOf } from '../unit/orders/admission-fixture.ts';
+import type { AdmissionFixture } from '../unit/orders/admission-fixture.ts';
+import { admissionFixture, documentOf, NOW, outcomeOf } from '../unit/orders/admission-fixture.ts';
 import { address, EXTREME_AMOUNTS } from '../unit/protocol/arbitraries.ts';
 
 const RUNS = process.env['INTENTBOOK_TEST_LONG'] === '1' ? 5000 : 500;
@@ -15,11 +15,11 @@ const YEAR = 365 * 24 * 60 * 60;
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
 const WRAPPED = '0xfff9976782d46cc05630d1f6ebab18b2324d6b14';
 
-let world: AdmissionWorld;
+let fixture: AdmissionFixture;
 beforeAll(async () => {
-  world = await admissionWorld();
+  fixture = await admissionFixture();
 });
-afterAll(() => world.book.close());
+afterAll(() => fixture.book.close());
 
 const positive = fc.oneof(
   fc.constantFrom(...EXTREME_AMOUNTS.filter((amount) => amount > 0n)),
@@ -72,12 +72,12 @@ test('book accepts any valid order and returns it field for field', async () => 
       // two runs can generate equal orders
       const fields = { ...chosen, validTo: Math.min(chosen.validTo + (n++ % 7), NOW + YEAR) };
       const { from, ...order } = await signOrder(owner, fields, { scheme: signing });
-      const result = await world.book.orders.submit(
+      const result = await fixture.book.orders.submit(
         { ...order, ...(withFrom ? { from } : {}) },
         { acceptExisting: true },
       );
       if (result.status !== 'accepted') throw result.error;
-      const read = await world.book.orders.get(result.uid);
+      const read = await fixture.book.orders.get(result.uid);
       const { appData, ...same } = order;
       expect(read).toMatchObject({
         ...same,
@@ -90,7 +90,7 @@ test('book accepts any valid order and returns it field for field', async () => 
         executedSellAmount: '0',
         executedBuyAmount: '0',
       });
-      const over = await world.http.send('GET', `/api/v1/orders/${result.uid}`);
+      const over = await fixture.http.send('GET', `/api/v1/orders/${result.uid}`);
       expect(over.json()).toEqual(read);
     }),
     { numRuns: RUNS },
@@ -159,7 +159,7 @@ test('book rejects any change of a signed field with the recovered and the expec
       fc.bigInt({ min: 0n, max: 2n ** 64n }),
       async (chosen, owner, signing, field, salt) => {
         const forged = mutate(await signOrder(owner, chosen, { scheme: signing }), field, salt);
-        const result = await world.book.orders.submit(forged);
+        const result = await fixture.book.orders.submit(forged);
         expect(outcomeOf(result)).toBe('InvalidSignature');
         if (result.status !== 'rejected') return;
         const [{ signer: recovered } = {}] = await verifier.recoverMany([
@@ -188,12 +188,12 @@ test('book rejects any invalid input without a failure', async () => {
   await fc.assert(
     fc.asyncProperty(choice, field, fc.jsonValue(), async (chosen, name, value) => {
       const order = await signOrder(account(1), chosen);
-      const result = await world.book.orders.submit({ ...order, [name]: value } as OrderCreation, {
+      const result = await fixture.book.orders.submit({ ...order, [name]: value } as OrderCreation, {
         acceptExisting: true,
       });
       if (result.status === 'rejected') expect(result.error.status).toBeLessThan(500);
     }),
     { numRuns: RUNS },
   );
-  expect(world.failures).toEqual([]);
+  expect(fixture.failures).toEqual([]);
 }, 120_000);

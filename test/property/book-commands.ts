@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { BookWorld, Medium } from './book-driver.ts';
-import { BookWorld as World } from './book-driver.ts';
+import type { BookStorage, BookSystem } from './book-driver.ts';
+import { BookSystem as Fixture } from './book-driver.ts';
 import type { BookModel, Fact, Shown } from './book-model.ts';
 import { CAPS, BookModel as Start, sample } from './book-model.ts';
 import { SAMPLES, SIGNERS } from './book-orders.ts';
@@ -16,21 +16,21 @@ interface Held {
   hasRolledBack?: boolean;
 }
 
-type BookCommand = fc.AsyncCommand<Held, BookWorld>;
+type BookCommand = fc.AsyncCommand<Held, BookSystem>;
 
 /** An operation: its effect on the real book, and the expected results and state. */
-export interface Deed {
-  readonly says: string;
+export interface Operation {
+  readonly label: string;
   /** Number of the process that runs it. */
   readonly by: number;
-  real(world: BookWorld): Promise<string>;
+  real(fixture: BookSystem): Promise<string>;
   model(state: BookModel, at: number): [string, BookModel];
   /** Parts of the operation, between which others can interleave. Its results are theirs, joined by commas. */
-  readonly parts?: readonly Deed['model'][];
+  readonly parts?: readonly Operation['model'][];
 }
 
 /** An operation whose details depend on the state. */
-export type Plan = (state: BookModel) => Deed;
+export type Plan = (state: BookModel) => Operation;
 
 /** Weighted indexes, so that operations hit the same orders. */
 const anyOrder = fc.oneof({ weight: 2, arbitrary: fc.nat(3) }, { weight: 3, arbitrary: fc.nat(SAMPLES.length - 1) });
@@ -40,15 +40,15 @@ const by = fc.nat(1);
 const submitting =
   (list: readonly number[], by: number): Plan =>
   () => ({
-    says: `submit ${list.join('+')}`,
+    label: `submit ${list.join('+')}`,
     by,
-    real: (world) => world.submit(list, by),
+    real: (fixture) => fixture.submit(list, by),
     model: submitted(list),
     // Concurrent orders are checked independently.
     parts: list.map((n) => submitted([n])),
   });
 const submitted =
-  (list: readonly number[]): Deed['model'] =>
+  (list: readonly number[]): Operation['model'] =>
   (state, at) => {
     const [words, next] = state.submit(list, at);
     return [words.join(), next];
@@ -60,14 +60,14 @@ const submitFew = fc
 
 /** Mostly the right key. */
 const cancel: fc.Arbitrary<Plan> = fc
-  .record({ list: fc.uniqueArray(anyOrder, { minLength: 1, maxLength: 2 }), stranger: fc.nat(9), by })
-  .map(({ list, stranger, by }) => () => {
+  .record({ list: fc.uniqueArray(anyOrder, { minLength: 1, maxLength: 2 }), otherOwner: fc.nat(9), by })
+  .map(({ list, otherOwner, by }) => () => {
     const owner = sample(list[0] ?? 0).signer;
-    const signer = stranger === 0 ? (owner + 1) % SIGNERS.length : owner;
+    const signer = otherOwner === 0 ? (owner + 1) % SIGNERS.length : owner;
     return {
-      says: `cancel ${list.join('+')}${stranger === 0 ? ' by a stranger' : ''}`,
+      label: `cancel ${list.join('+')}${otherOwner === 0 ? ' by a stranger' : ''}`,
       by,
-      real: (world) => world.cancel(list, signer, by),
+      real: (fixture) => fixture.cancel(list, signer, by),
       model: (state, at) => state.cancel(list, signer, at),
     };
   });
@@ -100,9 +100,9 @@ const mine: fc.Arbitrary<Plan> = fc
     const height = planned.blocks.length + 1;
     const words = facts.map(({ type, order, sold, bought, signed }) => `${type} ${order} ${sold}/${bought} ${signed}`);
     return {
-      says: `block ${height} (${words.join(', ')})`,
+      label: `block ${height} (${words.join(', ')})`,
       by,
-      real: (world) => world.mine(height, facts, by),
+      real: (fixture) => fixture.mine(height, facts, by),
       model: (state) => [`applied ${facts.length}`, state.mine(facts)],
     };
   });
@@ -110,23 +110,23 @@ const mine: fc.Arbitrary<Plan> = fc
 const rollback: fc.Arbitrary<Plan> = fc
   .record({ depth: fc.integer({ min: 1, max: 4 }), by })
   .map(({ depth, by }) => (planned) => ({
-    says: `roll ${depth} back`,
+    label: `roll ${depth} back`,
     by,
-    real: (world) => world.rollback(Math.max(0, planned.blocks.length - depth), by),
+    real: (fixture) => fixture.rollback(Math.max(0, planned.blocks.length - depth), by),
     model: (state) => ['rolledBack', state.rollback(depth)],
   }));
 
 const again: fc.Arbitrary<Plan> = by.map((by) => (planned) => ({
-  says: 'the same block again',
+  label: 'the same block again',
   by,
-  real: (world) => world.again(planned.blocks.length, by),
+  real: (fixture) => fixture.again(planned.blocks.length, by),
   model: (state) => ['applied 0', state],
 }));
 
 const sweep: fc.Arbitrary<Plan> = by.map((by) => () => ({
-  says: 'sweep',
+  label: 'sweep',
   by,
-  real: async (world) => String(await world.sweep(by)),
+  real: async (fixture) => String(await fixture.sweep(by)),
   model(state, at) {
     const [swept, next] = state.sweep(at);
     return [String(swept), next];
@@ -139,7 +139,7 @@ const offChain = fc.oneof({ weight: 3, arbitrary: submitFew }, { weight: 2, arbi
 const impatient = anyOrder.map((order) => [submitting([order], 0), submitting([order], 1), submitting([order], 0)]);
 const onChain = fc.oneof({ weight: 3, arbitrary: mine }, { weight: 1, arbitrary: rollback });
 /** Returns any operation on a book. */
-export const anyDeed = fc.oneof(
+export const anyOperation = fc.oneof(
   { weight: 5, arbitrary: submit },
   { weight: 2, arbitrary: cancel },
   { weight: 4, arbitrary: mine },
@@ -148,23 +148,23 @@ export const anyDeed = fc.oneof(
   { weight: 2, arbitrary: sweep },
 );
 
-const command = (says: string | (() => string), run: BookCommand['run']): BookCommand => ({
+const command = (label: string | (() => string), run: BookCommand['run']): BookCommand => ({
   check: () => true,
   run,
-  toString: typeof says === 'string' ? () => says : says,
+  toString: typeof label === 'string' ? () => label : label,
 });
 
 /** Sequential operations. */
 function alone(plan: Plan): BookCommand {
-  let says = 'not done';
+  let label = 'not done';
   return command(
-    () => says,
-    async (held, world) => {
-      const { says: told, real, model, by } = plan(held.state);
-      says = told;
-      const [expected, next] = model(held.state, world.now);
-      assert.equal(await real(world), expected, says);
-      await follow(held, [next], world, by, says);
+    () => label,
+    async (held, fixture) => {
+      const { label: notified, real, model, by } = plan(held.state);
+      label = notified;
+      const [expected, next] = model(held.state, fixture.now);
+      assert.equal(await real(fixture), expected, label);
+      await follow(held, [next], fixture, by, label);
     },
   );
 }
@@ -173,10 +173,15 @@ function alone(plan: Plan): BookCommand {
  * All possible states after operations with these results, in any sequential order. An operation that was rejected
  * because of a failure has no effect.
  */
-function explain(before: BookModel, at: number, deeds: readonly Deed[], words: readonly string[]): BookModel[] {
-  const steps = deeds.flatMap(({ parts, model }, i) => {
-    const said = parts === undefined ? [words[i]] : words[i]?.split(',');
-    return (parts ?? [model]).map((step, part) => ({ step, word: said?.[part] }));
+function explain(
+  before: BookModel,
+  at: number,
+  operations: readonly Operation[],
+  words: readonly string[],
+): BookModel[] {
+  const steps = operations.flatMap(({ parts, model }, i) => {
+    const output = parts === undefined ? [words[i]] : words[i]?.split(',');
+    return (parts ?? [model]).map((step, part) => ({ step, word: output?.[part] }));
   });
   const done = steps.filter(({ word }) => word !== 'InternalServerError');
   return permutations(done).flatMap((order) => {
@@ -192,16 +197,16 @@ function explain(before: BookModel, at: number, deeds: readonly Deed[], words: r
 
 /** Concurrent operations: results and state must match some sequential order. */
 function race(plans: readonly Plan[]): BookCommand {
-  let says = 'not done';
+  let label = 'not done';
   return command(
-    () => says,
-    async (held, world) => {
-      const deeds = plans.map((plan) => plan(held.state));
-      says = `at once: ${deeds.map(({ says: each }) => each).join(' | ')}`;
-      const words = await Promise.all(deeds.map(({ real }) => real(world)));
-      const possible = explain(held.state, world.now, deeds, words);
-      assert.ok(possible.length > 0, `${says}: in no order do they answer ${words.join(' | ')}`);
-      await follow(held, possible, world, deeds[0]?.by ?? 0, says);
+    () => label,
+    async (held, fixture) => {
+      const operations = plans.map((plan) => plan(held.state));
+      label = `at once: ${operations.map(({ label: each }) => each).join(' | ')}`;
+      const words = await Promise.all(operations.map(({ real }) => real(fixture)));
+      const possible = explain(held.state, fixture.now, operations, words);
+      assert.ok(possible.length > 0, `${label}: in no order do they answer ${words.join(' | ')}`);
+      await follow(held, possible, fixture, operations[0]?.by ?? 0, label);
     },
   );
 }
@@ -210,90 +215,90 @@ function race(plans: readonly Plan[]): BookCommand {
  * The process crashes at its write: unwritten changes are lost, and written ones stay, although no caller was notified.
  */
 function crash(plan: Plan, when: 'before' | 'after'): BookCommand {
-  let says = 'not done';
+  let label = 'not done';
   return command(
-    () => says,
-    async (held, world) => {
-      const { says: told, real, model, by } = plan(held.state);
-      says = `${told}, but it dies ${when} the write`;
-      const [expected, next] = model(held.state, world.now);
-      const answer = await world.dieIn(() => real(world), by, when);
-      if (answer !== undefined) assert.equal(answer, expected, says);
-      await follow(held, [answer === undefined && when === 'before' ? held.state : next], world, by, says);
+    () => label,
+    async (held, fixture) => {
+      const { label: notified, real, model, by } = plan(held.state);
+      label = `${notified}, but it dies ${when} the write`;
+      const [expected, next] = model(held.state, fixture.now);
+      const answer = await fixture.crashDuring(() => real(fixture), by, when);
+      if (answer !== undefined) assert.equal(answer, expected, label);
+      await follow(held, [answer === undefined && when === 'before' ? held.state : next], fixture, by, label);
     },
   );
 }
 
 /** The store fails during the operation: it has no effect, and the book continues without a restart. */
 function disturb(plan: Plan, calls: number): BookCommand {
-  let says = 'not done';
+  let label = 'not done';
   return command(
-    () => says,
-    async (held, world) => {
-      const deed = plan(held.state);
-      says = `${deed.says}, but the store fails after ${calls} calls`;
-      const { now } = world;
-      const answer = await world.failIn(() => deed.real(world), deed.by, calls);
+    () => label,
+    async (held, fixture) => {
+      const operation = plan(held.state);
+      label = `${operation.label}, but the store fails after ${calls} calls`;
+      const { now } = fixture;
+      const answer = await fixture.failIn(() => operation.real(fixture), operation.by, calls);
       // One failure does not have to affect all calls.
-      const possible = answer === undefined ? [held.state] : explain(held.state, now, [deed], [answer]);
-      assert.ok(possible.length > 0, `${says}: it answers ${answer}`);
-      await follow(held, possible, world, deed.by, says);
+      const possible = answer === undefined ? [held.state] : explain(held.state, now, [operation], [answer]);
+      assert.ok(possible.length > 0, `${label}: it answers ${answer}`);
+      await follow(held, possible, fixture, operation.by, label);
     },
   );
 }
 
 const wait = (seconds: number): BookCommand =>
-  command(`wait ${seconds} s`, async (held, world) => {
-    world.clock.advance(seconds * 1000);
-    await follow(held, [held.state], world, 0, 'waiting');
+  command(`wait ${seconds} s`, async (held, fixture) => {
+    fixture.clock.advance(seconds * 1000);
+    await follow(held, [held.state], fixture, 0, 'waiting');
   });
 
 const reopen = (by: number): BookCommand =>
-  command('close and open', async (held, world) => {
-    await world.reopen(by);
-    await follow(held, [held.state], world, by, 'opened again');
+  command('close and open', async (held, fixture) => {
+    await fixture.reopen(by);
+    await follow(held, [held.state], fixture, by, 'opened again');
   });
 
 /** Compares both states and checks invariants. */
 async function follow(
   held: Held,
   possible: readonly BookModel[],
-  world: BookWorld,
+  fixture: BookSystem,
   by: number,
-  says: string,
+  label: string,
 ): Promise<void> {
-  const { now } = world;
-  const shown = await world.look(by);
+  const { now } = fixture;
+  const shown = await fixture.look(by);
   const before = held.state;
   const fits = possible.find((state) => JSON.stringify(state.shows(now)) === JSON.stringify(shown));
-  if (fits === undefined) assert.deepEqual(shown, possible[0]?.shows(now), says);
+  if (fits === undefined) assert.deepEqual(shown, possible[0]?.shows(now), label);
   else held.state = fits;
   held.hasRolledBack ||= held.state.blocks.length < before.blocks.length;
-  hold(before, held, shown, says);
+  hold(before, held, shown, label);
 }
 
-function hold(before: BookModel, { state: after, hasRolledBack = false }: Held, shown: Shown, says: string): void {
+function hold(before: BookModel, { state: after, hasRolledBack = false }: Held, shown: Shown, label: string): void {
   const shortened = after.blocks.length < before.blocks.length;
   for (const { uid, status, sold, bought } of shown.orders) {
     const n = SAMPLES.findIndex((each) => each.uid === uid);
     const { kind, sellAmount, buyAmount } = sample(n);
     const [executed, whole] = kind === 'sell' ? [sold, sellAmount] : [bought, buyAmount];
-    assert.ok(BigInt(executed) <= whole, `${says}: ${executed} of ${whole} executed`);
+    assert.ok(BigInt(executed) <= whole, `${label}: ${executed} of ${whole} executed`);
     if (shortened || !before.placed.has(n)) continue;
     const { state } = before.standing(n);
-    if (state === 'fulfilled') assert.equal(status, 'fulfilled', `${says}: reopened`);
-    if (state === 'cancelled') assert.ok(status === 'cancelled' || status === 'fulfilled', `${says}: reopened`);
+    if (state === 'fulfilled') assert.equal(status, 'fulfilled', `${label}: reopened`);
+    if (state === 'cancelled') assert.ok(status === 'cancelled' || status === 'fulfilled', `${label}: reopened`);
   }
   for (const n of before.placed.keys()) {
     assert.ok(
       shown.orders.some(({ uid }) => uid === sample(n).uid),
-      `${says}: order ${n} is lost`,
+      `${label}: order ${n} is lost`,
     );
   }
   for (const { open } of shown.counts) {
     // A presignature counts independently of the cap.
     const signed = [...after.placed.keys()].filter((n) => sample(n).scheme === 'presign').length;
-    assert.ok(hasRolledBack || open <= CAPS.open + signed, `${says}: ${open} open`);
+    assert.ok(hasRolledBack || open <= CAPS.open + signed, `${label}: ${open} open`);
   }
 }
 
@@ -303,29 +308,31 @@ function permutations<T>(list: readonly T[]): T[][] {
 }
 
 /** Returns a random sequence of operations with a maximum length. */
-export const lives = fc.commands<Held, BookWorld, false>(
+export const sequences = fc.commands<Held, BookSystem, false>(
   [
-    anyDeed.map(alone),
-    anyDeed.map(alone),
-    anyDeed.map(alone),
+    anyOperation.map(alone),
+    anyOperation.map(alone),
+    anyOperation.map(alone),
     fc.constantFrom(1, 61, 150, 400, 1000, 3600).map(wait),
     fc.array(offChain, { minLength: 2, maxLength: 3 }).map(race),
     fc.tuple(offChain, onChain).map(race),
     impatient.map(race),
-    fc.tuple(anyDeed, fc.constantFrom('before' as const, 'after' as const)).map(([plan, when]) => crash(plan, when)),
-    fc.tuple(anyDeed, fc.nat(4)).map(([plan, calls]) => disturb(plan, calls)),
+    fc
+      .tuple(anyOperation, fc.constantFrom('before' as const, 'after' as const))
+      .map(([plan, when]) => crash(plan, when)),
+    fc.tuple(anyOperation, fc.nat(4)).map(([plan, calls]) => disturb(plan, calls)),
     by.map(reopen),
   ],
   { maxCommands: 25 },
 );
 
 /** Runs a sequence of operations on a storage and removes the storage. */
-export async function live(commands: Iterable<BookCommand>, medium: Medium): Promise<void> {
-  const world = await World.begin(medium);
+export async function live(commands: Iterable<BookCommand>, storage: BookStorage): Promise<void> {
+  const fixture = await Fixture.begin(storage);
   try {
-    await fc.asyncModelRun(() => ({ model: { state: new Start() }, real: world }), commands);
-    await world.end();
+    await fc.asyncModelRun(() => ({ model: { state: new Start() }, real: fixture }), commands);
+    await fixture.end();
   } finally {
-    await world.dispose();
+    await fixture.dispose();
   }
 }

@@ -9,11 +9,11 @@ import { SEPOLIA, signCancellation, WETH } from '../support/orders.ts';
 import type { Fact, Shown, ShownLog, ShownOrder } from './book-model.ts';
 import { CAPS, sample } from './book-model.ts';
 import { SAMPLES, SIGNERS, START } from './book-orders.ts';
-import type { MortalStore } from './crashing-store.ts';
-import { mortal } from './crashing-store.ts';
+import type { CrashingStore } from './crashing-store.ts';
+import { crashing } from './crashing-store.ts';
 
 /** Storage of a sequence, which survives a crash of a process. */
-export interface Medium {
+export interface BookStorage {
   /** Number of processes that write concurrently. */
   readonly writers: number;
   /** Creates a closed store over it. */
@@ -24,10 +24,10 @@ export interface Medium {
 /** A process with an open book. */
 interface Writer {
   readonly book: OrderBook;
-  readonly life: MortalStore;
+  readonly sequence: CrashingStore;
   /** Id of the newest log entry at its start, and the events that its listeners received since. */
   readonly since: number;
-  readonly heard: number[];
+  readonly received: number[];
 }
 
 const EVENT_NAMES = [
@@ -36,41 +36,41 @@ const EVENT_NAMES = [
 ];
 
 /** The real system: books on a storage, and a chain whose events are applied to them. */
-export class BookWorld {
+export class BookSystem {
   readonly clock: ManualClock = manualClock(START * 1000);
   readonly failures: unknown[] = [];
-  readonly #medium: Medium;
+  readonly #medium: BookStorage;
   readonly #writers: Writer[] = [];
   readonly #replay = new Replay();
   #forks = 0;
-  #last: { readonly number: number; tell(book: OrderBook): Promise<string> } | undefined;
+  #last: { readonly number: number; applyTo(book: OrderBook): Promise<string> } | undefined;
 
-  constructor(medium: Medium) {
-    this.#medium = medium;
+  constructor(storage: BookStorage) {
+    this.#medium = storage;
   }
 
-  static async begin(medium: Medium): Promise<BookWorld> {
-    const world = new BookWorld(medium);
-    for (let i = 0; i < medium.writers; i++) world.#writers.push(await world.#start());
-    return world;
+  static async begin(storage: BookStorage): Promise<BookSystem> {
+    const fixture = new BookSystem(storage);
+    for (let i = 0; i < storage.writers; i++) fixture.#writers.push(await fixture.#start());
+    return fixture;
   }
 
   async #start(): Promise<Writer> {
-    const life = mortal(this.#medium.connect());
+    const sequence = crashing(this.#medium.connect());
     const limits = { maxOpenOrders: CAPS.open, maxPendingOrders: CAPS.pending };
     const book = createOrderBook({
       chainId: SEPOLIA,
       clock: this.clock,
-      store: life.store,
+      store: sequence.store,
       limits,
       expiryInterval: 'off',
       eip1271: 'accept-unverified',
     });
-    const heard: number[] = [];
-    for (const name of EVENT_NAMES) book.on(name, (event: OrderEvent) => void heard.push(event.id));
+    const received: number[] = [];
+    for (const name of EVENT_NAMES) book.on(name, (event: OrderEvent) => void received.push(event.id));
     book.on('failure', (failure) => void this.failures.push(failure));
     await book.start();
-    return { book, life, heard, since: await life.store.events.last() };
+    return { book, sequence, received, since: await sequence.store.events.last() };
   }
 
   #writer(number: number): Writer {
@@ -104,17 +104,17 @@ export class BookWorld {
   async mine(height: number, facts: readonly Fact[], by: number): Promise<string> {
     const block = blockOf(height, `fork ${this.#forks} `);
     const batch = { events: eventsIn(block, facts.map(happeningOf)), through: block };
-    const tell = async (book: OrderBook) => {
+    const applyTo = async (book: OrderBook) => {
       const outcome = await book.chain.apply(batch);
       return outcome.status === 'applied' ? `applied ${outcome.applied}` : outcome.status;
     };
-    this.#last = { number: height, tell };
-    return tell(this.#writer(by).book);
+    this.#last = { number: height, applyTo };
+    return applyTo(this.#writer(by).book);
   }
 
   /** Applies the newest block again if it is canonical. */
   async again(height: number, by: number): Promise<string> {
-    return this.#last?.number === height ? this.#last.tell(this.#writer(by).book) : 'applied 0';
+    return this.#last?.number === height ? this.#last.applyTo(this.#writer(by).book) : 'applied 0';
   }
 
   async rollback(height: number, by: number): Promise<string> {
@@ -124,16 +124,16 @@ export class BookWorld {
   }
 
   async sweep(by: number): Promise<number> {
-    return this.#writer(by).life.store.orders.expire(Math.floor(this.now / 1000), 1000);
+    return this.#writer(by).sequence.store.orders.expire(Math.floor(this.now / 1000), 1000);
   }
 
   /** Crashes the process during an operation. @returns its result if it did not crash. */
-  async dieIn(doing: () => Promise<string>, by: number, when: 'before' | 'after'): Promise<string | undefined> {
+  async crashDuring(doing: () => Promise<string>, by: number, when: 'before' | 'after'): Promise<string | undefined> {
     const writer = this.#writer(by);
-    writer.life.dieAtNextWrite(when);
-    const answer = await Promise.race([doing(), writer.life.died]);
-    writer.life.die();
-    await writer.life.store.close();
+    writer.sequence.crashAtNextWrite(when);
+    const answer = await Promise.race([doing(), writer.sequence.crashed]);
+    writer.sequence.crashNow();
+    await writer.sequence.store.close();
     await this.#heardIsWhole(writer);
     this.#writers[this.#writers.indexOf(writer)] = await this.#start();
     return answer ?? undefined;
@@ -141,8 +141,8 @@ export class BookWorld {
 
   /** Lets one of the store calls of an operation fail. @returns its result if it did not fail. */
   async failIn(doing: () => Promise<string>, by: number, calls: number): Promise<string | undefined> {
-    const { life } = this.#writer(by);
-    life.failAfter(calls);
+    const { sequence } = this.#writer(by);
+    sequence.failAfter(calls);
     try {
       return await doing();
     } catch (failure) {
@@ -152,7 +152,7 @@ export class BookWorld {
       );
       return undefined;
     } finally {
-      life.failAfter(-1);
+      sequence.failAfter(-1);
       // Listeners can miss events until the log can be read again.
       this.clock.advance(1000);
       this.failures.splice(0);
@@ -168,26 +168,26 @@ export class BookWorld {
   async #close(writer: Writer): Promise<void> {
     const log = await this.#log(writer, writer.since);
     await writer.book.close();
-    assert.deepEqual(writer.heard, log, 'what listeners have heard is the log');
+    assert.deepEqual(writer.received, log, 'listeners received the events of the log');
   }
 
   /** A crashed process can miss events, but it never receives a wrong or repeated one. */
-  async #heardIsWhole({ heard }: Writer): Promise<void> {
+  async #heardIsWhole({ received }: Writer): Promise<void> {
     assert.deepEqual(
-      heard,
-      [...new Set(heard)].sort((a, b) => a - b),
+      received,
+      [...new Set(received)].sort((a, b) => a - b),
       'in the order of the log, each once',
     );
   }
 
   async #log(writer: Writer, after: number): Promise<number[]> {
-    return (await writer.life.store.events.after(after, 100_000)).map(({ id }) => id);
+    return (await writer.sequence.store.events.after(after, 100_000)).map(({ id }) => id);
   }
 
   /** Reads the complete visible state through one of the processes. */
   async look(by: number): Promise<Shown> {
-    const { book, life } = this.#writer(by);
-    const { store } = life;
+    const { book, sequence } = this.#writer(by);
+    const { store } = sequence;
     const results = await book.orders.getMany(SAMPLES.map(({ uid }) => uid));
     const orders = results.map((result): ShownOrder => {
       if (result.order === undefined) throw new Error('a row is damaged');
@@ -212,15 +212,15 @@ export class BookWorld {
       try {
         await this.#close(writer);
       } finally {
-        writer.life.die();
-        await writer.life.store.close();
+        writer.sequence.crashNow();
+        await writer.sequence.store.close();
       }
     }
-    assert.deepEqual(this.failures, [], 'failures were told');
+    assert.deepEqual(this.failures, [], 'no failure was reported');
   }
 
   async dispose(): Promise<void> {
-    for (const { life } of this.#writers) await life.store.close();
+    for (const { sequence } of this.#writers) await sequence.store.close();
     await this.#medium.dispose();
   }
 }

@@ -36,7 +36,7 @@ export interface Standing {
   /** Whether its expiry was detected, logged or not. */
   readonly swept: boolean;
   /** Whether the log contains its expiry. */
-  readonly told: boolean;
+  readonly logged: boolean;
 }
 
 /** A state of the model. It is immutable; operations return the next state. */
@@ -73,7 +73,7 @@ export class BookModel {
       sold,
       bought,
       swept,
-      told: swept && (scheme !== 'presign' || everSigned),
+      logged: swept && (scheme !== 'presign' || everSigned),
       budget: waits || scheme === 'eip1271' ? 'pending' : 'open',
     };
   }
@@ -209,7 +209,7 @@ export class BookModel {
   }
 
   #logOf(n: number): ShownLog {
-    const { state, sold, bought, told } = this.standing(n);
+    const { state, sold, bought, logged } = this.standing(n);
     const facts = this.blocks.flat().filter(({ order }) => order === n);
     const invalidated = this.placed.get(n)?.cancelled === true || facts.some(({ type }) => type === 'invalidation');
     const signed =
@@ -224,7 +224,7 @@ export class BookModel {
       trades,
       sold: String(sold),
       bought: String(bought),
-      expired: told,
+      expired: logged,
     };
   }
 }

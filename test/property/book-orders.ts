@@ -29,38 +29,38 @@ export const SIGNERS: readonly LocalAccount[] = [account(1), account(2)];
 
 interface Plan extends OrderChoice {
   readonly signer?: number;
-  readonly life: number;
+  readonly sequence: number;
   readonly scheme?: WireOrder['signingScheme'];
   readonly replaces?: number;
 }
 
 const PLANS: readonly Plan[] = [
-  { life: 3600, sellAmount: '10', buyAmount: '7' },
-  { life: 3600, sellAmount: '9', buyAmount: '12', kind: 'buy', scheme: 'ethsign' },
-  { life: 200, sellAmount: '5' },
-  { life: 400, sellAmount: '4', signer: 1 },
-  { life: 3600, sellAmount: '5', scheme: 'presign' },
-  { life: 300, sellAmount: '6', scheme: 'presign', signer: 1 },
-  { life: 3600, sellAmount: '11', replaces: 0 },
-  { life: 900, sellAmount: '12', replaces: 2 },
-  { life: 4000, sellAmount: '13', replaces: 6 },
-  { life: 4000, sellAmount: '14', replaces: 0, signer: 1 },
-  { life: 2000, sellAmount: '15' },
-  { life: 1000, sellAmount: '16', buyAmount: '3', kind: 'buy', signer: 1 },
-  { life: 70, sellAmount: '17' },
-  { life: 2000, sellAmount: '18', scheme: 'eip1271' },
-  { life: 5000, sellAmount: '19', replaces: 4 },
-  { life: 5000, sellAmount: '20', scheme: 'presign' },
+  { sequence: 3600, sellAmount: '10', buyAmount: '7' },
+  { sequence: 3600, sellAmount: '9', buyAmount: '12', kind: 'buy', scheme: 'ethsign' },
+  { sequence: 200, sellAmount: '5' },
+  { sequence: 400, sellAmount: '4', signer: 1 },
+  { sequence: 3600, sellAmount: '5', scheme: 'presign' },
+  { sequence: 300, sellAmount: '6', scheme: 'presign', signer: 1 },
+  { sequence: 3600, sellAmount: '11', replaces: 0 },
+  { sequence: 900, sellAmount: '12', replaces: 2 },
+  { sequence: 4000, sellAmount: '13', replaces: 6 },
+  { sequence: 4000, sellAmount: '14', replaces: 0, signer: 1 },
+  { sequence: 2000, sellAmount: '15' },
+  { sequence: 1000, sellAmount: '16', buyAmount: '3', kind: 'buy', signer: 1 },
+  { sequence: 70, sellAmount: '17' },
+  { sequence: 2000, sellAmount: '18', scheme: 'eip1271' },
+  { sequence: 5000, sellAmount: '19', replaces: 4 },
+  { sequence: 5000, sellAmount: '20', scheme: 'presign' },
 ];
 
 /** @returns the orders of the plans in order; a replacement follows the replaced order. */
 async function makeSamples(): Promise<readonly Sample[]> {
   const samples: Sample[] = [];
-  for (const { signer: number = 0, life, scheme = 'eip712', replaces, ...choice } of PLANS) {
+  for (const { signer: number = 0, sequence, scheme = 'eip712', replaces, ...choice } of PLANS) {
     const signer = SIGNERS[number] as LocalAccount; // both exist
     const replaced = replaces === undefined ? undefined : samples[replaces]?.uid;
     const appData = replaced === undefined ? '{}' : JSON.stringify({ metadata: { replacedOrder: { uid: replaced } } });
-    const validTo = START + life;
+    const validTo = START + sequence;
     const terms = { buyAmount: '7', partiallyFillable: true, ...choice, appData, validTo };
     const signed = await signOrder(signer, terms, { scheme: scheme === 'ethsign' ? 'ethsign' : 'eip712' });
     const owner = signer.address.toLowerCase() as Address; // an address

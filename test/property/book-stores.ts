@@ -4,20 +4,20 @@ import { sqliteStore } from 'intentbook/sqlite';
 import { temporaryFile } from '../integration/stores/temporary.ts';
 import type { TemporarySchema } from '../support/postgres.ts';
 import { emptySchema } from '../support/postgres.ts';
-import type { Medium } from './book-driver.ts';
+import type { BookStorage } from './book-driver.ts';
 
-export function memoryMedium(): Medium {
+export function memoryStorage(): BookStorage {
   const store = memoryStore();
   return { writers: 1, connect: () => store, dispose: async () => {} };
 }
 
-export function sqliteMedium(): Medium {
+export function sqliteStorage(): BookStorage {
   const file = temporaryFile();
   const connect = () => sqliteStore({ path: file.path, synchronous: 'OFF' });
   return { writers: 1, connect, dispose: async () => file[Symbol.dispose]() };
 }
 
-export function postgresMedium(place: TemporarySchema): Medium {
+export function postgresStorage(place: TemporarySchema): BookStorage {
   const { url, schema } = place;
   const connect = () => postgresStore({ url, schema, migrate: true, connections: 2, listen: false });
   return { writers: 2, connect, dispose: () => emptySchema(place) };

@@ -201,7 +201,7 @@ export async function play(steps: readonly Step[], stores: readonly Store[], ver
 }
 
 /** Applies only the canonical history to a store. */
-export async function tell(history: readonly Entry[], store: Store): Promise<void> {
+export async function applyHistory(history: readonly Entry[], store: Store): Promise<void> {
   let before = GENESIS;
   for (const entry of history) {
     if ('insert' in entry) assert.deepEqual(await store.orders.insert([entry.insert]), [{ status: 'inserted' }]);
@@ -375,9 +375,9 @@ function standing(events: readonly StoredEvent[]): string[] {
   const stands: string[] = [];
   for (const { id: _, ...event } of events) {
     const { reverted, ...cause } = event.cause ?? {};
-    const told = JSON.stringify([event.uid, event.type, event.owner, cause]);
-    if (event.type === 'expired') assert.ok(!stands.includes(told), 'expired twice');
-    if (event.type !== 'reverted' && event.type !== 'reinstated') stands.push(told);
+    const named = JSON.stringify([event.uid, event.type, event.owner, cause]);
+    if (event.type === 'expired') assert.ok(!stands.includes(named), 'expired twice');
+    if (event.type !== 'reverted' && event.type !== 'reinstated') stands.push(named);
     else {
       const taken = JSON.stringify([event.uid, event.type === 'reinstated' ? 'expired' : reverted, event.owner, cause]);
       const index = stands.lastIndexOf(taken);

@@ -6,7 +6,7 @@ import { test } from 'vitest';
 import { temporaryFile } from '../integration/stores/temporary.ts';
 import { emptySchema, temporarySchema } from '../support/postgres.ts';
 import type { Step } from './chain-model.ts';
-import { agrees, sequence } from './chain-play.ts';
+import { agrees, sequence } from './chain-replay.ts';
 
 const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
 

@@ -2,16 +2,16 @@ import type { Store } from 'intentbook';
 import { StoreError } from 'intentbook';
 
 /** A store with injected failures at any call and injected process crashes at writes. */
-export interface MortalStore {
+export interface CrashingStore {
   readonly store: Store;
   /** Fails one call after the given number of calls, like a disk or a network. Negative: no call. */
   failAfter(calls: number): void;
   /** Crashes at the next write: before it, or after it and before the caller gets the result. */
-  dieAtNextWrite(when: 'before' | 'after'): void;
+  crashAtNextWrite(when: 'before' | 'after'): void;
   /** Crashes at once. Later calls never return. */
-  die(): void;
+  crashNow(): void;
   /** Resolves after the crash. */
-  readonly died: Promise<void>;
+  readonly crashed: Promise<void>;
   readonly isDead: boolean;
 }
 
@@ -20,34 +20,34 @@ const NOUNS = ['orders', 'appData', 'quotes', 'events', 'leases', 'chain', 'auct
 
 type Verb = (...args: unknown[]) => unknown;
 
-export function mortal(inner: Store): MortalStore {
-  let fate: 'before' | 'after' | undefined;
+export function crashing(inner: Store): CrashingStore {
+  let crashAt: 'before' | 'after' | undefined;
   let dead = false;
-  let tell = () => {};
-  const died = new Promise<void>((resolve) => {
-    tell = resolve;
+  let resolveCrashed = () => {};
+  const crashed = new Promise<void>((resolve) => {
+    resolveCrashed = resolve;
   });
   let failing = -1;
-  const die = () => {
+  const crashNow = () => {
     dead = true;
-    tell();
+    resolveCrashed();
   };
-  const silence = () => new Promise<never>(() => {});
+  const pending = () => new Promise<never>(() => {});
 
   function alive(name: string, verb: Verb): Verb {
     if (name === 'watch') return (...args) => (dead ? () => {} : verb(...args));
     return async (...args) => {
-      if (dead) return silence();
+      if (dead) return pending();
       if (failing-- === 0) throw new StoreError('Unavailable', 'the disk failed', { cause: new Error('injected') });
-      const doomed = WRITES.has(name) ? fate : undefined;
-      if (doomed === 'before') {
-        die();
-        return silence();
+      const crashing = WRITES.has(name) ? crashAt : undefined;
+      if (crashing === 'before') {
+        crashNow();
+        return pending();
       }
-      if (doomed === 'after') fate = undefined;
+      if (crashing === 'after') crashAt = undefined;
       const answer = await verb(...args);
-      if (doomed === 'after') die();
-      return dead ? silence() : answer;
+      if (crashing === 'after') crashNow();
+      return dead ? pending() : answer;
     };
   }
 
@@ -64,13 +64,13 @@ export function mortal(inner: Store): MortalStore {
   } as Store; // the same groups with the same methods
   return {
     store,
-    died,
-    die,
+    crashed,
+    crashNow,
     failAfter(calls) {
       failing = calls;
     },
-    dieAtNextWrite(when) {
-      fate = when;
+    crashAtNextWrite(when) {
+      crashAt = when;
     },
     get isDead() {
       return dead;

@@ -14,10 +14,10 @@ import { ALICE, ALICES, turns } from '../unit/accounts/accounts-fixture.ts';
 
 /** Orders of random sequences, each for a sale of ten atoms, with a signed cancellation. */
 const START = 1_700_000_000;
-const LIFE = [200, 400, 700];
+const SEQUENCE = [200, 400, 700];
 const ORDERS = await Promise.all(
-  LIFE.map(async (life, n) => {
-    const choice = { validTo: START + life, sellAmount: '10', buyAmount: String(10 + n), partiallyFillable: true };
+  SEQUENCE.map(async (sequence, n) => {
+    const choice = { validTo: START + sequence, sellAmount: '10', buyAmount: String(10 + n), partiallyFillable: true };
     return signOrder(ALICE, choice);
   }),
 );
@@ -58,21 +58,21 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** A store that can be crashed at a write in any process. */
-function mortal(store: AccountStore): AccountStore & { fate: 'before' | 'after' | undefined } {
+function crashing(store: AccountStore): AccountStore & { crashAt: 'before' | 'after' | undefined } {
   const subject = {
     ...store,
-    fate: undefined as 'before' | 'after' | undefined,
+    crashAt: undefined as 'before' | 'after' | undefined,
     // Several processes have it open.
     open: async () => {},
     close: async () => {},
     notifications: {
       ...store.notifications,
       append: async (batch: Parameters<AccountStore['notifications']['append']>[0]) => {
-        const { fate } = subject;
-        subject.fate = undefined;
-        if (fate === 'before') throw new Error('died before the write');
+        const { crashAt } = subject;
+        subject.crashAt = undefined;
+        if (crashAt === 'before') throw new Error('died before the write');
         const outcome = await store.notifications.append(batch);
-        if (fate === 'after') throw new Error('died after the write');
+        if (crashAt === 'after') throw new Error('died after the write');
         return outcome;
       },
     },
@@ -97,16 +97,16 @@ const BLOCK_TX = (tx: number) => hashOf(`transaction ${tx}`);
 
 /** Returns the notifications that Alice must have, as text. */
 function expected({ blocks, submitted, cancelled }: Model, now: number, uids: readonly string[]): string[] {
-  const told: string[] = [];
+  const notified: string[] = [];
   for (const n of submitted) {
     let sold = 0;
     let filled = false;
     let invalidated = cancelled.has(n);
-    if (invalidated) told.push(`order_cancelled ${uids[n]} `);
+    if (invalidated) notified.push(`order_cancelled ${uids[n]} `);
     const ordinals = new Map<Hex, number>();
     for (const fact of blocks.flat().filter((each) => each.order === n)) {
       if (fact.sold === 0) {
-        if (!invalidated) told.push(`order_cancelled ${uids[n]} ${fact.tx}`);
+        if (!invalidated) notified.push(`order_cancelled ${uids[n]} ${fact.tx}`);
         invalidated = true;
         continue;
       }
@@ -115,20 +115,20 @@ function expected({ blocks, submitted, cancelled }: Model, now: number, uids: re
       sold += fact.sold;
       const completes: boolean = !filled && sold >= 10;
       filled ||= completes;
-      told.push(`${completes ? 'order_filled' : 'order_partially_filled'} ${uids[n]} ${fact.tx} ${fact.sold}`);
+      notified.push(`${completes ? 'order_filled' : 'order_partially_filled'} ${uids[n]} ${fact.tx} ${fact.sold}`);
     }
     const validTo = ORDERS[n]?.validTo ?? 0;
-    if (validTo < now && !filled && !invalidated) told.push(`order_expired ${uids[n]} `);
+    if (validTo < now && !filled && !invalidated) notified.push(`order_expired ${uids[n]} `);
   }
-  return told.sort();
+  return notified.sort();
 }
 
-async function life(steps: readonly Step[]): Promise<void> {
+async function sequence(steps: readonly Step[]): Promise<void> {
   const clock: ManualClock = manualClock(START * 1000);
   const book: OrderBook = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore() });
   const memory = memoryAccountStore();
   await memory.open({ clock });
-  const store = mortal(memory);
+  const store = crashing(memory);
   await book.start();
   const start = () => createAccounts({ books: [book], store, clock });
   const processes: [Accounts, Accounts] = [start(), start()];
@@ -151,7 +151,7 @@ async function life(steps: readonly Step[]): Promise<void> {
       clock.advance(1000);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    store.fate = undefined;
+    store.crashAt = undefined;
     clock.advance(1000);
     await rest();
   };
@@ -198,7 +198,7 @@ async function life(steps: readonly Step[]): Promise<void> {
         clock.advance(each.seconds * 1000);
         break;
       case 'crash':
-        store.fate = each.when;
+        store.crashAt = each.when;
         break;
     }
     await new Promise((resolve) => setImmediate(resolve));
@@ -224,7 +224,7 @@ async function life(steps: readonly Step[]): Promise<void> {
   const visible = new Set<string>();
   for (const { type, notification } of await memory.notifications.after(0, 10_000)) {
     const known = visible.has(notification);
-    assert.equal(known, type === 'withdrawn', 'nothing is told twice, nor withdrawn that was not told');
+    assert.equal(known, type === 'withdrawn', 'a notification is sent once, and only a sent one is withdrawn');
     if (known) visible.delete(notification);
     else visible.add(notification);
   }
@@ -259,5 +259,5 @@ function cancellation(n: number, orderUids: readonly string[]): ReturnType<typeo
 
 test('notifications match the model after random orders and crashes', async () => {
   const numRuns = process.env['INTENTBOOK_TEST_LONG'] === undefined ? 150 : 5000;
-  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 25 }), life), { numRuns });
+  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 25 }), sequence), { numRuns });
 });

@@ -5,7 +5,7 @@ import { sqliteStore } from 'intentbook/sqlite';
 import { expect, test } from 'vitest';
 import { temporaryFile } from '../integration/stores/temporary.ts';
 import { temporarySchema } from '../support/postgres.ts';
-import { accepted, admissionWorld, orderOf } from '../unit/orders/admission-fixture.ts';
+import { accepted, admissionFixture, orderOf } from '../unit/orders/admission-fixture.ts';
 
 /** Texts that break out of a string, an identifier, a placeholder, a pattern, a comment or a notification. */
 const HOSTILE = [
@@ -55,8 +55,8 @@ const stores: readonly [name: string, open: () => Promise<{ store: Store; done: 
 
 test.each(stores)('input is never executed as SQL: %s', async (_, open) => {
   const { store, done } = await open();
-  const world = await admissionWorld({ store });
-  const { book, http } = world;
+  const fixture = await admissionFixture({ store });
+  const { book, http } = fixture;
   const uid = await accepted(book, await orderOf({ appData: DOCUMENT }));
   const stored = await book.orders.get(uid);
   expect(stored?.fullAppData).toBe(DOCUMENT);
@@ -79,7 +79,7 @@ test.each(stores)('input is never executed as SQL: %s', async (_, open) => {
     for (const target of targets) expect((await http.send('GET', target)).status, target).toBeLessThan(500);
   }
   expect(await book.orders.list({})).toEqual(before);
-  expect(world.failures).toEqual([]);
-  await world[Symbol.asyncDispose]();
+  expect(fixture.failures).toEqual([]);
+  await fixture[Symbol.asyncDispose]();
   await done();
 });

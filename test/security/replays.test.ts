@@ -1,12 +1,12 @@
 import type { OrderCreation } from 'intentbook';
 import { expect, test } from 'vitest';
 import { signCancellation } from '../support/orders.ts';
-import { ALICE, accepted, admissionWorld, BOB, orderOf, outcome } from '../unit/orders/admission-fixture.ts';
+import { ALICE, accepted, admissionFixture, BOB, orderOf, outcome } from '../unit/orders/admission-fixture.ts';
 
 // The signed type has no nonce and no time (OrderCancellations): any observer of a cancellation can repeat it.
 test('replayed cancellation cancels nothing more, and nothing reopens its order', async () => {
-  await using world = await admissionWorld();
-  const { book } = world;
+  await using fixture = await admissionFixture();
+  const { book } = fixture;
   const order = await orderOf();
   const uid = await accepted(book, order);
   const request = { orderUids: [uid], ...(await signCancellation(ALICE, { orderUids: [uid] })) };
@@ -18,8 +18,8 @@ test('replayed cancellation cancels nothing more, and nothing reopens its order'
 });
 
 test('cancellation applies only to its list in its order, by its signer, in its domain', async () => {
-  await using world = await admissionWorld();
-  const { book } = world;
+  await using fixture = await admissionFixture();
+  const { book } = fixture;
   const [mine, other] = [await accepted(book, await orderOf()), await accepted(book, await orderOf())];
   const bobs = await accepted(book, await orderOf({}, BOB));
   const domain = { chainId: 1, settlementContract: '0x9008d19f58aabd9ed0d60971565aa8510560ab41' as const };
@@ -44,8 +44,8 @@ test('cancellation applies only to its list in its order, by its signer, in its 
 
 // Contracts of one owner can share a signature, because the signed order does not contain its owner.
 test('signer of a contract signature is never guessed', async () => {
-  await using world = await admissionWorld({ eip1271: 'accept-unverified' });
+  await using fixture = await admissionFixture({ eip1271: 'accept-unverified' });
   const { from: _, ...order } = await orderOf();
-  const byNobody = { ...order, signingScheme: 'eip1271', signature: '0x1234' } as OrderCreation;
-  expect(await world.book.orders.submit(byNobody)).toMatchObject({ error: { code: 'MissingFrom' } });
+  const unowned = { ...order, signingScheme: 'eip1271', signature: '0x1234' } as OrderCreation;
+  expect(await fixture.book.orders.submit(unowned)).toMatchObject({ error: { code: 'MissingFrom' } });
 });

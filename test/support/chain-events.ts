@@ -20,13 +20,13 @@ export const hashOf = (text: string): Hex => keccak256(toHex(text));
 
 /** Returns the chain events of a block in the given order. */
 export function eventsIn(block: BlockRef, happenings: readonly Happening[]): ProtocolEvent[] {
-  return happenings.map((happening, logIndex) => ({
+  return happenings.map((occurrence, logIndex) => ({
     blockNumber: block.number,
     blockHash: block.hash,
     logIndex,
     timestamp: 1_700_000_000 + block.number * 12,
     transactionHash: hashOf(`${block.hash} ${logIndex}`),
-    ...happening,
+    ...occurrence,
   }));
 }
 

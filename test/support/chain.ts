@@ -23,21 +23,21 @@ export interface ChainScript {
 }
 
 /** A recorded call. */
-export interface Asked {
+export interface RecordedCall {
   readonly question: keyof ChainClient;
   readonly query: FundsQuery & ContractSignatureQuery & SimulationQuery & Address;
   readonly signal: AbortSignal;
 }
 
 /** A chain client with scripted responses that records its calls. */
-export function scriptedChain(script: ChainScript): ChainClient & { readonly asked: readonly Asked[] } {
-  const asked: Asked[] = [];
+export function scriptedChain(script: ChainScript): ChainClient & { readonly recordedCalls: readonly RecordedCall[] } {
+  const recordedCalls: RecordedCall[] = [];
   function play(question: keyof ChainScript) {
     const line = script[question];
     if (line === undefined) return {};
     return {
       [question]: async (query: never, call: ChainCall) => {
-        asked.push({ question, query, signal: call.signal });
+        recordedCalls.push({ question, query, signal: call.signal });
         if (line === 'silence') return new Promise(() => {});
         if (line instanceof Error) throw line;
         return typeof line === 'function' ? line(query, call) : line;
@@ -45,7 +45,7 @@ export function scriptedChain(script: ChainScript): ChainClient & { readonly ask
     };
   }
   return {
-    asked,
+    recordedCalls,
     ...play('balanceAndAllowance'),
     ...play('isValidSignature'),
     ...play('simulate'),
@@ -54,4 +54,4 @@ export function scriptedChain(script: ChainScript): ChainClient & { readonly ask
 }
 
 /** Funds of an owner with unlimited balance and allowance. */
-export const RICH: Funds = { balance: 2n ** 255n, allowance: 2n ** 255n };
+export const FUNDED: Funds = { balance: 2n ** 255n, allowance: 2n ** 255n };

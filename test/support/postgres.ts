@@ -7,11 +7,11 @@ let address: Promise<string> | undefined;
 
 /** Returns the server of the test run: `DATABASE_URL`, or an own one. */
 export function postgresUrl(): Promise<string> {
-  address ??= ask();
+  address ??= startServer();
   return address;
 }
 
-async function ask(): Promise<string> {
+async function startServer(): Promise<string> {
   const given = process.env['DATABASE_URL'];
   if (given !== undefined) return given;
   const answer = await text(connect(inject('postgresPort'), '127.0.0.1'));

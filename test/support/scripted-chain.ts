@@ -20,11 +20,11 @@ export interface ScriptedChain {
   /** Rolls blocks back and continues with others. */
   reorganise(depth: number, ...blocks: readonly (readonly Happening[])[]): void;
   /** Returns a node of this chain. `mood` can fail or change a response. */
-  node(name: string, mood?: Mood): ChainSource;
+  node(name: string, behaviour?: Behaviour): ChainSource;
 }
 
 /** A hook for responses: it can change one, or throw instead. */
-export type Mood = <T>(question: keyof ChainSource, answer: T) => T | Promise<T>;
+export type Behaviour = <T>(question: keyof ChainSource, answer: T) => T | Promise<T>;
 
 /** @param fork Distinguishes the block hashes from those of another chain. */
 export function scriptedChain(fork = 'a', first = 100): ScriptedChain {
@@ -72,22 +72,22 @@ export function scriptedChain(fork = 'a', first = 100): ScriptedChain {
       blocks = blocks.slice(0, Math.max(1, blocks.length - depth));
       more.forEach(add);
     },
-    node(name, mood = (_, answer) => answer) {
+    node(name, behaviour = (_, answer) => answer) {
       return {
         name,
         id: name,
         async verify(domain) {
           if (domain.chainId !== SEPOLIA_DOMAIN.chainId) throw new ChainMismatch(`${name} serves another chain`);
-          await mood('verify', undefined);
+          await behaviour('verify', undefined);
         },
-        head: async () => mood('head', head()),
+        head: async () => behaviour('head', head()),
         block: async (number) =>
-          mood(
+          behaviour(
             'block',
             blocks.find((block) => block.number === number),
           ),
-        logs: async (query) => mood('logs', logsOf(query)),
-        settleCalls: async () => mood('settleCalls', new Map()),
+        logs: async (query) => behaviour('logs', logsOf(query)),
+        settleCalls: async () => behaviour('settleCalls', new Map()),
       };
     },
   };

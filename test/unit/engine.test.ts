@@ -263,7 +263,7 @@ describe('order read', () => {
 });
 
 describe('book events', () => {
-  const heard = (on: OrderBook) => {
+  const recordEvents = (on: OrderBook) => {
     const events: [string, string, number][] = [];
     for (const name of ['orderCreated', 'orderCancelled'] as const) {
       on.on(name, ({ uid, id }) => void events.push([name, uid, id]));
@@ -272,7 +272,7 @@ describe('book events', () => {
   };
 
   test('are emitted once, in commit order, and completely before close returns', async () => {
-    const events = heard(book);
+    const events = recordEvents(book);
     const uids = [await accepted(book), await accepted(book, { sellAmount: '2' })];
     const signature = await signCancellation(owner, { orderUids: uids });
     expect(await book.orders.cancel({ orderUids: uids, ...signature })).toEqual({ status: 'cancelled', uids });
@@ -296,7 +296,7 @@ describe('book events', () => {
       throw failure;
     });
     book.on('failure', (failure) => void failures.push(failure));
-    const events = heard(book);
+    const events = recordEvents(book);
     await accepted(book);
     await book.close();
     expect(failures).toEqual([failure]);

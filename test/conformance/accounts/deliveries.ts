@@ -71,7 +71,7 @@ export const DELIVERIES: readonly AccountRule[] = [
       const seen: string[] = [];
       for (let round = await claim(store); round.length > 0; round = await claim(store)) {
         assert.equal(round.length, 2);
-        assert.deepEqual(await claim(store), [], 'what is claimed is nobody else’s');
+        assert.deepEqual(await claim(store), [], 'a claimed delivery is not claimed again');
         seen.push(...placesOf(round));
         for (const each of round) assert.equal(await delivered(store, each), 'settled');
       }

@@ -214,10 +214,10 @@ const byUids: Target = {
     const { status, text } = await answer(api, whole);
     assert([200, 400, 413, 422].includes(status), `${status} ${text}`);
     if (status !== 200) return text;
-    const asked = (JSON.parse(textOf(bytes)) as string[]).map((uid) => uid.toLowerCase());
+    const requested = (JSON.parse(textOf(bytes)) as string[]).map((uid) => uid.toLowerCase());
     const found = (JSON.parse(text) as { order: { uid: string } }[]).map(({ order }) => order.uid);
-    for (const uid of found) assert(asked.includes(uid) && uids.includes(uid));
-    assert.equal(new Set(found).size, new Set(asked.filter((uid) => uids.includes(uid))).size);
+    for (const uid of found) assert(requested.includes(uid) && uids.includes(uid));
+    assert.equal(new Set(found).size, new Set(requested.filter((uid) => uids.includes(uid))).size);
     return text;
   },
 };

@@ -164,13 +164,13 @@ const quoteBody: Target = {
     const parsed = parseQuoteRequest(body);
     if (isRejection(parsed)) return parsed;
     assertClean(parsed);
-    assert.deepEqual(parseQuoteRequest(JSON.parse(JSON.stringify(asked(parsed)))), parsed);
+    assert.deepEqual(parseQuoteRequest(JSON.parse(JSON.stringify(toRequest(parsed)))), parsed);
     return parsed;
   },
 };
 
 /** Serialises a parsed request like a client. */
-function asked({ side, validity, signing, ...request }: ParsedQuoteRequest): object {
+function toRequest({ side, validity, signing, ...request }: ParsedQuoteRequest): object {
   const amounts = Object.entries(side).map(([name, value]) => [
     name,
     typeof value === 'bigint' ? String(value) : value,

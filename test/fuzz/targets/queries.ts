@@ -148,8 +148,8 @@ const forwarded: Target = {
   ],
   seeds: ['127.0.0.1\n203.0.113.9, 10.0.0.1', 'fd00::1\n[2001:db8::1]:5678', '::ffff:127.0.0.1\n1.2.3.4:80'],
   run(bytes) {
-    const [remoteAddress = '', said = ''] = textOf(bytes).split(/\n(.*)/s);
-    const client = clientOf({ remoteAddress, header: () => said });
+    const [remoteAddress = '', forwardedFor = ''] = textOf(bytes).split(/\n(.*)/s);
+    const client = clientOf({ remoteAddress, header: () => forwardedFor });
     assert.match(client, /^(unknown|\d{1,3}(\.\d{1,3}){3}|[0-9a-f]{1,4}(:[0-9a-f]{1,4}){3}::\/64)$/);
     return client;
   },

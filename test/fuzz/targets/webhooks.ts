@@ -131,7 +131,7 @@ const target: Target = {
     assert(['http:', 'https:'].includes(protocol) && username === '' && password === '' && hostname !== '');
     const host = hostname.replace(/^\[|\]$/g, '');
     if (isIP(host) === 0) return parsed;
-    assert.equal(guard.allows(host), isPublic(host), `${host} is judged otherwise`);
+    assert.equal(guard.allows(host), isPublic(host), `${host} has another result`);
     return [parsed, guard.allows(host)];
   },
 };

@@ -9,7 +9,7 @@ import { affiliateTypedData } from '../../support/affiliates.ts';
 import type { Evm } from '../../support/evm.ts';
 import { deploy, deployProtocol, deployToken, RELAYER, SOLVER, send, startEvm } from '../../support/evm.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
-import { directWorld } from '../http/http-fixture.ts';
+import { directFixture } from '../http/http-fixture.ts';
 import { contract } from './contracts.ts';
 
 const ERC20 = parseAbi([
@@ -28,7 +28,7 @@ describe('account interface over a real EVM', () => {
   let evm: Evm;
   let token: Hex;
   let close = async () => {};
-  let ask: (method: string, path: string, body?: unknown) => Promise<readonly [number, unknown]>;
+  let sendRequest: (method: string, path: string, body?: unknown) => Promise<readonly [number, unknown]>;
   const failures: unknown[] = [];
 
   beforeAll(async () => {
@@ -42,8 +42,8 @@ describe('account interface over a real EVM', () => {
     const accounts = createAccounts({ books: [book], store: memoryAccountStore(), mainnet: chain, onFailure });
     await book.start();
     await accounts.start();
-    const { send } = directWorld(createAccountApi(accounts), () => 0);
-    ask = async (method, path, body) => {
+    const { send } = directFixture(createAccountApi(accounts), () => 0);
+    sendRequest = async (method, path, body) => {
       const answer = await send(method, path, body === undefined ? {} : { body });
       return [answer.status, answer.json()];
     };
@@ -59,7 +59,7 @@ describe('account interface over a real EVM', () => {
   });
 
   const balances = (...tokens: string[]) =>
-    ask('GET', `/${SEPOLIA}/accounts/${SOLVER}/balances?tokens=${tokens.join()}`);
+    sendRequest('GET', `/${SEPOLIA}/accounts/${SOLVER}/balances?tokens=${tokens.join()}`);
 
   test('reads balances, allowances, token metadata and native currency', async () => {
     const { client } = evm;
@@ -131,11 +131,11 @@ describe('account interface over a real EVM', () => {
     if (result.status !== 'accepted') throw result.error;
     const { uid } = result;
     const marked = () => store.notifications.marks(`funding ${SEPOLIA} ${book.settlementContract}`, [uid]);
-    const told = async () => (await accounts.notifications.list(owner)).notifications;
+    const listNotifications = async () => (await accounts.notifications.list(owner)).notifications;
     const shortfalls: unknown[] = [];
     for (const times of [1, 2]) {
       await write('burn', owner, 40n);
-      while ((await told()).length < times) await new Promise((resolve) => setTimeout(resolve, 10));
+      while ((await listNotifications()).length < times) await new Promise((resolve) => setTimeout(resolve, 10));
       shortfalls.unshift({
         orderUid: uid,
         chainId: SEPOLIA,
@@ -145,7 +145,7 @@ describe('account interface over a real EVM', () => {
         balance: '60',
         allowance: WORD.toString(),
       });
-      expect((await told()).map(({ metadata }) => metadata)).toEqual(shortfalls);
+      expect((await listNotifications()).map(({ metadata }) => metadata)).toEqual(shortfalls);
       await write('mint', SOLVER, owner, 40n);
       while ((await marked()).length > 0) await new Promise((resolve) => setTimeout(resolve, 10));
     }
@@ -157,7 +157,8 @@ describe('account interface over a real EVM', () => {
       code,
       signedMessage: await signer.signTypedData(affiliateTypedData(wallet, code)),
     });
-    const register = async (of: { walletAddress: Hex }) => (await ask('POST', `/affiliate/${of.walletAddress}`, of))[0];
+    const register = async (of: { walletAddress: Hex }) =>
+      (await sendRequest('POST', `/affiliate/${of.walletAddress}`, of))[0];
 
     test('accepts a contract wallet whose owner has signed', async () => {
       const wallet = await deploy(evm.client, encodeDeployData({ ...contract('Wallet'), args: [OWNER.address] }));

@@ -19,12 +19,12 @@ export const ERC20 = parseAbi([
 ]);
 
 /** A chain with the protocol and two tokens. The settlement contract holds a large amount of both. */
-export interface World extends Evm {
+export interface Fixture extends Evm {
   readonly sellToken: Hex;
   readonly buyToken: Hex;
 }
 
-export async function startWorld(...flags: string[]): Promise<World> {
+export async function startFixture(...flags: string[]): Promise<Fixture> {
   const evm = await startEvm(...flags);
   const { client } = evm;
   await deployProtocol(client);
@@ -46,16 +46,16 @@ export async function mint({ client }: Evm, token: Hex, to: Hex, amount: bigint)
 }
 
 /** A trader who has approved the protocol for the sell tokens. */
-export async function fundedTrader(world: World, amount = 10n ** 24n): Promise<LocalAccount> {
+export async function fundedTrader(fixture: Fixture, amount = 10n ** 24n): Promise<LocalAccount> {
   const trader = privateKeyToAccount(`0x${randomBytes(32).toString('hex')}`);
-  await fund(world, trader.address, amount);
+  await fund(fixture, trader.address, amount);
   return trader;
 }
 
 /** Mints sell tokens for an account and approves the protocol. */
-export async function fund(world: World, account: Hex, amount = 10n ** 24n): Promise<void> {
-  const { client, sellToken } = world;
-  await mint(world, sellToken, account, amount);
+export async function fund(fixture: Fixture, account: Hex, amount = 10n ** 24n): Promise<void> {
+  const { client, sellToken } = fixture;
+  await mint(fixture, sellToken, account, amount);
   await client.impersonateAccount({ address: account });
   await client.setBalance({ address: account, value: 10n ** 18n });
   const hash = await client.writeContract({
@@ -70,7 +70,7 @@ export async function fund(world: World, account: Hex, amount = 10n ** 24n): Pro
 }
 
 /** A book that queries and indexes the chain of the fixture. */
-export interface WorldBook extends AsyncDisposable {
+export interface FixtureBook extends AsyncDisposable {
   readonly book: OrderBook;
   readonly failures: unknown[];
   /** Waits until the book has indexed the chain to its head. */
@@ -83,10 +83,10 @@ export interface BookChoice extends Partial<Omit<OrderBookOptions, 'follow'>> {
 }
 
 export async function startBook(
-  world: World,
+  fixture: Fixture,
   { store = memoryStore(), follow = {}, ...options }: BookChoice = {},
-): Promise<WorldBook> {
-  const { client } = world;
+): Promise<FixtureBook> {
+  const { client } = fixture;
   const book = createOrderBook({
     chainId: sepolia.id,
     store,
@@ -117,13 +117,13 @@ export async function startBook(
 
 /** Signs and submits an order for the tokens of the fixture, valid for one hour. */
 export async function submit(
-  { book }: WorldBook,
-  world: World,
+  { book }: FixtureBook,
+  fixture: Fixture,
   trader: LocalAccount,
   choice: OrderChoice & Partial<OrderCreation> = {},
   scheme: 'eip712' | 'ethsign' = 'eip712',
 ): Promise<Hex> {
-  const { sellToken, buyToken } = world;
+  const { sellToken, buyToken } = fixture;
   const validTo = Math.floor(Date.now() / 1000) + 3600;
   const signed = await signOrder(
     trader,

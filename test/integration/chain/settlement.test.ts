@@ -5,20 +5,20 @@ import { allowSolver, deploy, SETTLEMENT, SETTLEMENT_ABI, SOLVER, send } from '.
 import { signOrder } from '../../support/orders.ts';
 import { settleData } from '../../support/settlement.ts';
 import { contract } from './contracts.ts';
-import type { World, WorldBook } from './evm-fixture.ts';
-import { fund, fundedTrader, startBook, startWorld, submit } from './evm-fixture.ts';
+import type { Fixture, FixtureBook } from './evm-fixture.ts';
+import { fund, fundedTrader, startBook, startFixture, submit } from './evm-fixture.ts';
 import { settle } from './settle.ts';
 
-let world: World;
-let running: WorldBook;
+let fixture: Fixture;
+let running: FixtureBook;
 
 beforeAll(async () => {
-  world = await startWorld();
+  fixture = await startFixture();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 
 beforeEach(async () => {
-  running = await startBook(world);
+  running = await startBook(fixture);
   return async () => {
     await running[Symbol.asyncDispose]();
     expect(running.failures).toEqual([]);
@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 
 /** Clearing prices: one sold token is worth 0.6 bought ones. */
-const prices = () => ({ [world.sellToken]: 60n, [world.buyToken]: 100n });
+const prices = () => ({ [fixture.sellToken]: 60n, [fixture.buyToken]: 100n });
 /** Prices of a trade that pays for its gas: one sold token brings 0.59. */
 const custom = [59n, 100n] as const;
 
@@ -43,9 +43,9 @@ describe('settlement on a real EVM', () => {
   test.each(['eip712', 'ethsign'] as const)(
     'fulfils an order with exact amounts and fee, signed by %s',
     async (scheme) => {
-      const trader = await fundedTrader(world);
-      const uid = await submit(running, world, trader, {}, scheme);
-      const { transactionHash } = await settle(world.client, [{ order: await read(uid), custom }], prices(), 7);
+      const trader = await fundedTrader(fixture);
+      const uid = await submit(running, fixture, trader, {}, scheme);
+      const { transactionHash } = await settle(fixture.client, [{ order: await read(uid), custom }], prices(), 7);
       const order = await read(uid);
       // 1000 sold bring 590 instead of 600: the missing 10 are worth 10 × 100 / 60 of the sell token.
       expect(order).toMatchObject({
@@ -53,7 +53,7 @@ describe('settlement on a real EVM', () => {
         executedSellAmount: '1000',
         executedBuyAmount: '590',
         executedFee: '16',
-        executedFeeToken: world.sellToken,
+        executedFeeToken: fixture.sellToken,
         invalidated: false,
       });
       expect(await running.book.trades.list({ orderUid: uid })).toMatchObject([
@@ -74,16 +74,16 @@ describe('settlement on a real EVM', () => {
   );
 
   test('fulfils a buy order, with the fee in the sell token', async () => {
-    const trader = await fundedTrader(world);
-    const uid = await submit(running, world, trader, { kind: 'buy', sellAmount: '1100', buyAmount: '600' });
-    await settle(world.client, [{ order: await read(uid), custom }], prices());
+    const trader = await fundedTrader(fixture);
+    const uid = await submit(running, fixture, trader, { kind: 'buy', sellAmount: '1100', buyAmount: '600' });
+    await settle(fixture.client, [{ order: await read(uid), custom }], prices());
     // 600 cost floor(600 × 100 / 59) = 1016 instead of 1000.
     expect(await read(uid)).toMatchObject({ status: 'fulfilled', executedSellAmount: '1016', executedFee: '16' });
   });
 
   test('fulfils an order signed on chain after a revoked presignature', async () => {
-    const trader = await fundedTrader(world);
-    const body = await signOrder(trader, { ...world, sellAmount: '1000', buyAmount: '400', validTo: validTo() });
+    const trader = await fundedTrader(fixture);
+    const body = await signOrder(trader, { ...fixture, sellAmount: '1000', buyAmount: '400', validTo: validTo() });
     const result = await running.book.orders.submit({ ...pick(body), signature: '0x', signingScheme: 'presign' });
     if (result.status !== 'accepted') throw result.error;
     const { uid } = result;
@@ -94,20 +94,20 @@ describe('settlement on a real EVM', () => {
       [true, 'open'],
     ] as const) {
       const data = encodeFunctionData({ abi: SETTLEMENT_ABI, functionName: 'setPreSignature', args: [uid, signed] });
-      await send(world.client, { to: SETTLEMENT, data, from: trader.address });
+      await send(fixture.client, { to: SETTLEMENT, data, from: trader.address });
       expect((await read(uid)).status).toBe(status);
     }
-    await settle(world.client, [{ order: await read(uid) }], prices());
+    await settle(fixture.client, [{ order: await read(uid) }], prices());
     expect(await read(uid)).toMatchObject({ status: 'fulfilled', executedBuyAmount: '600', executedFee: '0' });
   });
 
   test('fulfils an order signed by a contract that was queried on admission', async () => {
-    const key = await fundedTrader(world);
+    const key = await fundedTrader(fixture);
     const { abi, bytecode } = contract('Wallet');
-    const wallet = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [key.address] }));
-    await fund(world, wallet);
+    const wallet = await deploy(fixture.client, encodeDeployData({ abi, bytecode, args: [key.address] }));
+    await fund(fixture, wallet);
     const signed = await signOrder(key, {
-      ...world,
+      ...fixture,
       receiver: wallet,
       sellAmount: '1000',
       buyAmount: '400',
@@ -118,16 +118,16 @@ describe('settlement on a real EVM', () => {
     expect(forged).toMatchObject({ status: 'rejected', error: { code: 'InvalidSignature' } });
     const result = await running.book.orders.submit(body);
     if (result.status !== 'accepted') throw result.error;
-    await settle(world.client, [{ order: await read(result.uid) }], prices());
+    await settle(fixture.client, [{ order: await read(result.uid) }], prices());
     expect(await read(result.uid)).toMatchObject({ status: 'fulfilled', owner: wallet, executedBuyAmount: '600' });
   });
 
   test('fulfils an order in three fills', async () => {
-    const trader = await fundedTrader(world);
-    const uid = await submit(running, world, trader, { partiallyFillable: true });
+    const trader = await fundedTrader(fixture);
+    const uid = await submit(running, fixture, trader, { partiallyFillable: true });
     const seen = [];
     for (const executed of [100n, 250n, 650n]) {
-      await settle(world.client, [{ order: await read(uid), executed, custom }], prices());
+      await settle(fixture.client, [{ order: await read(uid), executed, custom }], prices());
       const { status, executedSellAmount, executedBuyAmount, executedFee } = await read(uid);
       seen.push([status, executedSellAmount, executedBuyAmount, executedFee]);
     }
@@ -142,19 +142,19 @@ describe('settlement on a real EVM', () => {
   });
 
   test('fulfils several orders through an intermediate contract', async () => {
-    const [one, other] = [await fundedTrader(world), await fundedTrader(world)];
-    const uids = [await submit(running, world, one), await submit(running, world, other, { sellAmount: '2000' })];
+    const [one, other] = [await fundedTrader(fixture), await fundedTrader(fixture)];
+    const uids = [await submit(running, fixture, one), await submit(running, fixture, other, { sellAmount: '2000' })];
     const orders = await Promise.all(uids.map(read));
     const { abi, bytecode } = contract('Relay');
-    const relay = await deploy(world.client, bytecode);
-    await allowSolver(world.client, relay);
+    const relay = await deploy(fixture.client, bytecode);
+    await allowSolver(fixture.client, relay);
     const inner = settleData(
       orders.map((order) => ({ order, custom })),
       prices(),
       9,
     );
     const data = encodeFunctionData({ abi, functionName: 'relay', args: [SETTLEMENT, inner] });
-    const { transactionHash } = await send(world.client, { to: relay, data });
+    const { transactionHash } = await send(fixture.client, { to: relay, data });
     expect(await Promise.all(uids.map(read))).toMatchObject([
       { status: 'fulfilled', executedFee: '16' },
       { status: 'fulfilled', executedFee: '33' },
@@ -164,23 +164,23 @@ describe('settlement on a real EVM', () => {
 });
 
 test('order invalidated on chain by its owner is cancelled', async () => {
-  const trader = await fundedTrader(world);
-  const uid = await submit(running, world, trader);
+  const trader = await fundedTrader(fixture);
+  const uid = await submit(running, fixture, trader);
   const data = encodeFunctionData({ abi: SETTLEMENT_ABI, functionName: 'invalidateOrder', args: [uid] });
-  await send(world.client, { to: SETTLEMENT, data, from: trader.address });
+  await send(fixture.client, { to: SETTLEMENT, data, from: trader.address });
   expect(await read(uid)).toMatchObject({ status: 'cancelled', invalidated: true });
 });
 
 test('order for native currency is placed, settled, invalidated and refunded by events alone', async () => {
   const { abi, bytecode } = contract('Flow');
-  const flow = await deploy(world.client, bytecode);
+  const flow = await deploy(fixture.client, bytecode);
   await running[Symbol.asyncDispose]();
-  running = await startBook(world, { follow: { onchainOrderContracts: [flow] } });
-  await fund(world, flow);
+  running = await startBook(fixture, { follow: { onchainOrderContracts: [flow] } });
+  await fund(fixture, flow);
   const hash = (name: string) => keccak256(toHex(name));
   const order = (sellAmount: bigint) => ({
-    sellToken: world.sellToken,
-    buyToken: world.buyToken,
+    sellToken: fixture.sellToken,
+    buyToken: fixture.buyToken,
     receiver: SOLVER,
     sellAmount,
     buyAmount: 400n,
@@ -194,7 +194,7 @@ test('order for native currency is placed, settled, invalidated and refunded by 
   });
   const until = validTo();
   const place = (sellAmount: bigint, userValidTo = until) =>
-    send(world.client, {
+    send(fixture.client, {
       to: flow,
       data: encodeFunctionData({
         abi,
@@ -223,9 +223,9 @@ test('order for native currency is placed, settled, invalidated and refunded by 
   // Checked above.
   const [filled, invalidated, refunded] = ['1000', '1001', '1002'].map((size) => bySize[size] as Order);
   if (filled === undefined || invalidated === undefined || refunded === undefined) throw new Error('not placed');
-  await settle(world.client, [{ order: filled }], prices());
+  await settle(fixture.client, [{ order: filled }], prices());
   const call = (functionName: string, uid: string) =>
-    send(world.client, { to: flow, data: encodeFunctionData({ abi, functionName, args: [uid] }) });
+    send(fixture.client, { to: flow, data: encodeFunctionData({ abi, functionName, args: [uid] }) });
   await call('invalidate', invalidated.uid);
   const { transactionHash } = await call('refund', refunded.uid);
   expect(await read(filled.uid)).toMatchObject({ status: 'fulfilled', executedBuyAmount: '600' });
@@ -239,11 +239,11 @@ test('order for native currency is placed, settled, invalidated and refunded by 
 });
 
 test('chain events before their order are applied when it is submitted', async () => {
-  const trader = await fundedTrader(world);
-  const uid = await submit(running, world, trader);
+  const trader = await fundedTrader(fixture);
+  const uid = await submit(running, fixture, trader);
   const order = await read(uid);
-  await settle(world.client, [{ order }], prices());
-  await using late = await startBook(world);
+  await settle(fixture.client, [{ order }], prices());
+  await using late = await startBook(fixture);
   await late.caughtUp();
   const { sellToken, buyToken, receiver, sellAmount, buyAmount, feeAmount, kind, partiallyFillable } = order;
   const body = { sellToken, buyToken, receiver, sellAmount, buyAmount, feeAmount, kind, partiallyFillable };

@@ -82,11 +82,11 @@ async function write(address: Hex, abi: Abi, functionName: string, args: readonl
 }
 
 /** Returns the result of the router, or `undefined` if it reverts. */
-async function ask(functionName: string, args: readonly unknown[]): Promise<bigint | undefined> {
+async function callRouter(functionName: string, args: readonly unknown[]): Promise<bigint | undefined> {
   try {
-    const said = await evm.client.readContract({ address: routerAddress, abi: router as Abi, functionName, args });
-    if (!Array.isArray(said)) return said as bigint;
-    return functionName === 'getAmountsOut' ? said.at(-1) : said[0];
+    const result = await evm.client.readContract({ address: routerAddress, abi: router as Abi, functionName, args });
+    if (!Array.isArray(result)) return result as bigint;
+    return functionName === 'getAmountsOut' ? result.at(-1) : result[0];
   } catch (error) {
     // Only a revert counts as no result.
     if (!/revert/.test(String(error))) throw error;
@@ -109,10 +109,10 @@ describe('pool formula compared with the router on a real EVM', () => {
     let answered = 0;
     for (let done = 0; done < cases; done += 200) {
       const batch = Array.from({ length: 200 }, () => [random(112), random(112), random(112)] as const);
-      const said = await Promise.all(batch.map((args) => ask('getAmountOut', args)));
+      const result = await Promise.all(batch.map((args) => callRouter('getAmountOut', args)));
       for (const [i, args] of batch.entries()) {
-        expect(amountOut(...args), args.join(' ')).toBe(said[i]);
-        if (said[i]) answered++;
+        expect(amountOut(...args), args.join(' ')).toBe(result[i]);
+        if (result[i]) answered++;
       }
     }
     expect(answered).toBeGreaterThan(cases / 4);
@@ -124,10 +124,10 @@ describe('pool formula compared with the router on a real EVM', () => {
     let answered = 0;
     for (let done = 0; done < cases; done += 200) {
       const batch = Array.from({ length: 200 }, () => [random(112), random(112), random(112)] as const);
-      const said = await Promise.all(batch.map((args) => ask('getAmountIn', args)));
+      const result = await Promise.all(batch.map((args) => callRouter('getAmountIn', args)));
       for (const [i, args] of batch.entries()) {
-        expect(amountIn(...args), args.join(' ')).toBe(said[i]);
-        if (said[i] !== undefined) answered++;
+        expect(amountIn(...args), args.join(' ')).toBe(result[i]);
+        if (result[i] !== undefined) answered++;
       }
     }
     expect(answered).toBeGreaterThan(cases / 4);
@@ -210,17 +210,17 @@ describe('Uniswap V2 estimator on real pairs', () => {
     let answered = 0;
     for (let round = 0; round < rounds; round++) {
       await Promise.all(pairs.map((pair) => setReserves(pair, random(105), random(105))));
-      for (const [kind, asked, better] of [
+      for (const [kind, method, better] of [
         ['sell', 'getAmountsOut', (a: bigint, b: bigint) => a > b],
         ['buy', 'getAmountsIn', (a: bigint, b: bigint) => a < b],
       ] as const) {
         const amount = random(100);
-        const [found, ...said] = await Promise.all([
+        const [found, ...result] = await Promise.all([
           estimate(kind, token(0), token(3), amount),
-          ...PATHS.map((path) => ask(asked, [amount, path.map(token)])),
+          ...PATHS.map((path) => callRouter(method, [amount, path.map(token)])),
         ]);
         // An amount above the capacity of a pair is no route, although the router computes a result.
-        const possible = said.filter((each) => each !== undefined && each > 0n);
+        const possible = result.filter((each) => each !== undefined && each > 0n);
         const best = possible.reduce<bigint | undefined>(
           (a, b) => (a === undefined || (b !== undefined && better(b, a)) ? b : a),
           undefined,
@@ -251,11 +251,11 @@ describe('Uniswap V2 estimator on real pairs', () => {
       [a, b],
       [b, a],
     ] as const) {
-      for (const [kind, asked] of [
+      for (const [kind, method] of [
         ['sell', 'getAmountsOut'],
         ['buy', 'getAmountsIn'],
       ] as const) {
-        expect(await ask(asked, [1n, [from, to]])).toBeUndefined();
+        expect(await callRouter(method, [1n, [from, to]])).toBeUndefined();
         expect(await estimate(kind, from, to, 1n), `${kind} from ${from === a ? 'empty' : 'full'}`).toBeUndefined();
       }
     }

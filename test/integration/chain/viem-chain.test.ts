@@ -16,16 +16,16 @@ import { sepolia } from 'viem/chains';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { deploy, RELAYER, SETTLEMENT } from '../../support/evm.ts';
 import { contract } from './contracts.ts';
-import type { World } from './evm-fixture.ts';
-import { ERC20, fundedTrader, startWorld } from './evm-fixture.ts';
+import type { Fixture } from './evm-fixture.ts';
+import { ERC20, fundedTrader, startFixture } from './evm-fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 let chain: ChainClient;
 beforeAll(async () => {
-  world = await startWorld();
-  chain = viemChain(world.client);
+  fixture = await startFixture();
+  chain = viemChain(fixture.client);
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 
 const call = () => ({ signal: new AbortController().signal });
 const lower = (address: string) => address.toLowerCase() as Hex; // equal digits
@@ -37,7 +37,7 @@ function client(answers: Readonly<Record<string, (params: unknown) => unknown>>)
   return {
     async request(args) {
       const answer = answers[args.method];
-      return answer === undefined ? world.client.request(args as never) : answer(args.params); // any method
+      return answer === undefined ? fixture.client.request(args as never) : answer(args.params); // any method
     },
   };
 }
@@ -48,32 +48,32 @@ const unsupported = () => {
 
 describe('viem chain funds', () => {
   test('reads many owners and tokens at once, of one block', async () => {
-    const trader = await fundedTrader(world, 777n);
+    const trader = await fundedTrader(fixture, 777n);
     const queries = [
-      { owner: lower(trader.address), token: lower(world.sellToken), spender: lower(RELAYER) },
-      { owner: lower(trader.address), token: lower(world.buyToken), spender: lower(RELAYER) },
+      { owner: lower(trader.address), token: lower(fixture.sellToken), spender: lower(RELAYER) },
+      { owner: lower(trader.address), token: lower(fixture.buyToken), spender: lower(RELAYER) },
       { owner: lower(trader.address), token: lower(SETTLEMENT), spender: lower(RELAYER) },
       { owner: lower(trader.address), token: lower(trader.address), spender: lower(RELAYER) },
     ];
-    const asked: string[] = [];
+    const usedMethods: string[] = [];
     const counting: RpcClient = {
       request(args) {
-        asked.push(args.method);
-        return world.client.request(args as never); // any method
+        usedMethods.push(args.method);
+        return fixture.client.request(args as never); // any method
       },
     };
     const nothing = { balance: 0n, allowance: 0n };
     const found = await viemChain(counting).balancesAndAllowances?.(queries, call());
     // An address that is not a token has no metadata and no funds.
     expect(found).toEqual([{ balance: 777n, allowance: 2n ** 256n - 1n }, nothing, nothing, nothing]);
-    expect(asked).toEqual(['eth_call']);
+    expect(usedMethods).toEqual(['eth_call']);
     const [first] = queries;
     if (first === undefined) throw new Error('there is a query');
     expect(await chain.balanceAndAllowance?.(first, call())).toEqual(found?.[0]);
   });
 
   test('returns no value for an invalid or missing response of a node', async () => {
-    const query = { owner: lower(SETTLEMENT), token: lower(world.sellToken), spender: lower(RELAYER) };
+    const query = { owner: lower(SETTLEMENT), token: lower(fixture.sellToken), spender: lower(RELAYER) };
     for (const answer of ['0x', '0x1234', null, 7, {}, 'hello', undefined]) {
       const garbled = viemChain(client({ eth_call: () => answer }));
       await expect(garbled.balanceAndAllowance?.(query, call())).rejects.toThrow('the node returned');
@@ -83,7 +83,7 @@ describe('viem chain funds', () => {
   test('reports unreadable funds as a failure without the node address', async () => {
     const { createPublicClient, http } = await import('viem');
     const dead = createPublicClient({ transport: http('http://127.0.0.1:1/my-secret-key', { retryCount: 0 }) });
-    const query = { owner: lower(SETTLEMENT), token: lower(world.sellToken), spender: lower(RELAYER) };
+    const query = { owner: lower(SETTLEMENT), token: lower(fixture.sellToken), spender: lower(RELAYER) };
     const failure = await viemChain(dead).balanceAndAllowance?.(query, call()).then(String, String);
     expect(failure).toContain('eth_call');
     const { inspect } = await import('node:util');
@@ -95,7 +95,7 @@ describe('viem chain funds', () => {
 });
 
 describe('viem chain contract signature', () => {
-  const judge = (
+  const checkSignature = (
     owner: string,
     signature: Hex,
     of = chain,
@@ -117,15 +117,18 @@ describe('viem chain contract signature', () => {
 
   test('is valid if the contract confirms it', async () => {
     const { abi, bytecode } = contract('Wallet');
-    const wallet = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [KEY.address] }));
+    const wallet = await deploy(fixture.client, encodeDeployData({ abi, bytecode, args: [KEY.address] }));
     const signature = await KEY.sign({ hash: DIGEST });
-    expect(await judge(wallet, signature)).toEqual({ valid: true });
-    expect(await judge(wallet, concatHex([`0x${'11'.repeat(64)}`, '0x1b']))).toEqual({
+    expect(await checkSignature(wallet, signature)).toEqual({ valid: true });
+    expect(await checkSignature(wallet, concatHex([`0x${'11'.repeat(64)}`, '0x1b']))).toEqual({
       valid: false,
       reason: 'returned 0xffffffff',
     });
-    expect(await judge(wallet, '0x')).toEqual({ valid: false, reason: 'reverted or ran out of gas' });
-    expect(await judge(KEY.address, signature)).toEqual({ valid: false, reason: 'no contract at this address' });
+    expect(await checkSignature(wallet, '0x')).toEqual({ valid: false, reason: 'reverted or ran out of gas' });
+    expect(await checkSignature(KEY.address, signature)).toEqual({
+      valid: false,
+      reason: 'no contract at this address',
+    });
   });
 
   test.each<[name: string, kind: number, reason: string | undefined]>([
@@ -135,8 +138,10 @@ describe('viem chain contract signature', () => {
     ['reverts', 3, 'reverted or ran out of gas'],
   ])('bounds the check of a contract that %s', async (_, kind, reason) => {
     const { abi, bytecode } = contract('Rogue');
-    const rogue = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [BigInt(kind)] }));
-    expect(await judge(rogue, '0x1234')).toEqual(reason === undefined ? { valid: true } : { valid: false, reason });
+    const rogue = await deploy(fixture.client, encodeDeployData({ abi, bytecode, args: [BigInt(kind)] }));
+    expect(await checkSignature(rogue, '0x1234')).toEqual(
+      reason === undefined ? { valid: true } : { valid: false, reason },
+    );
   });
 
   test('of an account can include a contract that is not deployed yet (ERC-6492)', async () => {
@@ -147,28 +152,32 @@ describe('viem chain contract signature', () => {
     const wallet = getContractAddress({ opcode: 'CREATE2', from: factory, salt, bytecode: init });
     const signature = await KEY.sign({ hash: DIGEST });
     const wrapped = wrap(factory, concatHex([salt, init]), signature);
-    expect(await judge(wallet, wrapped, chain, [], true)).toEqual({ valid: true, signature });
-    expect(await judge(wallet, wrap(factory, concatHex([salt, init]), '0x1234'), chain, [], true)).toMatchObject({
+    expect(await checkSignature(wallet, wrapped, chain, [], true)).toEqual({ valid: true, signature });
+    expect(
+      await checkSignature(wallet, wrap(factory, concatHex([salt, init]), '0x1234'), chain, [], true),
+    ).toMatchObject({
       valid: false,
     });
-    expect(await world.client.getCode({ address: wallet })).toBeUndefined();
+    expect(await fixture.client.getCode({ address: wallet })).toBeUndefined();
     const blind = viemChain(client({ eth_simulateV1: unsupported }));
     const missing = { valid: false, reason: 'no contract at this address' };
-    expect(await judge(wallet, wrapped, blind, [], true)).toEqual(missing);
+    expect(await checkSignature(wallet, wrapped, blind, [], true)).toEqual(missing);
     // The settlement contract cannot verify it, so an order cannot use it.
-    expect(await judge(wallet, wrapped)).toEqual(missing);
+    expect(await checkSignature(wallet, wrapped)).toEqual(missing);
   });
 
   test.each([false, true])('never runs a deployment for a contract that exists (allowed: %s)', async (allowed) => {
     const { abi, bytecode } = contract('TrustsSettlement');
-    const wallet = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [SETTLEMENT] }));
+    const wallet = await deploy(fixture.client, encodeDeployData({ abi, bytecode, args: [SETTLEMENT] }));
     const commit = encodeFunctionData({ abi, functionName: 'commit', args: [DIGEST] });
-    expect(await judge(wallet, wrap(wallet, commit, '0x1234'), chain, [], allowed)).toMatchObject({ valid: false });
+    expect(await checkSignature(wallet, wrap(wallet, commit, '0x1234'), chain, [], allowed)).toMatchObject({
+      valid: false,
+    });
   });
 
   test('runs a deployment without the authority of the settlement contract', async () => {
     const { abi, bytecode } = contract('TrustsSettlement');
-    const trusting = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [SETTLEMENT] }));
+    const trusting = await deploy(fixture.client, encodeDeployData({ abi, bytecode, args: [SETTLEMENT] }));
     const commit = encodeFunctionData({ abi, functionName: 'commit', args: [DIGEST] });
     const owner = lower(KEY.address);
     const simulated: unknown[] = [];
@@ -180,7 +189,7 @@ describe('viem chain contract signature', () => {
         },
       }),
     );
-    await judge(owner, wrap(trusting, commit, '0x1234'), recording, [], true)?.catch(() => {});
+    await checkSignature(owner, wrap(trusting, commit, '0x1234'), recording, [], true)?.catch(() => {});
     expect(simulated).toHaveLength(1);
     expect(JSON.stringify(simulated).toLowerCase()).not.toContain(`"from":"${lower(SETTLEMENT)}"`);
   });
@@ -193,32 +202,32 @@ describe('viem chain contract signature', () => {
     const wallet = getContractAddress({ opcode: 'CREATE2', from: factory, salt, bytecode: init });
     const pre = [{ target: lower(factory), value: '0', callData: concatHex([salt, init]) }];
     const signature = await KEY.sign({ hash: DIGEST });
-    expect(await judge(wallet, signature)).toMatchObject({ valid: false });
-    expect(await judge(wallet, signature, chain, pre)).toEqual({ valid: true });
+    expect(await checkSignature(wallet, signature)).toMatchObject({ valid: false });
+    expect(await checkSignature(wallet, signature, chain, pre)).toEqual({ valid: true });
   });
 });
 
 describe('viem chain simulation', () => {
   async function wallet() {
     const { abi, bytecode } = contract('Wallet');
-    const address = await deploy(world.client, encodeDeployData({ abi, bytecode, args: [KEY.address] }));
-    const hash = await world.client.writeContract({
-      address: world.sellToken,
+    const address = await deploy(fixture.client, encodeDeployData({ abi, bytecode, args: [KEY.address] }));
+    const hash = await fixture.client.writeContract({
+      address: fixture.sellToken,
       abi: ERC20,
       functionName: 'mint',
       args: [address, 500n],
       account: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
       chain: sepolia,
     });
-    await world.client.waitForTransactionReceipt({ hash });
+    await fixture.client.waitForTransactionReceipt({ hash });
     const approve = encodeFunctionData({ abi: ERC20, functionName: 'approve', args: [RELAYER, 400n] });
-    const callData = encodeFunctionData({ abi, functionName: 'call', args: [world.sellToken, approve] });
+    const callData = encodeFunctionData({ abi, functionName: 'call', args: [fixture.sellToken, approve] });
     return { address: lower(address), hook: { target: lower(address), value: '0', callData } };
   }
 
   test('observes the effects of hooks and whether the token can be transferred', async () => {
     const { address, hook } = await wallet();
-    const query = { owner: address, token: lower(world.sellToken), spender: lower(RELAYER), flashloan: undefined };
+    const query = { owner: address, token: lower(fixture.sellToken), spender: lower(RELAYER), flashloan: undefined };
     const simulate = (amount: bigint, pre = [hook], of = chain) => of.simulate?.({ ...query, amount, pre }, call());
     expect(await simulate(400n)).toEqual({ balance: 500n, allowance: 400n, transferRevert: undefined });
     expect(await simulate(401n)).toMatchObject({
@@ -239,7 +248,7 @@ describe('viem chain simulation', () => {
 
   test('reports a node that fails at it, or garbles the result, as a failure', async () => {
     const { address, hook } = await wallet();
-    const query = { owner: address, token: lower(world.sellToken), spender: lower(RELAYER), flashloan: undefined };
+    const query = { owner: address, token: lower(fixture.sellToken), spender: lower(RELAYER), flashloan: undefined };
     for (const answer of [null, [], [{}], [{ calls: [] }], [{ calls: [null, null, null, null] }]]) {
       const garbled = viemChain(client({ eth_simulateV1: () => answer }));
       await expect(garbled.simulate?.({ ...query, amount: 1n, pre: [hook] }, call())).rejects.toThrow('the node');

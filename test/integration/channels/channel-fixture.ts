@@ -6,8 +6,8 @@ import type { Accounts, Channel, NotificationType } from 'intentbook';
 import { createAccountApi, createAccounts } from 'intentbook';
 import { memoryAccountStore } from 'intentbook/memory';
 import { ALICE, ALICES } from '../../unit/accounts/accounts-fixture.ts';
-import type { HttpWorld } from '../http/http-fixture.ts';
-import { directWorld } from '../http/http-fixture.ts';
+import type { HttpFixture } from '../http/http-fixture.ts';
+import { directFixture } from '../http/http-fixture.ts';
 
 export const TYPES = {
   Subscription: [
@@ -47,28 +47,28 @@ export async function authorization(target = ''): Promise<{ authorization: strin
 }
 
 /** An account interface without books, on the system clock. Tests write its notifications. */
-export interface ChannelWorld extends AsyncDisposable {
+export interface ChannelFixture extends AsyncDisposable {
   readonly accounts: Accounts;
-  readonly http: HttpWorld;
+  readonly http: HttpFixture;
   readonly failures: unknown[];
   subscribe(channel: string, target: string, types?: readonly NotificationType[]): Promise<Record<string, string>>;
   /** Creates a notification for Alice. */
   notify(...ids: string[]): Promise<void>;
 }
 
-export function channelWorld(...channels: Channel[]): Promise<ChannelWorld> {
-  return worldOf({ attempts: 8, deadline: 200 }, channels);
+export function channelFixture(...channels: Channel[]): Promise<ChannelFixture> {
+  return createFixture({ attempts: 8, deadline: 200 }, channels);
 }
 
 /** Creates a notification and retries on failure. */
-export function stubbornWorld(...channels: Channel[]): Promise<ChannelWorld> {
-  return worldOf({ attempts: 10_000, deadline: 5_000 }, channels);
+export function retryingFixture(...channels: Channel[]): Promise<ChannelFixture> {
+  return createFixture({ attempts: 10_000, deadline: 5_000 }, channels);
 }
 
-async function worldOf(
+async function createFixture(
   { attempts, deadline }: { attempts: number; deadline: number },
   channels: readonly Channel[],
-): Promise<ChannelWorld> {
+): Promise<ChannelFixture> {
   const store = memoryAccountStore();
   const failures: unknown[] = [];
   const accounts = createAccounts({
@@ -80,7 +80,7 @@ async function worldOf(
     deliveries: { attempts, timeout: 600, retryDelay: 5, maxRetryDelay: 40 },
   });
   await accounts.start();
-  const http = directWorld(createAccountApi(accounts), () => Math.floor(Date.now() / 1000));
+  const http = directFixture(createAccountApi(accounts), () => Math.floor(Date.now() / 1000));
   let through = 0;
   return {
     accounts,

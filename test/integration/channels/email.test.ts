@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { emailChannel } from 'intentbook/channels';
 import { describe, test } from 'vitest';
 import { ALICES } from '../../unit/accounts/accounts-fixture.ts';
-import { authorization, channelWorld, proof, stubbornWorld, until } from './channel-fixture.ts';
+import { authorization, channelFixture, proof, retryingFixture, until } from './channel-fixture.ts';
 import { confirmationOf, mailRecipient } from './receivers.ts';
 
 const PATH = `/accounts/${ALICES}/subscriptions`;
@@ -11,23 +11,23 @@ const LOGIN = { user: 'books', pass: 'p%40ssw0rd-hush' };
 describe('email channel', () => {
   test('sends after its confirmation link was opened once, and names the event', async () => {
     await using recipient = await mailRecipient();
-    await using world = await stubbornWorld(recipient.channel);
-    const created = await world.subscribe('email', 'alice@EXAMPLE.net');
+    await using fixture = await retryingFixture(recipient.channel);
+    const created = await fixture.subscribe('email', 'alice@EXAMPLE.net');
     assert.deepEqual([created['state'], created['target']], ['pending', 'alice@example.net']);
     assert.ok(!('secret' in created) && !('confirm' in created));
-    await world.notify('before');
+    await fixture.notify('before');
     const [invitation = ''] = recipient.mails;
     assert.match(invitation, /^To: alice@example\.net\r$/m);
     const link = confirmationOf(invitation);
-    assert.equal((await world.http.send('GET', link)).status, 200);
-    assert.equal((await world.http.send('GET', link)).status, 404);
-    await world.notify('after');
+    assert.equal((await fixture.http.send('GET', link)).status, 200);
+    assert.equal((await fixture.http.send('GET', link)).status, 404);
+    await fixture.notify('after');
     await until(() => recipient.taken.length === 1);
     const mail = recipient.mails.at(-1) ?? '';
     assert.match(mail, /^Subject: Order filled\r$/m);
     assert.match(mail, /^From: books@example\.org\r$/m);
     assert.match(mail, /^Auto-Submitted: auto-generated\r$/m);
-    assert.equal(recipient.taken[0]?.name, 'after', 'what was before the confirmation is nobody’s');
+    assert.equal(recipient.taken[0]?.name, 'after', 'nothing is sent before the confirmation');
   });
 
   test('authenticates at the mail server without leaking the password', async () => {
@@ -35,33 +35,33 @@ describe('email channel', () => {
     const { port } = recipient as unknown as { port: number }; // of its port
     const smtp = `smtp://${LOGIN.user}:${LOGIN.pass}@127.0.0.1:${port}`;
     const rest = { from: 'books@example.org', publicUrl: 'https://api.example.org' };
-    await using world = await stubbornWorld(emailChannel({ smtp, ...rest }));
-    await world.subscribe('email', 'alice@example.net');
+    await using fixture = await retryingFixture(emailChannel({ smtp, ...rest }));
+    await fixture.subscribe('email', 'alice@example.net');
     await until(() => recipient.mails.length === 1);
 
-    await using wrong = await channelWorld(emailChannel({ smtp: smtp.replace('hush', 'wrong'), ...rest }));
+    await using wrong = await channelFixture(emailChannel({ smtp: smtp.replace('hush', 'wrong'), ...rest }));
     const answer = await wrong.http.send('POST', PATH, { body: await proof('email', 'a@b.org', ['order_filled']) });
     assert.deepEqual([answer.status, answer.json()], [503, { message: 'The confirmation could not be sent' }]);
     assert.ok(wrong.failures.length > 0);
     assert.doesNotMatch(wrong.failures.map((failure) => `${(failure as Error).message}`).join(), /ssw0rd/);
     const listed = await wrong.http.send('GET', PATH, { headers: await authorization() });
-    assert.deepEqual(listed.json(), [], 'what nobody was asked about is not kept');
+    assert.deepEqual(listed.json(), [], 'a subscription without a confirmation mail is not stored');
   });
 
   test('removes a subscription of an unknown mailbox but not of a full one', async () => {
     await using recipient = await mailRecipient();
-    await using world = await channelWorld(recipient.channel);
-    await recipient.subscribe(world);
+    await using fixture = await channelFixture(recipient.channel);
+    await recipient.subscribe(fixture);
     const list = async () =>
-      (await world.http.send('GET', PATH, { headers: await authorization() })).json() as unknown[];
+      (await fixture.http.send('GET', PATH, { headers: await authorization() })).json() as unknown[];
     recipient.rejection = { code: 452, text: '4.2.2 the mailbox of alice is full' };
-    await world.notify('one');
-    await until(async () => (await world.accounts.deliveries.list({ state: 'dead' })).length === 1);
-    const [dead] = await world.accounts.deliveries.list({ state: 'dead' });
+    await fixture.notify('one');
+    await until(async () => (await fixture.accounts.deliveries.list({ state: 'dead' })).length === 1);
+    const [dead] = await fixture.accounts.deliveries.list({ state: 'dead' });
     assert.equal(dead?.error, 'the mail server responded with 452');
     assert.equal((await list()).length, 1);
     recipient.rejection = { code: 550, text: '5.1.1 no such user' };
-    await world.notify('two');
+    await fixture.notify('two');
     await until(async () => (await list()).length === 0);
   });
 

@@ -10,11 +10,11 @@ import { SMTPServer } from 'smtp-server';
 import { Webhook } from 'standardwebhooks';
 import webPush from 'web-push';
 import { ALICES } from '../../unit/accounts/accounts-fixture.ts';
-import type { ChannelWorld } from './channel-fixture.ts';
+import type { ChannelFixture } from './channel-fixture.ts';
 import { until } from './channel-fixture.ts';
 
 /** Behaviour for an incoming message: accept, reject for now, or never respond. */
-export type Mood = 'takes' | 'rejects' | 'hangs';
+export type Behaviour = 'takes' | 'rejects' | 'hangs';
 
 /** An accepted message. */
 export interface Taken {
@@ -28,9 +28,9 @@ export interface Taken {
 export interface Recipient extends AsyncDisposable {
   readonly channel: Channel;
   /** Target of the subscription in a fixture with the channel. */
-  subscribe(world: ChannelWorld): Promise<void>;
+  subscribe(fixture: ChannelFixture): Promise<void>;
   readonly taken: Taken[];
-  mood: Mood;
+  behaviour: Behaviour;
   /** Closes the port and all connections. */
   down(): Promise<void>;
   /** Opens the same port again. */
@@ -76,16 +76,16 @@ function httpDoors(answer: (request: IncomingMessage, body: Buffer, response: Se
 }
 
 /** Responds by the current behaviour. @returns whether the message is accepted. */
-function takes({ mood }: { readonly mood: Mood }, response: ServerResponse, rejection = 503): boolean {
-  if (mood === 'rejects') response.writeHead(rejection).end();
-  return mood === 'takes';
+function takes({ behaviour }: { readonly behaviour: Behaviour }, response: ServerResponse, rejection = 503): boolean {
+  if (behaviour === 'rejects') response.writeHead(rejection).end();
+  return behaviour === 'takes';
 }
 
 /** A web server that verifies signatures with the reference library of Standard Webhooks. */
 export async function webhookRecipient(): Promise<Recipient> {
   const taken: Taken[] = [];
   let webhook: Webhook | undefined;
-  const state = { mood: 'takes' as Mood };
+  const state = { behaviour: 'takes' as Behaviour };
   const door = await httpDoors((request, body, response) => {
     if (webhook === undefined) return void response.end(body);
     if (!takes(state, response)) return;
@@ -96,8 +96,8 @@ export async function webhookRecipient(): Promise<Recipient> {
   return Object.assign(state, door, {
     channel: webhookChannel(LOOPBACK),
     taken,
-    async subscribe(world: ChannelWorld) {
-      const { secret } = await world.subscribe('webhook', `http://127.0.0.1:${door.port}/hook`);
+    async subscribe(fixture: ChannelFixture) {
+      const { secret } = await fixture.subscribe('webhook', `http://127.0.0.1:${door.port}/hook`);
       webhook = new Webhook(secret ?? '');
     },
   });
@@ -107,7 +107,7 @@ export async function webhookRecipient(): Promise<Recipient> {
 export async function pushRecipient(): Promise<Recipient> {
   const { decrypt } = await import('http_ece');
   const taken: Taken[] = [];
-  const state = { mood: 'takes' as Mood };
+  const state = { behaviour: 'takes' as Behaviour };
   const keys = webPush.generateVAPIDKeys();
   const browser = createECDH('prime256v1');
   browser.generateKeys();
@@ -124,14 +124,14 @@ export async function pushRecipient(): Promise<Recipient> {
   return Object.assign(state, door, {
     channel: webPushChannel({ subject: 'mailto:us@example.org', ...keys, ...LOOPBACK }),
     taken,
-    async subscribe(world: ChannelWorld) {
+    async subscribe(fixture: ChannelFixture) {
       const endpoint = `http://127.0.0.1:${door.port}/push/1`;
       const subscription = {
         endpoint,
         expirationTime: null,
         keys: { p256dh: browser.getPublicKey('base64url'), auth },
       };
-      const { state: shown } = await world.subscribe('webpush', JSON.stringify(subscription));
+      const { state: shown } = await fixture.subscribe('webpush', JSON.stringify(subscription));
       assert.equal(shown, 'active');
     },
   });
@@ -163,7 +163,7 @@ export interface MailRecipient extends Recipient {
 
 export async function mailRecipient({ user, pass }: { user?: string; pass?: string } = {}): Promise<MailRecipient> {
   const [taken, mails]: [Taken[], string[]] = [[], []];
-  const state = { mood: 'takes' as Mood, rejection: undefined as MailRecipient['rejection'] };
+  const state = { behaviour: 'takes' as Behaviour, rejection: undefined as MailRecipient['rejection'] };
   const failure = ({ code, text }: { code: number; text: string }) =>
     Object.assign(new Error(text), { responseCode: code });
   const door = await doors(() => {
@@ -185,8 +185,8 @@ export async function mailRecipient({ user, pass }: { user?: string; pass?: stri
           mail += chunk;
         });
         stream.on('end', () => {
-          if (state.mood === 'rejects') return callback(failure({ code: 451, text: 'come again' }));
-          if (state.mood === 'hangs') return;
+          if (state.behaviour === 'rejects') return callback(failure({ code: 451, text: 'come again' }));
+          if (state.behaviour === 'hangs') return;
           mails.push(mail);
           const [, name] = /filled: (.*?)\r?\n/.exec(mail) ?? [];
           const [, id] = /^Message-ID: <(msg_[0-9a-f]{32})@example\.org>/im.exec(mail) ?? [];
@@ -210,12 +210,12 @@ export async function mailRecipient({ user, pass }: { user?: string; pass?: stri
       from: 'books@example.org',
       publicUrl: 'https://api.example.org/',
     }),
-    async subscribe(world: ChannelWorld) {
-      const { state: shown, confirm } = await world.subscribe('email', 'alice@example.net');
-      assert.deepEqual([shown, confirm], ['pending', undefined], 'who asks for it is not shown the link');
+    async subscribe(fixture: ChannelFixture) {
+      const { state: shown, confirm } = await fixture.subscribe('email', 'alice@example.net');
+      assert.deepEqual([shown, confirm], ['pending', undefined], 'the response does not contain the link');
       await until(() => mails.length === 1);
       const path = confirmationOf(mails[0] ?? '');
-      const answer = await world.http.send('GET', path);
+      const answer = await fixture.http.send('GET', path);
       assert.equal(answer.status, 200, answer.text);
     },
   });
@@ -232,7 +232,7 @@ export function confirmationOf(mail: string): string {
 /** A test double of the bot API with a user who has started the bot. */
 export async function botRecipient(): Promise<Recipient> {
   const taken: Taken[] = [];
-  const state = { mood: 'takes' as Mood };
+  const state = { behaviour: 'takes' as Behaviour };
   const polls: ServerResponse[] = [];
   const updates: object[] = [];
   const door = await httpDoors((request, body, response) => {
@@ -251,8 +251,8 @@ export async function botRecipient(): Promise<Recipient> {
   return Object.assign(state, door, {
     channel: telegramChannel({ token: '1:x', bot: 'a_bot', api: `http://127.0.0.1:${door.port}` }),
     taken,
-    async subscribe(world: ChannelWorld) {
-      const { confirm = '' } = await world.subscribe('telegram', '');
+    async subscribe(fixture: ChannelFixture) {
+      const { confirm = '' } = await fixture.subscribe('telegram', '');
       const text = `/start ${confirm.split('start=')[1]}`;
       updates.push({ update_id: 1, message: { text, chat: { id: 1 } } });
       for (const poll of polls.splice(0)) poll.end(JSON.stringify({ ok: true, result: updates.splice(0) }));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import type { ChannelWorld } from './channel-fixture.ts';
-import { stubbornWorld, until } from './channel-fixture.ts';
+import type { ChannelFixture } from './channel-fixture.ts';
+import { retryingFixture, until } from './channel-fixture.ts';
 import type { Recipient } from './receivers.ts';
 import { botRecipient, mailRecipient, pushRecipient, webhookRecipient } from './receivers.ts';
 
@@ -17,38 +17,38 @@ const TROUBLES: readonly (readonly [string, (recipient: Recipient, begins: boole
   [
     'rejects',
     (recipient, begins) => {
-      recipient.mood = begins ? 'rejects' : 'takes';
+      recipient.behaviour = begins ? 'rejects' : 'takes';
     },
   ],
   [
     'hangs',
     (recipient, begins) => {
-      recipient.mood = begins ? 'hangs' : 'takes';
+      recipient.behaviour = begins ? 'hangs' : 'takes';
     },
   ],
   ['accepts no connection', (recipient, begins) => (begins ? recipient.down() : recipient.up())],
 ];
 
-const pending = ({ accounts }: ChannelWorld) => accounts.deliveries.list({ state: 'pending' });
+const pending = ({ accounts }: ChannelFixture) => accounts.deliveries.list({ state: 'pending' });
 
 describe.each(CHANNELS)('delivery to a receiver of %s', (name, make) => {
   test('arrives in order and under constant ids after rejections, timeouts and an outage', async () => {
     await using recipient = await make();
-    await using world = await stubbornWorld(recipient.channel);
-    await recipient.subscribe(world);
+    await using fixture = await retryingFixture(recipient.channel);
+    await recipient.subscribe(fixture);
     const expected: string[] = [];
-    if (name === 'telegram') await started(world, recipient);
+    if (name === 'telegram') await started(fixture, recipient);
     recipient.taken.splice(0);
     for (const [trouble, change] of TROUBLES) {
       await change(recipient, true);
       const names = [`${trouble} a`, `${trouble} b`];
-      await world.notify(...names);
-      await until(async () => (await pending(world)).some(({ attempts }) => attempts > 1));
+      await fixture.notify(...names);
+      await until(async () => (await pending(fixture)).some(({ attempts }) => attempts > 1));
       assert.equal(recipient.taken.length, expected.length, 'nothing has arrived meanwhile');
       await change(recipient, false);
       expected.push(...names);
       // Each message can arrive twice, so that only distinct ones are counted.
-      await until(async () => (await pending(world)).length === 0);
+      await until(async () => (await pending(fixture)).length === 0);
       const seen = recipient.taken.map((each) => each.name).filter((each, i, all) => each !== all[i - 1]);
       recipient.taken.splice(0, recipient.taken.length, ...expected.map((each) => found(recipient, each)));
       assert.deepEqual(seen, expected);
@@ -57,7 +57,7 @@ describe.each(CHANNELS)('delivery to a receiver of %s', (name, make) => {
     const distinct = name === 'telegram' ? 1 : expected.length;
     assert.equal(new Set(ids).size, distinct);
     assert.equal(ids.includes(undefined), name === 'telegram');
-    assert.deepEqual(await world.accounts.deliveries.list({ state: 'dead' }), []);
+    assert.deepEqual(await fixture.accounts.deliveries.list({ state: 'dead' }), []);
   });
 });
 
@@ -70,11 +70,11 @@ function found({ taken }: Recipient, name: string) {
 }
 
 /** The user has started the bot. */
-async function started(world: ChannelWorld, { taken }: Recipient): Promise<void> {
+async function started(fixture: ChannelFixture, { taken }: Recipient): Promise<void> {
   let n = 0;
   await until(async () => {
-    await world.notify(`hello ${n++}`);
+    await fixture.notify(`hello ${n++}`);
     return taken.length > 0;
   });
-  await until(async () => (await pending(world)).length === 0);
+  await until(async () => (await pending(fixture)).length === 0);
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { telegramChannel } from 'intentbook/channels';
 import { describe, test } from 'vitest';
-import { channelWorld, receiver, until } from './channel-fixture.ts';
+import { channelFixture, receiver, until } from './channel-fixture.ts';
 
 /** A test double of the bot API. It returns updates once and accepts messages by script. */
 async function botApi() {
@@ -48,41 +48,43 @@ describe('Telegram channel', () => {
   test('sends to a user who opened the link, retries after a rejection and never leaks its token', async () => {
     await using api = await botApi();
     const channel = telegramChannel({ token: '123:secret', bot: 'intentbook_bot', api: api.server.url });
-    await using world = await channelWorld(channel);
-    const created = await world.subscribe('telegram', '');
+    await using fixture = await channelFixture(channel);
+    const created = await fixture.subscribe('telegram', '');
     const [, token] = /^https:\/\/t\.me\/intentbook_bot\?start=([0-9a-f]{64})$/.exec(created['confirm'] ?? '') ?? [];
     assert.equal(created['state'], 'pending');
     assert.ok(token);
-    await world.notify('before');
+    await fixture.notify('before');
     api.update('/start nonsense');
     api.update(`/start ${token}`);
-    await until(() => world.accounts.deliveries.list({ state: 'pending' }).then(() => api.server.received.length >= 2));
+    await until(() =>
+      fixture.accounts.deliveries.list({ state: 'pending' }).then(() => api.server.received.length >= 2),
+    );
     let tries = 0;
     await until(async () => {
-      await world.notify(`try ${tries++}`);
+      await fixture.notify(`try ${tries++}`);
       return api.sent.length > 0;
     });
     assert.equal(api.sent[0]?.chat_id, '4711');
     assert.match(api.sent[0]?.text ?? '', /^filled: try/);
     api.next(rejection(429, { retry_after: 0.01 }), rejection(500));
-    await world.notify('later');
+    await fixture.notify('later');
     await until(() => api.sent.some(({ text }) => text === 'filled: later'));
-    assert.ok(!JSON.stringify(await world.accounts.deliveries.list({ state: 'delivered' })).includes('secret'));
+    assert.ok(!JSON.stringify(await fixture.accounts.deliveries.list({ state: 'delivered' })).includes('secret'));
   });
 
   test('removes a subscription after the user has blocked the bot', async () => {
     await using api = await botApi();
     const channel = telegramChannel({ token: '1:x', bot: 'intentbook_bot', api: api.server.url });
-    await using world = await channelWorld(channel);
-    const created = await world.subscribe('telegram', '');
+    await using fixture = await channelFixture(channel);
+    const created = await fixture.subscribe('telegram', '');
     api.update(`/start ${created['confirm']?.split('start=')[1]}`);
     api.next(rejection(403));
     await until(async () => {
-      await world.notify(`n ${Math.random()}`);
+      await fixture.notify(`n ${Math.random()}`);
       return api.server.received.some(({ path }) => path.endsWith('/sendMessage'));
     });
-    await until(async () => (await world.accounts.deliveries.list({ state: 'pending' })).length === 0);
-    await world.notify('more');
-    assert.deepEqual(await world.accounts.deliveries.list({ state: 'pending' }), []);
+    await until(async () => (await fixture.accounts.deliveries.list({ state: 'pending' })).length === 0);
+    await fixture.notify('more');
+    assert.deepEqual(await fixture.accounts.deliveries.list({ state: 'pending' }), []);
   });
 });

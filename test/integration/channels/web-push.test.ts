@@ -6,7 +6,7 @@ import { webPushChannel } from 'intentbook/channels';
 import { describe, test } from 'vitest';
 import webPush from 'web-push';
 import { ALICES } from '../../unit/accounts/accounts-fixture.ts';
-import { authorization, channelWorld, until } from './channel-fixture.ts';
+import { authorization, channelFixture, until } from './channel-fixture.ts';
 
 const { publicKey, privateKey } = webPush.generateVAPIDKeys();
 const OPTIONS = { subject: 'mailto:us@example.org', publicKey, privateKey };
@@ -20,9 +20,9 @@ const target = (endpoint: string, keys: object = KEYS) => JSON.stringify({ endpo
 
 /** A push service that responds with a status and counts its requests. */
 async function service(status: number, headers: Record<string, string> = {}) {
-  const state = { asked: 0 };
+  const state = { requests: 0 };
   const server = createServer((request, response) => {
-    state.asked++;
+    state.requests++;
     request.resume().on('end', () => response.writeHead(status, headers).end());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -35,39 +35,39 @@ async function service(status: number, headers: Record<string, string> = {}) {
   });
 }
 
-const subscriptions = async (world: Awaited<ReturnType<typeof channelWorld>>) =>
+const subscriptions = async (fixture: Awaited<ReturnType<typeof channelFixture>>) =>
   (
-    await world.http.send('GET', `/accounts/${ALICES}/subscriptions`, { headers: await authorization() })
+    await fixture.http.send('GET', `/accounts/${ALICES}/subscriptions`, { headers: await authorization() })
   ).json() as unknown[];
 
 describe('web push channel', () => {
   test.each([404, 410])('removes the subscription of an expired browser endpoint, %i', async (status) => {
     await using push = await service(status);
-    await using world = await channelWorld(webPushChannel({ ...OPTIONS, allow: ['127.0.0.1/32'] }));
-    await world.subscribe('webpush', target(push.url));
-    await world.notify('one');
-    await until(async () => (await subscriptions(world)).length === 0);
-    assert.equal(push.asked, 1);
+    await using fixture = await channelFixture(webPushChannel({ ...OPTIONS, allow: ['127.0.0.1/32'] }));
+    await fixture.subscribe('webpush', target(push.url));
+    await fixture.notify('one');
+    await until(async () => (await subscriptions(fixture)).length === 0);
+    assert.equal(push.requests, 1);
   });
 
   test('does not follow redirects', async () => {
     await using inner = await service(201);
     await using outer = await service(307, { location: inner.url });
-    await using world = await channelWorld(webPushChannel({ ...OPTIONS, allow: ['127.0.0.1/32'] }));
-    await world.subscribe('webpush', target(outer.url));
-    await world.notify('one');
-    await until(async () => (await world.accounts.deliveries.list({ state: 'dead' })).length === 1);
-    assert.equal(inner.asked, 0);
+    await using fixture = await channelFixture(webPushChannel({ ...OPTIONS, allow: ['127.0.0.1/32'] }));
+    await fixture.subscribe('webpush', target(outer.url));
+    await fixture.notify('one');
+    await until(async () => (await fixture.accounts.deliveries.list({ state: 'dead' })).length === 1);
+    assert.equal(inner.requests, 0);
   });
 
   test.each(['https://127.0.0.1:1/', 'https://169.254.169.254/', 'https://[::ffff:10.0.0.1]/', 'https://localhost/'])(
     'does not send to %s',
     async (endpoint) => {
-      await using world = await channelWorld(webPushChannel(OPTIONS));
-      await world.subscribe('webpush', target(endpoint));
-      await world.notify('one');
-      await until(async () => (await world.accounts.deliveries.list({ state: 'dead' })).length === 1);
-      const [dead] = await world.accounts.deliveries.list({ state: 'dead' });
+      await using fixture = await channelFixture(webPushChannel(OPTIONS));
+      await fixture.subscribe('webpush', target(endpoint));
+      await fixture.notify('one');
+      await until(async () => (await fixture.accounts.deliveries.list({ state: 'dead' })).length === 1);
+      const [dead] = await fixture.accounts.deliveries.list({ state: 'dead' });
       assert.equal(dead?.error, 'the target is not on the public internet');
     },
   );
@@ -92,12 +92,12 @@ describe('web push channel', () => {
   });
 
   test('normalises its target and ignores other members', () => {
-    const said = JSON.stringify({
+    const subscription = JSON.stringify({
       expirationTime: null,
       keys: { ...KEYS, more: 1 },
       endpoint: 'HTTPS://Push.Example.org/1',
     });
-    assert.equal(webPushChannel(OPTIONS).parseTarget(said), JSON.stringify({ endpoint: good, keys: KEYS }));
+    assert.equal(webPushChannel(OPTIONS).parseTarget(subscription), JSON.stringify({ endpoint: good, keys: KEYS }));
   });
 
   test.each([

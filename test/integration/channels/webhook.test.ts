@@ -6,7 +6,7 @@ import { describe, test } from 'vitest';
 import { createAddressGuard } from '../../../adapters/channels/address-guard.ts';
 import { post } from '../../../adapters/channels/http-post.ts';
 import { ALICES } from '../../unit/accounts/accounts-fixture.ts';
-import { authorization, channelWorld, proof, receiver, until } from './channel-fixture.ts';
+import { authorization, channelFixture, proof, receiver, until } from './channel-fixture.ts';
 
 const LOOPBACK = { allow: ['127.0.0.1/32'] };
 const PATH = `/accounts/${ALICES}/subscriptions`;
@@ -14,14 +14,14 @@ const PATH = `/accounts/${ALICES}/subscriptions`;
 describe('webhook channel', () => {
   test('verifies its target and sends messages signed with the secret that was shown once', async () => {
     await using target = await receiver();
-    await using world = await channelWorld(webhookChannel(LOOPBACK));
-    const created = await world.subscribe('webhook', `${target.url}/hook`);
+    await using fixture = await channelFixture(webhookChannel(LOOPBACK));
+    const created = await fixture.subscribe('webhook', `${target.url}/hook`);
     assert.deepEqual([created['state'], created['target']], ['active', `${target.url}/hook`]);
     assert.match(created['secret'] ?? '', /^whsec_[A-Za-z0-9+/]{43}=$/);
-    await world.notify('one');
+    await fixture.notify('one');
     await until(() => target.received.length === 2);
-    const [asked, delivered] = target.received;
-    assert.equal((JSON.parse(asked?.body ?? '{}') as { type: string }).type, 'subscription.challenge');
+    const [challenge, delivered] = target.received;
+    assert.equal((JSON.parse(challenge?.body ?? '{}') as { type: string }).type, 'subscription.challenge');
     assert.ok(delivered);
     const payload = JSON.parse(delivered.body) as { type: string; timestamp: string; data: { id: string } };
     assert.deepEqual(
@@ -39,40 +39,40 @@ describe('webhook channel', () => {
 
   test('stops after repeated timeouts and resumes when an operator replays', async () => {
     await using target = await receiver();
-    await using world = await channelWorld(webhookChannel(LOOPBACK));
-    await world.subscribe('webhook', target.url);
+    await using fixture = await channelFixture(webhookChannel(LOOPBACK));
+    await fixture.subscribe('webhook', target.url);
     target.behave(500);
-    await world.notify('one', 'two');
-    await until(async () => (await world.accounts.deliveries.list({ state: 'dead' })).length === 2);
-    const [first] = await world.accounts.deliveries.list({ state: 'dead' });
+    await fixture.notify('one', 'two');
+    await until(async () => (await fixture.accounts.deliveries.list({ state: 'dead' })).length === 2);
+    const [first] = await fixture.accounts.deliveries.list({ state: 'dead' });
     assert.deepEqual([first?.error, first?.attempts], ['responded with 500', 8]);
     target.behave('echo');
-    assert.equal(await world.accounts.deliveries.replay(), 2);
+    assert.equal(await fixture.accounts.deliveries.replay(), 2);
     await until(() => target.received.length === 3);
   });
 
   test('removes the subscription after 410 Gone', async () => {
     await using target = await receiver();
-    await using world = await channelWorld(webhookChannel(LOOPBACK));
-    await world.subscribe('webhook', target.url);
+    await using fixture = await channelFixture(webhookChannel(LOOPBACK));
+    await fixture.subscribe('webhook', target.url);
     target.behave(410);
-    await world.notify('one');
+    await fixture.notify('one');
     await until(async () => {
-      const listed = await world.http.send('GET', PATH, { headers: await authorization() });
+      const listed = await fixture.http.send('GET', PATH, { headers: await authorization() });
       return (listed.json() as unknown[]).length === 0;
     });
   });
 
   test('rejects a target that does not echo the challenge', async () => {
     await using target = await receiver();
-    await using world = await channelWorld(webhookChannel(LOOPBACK));
+    await using fixture = await channelFixture(webhookChannel(LOOPBACK));
     for (const behaviour of [
       500,
       'hang',
       (_: string, response: { end(text: string): void }) => response.end('ok'),
     ] as const) {
       target.behave(behaviour);
-      const answer = await world.http.send('POST', PATH, {
+      const answer = await fixture.http.send('POST', PATH, {
         body: await proof('webhook', target.url, ['order_filled']),
       });
       assert.deepEqual([answer.status, answer.json()], [400, { message: 'The target has not echoed its challenge' }]);
@@ -82,11 +82,11 @@ describe('webhook channel', () => {
   test('does not follow redirects', async () => {
     await using inner = await receiver();
     await using outer = await receiver();
-    await using world = await channelWorld(webhookChannel(LOOPBACK));
-    await world.subscribe('webhook', outer.url);
+    await using fixture = await channelFixture(webhookChannel(LOOPBACK));
+    await fixture.subscribe('webhook', outer.url);
     outer.behave((_body, response) => void response.writeHead(307, { location: inner.url }).end());
-    await world.notify('one');
-    await until(async () => (await world.accounts.deliveries.list({ state: 'dead' })).length === 1);
+    await fixture.notify('one');
+    await until(async () => (await fixture.accounts.deliveries.list({ state: 'dead' })).length === 1);
     assert.deepEqual(inner.received, []);
   });
 });
@@ -105,8 +105,8 @@ describe('webhook target outside the public internet', () => {
     'http://[64:ff9b::a00:1]/',
     'http://0.0.0.0/',
   ])('rejects %s', async (url) => {
-    await using world = await channelWorld(webhookChannel());
-    const answer = await world.http.send('POST', PATH, { body: await proof('webhook', url, ['order_filled']) });
+    await using fixture = await channelFixture(webhookChannel());
+    const answer = await fixture.http.send('POST', PATH, { body: await proof('webhook', url, ['order_filled']) });
     assert.equal(answer.status, 400);
     const request = { url, headers: {}, body: '', signal: AbortSignal.timeout(5000), guard: createAddressGuard([]) };
     await assert.rejects(post(request), /not on the public internet/);
@@ -154,18 +154,18 @@ describe('webhook target outside the public internet', () => {
 describe('subscription routes', () => {
   test('create, list and remove subscriptions with account signatures, each used once', async () => {
     await using target = await receiver();
-    await using world = await channelWorld(webhookChannel(LOOPBACK));
+    await using fixture = await channelFixture(webhookChannel(LOOPBACK));
     const body = await proof('webhook', target.url, ['order_filled', 'order_expired']);
-    const created = await world.http.send('POST', PATH, { body });
+    const created = await fixture.http.send('POST', PATH, { body });
     assert.equal(created.status, 201, created.text);
-    const again = await world.http.send('POST', PATH, { body });
+    const again = await fixture.http.send('POST', PATH, { body });
     assert.deepEqual([again.status, again.json()], [409, { message: 'The nonce was used before' }]);
     const { secret: _, ...shown } = created.json() as { secret: string; id: string };
-    const listed = await world.http.send('GET', PATH, { headers: await authorization() });
+    const listed = await fixture.http.send('GET', PATH, { headers: await authorization() });
     assert.deepEqual(listed.json(), [shown]);
     assert.equal(listed.header('cache-control'), 'no-store');
     const remove = (headers: Record<string, string>) =>
-      world.http.send('DELETE', `${PATH}?id=${shown.id}`, { headers });
+      fixture.http.send('DELETE', `${PATH}?id=${shown.id}`, { headers });
     assert.equal((await remove(await authorization('another'))).status, 401);
     assert.equal((await remove(await authorization())).status, 401, 'reading is not removing');
     const right = await authorization(shown.id);
@@ -175,7 +175,7 @@ describe('subscription routes', () => {
   });
 
   test('reject invalid subscriptions with the reason', async () => {
-    await using world = await channelWorld(webhookChannel(LOOPBACK));
+    await using fixture = await channelFixture(webhookChannel(LOOPBACK));
     const url = 'https://example.org/';
     const now = Math.floor(Date.now() / 1000);
     const good = await proof('webhook', url, ['order_filled']);
@@ -199,13 +199,13 @@ describe('subscription routes', () => {
       [{}, 400, /channel/],
     ];
     for (const [body, status, message] of cases) {
-      const answer = await world.http.send('POST', PATH, { body });
+      const answer = await fixture.http.send('POST', PATH, { body });
       const shown = JSON.stringify(body);
       assert.ok(answer.status === status || (status === 401 && answer.status === 503), `${answer.status} for ${shown}`);
       assert.match((answer.json() as { message: string }).message, message, shown);
     }
-    assert.equal((await world.http.send('GET', PATH)).status, 401);
-    const token = await world.http.send('GET', `${PATH}/confirm?token=abc`);
+    assert.equal((await fixture.http.send('GET', PATH)).status, 401);
+    const token = await fixture.http.send('GET', `${PATH}/confirm?token=abc`);
     assert.equal(token.status, 404);
   });
 });

@@ -12,7 +12,7 @@ import { expect } from 'vitest';
 import { account, COW, SEPOLIA, signCancellation, signOrder, WETH } from '../../support/orders.ts';
 
 /** The published clients, configured for a book. */
-export interface ClientWorld {
+export interface ClientFixture {
   readonly api: OrderBookApi;
   readonly sdk: TradingSdk;
   /** Returns the requests since the last call: method, path and status. */
@@ -22,7 +22,7 @@ export interface ClientWorld {
 /** One client operation. */
 export interface ClientCase {
   readonly name: string;
-  run(world: ClientWorld): Promise<void>;
+  run(fixture: ClientFixture): Promise<void>;
 }
 
 /** The trader of the SDK. */

@@ -16,7 +16,7 @@ import { quoteOptions } from '../../../adapters/server/quote-options.ts';
 import { SEPOLIA } from '../../support/orders.ts';
 import type { Mount } from '../http/mounts.ts';
 import { nodeHttp, REACHABLE_MOUNTS } from '../http/mounts.ts';
-import type { ClientWorld } from './cases.ts';
+import type { ClientFixture } from './cases.ts';
 import { APP_CODE, CLIENT_CASES, clientOf, TRADER } from './cases.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'intentbook-client-'));
@@ -61,10 +61,10 @@ const PLACES: readonly Place[] = [
 ];
 
 /** Creates the SDK. Any call to a node fails the test. */
-function sdkOf(api: ClientWorld['api']): TradingSdk {
+function sdkOf(api: ClientFixture['api']): TradingSdk {
   const transport = custom({
     request({ method }: { method: string }) {
-      return Promise.reject(new Error(`the SDK has asked a node: ${method}`));
+      return Promise.reject(new Error(`the SDK has called a node: ${method}`));
     },
   });
   const provider = createPublicClient({ chain: sepolia, transport });
@@ -83,7 +83,7 @@ describe.each(PLACES)('published clients, unmodified, against $name', ({ open })
   const original = globalThis.fetch;
   const requests: string[] = [];
   let opened: Awaited<ReturnType<Place['open']>>;
-  let world: ClientWorld;
+  let fixture: ClientFixture;
 
   beforeAll(async () => {
     opened = await open();
@@ -95,12 +95,12 @@ describe.each(PLACES)('published clients, unmodified, against $name', ({ open })
       return response;
     };
     const api = clientOf(opened.url);
-    world = { api, sdk: sdkOf(api), sent: () => requests.splice(0) };
+    fixture = { api, sdk: sdkOf(api), sent: () => requests.splice(0) };
   });
   afterAll(async () => {
     globalThis.fetch = original;
     await opened.close();
   });
 
-  for (const { name, run } of CLIENT_CASES) test(name, () => run(world));
+  for (const { name, run } of CLIENT_CASES) test(name, () => run(fixture));
 });

@@ -8,29 +8,29 @@ import { createPublicClient, http } from 'viem';
 import { sepolia } from 'viem/chains';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SEPOLIA } from '../../support/orders.ts';
-import type { World } from '../chain/evm-fixture.ts';
-import { fundedTrader, startWorld } from '../chain/evm-fixture.ts';
+import type { Fixture } from '../chain/evm-fixture.ts';
+import { fundedTrader, startFixture } from '../chain/evm-fixture.ts';
 import { settle } from '../chain/settle.ts';
 
 const ETHER = 10n ** 18n;
 
 /** The published trading SDK, a server and a chain with the production contracts: a complete trade. */
 describe('TradingSdk', () => {
-  let world: World;
+  let fixture: Fixture;
   let server: RunningServer;
   let trader: LocalAccount;
   let sdk: TradingSdk;
   let api: OrderBookApi;
 
   beforeAll(async () => {
-    world = await startWorld();
-    trader = await fundedTrader(world);
-    const { sellToken, buyToken } = world;
+    fixture = await startFixture();
+    trader = await fundedTrader(fixture);
+    const { sellToken, buyToken } = fixture;
     server = await serve({
       port: 0,
       db: ':memory:',
       chain: 'sepolia',
-      rpc: [world.url],
+      rpc: [fixture.url],
       fromBlock: 1,
       gasPrice: '1',
       prices: { [sellToken]: { price: '1', decimals: 18 }, [buyToken]: { price: '0.5', decimals: 18 } },
@@ -40,7 +40,7 @@ describe('TradingSdk', () => {
       baseUrls: { [SEPOLIA]: server.url } as never, // the type requires a URL for every chain
       backoffOpts: { numOfAttempts: 1 },
     });
-    const provider = createPublicClient({ chain: sepolia, transport: http(world.url) });
+    const provider = createPublicClient({ chain: sepolia, transport: http(fixture.url) });
     const adapter = new ViemAdapter({ provider, signer: trader } as never); // of another copy of viem's types
     sdk = new TradingSdk(
       { chainId: SEPOLIA, appCode: 'intentbook tests', signer: trader as never },
@@ -50,7 +50,7 @@ describe('TradingSdk', () => {
   });
   afterAll(async () => {
     await server.close();
-    await world[Symbol.asyncDispose]();
+    await fixture[Symbol.asyncDispose]();
   });
 
   // Asserted by the test.
@@ -61,7 +61,7 @@ describe('TradingSdk', () => {
     const auction = await get<Auction>('/auction');
     const listed = auction.orders.find((order) => order.uid === uid);
     if (listed === undefined) throw new Error('the auction is without the order');
-    const { transactionHash } = await settle(world.client, [{ order: asOrder(listed) }], prices, auction.id);
+    const { transactionHash } = await settle(fixture.client, [{ order: asOrder(listed) }], prices, auction.id);
     return { auction, transactionHash };
   }
 
@@ -74,7 +74,7 @@ describe('TradingSdk', () => {
   }
 
   test('an order quoted, signed and sent by the SDK settles against the auction to the atom', async () => {
-    const { sellToken, buyToken } = world;
+    const { sellToken, buyToken } = fixture;
     const trade = { sellToken, buyToken, sellTokenDecimals: 18, buyTokenDecimals: 18, amount: String(2n * ETHER) };
     const { orderId } = await sdk.postSwapOrder({ kind: OrderKind.SELL, ...trade });
     const signed = await get<Order>(`/orders/${orderId}`);
@@ -108,7 +108,7 @@ describe('TradingSdk', () => {
   });
 
   test('a buy order quoted, signed and sent by the SDK settles to the atom', async () => {
-    const { sellToken, buyToken } = world;
+    const { sellToken, buyToken } = fixture;
     const trade = { sellToken, buyToken, sellTokenDecimals: 18, buyTokenDecimals: 18, amount: String(3n * ETHER) };
     const { orderId } = await sdk.postSwapOrder({ kind: OrderKind.BUY, ...trade });
     await solve(orderId, { [sellToken]: 2n, [buyToken]: 1n });

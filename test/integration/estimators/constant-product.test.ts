@@ -4,7 +4,7 @@ import type { ConstantProductOptions, Pool } from 'intentbook/estimators';
 import { amountIn, amountOut, constantProduct } from 'intentbook/estimators';
 import { describe, expect, test } from 'vitest';
 import { COW, WETH } from '../../support/orders.ts';
-import { hanging, quoted, quotingWorld, SELL, settle, watch } from '../../unit/quotes/quotes-fixture.ts';
+import { hanging, quoted, quotesFixture, SELL, settle, watch } from '../../unit/quotes/quotes-fixture.ts';
 
 const token = (n: number): Hex => `0x${n.toString(16).padStart(40, '0')}`;
 const [A, B, C, D] = [token(1), token(2), token(3), token(4)];
@@ -180,7 +180,7 @@ describe('constant-product routes', () => {
     ] as const;
     const estimators = [constantProduct(pools, { bases: [B] }), { ...hanging('p'), nativePrice: () => '0.001' }];
     const gasAt = async (gasPrice: string) => {
-      const { book, clock } = await quotingWorld({ gasPrice, estimators });
+      const { book, clock } = await quotesFixture({ gasPrice, estimators });
       const waiting = watch(quoted(book, { ...SELL, sellAmountBeforeFee: String(10n ** 20n) }));
       await settle();
       clock.advance(5_000);
@@ -200,10 +200,11 @@ describe('constant-product routes', () => {
   test('use pools that are looked up anew for each trade', async () => {
     let reserve = deep;
     const source = constantProduct(async () => [pool(A, D, deep, reserve)]);
-    const ask = async () => (await waysOf(source, { sellToken: A, buyToken: D, kind: 'sell', amount: M }))[0]?.amount;
-    const before = (await ask()) ?? 0n;
+    const output = async () =>
+      (await waysOf(source, { sellToken: A, buyToken: D, kind: 'sell', amount: M }))[0]?.amount;
+    const before = (await output()) ?? 0n;
     reserve *= 2n;
-    expect(await ask()).toBeGreaterThan(before);
+    expect(await output()).toBeGreaterThan(before);
   });
 
   test.each([

@@ -5,7 +5,7 @@ import type { Trade } from 'intentbook';
 import { httpSolver } from 'intentbook/estimators';
 import { afterEach, describe, expect, test } from 'vitest';
 import { COW, WETH } from '../../support/orders.ts';
-import { quoted, quotingWorld, rejected, SELL, settle, source, watch } from '../../unit/quotes/quotes-fixture.ts';
+import { quoted, quotesFixture, rejected, SELL, settle, source, watch } from '../../unit/quotes/quotes-fixture.ts';
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -39,7 +39,7 @@ const TRADE: Trade = {
   amount: 10n ** 21n,
 };
 
-function ask(url: string, signal = new AbortController().signal, options = {}) {
+function estimateAt(url: string, signal = new AbortController().signal, options = {}) {
   return httpSolver(url, options).estimate(TRADE, { signal, timeout: 1234 });
 }
 
@@ -58,7 +58,7 @@ describe('HTTP solver estimator', () => {
       response.end(JSON.stringify({ amount, gas: 120_000, solver: WETH, verified: true, metadata: { hops: 1 } }));
     });
     const solver = httpSolver(`${url}/engine/`, { headers: { 'x-key': 'secret' } });
-    const { book } = await quotingWorld({ estimators: [{ ...solver, nativePrice: () => '0.0003' }] });
+    const { book } = await quotesFixture({ estimators: [{ ...solver, nativePrice: () => '0.0003' }] });
     const response = await quoted(book, { ...SELL, timeout: 3000 });
     expect(response.verified).toBe(true);
     expect(response.quote.gasAmount).toBe('120000');
@@ -82,7 +82,7 @@ describe('HTTP solver estimator', () => {
   test('treats 404 and 204 as no route', async () => {
     for (const status of [404, 204]) {
       const url = await engine((_, response) => response.writeHead(status).end());
-      expect(await ask(url)).toBeUndefined();
+      expect(await estimateAt(url)).toBeUndefined();
     }
   });
 
@@ -90,7 +90,7 @@ describe('HTTP solver estimator', () => {
     const url = await engine((_, response) =>
       response.end(JSON.stringify({ unsupportedToken: COW, reason: 'rebases' })),
     );
-    const { book } = await quotingWorld({ estimators: [source('priced', () => undefined), httpSolver(url)] });
+    const { book } = await quotesFixture({ estimators: [source('priced', () => undefined), httpSolver(url)] });
     expect(await rejected(book, SELL)).toMatchObject({
       code: 'UnsupportedToken',
       message: expect.stringMatching(/rebases/),
@@ -110,7 +110,7 @@ describe('HTTP solver estimator', () => {
     ],
   ])('reports %s as a failure', async (_, answer) => {
     const url = await engine((_question, response) => void answer(response));
-    await expect(ask(url)).rejects.toThrow();
+    await expect(estimateAt(url)).rejects.toThrow();
   });
 
   test('reads an endless response up to the limit, then aborts', async () => {
@@ -123,7 +123,7 @@ describe('HTTP solver estimator', () => {
       const more = () => void (response.destroyed || response.write('x'.repeat(1024), more));
       more();
     });
-    await expect(ask(url, undefined, { maxBytes: 10_000 })).rejects.toThrow(/at most 10000 bytes/);
+    await expect(estimateAt(url, undefined, { maxBytes: 10_000 })).rejects.toThrow(/at most 10000 bytes/);
     await isCut;
   });
 
@@ -138,7 +138,7 @@ describe('HTTP solver estimator', () => {
     ['nothing', null],
   ])('rejects an amount that is %s', async (_, amount) => {
     const url = await engine((_question, response) => response.end(JSON.stringify({ amount, gas: 1 })));
-    const { book, outcomes } = await quotingWorld({
+    const { book, outcomes } = await quotesFixture({
       estimators: [{ ...httpSolver(url, { name: 'solver' }), nativePrice: () => 1 }],
     });
     expect((await rejected(book, SELL)).code).toBe('NoLiquidity');
@@ -146,11 +146,11 @@ describe('HTTP solver estimator', () => {
   });
 
   test('aborts its request at the deadline', async () => {
-    let asked: () => void = () => {};
+    let called: () => void = () => {};
     let left: () => void = () => {};
-    const [isAsked, hasLeft] = [
+    const [isCalled, hasLeft] = [
       new Promise<void>((r) => {
-        asked = r;
+        called = r;
       }),
       new Promise<void>((r) => {
         left = r;
@@ -158,11 +158,11 @@ describe('HTTP solver estimator', () => {
     ];
     const url = await engine((_, response) => {
       response.on('close', left);
-      asked();
+      called();
     });
-    const { book, clock } = await quotingWorld({ estimators: [{ ...httpSolver(url), nativePrice: () => 1 }] });
+    const { book, clock } = await quotesFixture({ estimators: [{ ...httpSolver(url), nativePrice: () => 1 }] });
     const waiting = watch(rejected(book, SELL));
-    await isAsked;
+    await isCalled;
     clock.advance(5_000);
     await hasLeft;
     await settle();
@@ -176,13 +176,13 @@ describe('HTTP solver estimator', () => {
       response.writeHead(authorizations.length === 1 ? 404 : 500).end();
     });
     const solver = httpSolver(url.replace('//', '//me:s%C3%A9cret%21@'));
-    const { book, observations } = await quotingWorld({ estimators: [solver] });
+    const { book, observations } = await quotesFixture({ estimators: [solver] });
     await rejected(book, SELL);
     expect(authorizations[0]).toBe(`Basic ${Buffer.from('me:sécret!').toString('base64')}`);
     expect(observations.length).toBeGreaterThan(0);
     for (const { source: name, cause } of observations) expect(`${name} ${cause}`).not.toMatch(/cret/);
     const own = { headers: { Authorization: 'Bearer own' } };
-    await expect(ask(url.replace('//', '//me@'), undefined, own)).rejects.toThrow();
+    await expect(estimateAt(url.replace('//', '//me@'), undefined, own)).rejects.toThrow();
     expect(authorizations.at(-1)).toBe('Bearer own');
   });
 

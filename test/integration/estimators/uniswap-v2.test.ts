@@ -60,13 +60,13 @@ describe('Uniswap V2 estimator', () => {
   test('caches 10 000 missing pairs and queries the others again', async () => {
     const { client, calls } = node();
     const source = uniswapV2(client, { factory: FACTORY });
-    const ask = async (n: number) => {
+    const countReads = async (n: number) => {
       const before = calls.length;
       await source.estimate(trade(1, n), context);
       return calls.length - before;
     };
-    for (let n = 0; n <= 10_000; n++) expect(await ask(10 + n)).toBe(1);
-    expect([await ask(10), await ask(10_010)]).toEqual([1, 0]);
+    for (let n = 0; n <= 10_000; n++) expect(await countReads(10 + n)).toBe(1);
+    expect([await countReads(10), await countReads(10_010)]).toEqual([1, 0]);
   });
 
   test.each([2e6, 1_000_000, -1, 0.5])('rejects a fee of %s when it is created', (fee) => {

@@ -52,7 +52,7 @@ describe.skipIf(CHROMIUM === undefined)(
         if (message.type() === 'error') troubles.push(message.text());
       });
       page.on('request', (request) => {
-        if (new URL(request.url()).origin !== server.url) troubles.push(`asked ${request.url()}`);
+        if (new URL(request.url()).origin !== server.url) troubles.push(`requested ${request.url()}`);
       });
       await page.goto(`${server.url}/${place}`);
       await page.locator('main h1').waitFor();

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import type { WireOrder } from '../../support/orders.ts';
 import { account } from '../../support/orders.ts';
-import type { Answer, HttpWorld } from './http-fixture.ts';
+import type { Answer, HttpFixture } from './http-fixture.ts';
 
 /** One rule of the HTTP interface. A case creates its own owners, so that cases share a book independently. */
 export interface HttpCase {
   readonly name: string;
   /** Part of the request that a host can validate before its mount: the bytes of a body, or the encoding of a URL. */
-  readonly judged?: 'body' | 'url';
-  run(world: HttpWorld): Promise<void>;
+  readonly validates?: 'body' | 'url';
+  run(fixture: HttpFixture): Promise<void>;
 }
 
 let owners = 0;
@@ -54,10 +54,10 @@ export function rejected(
 }
 
 /** Submits an order that must be accepted and returns its UID. */
-export async function place(world: HttpWorld, order: WireOrder): Promise<string> {
-  const answer = await world.send('POST', ORDERS, { body: order });
+export async function place(fixture: HttpFixture, order: WireOrder): Promise<string> {
+  const answer = await fixture.send('POST', ORDERS, { body: order });
   assert.equal(answer.status, 201, answer.text);
   return answer.json() as string;
 }
 
-export const inTenMinutes = (world: HttpWorld) => world.now() + 600;
+export const inTenMinutes = (fixture: HttpFixture) => fixture.now() + 600;

@@ -3,8 +3,8 @@ import { memoryStore } from 'intentbook/memory';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SEPOLIA } from '../../support/orders.ts';
 import { SUITE_QUOTES } from './cases/quoting.ts';
-import { described, met } from './described.ts';
-import { directWorld } from './http-fixture.ts';
+import { covered, described } from './described.ts';
+import { directFixture } from './http-fixture.ts';
 import { HTTP_CASES } from './suite.ts';
 
 describe('HTTP core over the memory store', () => {
@@ -17,10 +17,10 @@ describe('HTTP core over the memory store', () => {
     if (failures.length > 0) throw failures[0];
   });
 
-  const world = described(directWorld(createApi(book), () => Math.floor(systemClock.now() / 1000)));
-  for (const { name, run } of HTTP_CASES) test(name, () => run(world));
+  const fixture = described(directFixture(createApi(book), () => Math.floor(systemClock.now() / 1000)));
+  for (const { name, run } of HTTP_CASES) test(name, () => run(fixture));
 
   test('HTTP core responses match the OpenAPI document', () => {
-    expect(met.size).toBeGreaterThan(50);
+    expect(covered.size).toBeGreaterThan(50);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { openApiDocument } from 'intentbook/openapi';
-import type { Answer, HttpWorld } from './http-fixture.ts';
+import type { Answer, HttpFixture } from './http-fixture.ts';
 
 /** Parts of the document that describe a response. */
 interface Described {
@@ -18,24 +18,24 @@ const components = exact(document.components as unknown as Schema); // plain JSO
 const validators = new Map<object, ReturnType<typeof ajv.compile>>();
 
 /** Paths and statuses of the document that no response covered. */
-export const met = new Set<string>();
+export const covered = new Set<string>();
 
 /**
  * A fixture that checks every response against the document: path, method, status, type and body. An object must not
  * have members that the document does not list.
  */
-export function described(world: HttpWorld): HttpWorld {
+export function described(fixture: HttpFixture): HttpFixture {
   return {
-    ...world,
+    ...fixture,
     async send(method, target, sent) {
-      const answer = await world.send(method, target, sent);
-      judge(method, target.split('?')[0] ?? '', answer);
+      const answer = await fixture.send(method, target, sent);
+      checkResponse(method, target.split('?')[0] ?? '', answer);
       return answer;
     },
   };
 }
 
-function judge(method: string, path: string, answer: Answer): void {
+function checkResponse(method: string, path: string, answer: Answer): void {
   if (method === 'OPTIONS') {
     assert.equal(answer.status, 204);
     return;
@@ -52,7 +52,7 @@ function judge(method: string, path: string, answer: Answer): void {
   }
   const response = operation.responses[answer.status] ?? operation.responses['default'];
   assert.ok(response, `${where} is not described: ${answer.text}`);
-  met.add(where);
+  covered.add(where);
   if (method === 'HEAD') return;
   const [[type, content] = ['', undefined]] = Object.entries(response.content ?? {});
   if (content === undefined) assert.equal(answer.text, '', where);
@@ -68,11 +68,11 @@ function conforms(schema: object, answer: Answer, where: string): void {
 }
 
 function find(path: string): [string, Readonly<Record<string, Described>>] | undefined {
-  const asked = path.split('/').filter((segment) => segment !== '');
+  const requested = path.split('/').filter((segment) => segment !== '');
   const fits = Object.keys(document.paths).filter((template) => {
     const segments = template.split('/').filter((segment) => segment !== '');
-    const same = segments.every((segment, i) => segment.startsWith('{') || segment === asked[i]);
-    return segments.length === asked.length && same;
+    const same = segments.every((segment, i) => segment.startsWith('{') || segment === requested[i]);
+    return segments.length === requested.length && same;
   });
   // A literal segment takes precedence over a parameter.
   const [best] = fits.sort((a, b) => (a.match(/\{/g)?.length ?? 0) - (b.match(/\{/g)?.length ?? 0));

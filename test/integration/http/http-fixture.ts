@@ -16,7 +16,7 @@ export interface Answer {
 }
 
 /** A served book. */
-export interface HttpWorld {
+export interface HttpFixture {
   send(method: string, path: string, sent?: Sent): Promise<Answer>;
   /** Seconds since 1970 by the clock of the book. */
   now(): number;
@@ -38,7 +38,7 @@ export function answer(status: number, header: (name: string) => string | undefi
 }
 
 /** Serves from the core without a socket. */
-export function directWorld(api: Api, now: () => number): HttpWorld {
+export function directFixture(api: Api, now: () => number): HttpFixture {
   return {
     now,
     async send(method, target, sent = {}) {
@@ -71,7 +71,7 @@ async function* chunked(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /** Serves over a socket. */
-export function socketWorld(base: string, now: () => number): HttpWorld {
+export function socketFixture(base: string, now: () => number): HttpFixture {
   return {
     now,
     async send(method, target, sent = {}) {

@@ -9,9 +9,9 @@ import { serve } from 'intentbook/server';
 import { afterEach, describe, expect, test } from 'vitest';
 import { scriptedChain } from '../../support/chain.ts';
 import { manualClock } from '../../support/clock.ts';
-import { answering, hanging, quotingWorld, SELL } from '../../unit/quotes/quotes-fixture.ts';
+import { answering, hanging, quotesFixture, SELL } from '../../unit/quotes/quotes-fixture.ts';
 import { MISSING_UID, ORDERS, rejected } from './case.ts';
-import { answer, directWorld } from './http-fixture.ts';
+import { answer, directFixture } from './http-fixture.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -28,7 +28,7 @@ async function limited(options: ApiOptions = {}) {
   closing.push(() => book.close());
   const limiter = tokenBuckets({ reads: { perSecond: 1, burst: 3 }, writes: { perSecond: 0.1, burst: 1 }, clock });
   const api = createApi(book, { limiter, probes: true, ...options });
-  return { api, book, clock, failures, world: directWorld(api, () => 0) };
+  return { api, book, clock, failures, fixture: directFixture(api, () => 0) };
 }
 
 /** Sends a request from a client address. */
@@ -46,9 +46,9 @@ async function from(api: Api, remoteAddress: string, path = '/api/v1/version', f
 
 describe('rate-limited interface', () => {
   test('returns 429 RateLimited with a wait, and accepts the request after it', async () => {
-    const { world, clock } = await limited();
-    for (let i = 0; i < 3; i++) expect((await world.send('GET', '/api/v1/version')).status).toBe(200);
-    const rejection = await world.send('GET', '/api/v1/version');
+    const { fixture, clock } = await limited();
+    for (let i = 0; i < 3; i++) expect((await fixture.send('GET', '/api/v1/version')).status).toBe(200);
+    const rejection = await fixture.send('GET', '/api/v1/version');
     expect(rejected(rejection, 429, 'RateLimited')).toEqual({
       errorType: 'RateLimited',
       description: 'too many requests; try again in 1 s',
@@ -56,27 +56,28 @@ describe('rate-limited interface', () => {
     });
     expect(rejection.header('retry-after')).toBe('1');
     clock.advance(1000);
-    expect((await world.send('GET', '/api/v1/version')).status).toBe(200);
+    expect((await fixture.send('GET', '/api/v1/version')).status).toBe(200);
   });
 
   test('limits writes more strictly than reads; by_uids is a read', async () => {
-    const { world } = await limited();
-    expect((await world.send('POST', ORDERS, { body: {} })).status).toBe(422);
-    const rejection = await world.send('POST', ORDERS, { body: {} });
+    const { fixture } = await limited();
+    expect((await fixture.send('POST', ORDERS, { body: {} })).status).toBe(422);
+    const rejection = await fixture.send('POST', ORDERS, { body: {} });
     rejected(rejection, 429, 'RateLimited');
     expect(rejection.header('retry-after')).toBe('10');
-    for (let i = 0; i < 3; i++) expect((await world.send('POST', `${ORDERS}/by_uids`, { body: [] })).status).toBe(200);
-    rejected(await world.send('GET', `${ORDERS}/${MISSING_UID}`), 429, 'RateLimited');
+    for (let i = 0; i < 3; i++)
+      expect((await fixture.send('POST', `${ORDERS}/by_uids`, { body: [] })).status).toBe(200);
+    rejected(await fixture.send('GET', `${ORDERS}/${MISSING_UID}`), 429, 'RateLimited');
   });
 
   test('limits unknown routes too, but neither OPTIONS nor /live', async () => {
-    const { world } = await limited();
-    for (let i = 0; i < 3; i++) rejected(await world.send('GET', '/api/v1/nowhere'), 404, 'NotFound');
-    rejected(await world.send('GET', '/api/v1/nowhere'), 429, 'RateLimited');
-    rejected(await world.send('PATCH', ORDERS), 429, 'RateLimited');
-    expect((await world.send('OPTIONS', ORDERS)).status).toBe(204);
-    for (let i = 0; i < 9; i++) expect((await world.send('GET', '/live')).status).toBe(200);
-    expect((await world.send('GET', '/ready')).status).toBe(429);
+    const { fixture } = await limited();
+    for (let i = 0; i < 3; i++) rejected(await fixture.send('GET', '/api/v1/nowhere'), 404, 'NotFound');
+    rejected(await fixture.send('GET', '/api/v1/nowhere'), 429, 'RateLimited');
+    rejected(await fixture.send('PATCH', ORDERS), 429, 'RateLimited');
+    expect((await fixture.send('OPTIONS', ORDERS)).status).toBe(204);
+    for (let i = 0; i < 9; i++) expect((await fixture.send('GET', '/live')).status).toBe(200);
+    expect((await fixture.send('GET', '/ready')).status).toBe(429);
   });
 
   test('gives each client its own budget; neighbours in a /64 share one', async () => {
@@ -98,8 +99,8 @@ describe('rate-limited interface', () => {
   });
 
   test('does not limit in-process calls', async () => {
-    const { world, book } = await limited();
-    for (let i = 0; i < 4; i++) await world.send('GET', '/api/v1/version');
+    const { fixture, book } = await limited();
+    for (let i = 0; i < 4; i++) await fixture.send('GET', '/api/v1/version');
     for (let i = 0; i < 9; i++) expect(await book.orders.get(MISSING_UID)).toBe(undefined);
   });
 
@@ -110,15 +111,15 @@ describe('rate-limited interface', () => {
         throw new Error('the counter is away');
       },
     };
-    const { world, failures } = await limited({ limiter: broken });
-    expect((await world.send('GET', '/api/v1/version')).status).toBe(200);
+    const { fixture, failures } = await limited({ limiter: broken });
+    expect((await fixture.send('GET', '/api/v1/version')).status).toBe(200);
     expect(failures).toMatchObject([{ message: 'the counter is away' }]);
   });
 });
 
 describe('stream limit per client', () => {
   async function streaming() {
-    const { book } = await quotingWorld({ estimators: [hanging('never')] });
+    const { book } = await quotesFixture({ estimators: [hanging('never')] });
     closing.push(() => book.close());
     const api = createApi(book, { limiter: tokenBuckets({ streams: 2 }) });
     const server = createServer(nodeHandler(api));
@@ -159,7 +160,7 @@ describe('stream limit per client', () => {
   });
 
   test('does not count a completed stream while its connection stays open', async () => {
-    const { book } = await quotingWorld({ estimators: [answering('good', 299n * 10n ** 15n)] });
+    const { book } = await quotesFixture({ estimators: [answering('good', 299n * 10n ** 15n)] });
     closing.push(() => book.close());
     const api = createApi(book, { limiter: tokenBuckets({ streams: 1 }) });
     for (let i = 0; i < 3; i++) {
@@ -179,7 +180,7 @@ describe('stream limit per client', () => {
   test('does not count a client that left before the response', async () => {
     const { api } = await streaming();
     const bytes = JSON.stringify(SELL);
-    const ask = (signal: AbortSignal) =>
+    const sendRequest = (signal: AbortSignal) =>
       api.handle({
         method: 'POST',
         path: '/api/v1/quote/stream',
@@ -191,7 +192,7 @@ describe('stream limit per client', () => {
       });
     for (let i = 0; i < 5; i++) {
       const client = new AbortController();
-      const { status } = await ask(client.signal);
+      const { status } = await sendRequest(client.signal);
       expect(status).toBe(200);
       client.abort();
     }
@@ -204,14 +205,14 @@ test('one limiter guards both interfaces, and each rejects in its own format', a
   const accounts = createAccounts({ books: [book], store: memoryAccountStore() });
   await accounts.start();
   closing.unshift(() => accounts.close());
-  const accountWorld = directWorld(createAccountApi(accounts, { limiter }), () => 0);
+  const accountFixture = directFixture(createAccountApi(accounts, { limiter }), () => 0);
   const path = `/accounts/0x${'ab'.repeat(20)}/notifications`;
-  expect((await accountWorld.send('GET', path)).status).toBe(200);
+  expect((await accountFixture.send('GET', path)).status).toBe(200);
   expect(await from(api, '203.0.113.1')).toBe(200); // another client that does not wait
-  const world = directWorld(api, () => 0);
-  expect((await world.send('GET', '/api/v1/version')).status).toBe(200);
-  rejected(await world.send('GET', '/api/v1/version'), 429, 'RateLimited');
-  const rejection = await accountWorld.send('GET', path);
+  const fixture = directFixture(api, () => 0);
+  expect((await fixture.send('GET', '/api/v1/version')).status).toBe(200);
+  rejected(await fixture.send('GET', '/api/v1/version'), 429, 'RateLimited');
+  const rejection = await accountFixture.send('GET', path);
   expect([rejection.status, rejection.json()]).toEqual([429, { message: 'too many requests; try again in 1 s' }]);
   expect(rejection.header('retry-after')).toBe('1');
   expect(rejection.header('cache-control')).toBe('no-store');
@@ -248,10 +249,11 @@ test('balance streams count towards the stream limit of a client', async () => {
 test('fetch handler accepts the client address of a request', async () => {
   const { api } = await limited();
   const handler = fetchHandler(api, { remoteAddress: (_, host) => host as string });
-  const ask = async (host: string) => (await handler(new Request('http://localhost/api/v1/version'), host)).status;
-  for (let i = 0; i < 3; i++) expect(await ask('203.0.113.1')).toBe(200);
-  expect(await ask('203.0.113.1')).toBe(429);
-  expect(await ask('203.0.113.2')).toBe(200);
+  const sendRequest = async (host: string) =>
+    (await handler(new Request('http://localhost/api/v1/version'), host)).status;
+  for (let i = 0; i < 3; i++) expect(await sendRequest('203.0.113.1')).toBe(200);
+  expect(await sendRequest('203.0.113.1')).toBe(429);
+  expect(await sendRequest('203.0.113.2')).toBe(200);
 });
 
 describe('standalone server', () => {
@@ -259,8 +261,8 @@ describe('standalone server', () => {
   async function statuses(options: Parameters<typeof serve>[0], count: number) {
     const server = await serve({ port: 0, db: ':memory:', ...options });
     closing.push(server.close);
-    const asked = Array.from({ length: count }, () => fetch(`${server.url}/api/v1/orders`, { method: 'POST' }));
-    return (await Promise.all(asked)).filter(({ status }) => status === 429).length;
+    const responses = Array.from({ length: count }, () => fetch(`${server.url}/api/v1/orders`, { method: 'POST' }));
+    return (await Promise.all(responses)).filter(({ status }) => status === 429).length;
   }
 
   test('limits each client unless disabled', async () => {

@@ -277,14 +277,14 @@ test('fetch handler reports a body aborted by its client in every host', async (
       try {
         if (request.body.type === 'chunks') for await (const chunk of request.body.chunks) void chunk;
       } catch (error) {
-        outcome = { told: error === request.signal?.reason };
+        outcome = { abortedBySignal: error === request.signal?.reason };
       }
-      return { status: 200, headers: {}, body: 'nobody reads this' };
+      return { status: 200, headers: {}, body: 'unread' };
     },
   });
   const init = { method: 'POST', body, signal: client.signal, duplex: 'half' as const };
   await handle(new Request('http://127.0.0.1/', init));
-  expect(outcome).toEqual({ told: true });
+  expect(outcome).toEqual({ abortedBySignal: true });
 });
 
 test.each([nodeHandler, fetchHandler])('rejects %o, which it does not support', (handler) => {
@@ -312,7 +312,7 @@ function counted(total: number, chunk: string) {
     returned: 0,
     [Symbol.asyncIterator]: (): AsyncIterator<string> => ({
       async next() {
-        if (++source.pending > 1) throw new Error('a chunk was asked for before the last one was delivered');
+        if (++source.pending > 1) throw new Error('a chunk was read before the previous one was delivered');
         await Promise.resolve();
         source.pending--;
         if (source.pulled === total) return { done: true, value: undefined };
@@ -330,15 +330,15 @@ function counted(total: number, chunk: string) {
 
 /** A stream with one chunk that never continues. `returned` resolves when it is released. */
 function silentAfter(first: string) {
-  let tell: () => void = () => {};
-  let asked = 0;
+  let resolveReturned: () => void = () => {};
+  let reads = 0;
   const returned = new Promise<void>((resolve) => {
-    tell = resolve;
+    resolveReturned = resolve;
   });
   const iterator: AsyncIterator<string> = {
-    next: () => (asked++ === 0 ? Promise.resolve({ done: false, value: first }) : new Promise(() => {})),
+    next: () => (reads++ === 0 ? Promise.resolve({ done: false, value: first }) : new Promise(() => {})),
     async return() {
-      tell();
+      resolveReturned();
       return { done: true, value: undefined };
     },
   };

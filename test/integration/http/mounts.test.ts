@@ -51,15 +51,15 @@ describe.each(pairs)('$mount.name over $store.0', ({ mount, store: [, make] }) =
     if (failures.length > 0) throw failures[0];
   });
 
-  for (const { name, judged, run } of HTTP_CASES) {
-    if (judged === undefined || judged !== mount.judges) test(name, () => run(described(served.world)));
+  for (const { name, validates, run } of HTTP_CASES) {
+    if (validates === undefined || validates !== mount.validates) test(name, () => run(described(served.fixture)));
   }
 
   test('leaves paths outside the interface to the host', async () => {
     if (served.origin === undefined || mount.name.startsWith('node')) return;
-    const ask = async (path: string) => (await fetch(`${served.origin}${path}`)).text();
-    expect(await ask('/host')).toBe('the host');
-    expect(await ask('/elsewhere')).toBe('the 404 of the host');
+    const fetchText = async (path: string) => (await fetch(`${served.origin}${path}`)).text();
+    expect(await fetchText('/host')).toBe('the host');
+    expect(await fetchText('/elsewhere')).toBe('the 404 of the host');
   });
 });
 

@@ -14,13 +14,13 @@ import type { FetchHandler } from 'intentbook/fetch';
 import { fetchHandler } from 'intentbook/fetch';
 import { nodeHandler } from 'intentbook/node-http';
 import type { HttpCase } from './case.ts';
-import type { HttpWorld } from './http-fixture.ts';
-import { answer, encode, socketWorld } from './http-fixture.ts';
+import type { HttpFixture } from './http-fixture.ts';
+import { answer, encode, socketFixture } from './http-fixture.ts';
 
 const now = () => Math.floor(Date.now() / 1000);
 
 export interface Served {
-  readonly world: HttpWorld;
+  readonly fixture: HttpFixture;
   /** URL of the host. */
   readonly origin?: string;
   /** URL of the book. Absent without a socket. */
@@ -32,7 +32,7 @@ export interface Served {
 export interface Mount {
   readonly name: string;
   /** Validation that the host performs before the mount, with its own response. */
-  readonly judges?: HttpCase['judged'];
+  readonly validates?: HttpCase['validates'];
   serve(book: OrderBook): Promise<Served>;
 }
 
@@ -46,7 +46,7 @@ export async function listen(listener: RequestListener, prefix: string): Promise
       server.closeAllConnections();
     });
   const url = origin + prefix;
-  return { world: socketWorld(url, now), origin, url, stop };
+  return { fixture: socketFixture(url, now), origin, url, stop };
 }
 
 export const nodeHttp = (prefix: string): Mount => ({
@@ -58,7 +58,7 @@ const fetchServer = (prefix: string): Mount => ({
   name: `fetch below "${prefix}"`,
   async serve(book) {
     const handler = fetchHandler(book, { prefix });
-    const world: HttpWorld = {
+    const fixture: HttpFixture = {
       now,
       async send(method, path, sent = {}) {
         const { headers, bytes } = encode(sent);
@@ -67,7 +67,7 @@ const fetchServer = (prefix: string): Mount => ({
         return answer(response.status, (name) => response.headers.get(name) ?? undefined, await response.text());
       },
     };
-    return { world, stop: async () => {} };
+    return { fixture, stop: async () => {} };
   },
 });
 
@@ -101,7 +101,7 @@ const PARSERS = {
 function expressApp(version: 4 | 5, prefix: string, parser?: keyof typeof PARSERS): Mount {
   return {
     name: `Express ${version} below "${prefix}"${parser === undefined ? '' : ` behind its ${parser} parser`}`,
-    ...(parser !== undefined && { judges: 'body' }),
+    ...(parser !== undefined && { validates: 'body' }),
     serve(book) {
       const express = EXPRESS[version];
       const app = express();
@@ -124,7 +124,7 @@ function expressApp(version: 4 | 5, prefix: string, parser?: keyof typeof PARSER
 
 const fastifyApp = (prefix: string): Mount => ({
   name: `Fastify 5 below "${prefix}"`,
-  judges: 'url',
+  validates: 'url',
   async serve(book) {
     const app = fastify({ forceCloseConnections: true });
     app.setNotFoundHandler((_request, reply) => reply.status(404).send('the 404 of the host'));
@@ -132,7 +132,7 @@ const fastifyApp = (prefix: string): Mount => ({
     await app.register(fastifyPlugin, { book, ...(prefix !== '' && { prefix }) });
     const origin = await app.listen({ port: 0, host: '127.0.0.1' });
     const url = origin + prefix;
-    return { world: socketWorld(url, now), origin, url, stop: () => app.close() };
+    return { fixture: socketFixture(url, now), origin, url, stop: () => app.close() };
   },
 });
 

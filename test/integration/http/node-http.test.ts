@@ -200,9 +200,9 @@ async function pipelined(port: number, count: number) {
 test('node:http handler cancels every pipelined stream when the client leaves, including waiting ones', async () => {
   const signals: AbortSignal[] = [];
   let returned = 0;
-  let tell: () => void = () => {};
+  let resolveOutcome: () => void = () => {};
   const all = new Promise<void>((resolve) => {
-    tell = resolve;
+    resolveOutcome = resolve;
   });
   const body: AsyncIterable<string> = {
     [Symbol.asyncIterator]: () => {
@@ -214,7 +214,7 @@ test('node:http handler cancels every pipelined stream when the client leaves, i
           return Promise.resolve({ done: false, value: 'data: 1\n\n' });
         },
         return: async () => {
-          if (++returned === 20) tell();
+          if (++returned === 20) resolveOutcome();
           return { done: true, value: undefined };
         },
       };
@@ -311,21 +311,21 @@ describe('node:http handler with an unread body', () => {
 
 test('node:http handler survives a client that leaves in the middle of its body', async () => {
   let signal: AbortSignal | undefined;
-  let tell: (outcome: unknown) => void = () => {};
+  let resolveOutcome: (outcome: unknown) => void = () => {};
   const outcome = new Promise<unknown>((resolve) => {
-    tell = resolve;
+    resolveOutcome = resolve;
   });
   const api = apiOf(async (request) => {
     signal = request.signal;
     if (request.body.type === 'chunks') {
       try {
         for await (const chunk of request.body.chunks) void chunk;
-        tell('read to its end');
+        resolveOutcome('read to its end');
       } catch (error) {
-        tell(error);
+        resolveOutcome(error);
       }
     }
-    return { status: 200, headers: {}, body: 'nobody reads this' };
+    return { status: 200, headers: {}, body: 'unread' };
   });
   const port = await listening(nodeHandler(api));
   const { socket } = await rawConnection(port);

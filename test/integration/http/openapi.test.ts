@@ -38,17 +38,17 @@ describe('OpenAPI document', () => {
   });
 
   test('lists every error code under its status, and no other', () => {
-    const met = new Map<string, string>();
+    const covered = new Map<string, string>();
     for (const { responses } of operations) {
       for (const [status, response] of Object.entries(responses)) {
-        for (const [code] of JSON.stringify(response).matchAll(/(?<=`)\w+(?=`:)/g)) met.set(code, status);
+        for (const [code] of JSON.stringify(response).matchAll(/(?<=`)\w+(?=`:)/g)) covered.set(code, status);
       }
     }
     // The error codes of the table.
-    for (const [code, status] of met)
+    for (const [code, status] of covered)
       expect([code, status]).toEqual([code, String(ERRORS[code as keyof typeof ERRORS].status)]);
     // Responses for all routes.
-    const missing = Object.keys(ERRORS).filter((code) => !met.has(code));
+    const missing = Object.keys(ERRORS).filter((code) => !covered.has(code));
     expect(missing).toEqual(['MethodNotAllowed']);
   });
 

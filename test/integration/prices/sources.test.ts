@@ -21,10 +21,10 @@ afterEach(async () => {
 describe('CoinGecko price source', () => {
   /** A test double of the price API over a real socket. */
   async function double(answer: (request: IncomingMessage, response: ServerResponse) => void) {
-    const asked: { url: string; key: string | undefined }[] = [];
+    const requests: { url: string; key: string | undefined }[] = [];
     const server = createServer((request, response) => {
       const { headers, url = '' } = request;
-      asked.push({ url, key: [headers['x-cg-pro-api-key'], headers['x-cg-demo-api-key']].filter(Boolean).join() });
+      requests.push({ url, key: [headers['x-cg-pro-api-key'], headers['x-cg-demo-api-key']].filter(Boolean).join() });
       answer(request, response);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -33,20 +33,20 @@ describe('CoinGecko price source', () => {
       await new Promise((resolve) => server.close(resolve));
     });
     const { port } = server.address() as AddressInfo; // a listening server has an address
-    return { asked, baseUrl: `http://127.0.0.1:${port}` };
+    return { requests, baseUrl: `http://127.0.0.1:${port}` };
   }
-  const saying = (status: number, body: unknown) => (_: IncomingMessage, response: ServerResponse) =>
+  const respondWith = (status: number, body: unknown) => (_: IncomingMessage, response: ServerResponse) =>
     void response
       .writeHead(status, { 'content-type': 'application/json' })
       .end(typeof body === 'string' ? body : JSON.stringify(body));
 
   test('requests a token on its platform with the key in a header', async () => {
-    const { asked, baseUrl } = await double(saying(200, { [TOKEN]: { usd: 1.25 } }));
+    const { requests, baseUrl } = await double(respondWith(200, { [TOKEN]: { usd: 1.25 } }));
     expect(await coinGecko({ baseUrl, apiKey: 'secret' }).usdPrice(on1(TOKEN), call())).toBe(1.25);
     expect(
       await coinGecko({ baseUrl, apiKey: 'other', plan: 'demo' }).usdPrice({ ...on1(TOKEN), chainId: 100 }, call()),
     ).toBe(1.25);
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       { url: `/api/v3/simple/token_price/ethereum?contract_addresses=${TOKEN}&vs_currencies=usd`, key: 'secret' },
       { url: `/api/v3/simple/token_price/xdai?contract_addresses=${TOKEN}&vs_currencies=usd`, key: 'other' },
     ]);
@@ -54,18 +54,18 @@ describe('CoinGecko price source', () => {
 
   test('requests native currency as its wrapped token', async () => {
     const weth = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2';
-    const { asked, baseUrl } = await double(saying(200, { [weth]: { usd: 3500 } }));
+    const { requests, baseUrl } = await double(respondWith(200, { [weth]: { usd: 3500 } }));
     expect(await coinGecko({ baseUrl }).usdPrice(on1(NATIVE), call())).toBe(3500);
-    expect(asked[0]?.url).toContain(weth.toLowerCase());
+    expect(requests[0]?.url).toContain(weth.toLowerCase());
   });
 
   test('does not request an unknown chain unless its name is configured', async () => {
-    const { asked, baseUrl } = await double(saying(200, { [TOKEN]: { usd: 2 } }));
+    const { requests, baseUrl } = await double(respondWith(200, { [TOKEN]: { usd: 2 } }));
     const elsewhere = { ...on1(TOKEN), chainId: SEPOLIA };
     expect(await coinGecko({ baseUrl }).usdPrice(elsewhere, call())).toBe(undefined);
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
     expect(await coinGecko({ baseUrl, platforms: { [SEPOLIA]: 'a/b' } }).usdPrice(elsewhere, call())).toBe(2);
-    expect(asked[0]?.url).toContain('/a%2Fb?');
+    expect(requests[0]?.url).toContain('/a%2Fb?');
   });
 
   test.each([
@@ -75,7 +75,7 @@ describe('CoinGecko price source', () => {
     ['a price of null', 200, { [TOKEN]: { usd: null } }],
     ['404', 404, { error: 'coin not found' }],
   ])('returns no price for %s', async (_, status, body) => {
-    const { baseUrl } = await double(saying(status, body));
+    const { baseUrl } = await double(respondWith(status, body));
     expect(await coinGecko({ baseUrl }).usdPrice(on1(TOKEN), call())).toBe(undefined);
   });
 
@@ -87,14 +87,14 @@ describe('CoinGecko price source', () => {
     ['a price that is text', 200, { [TOKEN]: { usd: '1' } }, 'that is not a number'],
     ['an oversized response', 200, `"${'x'.repeat(100_000)}"`, 'at most 65536 bytes'],
   ])('reports %s as a failure, not as a missing price', async (_, status, body, message) => {
-    const { baseUrl } = await double(saying(status, body));
+    const { baseUrl } = await double(respondWith(status, body));
     await expect(coinGecko({ baseUrl }).usdPrice(on1(TOKEN), call())).rejects.toThrow(message);
   });
 
   test('does not follow redirects', async () => {
-    const { asked, baseUrl } = await double((_, response) => void response.writeHead(302, { location: '/x' }).end());
+    const { requests, baseUrl } = await double((_, response) => void response.writeHead(302, { location: '/x' }).end());
     await expect(coinGecko({ baseUrl }).usdPrice(on1(TOKEN), call())).rejects.toThrow();
-    expect(asked.length).toBe(1);
+    expect(requests.length).toBe(1);
   });
 
   test('aborts a pending request with its signal', async () => {

@@ -11,20 +11,20 @@ type Line = number | undefined | Error | 'silence' | 'rejection' | Promise<numbe
 
 /** A source that returns scripted results, and repeats the last one. */
 function source(name: string, ...lines: Line[]) {
-  const asked: UsdPriceQuery[] = [];
+  const queries: UsdPriceQuery[] = [];
   const signals: AbortSignal[] = [];
   const usdPrice: UsdPriceSource['usdPrice'] = (about, { signal }) => {
-    const line = lines[Math.min(asked.length, lines.length - 1)];
-    asked.push(about);
+    const line = lines[Math.min(queries.length, lines.length - 1)];
+    queries.push(about);
     signals.push(signal);
     if (line instanceof Error) throw line;
     if (line === 'rejection') return Promise.reject(new Error('out of order'));
     return line === 'silence' ? new Promise(() => {}) : line;
   };
-  return { name, usdPrice, asked, signals };
+  return { name, usdPrice, queries, signals };
 }
 
-function world(sources: readonly UsdPriceSource[], options: Omit<UsdPricesOptions, 'sources'> = {}) {
+function fixture(sources: readonly UsdPriceSource[], options: Omit<UsdPricesOptions, 'sources'> = {}) {
   const clock = manualClock();
   const failures: unknown[] = [];
   const prices = createUsdPrices({ sources, ...options }, { clock, onFailure: (failure) => failures.push(failure) });
@@ -34,9 +34,9 @@ function world(sources: readonly UsdPriceSource[], options: Omit<UsdPricesOption
 describe('USD prices', () => {
   test('come from the first source with a price', async () => {
     const [first, second, third] = [source('first', undefined), source('second', 2), source('third', 3)];
-    const { get, failures } = world([first, second, third]);
+    const { get, failures } = fixture([first, second, third]);
     expect(await get(1)).toBe(2);
-    expect([first.asked.length, second.asked.length, third.asked.length]).toEqual([1, 1, 0]);
+    expect([first.queries.length, second.queries.length, third.queries.length]).toEqual([1, 1, 0]);
     expect(failures).toEqual([]);
   });
 
@@ -49,14 +49,14 @@ describe('USD prices', () => {
     ['returns infinity', Number.POSITIVE_INFINITY],
     ['returns text', '1' as never],
   ])('fall through to the next source when one %s, and report it', async (_, line) => {
-    const { get, failures } = world([source('bad', line), source('good', 7)]);
+    const { get, failures } = fixture([source('bad', line), source('good', 7)]);
     expect(await get(1)).toBe(7);
     expect(failures).toMatchObject([{ name: 'UsdPriceError', message: expect.stringContaining('bad failed for 0x') }]);
   });
 
   test('abort a source at its timeout', async () => {
     const slow = source('slow', 'silence');
-    const { get, clock, failures } = world([slow, source('good', 7)], { timeout: 1000 });
+    const { get, clock, failures } = fixture([slow, source('good', 7)], { timeout: 1000 });
     const price = get(1);
     clock.advance(999);
     expect(slow.signals[0]?.aborted).toBe(false);
@@ -69,7 +69,7 @@ describe('USD prices', () => {
 
   test('are cached for their lifetime and queried again afterwards', async () => {
     const only = source('only', 1, 2);
-    const { get, clock } = world([only], { cacheTtl: 1000 });
+    const { get, clock } = fixture([only], { cacheTtl: 1000 });
     expect([await get(1), await get(1)]).toEqual([1, 1]);
     clock.advance(999);
     expect(await get(1)).toBe(1);
@@ -77,28 +77,28 @@ describe('USD prices', () => {
     expect(await get(1)).toBe(2);
     clock.set(clock.now() - 5000); // a clock that steps back does not extend a lifetime
     await get(1);
-    expect(only.asked.length).toBe(3);
+    expect(only.queries.length).toBe(3);
   });
 
   test('do not cache a missing price or a failure', async () => {
     const only = source('only', undefined, new Error('out of order'), 5);
-    const { get } = world([only]);
+    const { get } = fixture([only]);
     expect([await get(1), await get(1), await get(1), await get(1)]).toEqual([undefined, undefined, 5, 5]);
   });
 
   test('are queried once for concurrent requests of one token', async () => {
     let answer: (price: number) => void = () => {};
     const only = source('only', new Promise<number>((resolve) => (answer = resolve)));
-    const { get } = world([only]);
-    const asking = [...Array.from({ length: 50 }, () => get(1)), get(2)];
+    const { get } = fixture([only]);
+    const concurrent = [...Array.from({ length: 50 }, () => get(1)), get(2)];
     answer(9);
-    expect(new Set(await Promise.all(asking))).toEqual(new Set([9]));
-    expect(only.asked.length).toBe(2);
+    expect(new Set(await Promise.all(concurrent))).toEqual(new Set([9]));
+    expect(only.queries.length).toBe(2);
   });
 
   test('share a failure with concurrent requests only', async () => {
     const only = source('only', new Error('out of order'), 4);
-    const { get } = world([only]);
+    const { get } = fixture([only]);
     expect(await Promise.all([get(1), get(1)])).toEqual([undefined, undefined]);
     expect(await get(1)).toBe(4);
   });
@@ -110,12 +110,12 @@ describe('USD prices', () => {
         fc.array(fc.integer({ min: 0, max: 9 })),
         async (room, tokens) => {
           const only = source('only', 1);
-          const { get } = world([only], { maxPrices: room });
+          const { get } = fixture([only], { maxPrices: room });
           let kept: number[] = [];
           for (const token of tokens) {
-            const before = only.asked.length;
+            const before = only.queries.length;
             await get(token);
-            expect(only.asked.length - before).toBe(kept.includes(token) ? 0 : 1);
+            expect(only.queries.length - before).toBe(kept.includes(token) ? 0 : 1);
             if (!kept.includes(token)) kept = [...kept, token].slice(-room);
           }
         },

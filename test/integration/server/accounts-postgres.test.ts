@@ -24,7 +24,7 @@ async function temporaryDatabase() {
   };
 }
 
-async function told(server: RunningServer): Promise<{ readonly id: string; readonly type: string }[]> {
+async function notificationsOf(server: RunningServer): Promise<{ readonly id: string; readonly type: string }[]> {
   const response = await fetch(`${server.url}/accounts/${ALICE.address}/notifications`);
   expect(response.status).toBe(200);
   return (await response.json()) as { id: string; type: string }[];
@@ -54,9 +54,9 @@ test('servers over PostgreSQL share their accounts after one migration', async (
   if (result.status !== 'accepted') throw result.error;
   const orderUids = [result.uid];
   await other.book.orders.cancel({ orderUids, ...(await signCancellation(ALICE, { orderUids })) });
-  await until(async () => (await told(one)).length > 0);
-  expect(await told(other)).toEqual(await told(one));
-  expect((await told(one)).map(({ type }) => type)).toEqual(['order_cancelled']);
+  await until(async () => (await notificationsOf(one)).length > 0);
+  expect(await notificationsOf(other)).toEqual(await notificationsOf(one));
+  expect((await notificationsOf(one)).map(({ type }) => type)).toEqual(['order_cancelled']);
   for (const server of servers) await server.close();
 });
 

@@ -70,10 +70,10 @@ describe('event stream after a server restart', () => {
     const uids: Hex[] = [];
 
     const first = await serve(options);
-    const hearing = [events(first.url + orders, 2, 0), events(first.url + notifications, 1, 0)];
+    const receiving = [events(first.url + orders, 2, 0), events(first.url + notifications, 1, 0)];
     uids.push(await place(first, '1'));
     await cancel(first, uids[0] as Hex);
-    const [heardOrders = [], heardNotifications = []] = await Promise.all(hearing);
+    const [receivedOrders = [], receivedNotifications = []] = await Promise.all(receiving);
     uids.push(await place(first, '2'));
     await cancel(first, uids[1] as Hex);
     const left = fetch(first.url + orders);
@@ -82,12 +82,12 @@ describe('event stream after a server restart', () => {
 
     const second = await serve(options);
     uids.push(await place(second, '3'));
-    const lastOrder = heardOrders.at(-1)?.id ?? 0;
-    const lastNotification = heardNotifications.at(-1)?.id ?? 0;
-    heardOrders.push(...(await events(second.url + orders, 3, lastOrder)));
-    heardNotifications.push(...(await events(second.url + notifications, 1, lastNotification)));
+    const lastOrder = receivedOrders.at(-1)?.id ?? 0;
+    const lastNotification = receivedNotifications.at(-1)?.id ?? 0;
+    receivedOrders.push(...(await events(second.url + orders, 3, lastOrder)));
+    receivedNotifications.push(...(await events(second.url + notifications, 1, lastNotification)));
     assert.deepEqual(
-      heardOrders.map(({ id, event, data }) => [id, event, (data as { uid: Hex }).uid]),
+      receivedOrders.map(({ id, event, data }) => [id, event, (data as { uid: Hex }).uid]),
       [
         [1, 'order', uids[0]],
         [2, 'order', uids[0]],
@@ -97,7 +97,7 @@ describe('event stream after a server restart', () => {
       ],
     );
     assert.deepEqual(
-      heardNotifications.map(({ id, event, data }) => [id, event, (data as { metadata: object }).metadata]),
+      receivedNotifications.map(({ id, event, data }) => [id, event, (data as { metadata: object }).metadata]),
       [0, 1].map((i) => [i + 1, 'notification', { orderUid: uids[i], chainId: 11155111, env: 'production' }]),
     );
     const listed = await fetch(`${second.url}/accounts/${ALICE.address}/notifications`);

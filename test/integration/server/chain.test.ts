@@ -9,16 +9,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startAnvil } from '../../support/anvil.ts';
 import { SETTLEMENT, SETTLEMENT_ABI, send } from '../../support/evm.ts';
 import { signOrder } from '../../support/orders.ts';
-import type { World } from '../chain/evm-fixture.ts';
-import { fundedTrader, startWorld } from '../chain/evm-fixture.ts';
+import type { Fixture } from '../chain/evm-fixture.ts';
+import { fundedTrader, startFixture } from '../chain/evm-fixture.ts';
 import { settle } from '../chain/settle.ts';
 import { addressOf, cleanUp, intentbook, scratch } from './process.ts';
 
-let world: World;
+let fixture: Fixture;
 beforeAll(async () => {
-  world = await startWorld();
+  fixture = await startFixture();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 afterEach(cleanUp);
 
 async function read<T>(url: string, path: string): Promise<T> {
@@ -26,8 +26,8 @@ async function read<T>(url: string, path: string): Promise<T> {
 }
 
 async function submit(url: string, choice: object): Promise<Hex> {
-  const trader = await fundedTrader(world);
-  const { sellToken, buyToken } = world;
+  const trader = await fundedTrader(fixture);
+  const { sellToken, buyToken } = fixture;
   const validTo = Math.floor(Date.now() / 1000) + 3600;
   const order = { sellToken, buyToken, sellAmount: '1000', buyAmount: '400', validTo, ...choice };
   const response = await fetch(`${url}/api/v1/orders`, {
@@ -48,16 +48,16 @@ async function until<T>(question: () => Promise<T>, isIt: (answer: T) => boolean
   }
 }
 
-const prices = () => ({ [world.sellToken]: 60n, [world.buyToken]: 100n });
+const prices = () => ({ [fixture.sellToken]: 60n, [fixture.buyToken]: 100n });
 
 describe('server with a node', () => {
   test('indexes the chain and fulfils settled orders', async () => {
     const db = join(await scratch(), 'orders.sqlite');
     const url = await addressOf(
-      intentbook(['serve', '--port', '0', '--db', db, '--rpc', world.url, '--from-block', '1']),
+      intentbook(['serve', '--port', '0', '--db', db, '--rpc', fixture.url, '--from-block', '1']),
     );
     const uid = await submit(url, {});
-    await settle(world.client, [{ order: await read<Order>(url, `/orders/${uid}`) }], prices());
+    await settle(fixture.client, [{ order: await read<Order>(url, `/orders/${uid}`) }], prices());
     const order = await until(
       () => read<Order>(url, `/orders/${uid}`),
       ({ status }) => status === 'fulfilled',
@@ -68,10 +68,10 @@ describe('server with a node', () => {
   });
 
   test('rejects orders without funds', async () => {
-    await using server = closing(await serve({ port: 0, db: ':memory:', rpc: [world.url] }));
-    const order = await signOrder(await fundedTrader(world), {
-      sellToken: world.buyToken,
-      buyToken: world.sellToken,
+    await using server = closing(await serve({ port: 0, db: ':memory:', rpc: [fixture.url] }));
+    const order = await signOrder(await fundedTrader(fixture), {
+      sellToken: fixture.buyToken,
+      buyToken: fixture.sellToken,
       validTo: Math.floor(Date.now() / 1000) + 3600,
     });
     const result = await server.book.orders.submit(order);
@@ -79,10 +79,10 @@ describe('server with a node', () => {
   });
 
   test('uses the next node when the first is unreachable', async () => {
-    const rpc = ['http://127.0.0.1:1', world.url];
+    const rpc = ['http://127.0.0.1:1', fixture.url];
     await using server = closing(await serve({ port: 0, db: ':memory:', rpc, fromBlock: 1 }));
     const uid = await submit(server.url, {});
-    await settle(world.client, [{ order: await read<Order>(server.url, `/orders/${uid}`) }], prices());
+    await settle(fixture.client, [{ order: await read<Order>(server.url, `/orders/${uid}`) }], prices());
     await until(
       () => read<Order>(server.url, `/orders/${uid}`),
       ({ status }) => status === 'fulfilled',
@@ -110,7 +110,7 @@ test('readiness without a node lists the checks that are disabled', async () => 
 
 test('server killed repeatedly while it indexes the chain loses nothing and counts nothing twice', async () => {
   const db = join(await scratch(), 'orders.sqlite');
-  const start = () => intentbook(['serve', '--port', '0', '--db', db, '--rpc', world.url, '--from-block', '1']);
+  const start = () => intentbook(['serve', '--port', '0', '--db', db, '--rpc', fixture.url, '--from-block', '1']);
   const first = start();
   const uid = await submit(await addressOf(first), { partiallyFillable: true, sellAmount: '100000' });
   const order = await read<Order>(await addressOf(first), `/orders/${uid}`);
@@ -120,9 +120,9 @@ test('server killed repeatedly while it indexes the chain loses nothing and coun
   // More fills and presignatures than one request returns: an old part that is read by ranges, and a new one.
   const FILLS = 80;
   for (let i = 0; i < FILLS; i++) {
-    await settle(world.client, [{ order, executed: 100n }], prices());
+    await settle(fixture.client, [{ order, executed: 100n }], prices());
     const data = encodeFunctionData({ abi: SETTLEMENT_ABI, functionName: 'setPreSignature', args: [uid, i % 2 === 0] });
-    await send(world.client, { to: SETTLEMENT, data, from: order.owner });
+    await send(fixture.client, { to: SETTLEMENT, data, from: order.owner });
   }
 
   const inspect = <T>(sql: string): T => {
@@ -157,8 +157,8 @@ test('server killed repeatedly while it indexes the chain loses nothing and coun
   const trades = await read<OrderTrade[]>(url, `/trades?orderUid=${uid}`);
   expect(new Set(trades.map(({ txHash }) => txHash)).size).toBe(FILLS);
   expect(trades).toHaveLength(FILLS);
-  const told = inspect<number>("SELECT count(*) FROM events WHERE type = 'traded'");
-  expect(told).toBe(FILLS);
+  const logged = inspect<number>("SELECT count(*) FROM events WHERE type = 'traded'");
+  expect(logged).toBe(FILLS);
 });
 
 function closing<T extends { close(): Promise<void> }>(server: T): T & AsyncDisposable {

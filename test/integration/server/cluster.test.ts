@@ -17,7 +17,7 @@ const OWNERS = 10;
 const CAP = 25;
 
 /** Outages of the cluster, each after some more acknowledged orders. */
-const CALAMITIES = LONG
+const OUTAGES = LONG
   ? Array.from({ length: 24 }, (_, i) => (i % 8 === 5 ? 'restart the database' : 'kill a server'))
   : ['kill a server', 'restart the database', 'kill a server'];
 /** Maximum number of orders between two outages, which are some seconds apart. */
@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 
 /** Certain knowledge of the clients, and observed violations. */
-interface Witnessed {
+interface Observations {
   readonly placed: string[];
   readonly cancelled: string[];
   readonly strange: string[];
@@ -49,7 +49,7 @@ interface Witnessed {
 }
 
 /** Sends a request to any server. A broken connection, a 429 or a 500 leaves the outcome unknown. */
-async function ask(witnessed: Witnessed, method: string, path: string, body?: unknown) {
+async function send(observations: Observations, method: string, path: string, body?: unknown) {
   const server = servers[Math.floor(Math.random() * servers.length)];
   let status: number | 'broken' = 'broken';
   let answer: unknown;
@@ -63,82 +63,87 @@ async function ask(witnessed: Witnessed, method: string, path: string, body?: un
   } catch {
     await pause(20);
   }
-  witnessed.statuses.set(status, (witnessed.statuses.get(status) ?? 0) + 1);
+  observations.statuses.set(status, (observations.statuses.get(status) ?? 0) + 1);
   const sure = status !== 'broken' && status !== 429 && status !== 500;
   return { status, answer: answer as { errorType?: string }, sure };
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-interface Asking {
-  readonly witnessed: Witnessed;
+interface ClientContext {
+  readonly observations: Observations;
   readonly stopped: () => boolean;
 }
 
 /** Repeats a request until the outcome is certain. Otherwise orders that no client cancels could fill every cap. */
-async function insist({ witnessed, stopped }: Asking, method: string, path: string, body?: unknown) {
+async function insist({ observations, stopped }: ClientContext, method: string, path: string, body?: unknown) {
   for (let again = false; ; again = true) {
-    const answer = await ask(witnessed, method, path, body);
+    const answer = await send(observations, method, path, body);
     if (answer.sure || stopped()) return { ...answer, again };
   }
 }
 
 /** Submits an order, to two servers at once if necessary. @returns its UID if it is stored for certain. */
-async function place(asking: Asking, owner: number, order: WireOrder, twice: boolean): Promise<string | undefined> {
-  const { witnessed } = asking;
+async function place(
+  context: ClientContext,
+  owner: number,
+  order: WireOrder,
+  twice: boolean,
+): Promise<string | undefined> {
+  const { observations } = context;
   const answers = await Promise.all(
-    Array.from({ length: twice ? 2 : 1 }, () => insist(asking, 'POST', '/api/v1/orders', order)),
+    Array.from({ length: twice ? 2 : 1 }, () => insist(context, 'POST', '/api/v1/orders', order)),
   );
   const created = answers.filter(({ status }) => status === 201);
-  if (created.length > 1) witnessed.strange.push(`one order was placed ${created.length} times`);
+  if (created.length > 1) observations.strange.push(`one order was placed ${created.length} times`);
   let search = false;
   for (const { status, answer, sure, again } of answers) {
     const capped = answer?.errorType === 'TooManyLimitOrders';
     const duplicate = answer?.errorType === 'DuplicatedOrder' && (twice || again);
     search ||= duplicate || (capped && again);
     if (sure && status !== 201 && !capped && !duplicate) {
-      witnessed.strange.push(`placing: ${status} ${JSON.stringify(answer)}`);
+      observations.strange.push(`placing: ${status} ${JSON.stringify(answer)}`);
     }
   }
   let uid = created[0]?.answer as string | undefined;
   if (uid === undefined && search) {
     const path = `/api/v1/account/${account(owner).address}/orders?limit=100`;
-    const listed = await insist(asking, 'GET', path);
+    const listed = await insist(context, 'GET', path);
     const orders = listed.status === 200 ? (listed.answer as unknown as { uid: string; signature: string }[]) : [];
     uid = orders.find(({ signature }) => signature === order.signature)?.uid;
   }
-  if (uid !== undefined) witnessed.placed.push(uid);
+  if (uid !== undefined) observations.placed.push(uid);
   return uid;
 }
 
-async function cancel(asking: Asking, { uid, owner }: { uid: string; owner: number }): Promise<void> {
-  const { witnessed } = asking;
+async function cancel(context: ClientContext, { uid, owner }: { uid: string; owner: number }): Promise<void> {
+  const { observations } = context;
   const orderUids = [uid];
   const body = { orderUids, ...(await signCancellation(account(owner), { orderUids })) };
-  const { status, answer, sure, again } = await insist(asking, 'DELETE', '/api/v1/orders', body);
-  if (status === 200 || (again && answer?.errorType === 'AlreadyCancelled')) witnessed.cancelled.push(uid);
-  else if (sure) witnessed.strange.push(`cancelling: ${status} ${JSON.stringify(answer)}`);
+  const { status, answer, sure, again } = await insist(context, 'DELETE', '/api/v1/orders', body);
+  if (status === 200 || (again && answer?.errorType === 'AlreadyCancelled')) observations.cancelled.push(uid);
+  else if (sure) observations.strange.push(`cancelling: ${status} ${JSON.stringify(answer)}`);
 }
 
 /** A client that submits, cancels and reads acknowledged orders until it is stopped. */
-async function live(client: number, asking: Asking): Promise<void> {
+async function runClient(client: number, context: ClientContext): Promise<void> {
   const mine: { uid: string; owner: number }[] = [];
-  for (let n = 0; !asking.stopped(); n++) {
+  for (let n = 0; !context.stopped(); n++) {
     const owner = (client * 7 + n) % OWNERS;
     const validTo = Math.floor(Date.now() / 1000) + 3600;
     const sellAmount = `${client + 1}${String(n).padStart(9, '0')}`;
-    const uid = await place(asking, owner, await signOrder(account(owner), { validTo, sellAmount }), n % 5 === 0);
+    const uid = await place(context, owner, await signOrder(account(owner), { validTo, sellAmount }), n % 5 === 0);
     if (uid !== undefined) mine.push({ uid, owner });
 
     const last = mine.at(-1);
     if (last !== undefined) {
-      const { sure, status, answer } = await ask(asking.witnessed, 'GET', `/api/v1/orders/${last.uid}`);
-      if (sure && status !== 200) asking.witnessed.strange.push(`reading: ${status} ${JSON.stringify(answer)}`);
+      const { sure, status, answer } = await send(context.observations, 'GET', `/api/v1/orders/${last.uid}`);
+      if (sure && status !== 200) context.observations.strange.push(`reading: ${status} ${JSON.stringify(answer)}`);
     }
     // If nothing was stored, the owner can be at its cap.
     if (n % 3 !== 2 && uid !== undefined) continue;
     const first = mine.shift();
-    if (first !== undefined) await cancel(asking, first);
+    if (first !== undefined) await cancel(context, first);
   }
 }
 
@@ -164,29 +169,29 @@ async function follow<Entry extends { readonly id: number }>(log: Log<Entry>, st
 }
 
 test(
-  `${SERVERS} servers on one database lose no acknowledged order in ${CALAMITIES.length} outages`,
+  `${SERVERS} servers on one database lose no acknowledged order in ${OUTAGES.length} outages`,
   async () => {
-    const witnessed: Witnessed = { placed: [], cancelled: [], strange: [], statuses: new Map() };
+    const observations: Observations = { placed: [], cancelled: [], strange: [], statuses: new Map() };
     let over = false;
     const stopped = () => over;
-    let [silent, told] = [false, false];
+    let [complete, drained] = [false, false];
     const store = postgresStore({ url: database.url, connections: 2 });
     await store.open({ domain: DOMAIN, clock: systemClock });
     const accounts = postgresAccountStore({ url: database.url, connections: 2 });
     await accounts.open({ clock: systemClock });
-    const following = follow(store.events, () => silent);
-    const listening = follow(accounts.notifications, () => told);
-    const clients = Array.from({ length: CLIENTS }, (_, i) => live(i, { witnessed, stopped }));
+    const following = follow(store.events, () => complete);
+    const listening = follow(accounts.notifications, () => drained);
+    const clients = Array.from({ length: CLIENTS }, (_, i) => runClient(i, { observations, stopped }));
 
     try {
-      for (const [i, calamity] of [...CALAMITIES, 'nothing'].entries()) {
-        const goal = witnessed.placed.length + BETWEEN;
-        while (witnessed.placed.length < goal && witnessed.strange.length === 0) await pause(20);
-        if (calamity === 'restart the database') {
+      for (const [i, outage] of [...OUTAGES, 'nothing'].entries()) {
+        const goal = observations.placed.length + BETWEEN;
+        while (observations.placed.length < goal && observations.strange.length === 0) await pause(20);
+        if (outage === 'restart the database') {
           await database.stop();
           await pause(200);
           await database.start();
-        } else if (calamity === 'kill a server') {
+        } else if (outage === 'kill a server') {
           // It stays in the list until it is replaced, so that clients meet its absence.
           const place = i % servers.length;
           await servers[place]?.end('SIGKILL');
@@ -197,15 +202,15 @@ test(
       over = true;
     }
     await Promise.all(clients);
-    silent = true;
-    expect(witnessed.strange).toEqual([]);
+    complete = true;
+    expect(observations.strange).toEqual([]);
     // All servers recovered, after a kill or a lost database.
     for (const { url } of servers) expect((await fetch(`${url}/ready`)).status).toBe(200);
     const events = await following;
     // The server that derives notifications has reached the end of the log.
     const feed = `log ${DOMAIN.chainId} ${DOMAIN.settlementContract}`;
     while ((await accounts.notifications.cursor(feed)) !== events.at(-1)?.id) await pause(20);
-    told = true;
+    drained = true;
     const notifications = await listening;
     await store.close();
     await accounts.close();
@@ -216,16 +221,16 @@ test(
     try {
       const stored = await rows(`SELECT '0x' || encode(uid, 'hex'), state = 2 FROM intentbook.orders`);
       const states = new Map(stored.map(([uid, cancelled]) => [uid, cancelled]));
-      expect(witnessed.placed.filter((uid) => !states.has(uid))).toEqual([]);
-      expect(witnessed.cancelled.filter((uid) => states.get(uid) !== true)).toEqual([]);
+      expect(observations.placed.filter((uid) => !states.has(uid))).toEqual([]);
+      expect(observations.cancelled.filter((uid) => states.get(uid) !== true)).toEqual([]);
 
       // No id was skipped, none appeared before a smaller one, and none appeared twice.
       expect(events.map(({ id }) => id)).toEqual(events.map((_, i) => i + 1));
       // Every cancellation was notified once, in a log with the same properties.
       expect(notifications.map(({ id }) => id)).toEqual(notifications.map((_, i) => i + 1));
-      const toldOf = notifications.map(({ type, body }) => `${type} ${JSON.parse(body).metadata.orderUid}`);
+      const notified = notifications.map(({ type, body }) => `${type} ${JSON.parse(body).metadata.orderUid}`);
       const cancelled = stored.filter(([, state]) => state).map(([uid]) => `notification ${uid}`);
-      expect(toldOf.sort()).toEqual(cancelled.sort());
+      expect(notified.sort()).toEqual(cancelled.sort());
       // Each order has one start in the log and at most one end, which is later.
       const odd = await rows(`
       SELECT o.uid FROM intentbook.orders o LEFT JOIN intentbook.events e USING (uid) GROUP BY o.uid, o.state
@@ -245,11 +250,11 @@ test(
       await client.end();
     }
     // Without an aborted request, the test would show nothing.
-    expect(witnessed.statuses.get('broken')).toBeGreaterThan(0);
-    expect(witnessed.statuses.get(500)).toBeGreaterThan(0);
+    expect(observations.statuses.get('broken')).toBeGreaterThan(0);
+    expect(observations.statuses.get(500)).toBeGreaterThan(0);
     if (LONG)
       process.stdout.write(
-        `${JSON.stringify([...witnessed.statuses])} ${events.length} events, ${notifications.length} notifications\n`,
+        `${JSON.stringify([...observations.statuses])} ${events.length} events, ${notifications.length} notifications\n`,
       );
   },
   LONG ? 900_000 : 120_000,

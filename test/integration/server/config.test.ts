@@ -188,17 +188,17 @@ describe('server with several books', () => {
 
   test('responds in the usual format outside of its books', async () => {
     const server = await serve({ port: 0, books: [{ chain: 'base', store: memoryStore() }] });
-    const ask = (method: string, path: string) => fetch(server.url + path, { method });
-    const missing = await ask('GET', '/sepolia/api/v1/orders');
+    const send = (method: string, path: string) => fetch(server.url + path, { method });
+    const missing = await send('GET', '/sepolia/api/v1/orders');
     expect(missing.status).toBe(404);
     expect(missing.headers.get('access-control-allow-origin')).toBe('*');
     expect(missing.headers.get('cache-control')).toBe('no-store');
     expect(await missing.json()).toMatchObject({ errorType: 'NotFound', data: { served: ['/base'] } });
-    const wrong = await ask('POST', '/ready');
+    const wrong = await send('POST', '/ready');
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-    const head = await ask('HEAD', '/');
+    const head = await send('HEAD', '/');
     expect([head.status, await head.text()]).toEqual([200, '']);
-    for (const path of ['/', '/nowhere', '/base/api/v1/orders']) expect((await ask('OPTIONS', path)).status).toBe(204);
+    for (const path of ['/', '/nowhere', '/base/api/v1/orders']) expect((await send('OPTIONS', path)).status).toBe(204);
     await server.close();
   });
 

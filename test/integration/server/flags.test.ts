@@ -235,35 +235,35 @@ describe('command-line flags', () => {
 
 describe('stop signals', () => {
   function stopper() {
-    const told: string[] = [];
+    const calls: string[] = [];
     const listeners = new Map<string, (signal: 'SIGINT' | 'SIGTERM') => void>();
     const clock = { now: 1000 };
     onSignals({ on: (signal, listener) => listeners.set(signal, listener) }, () => clock.now, {
-      first: (signal) => told.push(`first ${signal}`),
-      second: () => told.push('second'),
+      first: (signal) => calls.push(`first ${signal}`),
+      second: () => calls.push('second'),
     });
-    return { told, clock, send: (signal: 'SIGINT' | 'SIGTERM') => listeners.get(signal)?.(signal) };
+    return { calls, clock, send: (signal: 'SIGINT' | 'SIGTERM') => listeners.get(signal)?.(signal) };
   }
 
   test.each(['SIGINT', 'SIGTERM'] as const)('%s is the first signal', (signal) => {
-    const { told, send } = stopper();
+    const { calls, send } = stopper();
     send(signal);
-    expect(told).toEqual([`first ${signal}`]);
+    expect(calls).toEqual([`first ${signal}`]);
   });
 
   test('a signal directly after the first is an echo, because npm forwards the signal of the terminal', () => {
-    const { told, clock, send } = stopper();
+    const { calls, clock, send } = stopper();
     send('SIGINT');
     clock.now += ECHO - 1;
     send('SIGINT');
-    expect(told).toEqual(['first SIGINT']);
+    expect(calls).toEqual(['first SIGINT']);
   });
 
   test('a later signal of any kind is the second', () => {
-    const { told, clock, send } = stopper();
+    const { calls, clock, send } = stopper();
     send('SIGTERM');
     clock.now += ECHO;
     send('SIGINT');
-    expect(told).toEqual(['first SIGTERM', 'second']);
+    expect(calls).toEqual(['first SIGTERM', 'second']);
   });
 });

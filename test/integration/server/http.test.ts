@@ -11,9 +11,9 @@ afterEach(async () => {
 
 async function listening(
   handler: (request: IncomingMessage, response: ServerResponse) => void,
-  patience?: Parameters<typeof createHardenedServer>[1],
+  timeouts?: Parameters<typeof createHardenedServer>[1],
 ) {
-  const server = createHardenedServer(handler, patience);
+  const server = createHardenedServer(handler, timeouts);
   servers.push(server);
   return { server, url: await server.listen(0, '127.0.0.1') };
 }
@@ -140,11 +140,11 @@ describe('client that is too slow loses its connection', () => {
     const cut = new Promise<void>((resolve) => {
       gone = resolve;
     });
-    const patient = await listening((_, response) => {
+    const waiting = await listening((_, response) => {
       response.once('close', gone);
       response.end(Buffer.alloc(size));
     }, HASTE);
-    const connection = await open(patient.url);
+    const connection = await open(waiting.url);
     connection.socket.pause().write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
     await cut;
     connection.socket.on('error', () => {});

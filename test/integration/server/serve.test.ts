@@ -281,12 +281,12 @@ describe('server quotes', () => {
     ['a list', '[]', 'must be an object of prices by token'],
     ['an invalid price', JSON.stringify({ [`${TOKENS[0]}`]: '-1' }), 'price'],
     ['an invalid token', JSON.stringify({ COW: '1' }), 'COW'],
-  ])('reject a price file with %s in it in one line', async (_, content, says) => {
+  ])('reject a price file with %s in it in one line', async (_, content, message) => {
     const cwd = await scratch();
     if (content !== undefined) await writeFile(join(cwd, 'prices.json'), content);
     const ended = await intentbook(['serve', '--port', '0', '--prices', 'prices.json'], { cwd }).ended;
     expect(ended.code).not.toBe(0);
     expect(ended.stderr).toMatch(/^intentbook: [^\n]+\n$/);
-    expect(ended.stderr).toContain(says);
+    expect(ended.stderr).toContain(message);
   });
 });

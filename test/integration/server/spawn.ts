@@ -28,23 +28,23 @@ export async function spawnProgram(program: readonly string[], under: readonly s
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('INTENTBOOK_')));
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const gone = once(child, 'exit');
-  let said = '';
+  let output = '';
   const url = await new Promise<string>((resolve, reject) => {
     const listen = (chunk: Buffer) => {
-      said += chunk;
-      const found = /address +(http:\S+)/.exec(said)?.[1];
+      output += chunk;
+      const found = /address +(http:\S+)/.exec(output)?.[1];
       if (found !== undefined) resolve(found);
     };
     child.stdout?.on('data', listen);
     child.stderr?.on('data', listen);
-    gone.then(() => reject(new Error(`the server ended before it was ready: ${said}`)));
+    gone.then(() => reject(new Error(`the server ended before it was ready: ${output}`)));
   });
   return {
     process: child,
     url,
     async end(signal) {
       // A wrapper process ends with the server.
-      const pid = /^pid (\d+)$/m.exec(said)?.[1];
+      const pid = /^pid (\d+)$/m.exec(output)?.[1];
       if (pid === undefined) child.kill(signal);
       else process.kill(Number(pid), signal);
       const [code, ended] = await gone;

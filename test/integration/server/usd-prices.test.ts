@@ -9,7 +9,7 @@ import { account, COW, WETH } from '../../support/orders.ts';
 const TOKEN = '0x00000000000000000000000000000000000000aa';
 const DOLLAR = '0x00000000000000000000000000000000000000dd';
 
-async function asking(options: ServeOptions) {
+async function startServer(options: ServeOptions) {
   const server = await serve({ port: 0, ...options });
   onTestFinished(() => server.close());
   return async (path: string, body?: unknown) => {
@@ -22,14 +22,14 @@ async function asking(options: ServeOptions) {
 
 /** A server with one fixed response, and its received requests. */
 async function double(answer: (body: string) => unknown) {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const server = createServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (chunk: string) => {
       body += chunk;
     });
     request.once('end', () => {
-      asked.push(`${request.url} ${request.headers['x-cg-demo-api-key'] ?? ''}`);
+      requests.push(`${request.url} ${request.headers['x-cg-demo-api-key'] ?? ''}`);
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify(answer(body)));
     });
@@ -40,30 +40,30 @@ async function double(answer: (body: string) => unknown) {
     await new Promise((resolve) => server.close(resolve));
   });
   // A listening server has an address.
-  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { requests, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
 test('server provides USD prices of test tokens by default', async () => {
-  const ask = await asking({ db: ':memory:' });
-  expect(await ask(`/11155111/tokens/${WETH}/usdPrice`)).toEqual([200, { price: 2500 }]);
-  expect(await ask(`/11155111/tokens/${COW}/usdPrice`)).toEqual([200, { price: 0.25 }]);
-  expect(await ask(`/11155111/tokens/${TOKEN}/usdPrice`)).toEqual([404, { message: 'Price not found' }]);
-  expect(await ask(`/11155111/accounts/${TOKEN}/balances?tokens=${TOKEN}`)).toMatchObject([503, {}]);
+  const get = await startServer({ db: ':memory:' });
+  expect(await get(`/11155111/tokens/${WETH}/usdPrice`)).toEqual([200, { price: 2500 }]);
+  expect(await get(`/11155111/tokens/${COW}/usdPrice`)).toEqual([200, { price: 0.25 }]);
+  expect(await get(`/11155111/tokens/${TOKEN}/usdPrice`)).toEqual([404, { message: 'Price not found' }]);
+  expect(await get(`/11155111/accounts/${TOKEN}/balances?tokens=${TOKEN}`)).toMatchObject([503, {}]);
 });
 
 test('server queries CoinGecko first, then the quotes of a book, then the price table', async () => {
-  const { url, asked } = await double(() => ({ [TOKEN]: { usd: 7 } }));
+  const { url, requests } = await double(() => ({ [TOKEN]: { usd: 7 } }));
   const prices = { [COW]: { price: '0.5', decimals: 6 }, [DOLLAR]: { price: '0.001', decimals: 8 } };
-  const ask = await asking({
+  const get = await startServer({
     coinGecko: { apiKey: 'secret', plan: 'demo', url },
     usdPrices: { 1: { [WETH]: 3 }, 5: { [WETH]: 4 } },
     books: [{ chain: 'mainnet', db: ':memory:', prices, usdToken: { token: DOLLAR, decimals: 8 } }],
   });
-  expect(await ask(`/1/tokens/${TOKEN}/usdPrice`)).toEqual([200, { price: 7 }]);
-  expect(await ask(`/1/tokens/${COW}/usdPrice`)).toEqual([200, { price: 500 }]);
-  expect(await ask(`/1/tokens/${WETH}/usdPrice`)).toEqual([200, { price: 3 }]);
-  expect(await ask(`/5/tokens/${WETH}/usdPrice`)).toEqual([200, { price: 4 }]);
-  expect(asked[0]).toBe(`/api/v3/simple/token_price/ethereum?contract_addresses=${TOKEN}&vs_currencies=usd secret`);
+  expect(await get(`/1/tokens/${TOKEN}/usdPrice`)).toEqual([200, { price: 7 }]);
+  expect(await get(`/1/tokens/${COW}/usdPrice`)).toEqual([200, { price: 500 }]);
+  expect(await get(`/1/tokens/${WETH}/usdPrice`)).toEqual([200, { price: 3 }]);
+  expect(await get(`/5/tokens/${WETH}/usdPrice`)).toEqual([200, { price: 4 }]);
+  expect(requests[0]).toBe(`/api/v3/simple/token_price/ethereum?contract_addresses=${TOKEN}&vs_currencies=usd secret`);
 });
 
 test("affiliates sign under the configured domain name, and contract wallets are checked by the server's nodes", async () => {
@@ -72,14 +72,14 @@ test("affiliates sign under the configured domain name, and contract wallets are
     const { id } = JSON.parse(body);
     return { jsonrpc: '2.0', id, error: { code: -32000, message: 'out of order' } };
   });
-  const ask = await asking({ db: ':memory:', affiliateDomain: 'Acme Affiliate', affiliateRpc: [node.url] });
+  const get = await startServer({ db: ':memory:', affiliateDomain: 'Acme Affiliate', affiliateRpc: [node.url] });
   const domain = { name: 'Acme Affiliate', version: '1' };
   const signedMessage = await owner.signTypedData(affiliateTypedData(owner.address, 'SERVER', domain));
   const body = { walletAddress: owner.address, code: 'SERVER', signedMessage };
-  expect(await ask(`/affiliate/${owner.address}`, body)).toMatchObject([201, { code: 'SERVER' }]);
-  expect(await ask('/ref-codes/SERVER')).toEqual([200, { code: 'SERVER' }]);
-  expect(node.asked).toEqual([]);
+  expect(await get(`/affiliate/${owner.address}`, body)).toMatchObject([201, { code: 'SERVER' }]);
+  expect(await get('/ref-codes/SERVER')).toEqual([200, { code: 'SERVER' }]);
+  expect(node.requests).toEqual([]);
   const contract = { ...body, walletAddress: TOKEN, signedMessage: '0xabcd' };
-  expect(await ask(`/affiliate/${TOKEN}`, contract)).toMatchObject([503, {}]);
-  expect(node.asked.length).toBeGreaterThan(0);
+  expect(await get(`/affiliate/${TOKEN}`, contract)).toMatchObject([503, {}]);
+  expect(node.requests.length).toBeGreaterThan(0);
 });

@@ -21,7 +21,7 @@ interface Subject {
 }
 
 interface Step {
-  readonly says: string;
+  readonly label: string;
   readonly run: (subject: Subject) => Promise<unknown>;
 }
 
@@ -30,10 +30,12 @@ const change = fc.oneof(
   fc.record({ type: fc.constant('withdraw' as const), n: number }),
 );
 
-const said = <T>(verb: string, arbitrary: fc.Arbitrary<T>, run: (value: T, subject: Subject) => Promise<unknown>) =>
-  arbitrary.map((value): Step => ({ says: `${verb} ${JSON.stringify(value)}`, run: (subject) => run(value, subject) }));
+const stepOf = <T>(verb: string, arbitrary: fc.Arbitrary<T>, run: (value: T, subject: Subject) => Promise<unknown>) =>
+  arbitrary.map(
+    (value): Step => ({ label: `${verb} ${JSON.stringify(value)}`, run: (subject) => run(value, subject) }),
+  );
 
-const append = said(
+const append = stepOf(
   'append',
   fc.record({ feed: fc.constantFrom('a', 'b'), changes: fc.array(change, { maxLength: 6 }), mark: fc.option(second) }),
   async ({ feed, changes, mark }, { store }) => {
@@ -56,7 +58,7 @@ const append = said(
   },
 );
 
-const create = said(
+const create = stepOf(
   'create',
   fc.record({ n: number, nonce: number, cap: fc.integer({ min: 1, max: 4 }), now: second, pending: fc.boolean() }),
   async ({ n, nonce, cap, now, pending }, { store }) => {
@@ -85,28 +87,35 @@ const create = said(
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: append },
   { weight: 3, arbitrary: create },
-  said('confirm', fc.record({ n: number, now: second }), ({ n, now }, { store }) =>
+  stepOf('confirm', fc.record({ n: number, now: second }), ({ n, now }, { store }) =>
     store.subscriptions.confirm({ tokenHash: word(n), now, ...(n % 2 === 0 ? { target: 'chat' } : {}) }),
   ),
-  said('remove', fc.record({ n: number, account, now: second, nonce: number }), ({ n, now, nonce, ...by }, { store }) =>
-    store.subscriptions.remove({
-      id: `s${n}`,
-      account: by.account,
-      now,
-      ...(nonce < 4 ? { nonce: { account: by.account, nonce: String(nonce), expiresAt: now + 7 } } : {}),
-    }),
+  stepOf(
+    'remove',
+    fc.record({ n: number, account, now: second, nonce: number }),
+    ({ n, now, nonce, ...by }, { store }) =>
+      store.subscriptions.remove({
+        id: `s${n}`,
+        account: by.account,
+        now,
+        ...(nonce < 4 ? { nonce: { account: by.account, nonce: String(nonce), expiresAt: now + 7 } } : {}),
+      }),
   ),
   {
     weight: 4,
-    arbitrary: said('claim', fc.record({ now: second, limit: fc.integer({ min: 1, max: 3 }) }), async (at, subject) => {
-      const { claimed, next } = await subject.store.deliveries.claim({ ...at, until: at.now + 4 });
-      subject.claimed.push(...claimed);
-      return { claimed: claimed.map(({ seq: _, ...rest }) => rest), next };
-    }),
+    arbitrary: stepOf(
+      'claim',
+      fc.record({ now: second, limit: fc.integer({ min: 1, max: 3 }) }),
+      async (at, subject) => {
+        const { claimed, next } = await subject.store.deliveries.claim({ ...at, until: at.now + 4 });
+        subject.claimed.push(...claimed);
+        return { claimed: claimed.map(({ seq: _, ...rest }) => rest), next };
+      },
+    ),
   },
   {
     weight: 4,
-    arbitrary: said(
+    arbitrary: stepOf(
       'settle',
       fc.record({ n: fc.nat(30), as: fc.constantFrom('delivered', 'retry', 'dead'), at: second }),
       async ({ n, as, at }, { store, claimed }) => {
@@ -122,7 +131,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       },
     ),
   },
-  said('replay', fc.record({ n: fc.option(fc.nat(30)), now: second }), ({ n, now }, { store, claimed }) => {
+  stepOf('replay', fc.record({ n: fc.option(fc.nat(30)), now: second }), ({ n, now }, { store, claimed }) => {
     const seq = n === null ? undefined : claimed[n % Math.max(1, claimed.length)]?.seq;
     return store.deliveries.replay({ now, ...(seq === undefined ? {} : { seqs: [seq] }) });
   }),
@@ -161,7 +170,7 @@ test('PostgreSQL account store matches the memory account store after random ope
         const subject: Subject = { store, claimed: [] };
         await oracle.store.open({ clock: manualClock() });
         try {
-          for (const { says, run } of steps) expect(await run(subject), says).toEqual(await run(oracle));
+          for (const { label, run } of steps) expect(await run(subject), label).toEqual(await run(oracle));
           expect(await everything(subject)).toEqual(await everything(oracle));
         } finally {
           await emptyAccountSchema(place);

@@ -3,7 +3,7 @@ import type { ChainEvent, InsertOutcome, NewOrder, Store, StoredOrder } from 'in
 import { expect, test } from 'vitest';
 import { apply, at, invalidation, PLACED, placement, presignature, refund, trade } from '../../conformance/chain.ts';
 import { ALICE, NOW, order, PLACED_AT, presignOrder, range } from '../../conformance/orders.ts';
-import { beside, SUBJECTS } from './second-store.ts';
+import { alongside, SUBJECTS } from './second-store.ts';
 
 const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
 
@@ -18,24 +18,24 @@ const ORDERS = range(8).map((n): NewOrder => {
 const some = fc.constantFrom(...ORDERS);
 
 /** A chain event of a block. */
-type Told = (block: number, index: number) => ChainEvent;
+type CreateChainEvent = (block: number, index: number) => ChainEvent;
 
-const told: fc.Arbitrary<Told> = fc.oneof(
+const chainEvent: fc.Arbitrary<CreateChainEvent> = fc.oneof(
   some.map(
-    (of): Told =>
+    (of): CreateChainEvent =>
       (block, index) => ({ ...invalidation(of, block), ...at(block, index) }),
   ),
   some.map(
-    (of): Told =>
+    (of): CreateChainEvent =>
       (block, index) =>
         trade(of, block, at(block, index)),
   ),
   fc.tuple(some, fc.boolean()).map(
-    ([of, signed]): Told =>
+    ([of, signed]): CreateChainEvent =>
       (block, index) => ({ ...presignature(of, block, signed), ...at(block, index) }),
   ),
-  fc.constant<Told>((block, index) => placement(block, at(block, index))),
-  fc.constant<Told>((block, index) => ({ ...refund(PLACED, block), ...at(block, index) })),
+  fc.constant<CreateChainEvent>((block, index) => placement(block, at(block, index))),
+  fc.constant<CreateChainEvent>((block, index) => ({ ...refund(PLACED, block), ...at(block, index) })),
 );
 
 const coming = fc.record(
@@ -67,12 +67,12 @@ test.each(SUBJECTS)(
   '$name store matches the memory store for batches of orders with earlier chain events',
   async (subject) => {
     const scenes = fc.record({
-      facts: fc.array(told, { maxLength: 5 }),
+      facts: fc.array(chainEvent, { maxLength: 5 }),
       batches: fc.array(fc.array(coming, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 2 }),
     });
     await fc.assert(
       fc.asyncProperty(scenes, ({ facts, batches }) =>
-        beside(subject, async (...stores) => {
+        alongside(subject, async (...stores) => {
           const [seen, wanted] = await Promise.all(
             stores.map(async (store) => {
               await apply(store, 30, ...facts.map((fact, i) => fact(10 + i, 0)));
@@ -91,7 +91,7 @@ test.each(SUBJECTS)(
 
 /** Returns the `n`th operation on a book. */
 interface Step {
-  readonly says: string;
+  readonly label: string;
   readonly run: (store: Store, n: number) => Promise<unknown>;
 }
 
@@ -100,45 +100,45 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 4,
     arbitrary: fc.array(coming, { minLength: 1, maxLength: 4 }).map(
       (inserts): Step => ({
-        says: `insert ${JSON.stringify(inserts)}`,
+        label: `insert ${JSON.stringify(inserts)}`,
         run: (store) => store.orders.insert(inserts),
       }),
     ),
   },
   {
     weight: 4,
-    arbitrary: fc.array(told, { maxLength: 4 }).map(
+    arbitrary: fc.array(chainEvent, { maxLength: 4 }).map(
       (facts): Step => ({
-        says: `apply ${JSON.stringify(facts.map((fact) => fact(0, 0)))}`,
+        label: `apply ${JSON.stringify(facts.map((fact) => fact(0, 0)))}`,
         run: (store, n) => apply(store, 10 + n, ...facts.map((fact, i) => fact(10 + n, i))),
       }),
     ),
   },
   fc.integer({ min: 1, max: 4 }).map(
     (back): Step => ({
-      says: `rollback ${back}`,
+      label: `rollback ${back}`,
       run: (store, n) => store.chain.rollback({ to: 10 + n - back, at: PLACED_AT + n }),
     }),
   ),
   fc.array(some, { minLength: 1, maxLength: 2 }).map(
     (orders): Step => ({
-      says: `cancel ${orders.map(({ uid }) => uid)}`,
+      label: `cancel ${orders.map(({ uid }) => uid)}`,
       run: (store, n) =>
         store.orders.cancel({ uids: orders.map(({ uid }) => uid), now: NOW, cancelledAt: PLACED_AT + n }),
     }),
   ),
   fc
     .constantFrom(NOW, NOW + 601, NOW + 3601)
-    .map((now): Step => ({ says: `expire ${now}`, run: (store) => store.orders.expire(now, 100) })),
+    .map((now): Step => ({ label: `expire ${now}`, run: (store) => store.orders.expire(now, 100) })),
 );
 
 test.each(SUBJECTS)('$name store matches the memory store after random chain and owner operations', async (subject) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 15 }), (steps) =>
-      beside(subject, async (store, oracle) => {
-        for (const [n, { says, run }] of steps.entries()) {
-          expect(await run(store, n), says).toEqual(await run(oracle, n));
-          expect(await everything(store), says).toEqual(await everything(oracle));
+      alongside(subject, async (store, oracle) => {
+        for (const [n, { label, run }] of steps.entries()) {
+          expect(await run(store, n), label).toEqual(await run(oracle, n));
+          expect(await everything(store), label).toEqual(await everything(oracle));
         }
       }),
     ),

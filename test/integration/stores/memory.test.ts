@@ -1,7 +1,7 @@
 import { memoryStore } from 'intentbook/memory';
 import { describeConformance } from './conformance.ts';
 
-describeConformance('the memory store keeps the contract', {
+describeConformance('memory store', {
   traits: memoryStore().traits,
   async create() {
     const store = memoryStore();

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { CancelRequest, NewOrder, OrderInsert, OrderQuery, Store } from 'intentbook';
 import { expect, test } from 'vitest';
 import { address, document, order } from '../../conformance/orders.ts';
-import { beside, SUBJECTS } from './second-store.ts';
+import { alongside, SUBJECTS } from './second-store.ts';
 
 /** Small value ranges, so that random choices collide: few orders, owners, tokens and seconds. */
 const number = fc.integer({ min: 0, max: 25 });
@@ -70,52 +70,58 @@ const query: fc.Arbitrary<OrderQuery> = fc.record(
 
 /** An operation of a book on its store. */
 interface Step {
-  readonly says: string;
+  readonly label: string;
   readonly run: (store: Store) => Promise<unknown>;
 }
 
-const say = (verb: string, value: unknown) => `${verb} ${JSON.stringify(value)}`;
+const describeStep = (verb: string, value: unknown) => `${verb} ${JSON.stringify(value)}`;
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc
       .array(insert, { maxLength: 4 })
-      .map((inserts): Step => ({ says: say('insert', inserts), run: (store) => store.orders.insert(inserts) })),
+      .map(
+        (inserts): Step => ({ label: describeStep('insert', inserts), run: (store) => store.orders.insert(inserts) }),
+      ),
   },
   {
     weight: 3,
     arbitrary: cancel.map(
-      (request): Step => ({ says: say('cancel', request), run: (store) => store.orders.cancel(request) }),
+      (request): Step => ({ label: describeStep('cancel', request), run: (store) => store.orders.cancel(request) }),
     ),
   },
   {
     weight: 3,
-    arbitrary: query.map((query): Step => ({ says: say('list', query), run: (store) => store.orders.list(query) })),
-  },
-  second.map((now): Step => ({ says: say('expire', now), run: (store) => store.orders.expire(now, 100) })),
-  fc
-    .tuple(owner, second)
-    .map(
-      ([owner, now]): Step => ({ says: say('count', { owner, now }), run: (store) => store.orders.count(owner, now) }),
+    arbitrary: query.map(
+      (query): Step => ({ label: describeStep('list', query), run: (store) => store.orders.list(query) }),
     ),
+  },
+  second.map((now): Step => ({ label: describeStep('expire', now), run: (store) => store.orders.expire(now, 100) })),
+  fc.tuple(owner, second).map(
+    ([owner, now]): Step => ({
+      label: describeStep('count', { owner, now }),
+      run: (store) => store.orders.count(owner, now),
+    }),
+  ),
   fc.tuple(number, fc.string({ unit: 'grapheme' }), fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined })).map(
     ([n, text, keep]): Step => ({
-      says: say('put', { n, text, keep }),
+      label: describeStep('put', { n, text, keep }),
       run: (store) => store.appData.put(document(n % 8, JSON.stringify(text)), keep),
     }),
   ),
   fc.array(number.map(uidOf)).map(
     (uids): Step => ({
-      says: say('get', uids),
+      label: describeStep('get', uids),
       run: async (store) => (await store.orders.get(uids)).sort((a, b) => (a.uid < b.uid ? -1 : 1)),
     }),
   ),
-  fc
-    .tuple(fc.nat(20), fc.nat(10))
-    .map(
-      ([id, limit]): Step => ({ says: say('events', { id, limit }), run: (store) => store.events.after(id, limit) }),
-    ),
+  fc.tuple(fc.nat(20), fc.nat(10)).map(
+    ([id, limit]): Step => ({
+      label: describeStep('events', { id, limit }),
+      run: (store) => store.events.after(id, limit),
+    }),
+  ),
 );
 
 /** Reads the complete content of a store. */
@@ -132,8 +138,8 @@ async function everything(store: Store) {
 test.each(SUBJECTS)('$name store matches the memory store after random operations', async (subject) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) =>
-      beside(subject, async (store, oracle) => {
-        for (const { says, run } of steps) expect(await run(store), says).toEqual(await run(oracle));
+      alongside(subject, async (store, oracle) => {
+        for (const { label, run } of steps) expect(await run(store), label).toEqual(await run(oracle));
         expect(await everything(store)).toEqual(await everything(oracle));
       }),
     ),

@@ -107,10 +107,10 @@ describe('PostgreSQL connection that breaks', () => {
 test('PostgreSQL store recovers after a server restart without being reopened', async () => {
   const server = await startPostgres();
   const store = postgresStore({ url: server.url, migrate: true, pollInterval: 50 });
-  let told = 0;
+  let notified = 0;
   try {
     await store.open({ domain: DOMAIN, clock: systemClock });
-    store.events.watch(() => told++);
+    store.events.watch(() => notified++);
     await store.orders.insert([{ order: order(1) }]);
     await server.stop();
     const calls: (() => Promise<unknown>)[] = [
@@ -125,8 +125,8 @@ test('PostgreSQL store recovers after a server restart without being reopened', 
     expect(await store.orders.insert([{ order: order(2) }])).toEqual([{ status: 'inserted' }]);
     expect((await store.orders.list({ limit: 9 })).length).toBe(2);
     // The watcher receives notifications again.
-    const before = told;
-    await expect.poll(() => told).toBeGreaterThan(before + 1);
+    const before = notified;
+    await expect.poll(() => notified).toBeGreaterThan(before + 1);
   } finally {
     await store.close();
     await server.dispose();

@@ -95,9 +95,9 @@ describe('PostgreSQL event log', () => {
   });
 
   test('includes the events of a process that died before it published them', async () => {
-    const [dying, other] = [await opened(), await opened()];
-    await place(dying, order(1), order(2));
-    await dying.close(); // without a reader, no event has a number
+    const [crashing, other] = [await opened(), await opened()];
+    await place(crashing, order(1), order(2));
+    await crashing.close(); // without a reader, no event has a number
     expect((await other.events.after(0, 9)).map(({ id }) => id)).toEqual([1, 2]);
   });
 });
@@ -105,40 +105,40 @@ describe('PostgreSQL event log', () => {
 describe('PostgreSQL notification', () => {
   /** Counts wake-ups. The clock does not move, so that polling causes none. */
   async function watched(store: Store): Promise<{ count: number; stop: () => void }> {
-    const heard = { count: 0, stop: () => {} };
-    heard.stop = store.events.watch(() => heard.count++);
-    await expect.poll(() => heard.count).toBe(1); // when the listener is connected
-    return heard;
+    const wakeUps = { count: 0, stop: () => {} };
+    wakeUps.stop = store.events.watch(() => wakeUps.count++);
+    await expect.poll(() => wakeUps.count).toBe(1); // when the listener is connected
+    return wakeUps;
   }
 
   test('arrives from another process when its events are numbered, and not from the own one', async () => {
     const [store, other] = [await opened({ listen: true }, manualClock()), await opened()];
-    const heard = await watched(store);
+    const wakeUps = await watched(store);
     await place(store, order(1));
     await store.events.after(0, 9);
     await place(other, order(2));
     await other.events.after(0, 9);
-    await expect.poll(() => heard.count).toBe(2);
-    heard.stop();
+    await expect.poll(() => wakeUps.count).toBe(2);
+    wakeUps.stop();
     await place(other, order(3));
     await other.events.after(0, 9);
     await store.events.last();
-    expect(heard.count).toBe(2);
+    expect(wakeUps.count).toBe(2);
   });
 
   test('arrives again after the listening connection was cut', async () => {
     const clock = manualClock();
     const [store, other] = [await opened({ listen: true }, clock), await opened()];
-    const heard = await watched(store);
+    const wakeUps = await watched(store);
     const listening = `SELECT pid FROM pg_stat_activity WHERE query = 'LISTEN "intentbook.${here.schema}"'`;
     await here.query(`SELECT pg_terminate_backend(pid) FROM (${listening}) l`);
     await expect.poll(() => here.query(listening)).toEqual([]);
     await expect.poll(() => clock.pending).toBe(2); // one for polling, one for the reconnect
     clock.advance(500);
-    await expect.poll(() => heard.count).toBe(2); // an event can have been missed
+    await expect.poll(() => wakeUps.count).toBe(2); // an event can have been missed
     await place(other, order(1));
     await other.events.after(0, 9);
-    await expect.poll(() => heard.count).toBe(3);
+    await expect.poll(() => wakeUps.count).toBe(3);
   });
 
   test('is replaced by polling without a listening connection', async () => {
@@ -171,8 +171,8 @@ describe('host transaction on PostgreSQL', () => {
     const store = await opened();
     const client = await hostClient();
     await store.orders.insert([{ order: order(1) }], { transaction: client });
-    const spoilt = { order: order(2, { body: 'no JSON' }) };
-    await expect(store.orders.insert([{ order: order(3) }, spoilt], { transaction: client })).rejects.toThrow(
+    const corrupted = { order: order(2, { body: 'no JSON' }) };
+    await expect(store.orders.insert([{ order: order(3) }, corrupted], { transaction: client })).rejects.toThrow(
       StoreError,
     );
     await client.query('COMMIT');

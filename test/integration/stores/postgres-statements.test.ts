@@ -22,7 +22,7 @@ test('PostgreSQL store takes no more statements for orders that were traded befo
     await store.orders.insert([...(traded ?? []), ...(others ?? [])].map((each) => ({ order: each })));
     await apply(store, 10, ...(traded ?? []).map((each, i) => trade(each, 10, at(10, i))));
 
-    const asked = async (orders: typeof traded = []) => {
+    const statementsFor = async (orders: typeof traded = []) => {
       let statements = 0;
       const counting = new Proxy(client, {
         get(target, name) {
@@ -40,7 +40,7 @@ test('PostgreSQL store takes no more statements for orders that were traded befo
       expect(outcomes.map(({ status }) => status)).toEqual(orders.map(() => 'duplicate'));
       return statements;
     };
-    expect(await asked(traded)).toBe(await asked(others));
+    expect(await statementsFor(traded)).toBe(await statementsFor(others));
   } finally {
     await client.end();
     await store.close();

@@ -9,7 +9,7 @@ const { url, schema } = place;
 await migratePostgres({ url, schema });
 afterAll(async () => await place[Symbol.asyncDispose]());
 
-describeConformance('the PostgreSQL store keeps the contract on connections of its own', {
+describeConformance('PostgreSQL store with its own connections', {
   traits: postgresStore({ url: 'postgres://never-opened' }).traits,
   async create() {
     return {
@@ -33,7 +33,7 @@ const NESTED_LOOPS = ['hashjoin', 'mergejoin', 'hashagg', 'sort', 'material', 'm
   (way) => `enable_${way}=off`,
 );
 
-describeConformance('the PostgreSQL store keeps the contract on the pool of a host', {
+describeConformance('PostgreSQL store on a host pool', {
   traits: { name: 'postgres', durable: true, writers: 'many', hostTransaction: true },
   async create() {
     // Settings of the host must not affect the statements of the store.

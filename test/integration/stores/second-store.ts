@@ -40,7 +40,10 @@ export const SUBJECTS: readonly Subject[] = [
 ];
 
 /** Applies the same operations to a store and to a memory store. */
-export async function beside(subject: Subject, compare: (store: Store, oracle: Store) => Promise<void>): Promise<void> {
+export async function alongside(
+  subject: Subject,
+  compare: (store: Store, oracle: Store) => Promise<void>,
+): Promise<void> {
   const oracle = memoryStore();
   const { store, dispose } = await subject.create();
   const context = { domain: DOMAIN, clock: manualClock() };

@@ -66,7 +66,7 @@ async function leaveLease(changes: Partial<LeaseRow>): Promise<void> {
   withFile((database) =>
     database
       .prepare('INSERT INTO lease VALUES (1, :token, :host, :pid, :started, :expires)')
-      .run({ token: 'somebody', ...lease }),
+      .run({ token: 'other', ...lease }),
   );
 }
 

@@ -3,7 +3,7 @@ import { sqliteStore } from 'intentbook/sqlite';
 import { describeConformance } from './conformance.ts';
 import { temporaryFile } from './temporary.ts';
 
-describeConformance('the SQLite store keeps the contract on a file of its own', {
+describeConformance('SQLite store with its own file', {
   traits: sqliteStore({ path: 'never-opened' }).traits,
   async create() {
     const file = temporaryFile();
@@ -11,7 +11,7 @@ describeConformance('the SQLite store keeps the contract on a file of its own', 
   },
 });
 
-describeConformance('the SQLite store keeps the contract on the handle of a host', {
+describeConformance('SQLite store on a host connection', {
   traits: { name: 'sqlite', durable: true, writers: 'single', hostTransaction: true },
   async create() {
     const file = temporaryFile();

@@ -7,12 +7,12 @@ import { postgresStore } from 'intentbook/postgres';
 import type { SqliteDatabase, SqliteStatement } from 'intentbook/sqlite';
 import { sqliteStore } from 'intentbook/sqlite';
 import pg from 'pg';
-import type { Medium } from '../../property/book-driver.ts';
-import { BookWorld } from '../../property/book-driver.ts';
+import type { BookStorage } from '../../property/book-driver.ts';
+import { BookSystem } from '../../property/book-driver.ts';
 import { scriptOf, setTime } from './script.ts';
 
 /** Parameters of the process, as JSON. */
-export interface Doom {
+export interface CrashPlan {
   readonly seed: number;
   /** Location of the book. */
   readonly where: { readonly path: string } | { readonly url: string; readonly schema: string };
@@ -23,16 +23,16 @@ export interface Doom {
 
 let statements = 0;
 let counting = false;
-const doom = JSON.parse(process.argv[2] ?? '') as Doom; // passed by the parent process
-const die = () => process.kill(process.pid, 'SIGKILL');
-const isDoomed = () => counting && statements++ === doom.statement;
+const plan = JSON.parse(process.argv[2] ?? '') as CrashPlan; // passed by the parent process
+const crashNow = () => process.kill(process.pid, 'SIGKILL');
+const isCrashing = () => counting && statements++ === plan.statement;
 
 /** Crashes at a synchronous call of the driver. */
 function fatal<T>(call: () => T): T {
-  const doomed = isDoomed();
-  if (doomed && doom.when === 'before') die();
+  const crashing = isCrashing();
+  if (crashing && plan.when === 'before') crashNow();
   const result = call();
-  if (doomed) die();
+  if (crashing) crashNow();
   return result;
 }
 
@@ -79,13 +79,13 @@ function fatalPool(url: string): PgPool {
       const plain = client as PgPoolClient;
       const substitute: PgPoolClient = {
         async query(query) {
-          const doomed = isDoomed();
-          if (doomed && doom.when === 'before') die();
+          const crashing = isCrashing();
+          if (crashing && plan.when === 'before') crashNow();
           const answer = plain.query(query);
           // The driver has written the statement at the end of this tick.
-          if (doomed && doom.when === 'during') setImmediate(die);
+          if (crashing && plan.when === 'during') setImmediate(crashNow);
           const result = await answer;
-          if (doomed) die();
+          if (crashing) crashNow();
           return result;
         },
         release: (error) => plain.release(error),
@@ -99,18 +99,18 @@ function fatalPool(url: string): PgPool {
 }
 
 function connect() {
-  const { where } = doom;
+  const { where } = plan;
   if ('path' in where) return sqliteStore(fatalDatabase(where.path), { prefix: 'b_' });
   return postgresStore(fatalPool(where.url), { schema: where.schema, listen: false });
 }
 
 async function main(): Promise<void> {
-  const medium: Medium = { writers: 1, connect, dispose: async () => {} };
-  const world = await BookWorld.begin(medium);
+  const storage: BookStorage = { writers: 1, connect, dispose: async () => {} };
+  const fixture = await BookSystem.begin(storage);
   counting = true;
-  for (const scene of scriptOf(doom.seed, world.now)) {
-    setTime(world, scene);
-    const answer = await scene.deed.real(world);
+  for (const scene of scriptOf(plan.seed, fixture.now)) {
+    setTime(fixture, scene);
+    const answer = await scene.operation.real(fixture);
     // The statement is sent before anything else.
     writeSync(1, `${answer}\n`);
   }

@@ -10,21 +10,21 @@ import { migratePostgres, postgresStore } from 'intentbook/postgres';
 import { sqliteStore } from 'intentbook/sqlite';
 import { build } from 'tsup';
 import { temporaryFile } from '../../integration/stores/temporary.ts';
-import type { Medium } from '../../property/book-driver.ts';
-import { BookWorld } from '../../property/book-driver.ts';
+import type { BookStorage } from '../../property/book-driver.ts';
+import { BookSystem } from '../../property/book-driver.ts';
 import { START } from '../../property/book-orders.ts';
 import type { TemporarySchema } from '../../support/postgres.ts';
 import { emptySchema } from '../../support/postgres.ts';
-import type { Doom } from './crash-child.ts';
+import type { CrashPlan } from './crash-child.ts';
 import { scriptOf, setTime } from './script.ts';
 
 /** A program that crashes at a given statement. */
-export interface Victim extends Disposable {
+export interface CrashChild extends Disposable {
   /** @returns its output until it crashed or ended. */
-  run(doom: Doom): Promise<{ readonly said: readonly string[]; readonly killed: boolean }>;
+  run(plan: CrashPlan): Promise<{ readonly output: readonly string[]; readonly killed: boolean }>;
 }
 
-export async function buildVictim(): Promise<Victim> {
+export async function buildCrashChild(): Promise<CrashChild> {
   const directory = mkdtempSync(join(tmpdir(), 'intentbook-victim-'));
   await build({
     entry: [fileURLToPath(new URL('./crash-child.ts', import.meta.url))],
@@ -39,35 +39,35 @@ export async function buildVictim(): Promise<Victim> {
   });
   symlinkSync(fileURLToPath(new URL('../../../node_modules', import.meta.url)), join(directory, 'node_modules'));
   return {
-    async run(doom) {
-      const child = spawn(process.execPath, [join(directory, 'crash-child.mjs'), JSON.stringify(doom)], {
+    async run(plan) {
+      const child = spawn(process.execPath, [join(directory, 'crash-child.mjs'), JSON.stringify(plan)], {
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       const ended = new Promise<string | null>((resolve) => child.once('exit', (_, signal) => resolve(signal)));
-      const [said, complaint, signal] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+      const [output, complaint, signal] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
       assert.equal(complaint, '');
-      return { said: said.split('\n').filter((line) => line !== ''), killed: signal === 'SIGKILL' };
+      return { output: output.split('\n').filter((line) => line !== ''), killed: signal === 'SIGKILL' };
     },
     [Symbol.dispose]: () => rmSync(directory, { recursive: true }),
   };
 }
 
 /** Location of the crashed book. */
-export interface Grave {
-  readonly where: Doom['where'];
-  readonly whens: readonly NonNullable<Doom['when']>[];
+export interface CrashStorage {
+  readonly where: CrashPlan['where'];
+  readonly whens: readonly NonNullable<CrashPlan['when']>[];
   /** Waits until no statement is running, and reopens the book like the next process. */
-  medium(): Promise<Medium>;
+  storage(): Promise<BookStorage>;
   dispose(): Promise<void>;
 }
 
-export function sqliteGrave(): Grave {
+export function sqliteGrave(): CrashStorage {
   const file = temporaryFile();
   let database: Database.Database | undefined;
   return {
     where: { path: file.path },
     whens: ['before', 'after'],
-    async medium() {
+    async storage() {
       const opened = new Database(file.path);
       database = opened;
       opened.pragma('synchronous = FULL');
@@ -82,7 +82,7 @@ export function sqliteGrave(): Grave {
   };
 }
 
-export async function postgresGrave(place: TemporarySchema): Promise<Grave> {
+export async function postgresGrave(place: TemporarySchema): Promise<CrashStorage> {
   const { schema } = place;
   await migratePostgres({ url: place.url, schema });
   await emptySchema(place);
@@ -90,7 +90,7 @@ export async function postgresGrave(place: TemporarySchema): Promise<Grave> {
   return {
     where: { url, schema },
     whens: ['before', 'during', 'after'],
-    async medium() {
+    async storage() {
       for (let left = 1; left > 0; ) {
         const [row] = await place.query('SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = $1', [
           schema,
@@ -105,17 +105,17 @@ export async function postgresGrave(place: TemporarySchema): Promise<Grave> {
 }
 
 /** Counts the statements of a script without a crash. */
-export async function countStatements(victim: Victim, seed: number, grave: Grave): Promise<number> {
+export async function countStatements(crashChild: CrashChild, seed: number, storage: CrashStorage): Promise<number> {
   try {
-    const { said } = await victim.run({ seed, where: grave.where });
+    const { output } = await crashChild.run({ seed, where: storage.where });
     const scenes = scriptOf(seed, START * 1000);
     assert.deepEqual(
-      said.slice(0, -1),
+      output.slice(0, -1),
       scenes.map(({ answer }) => answer),
     );
-    return Number(/^statements (\d+)$/.exec(said.at(-1) ?? '')?.[1]);
+    return Number(/^statements (\d+)$/.exec(output.at(-1) ?? '')?.[1]);
   } finally {
-    await grave.dispose();
+    await storage.dispose();
   }
 }
 
@@ -124,40 +124,40 @@ export async function countStatements(victim: Victim, seed: number, grave: Grave
  *
  * @returns whether the process reached that point. The number of statements varies slightly with timing.
  */
-export async function dieAt(
-  victim: Victim,
-  grave: Grave,
-  point: Pick<Doom, 'seed' | 'statement' | 'when'>,
+export async function crashAt(
+  crashChild: CrashChild,
+  storage: CrashStorage,
+  point: Pick<CrashPlan, 'seed' | 'statement' | 'when'>,
 ): Promise<boolean> {
-  const says = JSON.stringify(point);
+  const label = JSON.stringify(point);
   try {
-    const { said, killed } = await victim.run({ ...point, where: grave.where });
+    const { output, killed } = await crashChild.run({ ...point, where: storage.where });
     if (!killed) return false;
     const scenes = scriptOf(point.seed, START * 1000);
     assert.deepEqual(
-      said,
-      scenes.slice(0, said.length).map(({ answer }) => answer),
-      says,
+      output,
+      scenes.slice(0, output.length).map(({ answer }) => answer),
+      label,
     );
-    const scene = scenes[said.length];
-    if (scene === undefined) throw new Error(`${says}: it has done everything`);
+    const scene = scenes[output.length];
+    if (scene === undefined) throw new Error(`${label}: it has done everything`);
 
-    const world = await BookWorld.begin(await grave.medium());
+    const fixture = await BookSystem.begin(await storage.storage());
     try {
-      setTime(world, scene);
-      const shown = await world.look(0);
+      setTime(fixture, scene);
+      const shown = await fixture.look(0);
       // The last operation may have been applied or not, but never partially.
       const possible = [scene.before, scene.after].map((state) => state.shows(scene.at));
       if (!possible.some((state) => JSON.stringify(state) === JSON.stringify(shown))) {
-        assert.deepEqual(shown, possible[0], `${says}, in the middle of "${scene.deed.says}"`);
+        assert.deepEqual(shown, possible[0], `${label}, in the middle of "${scene.operation.label}"`);
       }
       // The book continues from there.
-      await world.submit([0], 0);
+      await fixture.submit([0], 0);
     } finally {
-      await world.end();
+      await fixture.end();
     }
     return true;
   } finally {
-    await grave.dispose();
+    await storage.dispose();
   }
 }

@@ -20,9 +20,9 @@ test('listeners receive events stored while the log was unreadable, without anot
     },
   };
   await using book = createOrderBook({ chainId: SEPOLIA, clock, store, expiryInterval: 'off' });
-  const heard: string[] = [];
+  const received: string[] = [];
   const failures: unknown[] = [];
-  book.on('orderCreated', ({ uid }) => heard.push(uid));
+  book.on('orderCreated', ({ uid }) => received.push(uid));
   book.on('failure', (failure) => failures.push(failure));
   await book.start();
   const idle = clock.pending;
@@ -30,12 +30,12 @@ test('listeners receive events stored while the log was unreadable, without anot
   failingReads = 2;
   const uid = await accepted(book, await orderOf());
   await settle();
-  expect([heard, failures.length]).toEqual([[], 1]);
+  expect([received, failures.length]).toEqual([[], 1]);
   clock.advance(1000);
   await settle();
-  expect([heard, failures.length]).toEqual([[], 2]);
+  expect([received, failures.length]).toEqual([[], 2]);
   clock.advance(1000);
   await settle();
-  expect(heard).toEqual([uid]);
+  expect(received).toEqual([uid]);
   expect(clock.pending).toBe(idle);
 });

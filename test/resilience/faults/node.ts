@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { ScriptedChain } from '../../support/scripted-chain.ts';
 
 /** Invalid responses of a node. */
-export const SPOILS = [
+export const CORRUPTIONS = [
   'invalid JSON',
   'half',
   'another page',
@@ -16,7 +16,7 @@ export const SPOILS = [
   'another hash',
   'error',
 ] as const;
-export type Spoil = (typeof SPOILS)[number];
+export type Corruption = (typeof CORRUPTIONS)[number];
 
 /** A node of a scripted chain, over JSON-RPC on HTTP. */
 export interface Node extends AsyncDisposable {
@@ -24,16 +24,19 @@ export interface Node extends AsyncDisposable {
 }
 
 /** @param spoil selects the kind of response by the called method. */
-export async function startNode(chain: ScriptedChain, spoil: (method: string) => Spoil | undefined): Promise<Node> {
+export async function startNode(
+  chain: ScriptedChain,
+  corrupt: (method: string) => Corruption | undefined,
+): Promise<Node> {
   const server = createServer((request, response) => {
     let body = '';
     request.on('data', (chunk) => (body += chunk));
     request.on('end', () => {
       const { id, method, params } = JSON.parse(body);
-      const spoilt = spoil(method);
+      const corrupted = corrupt(method);
       const answer = (result: unknown) => JSON.stringify({ jsonrpc: '2.0', id, result });
       const right = answer(resultOf(chain, method, params));
-      switch (spoilt) {
+      switch (corrupted) {
         case undefined:
           return response.end(right);
         case 'invalid JSON':

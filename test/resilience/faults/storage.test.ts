@@ -18,10 +18,10 @@ import { accepted, orderOf, outcome, START } from '../../unit/orders/admission-f
 
 async function bookOn(store: Store, clock = manualClock(START)) {
   const book = createOrderBook({ chainId: SEPOLIA, clock, store });
-  const heard: string[] = [];
-  book.on('orderCreated', ({ uid }) => heard.push(uid));
+  const received: string[] = [];
+  book.on('orderCreated', ({ uid }) => received.push(uid));
   await book.start();
-  return { book, clock, heard };
+  return { book, clock, received };
 }
 
 /** @returns the code of the failure of a submission. */
@@ -59,7 +59,7 @@ test('full disk: orders fail with a code, acknowledged orders stay readable and 
   using disk = smallDisk();
   if (disk === undefined) return skip('only root may mount a small disk');
   const path = join(disk.path, 'book.sqlite');
-  const { book, clock, heard } = await bookOn(sqliteStore({ path }));
+  const { book, clock, received } = await bookOn(sqliteStore({ path }));
   const ballast = join(disk.path, 'ballast');
   const uids = [await accepted(book, await orderOf())];
   try {
@@ -95,7 +95,7 @@ test('full disk: orders fail with a code, acknowledged orders stay readable and 
   } finally {
     await book.close();
   }
-  expect(heard).toEqual(uids);
+  expect(received).toEqual(uids);
   await using again = (await bookOn(sqliteStore({ path }))).book;
   expect((await again.orders.getMany(uids)).length).toBe(uids.length);
 });
@@ -130,7 +130,7 @@ test('read-only file: the store rejects it on open, or fails orders while it is 
 
 test('database outage: orders fail with a code, and the store recovers', async () => {
   const server = await startPostgres();
-  const { book, clock, heard } = await bookOn(postgresStore({ url: server.url, migrate: true }));
+  const { book, clock, received } = await bookOn(postgresStore({ url: server.url, migrate: true }));
   try {
     const uid = await accepted(book, await orderOf());
     await server.stop();
@@ -147,7 +147,7 @@ test('database outage: orders fail with a code, and the store recovers', async (
     const next = await accepted(book, await orderOf());
     expect((await book.orders.getMany([uid, next])).length).toBe(2);
     await book.close();
-    expect(heard).toEqual([uid, next]);
+    expect(received).toEqual([uid, next]);
   } finally {
     await book.close();
     await server.dispose();
@@ -157,7 +157,7 @@ test('database outage: orders fail with a code, and the store recovers', async (
 test('clock that steps back loses no order and repeats no event', async () => {
   using file = temporaryFile();
   const clock = manualClock(START);
-  const { book, heard } = await bookOn(sqliteStore({ path: file.path }), clock);
+  const { book, received } = await bookOn(sqliteStore({ path: file.path }), clock);
   const expired: string[] = [];
   book.on('orderExpired', ({ uid }) => expired.push(uid));
   const turn = async () => {
@@ -179,7 +179,7 @@ test('clock that steps back loses no order and repeats no event', async () => {
   expect(expired).toEqual([short, next]);
   expect(await book.ready()).toMatchObject({ ready: true });
   await book.close();
-  expect(heard).toEqual([short, next]);
+  expect(received).toEqual([short, next]);
   await using again = (await bookOn(sqliteStore({ path: file.path }), clock)).book;
   expect((await again.orders.getMany([short, next])).length).toBe(2);
 });

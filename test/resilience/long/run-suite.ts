@@ -30,6 +30,6 @@ test(name, async () => {
       },
     });
   } finally {
-    writeFileSync(given('REPORT'), JSON.stringify({ says: suite.says, counts, notes }));
+    writeFileSync(given('REPORT'), JSON.stringify({ description: suite.description, counts, notes }));
   }
 });

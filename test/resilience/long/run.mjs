@@ -92,9 +92,9 @@ for (const [i, name] of names.entries()) {
     // Setup and teardown time are not counted.
     limit: share * 1.5 + 300_000,
   });
-  let told = { counts: {}, notes: {} };
+  let result = { counts: {}, notes: {} };
   try {
-    told = JSON.parse(readFileSync(report, 'utf8'));
+    result = JSON.parse(readFileSync(report, 'utf8'));
   } catch {
     // The suite did not report; its output has the reason.
   }
@@ -104,8 +104,8 @@ for (const [i, name] of names.entries()) {
   const sum = known[name] ?? { runs: 0, minutes: 0, counts: {}, notes: {}, findings: [] };
   sum.runs++;
   sum.minutes = Math.round((sum.minutes + took) * 100) / 100;
-  for (const [what, by] of Object.entries(told.counts)) sum.counts[what] = (sum.counts[what] ?? 0) + by;
-  Object.assign(sum.notes, told.notes);
+  for (const [what, by] of Object.entries(result.counts)) sum.counts[what] = (sum.counts[what] ?? 0) + by;
+  Object.assign(sum.notes, result.notes);
   const findings = sum.findings.filter((finding) => finding.seed !== seed);
   sum.findings = ok ? findings : [{ seed, at: new Date().toISOString() }, ...findings];
   known[name] = sum;
@@ -116,7 +116,7 @@ for (const [i, name] of names.entries()) {
     console.log(output.trimEnd());
     console.log(`  again: npm run test:long -- --suite ${name} --seed ${seed} --minutes ${Math.ceil(took)}`);
   }
-  const figures = table({ ...told.counts, ...told.notes });
+  const figures = table({ ...result.counts, ...result.notes });
   console.log(`${ok ? '✓' : '✗'} ${name} (${took.toFixed(1)} min, seed ${seed}): ${figures}`);
 }
 

@@ -10,7 +10,7 @@
  */
 export interface LongSuite {
   /** Description in one line. */
-  readonly says: string;
+  readonly description: string;
   run(share: LongShare): Promise<void>;
 }
 

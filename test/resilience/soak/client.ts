@@ -5,14 +5,14 @@ export type Answer = { readonly status: number; readonly body: unknown } | 'brok
 
 /** Sends requests over persistent connections. */
 export interface Client {
-  ask(method: string, path: string, body?: unknown): Promise<Answer>;
+  send(method: string, path: string, body?: unknown): Promise<Answer>;
   close(): void;
 }
 
 export function createClient(url: string): Client {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   return {
-    ask: (method, path, body) =>
+    send: (method, path, body) =>
       new Promise((resolve) => {
         const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
         const headers =

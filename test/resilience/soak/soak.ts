@@ -3,7 +3,7 @@ import type { SpawnedServer } from '../../integration/server/spawn.ts';
 import { spawnServer } from '../../integration/server/spawn.ts';
 import type { Client } from './client.ts';
 import { createClient } from './client.ts';
-import { Witness } from './verifier.ts';
+import { Verifier } from './verifier.ts';
 
 export interface SoakPlan {
   readonly seed: number;
@@ -39,7 +39,7 @@ const MOST_WAITING = 512;
 
 /** Loads a server near its capacity and compares every response with the expected state. */
 export async function soak({ seed, path, measure, milliseconds, restarts }: SoakPlan): Promise<SoakReport> {
-  const witness = new Witness(seed);
+  const verifier = new Verifier(seed);
   const latencies = new Map<string, number[]>();
   let requests = 0;
   let broken = 0;
@@ -47,9 +47,9 @@ export async function soak({ seed, path, measure, milliseconds, restarts }: Soak
   let client = createClient(server.url);
   let isDown = false;
 
-  async function one(due: number, asked: Client): Promise<void> {
+  async function one(due: number, usedClient: Client): Promise<void> {
     const wasDown = isDown;
-    const kind = await witness.ask(asked);
+    const kind = await verifier.send(usedClient);
     requests++;
     if (kind !== 'broken') {
       const list = latencies.get(kind) ?? [];
@@ -59,8 +59,8 @@ export async function soak({ seed, path, measure, milliseconds, restarts }: Soak
     }
     broken++;
     // Only a killed server may leave a request without a response.
-    if (!wasDown && asked === client && !isDown)
-      witness.wrong.push('a connection broke, though nobody has ended the server');
+    if (!wasDown && usedClient === client && !isDown)
+      verifier.wrong.push('a connection broke while the server was running');
   }
 
   async function restart(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
@@ -69,7 +69,7 @@ export async function soak({ seed, path, measure, milliseconds, restarts }: Soak
     await cut[0];
     isDown = true;
     const ended = await server.end(signal);
-    if (signal === 'SIGTERM' && ended.code !== 0) witness.wrong.push(`it ended with ${JSON.stringify(ended)}`);
+    if (signal === 'SIGTERM' && ended.code !== 0) verifier.wrong.push(`it ended with ${JSON.stringify(ended)}`);
     client.close();
     server = await start(path);
     client = createClient(server.url);
@@ -102,19 +102,19 @@ export async function soak({ seed, path, measure, milliseconds, restarts }: Soak
         nextSample = now + Math.min(1000, milliseconds / 20);
       }
       for (; sent < ((now - begin) / 1000) * rate && waiting.size < MOST_WAITING; sent++) {
-        const asking = one(begin + (sent / rate) * 1000, client).finally(() => waiting.delete(asking));
-        waiting.add(asking);
+        const running = one(begin + (sent / rate) * 1000, client).finally(() => waiting.delete(running));
+        waiting.add(running);
       }
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
     await Promise.all(waiting);
-    await witness.readAll(client);
+    await verifier.readAll(client);
     const settled = memory.slice(Math.floor(memory.length / 2));
     return {
-      wrong: witness.wrong,
+      wrong: verifier.wrong,
       requests,
       broken,
-      orders: witness.placed,
+      orders: verifier.placed,
       limit: Math.round(limit),
       rate: Math.round(rate),
       latencies: Object.fromEntries([...latencies].map(([kind, list]) => [kind, percentiles(list)])),
@@ -131,11 +131,11 @@ function start(path: string): Promise<SpawnedServer> {
 }
 
 /** Measures the requests per second with continuous concurrent clients. */
-async function measureLimit(milliseconds: number, ask: () => Promise<void>): Promise<number> {
+async function measureLimit(milliseconds: number, send: () => Promise<void>): Promise<number> {
   const begin = performance.now();
   let done = 0;
   const live = async () => {
-    for (; performance.now() < begin + milliseconds; done++) await ask();
+    for (; performance.now() < begin + milliseconds; done++) await send();
   };
   await Promise.all(Array.from({ length: CLIENTS }, live));
   return (done * 1000) / (performance.now() - begin);

@@ -29,7 +29,7 @@ const BATCH = 50;
  * Sends requests and knows the expected responses. The state acknowledged before a request must appear in its
  * response; the effect of a running request may appear.
  */
-export class Witness {
+export class Verifier {
   readonly wrong: string[] = [];
   readonly #all: Known[] = [];
   readonly #byUid = new Map<string, Known>();
@@ -57,7 +57,7 @@ export class Witness {
   }
 
   /** Sends one request of a kind. @returns the kind, or that no response arrived. */
-  async ask(client: Client): Promise<string> {
+  async send(client: Client): Promise<string> {
     const dice = this.#random();
     const known = this.#pick();
     if (known === undefined || dice < (this.#all.length < PLENTY ? 0.12 : 0.01)) return this.#place(client);
@@ -100,7 +100,7 @@ export class Witness {
     this.#all.push(known);
     this.#byUid.set(uid, known);
     this.#byOwner.set(owner, [...(this.#byOwner.get(owner) ?? []), known]);
-    const answer = await client.ask('POST', '/api/v1/orders', order);
+    const answer = await client.send('POST', '/api/v1/orders', order);
     if (answer === 'broken') return 'broken';
     this.#expect(answer.status === 201 && answer.body === uid, 'place', answer);
     known.state = 'open';
@@ -128,7 +128,7 @@ export class Witness {
 
   async #get(client: Client, known: Known): Promise<string> {
     const before = known.state;
-    const answer = await client.ask('GET', `/api/v1/orders/${known.uid}`);
+    const answer = await client.send('GET', `/api/v1/orders/${known.uid}`);
     if (answer === 'broken') return 'broken';
     const fine =
       answer.status === 404
@@ -139,18 +139,18 @@ export class Witness {
   }
 
   async #getMany(client: Client): Promise<string> {
-    const asked = new Map<string, Known['state']>();
+    const requested = new Map<string, Known['state']>();
     for (let i = 0; i < 20; i++) {
       const known = this.#pick();
-      if (known !== undefined) asked.set(known.uid, known.state);
+      if (known !== undefined) requested.set(known.uid, known.state);
     }
-    const answer = await client.ask('POST', '/api/v1/orders/by_uids', [...asked.keys()]);
+    const answer = await client.send('POST', '/api/v1/orders/by_uids', [...requested.keys()]);
     if (answer === 'broken') return 'broken';
     const results = answer.status === 200 ? (answer.body as { order?: Order }[]) : [];
     const found = new Set(results.map(({ order }) => order?.uid));
-    const missing = [...asked].some(([uid, state]) => state !== 'placing' && !found.has(uid as Order['uid']));
+    const missing = [...requested].some(([uid, state]) => state !== 'placing' && !found.has(uid as Order['uid']));
     const right = results.every(
-      ({ order }) => order !== undefined && this.#isRight(order, asked.get(order.uid) ?? 'placing'),
+      ({ order }) => order !== undefined && this.#isRight(order, requested.get(order.uid) ?? 'placing'),
     );
     this.#expect(answer.status === 200 && !missing && right && found.size === results.length, 'by_uids', answer);
     return 'by_uids';
@@ -158,7 +158,7 @@ export class Witness {
 
   async #list(client: Client, { owner }: Known): Promise<string> {
     const before = new Map((this.#byOwner.get(owner) ?? []).map(({ uid, state }) => [uid, state]));
-    const answer = await client.ask('GET', `/api/v1/account/${owner}/orders?limit=${LISTED}`);
+    const answer = await client.send('GET', `/api/v1/account/${owner}/orders?limit=${LISTED}`);
     if (answer === 'broken') return 'broken';
     const orders = answer.status === 200 ? (answer.body as Order[]) : [];
     const right = orders.every(
@@ -176,7 +176,7 @@ export class Witness {
     if (known.state !== 'open') return this.#get(client, known);
     known.state = 'cancelling';
     const signed = await signCancellation(this.#wallet(known.signer), { orderUids: [known.uid] });
-    const answer = await client.ask('DELETE', '/api/v1/orders', { orderUids: [known.uid], ...signed });
+    const answer = await client.send('DELETE', '/api/v1/orders', { orderUids: [known.uid], ...signed });
     if (answer === 'broken') return 'broken';
     this.#expect(answer.status === 200, 'cancel', answer);
     known.state = 'cancelled';
@@ -190,7 +190,7 @@ export class Witness {
   /** Selects a stored order. */
   async #again(client: Client, known: Known): Promise<string> {
     if (known.state === 'placing') return this.#get(client, known);
-    const answer = await client.ask('POST', '/api/v1/orders', known.signed.order);
+    const answer = await client.send('POST', '/api/v1/orders', known.signed.order);
     if (answer === 'broken') return 'broken';
     const { errorType } = answer.body as { errorType?: string };
     this.#expect(answer.status === 400 && errorType === 'DuplicatedOrder', 'again', answer);
@@ -199,7 +199,7 @@ export class Witness {
 
   async #unknown(client: Client): Promise<string> {
     const uid = `0x${hashText(`${this.#random()}`).toString('hex')}${'00'.repeat(24)}`;
-    const answer = await client.ask('GET', `/api/v1/orders/${uid}`);
+    const answer = await client.send('GET', `/api/v1/orders/${uid}`);
     if (answer !== 'broken') this.#expect(answer.status === 404, 'unknown', answer);
     return answer === 'broken' ? answer : 'unknown';
   }
@@ -207,7 +207,7 @@ export class Witness {
   async #garbage(client: Client): Promise<string> {
     const bodies = ['{', '[]', '{"sellToken":1}', 'null', '"'];
     const body = bodies[Math.floor(this.#random() * bodies.length)];
-    const answer = await client.ask('POST', '/api/v1/orders', body);
+    const answer = await client.send('POST', '/api/v1/orders', body);
     if (answer !== 'broken') this.#expect(answer.status === 400 || answer.status === 422, 'garbage', answer);
     return answer === 'broken' ? answer : 'garbage';
   }
@@ -217,7 +217,7 @@ export class Witness {
     const acknowledged = this.#all.filter(({ state }) => state !== 'placing');
     for (let i = 0; i < acknowledged.length; i += 128) {
       const some = acknowledged.slice(i, i + 128);
-      const answer = await client.ask(
+      const answer = await client.send(
         'POST',
         '/api/v1/orders/by_uids',
         some.map(({ uid }) => uid),

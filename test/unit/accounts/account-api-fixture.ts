@@ -3,12 +3,12 @@ import { createAccountApi, createAccounts, createOrderBook } from 'intentbook';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { onTestFinished } from 'vitest';
 import { described } from '../../integration/http/described.ts';
-import { directWorld } from '../../integration/http/http-fixture.ts';
+import { directFixture } from '../../integration/http/http-fixture.ts';
 import { manualClock } from '../../support/clock.ts';
 import { SEPOLIA } from '../../support/orders.ts';
 
 /** Creates the account interface of one book in memory, on a manual clock. It is closed at the end of the test. */
-export async function accountWorld(
+export async function accountFixture(
   options: Omit<AccountsOptions, 'books' | 'store'> & Partial<Pick<AccountsOptions, 'store'>> = {},
   bookOptions: Partial<OrderBookOptions> = {},
 ) {
@@ -26,5 +26,5 @@ export async function accountWorld(
     await book.close();
   });
   const api = createAccountApi(accounts);
-  return { accounts, book, store, clock, failures, api, ...described(directWorld(api, () => clock.now() / 1000)) };
+  return { accounts, book, store, clock, failures, api, ...described(directFixture(api, () => clock.now() / 1000)) };
 }

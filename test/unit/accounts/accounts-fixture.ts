@@ -22,7 +22,7 @@ export const ALICE = account(1);
 export const ALICES = ALICE.address.toLowerCase() as Hex;
 
 /** A book and its account interface on a manual clock. */
-export interface AccountWorld extends AsyncDisposable {
+export interface AccountFixture extends AsyncDisposable {
   readonly clock: ManualClock;
   readonly book: OrderBook;
   readonly store: AccountStore;
@@ -31,16 +31,16 @@ export interface AccountWorld extends AsyncDisposable {
   /** Submits an order of Alice, valid for ten minutes. */
   order(choice?: OrderChoice, changes?: object): Promise<Order>;
   /** Applies one block to the book. */
-  tell(number: number, happenings: readonly Happening[], fork?: string): Promise<void>;
+  applyBlock(number: number, happenings: readonly Happening[], fork?: string): Promise<void>;
   /** Waits until the event log of the book is processed. */
   settled(): Promise<void>;
   /** Returns the notifications of an account, oldest first. */
-  told(account?: string): Promise<Notification[]>;
+  listNotifications(account?: string): Promise<Notification[]>;
 }
 
-export async function accountWorld(
+export async function accountFixture(
   options: Partial<AccountsOptions> & { readonly bookOptions?: Partial<OrderBookOptions> } = {},
-): Promise<AccountWorld> {
+): Promise<AccountFixture> {
   const { bookOptions, ...accountOptions } = options;
   const clock = manualClock();
   const book = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore(), ...bookOptions });
@@ -67,13 +67,13 @@ export async function accountWorld(
       assert.ok(order);
       return order;
     },
-    async tell(number, happenings, fork) {
+    async applyBlock(number, happenings, fork) {
       const through = blockOf(number, fork);
       const outcome = await book.chain.apply({ events: eventsIn(through, happenings), through });
       assert.equal(outcome.status, 'applied');
     },
     settled: () => settle(book, store),
-    async told(who = ALICES) {
+    async listNotifications(who = ALICES) {
       await settle(book, store);
       return (await accounts.notifications.list(who)).notifications.reverse();
     },

@@ -8,7 +8,7 @@ import { describe, test } from 'vitest';
 import { affiliateTypedData } from '../../support/affiliates.ts';
 import { scriptedChain } from '../../support/chain.ts';
 import { account } from '../../support/orders.ts';
-import { accountWorld } from './account-api-fixture.ts';
+import { accountFixture } from './account-api-fixture.ts';
 
 const DOMAIN = { name: 'Service Affiliate', version: '1' };
 const ALICE = account(7_001);
@@ -26,41 +26,41 @@ async function signed(wallet: LocalAccount, code: string) {
 const at = (wallet: { address: string }) => `/affiliate/${wallet.address}`;
 const rejection = (status: number, message: string) => [status, { message }];
 
-type World = Awaited<ReturnType<typeof accountWorld>>;
+type Fixture = Awaited<ReturnType<typeof accountFixture>>;
 
-async function post(world: World, path: string, body: unknown) {
-  const answer = await world.send('POST', path, { body });
+async function post(fixture: Fixture, path: string, body: unknown) {
+  const answer = await fixture.send('POST', path, { body });
   assert.equal(answer.header('access-control-allow-origin'), '*');
   return [answer.status, answer.json()];
 }
 
 describe('POST /affiliate/{wallet_address}', () => {
   test('binds a code to the wallet that signed it', async () => {
-    const world = await accountWorld();
-    const answer = await post(world, at(ALICE), await signed(ALICE, 'ALICE-1'));
+    const fixture = await accountFixture();
+    const answer = await post(fixture, at(ALICE), await signed(ALICE, 'ALICE-1'));
     assert.deepEqual(answer, [201, { code: 'ALICE-1', createdAt: '2023-11-14T22:13:20.000Z' }]);
-    const found = await world.send('GET', at(ALICE));
+    const found = await fixture.send('GET', at(ALICE));
     assert.deepEqual([found.status, found.json()], [200, { code: 'ALICE-1', createdAt: '2023-11-14T22:13:20.000Z' }]);
-    assert.deepEqual((await world.send('GET', '/ref-codes/alice-1')).json(), { code: 'ALICE-1' });
+    assert.deepEqual((await fixture.send('GET', '/ref-codes/alice-1')).json(), { code: 'ALICE-1' });
   });
 
   test('accepts signatures of ethers and of viem', async () => {
-    const world = await accountWorld();
+    const fixture = await accountFixture();
     const wallet = new Wallet(keccak256(toHex('an affiliate')));
     const { domain, types, message } = affiliateTypedData(wallet.address as Address, 'ETHERS_5');
     const signedMessage = await wallet._signTypedData(domain, { AffiliateCode: [...types.AffiliateCode] }, message);
     const body = { walletAddress: wallet.address, code: 'ETHERS_5', signedMessage };
-    assert.equal((await post(world, at(wallet), body))[0], 201);
+    assert.equal((await post(fixture, at(wallet), body))[0], 201);
   });
 
   test('accepts addresses in either case, trims and capitalises codes, and ignores unknown keys', async () => {
-    const world = await accountWorld();
+    const fixture = await accountFixture();
     const body = await signed(ALICE, 'ALICE-1');
     const path = `/affiliate/${ALICE.address.toLowerCase()}`;
     const walletAddress = `0x${ALICE.address.slice(2).toUpperCase()}`;
-    const answer = await post(world, path, { ...body, walletAddress, code: ' alice-1 ', chainId: 100 });
+    const answer = await post(fixture, path, { ...body, walletAddress, code: ' alice-1 ', chainId: 100 });
     assert.equal(answer[0], 201);
-    assert.equal((await world.accounts.affiliates.get(walletAddress))?.walletAddress, ALICE.address.toLowerCase());
+    assert.equal((await fixture.accounts.affiliates.get(walletAddress))?.walletAddress, ALICE.address.toLowerCase());
   });
 
   const good = { walletAddress: ALICE.address, code: 'ALICE-1', signedMessage: `0x${'11'.repeat(65)}` };
@@ -79,23 +79,23 @@ describe('POST /affiliate/{wallet_address}', () => {
     ['an empty signature', { ...good, signedMessage: '' }, 'signedMessage must be hex text'],
     ['another wallet in the path', { ...good, walletAddress: BOB.address }, 'Affiliate wallet address mismatch'],
   ] as [string, unknown, string][])('rejects %s with 400', async (_, body, message) => {
-    assert.deepEqual(await post(await accountWorld(), at(ALICE), body), rejection(400, message));
+    assert.deepEqual(await post(await accountFixture(), at(ALICE), body), rejection(400, message));
   });
 
   test('rejects an invalid address in the path with 400', async () => {
-    const answer = await post(await accountWorld(), '/affiliate/vitalik.eth', good);
+    const answer = await post(await accountFixture(), '/affiliate/vitalik.eth', good);
     assert.deepEqual(answer, rejection(400, 'walletAddress: must be 0x and 40 hex digits'));
   });
 
   test('rejects invalid JSON and a wrong media type before anything else', async () => {
-    const world = await accountWorld();
-    assert.equal((await world.send('POST', at(ALICE), { body: '{' })).status, 400);
-    const answer = await world.send('POST', at(ALICE), { body: '{}', headers: { 'content-type': 'text/plain' } });
+    const fixture = await accountFixture();
+    assert.equal((await fixture.send('POST', at(ALICE), { body: '{' })).status, 400);
+    const answer = await fixture.send('POST', at(ALICE), { body: '{}', headers: { 'content-type': 'text/plain' } });
     assert.deepEqual([answer.status, Object.keys(answer.json() as object)], [415, ['message']]);
   });
 
   test('rejects with 401 every signature other than that of the wallet over exactly these values', async () => {
-    const world = await accountWorld();
+    const fixture = await accountFixture();
     const body = await signed(ALICE, 'ALICE-1');
     const wallet = ALICE.address;
     for (const [what, signedMessage] of [
@@ -120,37 +120,37 @@ describe('POST /affiliate/{wallet_address}', () => {
       ['not hexadecimal', 'signed, Alice'],
       ['an odd number of digits', '0x1'],
     ] as const) {
-      const answer = await post(world, at(ALICE), { ...body, signedMessage });
+      const answer = await post(fixture, at(ALICE), { ...body, signedMessage });
       assert.deepEqual(answer, rejection(401, 'Affiliate has invalid signature'), what);
     }
-    assert.equal((await post(world, at(ALICE), body))[0], 201);
+    assert.equal((await post(fixture, at(ALICE), body))[0], 201);
   });
 
   test('signs under the configured domain name', async () => {
-    const world = await accountWorld({ affiliates: { domainName: 'Acme Affiliate' } });
+    const fixture = await accountFixture({ affiliates: { domainName: 'Acme Affiliate' } });
     const own = affiliateTypedData(ALICE.address, 'ALICE-1', { name: 'Acme Affiliate', version: '1' });
     const body = { walletAddress: ALICE.address, code: 'ALICE-1', signedMessage: await ALICE.signTypedData(own) };
-    assert.equal((await post(world, at(ALICE), await signed(ALICE, 'ALICE-1')))[0], 401);
-    assert.equal((await post(world, at(ALICE), body))[0], 201);
+    assert.equal((await post(fixture, at(ALICE), await signed(ALICE, 'ALICE-1')))[0], 401);
+    assert.equal((await post(fixture, at(ALICE), body))[0], 201);
   });
 
   test('accepts one code per wallet, one wallet per code and a signature once', async () => {
-    const world = await accountWorld();
+    const fixture = await accountFixture();
     const bound = rejection(409, 'Affiliate wallet address already bound to a code');
     const taken = rejection(409, 'Affiliate code already taken');
     const body = await signed(ALICE, 'ALICE-1');
-    assert.equal((await post(world, at(ALICE), body))[0], 201);
-    assert.deepEqual(await post(world, at(ALICE), body), bound);
-    assert.deepEqual(await post(world, at(ALICE), await signed(ALICE, 'ALICE-2')), bound);
-    assert.deepEqual(await post(world, at(BOB), await signed(BOB, 'ALICE-1')), taken);
+    assert.equal((await post(fixture, at(ALICE), body))[0], 201);
+    assert.deepEqual(await post(fixture, at(ALICE), body), bound);
+    assert.deepEqual(await post(fixture, at(ALICE), await signed(ALICE, 'ALICE-2')), bound);
+    assert.deepEqual(await post(fixture, at(BOB), await signed(BOB, 'ALICE-1')), taken);
     // The high-s twin is the same signature.
     const n = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
     const { signedMessage } = body;
     const s = (n - BigInt(`0x${signedMessage.slice(66, 130)}`)).toString(16).padStart(64, '0');
     const twin = `${signedMessage.slice(0, 66)}${s}${signedMessage.endsWith('1b') ? '1c' : '1b'}`;
-    assert.deepEqual(await post(world, at(ALICE), { ...body, signedMessage: twin }), bound);
+    assert.deepEqual(await post(fixture, at(ALICE), { ...body, signedMessage: twin }), bound);
     // An invalid signature is reported before any information about the code.
-    assert.equal((await post(world, at(BOB), { ...body, walletAddress: BOB.address }))[0], 401);
+    assert.equal((await post(fixture, at(BOB), { ...body, walletAddress: BOB.address }))[0], 401);
   });
 
   test('stores digest and signature in one canonical form', async () => {
@@ -160,24 +160,24 @@ describe('POST /affiliate/{wallet_address}', () => {
       kept.push(affiliate);
       return memory.affiliates.register(affiliate);
     };
-    const world = await accountWorld({ store: { ...memory, affiliates: { ...memory.affiliates, register } } });
+    const fixture = await accountFixture({ store: { ...memory, affiliates: { ...memory.affiliates, register } } });
     const body = await signed(ALICE, 'ALICE-1');
     const n = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
     const s = (n - BigInt(`0x${body.signedMessage.slice(66, 130)}`)).toString(16).padStart(64, '0');
     const v = body.signedMessage.endsWith('1b') ? '01' : '00';
     const twin = `${body.signedMessage.slice(0, 66)}${s}${v}`;
-    assert.equal((await post(world, at(ALICE), { ...body, signedMessage: twin }))[0], 201);
+    assert.equal((await post(fixture, at(ALICE), { ...body, signedMessage: twin }))[0], 201);
     const walletAddress = ALICE.address.toLowerCase();
     const digest = hashTypedData(affiliateTypedData(ALICE.address, 'ALICE-1'));
     const { signedMessage } = body;
-    assert.deepEqual(kept, [{ walletAddress, code: 'ALICE-1', createdAt: world.clock.now(), digest, signedMessage }]);
+    assert.deepEqual(kept, [{ walletAddress, code: 'ALICE-1', createdAt: fixture.clock.now(), digest, signedMessage }]);
   });
 
   test('lets exactly one of several concurrent requests bind a code', async () => {
-    const world = await accountWorld();
+    const fixture = await accountFixture();
     const wallets = Array.from({ length: 12 }, (_, n) => account(7_100 + n));
     const bodies = await Promise.all(wallets.map((wallet) => signed(wallet, 'RACED')));
-    const answers = await Promise.all(bodies.map((body) => post(world, `/affiliate/${body.walletAddress}`, body)));
+    const answers = await Promise.all(bodies.map((body) => post(fixture, `/affiliate/${body.walletAddress}`, body)));
     assert.deepEqual(answers.map(([status]) => status).sort(), [201, ...Array(11).fill(409)]);
   });
 
@@ -186,10 +186,10 @@ describe('POST /affiliate/{wallet_address}', () => {
     const register = async () => {
       throw new Error('INSERT INTO secrets');
     };
-    const world = await accountWorld({ store: { ...memory, affiliates: { ...memory.affiliates, register } } });
-    const answer = await post(world, at(ALICE), await signed(ALICE, 'ALICE-1'));
+    const fixture = await accountFixture({ store: { ...memory, affiliates: { ...memory.affiliates, register } } });
+    const answer = await post(fixture, at(ALICE), await signed(ALICE, 'ALICE-1'));
     assert.deepEqual(answer, rejection(500, 'Internal server error'));
-    assert.deepEqual(world.failures.map(String), ['Error: INSERT INTO secrets']);
+    assert.deepEqual(fixture.failures.map(String), ['Error: INSERT INTO secrets']);
   });
 });
 
@@ -201,36 +201,36 @@ describe('affiliate contract wallet', () => {
 
   test('is verified on chain 1 (ERC-1271)', async () => {
     const mainnet = scriptedChain({ isValidSignature: ({ signature }) => ({ valid: signature !== '0xbad0' }) });
-    const world = await accountWorld({ mainnet });
-    assert.deepEqual(await post(world, path, body('0xbad0')), rejection(401, 'Affiliate has invalid signature'));
-    assert.equal((await post(world, path, body('0xABCDEF')))[0], 201);
+    const fixture = await accountFixture({ mainnet });
+    assert.deepEqual(await post(fixture, path, body('0xbad0')), rejection(401, 'Affiliate has invalid signature'));
+    assert.equal((await post(fixture, path, body('0xABCDEF')))[0], 201);
     const query = { owner: SAFE, digest, signature: '0xabcdef', pre: [], flashloan: undefined, allowDeployment: true };
-    assert.deepEqual(mainnet.asked[1]?.query, query);
+    assert.deepEqual(mainnet.recordedCalls[1]?.query, query);
     // In any notation, the signature was used.
-    const answer = await post(world, path, body('0xabcdef'));
+    const answer = await post(fixture, path, body('0xabcdef'));
     assert.deepEqual(answer, rejection(409, 'Affiliate wallet address already bound to a code'));
   });
 
   test('is verified for 65 bytes too, which can be the signature of its owner', async () => {
     const mainnet = scriptedChain({ isValidSignature: { valid: true } });
-    const world = await accountWorld({ mainnet });
+    const fixture = await accountFixture({ mainnet });
     const signedMessage = await ALICE.signTypedData(affiliateTypedData(SAFE, 'SAFE-1'));
-    assert.equal((await post(world, path, body(signedMessage)))[0], 201);
+    assert.equal((await post(fixture, path, body(signedMessage)))[0], 201);
   });
 
   test('is not queried for a signature of its key', async () => {
-    const mainnet = scriptedChain({ isValidSignature: new Error('asked') });
-    const world = await accountWorld({ mainnet });
-    assert.equal((await post(world, at(ALICE), await signed(ALICE, 'ALICE-1')))[0], 201);
-    assert.deepEqual(mainnet.asked, []);
+    const mainnet = scriptedChain({ isValidSignature: new Error('called') });
+    const fixture = await accountFixture({ mainnet });
+    assert.equal((await post(fixture, at(ALICE), await signed(ALICE, 'ALICE-1')))[0], 201);
+    assert.deepEqual(mainnet.recordedCalls, []);
   });
 
   test('that cannot be queried is 503 and not 401: no chain', async () => {
-    const world = await accountWorld();
-    const answer = await post(world, path, body('0xabcdef'));
+    const fixture = await accountFixture();
+    const answer = await post(fixture, path, body('0xabcdef'));
     assert.deepEqual(answer, rejection(503, 'Signatures of contract wallets cannot be verified here'));
     // A signature with the length of an ECDSA one is verified as such.
-    assert.equal((await post(world, path, body(`0x${'11'.repeat(65)}`)))[0], 401);
+    assert.equal((await post(fixture, path, body(`0x${'11'.repeat(65)}`)))[0], 401);
   });
 
   test.each<[string, NonNullable<Parameters<typeof scriptedChain>[0]['isValidSignature']>]>([
@@ -238,18 +238,18 @@ describe('affiliate contract wallet', () => {
     ['silence', 'silence'],
   ])('that cannot be queried is 503 and not 401: %s', async (_, line) => {
     const mainnet = scriptedChain({ isValidSignature: line });
-    const world = await accountWorld({ mainnet, timeout: 1000 });
+    const fixture = await accountFixture({ mainnet, timeout: 1000 });
     let questions = 0;
     for (const signedMessage of ['0xabcdef', `0x${'11'.repeat(65)}`]) {
-      const sent = world.send('POST', path, { body: body(signedMessage) });
+      const sent = fixture.send('POST', path, { body: body(signedMessage) });
       questions++;
-      while (mainnet.asked.length < questions) await new Promise((resolve) => setImmediate(resolve));
-      world.clock.advance(1000);
+      while (mainnet.recordedCalls.length < questions) await new Promise((resolve) => setImmediate(resolve));
+      fixture.clock.advance(1000);
       const answer = await sent;
       assert.deepEqual([answer.status, answer.json()], rejection(503, 'The signature could not be verified right now'));
       assert.equal(answer.header('retry-after'), '1');
     }
-    assert.equal(world.failures.length, 2);
+    assert.equal(fixture.failures.length, 2);
   });
 });
 
@@ -265,12 +265,12 @@ describe('affiliate code lookup', () => {
   };
 
   test('returns the terms of a code without its wallet', async () => {
-    const world = await accountWorld({ affiliates: { terms: TERMS } });
-    await post(world, at(ALICE), await signed(ALICE, 'ALICE-1'));
-    const { createdAt, ...rest } = (await world.send('GET', at(ALICE))).json() as Record<string, unknown>;
+    const fixture = await accountFixture({ affiliates: { terms: TERMS } });
+    await post(fixture, at(ALICE), await signed(ALICE, 'ALICE-1'));
+    const { createdAt, ...rest } = (await fixture.send('GET', at(ALICE))).json() as Record<string, unknown>;
     assert.equal(typeof createdAt, 'string');
     assert.deepEqual(rest, { code: 'ALICE-1', ...TERMS });
-    assert.deepEqual((await world.send('GET', '/ref-codes/ALICE-1')).json(), {
+    assert.deepEqual((await fixture.send('GET', '/ref-codes/ALICE-1')).json(), {
       code: 'ALICE-1',
       traderRewardAmount: 2.5,
       triggerVolume: 250_000,
@@ -282,11 +282,11 @@ describe('affiliate code lookup', () => {
   test.each([
     [at(ALICE), 404, 'Affiliate not found'],
     ['/affiliate/0x12', 400, 'account: must be 0x and 40 hex digits'],
-    ['/ref-codes/NOBODY', 404, 'Affiliate code not found'],
+    ['/ref-codes/UNKNOWN', 404, 'Affiliate code not found'],
     ['/ref-codes/ABC', 400, 'code: must be 5 to 20 letters, digits, "_" and "-"'],
     ['/ref-codes/%C3%84LICE', 400, 'code: must be 5 to 20 letters, digits, "_" and "-"'],
   ])('%s is %s', async (path, status, message) => {
-    const answer = await (await accountWorld()).send('GET', path);
+    const answer = await (await accountFixture()).send('GET', path);
     assert.deepEqual([answer.status, answer.json()], rejection(status, message));
     assert.equal(answer.header('cache-control'), 'no-store');
   });
@@ -298,19 +298,19 @@ describe('affiliate statistics', () => {
   );
 
   test('are 503 without a source', async () => {
-    const world = await accountWorld();
+    const fixture = await accountFixture();
     for (const path of paths) {
-      const answer = await world.send('GET', path);
+      const answer = await fixture.send('GET', path);
       assert.deepEqual([answer.status, answer.json()], rejection(503, 'Affiliate statistics are not configured'));
     }
   });
 
   test('come from the source for the address in lower case', async () => {
-    const asked: string[] = [];
+    const recordedCalls: string[] = [];
     class Source implements AffiliateStatistics {
       readonly total = 5;
       async affiliate(address: Address) {
-        asked.push(address);
+        recordedCalls.push(address);
         return { affiliate_address: address, total_volume: this.total };
       }
       async trader() {
@@ -320,8 +320,8 @@ describe('affiliate statistics', () => {
         throw new Error('the analysis is away');
       }
     }
-    const world = await accountWorld({ affiliates: { statistics: new Source() } });
-    const answers = await Promise.all(paths.map((path) => world.send('GET', path)));
+    const fixture = await accountFixture({ affiliates: { statistics: new Source() } });
+    const answers = await Promise.all(paths.map((path) => fixture.send('GET', path)));
     const lower = ALICE.address.toLowerCase();
     assert.deepEqual(
       answers.map((answer) => [answer.status, answer.json()]),
@@ -331,7 +331,7 @@ describe('affiliate statistics', () => {
         rejection(503, 'Affiliate statistics are not available'),
       ],
     );
-    assert.deepEqual(asked, [lower]);
-    assert.deepEqual(world.failures.map(String), ['Error: the analysis is away']);
+    assert.deepEqual(recordedCalls, [lower]);
+    assert.deepEqual(fixture.failures.map(String), ['Error: the analysis is away']);
   });
 });

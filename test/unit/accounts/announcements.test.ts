@@ -7,7 +7,7 @@ import { parseCommand } from '../../../adapters/server/cli/parse.ts';
 import { cmsAnnouncements } from '../../../adapters/server/cms.ts';
 import type { Behaviour } from '../../integration/channels/channel-fixture.ts';
 import { receiver } from '../../integration/channels/channel-fixture.ts';
-import { accountWorld } from './account-api-fixture.ts';
+import { accountFixture } from './account-api-fixture.ts';
 
 const ACCOUNT = `0x${'ab'.repeat(20)}` as const;
 const PATH = `/accounts/${ACCOUNT}/notifications`;
@@ -15,9 +15,9 @@ const PATH = `/accounts/${ACCOUNT}/notifications`;
 const announcement = (id: number, at: number): Announcement => ({ id, at, message: `m${id}`, metadata: {} });
 
 /** Creates an API with notifications of an account at these times, and with announcements. */
-async function world(own: readonly number[], announcements: readonly Announcement[]) {
+async function fixture(own: readonly number[], announcements: readonly Announcement[]) {
   const store = memoryAccountStore();
-  const each = await accountWorld({ store, announcements: async () => announcements });
+  const each = await accountFixture({ store, announcements: async () => announcements });
   const changes = own.map((at, n) => {
     const notification = { id: `id-${n}`, account: ACCOUNT, type: 'order_filled' as const };
     const body = { ...notification, message: 'filled', timestamp: new Date(at).toISOString(), metadata: {} };
@@ -31,7 +31,7 @@ const idsOf = (text: string) => (JSON.parse(text) as { id: string }[]).map(({ id
 
 describe('announcements', () => {
   test('are listed among the notifications of an account with the six keys of the contract', async () => {
-    const { send } = await world([10, 30], [{ id: 7, at: 20, message: 'Hello', metadata: { title: 'News' } }]);
+    const { send } = await fixture([10, 30], [{ id: 7, at: 20, message: 'Hello', metadata: { title: 'News' } }]);
     const answer = await send('GET', PATH);
     assert.equal(answer.header('cache-control'), 'public, max-age=300');
     assert.deepEqual(idsOf(answer.text), ['id-1', 'cms-7', 'id-0']);
@@ -55,7 +55,7 @@ describe('announcements', () => {
     await fc.assert(
       fc.asyncProperty(lists, async ({ own, others, limit }) => {
         const announcements = others.map((each, id) => announcement(id, each));
-        const { accounts } = await world(own, announcements);
+        const { accounts } = await fixture(own, announcements);
         const whole = (await accounts.notifications.list(ACCOUNT)).notifications.map(({ id }) => id);
         assert.equal(new Set(whole).size, own.length + others.length);
         const paged: string[] = [];
@@ -91,14 +91,14 @@ describe('announcement source of a CMS', () => {
 
   test('is requested with its key, and its items are parsed', async () => {
     await using system = await receiver();
-    let asked: unknown;
+    let sentKey: unknown;
     system.behave((_, response) => {
-      asked = system.received.at(-1)?.headers.authorization;
+      sentKey = system.received.at(-1)?.headers.authorization;
       response.end(JSON.stringify([{ ...item, createdAt: '2024-01-02T03:04:05.006Z' }]));
     });
     const found = await cmsAnnouncements({ url: `${system.url}/api/`, apiKey: 'hush' })(ACCOUNT, call);
     assert.equal(system.received[0]?.path, `/api/notification-list/${ACCOUNT}`);
-    assert.equal(asked, 'Bearer hush');
+    assert.equal(sentKey, 'Bearer hush');
     assert.deepEqual(found, [
       {
         id: 7,
@@ -118,7 +118,7 @@ describe('announcement source of a CMS', () => {
   ])('that %s causes a 500 without details that is not cached', async (_name, behaviour) => {
     await using system = await receiver();
     system.behave(behaviour);
-    const { send, failures } = await accountWorld({
+    const { send, failures } = await accountFixture({
       announcements: cmsAnnouncements({ url: system.url, apiKey: 'hush' }),
     });
     const answer = await send('GET', PATH);

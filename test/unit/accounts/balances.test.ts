@@ -9,7 +9,7 @@ import { describe, onTestFinished, test } from 'vitest';
 import { scriptedChain } from '../../support/chain.ts';
 import { manualClock } from '../../support/clock.ts';
 import { COW, SEPOLIA, WETH } from '../../support/orders.ts';
-import { accountWorld } from './account-api-fixture.ts';
+import { accountFixture } from './account-api-fixture.ts';
 
 const ALICE = '0x00000000000000000000000000000000000a11ce';
 const BOB = '0x0000000000000000000000000000000000000b0b';
@@ -40,13 +40,13 @@ function ledger() {
     state,
     set: (owner: string, token: string, balance: bigint, allowance = 0n) =>
       funds.set(`${owner} ${token}`, { balance, allowance }),
-    asked: (question: string) => chain.asked.filter((each) => each.question === question).length,
+    recordedCalls: (question: string) => chain.recordedCalls.filter((each) => each.question === question).length,
   };
 }
 
-async function world(book: Partial<OrderBookOptions> = {}) {
+async function fixture(book: Partial<OrderBookOptions> = {}) {
   const { chain, ...rest } = ledger();
-  return { ...rest, chain, ...(await accountWorld({}, { chain, ...book })) };
+  return { ...rest, chain, ...(await accountFixture({}, { chain, ...book })) };
 }
 
 const balances = (tokens: string, account = ALICE, chain: string | number = SEPOLIA) =>
@@ -57,7 +57,7 @@ const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('GET /{chain_id}/accounts/{account}/balances', () => {
   test('returns balance and allowance of each token once, in request order and lower case', async () => {
-    const { send, set, chain } = await world();
+    const { send, set, chain } = await fixture();
     set(ALICE, weth, 2n ** 256n - 1n, 7n);
     const answer = await send(
       'GET',
@@ -72,12 +72,12 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
         token: { address: weth, decimals: 18, symbol: 'WETH', name: 'Wrapped Ether' },
       },
     ]);
-    const query = chain.asked.find(({ question }) => question === 'balanceAndAllowance')?.query;
+    const query = chain.recordedCalls.find(({ question }) => question === 'balanceAndAllowance')?.query;
     assert.deepEqual(query, { owner: ALICE, token: cow, spender: RELAYER });
   });
 
   test('omits invalid tokens and treats native currency as a token', async () => {
-    const { send, set } = await world();
+    const { send, set } = await fixture();
     set(ALICE, NATIVE, 5n);
     assert.deepEqual((await send('GET', balances(`${NOTHING},${NATIVE}`))).json(), [
       { balance: '5', allowance: '0', token: { address: NATIVE, decimals: 18 } },
@@ -85,22 +85,22 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
   });
 
   test('reads token metadata once and balances for each request', async () => {
-    const { send, asked } = await world();
+    const { send, recordedCalls } = await fixture();
     for (let i = 0; i < 3; i++) await send('GET', balances(`${weth},${NOTHING}`));
-    assert.deepEqual([asked('balanceAndAllowance'), asked('tokenInfo')], [3, 1 + 3]);
+    assert.deepEqual([recordedCalls('balanceAndAllowance'), recordedCalls('tokenInfo')], [3, 1 + 3]);
   });
 
   test('omits invalid token metadata', async () => {
     const tokenInfo = { decimals: 1.5, symbol: '', name: 'x'.repeat(1000) };
     const chain = scriptedChain({ balanceAndAllowance: { balance: 1n, allowance: 2n }, tokenInfo });
-    const { send } = await accountWorld({}, { chain });
+    const { send } = await accountFixture({}, { chain });
     const [balance] = (await send('GET', balances(weth))).json() as { token: unknown }[];
     assert.deepEqual(balance?.token, { address: weth, name: 'x'.repeat(128) });
   });
 
   test('returns only addresses if the chain has no token metadata', async () => {
     const chain = scriptedChain({ balanceAndAllowance: { balance: 1n, allowance: 2n } });
-    const { send } = await accountWorld({}, { chain });
+    const { send } = await accountFixture({}, { chain });
     const expected = [{ balance: '1', allowance: '2', token: { address: weth } }];
     assert.deepEqual((await send('GET', balances(weth))).json(), expected);
   });
@@ -119,7 +119,7 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
     [balances(weth, ALICE, 5), 400, 'Unsupported chain'],
     [balances(weth, ALICE, '5x'), 400, 'chainId: must be a whole number'],
   ])('%s is %s', async (path, status, message) => {
-    const { send } = await world();
+    const { send } = await fixture();
     for (const each of [path, path.replace('/balances', '/balances/sse')]) {
       const answer = await send('GET', each);
       assert.deepEqual([answer.status, answer.json()], [status, { message }]);
@@ -128,7 +128,7 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
   });
 
   test('returns a retryable 500 without the node address when the chain fails', async () => {
-    const { send, state, failures } = await world();
+    const { send, state, failures } = await fixture();
     state.out = new Error('https://key@node is down');
     const answer = await send('GET', balances(weth));
     assert.deepEqual([answer.status, answer.json()], [500, { message: 'the chain query failed' }]);
@@ -138,16 +138,16 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
 
   test('aborts a chain read at the timeout', async () => {
     const chain = scriptedChain({ balanceAndAllowance: 'silence' });
-    const { send, clock } = await accountWorld({}, { chain, checkTimeout: 1000 });
+    const { send, clock } = await accountFixture({}, { chain, checkTimeout: 1000 });
     const sent = send('GET', balances(weth));
-    while (chain.asked.length === 0) await settle();
+    while (chain.recordedCalls.length === 0) await settle();
     clock.advance(1000);
     assert.deepEqual((await sent).json(), { message: 'the chain query timed out' });
-    assert.equal(chain.asked[0]?.signal.aborted, true);
+    assert.equal(chain.recordedCalls[0]?.signal.aborted, true);
   });
 
   test('rejects a book without a chain', async () => {
-    const { send } = await accountWorld();
+    const { send } = await accountFixture();
     const answer = await send('GET', balances(weth));
     assert.deepEqual([answer.status, answer.json()], [503, { message: 'Balances are not available on this chain' }]);
   });
@@ -165,7 +165,10 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
     await accounts.start();
     onTestFinished(() => accounts.close());
     await accounts.balances.get(SEPOLIA, ALICE, [weth]);
-    assert.deepEqual([production.asked('balanceAndAllowance'), staging.asked('balanceAndAllowance')], [1, 0]);
+    assert.deepEqual(
+      [production.recordedCalls('balanceAndAllowance'), staging.recordedCalls('balanceAndAllowance')],
+      [1, 0],
+    );
   });
 });
 
@@ -190,7 +193,7 @@ describe('balance stream', () => {
     });
 
   test('starts with all balances and continues with changes', async () => {
-    const { accounts, set, clock } = await world();
+    const { accounts, set, clock } = await fixture();
     set(ALICE, weth, 5n, 1n);
     const { seen } = reading(accounts.balances.watch(SEPOLIA, ALICE, [WETH, COW]));
     await settle();
@@ -212,18 +215,18 @@ describe('balance stream', () => {
   });
 
   test('reads an account once for several subscribers with different tokens', async () => {
-    const { accounts, set, clock, asked } = await world();
+    const { accounts, set, clock, recordedCalls } = await fixture();
     const streams = Array.from({ length: 20 }, (_, n) =>
       reading(accounts.balances.watch(SEPOLIA, ALICE, [n % 2 ? weth : cow])),
     );
     await settle();
     await settle();
     assert.ok(streams.every(({ seen }) => seen.length === 1));
-    const before = asked('balanceAndAllowance');
+    const before = recordedCalls('balanceAndAllowance');
     set(ALICE, weth, 1n);
     clock.advance(5000);
     await settle();
-    assert.equal(asked('balanceAndAllowance') - before, 2);
+    assert.equal(recordedCalls('balanceAndAllowance') - before, 2);
     assert.deepEqual(
       streams.map(({ seen }) => seen.length),
       Array.from({ length: 20 }, (_, n) => (n % 2 ? 2 : 1)),
@@ -231,11 +234,11 @@ describe('balance stream', () => {
     for (const { leave } of streams.slice(1)) await leave();
     clock.advance(5000);
     await settle();
-    assert.equal(asked('balanceAndAllowance') - before, 3); // no subscriber needs the other token
+    assert.equal(recordedCalls('balanceAndAllowance') - before, 3); // no subscriber needs the other token
   });
 
   test('does not take a change from earlier subscribers when another one joins', async () => {
-    const { accounts, set, clock } = await world();
+    const { accounts, set, clock } = await fixture();
     const first = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth]));
     await settle();
     set(ALICE, weth, 3n);
@@ -246,7 +249,7 @@ describe('balance stream', () => {
   });
 
   test('lets a subscriber that joins during a read wait for the next one without a delay', async () => {
-    const { accounts, set, state } = await world();
+    const { accounts, set, state } = await fixture();
     let proceed = () => {};
     state.hold = new Promise((resolve) => (proceed = resolve));
     const first = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth]));
@@ -260,7 +263,7 @@ describe('balance stream', () => {
   });
 
   test('sends a slow reader the difference to its last state within bounded memory', async () => {
-    const { accounts, set, clock } = await world();
+    const { accounts, set, clock } = await fixture();
     const iterator = accounts.balances.watch(SEPOLIA, ALICE, [weth])[Symbol.asyncIterator]();
     await iterator.next();
     for (let n = 1n; n <= 1000n; n++) {
@@ -278,7 +281,7 @@ describe('balance stream', () => {
   });
 
   test('reports a failing chain once and later the changes in the meantime', async () => {
-    const { accounts, set, clock, state, failures } = await world();
+    const { accounts, set, clock, state, failures } = await fixture();
     state.out = new Error('down');
     const { seen } = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth]));
     await settle();
@@ -301,7 +304,7 @@ describe('balance stream', () => {
   });
 
   test('stops reading when the last subscriber leaves', async () => {
-    const { accounts, clock, asked, state, chain } = await world();
+    const { accounts, clock, recordedCalls, state, chain } = await fixture();
     const left = new AbortController();
     const one = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth], { signal: left.signal }));
     state.hold = new Promise(() => {}); // the first call never returns
@@ -311,18 +314,18 @@ describe('balance stream', () => {
     await settle();
     await two.leave();
     await two.done;
-    assert.ok(chain.asked.filter(({ query }) => query.owner === BOB).every(({ signal }) => signal.aborted));
-    const before = asked('balanceAndAllowance');
+    assert.ok(chain.recordedCalls.filter(({ query }) => query.owner === BOB).every(({ signal }) => signal.aborted));
+    const before = recordedCalls('balanceAndAllowance');
     clock.advance(60_000);
     await settle();
-    assert.equal(asked('balanceAndAllowance'), before);
+    assert.equal(recordedCalls('balanceAndAllowance'), before);
     const gone = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth], { signal: AbortSignal.abort() }));
     await gone.done;
     assert.deepEqual(gone.seen, []);
   });
 
   test('ends when the API closes', async () => {
-    const { accounts } = await world();
+    const { accounts } = await fixture();
     const { done } = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth]));
     await settle();
     await accounts.close();
@@ -332,7 +335,7 @@ describe('balance stream', () => {
 
 describe('GET /{chain_id}/accounts/{account}/balances/sse', () => {
   test('sends initial_balances, balance_update and ping over a socket, and ends when the client leaves', async () => {
-    const { book, accounts, set, clock, asked } = await world();
+    const { book, accounts, set, clock, recordedCalls } = await fixture();
     const server = createServer(nodeHandler(composeApis(createAccountApi(accounts), createApi(book))));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(async () => {
@@ -381,8 +384,8 @@ describe('GET /{chain_id}/accounts/{account}/balances/sse', () => {
     assert.equal(await read(), 'event: ping\ndata: {}\n\n');
     client.abort();
     // The server detects it asynchronously.
-    for (let before = -1; before !== asked('balanceAndAllowance'); ) {
-      before = asked('balanceAndAllowance');
+    for (let before = -1; before !== recordedCalls('balanceAndAllowance'); ) {
+      before = recordedCalls('balanceAndAllowance');
       for (let i = 0; i < 5; i++) await new Promise((resolve) => setTimeout(resolve, 5));
       clock.advance(5000);
       await settle();
@@ -390,13 +393,13 @@ describe('GET /{chain_id}/accounts/{account}/balances/sse', () => {
   });
 
   test('opens no lasting stream for HEAD', async () => {
-    const { send, asked, clock } = await world();
+    const { send, recordedCalls, clock } = await fixture();
     const answer = await send('HEAD', balances(weth).replace('/balances', '/balances/sse'));
     assert.equal(answer.status, 200);
     await settle();
-    const before = asked('balanceAndAllowance');
+    const before = recordedCalls('balanceAndAllowance');
     clock.advance(60_000);
     await settle();
-    assert.equal(asked('balanceAndAllowance'), before);
+    assert.equal(recordedCalls('balanceAndAllowance'), before);
   });
 });

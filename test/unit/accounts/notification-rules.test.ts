@@ -7,7 +7,7 @@ import { formatAmount } from '../../../src/accounts/notification-messages.ts';
 import { computeImprovement } from '../../../src/accounts/price-improvement.ts';
 import { blockOf, eventsIn, hashOf, placementOf, TRADER, tradeOf } from '../../support/chain-events.ts';
 import { COW, signCancellation, WETH } from '../../support/orders.ts';
-import { ALICE, ALICES, accountWorld, settle } from './accounts-fixture.ts';
+import { ALICE, ALICES, accountFixture, settle } from './accounts-fixture.ts';
 
 const [SELL, BUY] = [WETH.toLowerCase() as Hex, COW.toLowerCase() as Hex]; // in lower case
 const TX = hashOf('a settlement');
@@ -20,14 +20,14 @@ const brief = ({ type, metadata }: Notification) => {
 
 describe('notification', () => {
   test('of a fill has its amounts, transaction, order, chain and environment', async () => {
-    await using world = await accountWorld();
-    const order = await world.order();
-    await world.tell(5, [tradeOf(order, 1000n, 590n, TX)]);
-    const [told, ...more] = await world.told();
-    assert.ok(told);
+    await using fixture = await accountFixture();
+    const order = await fixture.order();
+    await fixture.applyBlock(5, [tradeOf(order, 1000n, 590n, TX)]);
+    const [listNotifications, ...more] = await fixture.listNotifications();
+    assert.ok(listNotifications);
     assert.deepEqual(more, []);
     assert.deepEqual(
-      { ...told, id: '' },
+      { ...listNotifications, id: '' },
       {
         id: '',
         account: ALICES,
@@ -47,134 +47,136 @@ describe('notification', () => {
   });
 
   test('of a partial fill is one per trade, and the completing trade is a fill only', async () => {
-    await using world = await accountWorld();
-    const order = await world.order({ partiallyFillable: true });
-    await world.tell(5, [tradeOf(order, 300n, 120n, TX), tradeOf(order, 300n, 121n, TX)]);
-    await world.tell(6, [tradeOf(order, 400n, 200n)]);
-    const told = await world.told();
+    await using fixture = await accountFixture();
+    const order = await fixture.order({ partiallyFillable: true });
+    await fixture.applyBlock(5, [tradeOf(order, 300n, 120n, TX), tradeOf(order, 300n, 121n, TX)]);
+    await fixture.applyBlock(6, [tradeOf(order, 400n, 200n)]);
+    const listNotifications = await fixture.listNotifications();
     assert.deepEqual(
-      told.map(({ type }) => type),
+      listNotifications.map(({ type }) => type),
       ['order_partially_filled', 'order_partially_filled', 'order_filled'],
     );
-    assert.equal(new Set(told.map(({ id }) => id)).size, 3);
+    assert.equal(new Set(listNotifications.map(({ id }) => id)).size, 3);
   });
 
   test('uses the units of known tokens and survives a failed lookup', async () => {
-    await using world = await accountWorld({
+    await using fixture = await accountFixture({
       tokens: (_chainId, token) => {
         if (token === SELL) throw new Error('out of reach');
         return { decimals: 2, symbol: 'COW\n' };
       },
     });
-    await world.tell(5, [tradeOf(await world.order(), 1000n, 590n)]);
-    const [told] = await world.told();
-    assert.equal(told?.message, `Your order was filled: 1000 atoms of ${SELL} for 5.9 COW`);
-    assert.equal(world.failures.length, 1);
+    await fixture.applyBlock(5, [tradeOf(await fixture.order(), 1000n, 590n)]);
+    const [listNotifications] = await fixture.listNotifications();
+    assert.equal(listNotifications?.message, `Your order was filled: 1000 atoms of ${SELL} for 5.9 COW`);
+    assert.equal(fixture.failures.length, 1);
   });
 
   test.each([
     ['by a signature', false],
     ['on chain', true],
   ])('reports a cancellation %s', async (_name, onChain) => {
-    await using world = await accountWorld();
-    const order = await world.order();
+    await using fixture = await accountFixture();
+    const order = await fixture.order();
     if (onChain) {
-      await world.tell(5, [
+      await fixture.applyBlock(5, [
         { event: 'OrderInvalidated', owner: order.owner, orderUid: order.uid, transactionHash: TX },
       ]);
     } else {
       const orderUids = [order.uid];
       const signed = await signCancellation(ALICE, { orderUids });
-      assert.equal((await world.book.orders.cancel({ orderUids, ...signed })).status, 'cancelled');
+      assert.equal((await fixture.book.orders.cancel({ orderUids, ...signed })).status, 'cancelled');
     }
-    assert.deepEqual((await world.told()).map(brief), [['order_cancelled', onChain ? { txHash: TX } : {}]]);
+    assert.deepEqual((await fixture.listNotifications()).map(brief), [
+      ['order_cancelled', onChain ? { txHash: TX } : {}],
+    ]);
   });
 
   test('reports a replaced order', async () => {
-    await using world = await accountWorld();
-    const old = await world.order();
+    await using fixture = await accountFixture();
+    const old = await fixture.order();
     const appData = JSON.stringify({ metadata: { replacedOrder: { uid: old.uid } } });
-    await world.order({ appData });
-    const told = await world.told();
+    await fixture.order({ appData });
+    const listNotifications = await fixture.listNotifications();
     assert.deepEqual(
-      told.map(({ type, metadata }) => [type, metadata['orderUid']]),
+      listNotifications.map(({ type, metadata }) => [type, metadata['orderUid']]),
       [['order_cancelled', old.uid]],
     );
   });
 
   test('reports an expiry within five seconds, once, and not for filled or cancelled orders', async () => {
-    await using world = await accountWorld();
-    const [expiring, filled] = [await world.order(), await world.order({ sellAmount: '7' })];
-    await world.tell(5, [tradeOf(filled, 7n, 500n)]);
-    world.clock.advance(601_000 - 1);
-    assert.deepEqual((await world.told()).map(brief).length, 1);
-    world.clock.advance(5_001);
+    await using fixture = await accountFixture();
+    const [expiring, filled] = [await fixture.order(), await fixture.order({ sellAmount: '7' })];
+    await fixture.applyBlock(5, [tradeOf(filled, 7n, 500n)]);
+    fixture.clock.advance(601_000 - 1);
+    assert.deepEqual((await fixture.listNotifications()).map(brief).length, 1);
+    fixture.clock.advance(5_001);
     await new Promise((resolve) => setImmediate(resolve));
-    const told = await world.told();
-    const expired = told.filter(({ type }) => type === 'order_expired');
+    const listNotifications = await fixture.listNotifications();
+    const expired = listNotifications.filter(({ type }) => type === 'order_expired');
     assert.deepEqual(
       expired.map(({ metadata }) => metadata['orderUid']),
       [expiring.uid],
     );
     assert.equal(expired[0]?.timestamp, new Date((expiring.validTo + 1) * 1000).toISOString());
-    assert.deepEqual(world.failures, []);
+    assert.deepEqual(fixture.failures, []);
   });
 
   test('of an order owned by a contract goes to the user who placed it', async () => {
-    await using world = await accountWorld();
-    await world.tell(5, [placementOf({ sellToken: SELL, buyToken: BUY })]);
-    const [order] = await world.book.orders.list({ owner: TRADER }).then(({ orders }) => orders);
+    await using fixture = await accountFixture();
+    await fixture.applyBlock(5, [placementOf({ sellToken: SELL, buyToken: BUY })]);
+    const [order] = await fixture.book.orders.list({ owner: TRADER }).then(({ orders }) => orders);
     assert.ok(order);
-    await world.tell(6, [tradeOf(order, 1000n, 400n)]);
+    await fixture.applyBlock(6, [tradeOf(order, 1000n, 400n)]);
     assert.deepEqual(
-      (await world.told(TRADER)).map(({ type, account }) => [type, account]),
+      (await fixture.listNotifications(TRADER)).map(({ type, account }) => [type, account]),
       [['order_filled', TRADER]],
     );
-    assert.deepEqual(await world.told(order.owner), []);
+    assert.deepEqual(await fixture.listNotifications(order.owner), []);
   });
 
   test('is not created for a presign order that was never signed, but is for a signed one', async () => {
-    await using world = await accountWorld();
+    await using fixture = await accountFixture();
     const presign = { signingScheme: 'presign', signature: '0x', from: ALICE.address };
     const uids: Hex[] = [];
-    for (const sellAmount of ['1', '2', '3', '4']) uids.push((await world.order({ sellAmount }, presign)).uid);
+    for (const sellAmount of ['1', '2', '3', '4']) uids.push((await fixture.order({ sellAmount }, presign)).uid);
     const [never, signed, revoked] = uids as [Hex, Hex, Hex, Hex];
     const sign = (orderUid: Hex, yes: boolean) =>
       ({ event: 'PreSignature', owner: ALICES, orderUid, signed: yes }) as const;
-    await world.tell(5, [sign(signed, true), sign(revoked, true)]);
-    await world.tell(6, [sign(revoked, false)]);
+    await fixture.applyBlock(5, [sign(signed, true), sign(revoked, true)]);
+    await fixture.applyBlock(6, [sign(revoked, false)]);
     for (const [i, orderUid] of [never, signed, revoked].entries()) {
-      await world.tell(7 + i, [{ event: 'OrderInvalidated', owner: ALICES, orderUid }]);
+      await fixture.applyBlock(7 + i, [{ event: 'OrderInvalidated', owner: ALICES, orderUid }]);
     }
     assert.deepEqual(
-      (await world.told()).map(({ type, metadata }) => [type, metadata['orderUid']]),
+      (await fixture.listNotifications()).map(({ type, metadata }) => [type, metadata['orderUid']]),
       [
         ['order_cancelled', signed],
         ['order_cancelled', revoked],
       ],
     );
-    world.clock.advance(700_000);
+    fixture.clock.advance(700_000);
     await new Promise((resolve) => setImmediate(resolve));
-    assert.equal((await world.told()).length, 2, 'an expiry of what was never signed is told to nobody');
+    assert.equal((await fixture.listNotifications()).length, 2, 'an unsigned order has no expiry notification');
   });
 
   test('is withdrawn with its block and restored under its id in another block', async () => {
-    await using world = await accountWorld();
-    const order = await world.order();
-    await world.tell(5, [tradeOf(order, 1000n, 590n, TX)]);
-    const [first] = await world.told();
-    await world.book.chain.rollback(4);
-    assert.deepEqual(await world.told(), []);
-    await world.tell(6, [tradeOf(order, 1000n, 590n, TX)], 'b');
-    assert.deepEqual(await world.told(), [first]);
-    await world.book.chain.rollback(4);
-    await world.tell(5, [tradeOf(order, 1000n, 590n, hashOf('another transaction'))], 'c');
-    const [other] = await world.told();
+    await using fixture = await accountFixture();
+    const order = await fixture.order();
+    await fixture.applyBlock(5, [tradeOf(order, 1000n, 590n, TX)]);
+    const [first] = await fixture.listNotifications();
+    await fixture.book.chain.rollback(4);
+    assert.deepEqual(await fixture.listNotifications(), []);
+    await fixture.applyBlock(6, [tradeOf(order, 1000n, 590n, TX)], 'b');
+    assert.deepEqual(await fixture.listNotifications(), [first]);
+    await fixture.book.chain.rollback(4);
+    await fixture.applyBlock(5, [tradeOf(order, 1000n, 590n, hashOf('another transaction'))], 'c');
+    const [other] = await fixture.listNotifications();
     assert.notEqual(other?.id, first?.id);
   });
 
   test('names chain and environment if there are several books', async () => {
-    await using production = await accountWorld();
+    await using production = await accountFixture();
     const { clock } = production;
     const staging = createOrderBook({
       chainId: 1,

@@ -3,14 +3,14 @@ import type { AccountStore, Accounts } from 'intentbook';
 import { composeApis, createAccountApi, createAccounts, createApi, createOrderBook } from 'intentbook';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { describe, test } from 'vitest';
-import { directWorld } from '../../integration/http/http-fixture.ts';
+import { directFixture } from '../../integration/http/http-fixture.ts';
 import { SEPOLIA } from '../../support/orders.ts';
 
 const ACCOUNT = `0x${'ab'.repeat(20)}` as const;
 const PATH = `/accounts/${ACCOUNT}/notifications`;
 
 /** Creates an API with `count` notifications of one account, the n-th at n milliseconds. */
-async function world(
+async function fixture(
   count: number,
   options: { notifications?: 'off'; break?: (store: AccountStore) => AccountStore } = {},
 ) {
@@ -41,14 +41,14 @@ async function world(
     await accounts.close();
     await book.close();
   };
-  return { ...directWorld(createAccountApi(accounts), () => 0), accounts, book, failures, close };
+  return { ...directFixture(createAccountApi(accounts), () => 0), accounts, book, failures, close };
 }
 
 const idsOf = (text: string) => (JSON.parse(text) as { id: string }[]).map(({ id }) => id);
 
 describe('GET /accounts/{account}/notifications', () => {
   test('returns an empty list, cacheable for five minutes, for an account without notifications', async () => {
-    const { send, close } = await world(0);
+    const { send, close } = await fixture(0);
     const answer = await send('GET', PATH);
     assert.deepEqual([answer.status, answer.text], [200, '[]']);
     assert.equal(answer.header('cache-control'), 'public, max-age=300');
@@ -58,7 +58,7 @@ describe('GET /accounts/{account}/notifications', () => {
   });
 
   test('returns notifications newest first for an account in either case', async () => {
-    const { send, close } = await world(3);
+    const { send, close } = await fixture(3);
     const answer = await send('GET', PATH.replace('abab', 'ABAB'));
     assert.deepEqual(idsOf(answer.text), ['id-2', 'id-1', 'id-0']);
     assert.equal(answer.header('link'), undefined);
@@ -66,7 +66,7 @@ describe('GET /accounts/{account}/notifications', () => {
   });
 
   test('returns everything without a limit', async () => {
-    const { send, accounts, close } = await world(2500);
+    const { send, accounts, close } = await fixture(2500);
     const answer = await createAccountApi(accounts).handle({
       method: 'GET',
       path: PATH,
@@ -86,7 +86,7 @@ describe('GET /accounts/{account}/notifications', () => {
   });
 
   test('links to the next page', async () => {
-    const { send, close } = await world(5);
+    const { send, close } = await fixture(5);
     const seen: string[][] = [];
     for (let path: string | undefined = `${PATH}?limit=2`; path !== undefined; ) {
       const answer = await send('GET', path);
@@ -107,7 +107,7 @@ describe('GET /accounts/{account}/notifications', () => {
     [`${PATH}?limit=1&limit=2`, 'limit'],
     [`${PATH}?cursor=x`, 'cursor'],
   ])('rejects %s with 400 without caching', async (path, what) => {
-    const { send, close } = await world(0);
+    const { send, close } = await fixture(0);
     const answer = await send('GET', path);
     assert.equal(answer.status, 400);
     assert.equal(answer.header('cache-control'), 'no-store');
@@ -118,7 +118,7 @@ describe('GET /accounts/{account}/notifications', () => {
 
   test('returns 500 without internal details when the store fails', async () => {
     const broken = new Error('SELECT secret FROM passwords');
-    const { send, failures, close } = await world(0, {
+    const { send, failures, close } = await fixture(0, {
       break: (store) => ({
         ...store,
         notifications: {
@@ -138,7 +138,7 @@ describe('GET /accounts/{account}/notifications', () => {
   });
 
   test('returns 503 when disabled', async () => {
-    const { send, close } = await world(0, { notifications: 'off' });
+    const { send, close } = await fixture(0, { notifications: 'off' });
     const answer = await send('GET', PATH);
     assert.equal(answer.status, 503);
     assert.deepEqual(answer.json(), { message: 'Notifications are disabled' });
@@ -146,7 +146,7 @@ describe('GET /accounts/{account}/notifications', () => {
   });
 
   test('rejects other routes and methods in the format of the account interface', async () => {
-    const { send, close } = await world(0);
+    const { send, close } = await fixture(0);
     const missing = await send('GET', '/accounts');
     assert.deepEqual([missing.status, missing.json()], [404, { message: 'there is no such route' }]);
     const wrong = await send('DELETE', PATH);
@@ -157,7 +157,7 @@ describe('GET /accounts/{account}/notifications', () => {
 
 describe('GET /accounts/{account}/notifications/stream', () => {
   test('resumes after a long absence without missing a notification', async () => {
-    const { accounts, close } = await world(25_000);
+    const { accounts, close } = await fixture(25_000);
     const stream = await accounts.notifications.stream(ACCOUNT, { after: 1 });
     let seen = 1;
     for await (const event of stream) {
@@ -172,8 +172,8 @@ describe('GET /accounts/{account}/notifications/stream', () => {
 
 describe('composeApis', () => {
   test('routes each path to the API that handles it, and others to the last API', async () => {
-    const { accounts, book, close } = await world(1);
-    const { send } = directWorld(composeApis(createAccountApi(accounts), createApi(book)), () => 0);
+    const { accounts, book, close } = await fixture(1);
+    const { send } = directFixture(composeApis(createAccountApi(accounts), createApi(book)), () => 0);
     assert.deepEqual(idsOf((await send('GET', PATH)).text), ['id-0']);
     assert.equal((await send('GET', '/api/v1/version')).status, 200);
     assert.equal((await send('GET', '/elsewhere')).header('content-type'), 'application/json; charset=utf-8');
@@ -203,7 +203,7 @@ describe('createAccounts', () => {
   });
 
   test('reports whether it can serve', async () => {
-    const { accounts, close } = await world(0);
+    const { accounts, close } = await fixture(0);
     assert.deepEqual(await accounts.ready(), { ready: true, checks: { accounts: 'ok' } });
     await close();
     const closed: Accounts = accounts;

@@ -3,14 +3,14 @@ import type { UsdPriceSource } from 'intentbook';
 import { fixedUsdPrices } from 'intentbook/prices';
 import { describe, test } from 'vitest';
 import { SEPOLIA, WETH } from '../../support/orders.ts';
-import { accountWorld } from './account-api-fixture.ts';
+import { accountFixture } from './account-api-fixture.ts';
 
 const path = (token: string, chain: string | number = SEPOLIA) => `/${chain}/tokens/${token}/usdPrice`;
 
 describe('GET /{chain_id}/tokens/{token_address}/usdPrice', () => {
   test('returns a number of dollars, cacheable for the lifetime of the price', async () => {
     const sources = [fixedUsdPrices({ [SEPOLIA]: { [WETH]: 3462.85 }, 1: { [WETH]: 1e-9 } })];
-    const { send, clock } = await accountWorld({ usdPrices: { sources, cacheTtl: 60_000 } });
+    const { send, clock } = await accountFixture({ usdPrices: { sources, cacheTtl: 60_000 } });
     const answer = await send('GET', path(WETH));
     assert.deepEqual([answer.status, answer.text], [200, '{"price":3462.85}']);
     assert.equal(answer.header('cache-control'), 'public, max-age=60');
@@ -26,7 +26,7 @@ describe('GET /{chain_id}/tokens/{token_address}/usdPrice', () => {
   test('uses the next source after a failure, and returns an uncached 404 without a price', async () => {
     const failing: UsdPriceSource = { name: 'failing', usdPrice: () => Promise.reject(new Error('out of order')) };
     const known = fixedUsdPrices({ [SEPOLIA]: { [WETH]: 3000 } });
-    const { send, failures } = await accountWorld({ usdPrices: { sources: [failing, known] } });
+    const { send, failures } = await accountFixture({ usdPrices: { sources: [failing, known] } });
     assert.deepEqual((await send('GET', path(WETH))).json(), { price: 3000 });
     const answer = await send('GET', path(`0x${'ab'.repeat(20)}`));
     assert.deepEqual([answer.status, answer.json()], [404, { message: 'Price not found' }]);
@@ -35,7 +35,7 @@ describe('GET /{chain_id}/tokens/{token_address}/usdPrice', () => {
   });
 
   test('returns 404 without sources', async () => {
-    const { send } = await accountWorld();
+    const { send } = await accountFixture();
     assert.equal((await send('GET', path(WETH))).status, 404);
   });
 
@@ -45,8 +45,8 @@ describe('GET /{chain_id}/tokens/{token_address}/usdPrice', () => {
     [path(WETH, '0'), 'chainId: must be a whole number'],
     [path(WETH, '9'.repeat(30)), 'chainId: must be a whole number'],
     [path(WETH, 'mainnet'), 'chainId: must be a whole number'],
-  ])('rejects %s with 400', async (asked, message) => {
-    const answer = await (await accountWorld()).send('GET', asked);
+  ])('rejects %s with 400', async (target, message) => {
+    const answer = await (await accountFixture()).send('GET', target);
     assert.deepEqual([answer.status, answer.json()], [400, { message }]);
   });
 });

@@ -2,8 +2,8 @@ import type { Auction, ChainClient, Competition, FundsQuery, Order, OrderBook, O
 import { createApi, createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { HttpWorld } from '../../integration/http/http-fixture.ts';
-import { directWorld } from '../../integration/http/http-fixture.ts';
+import type { HttpFixture } from '../../integration/http/http-fixture.ts';
+import { directFixture } from '../../integration/http/http-fixture.ts';
 import type { Happening } from '../../support/chain-events.ts';
 import {
   blockOf,
@@ -29,7 +29,7 @@ const [WETH_, COW_] = [WETH.toLowerCase(), COW.toLowerCase()] as [Order['sellTok
 
 let clock: ManualClock;
 let book: OrderBook;
-let http: HttpWorld;
+let http: HttpFixture;
 let failures: unknown[];
 
 beforeEach(() => open());
@@ -38,7 +38,7 @@ afterEach(() => book.close());
 async function open(options: Partial<OrderBookOptions> = {}): Promise<void> {
   clock = manualClock();
   book = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore(), ...options });
-  http = directWorld(createApi(book, { operatorToken: TOKEN }), () => Math.floor(clock.now() / 1000));
+  http = directFixture(createApi(book, { operatorToken: TOKEN }), () => Math.floor(clock.now() / 1000));
   failures = [];
   book.on('failure', (failure) => failures.push(failure));
   await book.start();
@@ -59,7 +59,7 @@ async function orderOf(choice: OrderChoice = {}, changes: object = {}, signer = 
   return order;
 }
 
-async function tell(number: number, happenings: readonly Happening[] = []): Promise<void> {
+async function applyBlock(number: number, happenings: readonly Happening[] = []): Promise<void> {
   const through = blockOf(number);
   await book.chain.apply({ events: eventsIn(through, happenings), through });
 }
@@ -73,7 +73,7 @@ describe('auction', () => {
     const hook = { target: `0x${'d4'.repeat(20)}`, callData: '0x1234', gasLimit: '21000' };
     const appData = JSON.stringify({ metadata: { hooks: { pre: [hook], post: [hook] } } });
     const order = await orderOf({ appData, partiallyFillable: true });
-    await tell(5);
+    await applyBlock(5);
     const shown = {
       uid: order.uid,
       sellToken: WETH_,
@@ -106,7 +106,7 @@ describe('auction', () => {
       prices: { [WETH_]: String(10n ** 18n) },
     });
     // Hooks run once, before the first fill.
-    await tell(6, [tradeOf(order, 100n, 50n)]);
+    await applyBlock(6, [tradeOf(order, 100n, 50n)]);
     expect((await auction()).orders).toEqual([{ ...shown, executed: '100', preInteractions: [] }]);
   });
 
@@ -117,9 +117,9 @@ describe('auction', () => {
     expect(ids[1]).toBe(ids[0]);
     await orderOf();
     await next();
-    await tell(5);
+    await applyBlock(5);
     await next();
-    await tell(6);
+    await applyBlock(6);
     await next();
     await book.chain.rollback(5);
     await next();
@@ -137,7 +137,7 @@ describe('auction', () => {
     const presign = await orderOf({ sellAmount: '1003' }, { signingScheme: 'presign', signature: '0x' });
     const later = await orderOf({ appData: JSON.stringify({ metadata: { validFrom: http.now() + 100 } }) });
     const tokens = { sellToken: WETH_, buyToken: COW_ };
-    await tell(5, [
+    await applyBlock(5, [
       tradeOf(filled, 1001n, 500n),
       { event: 'OrderInvalidated', owner: cancelled.owner, orderUid: cancelled.uid },
       placementOf(tokens),
@@ -149,10 +149,10 @@ describe('auction', () => {
       placed.find((order) => order.sellAmount === size && order.buyAmount !== '0'),
     );
     if (good === undefined || refunded === undefined) throw new Error('nothing was placed');
-    await tell(6, [{ event: 'OrderRefund', address: refunded.owner, orderUid: refunded.uid, refunder: TRADER }]);
+    await applyBlock(6, [{ event: 'OrderRefund', address: refunded.owner, orderUid: refunded.uid, refunder: TRADER }]);
     expect((await listed()).sort()).toEqual([open1.uid, good.uid].sort());
 
-    await tell(7, [{ event: 'PreSignature', owner: presign.owner, orderUid: presign.uid, signed: true }]);
+    await applyBlock(7, [{ event: 'PreSignature', owner: presign.owner, orderUid: presign.uid, signed: true }]);
     clock.advance(101_000);
     expect((await listed()).sort()).toEqual([open1.uid, good.uid, presign.uid, later.uid].sort());
     clock.advance(500_000);
@@ -181,9 +181,9 @@ describe('auction', () => {
   });
 
   test('contains an order without a known token price, and omits the price', async () => {
-    const asked: string[] = [];
+    const recordedCalls: string[] = [];
     const nativePrice = (token: string) => {
-      asked.push(token);
+      recordedCalls.push(token);
       return undefined;
     };
     await reopen({ quotes: { gasPrice: '0', estimators: [{ name: 'test', nativePrice, estimate: () => undefined }] } });
@@ -191,18 +191,21 @@ describe('auction', () => {
     const { orders, prices } = await auction();
     expect(orders).toHaveLength(1);
     expect(prices).toEqual({ [WETH_]: String(10n ** 18n) });
-    await tell(5);
+    await applyBlock(5);
     await auction();
-    expect(asked).toEqual([COW_]); // not queried again at once
+    expect(recordedCalls).toEqual([COW_]); // not queried again at once
   });
 
   describe('order selection by funds', () => {
     /** A chain where the funds of each account are sufficient if `rich` returns true. */
-    function chain(funds: { balance: bigint; allowance: bigint } | Error, asked: FundsQuery[][] = []): ChainClient {
+    function chain(
+      funds: { balance: bigint; allowance: bigint } | Error,
+      recordedCalls: FundsQuery[][] = [],
+    ): ChainClient {
       return {
         balanceAndAllowance: async () => ({ balance: 10n ** 30n, allowance: 10n ** 30n }),
         balancesAndAllowances: async (queries) => {
-          asked.push([...queries]);
+          recordedCalls.push([...queries]);
           if (funds instanceof Error) throw funds;
           return queries.map(() => funds);
         },
@@ -223,29 +226,29 @@ describe('auction', () => {
     });
 
     test('reads each pair of owner and token once', async () => {
-      const asked: FundsQuery[][] = [];
-      await reopen({ chain: chain({ balance: 10n ** 30n, allowance: 10n ** 30n }, asked) });
+      const recordedCalls: FundsQuery[][] = [];
+      await reopen({ chain: chain({ balance: 10n ** 30n, allowance: 10n ** 30n }, recordedCalls) });
       for (const amount of ['1', '2', '3']) await orderOf({ sellAmount: amount });
       await orderOf({}, {}, account(2));
       expect(await listed()).toHaveLength(4);
-      expect(asked.map((queries) => queries.length)).toEqual([2]);
+      expect(recordedCalls.map((queries) => queries.length)).toEqual([2]);
     });
 
     test('keeps known funded orders while the chain is unreachable', async () => {
       let out = false;
-      const rich = { balance: 10n ** 30n, allowance: 10n ** 30n };
+      const isFunded = { balance: 10n ** 30n, allowance: 10n ** 30n };
       await reopen({
         chain: {
           balanceAndAllowance: async () => {
             if (out) throw new Error('out of reach');
-            return rich;
+            return isFunded;
           },
         },
       });
       const known = await orderOf();
       expect(await listed()).toEqual([known.uid]);
       out = true;
-      await tell(5);
+      await applyBlock(5);
       expect(await listed()).toEqual([known.uid]);
       expect(failures).toMatchObject([{ message: 'out of reach' }]);
     });
@@ -336,7 +339,7 @@ describe('competition', () => {
     ]) {
       expect((await record(competitionOf(7, order), headers)).json()).toMatchObject({ errorType: 'Forbidden' });
     }
-    const closed = directWorld(createApi(book), () => 0);
+    const closed = directFixture(createApi(book), () => 0);
     const answer = await closed.send('POST', '/restricted/api/v1/competition', {
       body: competitionOf(7, order),
       headers: { authorization: 'Bearer undefined' },
@@ -397,7 +400,7 @@ describe('order competition status', () => {
     await record(competitionOf(77, order));
     expect(await statusOf(order)).toEqual({ type: 'executing', value });
     // After its deadline an auction has no result.
-    await tell(11);
+    await applyBlock(11);
     expect(await statusOf(order)).toEqual({ type: 'active' });
 
     const transactionHash = hashOf('a settlement');

@@ -24,7 +24,7 @@ const TRANSACTION = hashOf('a settlement');
 
 let clock: ManualClock;
 let book: OrderBook;
-let heard: [name: string, event: OrderEvent][];
+let received: [name: string, event: OrderEvent][];
 let applied: ChainApplied[];
 let failures: unknown[];
 
@@ -45,8 +45,8 @@ const ORDER_EVENTS = [
 async function open(options: Partial<OrderBookOptions> = {}): Promise<void> {
   clock = manualClock();
   book = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore(), ...options });
-  [heard, applied, failures] = [[], [], []];
-  for (const name of ORDER_EVENTS) book.on(name as 'orderCreated', (event) => heard.push([name, event]));
+  [received, applied, failures] = [[], [], []];
+  for (const name of ORDER_EVENTS) book.on(name as 'orderCreated', (event) => received.push([name, event]));
   book.on('chainApplied', (observation) => applied.push(observation));
   book.on('failure', (failure) => failures.push(failure));
   await book.start();
@@ -67,7 +67,11 @@ async function read(uid: Hex): Promise<Order> {
 }
 
 /** Applies one block to the book. */
-async function tell(number: number, happenings: readonly Happening[], settleCalls?: ReadonlyMap<Hex, readonly Hex[]>) {
+async function applyBlock(
+  number: number,
+  happenings: readonly Happening[],
+  settleCalls?: ReadonlyMap<Hex, readonly Hex[]>,
+) {
   const through = blockOf(number);
   const calls = settleCalls === undefined ? {} : { settleCalls };
   return book.chain.apply({ events: eventsIn(through, happenings), through, ...calls });
@@ -76,7 +80,7 @@ async function tell(number: number, happenings: readonly Happening[], settleCall
 /** Returns the names of received events with their block. */
 async function story(): Promise<string[]> {
   await new Promise((resolve) => setImmediate(resolve));
-  return heard.map(([name, { cause }]) => (cause === undefined ? name : `${name} ${cause.position.blockNumber}`));
+  return received.map(([name, { cause }]) => (cause === undefined ? name : `${name} ${cause.position.blockNumber}`));
 }
 
 describe('trade event', () => {
@@ -85,7 +89,7 @@ describe('trade event', () => {
     const prices = { [SELL_TOKEN]: 60n, [BUY_TOKEN]: 100n };
     const data = settleData([{ order, custom: [59n, 100n] }], prices, 77);
     const settlement = { ...SETTLEMENT_HAPPENING, transactionHash: TRANSACTION };
-    await tell(5, [tradeOf(order, 1000n, 590n, TRANSACTION), settlement], new Map([[TRANSACTION, [data]]]));
+    await applyBlock(5, [tradeOf(order, 1000n, 590n, TRANSACTION), settlement], new Map([[TRANSACTION, [data]]]));
     // 1000 sold bring 590 instead of 600; the missing 10 are worth 10 × 100 / 60 of the sell token.
     expect(await read(order.uid)).toMatchObject({
       status: 'fulfilled',
@@ -99,7 +103,7 @@ describe('trade event', () => {
 
   test('without calldata fills an order and is counted', async () => {
     const order = await orderOf();
-    await tell(5, [tradeOf(order, 1000n, 590n), SETTLEMENT_HAPPENING]);
+    await applyBlock(5, [tradeOf(order, 1000n, 590n), SETTLEMENT_HAPPENING]);
     expect(await read(order.uid)).toMatchObject({
       status: 'fulfilled',
       executedFee: '0',
@@ -114,7 +118,7 @@ describe('trade event', () => {
     const settlement = { ...SETTLEMENT_HAPPENING, transactionHash: TRANSACTION };
     for (const inputs of [[data], [data, data], [], ['0x13d79a0b' as const]]) {
       await book.chain.rollback(4);
-      await tell(5, [tradeOf(order, 1000n, 590n, TRANSACTION), settlement], new Map([[TRANSACTION, inputs]]));
+      await applyBlock(5, [tradeOf(order, 1000n, 590n, TRANSACTION), settlement], new Map([[TRANSACTION, inputs]]));
       expect((await read(order.uid)).executedFee).toBe('0');
     }
   });
@@ -125,7 +129,7 @@ describe('trade event', () => {
     const inputs = [settleData([{ order: one }], prices), settleData([{ order: two, custom: [50n, 100n] }], prices)];
     const settlement = { ...SETTLEMENT_HAPPENING, transactionHash: TRANSACTION };
     const trades = [tradeOf(one, 1000n, 600n, TRANSACTION), tradeOf(two, 1001n, 501n, TRANSACTION)] as const;
-    await tell(5, [trades[0], settlement, trades[1], settlement], new Map([[TRANSACTION, inputs]]));
+    await applyBlock(5, [trades[0], settlement, trades[1], settlement], new Map([[TRANSACTION, inputs]]));
     expect((await read(one.uid)).executedFee).toBe('0');
     // 601 instead of 501: 100 × 100 / 60.
     expect((await read(two.uid)).executedFee).toBe('166');
@@ -134,7 +138,7 @@ describe('trade event', () => {
   test('waits for an order that is not stored', async () => {
     const order = await orderOf();
     await open();
-    await tell(5, [tradeOf(order, 1000n, 590n)]);
+    await applyBlock(5, [tradeOf(order, 1000n, 590n)]);
     expect((await orderOf()).uid).toBe(order.uid);
     expect((await read(order.uid)).status).toBe('fulfilled');
     expect(await story()).toEqual(['orderCreated', 'orderTraded 5']);
@@ -144,11 +148,11 @@ describe('trade event', () => {
 test('order filled in parts emits one event per part', async () => {
   const order = await orderOf({ partiallyFillable: true });
   for (const [number, amount] of [100n, 250n, 650n].entries()) {
-    await tell(number + 1, [tradeOf(order, amount, amount / 2n)]);
+    await applyBlock(number + 1, [tradeOf(order, amount, amount / 2n)]);
   }
   expect(await read(order.uid)).toMatchObject({ status: 'fulfilled', executedBuyAmount: '500' });
   expect(await story()).toEqual(['orderCreated', 'orderTraded 1', 'orderTraded 2', 'orderTraded 3']);
-  const trades = heard.flatMap(([, { cause }]) => cause?.trade ?? []);
+  const trades = received.flatMap(([, { cause }]) => cause?.trade ?? []);
   expect(trades.map(({ completes }) => completes)).toEqual([false, false, true]);
 });
 
@@ -156,7 +160,7 @@ describe('repeated chain events', () => {
   test('count once', async () => {
     const order = await orderOf({ partiallyFillable: true });
     const trade = tradeOf(order, 100n, 50n);
-    for (const _ of [1, 2]) await tell(5, [trade, trade]);
+    for (const _ of [1, 2]) await applyBlock(5, [trade, trade]);
     expect(await read(order.uid)).toMatchObject({ executedSellAmount: '200' });
     expect(applied).toMatchObject([
       { applied: 2, known: 0 },
@@ -183,9 +187,12 @@ describe('repeated chain events', () => {
 
 test('rolled back block reverts its effects and restores them when it returns', async () => {
   const order = await orderOf({ partiallyFillable: true });
-  await tell(5, [tradeOf(order, 100n, 50n)]);
+  await applyBlock(5, [tradeOf(order, 100n, 50n)]);
   const before = await read(order.uid);
-  await tell(6, [tradeOf(order, 900n, 450n), { event: 'OrderInvalidated', owner: order.owner, orderUid: order.uid }]);
+  await applyBlock(6, [
+    tradeOf(order, 900n, 450n),
+    { event: 'OrderInvalidated', owner: order.owner, orderUid: order.uid },
+  ]);
   expect((await read(order.uid)).status).toBe('fulfilled');
   await book.chain.rollback(5);
   expect(await read(order.uid)).toEqual(before);
@@ -216,7 +223,7 @@ describe('concurrent chain batches do not conflict', () => {
   });
 
   test('because of the block hashes', async () => {
-    await tell(5, []);
+    await applyBlock(5, []);
     const through = blockOf(5, 'b');
     expect(await book.chain.apply({ events: [], through })).toMatchObject({ status: 'conflict', block: 5 });
   });
@@ -243,7 +250,7 @@ describe('order placed on chain', () => {
   };
 
   test('is stored as its user requested and removed with its block', async () => {
-    await tell(5, [placementOf(tokens)]);
+    await applyBlock(5, [placementOf(tokens)]);
     const order = await placed();
     expect(order).toMatchObject({
       status: 'open',
@@ -262,7 +269,7 @@ describe('order placed on chain', () => {
   });
 
   test("expires at its user's validity, not at that of its signature", async () => {
-    await tell(5, [placementOf(tokens, { userValidTo: 1_700_000_700 })]);
+    await applyBlock(5, [placementOf(tokens, { userValidTo: 1_700_000_700 })]);
     const { uid } = await placed();
     clock.advance(700_000);
     expect((await read(uid)).status).toBe('open');
@@ -271,10 +278,10 @@ describe('order placed on chain', () => {
   });
 
   test('is refunded', async () => {
-    await tell(5, [placementOf(tokens)]);
+    await applyBlock(5, [placementOf(tokens)]);
     const { uid, owner } = await placed();
     const refund = { event: 'OrderRefund', address: owner, orderUid: uid, refunder: TRADER } as const;
-    await tell(6, [{ ...refund, transactionHash: TRANSACTION }]);
+    await applyBlock(6, [{ ...refund, transactionHash: TRANSACTION }]);
     expect((await read(uid)).ethflowData).toMatchObject({ refundTxHash: TRANSACTION, isRefunded: true });
     await book.chain.rollback(5);
     expect((await read(uid)).ethflowData).toMatchObject({ refundTxHash: null, isRefunded: false });
@@ -285,8 +292,8 @@ describe('order placed on chain', () => {
     ['PreValidationError', placementOf({ ...tokens, buyAmount: 0n })],
     ['PreValidationError', placementOf({ ...tokens, feeAmount: 1n })],
     ['PreValidationError', placementOf({ sellToken: SELL_TOKEN, buyToken: SELL_TOKEN })],
-  ])('reports its error: %s', async (placementError, happening) => {
-    await tell(5, [happening]);
+  ])('reports its error: %s', async (placementError, occurrence) => {
+    await applyBlock(5, [occurrence]);
     expect((await placed()).onchainOrderData).toEqual({ sender: TRADER, placementError });
   });
 
@@ -294,8 +301,8 @@ describe('order placed on chain', () => {
     ['data of another size', placementOf(tokens, { data: '0x1234' })],
     ['an invalid kind', placementOf({ ...tokens, kind: hashOf('swap') })],
     ['an invalid scheme', { ...placementOf(tokens), signature: { scheme: 2, data: '0x' } } as Happening],
-  ])('is ignored with %s', async (_, happening) => {
-    await tell(5, [happening]);
+  ])('is ignored with %s', async (_, occurrence) => {
+    await applyBlock(5, [occurrence]);
     expect(applied).toMatchObject([{ applied: 0, ignored: 1 }]);
   });
 
@@ -303,7 +310,7 @@ describe('order placed on chain', () => {
     const hook = { target: `0x${'d4'.repeat(20)}`, callData: '0x1234', gasLimit: '21000' };
     const document = JSON.stringify({ metadata: { hooks: { post: [hook] } } });
     await book.appData.put(document);
-    await tell(5, [placementOf({ ...tokens, appData: hashOf(document) })]);
+    await applyBlock(5, [placementOf({ ...tokens, appData: hashOf(document) })]);
     const order = await placed();
     expect(order).toMatchObject({ fullAppData: document, interactions: { post: [{ value: '0' }] } });
   });
@@ -338,7 +345,7 @@ describe('order placed on chain', () => {
         signingScheme: 'eip1271',
       });
       if (result.status !== 'quoted' || result.quote.id === null) throw new Error('no quote');
-      await tell(5, [placementOf(tokens, { quoteId: result.quote.id })]);
+      await applyBlock(5, [placementOf(tokens, { quoteId: result.quote.id })]);
       const order = await read((await placed()).uid);
       expect(order.quote).toMatchObject({ sellAmount: '1000', buyAmount: '444' });
       expect(order.onchainOrderData).toEqual({ sender: TRADER });
@@ -347,18 +354,18 @@ describe('order placed on chain', () => {
     test('gets a new quote if the named one is unknown', async () => {
       await book.close();
       await open400(333n);
-      await tell(5, [placementOf(tokens, { quoteId: 12345 })]);
+      await applyBlock(5, [placementOf(tokens, { quoteId: 12345 })]);
       expect((await read((await placed()).uid)).quote).toMatchObject({ buyAmount: '333' });
     });
 
     test('reports a missing price unless it has expired', async () => {
       await book.close();
       await open400(new Error('no route'));
-      await tell(5, [placementOf(tokens)]);
+      await applyBlock(5, [placementOf(tokens)]);
       expect((await placed()).onchainOrderData).toEqual({ sender: TRADER, placementError: 'QuoteNotFound' });
       await book.chain.rollback(4);
       clock.advance(3_700_000);
-      await tell(5, [placementOf(tokens)]);
+      await applyBlock(5, [placementOf(tokens)]);
       expect((await placed()).onchainOrderData).toEqual({ sender: TRADER });
     });
   });

@@ -17,7 +17,7 @@ import { hashOf, placementOf, SETTLEMENT_HAPPENING, TRADER, tradeOf } from '../.
 import type { ManualClock } from '../../support/clock.ts';
 import { manualClock } from '../../support/clock.ts';
 import { account, COW, SEPOLIA, signOrder, WETH } from '../../support/orders.ts';
-import type { Mood, ScriptedChain } from '../../support/scripted-chain.ts';
+import type { Behaviour, ScriptedChain } from '../../support/scripted-chain.ts';
 import { scriptedChain } from '../../support/scripted-chain.ts';
 
 const LONG = process.env['INTENTBOOK_TEST_LONG'] !== undefined;
@@ -192,12 +192,12 @@ describe('indexer reorganisation', () => {
 });
 
 describe('indexer with a node that', () => {
-  const broken = (question: keyof ChainSource, spoil: (answer: never) => unknown, times = 3): Mood => {
+  const broken = (question: keyof ChainSource, corrupt: (answer: never) => unknown, times = 3): Behaviour => {
     let left = times;
-    return (asked, answer) => {
-      if (asked !== question || left === 0) return answer;
+    return (method, answer) => {
+      if (method !== question || left === 0) return answer;
       left--;
-      return spoil(answer as never) as typeof answer; // invalid data of a node
+      return corrupt(answer as never) as typeof answer; // invalid data of a node
     };
   };
   const fail = () => {
@@ -206,7 +206,7 @@ describe('indexer with a node that', () => {
   const header = (changes: Partial<BlockHeader>) => (answer: BlockHeader | undefined) =>
     answer && { ...answer, ...changes };
 
-  test.each<[string, Mood]>([
+  test.each<[string, Behaviour]>([
     ['fails to return its head', broken('head', fail)],
     ['fails to return blocks', broken('block', fail)],
     ['fails to return logs', broken('logs', fail)],
@@ -220,8 +220,8 @@ describe('indexer with a node that', () => {
     ['returns logs of another block', broken('logs', () => [{ ...logOfAnother() }])],
     ['has no logs yet', broken('logs', () => [], 4)],
     ['does not know transactions', broken('settleCalls', fail, 1000)],
-  ])('%s stores correct data', async (_, mood) => {
-    const { book, drive } = await follow([chain.node('a', mood)]);
+  ])('%s stores correct data', async (_, behaviour) => {
+    const { book, drive } = await follow([chain.node('a', behaviour)]);
     const order = await place(book, { partiallyFillable: true });
     const blocks = [1n, 2n, 4n, 8n].map((amount) => [tradeOf(order, amount, 1n), { ...SETTLEMENT_HAPPENING }]);
     chain.mine(...blocks);
@@ -308,7 +308,7 @@ describe('indexer backfill', () => {
     await book0.close();
     const trade = [tradeOf(order, 1n, 1n)];
     chain.mine(...Array.from({ length: 3000 }, (_, i) => (i % 10 === 0 ? trade : [])));
-    const asked: number[] = [];
+    const sizes: number[] = [];
     const MOST = 170;
     const node = chain.node('a');
     const limited: ChainSource = {
@@ -316,7 +316,7 @@ describe('indexer backfill', () => {
       async logs(query, call) {
         if ('from' in query.of) {
           const size = query.of.to - query.of.from + 1;
-          asked.push(size);
+          sizes.push(size);
           if (size > MOST) throw new Error('query returned more than 10000 results');
         }
         return node.logs(query, call);
@@ -325,8 +325,8 @@ describe('indexer backfill', () => {
     const { book, drive, observed } = await follow([limited]);
     expect(await drive()).toBe(true);
     expect((await book.trades.list({ orderUid: order.uid, limit: 1000 })).length).toBe(300);
-    const good = asked.filter((size) => size <= MOST);
-    const rejected = asked.length - good.length;
+    const good = sizes.filter((size) => size <= MOST);
+    const rejected = sizes.length - good.length;
     // 3000 blocks by 170 are 18 calls; the search for the limit needs more, and some are rejected.
     expect(good.length).toBeLessThan(45);
     expect(rejected).toBeLessThan(12);
@@ -395,19 +395,19 @@ test('indexer with random forks and node failures equals a book with the canonic
     await place(scratch, { sellAmount: '50' }, { signingScheme: 'presign', signature: '0x' }),
   ];
   const through = { number: 1, hash: hashOf('1') };
-  const events = placements.map((happening, logIndex) => ({
+  const events = placements.map((occurrence, logIndex) => ({
     blockNumber: 1,
     blockHash: through.hash,
     logIndex,
     transactionHash: hashOf('x'),
-    ...happening,
+    ...occurrence,
   }));
   await scratch.chain.apply({ events: events as never, through }); // each is an event with its position
   const placed = (await scratch.orders.list({ owner: TRADER })).orders;
   await scratch.close();
 
   const { owner } = signed;
-  const happening: fc.Arbitrary<Happening> = fc.oneof(
+  const occurrence: fc.Arbitrary<Happening> = fc.oneof(
     fc.nat({ max: 200 }).map((n) => tradeOf(signed, BigInt(n + 1), 1n)),
     fc.constant(tradeOf(presign, 50n, 20n)),
     ...placed.map((order) => fc.constant(tradeOf(order, BigInt(order.sellAmount), 400n))),
@@ -422,9 +422,9 @@ test('indexer with random forks and node failures equals a book with the canonic
       .map(({ uid }): Happening => ({ event: 'OrderRefund', address: FLOW, orderUid: uid, refunder: TRADER })),
     fc.constant(SETTLEMENT_HAPPENING),
   );
-  const blocks = fc.array(fc.array(happening, { maxLength: 3 }), { maxLength: 12 });
+  const blocks = fc.array(fc.array(occurrence, { maxLength: 3 }), { maxLength: 12 });
   const step = fc.record({ depth: fc.nat({ max: 9 }), blocks, rounds: fc.nat({ max: 4 }) });
-  const moods = fc.infiniteStream(fc.nat({ max: 19 }));
+  const behaviours = fc.infiniteStream(fc.nat({ max: 19 }));
 
   const all = async (book: OrderBook) => {
     const uids = [signed, presign, ...placed].map(({ uid }) => uid);
@@ -438,18 +438,18 @@ test('indexer with random forks and node failures equals a book with the canonic
   };
 
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), moods, async (steps, moodOf) => {
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), behaviours, async (steps, behaviourOf) => {
       chain = scriptedChain();
       let calm = false;
-      const mood: Mood = (question, answer) => {
-        const dice = calm ? 19 : (moodOf.next().value ?? 19);
+      const behaviour: Behaviour = (question, answer) => {
+        const dice = calm ? 19 : (behaviourOf.next().value ?? 19);
         if (dice === 0) throw new Error('429 Too Many Requests');
         if (dice === 1 && Array.isArray(answer)) return [...answer, ...answer].reverse() as typeof answer; // logs
         if (dice === 2 && question === 'block') return undefined as typeof answer; // a missing block
         if (dice === 3 && question === 'head') return chain.blocks[0] as typeof answer; // a block
         return answer;
       };
-      const { book, clock, drive, failures } = await follow([chain.node('a', mood)], {
+      const { book, clock, drive, failures } = await follow([chain.node('a', behaviour)], {
         reorgLimit: 30,
         maxBlockRange: 7,
       });
@@ -470,20 +470,20 @@ test('indexer with random forks and node failures equals a book with the canonic
       // A failing node at startup is reported, and nothing else.
       expect(failures.filter((failure) => !String(failure).includes('429'))).toEqual([]);
 
-      const told = createOrderBook({ chainId: SEPOLIA, clock: manualClock(), store: memoryStore() });
-      await told.start();
-      await resubmit(told);
+      const canonical = createOrderBook({ chainId: SEPOLIA, clock: manualClock(), store: memoryStore() });
+      await canonical.start();
+      await resubmit(canonical);
       const { head } = chain;
       const topics = Object.values(EVENT_TOPICS);
       const query = { addresses: [book.settlementContract, FLOW], topics, of: { from: 101, to: head.number } };
-      const logs = await chain.node('told').logs(query, { signal: new AbortController().signal });
+      const logs = await chain.node('canonical').logs(query, { signal: new AbortController().signal });
       const timeOf = new Map(chain.blocks.map(({ hash, timestamp }) => [hash, timestamp]));
-      await told.chain.apply({
+      await canonical.chain.apply({
         events: logs.flatMap((log) => decodeLog({ ...log, timestamp: timeOf.get(log.blockHash) ?? null }) ?? []),
         through: { number: head.number, hash: head.hash },
       });
-      expect(withoutDates(await all(book))).toEqual(withoutDates(await all(told)));
-      await told.close();
+      expect(withoutDates(await all(book))).toEqual(withoutDates(await all(canonical)));
+      await canonical.close();
       await book.close();
       open.splice(open.indexOf(book), 1);
     }),

@@ -3,7 +3,7 @@ import { createApi, createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { computeSurplus } from '../../../src/chain/surplus.ts';
-import { directWorld } from '../../integration/http/http-fixture.ts';
+import { directFixture } from '../../integration/http/http-fixture.ts';
 import type { Happening } from '../../support/chain-events.ts';
 import {
   blockOf,
@@ -43,13 +43,13 @@ async function orderOf(choice: OrderChoice = {}): Promise<Order> {
   return order;
 }
 
-async function tell(number: number, happenings: readonly Happening[]): Promise<void> {
+async function applyBlock(number: number, happenings: readonly Happening[]): Promise<void> {
   const through = blockOf(number);
   await book.chain.apply({ events: eventsIn(through, happenings), through });
 }
 
 async function get(path: string): Promise<unknown> {
-  const answer = await directWorld(createApi(book), () => 0).send('GET', path);
+  const answer = await directFixture(createApi(book), () => 0).send('GET', path);
   expect(answer.status).toBe(200);
   return answer.json();
 }
@@ -58,7 +58,7 @@ const settlement = { ...SETTLEMENT_HAPPENING, transactionHash: TRANSACTION } as 
 
 test('trade is returned with every member that clients read', async () => {
   const order = await orderOf();
-  await tell(5, [{ ...tradeOf(order, 1003n, 590n, TRANSACTION), feeAmount: 3n } as Happening, settlement]);
+  await applyBlock(5, [{ ...tradeOf(order, 1003n, 590n, TRANSACTION), feeAmount: 3n } as Happening, settlement]);
   const trade = {
     blockNumber: 5,
     logIndex: 0,
@@ -88,8 +88,8 @@ test('first trade of a token exists after a sale or purchase until its block is 
     return firstTradeBlock;
   };
   expect(await first(order.sellToken)).toBe(null);
-  await tell(5, [tradeOf(order, 1n, 1n)]);
-  await tell(6, [tradeOf(order, 1n, 1n)]);
+  await applyBlock(5, [tradeOf(order, 1n, 1n)]);
+  await applyBlock(6, [tradeOf(order, 1n, 1n)]);
   expect(await first(order.sellToken)).toBe(5);
   expect(await first(order.buyToken.toUpperCase().replace('X', 'x'))).toBe(5);
   expect(await first(order.owner)).toBe(null);
@@ -100,7 +100,7 @@ test('first trade of a token exists after a sale or purchase until its block is 
 
 test('trades are listed newest first: all in version 1, by page in version 2', async () => {
   const order = await orderOf({ partiallyFillable: true });
-  for (let block = 1; block <= 6; block++) await tell(block, [tradeOf(order, 1n, 1n), tradeOf(order, 2n, 1n)]);
+  for (let block = 1; block <= 6; block++) await applyBlock(block, [tradeOf(order, 1n, 1n), tradeOf(order, 2n, 1n)]);
   const places = async (path: string) =>
     ((await get(path)) as { blockNumber: number; logIndex: number }[]).map((t) => `${t.blockNumber}.${t.logIndex}`);
   const all = ['6.1', '6.0', '5.1', '5.0', '4.1', '4.0', '3.1', '3.0', '2.1', '2.0', '1.1', '1.0'];
@@ -112,19 +112,22 @@ test('trades are listed newest first: all in version 1, by page in version 2', a
 
 test('trades of unknown orders are listed, and those of orders placed on chain by their user', async () => {
   const order = await orderOf();
-  const stranger = { ...order, uid: `${order.uid.slice(0, -1)}0` as Hex };
-  await tell(5, [tradeOf(stranger, 1n, 1n), placementOf({ sellToken: order.sellToken, buyToken: order.buyToken })]);
+  const otherOwner = { ...order, uid: `${order.uid.slice(0, -1)}0` as Hex };
+  await applyBlock(5, [
+    tradeOf(otherOwner, 1n, 1n),
+    placementOf({ sellToken: order.sellToken, buyToken: order.buyToken }),
+  ]);
   const [placed] = (await book.orders.list({ owner: TRADER })).orders;
   if (placed === undefined) throw new Error('nothing was placed');
-  await tell(6, [tradeOf(placed, 1000n, 400n)]);
-  expect(await book.trades.list({ orderUid: stranger.uid })).toHaveLength(1);
+  await applyBlock(6, [tradeOf(placed, 1000n, 400n)]);
+  expect(await book.trades.list({ orderUid: otherOwner.uid })).toHaveLength(1);
   expect(await book.trades.list({ owner: TRADER })).toMatchObject([{ orderUid: placed.uid, owner: placed.owner }]);
 });
 
 test('orders of a transaction are listed once, in trade order', async () => {
   const [one, two] = [await orderOf({ partiallyFillable: true }), await orderOf({ sellAmount: '7' })];
   const trade = (order: Order, amount: bigint) => tradeOf(order, amount, 1n, TRANSACTION);
-  await tell(5, [trade(two, 7n), trade(one, 1n), trade(one, 2n), settlement]);
+  await applyBlock(5, [trade(two, 7n), trade(one, 1n), trade(one, 2n), settlement]);
   const orders = (await get(`/api/v1/transactions/${TRANSACTION}/orders`)) as Order[];
   expect(orders.map(({ uid }) => uid)).toEqual([two.uid, one.uid]);
   expect(orders).toMatchObject([{ status: 'fulfilled' }, { status: 'open', executedSellAmount: '3' }]);
@@ -137,7 +140,7 @@ describe('order competition status', () => {
   test('is derived from the order state before a trade', async () => {
     const open = await orderOf();
     expect(await statusOf(open)).toEqual({ type: 'scheduled' });
-    await tell(5, [{ event: 'OrderInvalidated', owner: open.owner, orderUid: open.uid }]);
+    await applyBlock(5, [{ event: 'OrderInvalidated', owner: open.owner, orderUid: open.uid }]);
     expect(await statusOf(open)).toEqual({ type: 'cancelled' });
     const late = await orderOf({ sellAmount: '8' });
     clock.advance(601_000);
@@ -146,8 +149,11 @@ describe('order competition status', () => {
 
   test('is derived from the newest trade', async () => {
     const order = await orderOf({ partiallyFillable: true });
-    await tell(5, [tradeOf(order, 1n, 1n, TRANSACTION), settlement]);
-    await tell(6, [tradeOf(order, 2n, 1n, hashOf('another')), { ...settlement, transactionHash: hashOf('another') }]);
+    await applyBlock(5, [tradeOf(order, 1n, 1n, TRANSACTION), settlement]);
+    await applyBlock(6, [
+      tradeOf(order, 2n, 1n, hashOf('another')),
+      { ...settlement, transactionHash: hashOf('another') },
+    ]);
     const value = [{ solver: SOLVER, executedAmounts: { sell: '2', buy: '1' } }];
     expect(await statusOf(order)).toEqual({ type: 'traded', value });
   });

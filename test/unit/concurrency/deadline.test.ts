@@ -8,17 +8,17 @@ const BOB: Address = `0x${'b0'.repeat(20)}`;
 const DEADLINE = 5000;
 
 /** Running calls by name, completed by hand. */
-function world() {
+function fixture() {
   const clock = manualClock();
   const remote = createDeadlineLimiter(clock, DEADLINE);
-  const asked: string[] = [];
+  const recordedCalls: string[] = [];
   const answers = new Map<string, (answer: unknown) => void>();
   const signals = new Map<string, AbortSignal>();
-  const ask = (owner: Address, name: string, cancelled?: AbortSignal) => {
+  const start = (owner: Address, name: string, cancelled?: AbortSignal) => {
     const answer = remote.run(
       owner,
       (signal) => {
-        asked.push(name);
+        recordedCalls.push(name);
         signals.set(name, signal);
         return new Promise((resolve) => answers.set(name, resolve));
       },
@@ -32,7 +32,7 @@ function world() {
     answers.get(name)?.(name);
     await settle();
   };
-  return { clock, remote, asked, signals, ask, answer };
+  return { clock, remote, recordedCalls, signals, start, answer };
 }
 
 async function settle(): Promise<void> {
@@ -41,50 +41,50 @@ async function settle(): Promise<void> {
 
 describe('deadline limiter per owner', () => {
   test('runs four calls concurrently and queues the others in order', async () => {
-    const { ask, asked, answer } = world();
-    const all = ['1', '2', '3', '4', '5', '6', '7'].map((name) => ask(ALICE, name));
+    const { start, recordedCalls, answer } = fixture();
+    const all = ['1', '2', '3', '4', '5', '6', '7'].map((name) => start(ALICE, name));
     await settle();
-    expect(asked).toEqual(['1', '2', '3', '4']);
+    expect(recordedCalls).toEqual(['1', '2', '3', '4']);
     await answer('3');
-    expect(asked).toEqual(['1', '2', '3', '4', '5']);
+    expect(recordedCalls).toEqual(['1', '2', '3', '4', '5']);
     await answer('5');
     await answer('1');
-    expect(asked).toEqual(['1', '2', '3', '4', '5', '6', '7']);
+    expect(recordedCalls).toEqual(['1', '2', '3', '4', '5', '6', '7']);
     for (const name of ['2', '4', '6', '7']) await answer(name);
     expect(await Promise.all(all)).toEqual(['1', '2', '3', '4', '5', '6', '7']);
   });
 
   test('skips a queued call whose caller has left', async () => {
-    const { ask, asked, answer } = world();
-    for (const name of ['1', '2', '3', '4']) void ask(ALICE, name);
+    const { start, recordedCalls, answer } = fixture();
+    for (const name of ['1', '2', '3', '4']) void start(ALICE, name);
     await settle();
     await answer('1');
     await answer('2');
-    for (const name of ['5', '6', '7']) void ask(ALICE, name);
+    for (const name of ['5', '6', '7']) void start(ALICE, name);
     await settle();
-    expect(asked).toEqual(['1', '2', '3', '4', '5', '6']);
+    expect(recordedCalls).toEqual(['1', '2', '3', '4', '5', '6']);
     for (const name of ['3', '4', '5', '6', '7']) await answer(name);
-    for (const name of ['8', '9', '10', '11', '12']) void ask(ALICE, name);
+    for (const name of ['8', '9', '10', '11', '12']) void start(ALICE, name);
     await settle();
-    expect(asked.slice(7)).toEqual(['8', '9', '10', '11']); // all callers had left
+    expect(recordedCalls.slice(7)).toEqual(['8', '9', '10', '11']); // all callers had left
   });
 
   test('does not delay calls of other owners', async () => {
-    const { ask, asked } = world();
-    for (const name of ['1', '2', '3', '4', '5']) void ask(ALICE, name);
-    void ask(BOB, 'bob’s');
+    const { start, recordedCalls } = fixture();
+    for (const name of ['1', '2', '3', '4', '5']) void start(ALICE, name);
+    void start(BOB, 'bob’s');
     await settle();
-    expect(asked).toEqual(['1', '2', '3', '4', 'bob’s']);
+    expect(recordedCalls).toEqual(['1', '2', '3', '4', 'bob’s']);
   });
 
   test('releases the slot of a failed call', async () => {
-    const { remote, ask, asked } = world();
+    const { remote, start, recordedCalls } = fixture();
     const failure = new Error('down');
     const failing = [0, 1, 2, 3].map(() => remote.run(ALICE, () => Promise.reject(failure)));
-    void ask(ALICE, 'next');
+    void start(ALICE, 'next');
     for (const each of failing) await expect(each).rejects.toBe(failure);
     await settle();
-    expect(asked).toEqual(['next']);
+    expect(recordedCalls).toEqual(['next']);
     await expect(
       remote.run(ALICE, () => {
         throw failure;
@@ -95,25 +95,25 @@ describe('deadline limiter per owner', () => {
 
 describe('deadline', () => {
   test('rejects a call with an error that names it, aborts its signal and releases its slot', async () => {
-    const { clock, ask, asked, signals } = world();
-    const all = ['1', '2', '3', '4', '5'].map((name) => ask(ALICE, name));
+    const { clock, start, recordedCalls, signals } = fixture();
+    const all = ['1', '2', '3', '4', '5'].map((name) => start(ALICE, name));
     await settle();
     clock.advance(DEADLINE - 1);
     await settle();
-    expect(asked).toHaveLength(4);
+    expect(recordedCalls).toHaveLength(4);
     clock.advance(1);
     await expect(all[0]).rejects.toThrow(DeadlineError);
     await expect(all[0]).rejects.toThrow('5000 ms');
     expect(signals.get('1')?.aborted).toBe(true);
     expect(signals.get('1')?.reason).toBeInstanceOf(DeadlineError);
     await settle();
-    expect(asked).toEqual(['1', '2', '3', '4', '5']);
+    expect(recordedCalls).toEqual(['1', '2', '3', '4', '5']);
   });
 
   test('starts when a call is queued, not when it runs', async () => {
-    const { clock, ask, answer } = world();
-    for (const name of ['1', '2', '3', '4']) void ask(ALICE, name);
-    const waiting = ask(ALICE, '5');
+    const { clock, start, answer } = fixture();
+    for (const name of ['1', '2', '3', '4']) void start(ALICE, name);
+    const waiting = start(ALICE, '5');
     await settle();
     clock.advance(DEADLINE - 1);
     await answer('1');
@@ -123,8 +123,8 @@ describe('deadline', () => {
   });
 
   test('is cancelled by a result, and a late result has no effect', async () => {
-    const { clock, ask, answer, signals } = world();
-    const intime = ask(ALICE, 'in time');
+    const { clock, start, answer, signals } = fixture();
+    const intime = start(ALICE, 'in time');
     await settle();
     expect(clock.pending).toBe(1);
     await answer('in time');
@@ -133,7 +133,7 @@ describe('deadline', () => {
     clock.advance(2 * DEADLINE);
     expect(signals.get('in time')?.aborted).toBe(false);
 
-    const late = ask(ALICE, 'late');
+    const late = start(ALICE, 'late');
     await settle();
     clock.advance(DEADLINE);
     await answer('late');
@@ -145,36 +145,36 @@ describe('aborted caller', () => {
   const reason = new Error('another has decided');
 
   test('rejects at once with the reason, and the call is aborted', async () => {
-    const { clock, ask, signals } = world();
+    const { clock, start, signals } = fixture();
     const caller = new AbortController();
-    const asking = ask(ALICE, '1', caller.signal);
+    const running = start(ALICE, '1', caller.signal);
     await settle();
     caller.abort(reason);
-    await expect(asking).rejects.toBe(reason);
+    await expect(running).rejects.toBe(reason);
     expect(signals.get('1')?.reason).toBe(reason);
     expect(clock.pending).toBe(0);
   });
 
   test('is skipped when its slot is free', async () => {
-    const { ask, asked, answer } = world();
+    const { start, recordedCalls, answer } = fixture();
     const caller = new AbortController();
-    for (const name of ['1', '2', '3', '4']) void ask(ALICE, name);
-    const waiting = ask(ALICE, '5', caller.signal);
-    void ask(ALICE, '6');
+    for (const name of ['1', '2', '3', '4']) void start(ALICE, name);
+    const waiting = start(ALICE, '5', caller.signal);
+    void start(ALICE, '6');
     caller.abort(reason);
     await answer('1');
     await expect(waiting).rejects.toBe(reason);
-    expect(asked).toEqual(['1', '2', '3', '4', '6']);
+    expect(recordedCalls).toEqual(['1', '2', '3', '4', '6']);
   });
 
   test('has no effect after the result, and no listener remains', async () => {
-    const { ask, answer, signals } = world();
+    const { start, answer, signals } = fixture();
     const caller = new AbortController();
-    const asking = ask(ALICE, '1', caller.signal);
+    const running = start(ALICE, '1', caller.signal);
     await settle();
     await answer('1');
     caller.abort(reason);
-    expect(await asking).toBe('1');
+    expect(await running).toBe('1');
     expect(signals.get('1')?.aborted).toBe(false);
   });
 });

@@ -19,10 +19,10 @@ test('yieldToEventLoop without setImmediate resolves asynchronously and in order
   vi.resetModules();
   const { yieldToEventLoop } = await import('../../../src/concurrency/yield.ts');
   vi.unstubAllGlobals();
-  const told: string[] = [];
-  const turns = ['first', 'second'].map((name) => yieldToEventLoop().then(() => void told.push(name)));
+  const order: string[] = [];
+  const turns = ['first', 'second'].map((name) => yieldToEventLoop().then(() => void order.push(name)));
   for (let i = 0; i < 20; i++) await Promise.resolve();
-  expect(told).toEqual([]);
+  expect(order).toEqual([]);
   await Promise.all(turns);
-  expect(told).toEqual(['first', 'second']);
+  expect(order).toEqual(['first', 'second']);
 });

@@ -4,7 +4,7 @@ import { tokenBuckets } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import { manualClock } from '../../support/clock.ts';
 
-function world(options: Omit<TokenBucketsOptions, 'clock'> = {}) {
+function fixture(options: Omit<TokenBucketsOptions, 'clock'> = {}) {
   const clock = manualClock();
   const limiter = tokenBuckets({
     reads: { perSecond: 2, burst: 4 },
@@ -26,7 +26,7 @@ function world(options: Omit<TokenBucketsOptions, 'clock'> = {}) {
 
 describe('token buckets', () => {
   test('admits a burst at once and then requests at the refill rate', () => {
-    const { clock, take, taken } = world();
+    const { clock, take, taken } = fixture();
     expect(taken('a')).toBe(4);
     expect(take('a')).toEqual({ status: 'rejected', retryAfter: 1 });
     clock.advance(499);
@@ -38,7 +38,7 @@ describe('token buckets', () => {
   });
 
   test('keep separate budgets for reads, writes and clients', () => {
-    const { taken } = world();
+    const { taken } = fixture();
     expect([taken('a', 'read'), taken('a', 'write'), taken('b', 'write'), taken('b', 'read')]).toEqual([4, 2, 2, 4]);
   });
 
@@ -49,7 +49,7 @@ describe('token buckets', () => {
         fc.integer({ min: 1, max: 20 }),
         fc.array(fc.integer({ min: 0, max: 5000 }), { maxLength: 30 }),
         (perSecond, burst, pauses) => {
-          const { clock, take } = world({ reads: { perSecond, burst } });
+          const { clock, take } = fixture({ reads: { perSecond, burst } });
           for (const pause of pauses) {
             clock.advance(pause);
             take('a');
@@ -72,7 +72,7 @@ describe('token buckets', () => {
   test('admit over any period no more than the burst plus the refill', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 2000 }), { minLength: 1, maxLength: 100 }), (pauses) => {
-        const { clock, take } = world();
+        const { clock, take } = fixture();
         const start = clock.now();
         let admitted = 0;
         for (const pause of pauses) {
@@ -85,7 +85,7 @@ describe('token buckets', () => {
   });
 
   test('ignore a clock that steps back', () => {
-    const { clock, take, taken } = world();
+    const { clock, take, taken } = fixture();
     expect(taken('a')).toBe(4);
     clock.set(clock.now() - 3_600_000);
     expect(take('a').status).toBe('rejected');
@@ -94,7 +94,7 @@ describe('token buckets', () => {
   });
 
   test('remember a limited number of clients and remove idle ones', () => {
-    const { taken } = world({ maxClients: 4 });
+    const { taken } = fixture({ maxClients: 4 });
     for (const client of ['a', 'b', 'c']) expect(taken(client)).toBe(4);
     expect(taken('a')).toBe(0); // advances to c
     expect(taken('d')).toBe(4); // replaces b
@@ -103,7 +103,7 @@ describe('token buckets', () => {
   });
 
   test('stay within the size limit with half a million clients', () => {
-    const { take } = world({ maxClients: 1000 });
+    const { take } = fixture({ maxClients: 1000 });
     globalThis.gc?.();
     const before = process.memoryUsage().heapUsed;
     for (let i = 0; i < 500_000; i++) take(`client ${i}`);
@@ -113,7 +113,7 @@ describe('token buckets', () => {
   });
 
   test('limit concurrent streams per client independently of requests', () => {
-    const { open, taken } = world({ streams: 2, maxClients: 2 });
+    const { open, taken } = fixture({ streams: 2, maxClients: 2 });
     const first = open('a');
     open('a');
     for (const client of ['b', 'c', 'd']) taken(client); // a is forgotten, but not its streams

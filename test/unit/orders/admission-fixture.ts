@@ -1,8 +1,8 @@
 import type { OrderBook, OrderBookError, OrderBookOptions, OrderCreation, Store, SubmitResult } from 'intentbook';
 import { createApi, createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
-import type { HttpWorld } from '../../integration/http/http-fixture.ts';
-import { directWorld } from '../../integration/http/http-fixture.ts';
+import type { HttpFixture } from '../../integration/http/http-fixture.ts';
+import { directFixture } from '../../integration/http/http-fixture.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { manualClock } from '../../support/clock.ts';
 import type { OrderChoice, WireOrder } from '../../support/orders.ts';
@@ -18,9 +18,9 @@ export const alice = ALICE.address.toLowerCase();
 export const bob = BOB.address.toLowerCase();
 
 /** A book on a manual clock, in process and over HTTP, with its reported failures. */
-export interface AdmissionWorld {
+export interface AdmissionFixture {
   readonly book: OrderBook;
-  readonly http: HttpWorld;
+  readonly http: HttpFixture;
   readonly clock: ManualClock;
   readonly store: Store;
   readonly failures: unknown[];
@@ -29,7 +29,7 @@ export interface AdmissionWorld {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export async function admissionWorld(options: Partial<OrderBookOptions> = {}): Promise<AdmissionWorld> {
+export async function admissionFixture(options: Partial<OrderBookOptions> = {}): Promise<AdmissionFixture> {
   const clock = manualClock(START);
   const calls = { get: 0, insert: 0 };
   const store = counting(options.store ?? memoryStore(), calls);
@@ -37,7 +37,7 @@ export async function admissionWorld(options: Partial<OrderBookOptions> = {}): P
   const failures: unknown[] = [];
   book.on('failure', (failure) => failures.push(failure));
   await book.start();
-  const http = directWorld(createApi(book), () => Math.floor(clock.now() / 1000));
+  const http = directFixture(createApi(book), () => Math.floor(clock.now() / 1000));
   return { book, http, clock, store, failures, calls, [Symbol.asyncDispose]: () => book.close() };
 }
 

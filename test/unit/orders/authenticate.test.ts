@@ -14,7 +14,7 @@ const ALICE = account(1);
 const alice = ALICE.address.toLowerCase() as Address;
 const bob = account(2).address.toLowerCase() as Address;
 const VALID_TO = 2_000_000_000;
-const NOBODY = `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`; // 5 is not the x of a curve point
+const UNRECOVERABLE = `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`; // 5 is not the x of a curve point
 const SHOWN = {
   name: 'Gnosis Protocol',
   version: 'v2',
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 
 /** Returns the owner of an order, or the rejection. */
-async function judged(change: object, signer?: Address) {
+async function authenticateChanged(change: object, signer?: Address) {
   const creation = parseOrderCreation({ ...order, ...change });
   if (creation instanceof OrderBookError) throw creation;
   const document = { hash: appDataHash('{}'), text: '{}', content: { ...NO_METADATA, signer } };
@@ -49,7 +49,7 @@ describe('order owner', () => {
     ['from both', {}, alice],
     ['from the signature alone', { from: null }, undefined],
   ])('is authenticated %s', async (_, change, signer) => {
-    const found = await judged(change, signer);
+    const found = await authenticateChanged(change, signer);
     expect(found).toMatchObject({ owner: alice, signature: order.signature });
     expect(found).toMatchObject({
       uid: expect.stringMatching(new RegExp(`^0x[0-9a-f]{64}${alice.slice(2)}77359400$`)),
@@ -57,8 +57,13 @@ describe('order owner', () => {
   });
 
   test.each(['presign', 'eip1271'] as const)('by %s is the named owner without key recovery', async (signingScheme) => {
-    expect(await judged({ signingScheme, signature: '0x' })).toMatchObject({ owner: alice, signature: '0x' });
-    expect(await judged({ signingScheme, signature: '0x', from: null }, bob)).toMatchObject({ owner: bob });
+    expect(await authenticateChanged({ signingScheme, signature: '0x' })).toMatchObject({
+      owner: alice,
+      signature: '0x',
+    });
+    expect(await authenticateChanged({ signingScheme, signature: '0x', from: null }, bob)).toMatchObject({
+      owner: bob,
+    });
   });
 });
 
@@ -99,7 +104,7 @@ describe('rejected signature reports digest and signer', () => {
     ],
     [
       'an unrecoverable key',
-      { signature: NOBODY },
+      { signature: UNRECOVERABLE },
       undefined,
       'InvalidSignature',
       ['no key can be recovered'],
@@ -107,7 +112,7 @@ describe('rejected signature reports digest and signer', () => {
     ],
     [
       'an unrecoverable key without a named owner',
-      { signature: NOBODY, from: null },
+      { signature: UNRECOVERABLE, from: null },
       undefined,
       'InvalidSignature',
       ['no key can be recovered'],
@@ -130,7 +135,7 @@ describe('rejected signature reports digest and signer', () => {
       { scheme: 'presign', digest, domain: SHOWN },
     ],
   ])('for %s', async (_, change, signer, code, words, data) => {
-    const found = await judged(change, signer);
+    const found = await authenticateChanged(change, signer);
     expect(found).toMatchObject({ code });
     if (!(found instanceof OrderBookError)) throw new Error('it has an owner');
     expect(found.data).toEqual(data);

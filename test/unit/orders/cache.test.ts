@@ -46,17 +46,17 @@ function trade(n: number, number: number): TradeChainEvent {
   };
 }
 
-async function world(bytes: number) {
+async function fixture(bytes: number) {
   const clock = manualClock(PLACED_AT);
   const store = memoryStore();
   await store.open({ domain: DOMAIN, clock });
-  const asked: (readonly Hex[])[] = [];
+  const recordedCalls: (readonly Hex[])[] = [];
   const watched: Store = {
     ...store,
     orders: {
       ...store.orders,
       get(uids) {
-        asked.push(uids);
+        recordedCalls.push(uids);
         return store.orders.get(uids);
       },
     },
@@ -66,15 +66,15 @@ async function world(bytes: number) {
   return {
     clock,
     store,
-    asked,
+    recordedCalls,
     cache,
     plain: { store, clock, onFailure },
     cached: { store: watched, clock, onFailure, cache },
   };
 }
 
-type World = Awaited<ReturnType<typeof world>>;
-type Step = (world: World, block: { number: number }) => Promise<unknown>;
+type Fixture = Awaited<ReturnType<typeof fixture>>;
+type Step = (fixture: Fixture, block: { number: number }) => Promise<unknown>;
 
 const n = fc.nat(7);
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -150,7 +150,7 @@ test('order cache returns the state of the store after random operations', async
       fc.array(step, { minLength: 5, maxLength: 60 }),
       fc.constantFrom(0, 3000, 1e6),
       async (steps, bytes) => {
-        const here = await world(bytes);
+        const here = await fixture(bytes);
         const block = { number: 0 };
         for (const run of steps) {
           await run(here, block);
@@ -172,7 +172,7 @@ test('order cache keeps nothing stale after concurrent reads and writes', async 
       fc.array(fc.array(step, { maxLength: 12 }), { minLength: 3, maxLength: 6 }),
       fc.infiniteStream(fc.nat(3)),
       async (lines, pauses) => {
-        const here = await world(1e6);
+        const here = await fixture(1e6);
         const slow = async () => {
           for (let i = pauses.next().value ?? 0; i > 0; i--) await yieldToEventLoop();
         };
@@ -207,48 +207,48 @@ test('order cache keeps nothing stale after concurrent reads and writes', async 
 });
 
 test('order cache reads an unchanged order once, and its status still follows the time', async () => {
-  const { store, cached, asked, clock } = await world(1e6);
+  const { store, cached, recordedCalls, clock } = await fixture(1e6);
   await store.orders.insert([{ order: nth(0), document: document(0, '{}') }]);
   const first = await readOrder(uidOf(0), cached);
   await store.orders.insert([{ order: nth(1) }]); // of another writer
   clock.advance(6000);
   const second = await readOrder(uidOf(0), cached);
-  expect(asked).toHaveLength(1);
+  expect(recordedCalls).toHaveLength(1);
   expect([first, second].map((read) => JSON.parse(read?.json ?? '').status)).toEqual(['open', 'expired']);
   expect([first, second].map((read) => JSON.parse(read?.json ?? '').quote.metadata)).toEqual([undefined, { plan: [] }]);
   expect(first?.etag).not.toBe(second?.etag);
 });
 
 test('order cache keeps the most recently used orders within its byte limit', async () => {
-  const { store, cached, asked } = await world(3 * 1500);
+  const { store, cached, recordedCalls } = await fixture(3 * 1500);
   for (const i of range(8)) await store.orders.insert([{ order: nth(i), document: document(i % 4, '{}') }]);
   for (const i of range(8)) await readOrder(uidOf(i), cached);
-  asked.length = 0;
+  recordedCalls.length = 0;
   await readOrder(uidOf(7), cached);
-  expect(asked).toEqual([]);
+  expect(recordedCalls).toEqual([]);
   await readOrder(uidOf(0), cached);
-  expect(asked).toEqual([[uidOf(0)]]);
+  expect(recordedCalls).toEqual([[uidOf(0)]]);
 });
 
 test('order cache does not keep an order larger than itself and evicts little for it', async () => {
-  const { store, cached, cache } = await world(2000);
+  const { store, cached, cache } = await fixture(2000);
   await store.orders.insert([{ order: nth(1), document: document(1, JSON.stringify('x'.repeat(5000))) }]);
   await readOrder(uidOf(1), cached);
   expect(cache.get(uidOf(1))).toBeUndefined();
 });
 
 test('order cache is cleared when it is far behind the log', async () => {
-  const { store, cached, asked } = await world(1e6);
+  const { store, cached, recordedCalls } = await fixture(1e6);
   await store.orders.insert([{ order: nth(0), document: document(0, '{}') }]);
   await readOrder(uidOf(0), cached);
   for (let i = 0; i < 600; i++) await store.orders.insert([{ order: order(1000 + i) }]);
   await store.orders.cancel({ uids: [uidOf(0)], now: NOW, cancelledAt: PLACED_AT });
   expect(JSON.parse((await readOrder(uidOf(0), cached))?.json ?? '').status).toBe('cancelled');
-  expect(asked).toHaveLength(2);
+  expect(recordedCalls).toHaveLength(2);
 });
 
 test('order cache does not keep a read that began before it was cleared', async () => {
-  const { store, cache, plain } = await world(1_000_000);
+  const { store, cache, plain } = await fixture(1_000_000);
   await store.appData.put(document(1, '"1"'));
   await store.orders.insert([{ order: nth(1) }]);
   const read = () => readOrder(uidOf(1), { ...plain, cache });
@@ -360,11 +360,11 @@ describe('order cache synchronisation', () => {
   /** A log whose reads complete when the test allows it. */
   function log(last: number) {
     const changes: Change[] = [];
-    const asked: number[] = [];
+    const recordedCalls: number[] = [];
     let gate = Promise.resolve();
     const events = {
       after: async (id: number, limit: number) => {
-        asked.push(id);
+        recordedCalls.push(id);
         const found = changes.filter((each) => each.id > id).slice(0, limit);
         await gate;
         return found as never; // the members that the cache reads
@@ -373,7 +373,7 @@ describe('order cache synchronisation', () => {
     };
     return {
       changes,
-      asked,
+      recordedCalls,
       cache: createOrderCache(events, 1e6),
       hold() {
         let open = () => {};
@@ -386,14 +386,14 @@ describe('order cache synchronisation', () => {
   }
 
   test.each([0, 1, 7])('reads only new entries after a log of %i entries', async (last) => {
-    const { cache, changes, asked } = log(last);
+    const { cache, changes, recordedCalls } = log(last);
     await cache.refresh();
-    expect(asked).toEqual([]);
+    expect(recordedCalls).toEqual([]);
     await cache.refresh();
     changes.push({ id: last + 1, uid: uidOf(2) }, { id: last + 4, uid: uidOf(3) });
     await cache.refresh();
     await cache.refresh();
-    expect(asked).toEqual([last, last, last + 4]);
+    expect(recordedCalls).toEqual([last, last, last + 4]);
   });
 
   test('drops changed entries and keeps the others', async () => {
@@ -408,7 +408,7 @@ describe('order cache synchronisation', () => {
   });
 
   test('ignores a late response of an earlier read', async () => {
-    const { cache, changes, asked, hold } = log(7);
+    const { cache, changes, recordedCalls, hold } = log(7);
     await cache.refresh();
     changes.push({ id: 8, uid: uidOf(2) });
     const open = hold();
@@ -419,7 +419,7 @@ describe('order cache synchronisation', () => {
     await quick;
     await slow;
     await cache.refresh();
-    expect(asked).toEqual([7, 7, 9]);
+    expect(recordedCalls).toEqual([7, 7, 9]);
   });
 
   test('does not keep an order read before the log moved on', async () => {

@@ -23,14 +23,14 @@ const DOMAIN = {
 };
 
 let verifier: CancelContext['verifier'];
-const asked: object[] = [];
+const recordedCalls: object[] = [];
 let context: CancelContext;
 
 beforeAll(async () => {
   verifier = await createVerifier(SEPOLIA_DOMAIN);
   const orders = {
     async cancel(request: object) {
-      asked.push(request);
+      recordedCalls.push(request);
       return { status: 'cancelled' };
     },
   };
@@ -43,23 +43,23 @@ beforeAll(async () => {
 });
 
 async function rejection(input: unknown): Promise<OrderBookError> {
-  asked.length = 0;
+  recordedCalls.length = 0;
   const result = await cancel(input, context);
-  expect(asked).toEqual([]); // the store is not read for unverified requests
+  expect(recordedCalls).toEqual([]); // the store is not read for unverified requests
   if (result.status !== 'rejected') throw new Error('it was cancelled');
   return result.error;
 }
 
-const NOBODY = `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`; // 5 is not the x of a curve point
+const UNRECOVERABLE = `0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`; // 5 is not the x of a curve point
 
 describe('signed cancellation of own orders at the current time', () => {
   test('accepts a list of up to 128', async () => {
     for (const count of [1, 2, 128]) {
       const orderUids = Array.from({ length: count }, (_, n) => uidOf(n));
-      asked.length = 0;
+      recordedCalls.length = 0;
       const signed = { orderUids, ...(await signCancellation(ALICE, { orderUids })) };
       expect(await cancel(signed, context)).toEqual({ status: 'cancelled', uids: orderUids });
-      expect(asked).toEqual([{ uids: orderUids, now: 1_700_000_000, cancelledAt: START }]);
+      expect(recordedCalls).toEqual([{ uids: orderUids, now: 1_700_000_000, cancelledAt: START }]);
     }
   });
 
@@ -112,7 +112,7 @@ describe('rejected cancellation reports digest and signer', () => {
   });
 
   test.each([
-    ['without a recoverable key', NOBODY, 'no key can be recovered'],
+    ['without a recoverable key', UNRECOVERABLE, 'no key can be recovered'],
     ['that is too short', '0x12', '65 bytes'],
   ])('for a signature %s', async (_, signature, words) => {
     for (const what of [{ orderUid: uidOf(1) }, { orderUids: [uidOf(1)] }]) {
@@ -124,7 +124,7 @@ describe('rejected cancellation reports digest and signer', () => {
 });
 
 describe('malformed cancellation', () => {
-  const rest = { signature: NOBODY, signingScheme: 'eip712' };
+  const rest = { signature: UNRECOVERABLE, signingScheme: 'eip712' };
   test.each<[unknown, string, string]>([
     [undefined, 'InvalidBody', 'the body is missing'],
     [null, 'InvalidBody', 'must be of type object'],

@@ -1,12 +1,12 @@
 import type { OrderBookOptions, Store, StoredOrder } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
-import { RICH, scriptedChain } from '../../support/chain.ts';
+import { FUNDED, scriptedChain } from '../../support/chain.ts';
 import type { OrderChoice, WireOrder } from '../../support/orders.ts';
 import { COW, WETH } from '../../support/orders.ts';
 import {
   ALICE,
-  admissionWorld,
+  admissionFixture,
   BOB,
   byContract,
   documentOf,
@@ -63,9 +63,9 @@ const index = (code: string) => MISTAKES.findIndex((failure) => failure.code ===
 /** Submits one order with several errors. */
 async function attempt(failures: readonly Mistake[]) {
   const given: Partial<OrderBookOptions> = Object.assign({}, ...failures.map((failure) => failure.options?.()));
-  const { chain = scriptedChain({ balanceAndAllowance: RICH }), isDenied = () => false } = given;
+  const { chain = scriptedChain({ balanceAndAllowance: FUNDED }), isDenied = () => false } = given;
   let denials = 0;
-  await using world = await admissionWorld({
+  await using fixture = await admissionFixture({
     ...given,
     chain,
     isDenied(address, call) {
@@ -76,8 +76,8 @@ async function attempt(failures: readonly Mistake[]) {
   const metadata = Object.assign({}, ...failures.map((failure) => failure.metadata));
   const choice: OrderChoice = Object.assign({}, ...failures.map((failure) => failure.signed));
   const order = await orderOf({ receiver: null, appData: documentOf(metadata), ...choice });
-  const code = await outcome(world.book, Object.assign(order, ...failures.map((failure) => failure.sent)));
-  return { code, denials: denials > 0, chainCalls: (chain as ReturnType<typeof scriptedChain>).asked.length };
+  const code = await outcome(fixture.book, Object.assign(order, ...failures.map((failure) => failure.sent)));
+  return { code, denials: denials > 0, chainCalls: (chain as ReturnType<typeof scriptedChain>).recordedCalls.length };
 }
 
 describe('order checks report the first error in the documented order', () => {
@@ -110,11 +110,11 @@ describe('order checks report the first error in the documented order', () => {
 
 test('order checks make no chain call for an ECDSA order with a wrong signature', async () => {
   const chain = scriptedChain({
-    balanceAndAllowance: RICH,
+    balanceAndAllowance: FUNDED,
     isValidSignature: { valid: true },
-    simulate: { ...RICH, transferRevert: undefined },
+    simulate: { ...FUNDED, transferRevert: undefined },
   });
-  await using world = await admissionWorld({ chain });
+  await using fixture = await admissionFixture({ chain });
   const order = await orderOf();
   const other = await orderOf();
   for (const wrong of [
@@ -124,38 +124,42 @@ test('order checks make no chain call for an ECDSA order with a wrong signature'
     { ...order, signature: `0x${'00'.repeat(65)}` as const },
     { ...order, signature: '0x12' as const },
   ]) {
-    expect(await outcome(world.book, wrong)).toBe('InvalidSignature');
+    expect(await outcome(fixture.book, wrong)).toBe('InvalidSignature');
   }
-  const batch = await world.book.orders.submitMany([
+  const batch = await fixture.book.orders.submitMany([
     { ...order, from: BOB.address },
     { ...other, from: BOB.address },
   ]);
   expect(batch.map(outcomeOf)).toEqual(['InvalidSignature', 'InvalidSignature']);
-  expect(chain.asked).toEqual([]);
+  expect(chain.recordedCalls).toEqual([]);
 });
 
 describe('order checks without a chain', () => {
   test('reject a contract signature after the local checks and before remote ones', async () => {
-    let asked = 0;
+    let recordedCalls = 0;
     const isDenied = () => {
-      asked++;
+      recordedCalls++;
       return true;
     };
-    await using world = await admissionWorld({ isDenied });
-    expect(await outcome(world.book, byContract(await orderOf({ validTo: NOW + 1 })))).toBe('InsufficientValidTo');
-    expect(await outcome(world.book, byContract(await orderOf()))).toBe('UnsupportedSigningScheme');
-    expect(asked).toBe(0);
+    await using fixture = await admissionFixture({ isDenied });
+    expect(await outcome(fixture.book, byContract(await orderOf({ validTo: NOW + 1 })))).toBe('InsufficientValidTo');
+    expect(await outcome(fixture.book, byContract(await orderOf()))).toBe('UnsupportedSigningScheme');
+    expect(recordedCalls).toBe(0);
   });
 
   test('read nothing from the store for an acceptable order', async () => {
-    await using world = await admissionWorld();
-    expect(await outcome(world.book, await orderOf())).toBe('accepted');
-    expect(world.calls).toEqual({ get: 0, insert: 1 });
+    await using fixture = await admissionFixture();
+    expect(await outcome(fixture.book, await orderOf())).toBe('accepted');
+    expect(fixture.calls).toEqual({ get: 0, insert: 1 });
   });
 });
 
 test('order checks report a buy token equal to the sell token before native currency', async () => {
-  await using world = await admissionWorld({ deniedTokens: [NATIVE] });
-  expect(await outcome(world.book, await orderOf({ sellToken: NATIVE, buyToken: NATIVE }))).toBe('SameBuyAndSellToken');
-  expect(await outcome(world.book, await orderOf({ sellToken: NATIVE, buyToken: COW }))).toBe('InvalidNativeSellToken');
+  await using fixture = await admissionFixture({ deniedTokens: [NATIVE] });
+  expect(await outcome(fixture.book, await orderOf({ sellToken: NATIVE, buyToken: NATIVE }))).toBe(
+    'SameBuyAndSellToken',
+  );
+  expect(await outcome(fixture.book, await orderOf({ sellToken: NATIVE, buyToken: COW }))).toBe(
+    'InvalidNativeSellToken',
+  );
 });

@@ -10,7 +10,7 @@ const HOUR = 3_600_000;
 const STEP = 128;
 
 /** Creates a sweep over a store with expired and old orders, and records its actions. */
-function world({ many = false, catchingUp = false, retention = undefined as number | undefined } = {}) {
+function fixture({ many = false, catchingUp = false, retention = undefined as number | undefined } = {}) {
   const clock = manualClock(START);
   const state = { expired: 0, old: 0, held: true, catchingUp, failure: undefined as Error | undefined };
   const done: string[] = [];
@@ -77,7 +77,7 @@ const ACQUIRE = 'acquire expiry for me, 4000 ms';
 
 describe('expiry sweep', () => {
   test('starts at once and repeats at each interval of the clock', async () => {
-    const { sweep, clock, done } = world();
+    const { sweep, clock, done } = fixture();
     expect(await done()).toEqual([]);
     sweep.start();
     expect(await done()).toEqual(['expire 0 at 0']);
@@ -90,21 +90,21 @@ describe('expiry sweep', () => {
   });
 
   test('takes as many steps as necessary and emits each expiry', async () => {
-    const { sweep, state, done } = world();
+    const { sweep, state, done } = fixture();
     state.expired = 2 * STEP + 1;
     sweep.start();
     expect(await done()).toEqual(['expire 128 at 0', 'wake', 'expire 128 at 0', 'wake', 'expire 1 at 0', 'wake']);
   });
 
   test('runs again after a full step', async () => {
-    const { sweep, state, done } = world();
+    const { sweep, state, done } = fixture();
     state.expired = STEP;
     sweep.start();
     expect(await done()).toEqual(['expire 128 at 0', 'wake', 'expire 0 at 0']);
   });
 
   test('waits while the chain is indexed, and repeats', async () => {
-    const { sweep, state, clock, done } = world({ catchingUp: true, many: true, retention: 0 });
+    const { sweep, state, clock, done } = fixture({ catchingUp: true, many: true, retention: 0 });
     sweep.start();
     expect(await done()).toEqual([]);
     state.catchingUp = false;
@@ -113,7 +113,7 @@ describe('expiry sweep', () => {
   });
 
   test('continues after a failure that is reported to the host', async () => {
-    const { sweep, state, clock, failures, done } = world();
+    const { sweep, state, clock, failures, done } = fixture();
     state.failure = new Error('the disk is full');
     sweep.start();
     expect(await done()).toEqual([]);
@@ -127,7 +127,7 @@ describe('expiry sweep', () => {
 
 describe('expiry sweep stop', () => {
   test('ends all work and clears its timers', async () => {
-    const { sweep, clock, done } = world();
+    const { sweep, clock, done } = fixture();
     sweep.start();
     await done();
     expect(clock.pending).toBe(1);
@@ -138,7 +138,7 @@ describe('expiry sweep stop', () => {
   });
 
   test('waits for the running step and leaves the rest for the next start', async () => {
-    const { sweep, state, clock, done } = world({ retention: 0 });
+    const { sweep, state, clock, done } = fixture({ retention: 0 });
     state.expired = 5 * STEP;
     sweep.start();
     await new Promise((resolve) => setImmediate(resolve));
@@ -154,7 +154,7 @@ describe('expiry sweep stop', () => {
 
 describe('expiry sweep among several writers', () => {
   test('runs in the holder of the lease for two intervals, and releases the lease on stop', async () => {
-    const { sweep, state, clock, done } = world({ many: true });
+    const { sweep, state, clock, done } = fixture({ many: true });
     state.held = false;
     sweep.start();
     expect(await done()).toEqual([ACQUIRE]);
@@ -166,7 +166,7 @@ describe('expiry sweep among several writers', () => {
   });
 
   test('reports a lease that cannot be released as a failure and stops', async () => {
-    const { sweep, state, failures, done } = world({ many: true });
+    const { sweep, state, failures, done } = fixture({ many: true });
     sweep.start();
     await done();
     state.failure = new Error('gone');
@@ -175,7 +175,7 @@ describe('expiry sweep among several writers', () => {
   });
 
   test('needs no lease with a single writer', async () => {
-    const { sweep, done } = world();
+    const { sweep, done } = fixture();
     sweep.start();
     expect(await done()).toEqual(['expire 0 at 0']);
     await sweep.stop();
@@ -185,7 +185,7 @@ describe('expiry sweep among several writers', () => {
 
 describe('order retention sweep', () => {
   test('removes orders every hour in steps and emits what it removed', async () => {
-    const { sweep, state, clock, done } = world({ retention: 100 });
+    const { sweep, state, clock, done } = fixture({ retention: 100 });
     state.old = STEP + 1;
     sweep.start();
     expect(await done()).toEqual(['expire 0 at 0', 'prune 128 before -100', 'pruned', 'prune 1 before -100', 'pruned']);
@@ -203,7 +203,7 @@ describe('order retention sweep', () => {
     ['runs an hour after the last run', HOUR, true],
     ['runs after the clock was set back', -HOUR, true],
   ])('%s', async (_, passed, removed) => {
-    const { sweep, clock, done } = world({ retention: 0 });
+    const { sweep, clock, done } = fixture({ retention: 0 });
     sweep.start();
     await done();
     clock.advance(INTERVAL);
@@ -212,14 +212,14 @@ describe('order retention sweep', () => {
   });
 
   test('keeps orders forever by default', async () => {
-    const { sweep, state, done } = world();
+    const { sweep, state, done } = fixture();
     state.old = 7;
     sweep.start();
     expect(await done()).toEqual(['expire 0 at 0']);
   });
 
   test('leaves the rest for the next run when it stops', async () => {
-    const { sweep, state, done } = world({ retention: 0 });
+    const { sweep, state, done } = fixture({ retention: 0 });
     state.old = 5 * STEP;
     sweep.start();
     await new Promise((resolve) => setImmediate(resolve));

@@ -44,44 +44,44 @@ async function watched(clock: ManualClock): Promise<Watched> {
   const inner = memoryStore();
   await inner.open({ domain: { chainId: 1, settlementContract: TOKEN }, clock });
   const steps: number[] = [];
-  const told: Watched = {
+  const watchedStore: Watched = {
     steps,
     store: {
       ...inner,
       async check() {
-        if (told.down) throw told.down;
+        if (watchedStore.down) throw watchedStore.down;
       },
       orders: {
         ...inner.orders,
         async insert(inserts, options) {
           steps.push(inserts.length);
-          await told.gate;
-          if (told.down) throw told.down;
-          if (inserts.some(({ order }) => order.uid === told.poison)) throw new Error('poison');
+          await watchedStore.gate;
+          if (watchedStore.down) throw watchedStore.down;
+          if (inserts.some(({ order }) => order.uid === watchedStore.poison)) throw new Error('poison');
           if (options?.transaction !== undefined) return inserts.map((): InsertOutcome => ({ status: 'inserted' }));
           return inner.orders.insert(inserts);
         },
       },
     },
   };
-  return told;
+  return watchedStore;
 }
 
 let clock: ManualClock;
-let told: Watched;
+let watchedStore: Watched;
 let waiting: number;
 let commits: GroupCommit;
 
 beforeEach(async () => {
   clock = manualClock();
-  told = await watched(clock);
+  watchedStore = await watched(clock);
   waiting = 0;
-  commits = createGroupCommit({ store: told.store, clock, more: () => waiting > 0 });
+  commits = createGroupCommit({ store: watchedStore.store, clock, more: () => waiting > 0 });
 });
 
 /** Waits until the store was called this many times. */
 async function begun(steps: number): Promise<void> {
-  while (told.steps.length < steps) await yieldToEventLoop();
+  while (watchedStore.steps.length < steps) await yieldToEventLoop();
 }
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
@@ -90,7 +90,7 @@ describe('group commit', () => {
   test('stores concurrent orders in one step and returns each outcome', async () => {
     const inserts = [entry(1), entry(2), entry(1), { ...entry(3, 2), cap: 1 }];
     const outcomes = await Promise.all(inserts.map((one) => commits.insert([one])));
-    expect(told.steps).toEqual([4]);
+    expect(watchedStore.steps).toEqual([4]);
     expect(outcomes).toEqual([
       [{ status: 'inserted' }],
       [{ status: 'inserted' }],
@@ -109,11 +109,11 @@ describe('group commit', () => {
     waiting = 1;
     const first = commits.insert([entry(1)]);
     for (let i = 0; i < 5; i++) await yieldToEventLoop();
-    expect(told.steps).toEqual([]);
+    expect(watchedStore.steps).toEqual([]);
     const second = commits.insert([entry(2)]);
     waiting = 0;
     await Promise.all([first, second]);
-    expect(told.steps).toEqual([2]);
+    expect(watchedStore.steps).toEqual([2]);
   });
 
   test('waits for a limited time only', async () => {
@@ -122,25 +122,25 @@ describe('group commit', () => {
     await yieldToEventLoop();
     clock.advance(MAX_WAIT_MS);
     await first;
-    expect(told.steps).toEqual([1]);
+    expect(watchedStore.steps).toEqual([1]);
   });
 
   test('splits many orders into several steps', async () => {
     const total = 3 * MAX_GROUP_SIZE + 7;
     await Promise.all(numbers(total).map((n) => commits.insert([entry(n)])));
-    expect(told.steps).toEqual([MAX_GROUP_SIZE, MAX_GROUP_SIZE, MAX_GROUP_SIZE, 7]);
+    expect(watchedStore.steps).toEqual([MAX_GROUP_SIZE, MAX_GROUP_SIZE, MAX_GROUP_SIZE, 7]);
   });
 
   test('does not split a single large call', async () => {
     const many = numbers(MAX_GROUP_SIZE + 1).map((n) => entry(n));
     await Promise.all([commits.insert(many), commits.insert([entry(1000)])]);
-    expect(told.steps).toEqual([MAX_GROUP_SIZE + 1, 1]);
+    expect(watchedStore.steps).toEqual([MAX_GROUP_SIZE + 1, 1]);
   });
 });
 
 describe('group commit failure', () => {
   test('fails only the call that caused it', async () => {
-    told.poison = entry(3).order.uid;
+    watchedStore.poison = entry(3).order.uid;
     const results = await Promise.allSettled(numbers(5).map((n) => commits.insert([entry(n)])));
     expect(results.map(({ status }) => status)).toEqual([
       'fulfilled',
@@ -149,36 +149,36 @@ describe('group commit failure', () => {
       'fulfilled',
       'fulfilled',
     ]);
-    expect(await told.store.orders.get(numbers(5).map((n) => entry(n).order.uid))).toHaveLength(4);
-    delete told.poison;
+    expect(await watchedStore.store.orders.get(numbers(5).map((n) => entry(n).order.uid))).toHaveLength(4);
+    delete watchedStore.poison;
     expect(await commits.insert([entry(3)])).toEqual([{ status: 'inserted' }]);
   });
 
   test('fails all calls if the store fails, without a retry for each', async () => {
-    told.down = new Error('the disk is gone');
+    watchedStore.down = new Error('the disk is gone');
     const results = await Promise.allSettled(numbers(50).map((n) => commits.insert([entry(n)])));
-    for (const result of results) expect(result).toEqual({ status: 'rejected', reason: told.down });
-    expect(told.steps).toEqual([50, 1]);
+    for (const result of results) expect(result).toEqual({ status: 'rejected', reason: watchedStore.down });
+    expect(watchedStore.steps).toEqual([50, 1]);
   });
 });
 
 test('group commit excludes calls within a host transaction', async () => {
   const joined = commits.insert([entry(1)], { transaction: {} });
-  expect(told.steps).toEqual([1]); // synchronously
+  expect(watchedStore.steps).toEqual([1]); // synchronously
   expect(await joined).toEqual([{ status: 'inserted' }]);
 });
 
 test('group commit step without a result delays later calls only until a timeout', async () => {
   let open = () => {};
-  told.gate = new Promise((resolve) => {
+  watchedStore.gate = new Promise((resolve) => {
     open = resolve;
   });
   const stuck = commits.insert([entry(1)]);
   await begun(1);
-  delete told.gate;
+  delete watchedStore.gate;
   const next = commits.insert([entry(2)]);
   for (let i = 0; i < 5; i++) await yieldToEventLoop();
-  expect(told.steps).toEqual([1]);
+  expect(watchedStore.steps).toEqual([1]);
   clock.advance(MAX_WAIT_MS);
   expect(await next).toEqual([{ status: 'inserted' }]);
   open();
@@ -187,7 +187,7 @@ test('group commit step without a result delays later calls only until a timeout
 
 test('drained waits for all submitted calls', async () => {
   let open = () => {};
-  told.gate = new Promise((resolve) => {
+  watchedStore.gate = new Promise((resolve) => {
     open = resolve;
   });
   const log: string[] = [];

@@ -1,11 +1,11 @@
 import type { Funds } from 'intentbook';
 import { describe, expect, test } from 'vitest';
-import { RICH, scriptedChain } from '../../support/chain.ts';
+import { FUNDED, scriptedChain } from '../../support/chain.ts';
 import { account, COW, signOrder, WETH } from '../../support/orders.ts';
 import {
   ALICE,
   accepted,
-  admissionWorld,
+  admissionFixture,
   alice,
   byContract,
   documentOf,
@@ -29,9 +29,9 @@ const loan = { liquidityProvider: COW, protocolAdapter: COW, receiver: COW, toke
 describe('balance and allowance check', () => {
   test('reads the spender of the vault relayer and accepts sufficient amounts', async () => {
     const chain = scriptedChain({ balanceAndAllowance: funds(ETHER, ETHER) });
-    await using world = await admissionWorld({ chain });
-    await accepted(world.book, await orderOf({ sellAmount: ETHER.toString() }));
-    expect(chain.asked.map(({ question, query }) => ({ question, query }))).toEqual([
+    await using fixture = await admissionFixture({ chain });
+    await accepted(fixture.book, await orderOf({ sellAmount: ETHER.toString() }));
+    expect(chain.recordedCalls.map(({ question, query }) => ({ question, query }))).toEqual([
       { question: 'balanceAndAllowance', query: { owner: alice, token: weth, spender: RELAYER } },
     ]);
   });
@@ -42,8 +42,8 @@ describe('balance and allowance check', () => {
       [funds(ETHER - 1n, 0n), 'InsufficientBalance', ETHER - 1n],
       [funds(ETHER, ETHER - 1n), 'InsufficientAllowance', ETHER - 1n],
     ] as const) {
-      await using world = await admissionWorld({ chain: scriptedChain({ balanceAndAllowance: found }) });
-      const error = await rejection(world.book, await orderOf({ sellAmount }));
+      await using fixture = await admissionFixture({ chain: scriptedChain({ balanceAndAllowance: found }) });
+      const error = await rejection(fixture.book, await orderOf({ sellAmount }));
       expect(error.code).toBe(code);
       expect(error.data).toMatchObject({
         token: weth,
@@ -51,7 +51,7 @@ describe('balance and allowance check', () => {
         required: sellAmount,
         available: String(available),
       });
-      expect(world.calls.insert).toBe(0);
+      expect(fixture.calls.insert).toBe(0);
     }
   });
 
@@ -74,9 +74,9 @@ describe('balance and allowance check', () => {
       'accepted',
     ],
   ])('%s', async (_, choice, extra, has, expected) => {
-    await using world = await admissionWorld({ chain: scriptedChain({ balanceAndAllowance: funds(has, has) }) });
+    await using fixture = await admissionFixture({ chain: scriptedChain({ balanceAndAllowance: funds(has, has) }) });
     const order = await orderOf({ sellAmount: ETHER.toString(), ...choice });
-    expect(await outcome(world.book, { ...order, ...extra })).toBe(expected);
+    expect(await outcome(fixture.book, { ...order, ...extra })).toBe(expected);
   });
 
   test.each([
@@ -87,15 +87,15 @@ describe('balance and allowance check', () => {
     ['flash loans that cannot be simulated', () => orderOf({ appData: documentOf({ flashloan: loan }) })],
   ])('is skipped for %s', async (_, make) => {
     const chain = scriptedChain({ balanceAndAllowance: funds(0n, 0n) });
-    await using world = await admissionWorld({ chain });
-    expect(await outcome(world.book, await make())).toBe('accepted');
-    expect(chain.asked).toEqual([]);
+    await using fixture = await admissionFixture({ chain });
+    expect(await outcome(fixture.book, await make())).toBe('accepted');
+    expect(chain.recordedCalls).toEqual([]);
   });
 
   test('calls only the methods that the chain client has', async () => {
-    await using world = await admissionWorld({ chain: scriptedChain({}) });
-    expect(await outcome(world.book, await orderOf())).toBe('accepted');
-    expect(await outcome(world.book, byContract(await orderOf()))).toBe('UnsupportedSigningScheme');
+    await using fixture = await admissionFixture({ chain: scriptedChain({}) });
+    expect(await outcome(fixture.book, await orderOf())).toBe('accepted');
+    expect(await outcome(fixture.book, byContract(await orderOf()))).toBe('UnsupportedSigningScheme');
   });
 });
 
@@ -108,55 +108,55 @@ describe('pre-hooks', () => {
       [{ balance: ETHER, allowance: ETHER, transferRevert: undefined }, 'accepted'],
     ] as const) {
       const chain = scriptedChain({ simulate: found, balanceAndAllowance: funds(0n, 0n) });
-      await using world = await admissionWorld({ chain });
-      expect(await outcome(world.book, await orderOf({ appData: HOOKED, sellAmount: ETHER.toString() }))).toBe(code);
-      expect(chain.asked.map(({ question }) => question)).toEqual(['simulate']);
-      const { query } = chain.asked[0] ?? {};
+      await using fixture = await admissionFixture({ chain });
+      expect(await outcome(fixture.book, await orderOf({ appData: HOOKED, sellAmount: ETHER.toString() }))).toBe(code);
+      expect(chain.recordedCalls.map(({ question }) => question)).toEqual(['simulate']);
+      const { query } = chain.recordedCalls[0] ?? {};
       expect(query).toMatchObject({ owner: alice, token: weth, spender: RELAYER, amount: ETHER, flashloan: undefined });
       expect(query?.pre).toHaveLength(1);
     }
   });
 
   test('report their revert data', async () => {
-    const simulate = { ...RICH, transferRevert: '0xDEADBEEF' } as const;
-    await using world = await admissionWorld({ chain: scriptedChain({ simulate }) });
-    const { data } = await rejection(world.book, await orderOf({ appData: HOOKED }));
+    const simulate = { ...FUNDED, transferRevert: '0xDEADBEEF' } as const;
+    await using fixture = await admissionFixture({ chain: scriptedChain({ simulate }) });
+    const { data } = await rejection(fixture.book, await orderOf({ appData: HOOKED }));
     expect(data).toMatchObject({ token: weth, owner: alice, revertData: '0xDEADBEEF' });
   });
 
   test('skip the allowance check without simulation, but not the balance check', async () => {
-    await using without = await admissionWorld({ chain: scriptedChain({ balanceAndAllowance: funds(ETHER, 0n) }) });
+    await using without = await admissionFixture({ chain: scriptedChain({ balanceAndAllowance: funds(ETHER, 0n) }) });
     expect(await outcome(without.book, await orderOf({ appData: HOOKED, sellAmount: ETHER.toString() }))).toBe(
       'accepted',
     );
-    await using poor = await admissionWorld({ chain: scriptedChain({ balanceAndAllowance: funds(0n, 0n) }) });
+    await using poor = await admissionFixture({ chain: scriptedChain({ balanceAndAllowance: funds(0n, 0n) }) });
     expect(await outcome(poor.book, await orderOf({ appData: HOOKED }))).toBe('InsufficientBalance');
   });
 
   test('include a flash loan in the simulation', async () => {
-    const chain = scriptedChain({ simulate: { ...RICH, transferRevert: undefined } });
-    await using world = await admissionWorld({ chain });
-    expect(await outcome(world.book, await orderOf({ appData: documentOf({ flashloan: loan }) }))).toBe('accepted');
-    expect(chain.asked[0]?.query.flashloan).toMatchObject({ amount: 5n, token: weth });
+    const chain = scriptedChain({ simulate: { ...FUNDED, transferRevert: undefined } });
+    await using fixture = await admissionFixture({ chain });
+    expect(await outcome(fixture.book, await orderOf({ appData: documentOf({ flashloan: loan }) }))).toBe('accepted');
+    expect(chain.recordedCalls[0]?.query.flashloan).toMatchObject({ amount: 5n, token: weth });
   });
 });
 
 describe('contract signature check', () => {
   test('calls the contract of the owner with digest, bytes and pre-hooks', async () => {
     const chain = scriptedChain({ isValidSignature: { valid: true } });
-    await using world = await admissionWorld({ chain });
-    const uid = await accepted(world.book, byContract(await orderOf({ appData: HOOKED }), '0xabcdef'));
-    expect(chain.asked.map(({ question, query }) => ({ question, query }))).toMatchObject([
+    await using fixture = await admissionFixture({ chain });
+    const uid = await accepted(fixture.book, byContract(await orderOf({ appData: HOOKED }), '0xabcdef'));
+    expect(chain.recordedCalls.map(({ question, query }) => ({ question, query }))).toMatchObject([
       { question: 'isValidSignature', query: { owner: alice, digest: uid.slice(0, 66), signature: '0xabcdef' } },
     ]);
-    expect(chain.asked[0]?.query.pre).toHaveLength(1);
-    expect(await world.book.orders.get(uid)).toMatchObject({ signature: '0xabcdef', status: 'open', owner: alice });
+    expect(chain.recordedCalls[0]?.query.pre).toHaveLength(1);
+    expect(await fixture.book.orders.get(uid)).toMatchObject({ signature: '0xabcdef', status: 'open', owner: alice });
   });
 
   test('rejects invalid signatures', async () => {
     const chain = scriptedChain({ isValidSignature: { valid: false, reason: 'no contract at this address' } });
-    await using world = await admissionWorld({ chain });
-    const error = await rejection(world.book, byContract(await orderOf()));
+    await using fixture = await admissionFixture({ chain });
+    const error = await rejection(fixture.book, byContract(await orderOf()));
     expect(error.code).toBe('InvalidSignature');
     expect(error.message).toMatch(/no contract at this address/);
     expect(error.data).toMatchObject({ scheme: 'eip1271', expected: alice, reason: 'no contract at this address' });
@@ -165,64 +165,64 @@ describe('contract signature check', () => {
 
   test('counts verified orders as open and unverified ones as pending', async () => {
     const limits = { maxOpenOrders: 1, maxPendingOrders: 0 };
-    await using verified = await admissionWorld({
+    await using verified = await admissionFixture({
       chain: scriptedChain({ isValidSignature: { valid: true } }),
       limits,
     });
     expect(await outcome(verified.book, byContract(await orderOf()))).toBe('accepted');
     expect(await outcome(verified.book, byContract(await orderOf()))).toBe('TooManyLimitOrders');
-    await using trusting = await admissionWorld({ eip1271: 'accept-unverified', limits });
+    await using trusting = await admissionFixture({ eip1271: 'accept-unverified', limits });
     expect((await rejection(trusting.book, byContract(await orderOf()))).data).toMatchObject({
       limit: 0,
       budget: 'pending',
     });
     // A chain that supports the check is queried, whatever is accepted without a chain.
     const chain = scriptedChain({ isValidSignature: { valid: false } });
-    await using both = await admissionWorld({ eip1271: 'accept-unverified', chain });
+    await using both = await admissionFixture({ eip1271: 'accept-unverified', chain });
     expect(await outcome(both.book, byContract(await orderOf()))).toBe('InvalidSignature');
   });
 
   test('runs concurrently with the funds check and takes precedence over it', async () => {
     const chain = scriptedChain({ isValidSignature: { valid: false }, balanceAndAllowance: funds(0n, 0n) });
-    await using world = await admissionWorld({ chain });
-    expect(await outcome(world.book, byContract(await orderOf()))).toBe('InvalidSignature');
-    expect(chain.asked.map(({ question }) => question)).toEqual(['isValidSignature', 'balanceAndAllowance']);
+    await using fixture = await admissionFixture({ chain });
+    expect(await outcome(fixture.book, byContract(await orderOf()))).toBe('InvalidSignature');
+    expect(chain.recordedCalls.map(({ question }) => question)).toEqual(['isValidSignature', 'balanceAndAllowance']);
   });
 
   test('rejects without waiting for the funds check', async () => {
     const chain = scriptedChain({ isValidSignature: { valid: false }, balanceAndAllowance: 'silence' });
-    await using world = await admissionWorld({ chain });
-    const timers = world.clock.pending;
-    expect(await outcome(world.book, byContract(await orderOf()))).toBe('InvalidSignature');
-    expect(chain.asked[1]?.signal.aborted).toBe(true);
-    expect(world.clock.pending).toBe(timers);
-    expect(world.failures).toEqual([]);
+    await using fixture = await admissionFixture({ chain });
+    const timers = fixture.clock.pending;
+    expect(await outcome(fixture.book, byContract(await orderOf()))).toBe('InvalidSignature');
+    expect(chain.recordedCalls[1]?.signal.aborted).toBe(true);
+    expect(fixture.clock.pending).toBe(timers);
+    expect(fixture.failures).toEqual([]);
   });
 });
 
 describe('chain client that does not respond', () => {
   test('rejects exactly at the deadline, aborts the call and stores nothing', async () => {
     const chain = scriptedChain({ balanceAndAllowance: 'silence' });
-    await using world = await admissionWorld({ chain, checkTimeout: 700 });
+    await using fixture = await admissionFixture({ chain, checkTimeout: 700 });
     const order = await orderOf();
     let error: unknown;
-    const submitting = rejection(world.book, order).then((rejected) => {
+    const submitting = rejection(fixture.book, order).then((rejected) => {
       error = rejected;
     });
     await settle();
-    world.clock.advance(699);
+    fixture.clock.advance(699);
     await settle();
-    expect([error, chain.asked[0]?.signal.aborted]).toEqual([undefined, false]);
-    world.clock.advance(1);
+    expect([error, chain.recordedCalls[0]?.signal.aborted]).toEqual([undefined, false]);
+    fixture.clock.advance(1);
     await submitting;
     expect(error).toMatchObject({
       code: 'ChainUnavailable',
       retryable: true,
       data: { check: 'balanceAndAllowance', reason: 'timeout' },
     });
-    expect(chain.asked[0]?.signal.aborted).toBe(true);
-    expect(world.calls.insert).toBe(0);
-    expect(world.failures).toMatchObject([{ name: 'DeadlineError' }]);
+    expect(chain.recordedCalls[0]?.signal.aborted).toBe(true);
+    expect(fixture.calls.insert).toBe(0);
+    expect(fixture.failures).toMatchObject([{ name: 'DeadlineError' }]);
   });
 
   test.each([
@@ -231,28 +231,30 @@ describe('chain client that does not respond', () => {
     ['nothing', undefined as never],
     ['a negative amount', funds(-1n, 0n)],
   ])('rejects %s as ChainUnavailable, and reports the cause only to the host', async (_, line) => {
-    await using world = await admissionWorld({ chain: scriptedChain({ balanceAndAllowance: line ?? (() => line) }) });
-    const error = await rejection(world.book, await orderOf());
+    await using fixture = await admissionFixture({
+      chain: scriptedChain({ balanceAndAllowance: line ?? (() => line) }),
+    });
+    const error = await rejection(fixture.book, await orderOf());
     expect(error).toMatchObject({
       code: 'ChainUnavailable',
       data: { check: 'balanceAndAllowance', reason: 'failure' },
     });
     expect(JSON.stringify(error)).not.toMatch(/secret/);
-    expect(world.failures).toHaveLength(1);
+    expect(fixture.failures).toHaveLength(1);
   });
 
   test.each([[{} as never], [{ valid: 'yes' } as never], [null as never]])(
     'rejects %j as an invalid signature check result',
     async (line) => {
-      await using world = await admissionWorld({ chain: scriptedChain({ isValidSignature: () => line }) });
-      expect(await outcome(world.book, byContract(await orderOf()))).toBe('ChainUnavailable');
+      await using fixture = await admissionFixture({ chain: scriptedChain({ isValidSignature: () => line }) });
+      expect(await outcome(fixture.book, byContract(await orderOf()))).toBe('ChainUnavailable');
     },
   );
 
   test('does not hide a rejection of another check', async () => {
     const chain = scriptedChain({ isValidSignature: new Error('down'), balanceAndAllowance: funds(0n, 0n) });
-    await using world = await admissionWorld({ chain });
-    expect(await outcome(world.book, byContract(await orderOf()))).toBe('InsufficientBalance');
+    await using fixture = await admissionFixture({ chain });
+    expect(await outcome(fixture.book, byContract(await orderOf()))).toBe('InsufficientBalance');
   });
 
   test('has no effect with a late response', async () => {
@@ -263,15 +265,15 @@ describe('chain client that does not respond', () => {
           late = resolve;
         }),
     });
-    await using world = await admissionWorld({ chain });
+    await using fixture = await admissionFixture({ chain });
     const order = await orderOf();
-    const submitting = outcome(world.book, order);
+    const submitting = outcome(fixture.book, order);
     await settle();
-    world.clock.advance(5000);
+    fixture.clock.advance(5000);
     expect(await submitting).toBe('ChainUnavailable');
-    late(RICH);
+    late(FUNDED);
     await settle();
-    expect(await world.book.orders.list({ owner: ALICE.address })).toMatchObject({ orders: [] });
+    expect(await fixture.book.orders.list({ owner: ALICE.address })).toMatchObject({ orders: [] });
   });
 
   test('accepts the same order after it recovers', async () => {
@@ -279,14 +281,14 @@ describe('chain client that does not respond', () => {
     const chain = scriptedChain({
       balanceAndAllowance: () => {
         if (down) throw new Error('down');
-        return RICH;
+        return FUNDED;
       },
     });
-    await using world = await admissionWorld({ chain });
+    await using fixture = await admissionFixture({ chain });
     const order = await orderOf();
-    expect(await outcome(world.book, order)).toBe('ChainUnavailable');
+    expect(await outcome(fixture.book, order)).toBe('ChainUnavailable');
     down = false;
-    expect(await outcome(world.book, order)).toBe('accepted');
+    expect(await outcome(fixture.book, order)).toBe('accepted');
   });
 });
 
@@ -303,17 +305,17 @@ test('chain checks run at most four calls per owner, and owners do not delay eac
       await new Promise<void>((resolve) => waiting.push(resolve));
       perOwner.set(owner, (perOwner.get(owner) ?? 0) - 1);
       running--;
-      return RICH;
+      return FUNDED;
     },
   });
-  await using world = await admissionWorld({ chain });
+  await using fixture = await admissionFixture({ chain });
   const signers = [account(21), account(22)];
   const orders = await Promise.all(
     signers.flatMap((signer) =>
       Array.from({ length: 10 }, (_, i) => signOrder(signer, { validTo: NOW + 600, sellAmount: `${i + 1}` })),
     ),
   );
-  const results = Promise.all(orders.map((order) => outcome(world.book, order)));
+  const results = Promise.all(orders.map((order) => outcome(fixture.book, order)));
   await settle();
   expect([running, most]).toEqual([8, 4]);
   while (waiting.length > 0) {
@@ -322,35 +324,35 @@ test('chain checks run at most four calls per owner, and owners do not delay eac
   }
   expect(await results).toEqual(orders.map(() => 'accepted'));
   expect(most).toBe(4);
-  expect(chain.asked).toHaveLength(20);
+  expect(chain.recordedCalls).toHaveLength(20);
 });
 
 test('chain check deadline starts when the check is queued', async () => {
   const chain = scriptedChain({ balanceAndAllowance: 'silence' });
-  await using world = await admissionWorld({ chain, checkTimeout: 1000 });
+  await using fixture = await admissionFixture({ chain, checkTimeout: 1000 });
   const orders = await Promise.all(Array.from({ length: 5 }, () => orderOf()));
-  const results = orders.map((order) => outcome(world.book, order));
+  const results = orders.map((order) => outcome(fixture.book, order));
   await settle();
-  expect(chain.asked).toHaveLength(4);
-  world.clock.advance(1000);
+  expect(chain.recordedCalls).toHaveLength(4);
+  fixture.clock.advance(1000);
   await settle();
-  expect(chain.asked.map(({ signal }) => signal.aborted)).toEqual([true, true, true, true, false]);
-  world.clock.advance(1000);
+  expect(chain.recordedCalls.map(({ signal }) => signal.aborted)).toEqual([true, true, true, true, false]);
+  fixture.clock.advance(1000);
   expect(await Promise.all(results)).toEqual(orders.map(() => 'ChainUnavailable'));
 });
 
 test('unknown settlement contract requires an explicit vault relayer', async () => {
   const settlementContract = COW;
-  await expect(admissionWorld({ settlementContract, chain: scriptedChain({}) })).rejects.toThrow(
+  await expect(admissionFixture({ settlementContract, chain: scriptedChain({}) })).rejects.toThrow(
     /vaultRelayer is required/,
   );
-  const chain = scriptedChain({ balanceAndAllowance: RICH });
-  await using world = await admissionWorld({ settlementContract, chain, vaultRelayer: WETH });
+  const chain = scriptedChain({ balanceAndAllowance: FUNDED });
+  await using fixture = await admissionFixture({ settlementContract, chain, vaultRelayer: WETH });
   const order = await signOrder(
     ALICE,
     { validTo: NOW + 600 },
     { domain: { chainId: 11155111, settlementContract: COW } },
   );
-  expect(await outcome(world.book, order)).toBe('accepted');
-  expect(chain.asked[0]?.query.spender).toBe(weth);
+  expect(await outcome(fixture.book, order)).toBe('accepted');
+  expect(chain.recordedCalls[0]?.query.spender).toBe(weth);
 });

@@ -5,7 +5,7 @@ import type { Answer, Sent } from '../../integration/http/http-fixture.ts';
 import { scriptedChain } from '../../support/chain.ts';
 import type { WireOrder } from '../../support/orders.ts';
 import { COW, signCancellation, WETH } from '../../support/orders.ts';
-import type { AdmissionWorld } from './admission-fixture.ts';
+import type { AdmissionFixture } from './admission-fixture.ts';
 import {
   ALICE,
   accepted,
@@ -20,7 +20,7 @@ import {
 } from './admission-fixture.ts';
 
 /** A call of the book; the same call is made in process and over HTTP. */
-export type Deed =
+export type Call =
   | { readonly submit: unknown }
   | { readonly cancel: OrderCancellations }
   | { readonly put: string; readonly hash?: string }
@@ -34,11 +34,11 @@ export interface Rejection {
   readonly code: ErrorCode;
   readonly options?: () => Partial<OrderBookOptions>;
   /** Prepares the book. */
-  readonly deed: (world: AdmissionWorld) => Promise<Deed> | Deed;
+  readonly call: (fixture: AdmissionFixture) => Promise<Call> | Call;
   /** The exact `data`; `undefined` for none. */
   readonly data: unknown;
   /** Expected part of the description. Default: the meaning of the code. */
-  readonly says?: readonly string[];
+  readonly texts?: readonly string[];
   /** Reason if the code exists over HTTP only. */
   readonly onlyHttp?: string;
 }
@@ -66,10 +66,10 @@ const digest = expect.stringMatching(/^0x[0-9a-f]{64}$/);
 const uid = expect.stringMatching(/^0x[0-9a-f]{112}$/);
 const MAX = (2n ** 256n - 1n).toString();
 
-const submit = async (order: Promise<WireOrder>, change: object = {}): Promise<Deed> => ({
+const submit = async (order: Promise<WireOrder>, change: object = {}): Promise<Call> => ({
   submit: { ...(await order), ...change },
 });
-const cancel = async (orderUid: string, signer = ALICE): Promise<Deed> => {
+const cancel = async (orderUid: string, signer = ALICE): Promise<Call> => {
   const orderUids = [orderUid];
   return { cancel: { orderUids, ...(await signCancellation(signer, { orderUids })) } };
 };
@@ -101,56 +101,56 @@ const request = (sellAmountBeforeFee: string): QuoteRequest => ({
   sellAmountBeforeFee,
 });
 
-export const REFUSALS: readonly Rejection[] = [
+export const REJECTION_CASES: readonly Rejection[] = [
   {
     code: 'InvalidJson',
-    says: ['nested deeper than 64'],
-    deed: () => ({ http: ['POST', '/api/v1/orders', { body: '['.repeat(65) }] }),
+    texts: ['nested deeper than 64'],
+    call: () => ({ http: ['POST', '/api/v1/orders', { body: '['.repeat(65) }] }),
     data: { maxDepth: 64 },
     onlyHttp: 'in process nothing is parsed',
   },
   {
     code: 'InvalidBody',
-    says: ['kind', 'one of buy, sell'],
-    deed: () => submit(orderOf(), { kind: 'Sell' }),
+    texts: ['kind', 'one of buy, sell'],
+    call: () => submit(orderOf(), { kind: 'Sell' }),
     data: { path: 'kind' },
   },
   {
     code: 'InvalidParameter',
-    says: ['uid', '0x', '112 hex digits'],
-    deed: () => ({ get: '0x12' }),
+    texts: ['uid', '0x', '112 hex digits'],
+    call: () => ({ get: '0x12' }),
     data: { parameter: 'uid' },
   },
   {
     code: 'PayloadTooLarge',
-    says: ['65536 bytes'],
-    deed: () => ({ http: ['POST', '/api/v1/orders', { body: ' '.repeat(65_537) }] }),
+    texts: ['65536 bytes'],
+    call: () => ({ http: ['POST', '/api/v1/orders', { body: ' '.repeat(65_537) }] }),
     data: { limit: 65_536 },
     onlyHttp: 'in process nothing is parsed',
   },
   {
     code: 'UnsupportedMediaType',
-    deed: () => ({ http: ['POST', '/api/v1/orders', { body: '{}', headers: { 'content-type': 'text/plain' } }] }),
+    call: () => ({ http: ['POST', '/api/v1/orders', { body: '{}', headers: { 'content-type': 'text/plain' } }] }),
     data: { contentType: 'text/plain', expected: 'application/json' },
     onlyHttp: 'in process nothing is parsed',
   },
   {
     code: 'NotFound',
-    says: ['order', 'UID'],
-    deed: () => ({ http: ['GET', `/api/v1/orders/${MISSING}`] }),
+    texts: ['order', 'UID'],
+    call: () => ({ http: ['GET', `/api/v1/orders/${MISSING}`] }),
     data: { uid: MISSING },
     onlyHttp: 'in process it is undefined',
   },
   {
     code: 'MethodNotAllowed',
-    deed: () => ({ http: ['PUT', '/api/v1/orders'] }),
+    call: () => ({ http: ['PUT', '/api/v1/orders'] }),
     data: { method: 'PUT', allow: ['POST', 'GET', 'HEAD', 'DELETE'] },
     onlyHttp: 'in process there are no methods',
   },
   {
     code: 'TooManyOrderUids',
-    says: ['129', 'at most 128'],
-    deed: () => ({ cancel: { orderUids: Array(129).fill(MISSING), signature: '0x', signingScheme: 'eip712' } }),
+    texts: ['129', 'at most 128'],
+    call: () => ({ cancel: { orderUids: Array(129).fill(MISSING), signature: '0x', signingScheme: 'eip712' } }),
     data: { limit: 128, count: 129 },
   },
   {
@@ -160,139 +160,139 @@ export const REFUSALS: readonly Rejection[] = [
         throw new Error('down');
       },
     }),
-    deed: () => submit(orderOf()),
+    call: () => submit(orderOf()),
     data: undefined,
   },
   {
     code: 'ChainUnavailable',
-    says: ['the chain check failed', 'nothing was stored'],
+    texts: ['the chain check failed', 'nothing was stored'],
     options: () => ({ chain: scriptedChain({ balanceAndAllowance: new Error('down') }) }),
-    deed: () => submit(orderOf()),
+    call: () => submit(orderOf()),
     data: { check: 'balanceAndAllowance', reason: 'failure' },
   },
   {
     code: 'Forbidden',
-    says: ['receiver', 'deny-listed'],
+    texts: ['receiver', 'deny-listed'],
     options: () => ({ isDenied: (address) => address === bob }),
-    deed: () => submit(orderOf({ receiver: BOB.address })),
+    call: () => submit(orderOf({ receiver: BOB.address })),
     data: { field: 'receiver', address: bob },
   },
 
   {
     code: 'InvalidSignature',
-    says: [`by ${alice}`, `not by ${bob}`],
-    deed: () => submit(orderOf(), { from: BOB.address }),
+    texts: [`by ${alice}`, `not by ${bob}`],
+    call: () => submit(orderOf(), { from: BOB.address }),
     data: { recovered: alice, expected: bob, scheme: 'eip712', digest, domain: DOMAIN },
   },
   {
     code: 'MissingFrom',
-    says: ['presign', '`from`'],
-    deed: async () => submit(orderOf(), { signingScheme: 'presign', signature: '0x', from: null }),
+    texts: ['presign', '`from`'],
+    call: async () => submit(orderOf(), { signingScheme: 'presign', signature: '0x', from: null }),
     data: { scheme: 'presign' },
   },
   {
     code: 'AppdataFromMismatch',
-    says: [`from is ${alice}`, `metadata.signer is ${bob}`],
-    deed: () => submit(orderOf({ appData: documentOf({ signer: BOB.address }) })),
+    texts: [`from is ${alice}`, `metadata.signer is ${bob}`],
+    call: () => submit(orderOf({ appData: documentOf({ signer: BOB.address }) })),
     data: { from: alice, signer: bob },
   },
   {
     code: 'UnsupportedSigningScheme',
-    deed: async () => ({ submit: byContract(await orderOf()) }),
+    call: async () => ({ submit: byContract(await orderOf()) }),
     data: { scheme: 'eip1271' },
   },
   {
     code: 'DuplicatedOrder',
-    async deed({ book }) {
+    async call({ book }) {
       const order = await orderOf();
       await accepted(book, order);
       return { submit: order };
     },
     data: { uid },
   },
-  { code: 'NonZeroFee', deed: () => submit(orderOf(), { feeAmount: '1' }), data: { field: 'feeAmount', allowed: '0' } },
+  { code: 'NonZeroFee', call: () => submit(orderOf(), { feeAmount: '1' }), data: { field: 'feeAmount', allowed: '0' } },
   {
     code: 'ZeroAmount',
-    says: ['sellAmount is 0'],
-    deed: () => submit(orderOf({ sellAmount: '0' })),
+    texts: ['sellAmount is 0'],
+    call: () => submit(orderOf({ sellAmount: '0' })),
     data: { field: 'sellAmount' },
   },
   {
     code: 'SellAmountOverflow',
-    deed: () => submit(orderOf(), { sellAmount: (2n ** 256n).toString() }),
+    call: () => submit(orderOf(), { sellAmount: (2n ** 256n).toString() }),
     data: { field: 'sellAmount', max: MAX },
   },
   {
     code: 'BuyAmountOverflow',
-    deed: () => submit(orderOf(), { buyAmount: (2n ** 256n).toString() }),
+    call: () => submit(orderOf(), { buyAmount: (2n ** 256n).toString() }),
     data: { field: 'buyAmount', max: MAX },
   },
   {
     code: 'OrderExpired',
-    says: [`got ${NOW - 1}`, `must be ${NOW + 60} to ${NOW + 31_536_000}`, `now is ${NOW}`],
-    deed: () => submit(orderOf({ validTo: NOW - 1 })),
+    texts: [`got ${NOW - 1}`, `must be ${NOW + 60} to ${NOW + 31_536_000}`, `now is ${NOW}`],
+    call: () => submit(orderOf({ validTo: NOW - 1 })),
     data: { validTo: NOW - 1, now: NOW, earliest: NOW + 60, latest: NOW + 31_536_000 },
   },
   {
     code: 'InsufficientValidTo',
-    says: [`got ${NOW + 59}`, `${NOW + 60} to ${NOW + 31_536_000}`],
-    deed: () => submit(orderOf({ validTo: NOW + 59 })),
+    texts: [`got ${NOW + 59}`, `${NOW + 60} to ${NOW + 31_536_000}`],
+    call: () => submit(orderOf({ validTo: NOW + 59 })),
     data: { validTo: NOW + 59, now: NOW, earliest: NOW + 60, latest: NOW + 31_536_000 },
   },
   {
     code: 'ExcessiveValidTo',
-    says: [`got ${NOW + 31_536_001}`, `${NOW + 60} to ${NOW + 31_536_000}`],
-    deed: () => submit(orderOf({ validTo: NOW + 31_536_001 })),
+    texts: [`got ${NOW + 31_536_001}`, `${NOW + 60} to ${NOW + 31_536_000}`],
+    call: () => submit(orderOf({ validTo: NOW + 31_536_001 })),
     data: { validTo: NOW + 31_536_001, now: NOW, earliest: NOW + 60, latest: NOW + 31_536_000 },
   },
   {
     code: 'InvalidValidFrom',
-    says: [`got ${NOW + 540}`, `at most ${NOW + 539}`],
-    deed: () => submit(orderOf({ appData: documentOf({ validFrom: NOW + 540 }) })),
+    texts: [`got ${NOW + 540}`, `at most ${NOW + 539}`],
+    call: () => submit(orderOf({ appData: documentOf({ validFrom: NOW + 540 }) })),
     data: { validFrom: NOW + 540, validTo: NOW + 600, latest: NOW + 539 },
   },
   {
     code: 'SameBuyAndSellToken',
-    deed: () => submit(orderOf({ buyToken: WETH })),
+    call: () => submit(orderOf({ buyToken: WETH })),
     data: { sellToken: weth, buyToken: weth },
   },
   {
     code: 'InvalidNativeSellToken',
-    says: ['wrapped native token'],
-    deed: () => submit(orderOf({ sellToken: NATIVE })),
+    texts: ['wrapped native token'],
+    call: () => submit(orderOf({ sellToken: NATIVE })),
     data: { wrappedNative: weth },
   },
   {
     code: 'UnsupportedToken',
-    says: [cow, 'deny-listed'],
+    texts: [cow, 'deny-listed'],
     options: () => ({ deniedTokens: [COW] }),
-    deed: () => submit(orderOf()),
+    call: () => submit(orderOf()),
     data: { token: cow },
   },
   {
     code: 'InvalidAppData',
-    says: ['got 1001', 'at most 1000 bytes'],
-    deed: () => submit(orderOf({ appData: `"${'x'.repeat(999)}"` })),
+    texts: ['got 1001', 'at most 1000 bytes'],
+    call: () => submit(orderOf({ appData: `"${'x'.repeat(999)}"` })),
     data: { size: 1001, limit: 1000 },
   },
   {
     code: 'AppDataHashMismatch',
-    says: ['0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d', `must be ${HASH}`],
-    deed: () => ({ put: '{}', hash: HASH }),
+    texts: ['0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d', `must be ${HASH}`],
+    call: () => ({ put: '{}', hash: HASH }),
     data: { actual: '0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d', expected: HASH },
   },
   {
     code: 'InsufficientBalance',
-    says: ['has 6', '7 are required'],
+    texts: ['has 6', '7 are required'],
     options: owns(6n, 0n),
-    deed: () => submit(orderOf({ sellAmount: '7' })),
+    call: () => submit(orderOf({ sellAmount: '7' })),
     data: { token: weth, owner: alice, required: '7', available: '6' },
   },
   {
     code: 'InsufficientAllowance',
-    says: ['0xc92e8bdf79f0507f65a392b0ab4667716bfe0110', 'to move 6', '7 are required'],
+    texts: ['0xc92e8bdf79f0507f65a392b0ab4667716bfe0110', 'to move 6', '7 are required'],
     options: owns(7n, 6n),
-    deed: () => submit(orderOf({ sellAmount: '7' })),
+    call: () => submit(orderOf({ sellAmount: '7' })),
     data: {
       token: weth,
       owner: alice,
@@ -304,47 +304,47 @@ export const REFUSALS: readonly Rejection[] = [
   {
     code: 'TransferSimulationFailed',
     options: () => ({ chain: scriptedChain({ simulate: { balance: 7n, allowance: 7n, transferRevert: '0xdead' } }) }),
-    deed: () => submit(orderOf({ sellAmount: '7', appData: documentOf({ hooks: { pre: [hook] } }) })),
+    call: () => submit(orderOf({ sellAmount: '7', appData: documentOf({ hooks: { pre: [hook] } }) })),
     data: { token: weth, owner: alice, revertData: '0xdead' },
   },
   {
     code: 'TooManyLimitOrders',
-    says: ['0 open orders', 'the limit is 0'],
+    texts: ['0 open orders', 'the limit is 0'],
     options: () => ({ limits: { maxOpenOrders: 0 } }),
-    deed: () => submit(orderOf()),
+    call: () => submit(orderOf()),
     data: { limit: 0, count: 0, budget: 'open', owner: alice },
   },
   {
     code: 'OldOrderActivelyBidOn',
     options: () => ({ isActivelyBidOn: () => true }),
-    async deed({ book }) {
+    async call({ book }) {
       const replacedOrder = { uid: await accepted(book, await orderOf()) };
       return submit(orderOf({ appData: documentOf({ replacedOrder }) }));
     },
     data: { uid },
   },
 
-  { code: 'OrderNotFound', deed: () => cancel(MISSING), data: { uid: MISSING } },
+  { code: 'OrderNotFound', call: () => cancel(MISSING), data: { uid: MISSING } },
   {
     code: 'WrongOwner',
-    says: [`by ${bob}`, MISSING, `belongs to ${alice}`],
-    deed: () => cancel(MISSING, BOB),
+    texts: [`by ${bob}`, MISSING, `belongs to ${alice}`],
+    call: () => cancel(MISSING, BOB),
     data: { recovered: bob, expected: alice, uid: MISSING, scheme: 'eip712', digest, domain: DOMAIN },
   },
   {
     code: 'OnChainOrder',
-    deed: async ({ book }) => cancel(await accepted(book, presigned(await orderOf()))),
+    call: async ({ book }) => cancel(await accepted(book, presigned(await orderOf()))),
     data: { uid },
   },
   {
     code: 'OrderFullyExecuted',
     options: () => ({ store: filled() }),
-    deed: () => cancel(MISSING),
+    call: () => cancel(MISSING),
     data: { uid: MISSING },
   },
   {
     code: 'AlreadyCancelled',
-    async deed({ book }) {
+    async call({ book }) {
       const again = await cancel(await accepted(book, await orderOf()));
       if ('cancel' in again) await book.orders.cancel(again.cancel);
       return again;
@@ -352,24 +352,24 @@ export const REFUSALS: readonly Rejection[] = [
     data: { uid },
   },
 
-  { code: 'NoLiquidity', says: ['price', cow], deed: () => ({ quote: request('1000') }), data: { token: cow } },
+  { code: 'NoLiquidity', texts: ['price', cow], call: () => ({ quote: request('1000') }), data: { token: cow } },
   {
     code: 'SellAmountDoesNotCoverFee',
-    says: ['100000000000000'],
+    texts: ['100000000000000'],
     options: quoting(5n),
-    deed: () => ({ quote: request('1000') }),
+    call: () => ({ quote: request('1000') }),
     data: { fee_amount: '100000000000000' },
   },
 ];
 
 /** Makes a call in process. @returns the rejection, or `undefined` if it was not rejected. */
-export async function inProcess({ book }: AdmissionWorld, deed: Deed): Promise<unknown> {
-  if ('submit' in deed) return errorOf(await book.orders.submit(deed.submit as never)); // can be anything
-  if ('cancel' in deed) return errorOf(await book.orders.cancel(deed.cancel));
-  if ('put' in deed) return errorOf(await book.appData.put(deed.put, { hash: deed.hash }));
-  if ('quote' in deed) return errorOf(await book.quotes.request(deed.quote as never)); // can be anything
-  if ('get' in deed)
-    return book.orders.get(deed.get).then(
+export async function inProcess({ book }: AdmissionFixture, call: Call): Promise<unknown> {
+  if ('submit' in call) return errorOf(await book.orders.submit(call.submit as never)); // can be anything
+  if ('cancel' in call) return errorOf(await book.orders.cancel(call.cancel));
+  if ('put' in call) return errorOf(await book.appData.put(call.put, { hash: call.hash }));
+  if ('quote' in call) return errorOf(await book.quotes.request(call.quote as never)); // can be anything
+  if ('get' in call)
+    return book.orders.get(call.get).then(
       () => undefined,
       (error: unknown) => error,
     );
@@ -381,12 +381,12 @@ function errorOf(result: { readonly error?: unknown } | object): unknown {
 }
 
 /** Makes a call over HTTP. */
-export function overHttp({ http }: AdmissionWorld, deed: Deed): Promise<Answer> {
-  if ('submit' in deed) return http.send('POST', '/api/v1/orders', { body: deed.submit });
-  if ('cancel' in deed) return http.send('DELETE', '/api/v1/orders', { body: deed.cancel });
-  if ('put' in deed)
-    return http.send('PUT', `/api/v1/app_data/${deed.hash ?? ''}`, { body: { fullAppData: deed.put } });
-  if ('quote' in deed) return http.send('POST', '/api/v1/quote', { body: deed.quote });
-  if ('get' in deed) return http.send('GET', `/api/v1/orders/${deed.get}`);
-  return http.send(...deed.http);
+export function overHttp({ http }: AdmissionFixture, call: Call): Promise<Answer> {
+  if ('submit' in call) return http.send('POST', '/api/v1/orders', { body: call.submit });
+  if ('cancel' in call) return http.send('DELETE', '/api/v1/orders', { body: call.cancel });
+  if ('put' in call)
+    return http.send('PUT', `/api/v1/app_data/${call.hash ?? ''}`, { body: { fullAppData: call.put } });
+  if ('quote' in call) return http.send('POST', '/api/v1/quote', { body: call.quote });
+  if ('get' in call) return http.send('GET', `/api/v1/orders/${call.get}`);
+  return http.send(...call.http);
 }

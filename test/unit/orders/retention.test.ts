@@ -8,7 +8,7 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
 describe('retention', () => {
-  async function lived(retention: number | undefined) {
+  async function simulated(retention: number | undefined) {
     const clock = manualClock();
     const options = { chainId: SEPOLIA, clock, expiryInterval: HOUR };
     const book = createOrderBook({
@@ -41,7 +41,7 @@ describe('retention', () => {
   }
 
   test('removes orders after the configured days and keeps live ones', async () => {
-    const { book, short, long, wait } = await lived(2);
+    const { book, short, long, wait } = await simulated(2);
     await wait(DAY);
     expect((await book.orders.get(short))?.status).toBe('expired');
     await wait(DAY + 3 * HOUR);
@@ -51,7 +51,7 @@ describe('retention', () => {
   });
 
   test('keeps orders by default', async () => {
-    const { book, short, wait } = await lived(undefined);
+    const { book, short, wait } = await simulated(undefined);
     await wait(4 * DAY);
     expect((await book.orders.get(short))?.status).toBe('expired');
     await book.close();

@@ -76,7 +76,7 @@ test('cancellation of 0 to 128 orders equals viem and the contracts package', ()
 
 test('cancellation digest depends on the order of the list', () => {
   const [a, b] = numbered(2);
-  if (a === undefined || b === undefined) throw new Error('two were asked for');
+  if (a === undefined || b === undefined) throw new Error('two are generated');
   expect(many(DOMAIN, [a, b])).not.toBe(many(DOMAIN, [b, a]));
   expect(many(DOMAIN, [a, a])).not.toBe(many(DOMAIN, [a]));
 });

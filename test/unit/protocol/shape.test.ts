@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { OrderBookError } from '../../../src/errors.ts';
 import { amount, hex, hexSchema, parseShape } from '../../../src/protocol/shape.ts';
 
-function misfit(schema: z.ZodMiniType, value: unknown): OrderBookError {
+function rejectionOf(schema: z.ZodMiniType, value: unknown): OrderBookError {
   const result = parseShape(schema, value);
   if (!(result instanceof OrderBookError)) throw new Error('it fits');
   return result;
@@ -32,14 +32,16 @@ describe('shape parser', () => {
     [hex(), '0xabc', 'pairs of hex digits'],
     [hex(), 'x0xab', 'pairs of hex digits'],
     [hex(), '0xabzz', 'pairs of hex digits'],
-  ])('rejects other text: case %#, %j', (schema, text, words) => expect(misfit(schema, text).message).toContain(words));
+  ])('rejects other text: case %#, %j', (schema, text, words) =>
+    expect(rejectionOf(schema, text).message).toContain(words),
+  );
 });
 
 test('shape parser accepts any number of decimal digits for an amount', () => {
   const digits = '9'.repeat(1000);
   expect(parseShape(amount(), digits)).toBe(digits);
   for (const text of ['', '-1', '1.5', '1e3', '0x1', ' 1', '1 ']) {
-    expect(misfit(amount(), text).message).toContain('decimal digits only');
+    expect(rejectionOf(amount(), text).message).toContain('decimal digits only');
   }
 });
 
@@ -64,7 +66,7 @@ describe('shape parser error names path and reason', () => {
     [{ ...good, legs: [{ token: '0x12' }] }, 'legs.0.token', 'legs.0.token must be 0x and 40 hex digits'],
     [{ kind: 'x', legs: 7, full: 7 }, 'kind', 'kind must be one of buy, sell'],
   ])('of %j', (value, path, message) => {
-    const rejection = misfit(order, value);
+    const rejection = rejectionOf(order, value);
     expect([rejection.code, rejection.message, rejection.data]).toEqual(['InvalidBody', message, { path }]);
   });
 

@@ -11,7 +11,7 @@ const TRADE = { sellToken: SOLD, buyToken: BOUGHT } as Trade; // the members tha
 const ZERO = `0x${'0'.repeat(40)}`;
 const MAX = 2n ** 256n - 1n;
 
-const judge = (answer: unknown) => validateEstimate('source', TRADE, answer);
+const validate = (answer: unknown) => validateEstimate('source', TRADE, answer);
 const GOOD = { amount: 7n, gas: 100 };
 const SOUND = { source: 'source', amount: 7n, gas: 100n, solver: ZERO, verified: false, metadata: '{}' };
 
@@ -20,7 +20,7 @@ describe('estimate validation', () => {
     ['nothing', undefined],
     ['null', null],
     ['no route', []],
-  ])('treats %s as no estimate', (_, answer) => expect(judge(answer)).toEqual({ outcome: 'none' }));
+  ])('treats %s as no estimate', (_, answer) => expect(validate(answer)).toEqual({ outcome: 'none' }));
 
   test.each<[string, unknown, readonly object[]]>([
     ['the minimum', GOOD, [SOUND]],
@@ -41,7 +41,7 @@ describe('estimate validation', () => {
     ],
     ['several routes', [GOOD, { ...GOOD, gas: 1 }], [SOUND, { ...SOUND, gas: 1n }]],
     ['sixteen routes', Array(16).fill(GOOD), Array(16).fill(SOUND)],
-  ])('accepts %s', (_, answer, value) => expect(judge(answer)).toEqual({ outcome: 'answered', value }));
+  ])('accepts %s', (_, answer, value) => expect(validate(answer)).toEqual({ outcome: 'answered', value }));
 
   test.each<[string, unknown]>([
     ...['7', 7, true, 7n, () => GOOD, Symbol('x')].map((answer): [string, unknown] => [typeof answer, answer]),
@@ -63,7 +63,7 @@ describe('estimate validation', () => {
       { ...GOOD, solver },
     ]),
     ...['true', 1, 0, {}].map((verified): [string, unknown] => [`verified as ${verified}`, { ...GOOD, verified }]),
-  ])('rejects %s', (_, answer) => expect(judge(answer)).toEqual({ outcome: 'invalid' }));
+  ])('rejects %s', (_, answer) => expect(validate(answer)).toEqual({ outcome: 'invalid' }));
 });
 
 describe('unsupported token', () => {
@@ -86,24 +86,24 @@ describe('unsupported token', () => {
     ],
     ['an additional estimate', { ...GOOD, unsupportedToken: SOLD }, `token ${SOLD} cannot be traded`],
   ])('is accepted with %s', (_, answer, message) => {
-    const judged = judge(answer);
-    if (judged.outcome !== 'rejected') throw new Error(judged.outcome);
-    expect(judged.error).toBeInstanceOf(OrderBookError);
-    expect([judged.error.code, judged.error.message]).toEqual(['UnsupportedToken', message]);
-    expect(judged.error.data).toEqual({ token: message.slice(6, 48) });
+    const validated = validate(answer);
+    if (validated.outcome !== 'rejected') throw new Error(validated.outcome);
+    expect(validated.error).toBeInstanceOf(OrderBookError);
+    expect([validated.error.code, validated.error.message]).toEqual(['UnsupportedToken', message]);
+    expect(validated.error.data).toEqual({ token: message.slice(6, 48) });
   });
 
   test.each([`0x${'dd'.repeat(20)}`, '0x12', 7, '', {}])('must be one of the two requested tokens, not %s', (token) => {
-    expect(judge({ unsupportedToken: token })).toEqual({ outcome: 'invalid' });
-    expect(judge({ ...GOOD, unsupportedToken: token })).toEqual({ outcome: 'invalid' });
+    expect(validate({ unsupportedToken: token })).toEqual({ outcome: 'invalid' });
+    expect(validate({ ...GOOD, unsupportedToken: token })).toEqual({ outcome: 'invalid' });
   });
 });
 
 describe('execution plan', () => {
   const nested = (depth: number): object => (depth === 1 ? {} : { a: nested(depth - 1) });
   const planOf = (metadata: unknown) => {
-    const judged = judge({ ...GOOD, metadata });
-    return judged.outcome === 'answered' ? judged.value[0]?.metadata : judged.outcome;
+    const validated = validate({ ...GOOD, metadata });
+    return validated.outcome === 'answered' ? validated.value[0]?.metadata : validated.outcome;
   };
   const ofSize = (size: number) => ({ a: 'x'.repeat(size - 8) });
 

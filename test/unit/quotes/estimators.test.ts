@@ -13,7 +13,7 @@ import {
   hanging,
   prompted,
   quoted,
-  quotingWorld,
+  quotesFixture,
   rejected,
   SELL,
   settle,
@@ -73,7 +73,7 @@ const BAD: readonly (readonly [string, string, Estimator['estimate']])[] = [
 
 describe('unusable estimator among several', () => {
   test.each(BAD)('that %s is %s, and the good one is quoted without waiting', async (_, outcome, estimate) => {
-    const { book, clock, outcomes } = await quotingWorld({
+    const { book, clock, outcomes } = await quotesFixture({
       estimators: [source('bad', estimate), answering('good', GOOD)],
     });
     const { quote } = await quoted(book, SELL);
@@ -85,13 +85,13 @@ describe('unusable estimator among several', () => {
   });
 
   test.each(BAD)('alone that %s causes NoLiquidity at once', async (_, outcome, estimate) => {
-    const { book, outcomes } = await quotingWorld({ estimators: [source('bad', estimate)] });
+    const { book, outcomes } = await quotesFixture({ estimators: [source('bad', estimate)] });
     expect(await rejected(book, SELL)).toMatchObject({ code: 'NoLiquidity', status: 400 });
     expect(outcomes()).toEqual({ bad: outcome });
   });
 
   test('that hangs delays the quote until the deadline only', async () => {
-    const { book, clock, outcomes } = await quotingWorld({ estimators: [hanging('slow'), answering('good', GOOD)] });
+    const { book, clock, outcomes } = await quotesFixture({ estimators: [hanging('slow'), answering('good', GOOD)] });
     const waiting = watch(quoted(book, SELL));
     await settle();
     clock.advance(4_999);
@@ -105,14 +105,14 @@ describe('unusable estimator among several', () => {
 
   test('that responds after the deadline is late, is aborted and ignored', async () => {
     const slow = prompted('slow');
-    const { book, clock, observations, outcomes } = await quotingWorld({
+    const { book, clock, observations, outcomes } = await quotesFixture({
       estimators: [slow, answering('good', GOOD)],
     });
     const waiting = watch(quoted(book, SELL));
     await settle();
     clock.advance(5_000);
-    expect(slow.asked[0]?.context.signal.aborted).toBe(true);
-    slow.asked[0]?.answer({ amount: GOOD * 2n, gas: 1 });
+    expect(slow.recordedCalls[0]?.context.signal.aborted).toBe(true);
+    slow.recordedCalls[0]?.answer({ amount: GOOD * 2n, gas: 1 });
     await settle();
     expect(BigInt(waiting.value?.quote.buyAmount ?? 0)).toBeLessThan(GOOD);
     expect(outcomes()).toEqual({ good: 'answered', slow: 'late' });
@@ -120,7 +120,7 @@ describe('unusable estimator among several', () => {
   });
 
   test('that rejects after the deadline has no effect', async () => {
-    const { book, clock, failures } = await quotingWorld({
+    const { book, clock, failures } = await quotesFixture({
       estimators: [
         source(
           'slow',
@@ -140,7 +140,7 @@ describe('unusable estimator among several', () => {
   });
 
   test('with all hanging causes NoLiquidity exactly at the deadline', async () => {
-    const { book, clock } = await quotingWorld({ estimators: [hanging('one'), hanging('two')] });
+    const { book, clock } = await quotesFixture({ estimators: [hanging('one'), hanging('two')] });
     const waiting = watch(rejected(book, SELL));
     await settle();
     clock.advance(4_999);
@@ -158,7 +158,7 @@ describe('unusable estimator among several', () => {
     [4_000_000_000, 10_000],
     [0, 0],
   ])('with a request of %s ms has its deadline after %s ms', async (timeout, deadline) => {
-    const { book, clock } = await quotingWorld({ estimators: [hanging('one')] });
+    const { book, clock } = await quotesFixture({ estimators: [hanging('one')] });
     const waiting = watch(rejected(book, { ...SELL, timeout }));
     await settle();
     if (deadline > 0) clock.advance(deadline - 1);
@@ -170,7 +170,7 @@ describe('unusable estimator among several', () => {
   });
 
   test('with an observation listener that throws does not affect a quote', async () => {
-    const { book, failures } = await quotingWorld({ estimators: [answering('good', GOOD)] });
+    const { book, failures } = await quotesFixture({ estimators: [answering('good', GOOD)] });
     book.on('estimatorQueried', () => {
       throw new Error('a listener of the host');
     });
@@ -180,13 +180,13 @@ describe('unusable estimator among several', () => {
 
   test('that reports an unsupported token is used unless another one trades it', async () => {
     const rejecting = source('knowing', () => ({ unsupportedToken: COW, reason: 'takes a fee on transfer' }) as const);
-    const alone = await quotingWorld({ estimators: [rejecting, hanging('slow')] });
+    const alone = await quotesFixture({ estimators: [rejecting, hanging('slow')] });
     const waiting = watch(rejected(alone.book, SELL));
     await settle();
     alone.clock.advance(5_000);
     await settle();
     expect(waiting.value).toMatchObject({ code: 'UnsupportedToken', data: { token: COW.toLowerCase() } });
-    const both = await quotingWorld({ estimators: [rejecting, answering('good', GOOD)] });
+    const both = await quotesFixture({ estimators: [rejecting, answering('good', GOOD)] });
     await quoted(both.book, SELL);
   });
 });
@@ -194,7 +194,7 @@ describe('unusable estimator among several', () => {
 describe('estimate', () => {
   test('may have null for absent members', async () => {
     const nulls = { amount: GOOD, gas: 100_000, solver: null, verified: null, metadata: null, unsupportedToken: null };
-    const { book, outcomes } = await quotingWorld({ estimators: [source('nulls', () => nulls as never)] });
+    const { book, outcomes } = await quotesFixture({ estimators: [source('nulls', () => nulls as never)] });
     expect((await quoted(book, SELL)).verified).toBe(false);
     expect(outcomes()).toEqual({ nulls: 'answered' });
   });
@@ -205,11 +205,11 @@ describe('estimate', () => {
       return undefined;
     });
     const later = prompted('later');
-    const { book, outcomes } = await quotingWorld({ estimators: [meddling, later] });
+    const { book, outcomes } = await quotesFixture({ estimators: [meddling, later] });
     const waiting = watch(quoted(book, SELL));
     await settle();
-    expect(later.asked[0]?.trade.amount).toBe(1000n * ETHER);
-    later.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    expect(later.recordedCalls[0]?.trade.amount).toBe(1000n * ETHER);
+    later.recordedCalls[0]?.answer({ amount: GOOD, gas: 100_000 });
     await settle();
     expect([waiting.done, outcomes()]).toEqual([true, { meddling: 'failed', later: 'answered' }]);
   });
@@ -217,17 +217,17 @@ describe('estimate', () => {
   test('must leave room for the fee in 256 bits', async () => {
     const MAX = 2n ** 256n - 1n;
     const buy = { ...SELL, kind: 'buy', buyAmountAfterFee: '1' } as const;
-    const first = await quotingWorld({ estimators: [answering('much', MAX / 2n, 100_000)] });
+    const first = await quotesFixture({ estimators: [answering('much', MAX / 2n, 100_000)] });
     const fee = BigInt((await quoted(first.book, buy)).quote.feeAmount);
     for (const [amount, fits] of [
       [MAX - fee, true],
       [MAX - fee + 1n, false],
     ] as const) {
-      const { book } = await quotingWorld({ estimators: [answering('much', amount, 100_000)] });
+      const { book } = await quotesFixture({ estimators: [answering('much', amount, 100_000)] });
       expect((await book.quotes.request(buy)).status).toBe(fits ? 'quoted' : 'rejected');
     }
     const sale = { ...SELL, sellAmountBeforeFee: undefined, sellAmountAfterFee: String(MAX) };
-    const { book } = await quotingWorld({ estimators: [answering('good', GOOD)] });
+    const { book } = await quotesFixture({ estimators: [answering('good', GOOD)] });
     expect((await rejected(book, sale)).code).toBe('NoLiquidity');
   });
 
@@ -236,7 +236,7 @@ describe('estimate', () => {
     // A million units of gas at 10 gwei, rounded up; with one atom more nothing is bought.
     ['so much that nothing is bought for the rest', { ...SELL, sellAmountBeforeFee: '33333333333333333335' }],
   ])('below the fee is rejected with the fee: it takes %s', async (_, request) => {
-    const { book } = await quotingWorld({ estimators: [answering('small', 10n, 1_000_000)] });
+    const { book } = await quotesFixture({ estimators: [answering('small', 10n, 1_000_000)] });
     expect(await rejected(book, request)).toMatchObject({
       code: 'SellAmountDoesNotCoverFee',
       data: { fee_amount: '33333333333333333334' },
@@ -253,7 +253,7 @@ describe('best estimate', () => {
       [cheap, dear],
       [dear, cheap],
     ]) {
-      const { book } = await quotingWorld({ estimators });
+      const { book } = await quotesFixture({ estimators });
       expect((await quoted(book, SELL)).quote.gasAmount).toBe('3000000');
     }
   });
@@ -264,16 +264,16 @@ describe('best estimate', () => {
       { amount: GOOD + GOOD / 200n, gas: 30_000_000 },
     ];
     for (const answer of [ways, ways.toReversed()]) {
-      const { book } = await quotingWorld({ estimators: [source('knowing', () => answer)] });
+      const { book } = await quotesFixture({ estimators: [source('knowing', () => answer)] });
       expect((await quoted(book, SELL)).quote.gasAmount).toBe('3000000');
-      const cheapGas = await quotingWorld({ gasPrice: 1, estimators: [source('knowing', () => answer)] });
+      const cheapGas = await quotesFixture({ gasPrice: 1, estimators: [source('knowing', () => answer)] });
       expect((await quoted(cheapGas.book, SELL)).quote.gasAmount).toBe('30000000');
     }
   });
 
   test('of a purchase has the smallest input with its fee', async () => {
     const request = { ...SELL, kind: 'buy', sellAmountBeforeFee: undefined, buyAmountAfterFee: String(GOOD) } as const;
-    const { book } = await quotingWorld({
+    const { book } = await quotesFixture({
       estimators: [
         answering('dear', 1001n * ETHER),
         answering('best', 1000n * ETHER),
@@ -286,16 +286,16 @@ describe('best estimate', () => {
 
   test('is the verified one among equal ones', async () => {
     const verified = source('verified', () => ({ amount: GOOD, gas: 100_000, verified: true }));
-    const { book } = await quotingWorld({ estimators: [answering('plain', GOOD), verified] });
+    const { book } = await quotesFixture({ estimators: [answering('plain', GOOD), verified] });
     expect((await quoted(book, SELL)).verified).toBe(true);
   });
 
   test('of a fast quote is the first one, and the others are aborted', async () => {
     const slow = prompted('slow');
-    const { book, outcomes } = await quotingWorld({ estimators: [slow, answering('good', GOOD)] });
+    const { book, outcomes } = await quotesFixture({ estimators: [slow, answering('good', GOOD)] });
     const response = await quoted(book, { ...SELL, priceQuality: 'fast' });
     expect(response).toMatchObject({ id: null, expiration: '1970-01-01T00:00:00.000Z' });
-    expect(slow.asked[0]?.context.signal.aborted).toBe(true);
+    expect(slow.recordedCalls[0]?.context.signal.aborted).toBe(true);
     expect(outcomes()).toEqual({ good: 'answered', slow: 'abandoned' });
   });
 });
@@ -304,12 +304,12 @@ describe('estimate race', () => {
   test('calls each estimator once for 500 concurrent identical requests', async () => {
     const one = prompted('one');
     const two = prompted('two');
-    const { book, observations } = await quotingWorld({ estimators: [one, two] });
+    const { book, observations } = await quotesFixture({ estimators: [one, two] });
     const waiting = Array.from({ length: 500 }, () => quoted(book, SELL));
     await settle();
-    expect([one.asked.length, two.asked.length]).toEqual([1, 1]);
-    one.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
-    two.asked[0]?.answer({ amount: GOOD + 1n, gas: 100_000 });
+    expect([one.recordedCalls.length, two.recordedCalls.length]).toEqual([1, 1]);
+    one.recordedCalls[0]?.answer({ amount: GOOD, gas: 100_000 });
+    two.recordedCalls[0]?.answer({ amount: GOOD + 1n, gas: 100_000 });
     const responses = await Promise.all(waiting);
     expect(new Set(responses.map((response) => JSON.stringify(response))).size).toBe(1);
     expect(observations.filter(({ question }) => question === 'trade')).toHaveLength(2);
@@ -318,7 +318,7 @@ describe('estimate race', () => {
 
   test('is shared between requests with different owner, app data and receiver', async () => {
     const one = prompted('one');
-    const { book } = await quotingWorld({ estimators: [one] });
+    const { book } = await quotesFixture({ estimators: [one] });
     const others = [
       { ...SELL, from: '0x0000000000000000000000000000000000000b0b' },
       { ...SELL, receiver: SELL.from, appData: '{"version":"1.0.0"}' },
@@ -326,22 +326,22 @@ describe('estimate race', () => {
     ];
     const waiting = [SELL, ...others].map((request) => quoted(book, request));
     await settle();
-    expect(one.asked).toHaveLength(1);
-    one.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    expect(one.recordedCalls).toHaveLength(1);
+    one.recordedCalls[0]?.answer({ amount: GOOD, gas: 100_000 });
     const ids = (await Promise.all(waiting)).map(({ id }) => id);
     expect(new Set(ids).size).toBe(1);
   });
 
   test('is not shared for another amount or half a second later', async () => {
     const one = prompted('one');
-    const { book, clock } = await quotingWorld({ estimators: [one] });
+    const { book, clock } = await quotesFixture({ estimators: [one] });
     const answerAll = () => {
-      for (const { answer } of one.asked) answer({ amount: GOOD, gas: 100_000 });
+      for (const { answer } of one.recordedCalls) answer({ amount: GOOD, gas: 100_000 });
     };
     const first = quoted(book, SELL);
     const other = quoted(book, { ...SELL, sellAmountBeforeFee: '999000000000000000000' });
     await settle();
-    expect(one.asked.map(({ trade }) => trade.amount)).toEqual([1000n * ETHER, 999n * ETHER]);
+    expect(one.recordedCalls.map(({ trade }) => trade.amount)).toEqual([1000n * ETHER, 999n * ETHER]);
     answerAll();
     const [{ id }] = await Promise.all([first, other]);
     clock.advance(499);
@@ -349,7 +349,7 @@ describe('estimate race', () => {
     clock.advance(1);
     const again = quoted(book, SELL);
     await settle();
-    expect(one.asked).toHaveLength(3);
+    expect(one.recordedCalls).toHaveLength(3);
     answerAll();
     expect((await again).id).not.toBe(id);
   });
@@ -361,13 +361,13 @@ describe('estimate race', () => {
       response.end('{"amount":"300000000000000000","gas":100000}');
     });
     let gasPrices = 0;
-    const world = await quotingWorld({
+    const fixture = await quotesFixture({
       estimators: [{ ...httpSolver(engine.url), nativePrice: () => '0.0003' }],
       gasPrice: async () => ++gasPrices && '10000000000',
     });
-    await using server = await listening(nodeHandler(createApi(world.book)));
+    await using server = await listening(nodeHandler(createApi(fixture.book)));
     const ids = new Set<unknown>();
-    const ask = async () => {
+    const requestPrice = async () => {
       const headers = { 'content-type': 'application/json' };
       const response = await fetch(`${server.url}/api/v1/quote`, {
         method: 'POST',
@@ -376,13 +376,13 @@ describe('estimate race', () => {
       });
       ids.add(((await response.json()) as { id: unknown }).id);
     };
-    await Promise.all(Array.from({ length: 500 }, ask));
+    await Promise.all(Array.from({ length: 500 }, requestPrice));
     expect({ calls, gasPrices, ids: [...ids] }).toEqual({ calls: 1, gasPrices: 1, ids: [1] });
   });
 
   test('caches no result while another estimator is pending, and none if the host disables it', async () => {
     const slow = prompted('slow');
-    const { book, clock } = await quotingWorld({ estimators: [slow, answering('good', GOOD)] });
+    const { book, clock } = await quotesFixture({ estimators: [slow, answering('good', GOOD)] });
     const hurried = { ...SELL, timeout: 100 };
     const first = watch(book.quotes.request(hurried));
     await settle();
@@ -391,23 +391,23 @@ describe('estimate race', () => {
     expect(first.value?.status).toBe('quoted');
     const second = book.quotes.request(hurried);
     await settle();
-    expect(slow.asked).toHaveLength(2);
-    slow.asked[1]?.answer(undefined);
+    expect(slow.recordedCalls).toHaveLength(2);
+    slow.recordedCalls[1]?.answer(undefined);
     await second;
     const one = prompted('one');
-    const unkept = await quotingWorld({ quoteCacheTtl: 0, estimators: [one] });
+    const unkept = await quotesFixture({ quoteCacheTtl: 0, estimators: [one] });
     for (let i = 0; i < 2; i++) {
       const waiting = quoted(unkept.book, SELL);
       await settle();
-      one.asked[i]?.answer({ amount: GOOD, gas: 100_000 });
+      one.recordedCalls[i]?.answer({ amount: GOOD, gas: 100_000 });
       await waiting;
     }
-    expect(one.asked).toHaveLength(2);
+    expect(one.recordedCalls).toHaveLength(2);
   });
 
   test('shares a stored quote for half of its lifetime and retries one that was not stored', async () => {
-    const world = await quotingWorld({ expiry: 10, quoteCacheTtl: 60_000, estimators: [answering('good', GOOD)] });
-    const { book, clock, store } = world;
+    const fixture = await quotesFixture({ expiry: 10, quoteCacheTtl: 60_000, estimators: [answering('good', GOOD)] });
+    const { book, clock, store } = fixture;
     const { insert } = store.quotes;
     Object.assign(store.quotes, { insert: async () => Promise.reject(new Error('the disk is full')) });
     await expect(book.quotes.request(SELL)).rejects.toThrow('the disk is full');
@@ -419,12 +419,12 @@ describe('estimate race', () => {
     const next = await quoted(book, SELL);
     expect(next.id).not.toBe(first.id);
     expect(Date.parse(next.expiration)).toBe(clock.now() + 10_000);
-    expect(world.observations.filter(({ question }) => question === 'trade')).toHaveLength(1);
+    expect(fixture.observations.filter(({ question }) => question === 'trade')).toHaveLength(1);
   });
 
   test('continues when one subscriber leaves and aborts when the last one leaves', async () => {
     const one = prompted('one');
-    const { book, observations } = await quotingWorld({ estimators: [one] });
+    const { book, observations } = await quotesFixture({ estimators: [one] });
     const [first, second] = [new AbortController(), new AbortController()];
     const calls = [first, second].map(({ signal }) => watch(book.quotes.request(SELL, { signal })));
     await settle();
@@ -432,16 +432,16 @@ describe('estimate race', () => {
     await settle();
     expect(calls.map(({ done }) => done)).toEqual([true, false]);
     expect(calls[0]?.error).toMatchObject({ message: 'gone' });
-    expect(one.asked[0]?.context.signal.aborted).toBe(false);
+    expect(one.recordedCalls[0]?.context.signal.aborted).toBe(false);
     second.abort();
     await settle();
-    expect(one.asked[0]?.context.signal.aborted).toBe(true);
+    expect(one.recordedCalls[0]?.context.signal.aborted).toBe(true);
     expect(observations.at(-1)).toMatchObject({ source: 'one', outcome: 'abandoned' });
   });
 
   test('ends when the book closes, and asks waiting callers to retry', async () => {
     const one = { ...prompted('one'), nativePrice: () => new Promise<never>(() => {}) };
-    const { book } = await quotingWorld({ estimators: [one] });
+    const { book } = await quotesFixture({ estimators: [one] });
     const [priced, unpriced] = [{ ...SELL, sellToken: WETH, buyToken: COW }, SELL];
     const waiting = [
       watch(book.quotes.request(priced)),
@@ -454,21 +454,21 @@ describe('estimate race', () => {
     for (const { value } of waiting) {
       expect(value).toMatchObject({ status: 'rejected', error: { code: 'InternalServerError', retryable: true } });
     }
-    expect(one.asked[0]?.context.signal.aborted).toBe(true);
+    expect(one.recordedCalls[0]?.context.signal.aborted).toBe(true);
     await expect(book.quotes.request(SELL)).rejects.toThrow(/not started/);
   });
 });
 
 describe('gas price', () => {
   test('is read once for concurrent quotes', async () => {
-    let asked = 0;
+    let recordedCalls = 0;
     const gasPrice = async () => {
-      asked++;
+      recordedCalls++;
       return 7n * 10n ** 9n;
     };
-    const { book } = await quotingWorld({ gasPrice, estimators: [answering('good', GOOD)] });
+    const { book } = await quotesFixture({ gasPrice, estimators: [answering('good', GOOD)] });
     const responses = await Promise.all(Array.from({ length: 50 }, () => quoted(book, SELL)));
-    expect(asked).toBe(1);
+    expect(recordedCalls).toBe(1);
     expect(responses[0]?.quote.gasPrice).toBe('7000000000');
   });
 
@@ -484,7 +484,7 @@ describe('gas price', () => {
     ['returns NaN', () => Number.NaN],
   ])('function that %s rejects the quote with ChainUnavailable and is called again by the next', async (_, fail) => {
     let broken = true;
-    const { book, failures } = await quotingWorld({
+    const { book, failures } = await quotesFixture({
       gasPrice: () => (broken ? fail() : 1),
       estimators: [answering('good', GOOD)],
     });
@@ -495,9 +495,9 @@ describe('gas price', () => {
   });
 
   test('function that hangs is not called again for a short request and times out as usual', async () => {
-    let asked = 0;
-    const { book, clock } = await quotingWorld({
-      gasPrice: () => (++asked === 1 ? new Promise<bigint>(() => {}) : 1n),
+    let recordedCalls = 0;
+    const { book, clock } = await quotesFixture({
+      gasPrice: () => (++recordedCalls === 1 ? new Promise<bigint>(() => {}) : 1n),
       estimators: [answering('good', GOOD)],
     });
     for (const timeout of [0, ...Array.from({ length: 49 }, () => 100)]) {
@@ -508,15 +508,15 @@ describe('gas price', () => {
       // The caller had a short timeout; the server did not fail.
       expect(waiting.value).toMatchObject({ code: 'NoLiquidity', message: 'the gas price was not available in time' });
     }
-    expect(asked).toBe(1);
+    expect(recordedCalls).toBe(1);
     clock.advance(100);
     await quoted(book, SELL);
-    expect(asked).toBe(2);
+    expect(recordedCalls).toBe(2);
   });
 
   test('function that hangs is aborted at the deadline and does not delay the next quote', async () => {
     let hangs = true;
-    const { book, clock } = await quotingWorld({
+    const { book, clock } = await quotesFixture({
       gasPrice: () => (hangs ? new Promise<bigint>(() => {}) : 1n),
       estimators: [answering('good', GOOD)],
     });
@@ -532,7 +532,7 @@ describe('gas price', () => {
 
 describe('native price', () => {
   const priced = async (estimators: Estimator[], token: string) => {
-    const { book } = await quotingWorld({ estimators });
+    const { book } = await quotesFixture({ estimators });
     return book.quotes.nativePrice(token);
   };
 
@@ -557,14 +557,14 @@ describe('native price', () => {
     const price = await priced([pool], COW);
     // 0.09 WETH for 1000 COW, and slightly less for the pool fee and the price impact.
     expect(price.status === 'priced' && Number(price.price)).toBeCloseTo(0.00009 * 0.997 * 0.999, 7);
-    const asked: unknown[] = [];
+    const recordedCalls: unknown[] = [];
     const knowing = (trade: Trade) => {
-      asked.push(trade.amount);
+      recordedCalls.push(trade.amount);
       return undefined;
     };
-    const { book } = await quotingWorld({ priceAmount: 500n, estimators: [knowing] });
+    const { book } = await quotesFixture({ priceAmount: 500n, estimators: [knowing] });
     await book.quotes.nativePrice(COW);
-    expect(asked).toEqual([500n]); // a thousandth of which is zero
+    expect(recordedCalls).toEqual([500n]); // a thousandth of which is zero
   });
 
   test('from an estimator without stated prices is the cost of a standard amount of native currency', async () => {
@@ -602,26 +602,26 @@ describe('native price', () => {
   });
 
   test('is cached for a limited time, also if the clock steps back', async () => {
-    let asked = 0;
+    let recordedCalls = 0;
     const counting = {
       ...answering('one', GOOD),
       nativePrice: () => {
-        asked++;
+        recordedCalls++;
         return '0.0003';
       },
     };
-    const { book, clock } = await quotingWorld({ estimators: [counting] });
-    const ask = async (expected: number) => {
+    const { book, clock } = await quotesFixture({ estimators: [counting] });
+    const requestPrice = async (expected: number) => {
       await book.quotes.nativePrice(COW);
-      expect(asked).toBe(expected);
+      expect(recordedCalls).toBe(expected);
     };
-    await ask(1);
+    await requestPrice(1);
     clock.advance(29_999);
-    await ask(1);
+    await requestPrice(1);
     clock.advance(1);
-    await ask(2);
+    await requestPrice(2);
     clock.set(clock.now() - 1);
-    await ask(3);
+    await requestPrice(3);
   });
 
   test('of invalid address text is InvalidParameter', async () => {
@@ -646,5 +646,5 @@ async function listening(handler: RequestListener) {
 
 /** Number of waiting tasks of an idle book. */
 async function idleTasks(): Promise<number> {
-  return (await quotingWorld({ estimators: [] })).clock.pending;
+  return (await quotesFixture({ estimators: [] })).clock.pending;
 }

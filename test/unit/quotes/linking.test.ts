@@ -4,20 +4,20 @@ import { sqliteStore } from 'intentbook/sqlite';
 import { describe, expect, test } from 'vitest';
 import { temporaryFile } from '../../integration/stores/temporary.ts';
 import { account, COW, signCancellation, signOrder, WETH } from '../../support/orders.ts';
-import { ETHER, quoted, quotingWorld, SELL, source } from './quotes-fixture.ts';
+import { ETHER, quoted, quotesFixture, SELL, source } from './quotes-fixture.ts';
 
 const X = 1000n * ETHER;
 const TRADER = account(77);
 const PLAN = { interactions: [{ target: WETH.toLowerCase(), value: '0', callData: '0x' }] };
 
-async function world() {
+async function fixture() {
   const planned = source('planned', ({ amount, kind }) => ({
     amount: kind === 'sell' ? (amount * 3n) / 10_000n : (amount * 10_000n) / 3n,
     gas: 150_000,
     solver: '0x00000000000000000000000000000000000050fe',
     metadata: PLAN,
   }));
-  const all = await quotingWorld({ estimators: [planned] });
+  const all = await quotesFixture({ estimators: [planned] });
   const { book, clock } = all;
   return {
     ...all,
@@ -54,13 +54,13 @@ const STORED = {
 
 describe('quote of an order', () => {
   test('of a sale before fee is linked by id, with full amount and fee without extra gas', async () => {
-    const { book, place, quoteOf } = await world();
+    const { book, place, quoteOf } = await fixture();
     const { id } = await quoted(book, { ...SELL, signingScheme: 'eip1271' });
     expect(await quoteOf(await place({}, id))).toEqual(STORED);
   });
 
   test('of a purchase is linked by buy amount with any sell amount', async () => {
-    const { book, place, quoteOf } = await world();
+    const { book, place, quoteOf } = await fixture();
     const request: QuoteRequest = { ...SELL, kind: 'buy', buyAmountAfterFee: '300' };
     const { id } = await quoted(book, request);
     const uid = await place({ kind: 'buy', buyAmount: '300', sellAmount: '1234567' }, id);
@@ -68,7 +68,7 @@ describe('quote of an order', () => {
   });
 
   test('is linked independently of app data, receiver, owner and scheme', async () => {
-    const { book, place, quoteOf } = await world();
+    const { book, place, quoteOf } = await fixture();
     const { id } = await quoted(book, { ...SELL, appData: '{"a":1}', receiver: WETH });
     expect(await quoteOf(await place({ appData: '{"b":2}' }, id))).toEqual(STORED);
   });
@@ -79,19 +79,19 @@ describe('quote of an order', () => {
     ['null', null],
     ['no id', undefined],
   ])('with %s is the best matching quote', async (_, id) => {
-    const { book, place, quoteOf } = await world();
+    const { book, place, quoteOf } = await fixture();
     await quoted(book, SELL);
     expect(await quoteOf(await place({}, id))).toEqual(STORED);
   });
 
   test('with the id of another trade is not linked, and the order is accepted', async () => {
-    const { book, place, quoteOf } = await world();
+    const { book, place, quoteOf } = await fixture();
     const { id } = await quoted(book, { ...SELL, sellAmountBeforeFee: String(X + 1n) });
     expect(await quoteOf(await place({}, id))).toBeUndefined();
   });
 
   test('is linked in its last millisecond and not in the next', async () => {
-    const { book, clock, place, quoteOf } = await world();
+    const { book, clock, place, quoteOf } = await fixture();
     const { id } = await quoted(book, SELL);
     clock.set(clock.now() + 60_000);
     expect(await quoteOf(await place({}, id))).toEqual(STORED);
@@ -100,27 +100,27 @@ describe('quote of an order', () => {
   });
 
   test('for an order on chain is linked by its id only', async () => {
-    const { book, place, quoteOf } = await world();
+    const { book, place, quoteOf } = await fixture();
     const { id } = await quoted(book, { ...SELL, signingScheme: 'presign', onchainOrder: true });
     expect(await quoteOf(await place())).toBeUndefined();
     expect(await quoteOf(await place({ buyAmount: '2' }, id))).toEqual(STORED);
   });
 
   test('in fast quality is not stored or linked', async () => {
-    const { book, place, quoteOf } = await world();
+    const { book, place, quoteOf } = await fixture();
     await quoted(book, { ...SELL, priceQuality: 'fast' });
     expect(await quoteOf(await place())).toBeUndefined();
   });
 
   test('can be linked to several orders', async () => {
-    const { book, place, quoteOf } = await world();
+    const { book, place, quoteOf } = await fixture();
     const { id } = await quoted(book, SELL);
     for (const buyAmount of ['1', '2', '3']) expect(await quoteOf(await place({ buyAmount }, id))).toEqual(STORED);
   });
 
   test('is the verified one among several, then the best', async () => {
     let [amount, verified] = [300n, false];
-    const { book, clock } = await quotingWorld({
+    const { book, clock } = await quotesFixture({
       estimators: [source('one', () => ({ amount: amount * 10n ** 15n, gas: 1, verified }))],
     });
     const place = async (buyAmount: string) => {
@@ -144,7 +144,7 @@ describe('quote of an order', () => {
 
 describe('displayed quote of an order', () => {
   test('hides the plan while the order can be filled, and shows it afterwards', async () => {
-    const { book, clock, place, quoteOf } = await world();
+    const { book, clock, place, quoteOf } = await fixture();
     const { id } = await quoted(book, SELL);
     const [cancelled, expired] = [await place({}, id), await place({ buyAmount: '2' }, id)];
     expect(await quoteOf(cancelled)).not.toHaveProperty('metadata');
@@ -161,7 +161,7 @@ describe('displayed quote of an order', () => {
   });
 
   test('is shown in batches and single reads but not in listings', async () => {
-    const { book, place } = await world();
+    const { book, place } = await fixture();
     const { id } = await quoted(book, SELL);
     const uid = await place({}, id);
     expect((await book.orders.getMany([uid]))[0]?.order?.quote).toEqual(STORED);
@@ -169,7 +169,7 @@ describe('displayed quote of an order', () => {
   });
 
   test('survives the sweep of expired quotes', async () => {
-    const { book, clock, store, place, quoteOf } = await world();
+    const { book, clock, store, place, quoteOf } = await fixture();
     const { id } = await quoted(book, SELL);
     const uid = await place({}, id);
     const terms = {
@@ -192,7 +192,7 @@ describe('displayed quote of an order', () => {
   });
 
   test('sweep yields to other tasks between two steps with a fast store', async () => {
-    const { book, clock, store } = await world();
+    const { book, clock, store } = await fixture();
     let steps = 0;
     Object.assign(store.quotes, { prune: async () => (++steps < 5 ? 1_000 : 0) });
     clock.advance(30_000);
@@ -231,7 +231,7 @@ describe('displayed quote of an order', () => {
   ])('stores a plan %s if possible and keeps its price in any case', async (_, metadata, stored) => {
     const odd = source('odd', () => ({ amount: 10n ** 17n, gas: 1, metadata: metadata as never }));
     using file = temporaryFile();
-    const { book, store } = await quotingWorld(
+    const { book, store } = await quotesFixture(
       { estimators: [odd, fixedPrices({})] },
       sqliteStore({ path: file.path }),
     );

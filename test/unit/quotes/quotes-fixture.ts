@@ -29,7 +29,7 @@ export const SELL: QuoteRequest = {
 };
 
 /** A book on a store and a manual clock, with everything that it emits. */
-export async function quotingWorld(
+export async function quotesFixture(
   quotes: Partial<QuoteOptions> & Pick<QuoteOptions, 'estimators'>,
   store: Store = memoryStore(),
 ) {
@@ -63,14 +63,14 @@ export const hanging = (name: string) => source(name, () => new Promise(() => {}
 
 /** An estimator with manual responses that records its requests. */
 export function prompted(name: string) {
-  const asked: { trade: Trade; context: EstimateContext; answer: (answer: unknown) => void }[] = [];
+  const recordedCalls: { trade: Trade; context: EstimateContext; answer: (answer: unknown) => void }[] = [];
   const estimator = source(
     name,
     (trade, context) =>
       // Any value is possible.
-      new Promise((resolve) => asked.push({ trade, context, answer: (given) => resolve(given as never) })),
+      new Promise((resolve) => recordedCalls.push({ trade, context, answer: (given) => resolve(given as never) })),
   );
-  return { ...estimator, asked };
+  return { ...estimator, recordedCalls };
 }
 
 /** Waits for all work that does not depend on the clock. */

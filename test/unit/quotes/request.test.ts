@@ -4,9 +4,9 @@ import { fixedPrices } from 'intentbook/estimators';
 import { memoryStore } from 'intentbook/memory';
 import { keccak256, toHex } from 'viem';
 import { describe, expect, test } from 'vitest';
-import { directWorld } from '../../integration/http/http-fixture.ts';
+import { directFixture } from '../../integration/http/http-fixture.ts';
 import { COW, WETH } from '../../support/orders.ts';
-import { answering, ETHER, quoted, quotingWorld, rejected, SELL, source } from './quotes-fixture.ts';
+import { answering, ETHER, quoted, quotesFixture, rejected, SELL, source } from './quotes-fixture.ts';
 
 const NATIVE = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 const ZERO_HASH = `0x${'00'.repeat(32)}`;
@@ -15,14 +15,14 @@ const X = 1000n * ETHER;
 const without = (key: keyof QuoteRequest) => ({ ...SELL, [key]: undefined });
 const buying = (amount: string) =>
   ({ ...without('sellAmountBeforeFee'), kind: 'buy', buyAmountAfterFee: amount }) as const;
-const world = (options = {}) => quotingWorld({ estimators: [fixedPrices(PRICES)], ...options });
+const fixture = (options = {}) => quotesFixture({ estimators: [fixedPrices(PRICES)], ...options });
 
 describe('quote response', () => {
   // 150000 units of gas at 10 gwei, in a token worth 0.0003: 5 COW.
   const FEE = 5n * ETHER;
 
   test('to a sale before fee has a sell amount and fee that add up to the request', async () => {
-    const { book, clock } = await world();
+    const { book, clock } = await fixture();
     expect(await quoted(book, SELL)).toEqual({
       quote: {
         sellToken: COW.toLowerCase(),
@@ -50,7 +50,7 @@ describe('quote response', () => {
   });
 
   test('to a sale with an invalid amount before fee uses the amount after fee', async () => {
-    const { book } = await world();
+    const { book } = await fixture();
     for (const sellAmountBeforeFee of ['0', '', 'x', null]) {
       const { quote } = await quoted(book, { ...SELL, sellAmountBeforeFee, sellAmountAfterFee: String(X) });
       expect(quote.sellAmount).toBe(String(X));
@@ -61,7 +61,7 @@ describe('quote response', () => {
   });
 
   test('to a sale after fee trades the full amount and reports the fee', async () => {
-    const { book } = await world();
+    const { book } = await fixture();
     const { quote } = await quoted(book, { ...without('sellAmountBeforeFee'), sellAmountAfterFee: String(X) });
     expect(quote).toMatchObject({
       sellAmount: String(X),
@@ -71,19 +71,19 @@ describe('quote response', () => {
   });
 
   test('to both amounts uses the one before fee', async () => {
-    const { book } = await world();
+    const { book } = await fixture();
     const { quote } = await quoted(book, { ...SELL, sellAmountAfterFee: '7' });
     expect(quote.sellAmount).toBe(String(X - FEE));
   });
 
   test('to a purchase has the requested buy amount and ignores sell amounts', async () => {
-    const { book } = await world();
+    const { book } = await fixture();
     const { quote } = await quoted(book, { ...buying('300'), sellAmountBeforeFee: 'nonsense' });
     expect(quote).toMatchObject({ kind: 'buy', sellAmount: '1000000', buyAmount: '300', feeAmount: String(FEE) });
   });
 
   test('includes gas of hooks and contract signatures in the fee but not in gasAmount', async () => {
-    const { book } = await world();
+    const { book } = await fixture();
     const hook = (gasLimit: string) => ({ target: COW, callData: '0x', gasLimit });
     const appData = JSON.stringify({
       metadata: { hooks: { pre: [hook('30000')], post: [hook('20000'), hook('50000')] } },
@@ -97,7 +97,7 @@ describe('quote response', () => {
   });
 
   test('to native currency uses its wrapped token and includes the gas to unwrap it', async () => {
-    const { book } = await world();
+    const { book } = await fixture();
     const { quote } = await quoted(book, { ...SELL, buyToken: NATIVE });
     expect(quote).toMatchObject({ buyToken: NATIVE.toLowerCase(), gasAmount: '159223' });
   });
@@ -113,7 +113,7 @@ describe('quote response', () => {
       { appData: '{ "a": 1 }', appDataHash: keccak256(toHex('{ "a": 1 }')) },
     ],
   ])('to app data %o with hash %o returns %o', async (appData, appDataHash, echo) => {
-    const { book } = await world();
+    const { book } = await fixture();
     const { quote } = await quoted(book, { ...SELL, appData, appDataHash });
     expect({ appData: quote.appData, appDataHash: quote.appDataHash }).toEqual({ appDataHash: undefined, ...echo });
   });
@@ -124,7 +124,7 @@ describe('quote response', () => {
     [{ validFor: null, validTo: null }, 1800],
     [{ validTo: 1_700_000_600 }, 600],
   ])('to %o is valid for %s s', async (validity, seconds) => {
-    const { book, clock } = await world();
+    const { book, clock } = await fixture();
     expect((await quoted(book, { ...SELL, ...validity })).quote.validTo).toBe(clock.now() / 1000 + seconds);
   });
 
@@ -134,7 +134,7 @@ describe('quote response', () => {
     [{ signingScheme: 'presign', onchainOrder: true }, 600],
     [{ signingScheme: 'eip1271', onchainOrder: true, verificationGasLimit: 0 }, 600],
   ] as const)('to %o is kept for %s s', async (scheme, seconds) => {
-    const { book, clock } = await world();
+    const { book, clock } = await fixture();
     const { expiration } = await quoted(book, { ...SELL, ...scheme });
     expect(Date.parse(expiration) - clock.now()).toBe(seconds * 1000);
   });
@@ -144,8 +144,8 @@ describe('quote response', () => {
     [30, '0.3'],
     [0, '0'],
   ])('has a volume fee of %s parts per million as %s basis points', async (ppm, bps) => {
-    const { book } = await world({ volumeFee: ppm });
-    const plain = await quoted((await world()).book, SELL);
+    const { book } = await fixture({ volumeFee: ppm });
+    const plain = await quoted((await fixture()).book, SELL);
     const response = await quoted(book, SELL);
     expect(response.protocolFeeBps).toBe(bps);
     const before = BigInt(plain.quote.buyAmount);
@@ -157,14 +157,14 @@ describe('quote response', () => {
   });
 
   test('has a volume fee that can depend on the tokens and be zero', async () => {
-    const { book } = await world({ volumeFee: (sold: string) => (sold === COW.toLowerCase() ? 100 : undefined) });
+    const { book } = await fixture({ volumeFee: (sold: string) => (sold === COW.toLowerCase() ? 100 : undefined) });
     expect((await quoted(book, SELL)).protocolFeeBps).toBe('1');
     const other = await quoted(book, { ...SELL, sellToken: WETH, buyToken: COW });
     expect(other).not.toHaveProperty('protocolFeeBps');
   });
 
   test('has decimal prices without an exponent', async () => {
-    const { book } = await world({
+    const { book } = await fixture({
       estimators: [fixedPrices({ [WETH]: 1, [COW]: 4e-10 })],
       gasPrice: 1e-7,
     });
@@ -174,10 +174,10 @@ describe('quote response', () => {
 
   test('supports amounts of 256 bits', async () => {
     const max = String(2n ** 256n - 1n);
-    const { book } = await world({ estimators: [answering('one', 2n ** 256n - 1n)] });
+    const { book } = await fixture({ estimators: [answering('one', 2n ** 256n - 1n)] });
     const { quote } = await quoted(book, { ...SELL, sellAmountBeforeFee: max });
     expect(BigInt(quote.sellAmount) + BigInt(quote.feeAmount)).toBe(2n ** 256n - 1n);
-    const half = await world({ estimators: [answering('half', 2n ** 255n)] });
+    const half = await fixture({ estimators: [answering('half', 2n ** 255n)] });
     expect((await quoted(half.book, buying(max))).quote).toMatchObject({
       sellAmount: String(2n ** 255n),
       buyAmount: max,
@@ -240,7 +240,7 @@ const MALFORMED: readonly (readonly [string, string, unknown])[] = [
 
 describe('quote request with', () => {
   test.each(MALFORMED)('%s is InvalidParameter for %j', async (_, path, request) => {
-    const { book } = await world();
+    const { book } = await fixture();
     const error = await rejected(book, request);
     expect(error).toMatchObject({ code: 'InvalidParameter', status: 400, data: { path } });
     if (path !== '') expect(error.message).toContain(path);
@@ -248,8 +248,8 @@ describe('quote request with', () => {
   });
 
   test.each(MALFORMED)('%s is 400 over HTTP on either route', async (_, path, body) => {
-    const { book, clock } = await world();
-    const http = directWorld(createApi(book), clock.now);
+    const { book, clock } = await fixture();
+    const http = directFixture(createApi(book), clock.now);
     for (const route of ['/api/v1/quote', '/api/v1/quote/stream']) {
       const answer = await http.send('POST', route, { body: JSON.stringify(body) });
       expect([answer.status, answer.json()]).toEqual([
@@ -274,7 +274,7 @@ describe('quote request with', () => {
     ['a denied receiver', { receiver: '0x00000000000000000000000000000000000000bd' }, 'Forbidden'],
     ['a token without a price', { buyToken: '0x00000000000000000000000000000000000000cc' }, 'NoLiquidity'],
   ])('%s is rejected like its order', async (_, change, code) => {
-    const { clock } = await world();
+    const { clock } = await fixture();
     const book = createOrderBook({
       chainId: 11155111,
       store: memoryStore(),
@@ -288,20 +288,20 @@ describe('quote request with', () => {
   });
 
   test('validity of a year is rejected for ECDSA and quoted for a presignature, like its order', async () => {
-    const { book } = await world();
+    const { book } = await fixture();
     const request = { ...SELL, validFor: 366 * 24 * 3600 };
     expect((await rejected(book, request)).code).toBe('ExcessiveValidTo');
     await quoted(book, { ...request, signingScheme: 'presign' });
   });
 
   test('validFor beyond 32 bits is capped', async () => {
-    const { book } = await world();
+    const { book } = await fixture();
     const { quote } = await quoted(book, { ...SELL, signingScheme: 'presign', validFor: 2 ** 32 - 1 });
     expect(quote.validTo).toBe(2 ** 32 - 1);
   });
 
   test('a sell amount below the fee is SellAmountDoesNotCoverFee with the lowest fee', async () => {
-    const { book } = await world({
+    const { book } = await fixture({
       estimators: [answering('dear', 10n ** 40n, 200_000), answering('cheap', 10n ** 6n, 150_000)],
     });
     const fee = String(5n * ETHER);
@@ -315,12 +315,12 @@ describe('quote request with', () => {
   });
 
   test('a sell amount without output after the fee is SellAmountDoesNotCoverFee', async () => {
-    const { book } = await world({ estimators: [answering('one', 1n)] });
+    const { book } = await fixture({ estimators: [answering('one', 1n)] });
     expect((await rejected(book, SELL)).code).toBe('SellAmountDoesNotCoverFee');
   });
 
   test('a fee beyond 256 bits is rejected', async () => {
-    const { book } = await world({
+    const { book } = await fixture({
       gasPrice: '1e76',
       estimators: [source('one', () => ({ amount: 1n, gas: 10 ** 12 }))],
     });
@@ -362,7 +362,7 @@ describe('quote options', () => {
   });
 
   test('with equal estimator names keep them distinct', async () => {
-    const { book } = await world({ estimators: [answering('a', 1n), answering('a', 1n), () => undefined] });
+    const { book } = await fixture({ estimators: [answering('a', 1n), answering('a', 1n), () => undefined] });
     expect(Object.keys(book.quotes.counters())).toEqual(['a', 'a 2', 'estimator 3']);
   });
 });

@@ -4,13 +4,13 @@ import type { Api, QuoteStreamEvent } from 'intentbook';
 import { createApi } from 'intentbook';
 import { nodeHandler } from 'intentbook/node-http';
 import { describe, expect, test } from 'vitest';
-import { answering, ETHER, hanging, prompted, quotingWorld, SELL, settle, source } from './quotes-fixture.ts';
+import { answering, ETHER, hanging, prompted, quotesFixture, SELL, settle, source } from './quotes-fixture.ts';
 
 const GOOD = (3n * ETHER) / 10n;
 
 /** A stream that must start, with its events so far. */
-async function opened(world: Awaited<ReturnType<typeof quotingWorld>>, request = SELL, signal?: AbortSignal) {
-  const result = await world.book.quotes.stream(request, signal === undefined ? {} : { signal });
+async function opened(fixture: Awaited<ReturnType<typeof quotesFixture>>, request = SELL, signal?: AbortSignal) {
+  const result = await fixture.book.quotes.stream(request, signal === undefined ? {} : { signal });
   if (result.status !== 'streaming') throw result.error;
   const events: QuoteStreamEvent[] = [];
   const state = { events, ended: false };
@@ -36,10 +36,10 @@ const bought = (events: readonly QuoteStreamEvent[]) =>
 describe('quote stream', () => {
   test('emits each better quote when it arrives, with its own id', async () => {
     const sources = ['a', 'b', 'c', 'd'].map(prompted);
-    const world = await quotingWorld({ estimators: sources });
-    const { state } = await opened(world);
+    const fixture = await quotesFixture({ estimators: sources });
+    const { state } = await opened(fixture);
     for (const [i, amount] of [GOOD, GOOD - 1n, GOOD + GOOD / 100n, GOOD].entries()) {
-      sources[i]?.asked[0]?.answer({ amount, gas: 100_000 });
+      sources[i]?.recordedCalls[0]?.answer({ amount, gas: 100_000 });
       await settle();
     }
     expect(bought(state.events)).toEqual([299, 302]);
@@ -49,17 +49,17 @@ describe('quote stream', () => {
   });
 
   test('ends at the deadline with the quotes so far', async () => {
-    const world = await quotingWorld({ estimators: [answering('good', GOOD), hanging('slow')] });
-    const { state, reading } = await opened(world);
+    const fixture = await quotesFixture({ estimators: [answering('good', GOOD), hanging('slow')] });
+    const { state, reading } = await opened(fixture);
     await settle();
     expect([state.events.length, state.ended]).toEqual([1, false]);
-    world.clock.advance(4_999);
+    fixture.clock.advance(4_999);
     await settle();
     expect(state.ended).toBe(false);
-    world.clock.advance(1);
+    fixture.clock.advance(1);
     await reading;
     expect(state.events).toHaveLength(1);
-    expect(world.outcomes()).toEqual({ good: 'answered', slow: 'late' });
+    expect(fixture.outcomes()).toEqual({ good: 'answered', slow: 'late' });
   });
 
   test.each([
@@ -74,26 +74,28 @@ describe('quote stream', () => {
       'UnsupportedToken',
     ],
   ])('emits one error at the deadline if %s', async (_, estimators, code) => {
-    const world = await quotingWorld({ estimators });
-    const { state, reading } = await opened(world);
+    const fixture = await quotesFixture({ estimators });
+    const { state, reading } = await opened(fixture);
     await settle();
     expect(state.events).toEqual([]);
-    world.clock.advance(5_000);
+    fixture.clock.advance(5_000);
     await reading;
     expect(bought(state.events)).toEqual([code]);
   });
 
   test('emits no error for an insufficient estimate after a sufficient one', async () => {
-    const world = await quotingWorld({ estimators: [answering('dear', 2n * GOOD, 10 ** 12), answering('good', GOOD)] });
-    const { state, reading } = await opened(world);
+    const fixture = await quotesFixture({
+      estimators: [answering('dear', 2n * GOOD, 10 ** 12), answering('good', GOOD)],
+    });
+    const { state, reading } = await opened(fixture);
     await reading;
     expect(bought(state.events)).toEqual([299]);
   });
 
   test('rejects an invalid request before it starts', async () => {
-    const unpriced = await quotingWorld({ estimators: [{ ...answering('a', GOOD), nativePrice: () => undefined }] });
+    const unpriced = await quotesFixture({ estimators: [{ ...answering('a', GOOD), nativePrice: () => undefined }] });
     expect(await unpriced.book.quotes.stream(SELL)).toMatchObject({ error: { code: 'NoLiquidity' } });
-    const gasless = await quotingWorld({ gasPrice: () => Number.NaN, estimators: [answering('a', GOOD)] });
+    const gasless = await quotesFixture({ gasPrice: () => Number.NaN, estimators: [answering('a', GOOD)] });
     expect(await gasless.book.quotes.stream(SELL)).toMatchObject({ error: { code: 'ChainUnavailable' } });
     expect(await gasless.book.quotes.stream({ ...SELL, kind: 'x' as never })).toMatchObject({ status: 'rejected' });
     await settle();
@@ -103,89 +105,89 @@ describe('quote stream', () => {
 
   test('does not delay the first sell token price for a hanging estimator', async () => {
     const slow = { ...hanging('slow'), nativePrice: () => new Promise<string>(() => {}) };
-    const world = await quotingWorld({ estimators: [slow, answering('good', GOOD)] });
-    const { state } = await opened(world);
+    const fixture = await quotesFixture({ estimators: [slow, answering('good', GOOD)] });
+    const { state } = await opened(fixture);
     await settle();
     expect(state.events).toHaveLength(1);
   });
 
   test('stops its estimators when the reader leaves without an event', async () => {
     const slow = prompted('slow');
-    const world = await quotingWorld({ estimators: [slow] });
-    const { iterable } = await opened(world);
+    const fixture = await quotesFixture({ estimators: [slow] });
+    const { iterable } = await opened(fixture);
     const iterator = iterable[Symbol.asyncIterator]();
     const next = iterator.next();
     await settle();
     await iterator.return?.();
     expect(await next).toEqual({ done: true, value: undefined });
-    expect(slow.asked[0]?.context.signal.aborted).toBe(true);
-    expect(world.outcomes()).toEqual({ slow: 'abandoned' });
+    expect(slow.recordedCalls[0]?.context.signal.aborted).toBe(true);
+    expect(fixture.outcomes()).toEqual({ slow: 'abandoned' });
   });
 
   test('stops its estimators when its signal aborts', async () => {
     const slow = prompted('slow');
-    const world = await quotingWorld({ estimators: [slow] });
+    const fixture = await quotesFixture({ estimators: [slow] });
     const gone = new AbortController();
-    const { reading } = await opened(world, SELL, gone.signal);
+    const { reading } = await opened(fixture, SELL, gone.signal);
     gone.abort();
     await reading;
-    expect(slow.asked[0]?.context.signal.aborted).toBe(true);
+    expect(slow.recordedCalls[0]?.context.signal.aborted).toBe(true);
   });
 
   test('ends on time with a hanging store: a quote that is not stored in time has no id', async () => {
-    const world = await quotingWorld({ estimators: [answering('good', GOOD)] });
-    Object.assign(world.store.quotes, { insert: () => new Promise(() => {}) });
-    const { state, reading } = await opened(world);
+    const fixture = await quotesFixture({ estimators: [answering('good', GOOD)] });
+    Object.assign(fixture.store.quotes, { insert: () => new Promise(() => {}) });
+    const { state, reading } = await opened(fixture);
     await settle();
     expect(state).toEqual({ events: [], ended: false });
-    world.clock.advance(4_999);
+    fixture.clock.advance(4_999);
     await settle();
     expect(state.ended).toBe(false);
-    world.clock.advance(1);
+    fixture.clock.advance(1);
     await reading;
     expect(state.events).toMatchObject([{ type: 'quote', quote: { id: null } }]);
-    expect(world.clock.pending).toBe(1); // the sweep
+    expect(fixture.clock.pending).toBe(1); // the sweep
   });
 
   test.each([
     ['with the quotes so far', [answering('good', GOOD)], [299]],
     ['with a retryable error if it has none', [], ['InternalServerError']],
   ])('ends %s when the book closes', async (_, estimators, expected) => {
-    const world = await quotingWorld({ estimators: [hanging('slow'), ...estimators] });
-    const { state, reading } = await opened(world);
+    const fixture = await quotesFixture({ estimators: [hanging('slow'), ...estimators] });
+    const { state, reading } = await opened(fixture);
     await settle();
-    await world.book.close();
+    await fixture.book.close();
     await reading;
     expect(bought(state.events)).toEqual(expected);
   });
 
   test('shares estimator calls with plain quotes of one trade', async () => {
     const slow = prompted('slow');
-    const world = await quotingWorld({ estimators: [slow] });
-    const streams = await Promise.all([opened(world), opened(world)]);
-    const plain = world.book.quotes.request(SELL);
+    const fixture = await quotesFixture({ estimators: [slow] });
+    const streams = await Promise.all([opened(fixture), opened(fixture)]);
+    const plain = fixture.book.quotes.request(SELL);
     await settle();
-    expect(slow.asked).toHaveLength(1);
-    slow.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    expect(slow.recordedCalls).toHaveLength(1);
+    slow.recordedCalls[0]?.answer({ amount: GOOD, gas: 100_000 });
     await Promise.all(streams.map(({ reading }) => reading));
     expect((await plain).status).toBe('quoted');
     expect(streams.map(({ state }) => bought(state.events))).toEqual([[299], [299]]);
   });
 
   test('emits a quote without an id if it cannot be stored', async () => {
-    const world = await quotingWorld({ estimators: [answering('good', GOOD)] });
-    Object.assign(world.store.quotes, { insert: async () => Promise.reject(new Error('the disk is full')) });
-    const { state, reading } = await opened(world);
+    const fixture = await quotesFixture({ estimators: [answering('good', GOOD)] });
+    Object.assign(fixture.store.quotes, { insert: async () => Promise.reject(new Error('the disk is full')) });
+    const { state, reading } = await opened(fixture);
     await reading;
     expect(state.events).toMatchObject([{ type: 'quote', quote: { id: null } }]);
-    expect(world.failures).toMatchObject([{ message: 'the disk is full' }]);
-    await expect(world.book.quotes.request(SELL)).rejects.toThrow('the disk is full');
+    expect(fixture.failures).toMatchObject([{ message: 'the disk is full' }]);
+    await expect(fixture.book.quotes.request(SELL)).rejects.toThrow('the disk is full');
   });
 });
 
 describe('quote stream over a socket', () => {
-  async function serve(world: Awaited<ReturnType<typeof quotingWorld>>) {
-    const server = createServer(nodeHandler(createApi(world.book)));
+  async function serve(fixture: Awaited<ReturnType<typeof quotesFixture>>) {
+    const server = createServer(nodeHandler(createApi(fixture.book)));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo; // a listening server has an address
     return {
@@ -206,8 +208,8 @@ describe('quote stream over a socket', () => {
 
   test('sends quotes as unnamed events of one JSON line when they arrive', async () => {
     const [one, two] = [prompted('one'), prompted('two')];
-    const world = await quotingWorld({ estimators: [one, two] });
-    await using server = await serve(world);
+    const fixture = await quotesFixture({ estimators: [one, two] });
+    await using server = await serve(fixture);
     const response = await server.post();
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/event-stream');
@@ -215,10 +217,10 @@ describe('quote stream over a socket', () => {
     expect(response.headers.get('x-accel-buffering')).toBe('no');
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-    one.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    one.recordedCalls[0]?.answer({ amount: GOOD, gas: 100_000 });
     const { value = '' } = (await reader?.read()) ?? {};
     expect(value).toMatch(/^data: \{"quote":\{.*\}\n\n$/);
-    two.asked[0]?.answer({ amount: GOOD * 2n, gas: 100_000 });
+    two.recordedCalls[0]?.answer({ amount: GOOD * 2n, gas: 100_000 });
     let rest = '';
     for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read())
       rest += part.value;
@@ -227,11 +229,11 @@ describe('quote stream over a socket', () => {
   });
 
   test('sends an error as an event of that name', async () => {
-    const world = await quotingWorld({ estimators: [source('none', () => undefined)] });
-    await using server = await serve(world);
+    const fixture = await quotesFixture({ estimators: [source('none', () => undefined)] });
+    await using server = await serve(fixture);
     const response = await server.post();
     expect(await response.text()).toBe(
-      `event: error\ndata: {"errorType":"NoLiquidity","description":"No source has a price for this trade."}\n\n`,
+      `event: error\ndata: {"errorType":"NoLiquidity","description":"No estimator has a price for this trade."}\n\n`,
     );
   });
 
@@ -244,20 +246,20 @@ describe('quote stream over a socket', () => {
       signal.addEventListener('abort', stopped);
       return new Promise(() => {});
     });
-    const world = await quotingWorld({ estimators: [slow, answering('good', GOOD)] });
-    await using server = await serve(world);
+    const fixture = await quotesFixture({ estimators: [slow, answering('good', GOOD)] });
+    await using server = await serve(fixture);
     const client = new AbortController();
     const response = await server.post(client.signal);
     await response.body?.getReader().read();
     client.abort();
     await isStopped;
-    expect(world.outcomes()).toMatchObject({ slow: 'abandoned' });
-    expect(world.failures).toEqual([]);
+    expect(fixture.outcomes()).toMatchObject({ slow: 'abandoned' });
+    expect(fixture.failures).toEqual([]);
   });
 });
 
 test('quote stream sends a comment every 15 s of silence, so that proxies keep the connection', async () => {
-  const { book, clock } = await quotingWorld({ maxTimeout: 60_000, estimators: [hanging('slow')] });
+  const { book, clock } = await quotesFixture({ maxTimeout: 60_000, estimators: [hanging('slow')] });
   const { body } = await createApi(book).handle({
     method: 'POST',
     path: '/api/v1/quote/stream',
@@ -285,7 +287,7 @@ test('quote stream sends a comment every 15 s of silence, so that proxies keep t
 describe('token routes', () => {
   test.each(['native_price', 'metadata'])('abort when the client leaves while %s is read', async (route) => {
     const slow = { ...answering('slow', GOOD), nativePrice: () => new Promise<string>(() => {}) };
-    const { book, clock } = await quotingWorld({ estimators: [slow] });
+    const { book, clock } = await quotesFixture({ estimators: [slow] });
     const gone = new AbortController();
     const answer = createApi(book).handle({
       method: 'GET',
@@ -303,15 +305,15 @@ describe('token routes', () => {
   });
 
   test('return native_price as a number and metadata as a scaled integer; unknown tokens are rejected or null', async () => {
-    const world = await quotingWorld({ estimators: [answering('good', GOOD)] });
-    const api = createApi(world.book);
+    const fixture = await quotesFixture({ estimators: [answering('good', GOOD)] });
+    const api = createApi(fixture.book);
     const token = SELL.sellToken;
     expect(await get(api, `/api/v1/token/${token}/native_price`)).toEqual([200, { price: 0.0003 }]);
     expect(await get(api, `/api/v1/token/${token}/metadata`)).toEqual([
       200,
       { firstTradeBlock: null, nativePrice: '300000000000000' },
     ]);
-    const none = await quotingWorld({ estimators: [] });
+    const none = await quotesFixture({ estimators: [] });
     const other = createApi(none.book);
     expect(await get(other, `/api/v1/token/${token}/native_price`)).toMatchObject([400, { errorType: 'NoLiquidity' }]);
     expect(await get(other, `/api/v1/token/${token}/metadata`)).toEqual([

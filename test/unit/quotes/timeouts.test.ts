@@ -1,7 +1,7 @@
 import type { Estimator, QuoteRequest } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import { COW, WETH } from '../../support/orders.ts';
-import { answering, ETHER, prompted, quoted, quotingWorld, SELL, settle, watch } from './quotes-fixture.ts';
+import { answering, ETHER, prompted, quoted, quotesFixture, SELL, settle, watch } from './quotes-fixture.ts';
 
 const GOOD = (3n * ETHER) / 10n;
 
@@ -9,7 +9,7 @@ const GOOD = (3n * ETHER) / 10n;
 const HUGE: QuoteRequest = { ...SELL, sellAmountBeforeFee: String(10n ** 30n) };
 
 /** An estimator with a low price at once, and a good one with the right price after a tenth of a second. */
-async function unevenWorld() {
+async function unevenFixture() {
   let later: (price: string) => void = () => {};
   const slow: Estimator = {
     ...answering('slow', GOOD),
@@ -19,14 +19,14 @@ async function unevenWorld() {
       }),
   };
   const low: Estimator = { name: 'low', estimate: () => undefined, nativePrice: () => '0.00000001' };
-  const world = await quotingWorld({ estimators: [low, slow] });
+  const fixture = await quotesFixture({ estimators: [low, slow] });
   return {
-    ...world,
+    ...fixture,
     /** Returns the quote of a caller with a long timeout, after the good estimator has responded. */
     async priceForThePatient() {
-      const waiting = watch(world.book.quotes.nativePrice(SELL.sellToken));
+      const waiting = watch(fixture.book.quotes.nativePrice(SELL.sellToken));
       await settle();
-      world.clock.advance(100);
+      fixture.clock.advance(100);
       later('0.0003');
       await settle();
       return waiting.value?.status === 'priced' ? waiting.value.price : undefined;
@@ -34,9 +34,9 @@ async function unevenWorld() {
   };
 }
 
-type World = Awaited<ReturnType<typeof unevenWorld>>;
+type Fixture = Awaited<ReturnType<typeof unevenFixture>>;
 
-const IMPATIENT: readonly (readonly [string, (world: World) => Promise<unknown>])[] = [
+const IMPATIENT: readonly (readonly [string, (fixture: Fixture) => Promise<unknown>])[] = [
   [
     'uses one millisecond',
     async ({ book, clock }) => {
@@ -67,22 +67,22 @@ const MEDIAN = '0.000150005';
 
 describe('short quote request', () => {
   test('does not reduce the estimators of a longer request', async () => {
-    const world = await unevenWorld();
-    expect(await world.priceForThePatient()).toBe(MEDIAN);
+    const fixture = await unevenFixture();
+    expect(await fixture.priceForThePatient()).toBe(MEDIAN);
   });
 
   test.each(IMPATIENT)('does not affect a longer request when another caller %s before', async (_, hurry) => {
-    const world = await unevenWorld();
-    await hurry(world);
-    expect(await world.priceForThePatient()).toBe(MEDIAN);
+    const fixture = await unevenFixture();
+    await hurry(fixture);
+    expect(await fixture.priceForThePatient()).toBe(MEDIAN);
     // It is cached, too.
-    expect(await quoted(world.book, { ...HUGE, priceQuality: 'fast' })).toMatchObject({
+    expect(await quoted(fixture.book, { ...HUGE, priceQuality: 'fast' })).toMatchObject({
       quote: { sellTokenPrice: MEDIAN },
     });
   });
 
   test('result at the usual timeout of the book is cached although an estimator hangs', async () => {
-    const { book, clock } = await unevenWorld();
+    const { book, clock } = await unevenFixture();
     const waiting = watch(book.quotes.nativePrice(SELL.sellToken));
     await settle();
     clock.advance(5_000);
@@ -93,7 +93,7 @@ describe('short quote request', () => {
 
   test('has its own timeout in a shared race, like the first request', async () => {
     const one = prompted('one');
-    const { book, clock, outcomes } = await quotingWorld({ estimators: [one] });
+    const { book, clock, outcomes } = await quotesFixture({ estimators: [one] });
     const first = watch(book.quotes.request(SELL));
     await settle();
     clock.advance(4_900);
@@ -101,18 +101,18 @@ describe('short quote request', () => {
     await settle();
     clock.advance(100);
     await settle();
-    expect([first.done, second.done, one.asked[0]?.context.signal.aborted]).toEqual([true, false, false]);
+    expect([first.done, second.done, one.recordedCalls[0]?.context.signal.aborted]).toEqual([true, false, false]);
     expect(first.value).toMatchObject({ error: { code: 'NoLiquidity' } });
     clock.advance(4_800);
-    one.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    one.recordedCalls[0]?.answer({ amount: GOOD, gas: 100_000 });
     await settle();
     expect(second.value?.status).toBe('quoted');
-    expect([one.asked.length, outcomes()]).toEqual([1, { one: 'answered' }]);
+    expect([one.recordedCalls.length, outcomes()]).toEqual([1, { one: 'answered' }]);
   });
 
   test('starts a new race after the timeout, so that no result gets old', async () => {
     const one = prompted('one');
-    const { book, clock } = await quotingWorld({ estimators: [one, answering('good', GOOD)] });
+    const { book, clock } = await quotesFixture({ estimators: [one, answering('good', GOOD)] });
     const calls = [];
     for (let i = 0; i < 4; i++) {
       calls.push(watch(book.quotes.request(SELL)));
@@ -120,24 +120,24 @@ describe('short quote request', () => {
       clock.advance(2_500);
       await settle();
     }
-    expect(one.asked).toHaveLength(2);
+    expect(one.recordedCalls).toHaveLength(2);
     clock.advance(5_000);
     await settle();
     expect(calls.map(({ done }) => done)).toEqual([true, true, true, true]);
-    expect(one.asked.every(({ context }) => context.signal.aborted)).toBe(true);
+    expect(one.recordedCalls.every(({ context }) => context.signal.aborted)).toBe(true);
   });
 
   test('ignores estimates after its own timeout although others wait', async () => {
     const [one, two] = [prompted('one'), prompted('two')];
-    const { book, clock } = await quotingWorld({ estimators: [one, two] });
+    const { book, clock } = await quotesFixture({ estimators: [one, two] });
     const early = watch(book.quotes.request(SELL));
     await settle();
-    one.asked[0]?.answer({ amount: GOOD, gas: 100_000 });
+    one.recordedCalls[0]?.answer({ amount: GOOD, gas: 100_000 });
     clock.advance(4_000);
     const late = watch(book.quotes.request(SELL));
     await settle();
     clock.advance(1_000);
-    two.asked[0]?.answer({ amount: GOOD * 2n, gas: 100_000 });
+    two.recordedCalls[0]?.answer({ amount: GOOD * 2n, gas: 100_000 });
     await settle();
     const bought = [early, late].map(({ value }) => value?.status === 'quoted' && value.quote.quote.buyAmount);
     expect(BigInt(bought[0] || 0)).toBeLessThan(GOOD);
@@ -151,11 +151,11 @@ describe('fast quote', () => {
     ['does not cover the fee', answering('dear', GOOD, 10 ** 12), answering('good', GOOD)],
   ])('uses another estimate when the first %s', async (_, useless, good) => {
     const slow = prompted('slow');
-    const { book } = await quotingWorld({ estimators: [useless, slow] });
+    const { book } = await quotesFixture({ estimators: [useless, slow] });
     const waiting = watch(book.quotes.request({ ...SELL, priceQuality: 'fast' }));
     await settle();
     expect(waiting.done).toBe(false);
-    slow.asked[0]?.answer(await good.estimate({} as never, {} as never)); // it responds to any request
+    slow.recordedCalls[0]?.answer(await good.estimate({} as never, {} as never)); // it responds to any request
     await settle();
     expect(waiting.value?.status).toBe('quoted');
   });
@@ -172,8 +172,8 @@ describe('aborted quote request', () => {
       new Promise<string>((resolve) => {
         gas = resolve;
       });
-    const world = await quotingWorld({ gasPrice, estimators: [one] });
-    return { ...world, one, gas: (price: string) => gas(price) };
+    const fixture = await quotesFixture({ gasPrice, estimators: [one] });
+    return { ...fixture, one, gas: (price: string) => gas(price) };
   }
 
   test.each(['request', 'stream'] as const)('ends while the gas price is unknown: %s', async (verb) => {
@@ -184,7 +184,7 @@ describe('aborted quote request', () => {
     gone.abort(new Error('gone'));
     await settle();
     expect(waiting).toMatchObject({ done: true, error: { message: 'gone' } });
-    expect(one.asked[0]?.context.signal.aborted).toBe(true);
+    expect(one.recordedCalls[0]?.context.signal.aborted).toBe(true);
     expect(clock.pending).toBe(1); // the sweep
   });
 
@@ -193,7 +193,7 @@ describe('aborted quote request', () => {
     const waiting = watch<unknown>(book.quotes[verb](request, { signal: AbortSignal.abort(new Error('before')) }));
     await settle();
     expect(waiting).toMatchObject({ done: true, error: { message: 'before' } });
-    expect(one.asked).toHaveLength(0);
+    expect(one.recordedCalls).toHaveLength(0);
   });
 
   test('in the tick of the gas price reads no stream', async () => {
@@ -205,6 +205,6 @@ describe('aborted quote request', () => {
     gone.abort(new Error('gone'));
     await settle();
     expect(waiting).toMatchObject({ done: true, error: { message: 'gone' } });
-    expect(one.asked[0]?.context.signal.aborted).toBe(true);
+    expect(one.recordedCalls[0]?.context.signal.aborted).toBe(true);
   });
 });

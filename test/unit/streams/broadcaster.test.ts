@@ -6,9 +6,9 @@ import { createStreamBroadcaster } from '../../../src/streams/broadcaster.ts';
 import type { StreamEvent, StreamItem } from '../../../src/streams/stream.ts';
 
 /** A log in memory whose entries have the keys `a` and `b`, and a broadcaster over it. */
-function world(options: Partial<BroadcasterOptions> = {}) {
+function fixture(options: Partial<BroadcasterOptions> = {}) {
   const entries: { id: number; key: string }[] = [];
-  const hints = new Set<() => void>();
+  const wakeUps = new Set<() => void>();
   const failures: unknown[] = [];
   /** Runs during a read of the log, before its result. */
   const meanwhile: (() => Promise<void>)[] = [];
@@ -25,9 +25,9 @@ function world(options: Partial<BroadcasterOptions> = {}) {
     onFailure: (failure) => void failures.push(failure),
     log: {
       last: async () => entries.length,
-      watch(hint) {
-        hints.add(hint);
-        return () => void hints.delete(hint);
+      watch(wakeUp) {
+        wakeUps.add(wakeUp);
+        return () => void wakeUps.delete(wakeUp);
       },
       async follow(after, keys) {
         reads.follow++;
@@ -53,11 +53,11 @@ function world(options: Partial<BroadcasterOptions> = {}) {
     hub,
     failures,
     meanwhile,
-    hints,
+    wakeUps,
     reads,
     write(...keys: string[]) {
       for (const key of keys) entries.push({ id: entries.length + 1, key });
-      for (const hint of hints) hint();
+      for (const wakeUp of wakeUps) wakeUp();
     },
   };
 }
@@ -68,7 +68,7 @@ const shown = (events: readonly StreamEvent[]) =>
 
 describe('event stream', () => {
   test('starts at the current position and emits the events of its key in order', async () => {
-    const { hub, write } = world();
+    const { hub, write } = fixture();
     write('a', 'a');
     const stream = await hub.subscribe('a');
     assert.equal(stream.start, 2);
@@ -78,7 +78,7 @@ describe('event stream', () => {
   });
 
   test('includes events before its first read', async () => {
-    const { hub, write } = world();
+    const { hub, write } = fixture();
     const stream = await hub.subscribe('a');
     write('a');
     await turn();
@@ -88,7 +88,7 @@ describe('event stream', () => {
   });
 
   test('resumes page by page from a position and continues with new events', async () => {
-    const { hub, write } = world();
+    const { hub, write } = fixture();
     write(...'abababab');
     const stream = await hub.subscribe('a', { after: 1 });
     const seen: StreamEvent[] = [];
@@ -100,7 +100,7 @@ describe('event stream', () => {
   });
 
   test('misses no event written while it catches up or delivers', async () => {
-    const { hub, write, meanwhile } = world();
+    const { hub, write, meanwhile } = fixture();
     const first = await hub.subscribe('b');
     let late: Awaited<ReturnType<StreamBroadcaster['subscribe']>> | undefined;
     meanwhile.push(async () => {
@@ -113,22 +113,22 @@ describe('event stream', () => {
   });
 
   test('emits a gap when its queue is full, and continues behind it', async () => {
-    const { hub, write } = world();
+    const { hub, write } = fixture();
     const [slow, quick] = [await hub.subscribe('a'), await hub.subscribe('a')];
-    const heard: (number | string)[] = [];
+    const received: (number | string)[] = [];
     for (let i = 0; i < 7; i++) {
       write('a');
       await turn();
-      heard.push(...shown(await quick.take()));
+      received.push(...shown(await quick.take()));
     }
-    assert.deepEqual(heard, [1, 2, 3, 4, 5, 6, 7]);
+    assert.deepEqual(received, [1, 2, 3, 4, 5, 6, 7]);
     assert.deepEqual(shown(await slow.take()), ['1..7']);
     write('a');
     assert.deepEqual(shown(await slow.take()), [8]);
   });
 
   test('emits a gap after a long absence, then the rest', async () => {
-    const { hub, write } = world({ resumeLimit: 3 });
+    const { hub, write } = fixture({ resumeLimit: 3 });
     write(...'aaaaaaaaaa');
     const stream = await hub.subscribe('a', { after: 2 });
     assert.deepEqual(shown(await stream.take()), ['3..7']);
@@ -136,7 +136,7 @@ describe('event stream', () => {
   });
 
   test('from an unknown position starts at the end with a notice', async () => {
-    const { hub, write } = world();
+    const { hub, write } = fixture();
     write('a', 'a');
     const stream = await hub.subscribe('a', { after: 99 });
     assert.deepEqual(shown(await stream.take()), ['1..2']);
@@ -145,7 +145,7 @@ describe('event stream', () => {
   });
 
   test('ends when its reader leaves, its signal aborts or the broadcaster closes', async () => {
-    const { hub } = world();
+    const { hub } = fixture();
     const controller = new AbortController();
     const streams = [
       await hub.subscribe('a'),
@@ -164,7 +164,7 @@ describe('event stream', () => {
   });
 
   test('is an async iterable', async () => {
-    const { hub, write } = world();
+    const { hub, write } = fixture();
     const stream = await hub.subscribe('a');
     write('a', 'a');
     const seen: StreamEvent[] = [];
@@ -176,7 +176,7 @@ describe('event stream', () => {
 
 describe('stream broadcaster', () => {
   test('reads the log once for all subscribers and not at all without any', async () => {
-    const { hub, write, reads, hints } = world();
+    const { hub, write, reads, wakeUps } = fixture();
     write('a');
     const streams = await Promise.all(Array.from({ length: 50 }, () => hub.subscribe('a')));
     await turn();
@@ -186,7 +186,7 @@ describe('stream broadcaster', () => {
     for (const stream of streams) assert.deepEqual(shown(await stream.take()), [2]);
     assert.ok(reads.follow - before <= 2, `${reads.follow - before} reads`);
     for (const stream of streams) stream.leave();
-    assert.equal(hints.size, 0);
+    assert.equal(wakeUps.size, 0);
     write('a');
     await turn();
     assert.ok(reads.follow - before <= 2);
@@ -195,7 +195,7 @@ describe('stream broadcaster', () => {
 
   test('ends its streams when the log cannot be read, so that subscribers reconnect', async () => {
     const broken = new Error('gone');
-    const { hub, write, meanwhile, failures } = world();
+    const { hub, write, meanwhile, failures } = fixture();
     const stream = await hub.subscribe('a');
     await turn();
     meanwhile.push(async () => {
@@ -217,7 +217,7 @@ describe('stream broadcaster', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-        const { hub, write } = world({ queueSize: 1000 });
+        const { hub, write } = fixture({ queueSize: 1000 });
         const keys: string[] = [];
         const readers = ['a', 'a', 'b'].map((key) => ({ key, place: 0, seen: [] as number[] }));
         const streams = await Promise.all(readers.map(({ key }) => hub.subscribe(key, { after: 0 })));

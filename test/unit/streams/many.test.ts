@@ -16,27 +16,27 @@ const BUSY = `0x${'aa'.repeat(20)}` as const;
 const LOUD = `0x${'bb'.repeat(20)}` as const;
 
 /** A store that notifies watchers of its own writes, like a store with several writers. */
-function telling(store: AccountStore) {
-  const hints = new Set<() => void>();
+function notifyingStore(store: AccountStore) {
+  const wakeUps = new Set<() => void>();
   let through = 0;
   return {
     store: {
       ...store,
       notifications: {
         ...store.notifications,
-        watch(hint: () => void) {
-          hints.add(hint);
-          return () => void hints.delete(hint);
+        watch(wakeUp: () => void) {
+          wakeUps.add(wakeUp);
+          return () => void wakeUps.delete(wakeUp);
         },
       },
     } satisfies AccountStore,
-    async tell(account: `0x${string}`, size: number) {
+    async appendFor(account: `0x${string}`, size: number) {
       const id = `event-${through}`;
       const body = JSON.stringify({ id, account, message: 'x'.repeat(size) });
       const notification = { id, account, type: 'order_filled', at: through, body } as const;
       const changes = [{ type: 'notify', notification }] as const;
       await store.notifications.append({ feed: 'test', after: through || null, through: ++through, changes });
-      for (const hint of hints) hint();
+      for (const wakeUp of wakeUps) wakeUp();
     },
   };
 }
@@ -81,7 +81,7 @@ async function all(clients: readonly Client[], done: (client: Client) => boolean
 }
 
 test('stream broadcaster serves many streams while one never reads and gets a gap', async () => {
-  const { store, tell } = telling(memoryAccountStore());
+  const { store, appendFor } = notifyingStore(memoryAccountStore());
   const accounts = createAccounts({ books: [], store, streams: { queueSize: 16 } });
   await accounts.start();
   const server = createServer(nodeHandler(createAccountApi(accounts)));
@@ -91,11 +91,11 @@ test('stream broadcaster serves many streams while one never reads and gets a ga
   const slow = await client(port, path(LOUD), false);
 
   // Fills every buffer between the server and the stalled reader.
-  for (let i = 0; i < 200; i++) await tell(LOUD, 65_536);
+  for (let i = 0; i < 200; i++) await appendFor(LOUD, 65_536);
   const before = process.memoryUsage();
   const started = performance.now();
   for (let i = 0; i < EVENTS; i++) {
-    await tell(BUSY, 300);
+    await appendFor(BUSY, 300);
     await new Promise((resolve) => setImmediate(resolve));
   }
   await all(readers, (each) => each.count('event: notification') === EVENTS);

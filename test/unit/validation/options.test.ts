@@ -6,8 +6,8 @@ test.each([
   ['opne', 'unknown status "opne", did you mean "open"?'],
   ['canceled', 'unknown status "canceled", did you mean "cancelled"?'],
   ['something else', 'unknown status "something else"'],
-])('unknown option %j is reported with or without a suggestion', (name, said) => {
-  expect(formatUnknownName('status', name, ORDER_STATUSES)).toBe(said);
+])('unknown option %j is reported with or without a suggestion', (name, expected) => {
+  expect(formatUnknownName('status', name, ORDER_STATUSES)).toBe(expected);
 });
 
 // Comparison takes the product of the lengths, and a query string can have sixteen thousand characters.

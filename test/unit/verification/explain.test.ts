@@ -196,8 +196,8 @@ test('explainer without a chain finds the matching one', async () => {
 });
 
 test('explainer without `from` reports the signer and uses the signer of the app data as owner', async () => {
-  const nobody = await explained({}, { from: null });
-  expect(nobody).toMatchObject({ matches: true, expected: undefined, recovered: address, differences: [] });
+  const unrecoverable = await explained({}, { from: null });
+  expect(unrecoverable).toMatchObject({ matches: true, expected: undefined, recovered: address, differences: [] });
   const appData = JSON.stringify({ metadata: { signer: COW } });
   expect(await explained({ appData }, { from: undefined })).toMatchObject({
     matches: false,

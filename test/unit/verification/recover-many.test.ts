@@ -21,7 +21,7 @@ const UNREADABLE = new OrderBookError('InvalidSignature', 'this one cannot be re
 
 let backend: RecoveryBackend;
 let verifier: Verifier;
-let signed: Record<'eip712' | 'ethsign' | 'nobody', SignedDigest>;
+let signed: Record<'eip712' | 'ethsign' | 'unrecoverable', SignedDigest>;
 
 beforeAll(async () => {
   backend = await wasmRecovery();
@@ -35,7 +35,7 @@ beforeAll(async () => {
   signed = {
     eip712: read(await SIGNER.sign({ hash }), 'eip712'),
     ethsign: read(await SIGNER.signMessage({ message: { raw: hash } }), 'ethsign'),
-    nobody: read(`0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`, 'eip712'), // 5 is not the x of a curve point
+    unrecoverable: read(`0x${'00'.repeat(31)}05${'00'.repeat(31)}011b`, 'eip712'), // 5 is not the x of a curve point
   };
 });
 
@@ -62,9 +62,9 @@ describe('recoverMany returns one result per order, with and without threads', (
     ['without', undefined],
     ['with', {}],
   ])('%s', async (_, choice) => {
-    const { eip712, ethsign, nobody } = signed;
+    const { eip712, ethsign, unrecoverable } = signed;
     const chosen = choice && pool(choice);
-    const items = [UNREADABLE, eip712, nobody, UNREADABLE, ethsign, nobody, eip712];
+    const items = [UNREADABLE, eip712, unrecoverable, UNREADABLE, ethsign, unrecoverable, eip712];
     const answers = await recover(items, chosen);
     expect(answers).toEqual([UNREADABLE, signer, undefined, UNREADABLE, signer, undefined, signer]);
     if (chosen !== undefined) expect(chosen.sizes.reduce((sum, size) => sum + size)).toBe(5);
@@ -105,10 +105,10 @@ describe('recovery pool', () => {
   );
 
   test('fails the call once with the error of a failed slice', async () => {
-    let asked = 0;
+    let recordedCalls = 0;
     const failing = pool({
       async recover() {
-        throw new Error(`thread ${++asked} is gone`);
+        throw new Error(`thread ${++recordedCalls} is gone`);
       },
     });
     await expect(recover(Array(20).fill(signed.eip712), failing)).rejects.toThrow('thread 1 is gone');
@@ -122,17 +122,17 @@ describe('recoverMany yields to the event loop', () => {
     [16, 1],
     [17, 2],
   ])('of %i local recoveries after each eight: %i times', async (count, turns) => {
-    expect(await turnsOf(() => recover(Array(count).fill(signed.nobody)))).toBe(turns);
+    expect(await ticksOf(() => recover(Array(count).fill(signed.unrecoverable)))).toBe(turns);
   });
 
   test('between the slices for a pool: once less than slices', async () => {
     const idle = pool({ recover: async (signatures) => new Uint8Array((signatures.length / PACKED_SIGNATURE) * 21) });
-    expect(await turnsOf(() => recover(Array(24).fill(signed.nobody), idle))).toBe(7);
+    expect(await ticksOf(() => recover(Array(24).fill(signed.unrecoverable), idle))).toBe(7);
   });
 });
 
 /** Counts the event loop ticks during a call. */
-async function turnsOf(work: () => Promise<unknown>): Promise<number> {
+async function ticksOf(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let done = false;
   const count = () => {

@@ -416,13 +416,13 @@ describe('createVerifier', () => {
     expect(verifier.backend).toBe('native');
     expect((await createVerifier({ ...DOMAIN, backend: 'wasm' })).backend).toBe('wasm');
     const key = hexToBytes(`0x04${'11'.repeat(64)}`);
-    const asked: [Hex, Hex, number][] = [];
+    const recordedCalls: [Hex, Hex, number][] = [];
     const other = await createVerifier({
       ...DOMAIN,
       backend: {
         name: 'native',
         recover(digest, rs, recoveryId) {
-          asked.push([bytesToHex(digest), bytesToHex(rs), recoveryId]);
+          recordedCalls.push([bytesToHex(digest), bytesToHex(rs), recoveryId]);
           return key;
         },
       },
@@ -430,7 +430,7 @@ describe('createVerifier', () => {
     expect(other.backend).toBe('native');
     expect(other.recover(GOOD)).toBe(`0x${keccak256(key.subarray(1)).slice(26)}`);
     const [first] = vectors.orders.filter(({ chainId }) => chainId === DOMAIN.chainId);
-    expect(asked).toEqual([
+    expect(recordedCalls).toEqual([
       [first?.digest, GOOD.signature.slice(0, 130), Number.parseInt(GOOD.signature.slice(130), 16) - 27],
     ]);
   });

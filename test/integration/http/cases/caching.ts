@@ -6,32 +6,32 @@ import { inTenMinutes, newOwner, ORDERS, place } from '../case.ts';
 export const CACHING: readonly HttpCase[] = [
   {
     name: 'an order has an ETag that changes with it, and a matching request gets 304',
-    async run(world) {
+    async run(fixture) {
       const owner = newOwner();
-      const uid = await place(world, await signOrder(owner, { validTo: inTenMinutes(world) }));
+      const uid = await place(fixture, await signOrder(owner, { validTo: inTenMinutes(fixture) }));
       const path = `${ORDERS}/${uid}`;
-      const first = await world.send('GET', path);
+      const first = await fixture.send('GET', path);
       const etag = first.header('etag') ?? '';
       assert.match(etag, /^"[^"]+"$/);
       assert.equal(first.header('cache-control'), 'no-cache');
       for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-        const again = await world.send('GET', path, { headers: { 'if-none-match': known } });
+        const again = await fixture.send('GET', path, { headers: { 'if-none-match': known } });
         assert.deepEqual([again.status, again.text, again.header('etag')], [304, '', etag], known);
       }
-      assert.equal((await world.send('GET', path, { headers: { 'if-none-match': '"other"' } })).status, 200);
+      assert.equal((await fixture.send('GET', path, { headers: { 'if-none-match': '"other"' } })).status, 200);
       const signed = await signCancellation(owner, { orderUids: [uid] });
-      await world.send('DELETE', ORDERS, { body: { orderUids: [uid], ...signed } });
-      const changed = await world.send('GET', path, { headers: { 'if-none-match': etag } });
+      await fixture.send('DELETE', ORDERS, { body: { orderUids: [uid], ...signed } });
+      const changed = await fixture.send('GET', path, { headers: { 'if-none-match': etag } });
       assert.equal(changed.status, 200);
       assert.notEqual(changed.header('etag'), etag);
     },
   },
   {
     name: 'HEAD responds like GET without the body',
-    async run(world) {
-      const uid = await place(world, await signOrder(newOwner(), { validTo: inTenMinutes(world) }));
+    async run(fixture) {
+      const uid = await place(fixture, await signOrder(newOwner(), { validTo: inTenMinutes(fixture) }));
       for (const path of [`${ORDERS}/${uid}`, '/api/v1/version', '/', ORDERS, '/api/nowhere']) {
-        const [get, head] = [await world.send('GET', path), await world.send('HEAD', path)];
+        const [get, head] = [await fixture.send('GET', path), await fixture.send('HEAD', path)];
         assert.equal(head.status, get.status, path);
         assert.equal(head.text, '', path);
         assert.equal(head.header('etag'), get.header('etag'), path);

@@ -6,24 +6,25 @@ import { inTenMinutes, MISSING_UID, newOwner, ORDERS, rejected } from '../case.t
 export const CONVENTIONS: readonly HttpCase[] = [
   {
     name: 'a path with invalid percent-encoded UTF-8 is 400 InvalidParameter',
-    judged: 'url',
-    async run(world) {
-      for (const uid of ['%zz', '%ff']) rejected(await world.send('GET', `${ORDERS}/${uid}`), 400, 'InvalidParameter');
+    validates: 'url',
+    async run(fixture) {
+      for (const uid of ['%zz', '%ff'])
+        rejected(await fixture.send('GET', `${ORDERS}/${uid}`), 400, 'InvalidParameter');
     },
   },
   {
     name: 'a body that is a JSON string is rejected by shape',
-    judged: 'body',
-    async run(world) {
-      rejected(await world.send('POST', `${ORDERS}/by_uids`, { body: '"x"' }), 422, 'InvalidBody');
-      rejected(await world.send('POST', ORDERS, { body: '"x"' }), 422, 'InvalidBody');
+    validates: 'body',
+    async run(fixture) {
+      rejected(await fixture.send('POST', `${ORDERS}/by_uids`, { body: '"x"' }), 422, 'InvalidBody');
+      rejected(await fixture.send('POST', ORDERS, { body: '"x"' }), 422, 'InvalidBody');
     },
   },
   {
     name: 'OPTIONS returns 204 with the CORS headers on any path',
-    async run(world) {
+    async run(fixture) {
       for (const path of [ORDERS, '/api/nowhere/at/all', '/']) {
-        const answer = await world.send('OPTIONS', path);
+        const answer = await fixture.send('OPTIONS', path);
         assert.equal(answer.status, 204, path);
         assert.equal(answer.header('access-control-allow-origin'), '*');
         assert.equal(answer.header('access-control-allow-credentials'), undefined);
@@ -43,22 +44,22 @@ export const CONVENTIONS: readonly HttpCase[] = [
   },
   {
     name: 'a trailing slash is ignored',
-    async run(world) {
-      assert.equal((await world.send('GET', `${ORDERS}/`)).status, 200);
-      assert.equal((await world.send('POST', `${ORDERS}/by_uids/`, { body: [] })).status, 200);
+    async run(fixture) {
+      assert.equal((await fixture.send('GET', `${ORDERS}/`)).status, 200);
+      assert.equal((await fixture.send('POST', `${ORDERS}/by_uids/`, { body: [] })).status, 200);
     },
   },
   {
     name: 'an unknown route is 404, and a known one with another method is 405 with Allow',
-    async run(world) {
-      rejected(await world.send('GET', '/api/v1/nowhere'), 404, 'NotFound');
-      rejected(await world.send('GET', '/api/v2/orders'), 404, 'NotFound');
+    async run(fixture) {
+      rejected(await fixture.send('GET', '/api/v1/nowhere'), 404, 'NotFound');
+      rejected(await fixture.send('GET', '/api/v2/orders'), 404, 'NotFound');
       for (const [method, path, allow] of [
         ['GET', `${ORDERS}/by_uids`, 'POST'],
         ['PATCH', ORDERS, 'POST, GET, HEAD, DELETE'],
         ['PUT', `${ORDERS}/${MISSING_UID}`, 'GET, HEAD, DELETE'],
       ] as const) {
-        const answer = await world.send(method, path);
+        const answer = await fixture.send(method, path);
         rejected(answer, 405, 'MethodNotAllowed');
         assert.deepEqual((answer.header('allow') ?? '').split(', ').sort(), allow.split(', ').sort());
       }
@@ -66,8 +67,8 @@ export const CONVENTIONS: readonly HttpCase[] = [
   },
   {
     name: 'a missing order is 404 NotFound, a malformed UID 400 InvalidParameter',
-    async run(world) {
-      rejected(await world.send('GET', `${ORDERS}/${MISSING_UID}`), 404, 'NotFound');
+    async run(fixture) {
+      rejected(await fixture.send('GET', `${ORDERS}/${MISSING_UID}`), 404, 'NotFound');
       const malformed = [
         '0x12',
         MISSING_UID.slice(2),
@@ -77,12 +78,12 @@ export const CONVENTIONS: readonly HttpCase[] = [
         '%00',
         '..%2f..',
       ];
-      for (const uid of malformed) rejected(await world.send('GET', `${ORDERS}/${uid}`), 400, 'InvalidParameter');
+      for (const uid of malformed) rejected(await fixture.send('GET', `${ORDERS}/${uid}`), 400, 'InvalidParameter');
     },
   },
   {
     name: 'a malformed query is 400 InvalidParameter naming the parameter',
-    async run(world) {
+    async run(fixture) {
       const account0 = `/api/v1/account/${newOwner().address}/orders`;
       for (const [path, parameter] of [
         [`${account0}?limit=0`, 'limit'],
@@ -104,16 +105,16 @@ export const CONVENTIONS: readonly HttpCase[] = [
         [`${ORDERS}?owner=${WETH}&owner=${COW}`, 'owner'],
         ['/api/v1/account/0x12/orders', 'owner'],
       ] as const) {
-        const { data } = rejected(await world.send('GET', path), 400, 'InvalidParameter');
+        const { data } = rejected(await fixture.send('GET', path), 400, 'InvalidParameter');
         assert.equal(data?.['parameter'], parameter, path);
       }
-      assert.equal((await world.send('GET', `${account0}?unknown=1&__proto__=2`)).status, 200);
+      assert.equal((await fixture.send('GET', `${account0}?unknown=1&__proto__=2`)).status, 200);
     },
   },
   {
     name: 'a body must be declared as JSON and come uncompressed, else 415',
-    judged: 'body',
-    async run(world) {
+    validates: 'body',
+    async run(fixture) {
       for (const type of [
         'text/plain',
         'application/x-www-form-urlencoded',
@@ -121,23 +122,26 @@ export const CONVENTIONS: readonly HttpCase[] = [
         'multipart/form-data; boundary=x',
       ]) {
         rejected(
-          await world.send('POST', `${ORDERS}/by_uids`, { headers: { 'content-type': type }, body: '[]' }),
+          await fixture.send('POST', `${ORDERS}/by_uids`, { headers: { 'content-type': type }, body: '[]' }),
           415,
           'UnsupportedMediaType',
         );
       }
       for (const type of ['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/vnd.api+json']) {
-        const answer = await world.send('POST', `${ORDERS}/by_uids`, { headers: { 'content-type': type }, body: '[]' });
+        const answer = await fixture.send('POST', `${ORDERS}/by_uids`, {
+          headers: { 'content-type': type },
+          body: '[]',
+        });
         assert.equal(answer.status, 200, type);
       }
       const squeezed = { headers: { 'content-encoding': 'gzip' }, body: '[]' };
-      rejected(await world.send('POST', `${ORDERS}/by_uids`, squeezed), 415, 'UnsupportedMediaType');
+      rejected(await fixture.send('POST', `${ORDERS}/by_uids`, squeezed), 415, 'UnsupportedMediaType');
     },
   },
   {
     name: 'a body that is not JSON is 400 InvalidJson',
-    judged: 'body',
-    async run(world) {
+    validates: 'body',
+    async run(fixture) {
       const bytes = (...values: number[]) => new Uint8Array(values);
       const bodies: (string | Uint8Array)[] = [
         '',
@@ -151,22 +155,22 @@ export const CONVENTIONS: readonly HttpCase[] = [
         bytes(0xc3),
       ];
       for (const body of bodies) {
-        rejected(await world.send('POST', ORDERS, { body }), 400, 'InvalidJson');
-        rejected(await world.send('DELETE', ORDERS, { body }), 400, 'InvalidJson');
+        rejected(await fixture.send('POST', ORDERS, { body }), 400, 'InvalidJson');
+        rejected(await fixture.send('DELETE', ORDERS, { body }), 400, 'InvalidJson');
       }
-      const whole = JSON.stringify(await signOrder(newOwner(), { validTo: inTenMinutes(world) }));
-      rejected(await world.send('POST', ORDERS, { body: whole.slice(0, -20) }), 400, 'InvalidJson');
+      const whole = JSON.stringify(await signOrder(newOwner(), { validTo: inTenMinutes(fixture) }));
+      rejected(await fixture.send('POST', ORDERS, { body: whole.slice(0, -20) }), 400, 'InvalidJson');
     },
   },
   {
     name: 'nesting deeper than 64 is 400 InvalidJson, and 64 is accepted',
-    async run(world) {
+    async run(fixture) {
       const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
-      rejected(await world.send('POST', `${ORDERS}/by_uids`, { body: nested(65) }), 400, 'InvalidJson');
-      rejected(await world.send('POST', `${ORDERS}/by_uids`, { body: nested(30_000) }), 400, 'InvalidJson');
-      rejected(await world.send('POST', `${ORDERS}/by_uids`, { body: nested(64) }), 422, 'InvalidBody');
+      rejected(await fixture.send('POST', `${ORDERS}/by_uids`, { body: nested(65) }), 400, 'InvalidJson');
+      rejected(await fixture.send('POST', `${ORDERS}/by_uids`, { body: nested(30_000) }), 400, 'InvalidJson');
+      rejected(await fixture.send('POST', `${ORDERS}/by_uids`, { body: nested(64) }), 422, 'InvalidBody');
       rejected(
-        await world.send('POST', `${ORDERS}/by_uids`, { body: `["${'['.repeat(100)}\\"${'{'.repeat(100)}"]` }),
+        await fixture.send('POST', `${ORDERS}/by_uids`, { body: `["${'['.repeat(100)}\\"${'{'.repeat(100)}"]` }),
         422,
         'InvalidBody',
       );
@@ -174,12 +178,12 @@ export const CONVENTIONS: readonly HttpCase[] = [
   },
   {
     name: 'a body past its limit is 413',
-    async run(world) {
+    async run(fixture) {
       const padding = 'x'.repeat(64 * 1024);
-      rejected(await world.send('POST', ORDERS, { body: { padding } }), 413, 'PayloadTooLarge');
-      rejected(await world.send('DELETE', `${ORDERS}/${MISSING_UID}`, { body: { padding } }), 413, 'PayloadTooLarge');
+      rejected(await fixture.send('POST', ORDERS, { body: { padding } }), 413, 'PayloadTooLarge');
+      rejected(await fixture.send('DELETE', `${ORDERS}/${MISSING_UID}`, { body: { padding } }), 413, 'PayloadTooLarge');
       rejected(
-        await world.send('POST', `${ORDERS}/by_uids`, { body: ['x'.repeat(1024 * 1024)] }),
+        await fixture.send('POST', `${ORDERS}/by_uids`, { body: ['x'.repeat(1024 * 1024)] }),
         413,
         'PayloadTooLarge',
       );
@@ -187,12 +191,16 @@ export const CONVENTIONS: readonly HttpCase[] = [
   },
   {
     name: 'more than 128 UIDs are rejected before any is decoded',
-    async run(world) {
+    async run(fixture) {
       const uids = Array.from({ length: 129 }, () => MISSING_UID);
-      const { data } = rejected(await world.send('POST', `${ORDERS}/by_uids`, { body: uids }), 400, 'TooManyOrderUids');
+      const { data } = rejected(
+        await fixture.send('POST', `${ORDERS}/by_uids`, { body: uids }),
+        400,
+        'TooManyOrderUids',
+      );
       assert.deepEqual(data, { limit: 128, count: 129 });
       rejected(
-        await world.send('POST', `${ORDERS}/by_uids`, { body: Array.from({ length: 200 }, () => 7) }),
+        await fixture.send('POST', `${ORDERS}/by_uids`, { body: Array.from({ length: 200 }, () => 7) }),
         400,
         'TooManyOrderUids',
       );
@@ -201,12 +209,12 @@ export const CONVENTIONS: readonly HttpCase[] = [
         signature: '0x',
         signingScheme: 'eip712',
       };
-      rejected(await world.send('DELETE', ORDERS, { body }), 400, 'TooManyOrderUids');
+      rejected(await fixture.send('DELETE', ORDERS, { body }), 400, 'TooManyOrderUids');
     },
   },
   {
     name: 'an invalid UID in by_uids is 422 with its index',
-    async run(world) {
+    async run(fixture) {
       for (const bad of [
         '0x12',
         7,
@@ -219,14 +227,14 @@ export const CONVENTIONS: readonly HttpCase[] = [
         `${MISSING_UID}00`,
       ]) {
         const { data } = rejected(
-          await world.send('POST', `${ORDERS}/by_uids`, { body: [MISSING_UID, bad] }),
+          await fixture.send('POST', `${ORDERS}/by_uids`, { body: [MISSING_UID, bad] }),
           422,
           'InvalidBody',
         );
         assert.equal(data?.['path'], '1');
       }
       for (const body of ['{}', 'null', '7'])
-        rejected(await world.send('POST', `${ORDERS}/by_uids`, { body }), 422, 'InvalidBody');
+        rejected(await fixture.send('POST', `${ORDERS}/by_uids`, { body }), 422, 'InvalidBody');
     },
   },
 ];

@@ -38,15 +38,15 @@ interface Quoted {
 export const QUOTING: readonly HttpCase[] = [
   {
     name: 'a quote adds up to the requested amount, and an order signed with it is linked to it',
-    async run(world) {
+    async run(fixture) {
       const owner = newOwner();
-      const answer = await world.send('POST', QUOTE, { body: sale(owner.address) });
+      const answer = await fixture.send('POST', QUOTE, { body: sale(owner.address) });
       assert.equal(answer.status, 200, answer.text);
       assert.equal(answer.header('cache-control'), 'no-store');
       const { id, quote, expiration } = answer.json() as Quoted;
       assert.equal(BigInt(quote.sellAmount) + BigInt(quote.feeAmount), ETHER);
       assert.equal(BigInt(quote.buyAmount), BigInt(quote.sellAmount) * 10_000n);
-      assert.ok(Date.parse(expiration) > world.now() * 1000);
+      assert.ok(Date.parse(expiration) > fixture.now() * 1000);
 
       const { validTo, buyAmount } = quote;
       const bargain = {
@@ -56,8 +56,8 @@ export const QUOTING: readonly HttpCase[] = [
         buyAmount,
         validTo: Number(validTo),
       };
-      const uid = await place(world, Object.assign(await signOrder(owner, bargain), { quoteId: id }));
-      const order = (await world.send('GET', `${ORDERS}/${uid}`)).json() as { quote: Record<string, unknown> };
+      const uid = await place(fixture, Object.assign(await signOrder(owner, bargain), { quoteId: id }));
+      const order = (await fixture.send('GET', `${ORDERS}/${uid}`)).json() as { quote: Record<string, unknown> };
       // The response has the estimated trade; the fee is listed separately.
       assert.equal(order.quote['sellAmount'], String(ETHER));
       assert.equal(order.quote['buyAmount'], String(ETHER * 10_000n));
@@ -66,27 +66,27 @@ export const QUOTING: readonly HttpCase[] = [
   },
   {
     name: 'a rejected quote states the reason',
-    async run(world) {
+    async run(fixture) {
       const from = newOwner().address;
-      const ask = (more: object) => world.send('POST', QUOTE, { body: sale(from, more) });
-      rejected(await ask({ buyToken: UNKNOWN }), 400, 'NoLiquidity');
-      rejected(await ask({ sellAmountBeforeFee: '0' }), 400, 'InvalidParameter');
-      rejected(await ask({ buyToken: WETH.toLowerCase() }), 400, 'SameBuyAndSellToken');
-      const { data } = rejected(await ask({ sellAmountBeforeFee: '1000' }), 400, 'SellAmountDoesNotCoverFee');
+      const requestQuote = (more: object) => fixture.send('POST', QUOTE, { body: sale(from, more) });
+      rejected(await requestQuote({ buyToken: UNKNOWN }), 400, 'NoLiquidity');
+      rejected(await requestQuote({ sellAmountBeforeFee: '0' }), 400, 'InvalidParameter');
+      rejected(await requestQuote({ buyToken: WETH.toLowerCase() }), 400, 'SameBuyAndSellToken');
+      const { data } = rejected(await requestQuote({ sellAmountBeforeFee: '1000' }), 400, 'SellAmountDoesNotCoverFee');
       assert.match(String(data?.['fee_amount']), /^[1-9]\d*$/);
-      rejected(await ask({ sellAmountBeforeFee: undefined }), 400, 'InvalidParameter');
-      rejected(await world.send('POST', QUOTE, { body: [] }), 400, 'InvalidParameter');
-      rejected(await world.send('GET', QUOTE), 405, 'MethodNotAllowed');
+      rejected(await requestQuote({ sellAmountBeforeFee: undefined }), 400, 'InvalidParameter');
+      rejected(await fixture.send('POST', QUOTE, { body: [] }), 400, 'InvalidParameter');
+      rejected(await fixture.send('GET', QUOTE), 405, 'MethodNotAllowed');
     },
   },
   {
     name: 'a quote stream is server-sent events, each one quote',
-    async run(world) {
-      const answer = await world.send('POST', `${QUOTE}/stream`, { body: sale(newOwner().address) });
+    async run(fixture) {
+      const answer = await fixture.send('POST', `${QUOTE}/stream`, { body: sale(newOwner().address) });
       assert.equal(answer.status, 200, answer.text);
       assert.match(answer.header('content-type') ?? '', /^text\/event-stream/);
       assert.match(answer.text, /^data: \{"quote":\{.*\}\n\n$/);
-      const nothing = await world.send('POST', `${QUOTE}/stream`, {
+      const nothing = await fixture.send('POST', `${QUOTE}/stream`, {
         body: sale(newOwner().address, { buyToken: UNKNOWN }),
       });
       assert.match(nothing.text, /^event: error\ndata: \{"errorType":"NoLiquidity",.*\}\n\n$/);
@@ -94,8 +94,8 @@ export const QUOTING: readonly HttpCase[] = [
   },
   {
     name: 'a token has a price and metadata if a source provides them',
-    async run(world) {
-      const read = async (token: string, path: string) => world.send('GET', `/api/v1/token/${token}/${path}`);
+    async run(fixture) {
+      const read = async (token: string, path: string) => fixture.send('GET', `/api/v1/token/${token}/${path}`);
       assert.deepEqual((await read(COW, 'native_price')).json(), { price: 0.0001 });
       rejected(await read(UNKNOWN, 'native_price'), 400, 'NoLiquidity');
       rejected(await read('0x12', 'native_price'), 400, 'InvalidParameter');

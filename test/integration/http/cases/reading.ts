@@ -6,13 +6,17 @@ import { inTenMinutes, MISSING_UID, newOwner, ORDERS, place } from '../case.ts';
 export const READING: readonly HttpCase[] = [
   {
     name: 'an order of either ECDSA scheme is accepted with its UID and returned field for field',
-    async run(world) {
+    async run(fixture) {
       for (const scheme of ['eip712', 'ethsign'] as const) {
         const owner = newOwner();
-        const order = await signOrder(owner, { validTo: inTenMinutes(world), appData: '{"appCode":"ä"}' }, { scheme });
-        const uid = await place(world, order);
+        const order = await signOrder(
+          owner,
+          { validTo: inTenMinutes(fixture), appData: '{"appCode":"ä"}' },
+          { scheme },
+        );
+        const uid = await place(fixture, order);
         assert.match(uid, /^0x[0-9a-f]{112}$/);
-        const read = await world.send('GET', `${ORDERS}/${uid}`);
+        const read = await fixture.send('GET', `${ORDERS}/${uid}`);
         assert.equal(read.status, 200);
         const body = read.json() as Record<string, unknown>;
         const { appData: document, from, ...signed } = order;
@@ -31,12 +35,12 @@ export const READING: readonly HttpCase[] = [
   },
   {
     name: 'UIDs and addresses are accepted in either case and returned in lower case',
-    async run(world) {
+    async run(fixture) {
       const owner = newOwner();
-      const uid = await place(world, await signOrder(owner, { validTo: inTenMinutes(world) }));
+      const uid = await place(fixture, await signOrder(owner, { validTo: inTenMinutes(fixture) }));
       const upper = `0x${uid.slice(2).toUpperCase()}`;
-      assert.equal(((await world.send('GET', `${ORDERS}/${upper}`)).json() as { uid: string }).uid, uid);
-      const listed = (await world.send('GET', `/api/v1/account/${owner.address}/orders`)).json() as { uid: string }[];
+      assert.equal(((await fixture.send('GET', `${ORDERS}/${upper}`)).json() as { uid: string }).uid, uid);
+      const listed = (await fixture.send('GET', `/api/v1/account/${owner.address}/orders`)).json() as { uid: string }[];
       assert.deepEqual(
         listed.map((order) => order.uid),
         [uid],
@@ -45,48 +49,48 @@ export const READING: readonly HttpCase[] = [
   },
   {
     name: 'by_uids returns each order once, omits missing ones and accepts an empty list',
-    async run(world) {
+    async run(fixture) {
       const owner = newOwner();
-      const validTo = inTenMinutes(world);
+      const validTo = inTenMinutes(fixture);
       const uids = [
-        await place(world, await signOrder(owner, { validTo })),
-        await place(world, await signOrder(owner, { validTo: validTo + 1 })),
+        await place(fixture, await signOrder(owner, { validTo })),
+        await place(fixture, await signOrder(owner, { validTo: validTo + 1 })),
       ];
-      const answer = await world.send('POST', `${ORDERS}/by_uids`, { body: [...uids, uids[0], MISSING_UID] });
+      const answer = await fixture.send('POST', `${ORDERS}/by_uids`, { body: [...uids, uids[0], MISSING_UID] });
       assert.equal(answer.status, 200);
       assert.equal(answer.header('cache-control'), 'no-store');
       assert.equal(answer.header('etag'), undefined);
       const found = (answer.json() as { order: { uid: string } }[]).map(({ order }) => order.uid);
       assert.deepEqual(found.sort(), [...uids].sort());
-      assert.deepEqual((await world.send('POST', `${ORDERS}/by_uids`, { body: [] })).json(), []);
+      assert.deepEqual((await fixture.send('POST', `${ORDERS}/by_uids`, { body: [] })).json(), []);
       const many = Array.from({ length: 128 }, () => uids[0]);
-      assert.equal(((await world.send('POST', `${ORDERS}/by_uids`, { body: many })).json() as unknown[]).length, 1);
+      assert.equal(((await fixture.send('POST', `${ORDERS}/by_uids`, { body: many })).json() as unknown[]).length, 1);
     },
   },
   {
     name: 'a listing is paged by cursor through Link, newest first, without gaps or repeats',
-    async run(world) {
+    async run(fixture) {
       const owner = newOwner();
       const uids: string[] = [];
       for (let i = 0; i < 5; i++)
-        uids.push(await place(world, await signOrder(owner, { validTo: inTenMinutes(world) + i })));
+        uids.push(await place(fixture, await signOrder(owner, { validTo: inTenMinutes(fixture) + i })));
       const path = `/api/v1/account/${owner.address}/orders`;
       const seen: string[] = [];
       let query = '?limit=2';
       for (let page = 0; page < 5 && query !== ''; page++) {
-        const answer = await world.send('GET', path + query);
+        const answer = await fixture.send('GET', path + query);
         const orders = answer.json() as { uid: string; creationDate: string }[];
         seen.push(...orders.map(({ uid }) => uid));
         query = /^<(\?[^>]+)>; rel="next"$/.exec(answer.header('link') ?? '')?.[1] ?? '';
       }
       assert.equal(seen.length, 5);
       assert.deepEqual([...seen].sort(), [...uids].sort());
-      const whole = (await world.send('GET', `${path}?limit=1000`)).json() as { uid: string }[];
+      const whole = (await fixture.send('GET', `${path}?limit=1000`)).json() as { uid: string }[];
       assert.deepEqual(
         whole.map(({ uid }) => uid),
         seen,
       );
-      const skipped = (await world.send('GET', `${path}?offset=3&limit=10`)).json() as { uid: string }[];
+      const skipped = (await fixture.send('GET', `${path}?offset=3&limit=10`)).json() as { uid: string }[];
       assert.deepEqual(
         skipped.map(({ uid }) => uid),
         seen.slice(3),
@@ -95,12 +99,12 @@ export const READING: readonly HttpCase[] = [
   },
   {
     name: 'orders are filtered by owner, tokens and status together',
-    async run(world) {
+    async run(fixture) {
       const owner = newOwner();
       const token = newOwner().address.toLowerCase();
-      const uid = await place(world, await signOrder(owner, { validTo: inTenMinutes(world), buyToken: token }));
+      const uid = await place(fixture, await signOrder(owner, { validTo: inTenMinutes(fixture), buyToken: token }));
       const find = async (query: string) =>
-        ((await world.send('GET', `${ORDERS}?${query}`)).json() as { uid: string }[]).map((order) => order.uid);
+        ((await fixture.send('GET', `${ORDERS}?${query}`)).json() as { uid: string }[]).map((order) => order.uid);
       assert.deepEqual(await find(`buyToken=${token}`), [uid]);
       assert.deepEqual(await find(`buyToken=${token}&sellToken=${WETH}&owner=${owner.address}&status=open&limit=1`), [
         uid,
@@ -112,46 +116,49 @@ export const READING: readonly HttpCase[] = [
   },
   {
     name: 'an order is cancelled by the batch type, by the single type, and on the single route by a list of one',
-    async run(world) {
+    async run(fixture) {
       const owner = newOwner();
-      const validTo = inTenMinutes(world);
-      const place1 = async (i: number) => place(world, await signOrder(owner, { validTo: validTo + i }));
+      const validTo = inTenMinutes(fixture);
+      const place1 = async (i: number) => place(fixture, await signOrder(owner, { validTo: validTo + i }));
       const batch = [await place1(0), await place1(1)];
       const signed = await signCancellation(owner, { orderUids: batch });
-      const answer = await world.send('DELETE', ORDERS, { body: { orderUids: batch, ...signed } });
+      const answer = await fixture.send('DELETE', ORDERS, { body: { orderUids: batch, ...signed } });
       assert.equal(answer.status, 200, answer.text);
       assert.equal(answer.json(), 'Cancelled');
       for (const uid of batch) {
-        const order = (await world.send('GET', `${ORDERS}/${uid}`)).json() as { status: string; invalidated: boolean };
+        const order = (await fixture.send('GET', `${ORDERS}/${uid}`)).json() as {
+          status: string;
+          invalidated: boolean;
+        };
         assert.deepEqual([order.status, order.invalidated], ['cancelled', true]);
       }
       const single = await place1(2);
       const bySingle = await signCancellation(owner, { orderUid: single }, { scheme: 'ethsign' });
-      assert.equal((await world.send('DELETE', `${ORDERS}/${single}`, { body: bySingle })).json(), 'Cancelled');
+      assert.equal((await fixture.send('DELETE', `${ORDERS}/${single}`, { body: bySingle })).json(), 'Cancelled');
       const other = await place1(3);
       const byList = await signCancellation(owner, { orderUids: [other] });
-      assert.equal((await world.send('DELETE', `${ORDERS}/${other}`, { body: byList })).json(), 'Cancelled');
+      assert.equal((await fixture.send('DELETE', `${ORDERS}/${other}`, { body: byList })).json(), 'Cancelled');
     },
   },
   {
     name: 'presign orders are pending and show no signature',
-    async run(world) {
+    async run(fixture) {
       const owner = newOwner();
-      const signed = await signOrder(owner, { validTo: inTenMinutes(world) });
-      const uid = await place(world, { ...signed, signingScheme: 'presign', signature: '0x' });
-      const order = (await world.send('GET', `${ORDERS}/${uid}`)).json() as { status: string; signature: string };
+      const signed = await signOrder(owner, { validTo: inTenMinutes(fixture) });
+      const uid = await place(fixture, { ...signed, signingScheme: 'presign', signature: '0x' });
+      const order = (await fixture.send('GET', `${ORDERS}/${uid}`)).json() as { status: string; signature: string };
       assert.deepEqual([order.status, order.signature], ['presignaturePending', '0x']);
     },
   },
   {
     name: 'version returns the domain as text, the root returns it as JSON, and ready returns its checks',
-    async run(world) {
-      const version = await world.send('GET', '/api/v1/version');
+    async run(fixture) {
+      const version = await fixture.send('GET', '/api/v1/version');
       assert.match(version.header('content-type') ?? '', /^text\/plain/);
       assert.match(version.text, /chain \d+ settlement 0x[0-9a-f]{40}$/);
-      const root = (await world.send('GET', '/')).json() as { chainId: number; settlementContract: string };
+      const root = (await fixture.send('GET', '/')).json() as { chainId: number; settlementContract: string };
       assert.ok(version.text.includes(`chain ${root.chainId} settlement ${root.settlementContract}`));
-      const ready = await world.send('GET', '/api/v1/ready');
+      const ready = await fixture.send('GET', '/api/v1/ready');
       assert.equal(ready.status, 200);
       assert.deepEqual((ready.json() as { ready: boolean }).ready, true);
     },

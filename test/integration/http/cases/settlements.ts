@@ -8,7 +8,7 @@ const OWNER = `0x${'5e'.repeat(20)}`;
 export const SETTLEMENTS: readonly HttpCase[] = [
   {
     name: 'trades require exactly one of owner and orderUid',
-    async run(world) {
+    async run(fixture) {
       for (const version of ['v1', 'v2']) {
         const path = `/api/${version}/trades`;
         for (const query of [
@@ -18,11 +18,11 @@ export const SETTLEMENTS: readonly HttpCase[] = [
           '?orderUid=0x12',
           '?owner=',
         ]) {
-          rejected(await world.send('GET', path + query), 400, 'InvalidParameter');
+          rejected(await fixture.send('GET', path + query), 400, 'InvalidParameter');
         }
-        rejected(await world.send('GET', `${path}?owner=${OWNER}&owner=${OWNER}`), 400, 'InvalidParameter');
+        rejected(await fixture.send('GET', `${path}?owner=${OWNER}&owner=${OWNER}`), 400, 'InvalidParameter');
         for (const query of [`?owner=${OWNER}`, `?orderUid=${MISSING_UID}`]) {
-          const answer = await world.send('GET', path + query);
+          const answer = await fixture.send('GET', path + query);
           assert.deepEqual([answer.status, answer.json()], [200, []]);
         }
       }
@@ -30,37 +30,37 @@ export const SETTLEMENTS: readonly HttpCase[] = [
   },
   {
     name: 'pages of trades have 1 to 1000 entries',
-    async run(world) {
+    async run(fixture) {
       const path = `/api/v2/trades?owner=${OWNER}`;
       for (const query of ['limit=0', 'limit=1001', 'limit=x', 'limit=-1', 'limit=', 'offset=-1', 'offset=1e3']) {
-        rejected(await world.send('GET', `${path}&${query}`), 400, 'InvalidParameter');
+        rejected(await fixture.send('GET', `${path}&${query}`), 400, 'InvalidParameter');
       }
       for (const query of ['limit=1', 'limit=1000', 'offset=0', 'offset=1000&limit=10']) {
-        assert.equal((await world.send('GET', `${path}&${query}`)).status, 200);
+        assert.equal((await fixture.send('GET', `${path}&${query}`)).status, 200);
       }
     },
   },
   {
     name: 'a transaction without settlements has no orders',
-    async run(world) {
-      const answer = await world.send('GET', `/api/v1/transactions/0x${'AB'.repeat(32)}/orders`);
+    async run(fixture) {
+      const answer = await fixture.send('GET', `/api/v1/transactions/0x${'AB'.repeat(32)}/orders`);
       assert.deepEqual([answer.status, answer.json()], [200, []]);
-      rejected(await world.send('GET', '/api/v1/transactions/0x12/orders'), 400, 'InvalidParameter');
+      rejected(await fixture.send('GET', '/api/v1/transactions/0x12/orders'), 400, 'InvalidParameter');
     },
   },
   {
     name: 'an account without trades has zero surplus',
-    async run(world) {
-      const answer = await world.send('GET', `/api/v1/users/${OWNER}/total_surplus`);
+    async run(fixture) {
+      const answer = await fixture.send('GET', `/api/v1/users/${OWNER}/total_surplus`);
       assert.deepEqual([answer.status, answer.json()], [200, { totalSurplus: '0' }]);
-      rejected(await world.send('GET', '/api/v1/users/0x12/total_surplus'), 400, 'InvalidParameter');
+      rejected(await fixture.send('GET', '/api/v1/users/0x12/total_surplus'), 400, 'InvalidParameter');
     },
   },
   {
     name: 'the auction lists an open order without authentication',
-    async run(world) {
-      const uid = await place(world, await signOrder(newOwner(), { validTo: inTenMinutes(world) }));
-      const answer = await world.send('GET', '/api/v1/auction');
+    async run(fixture) {
+      const uid = await place(fixture, await signOrder(newOwner(), { validTo: inTenMinutes(fixture) }));
+      const answer = await fixture.send('GET', '/api/v1/auction');
       assert.equal(answer.status, 200);
       const { id, orders, ...rest } = answer.json() as { id: number; orders: { uid: string }[] };
       assert.ok(Number.isSafeInteger(id) && id > 0);
@@ -70,25 +70,29 @@ export const SETTLEMENTS: readonly HttpCase[] = [
   },
   {
     name: 'competitions are readable without authentication, and writable by operators only',
-    async run(world) {
+    async run(fixture) {
       for (const version of ['v1', 'v2']) {
-        rejected(await world.send('GET', `/api/${version}/solver_competition/4294967296`), 404, 'NotFound');
-        rejected(await world.send('GET', `/api/${version}/solver_competition/x`), 400, 'InvalidParameter');
-        rejected(await world.send('GET', `/api/${version}/solver_competition/by_tx_hash/0x`), 400, 'InvalidParameter');
+        rejected(await fixture.send('GET', `/api/${version}/solver_competition/4294967296`), 404, 'NotFound');
+        rejected(await fixture.send('GET', `/api/${version}/solver_competition/x`), 400, 'InvalidParameter');
+        rejected(
+          await fixture.send('GET', `/api/${version}/solver_competition/by_tx_hash/0x`),
+          400,
+          'InvalidParameter',
+        );
       }
-      const sent = { body: {}, headers: { authorization: 'Bearer nobody' } };
-      rejected(await world.send('POST', '/restricted/api/v1/competition', sent), 403, 'Forbidden');
+      const sent = { body: {}, headers: { authorization: 'Bearer unknown' } };
+      rejected(await fixture.send('POST', '/restricted/api/v1/competition', sent), 403, 'Forbidden');
     },
   },
   {
     name: 'a known order has a competition status, and an unknown one is 404',
-    async run(world) {
-      const uid = await place(world, await signOrder(newOwner(), { validTo: inTenMinutes(world) }));
-      const answer = await world.send('GET', `${ORDERS}/${uid}/status`);
+    async run(fixture) {
+      const uid = await place(fixture, await signOrder(newOwner(), { validTo: inTenMinutes(fixture) }));
+      const answer = await fixture.send('GET', `${ORDERS}/${uid}/status`);
       assert.equal(answer.status, 200);
       assert.deepEqual(Object.keys(answer.json() as object), ['type']);
-      rejected(await world.send('GET', `${ORDERS}/${MISSING_UID}/status`), 404, 'NotFound');
-      rejected(await world.send('GET', `${ORDERS}/0x12/status`), 400, 'InvalidParameter');
+      rejected(await fixture.send('GET', `${ORDERS}/${MISSING_UID}/status`), 404, 'NotFound');
+      rejected(await fixture.send('GET', `${ORDERS}/0x12/status`), 400, 'InvalidParameter');
     },
   },
 ];

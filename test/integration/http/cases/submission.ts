@@ -7,18 +7,18 @@ import { inTenMinutes, newOwner, ORDERS, rejected, WRONG } from '../case.ts';
 export const SUBMISSION: readonly HttpCase[] = [
   {
     name: 'a wrong type in any field is rejected with the name of the field',
-    async run(world) {
-      const good = await signOrder(newOwner(), { validTo: inTenMinutes(world) });
+    async run(fixture) {
+      const good = await signOrder(newOwner(), { validTo: inTenMinutes(fixture) });
       for (const name of Object.keys(good)) {
         for (const value of WRONG) {
-          const answer = await world.send('POST', ORDERS, { body: { ...good, [name]: value } });
+          const answer = await fixture.send('POST', ORDERS, { body: { ...good, [name]: value } });
           if (answer.status === 201) continue; // `receiver: null` and similar values are valid
           assert.ok(answer.status === 422 || answer.status === 400, `${name}: ${JSON.stringify(value)} ${answer.text}`);
           const { errorType, data } = answer.json() as { errorType: string; data?: { path?: string } };
           if (errorType === 'InvalidBody') assert.equal(data?.path, name);
         }
         const { [name as keyof WireOrder]: _, ...without } = good;
-        const answer = await world.send('POST', ORDERS, { body: without });
+        const answer = await fixture.send('POST', ORDERS, { body: without });
         const optional = ['receiver', 'sellTokenBalance', 'buyTokenBalance', 'from'].includes(name);
         if (!optional) assert.equal(rejected(answer, 422, 'InvalidBody').data?.['path'], name);
       }
@@ -26,23 +26,23 @@ export const SUBMISSION: readonly HttpCase[] = [
   },
   {
     name: 'keys that reach for a prototype are ignored like any unknown key',
-    async run(world) {
-      const order = await signOrder(newOwner(), { validTo: inTenMinutes(world) });
+    async run(fixture) {
+      const order = await signOrder(newOwner(), { validTo: inTenMinutes(fixture) });
       const text = JSON.stringify(order).replace(
         '{',
         '{"__proto__":{"kind":"buy","polluted":1},"constructor":{"prototype":{"polluted":1}},"extra":1,',
       );
-      const answer = await world.send('POST', ORDERS, { body: text });
+      const answer = await fixture.send('POST', ORDERS, { body: text });
       assert.equal(answer.status, 201, answer.text);
       assert.equal(({} as { polluted?: number }).polluted, undefined);
-      rejected(await world.send('POST', ORDERS, { body: '{"__proto__":{"sellToken":"0x"}}' }), 422, 'InvalidBody');
+      rejected(await fixture.send('POST', ORDERS, { body: '{"__proto__":{"sellToken":"0x"}}' }), 422, 'InvalidBody');
     },
   },
   {
     name: 'each admission rule has its own code',
-    async run(world) {
+    async run(fixture) {
       const owner = newOwner();
-      const now = world.now();
+      const now = fixture.now();
       const validTo = now + 600;
       const signed = (choice: Parameters<typeof signOrder>[1]) => signOrder(owner, choice);
       const good = await signed({ validTo });
@@ -80,31 +80,33 @@ export const SUBMISSION: readonly HttpCase[] = [
         ['InvalidBody', 422, { ...good, kind: 'Sell' }],
         ['InvalidBody', 422, []],
       ];
-      for (const [code, status, body] of rows) rejected(await world.send('POST', ORDERS, { body }), status, code);
+      for (const [code, status, body] of rows) rejected(await fixture.send('POST', ORDERS, { body }), status, code);
     },
   },
   {
     name: 'a wrong signer is rejected with the recovered signer, the digest and the domain',
-    async run(world) {
+    async run(fixture) {
       const owner = newOwner();
-      const stranger = newOwner();
-      const order = await signOrder(owner, { validTo: inTenMinutes(world) });
+      const otherOwner = newOwner();
+      const order = await signOrder(owner, { validTo: inTenMinutes(fixture) });
       const { data } = rejected(
-        await world.send('POST', ORDERS, { body: { ...order, from: stranger.address } }),
+        await fixture.send('POST', ORDERS, { body: { ...order, from: otherOwner.address } }),
         400,
         'InvalidSignature',
       );
       assert.equal(data?.['recovered'], owner.address.toLowerCase());
-      assert.equal(data?.['expected'], stranger.address.toLowerCase());
+      assert.equal(data?.['expected'], otherOwner.address.toLowerCase());
       assert.match(String(data?.['digest']), /^0x[0-9a-f]{64}$/);
       assert.deepEqual((data?.['domain'] as { name: string } | undefined)?.name, 'Gnosis Protocol');
     },
   },
   {
     name: 'a second submission is DuplicatedOrder, a high-s twin too, and fifty concurrent ones store one order',
-    async run(world) {
-      const order = await signOrder(newOwner(), { validTo: inTenMinutes(world) });
-      const answers = await Promise.all(Array.from({ length: 50 }, () => world.send('POST', ORDERS, { body: order })));
+    async run(fixture) {
+      const order = await signOrder(newOwner(), { validTo: inTenMinutes(fixture) });
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, () => fixture.send('POST', ORDERS, { body: order })),
+      );
       assert.equal(answers.filter(({ status }) => status === 201).length, 1);
       for (const answer of answers) if (answer.status !== 201) rejected(answer, 400, 'DuplicatedOrder');
       const n = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
@@ -112,7 +114,7 @@ export const SUBMISSION: readonly HttpCase[] = [
       const s = n - BigInt(`0x${signature.slice(66, 130)}`);
       const v = signature.endsWith('1b') ? '1c' : '1b';
       const twin = `${signature.slice(0, 66)}${s.toString(16).padStart(64, '0')}${v}`;
-      rejected(await world.send('POST', ORDERS, { body: { ...order, signature: twin } }), 400, 'DuplicatedOrder');
+      rejected(await fixture.send('POST', ORDERS, { body: { ...order, signature: twin } }), 400, 'DuplicatedOrder');
     },
   },
 ];

@@ -1,9 +1,9 @@
-import { live, lives } from '../../../property/book-commands.ts';
-import { memoryMedium } from '../../../property/book-stores.ts';
+import { live, sequences } from '../../../property/book-commands.ts';
+import { memoryStorage } from '../../../property/book-stores.ts';
 import { playFor } from '../sequences.ts';
 import type { LongSuite } from '../suite.ts';
 
 export const suite: LongSuite = {
-  says: 'whatever happens to a book on memory, it is what the model says',
-  run: (share) => playFor(share, lives, async (commands) => live(commands, memoryMedium())),
+  description: 'book on the memory store matches the model after random operations',
+  run: (share) => playFor(share, sequences, async (commands) => live(commands, memoryStorage())),
 };

@@ -1,13 +1,13 @@
-import { live, lives } from '../../../property/book-commands.ts';
-import { postgresMedium } from '../../../property/book-stores.ts';
+import { live, sequences } from '../../../property/book-commands.ts';
+import { postgresStorage } from '../../../property/book-stores.ts';
 import { temporarySchema } from '../../../support/postgres.ts';
 import { playFor } from '../sequences.ts';
 import type { LongSuite } from '../suite.ts';
 
 export const suite: LongSuite = {
-  says: 'whatever happens to two books on PostgreSQL, it is what the model says',
+  description: 'two books on PostgreSQL match the model after random operations',
   async run(share) {
     await using place = await temporarySchema();
-    await playFor(share, lives, async (commands) => live(commands, postgresMedium(place)));
+    await playFor(share, sequences, async (commands) => live(commands, postgresStorage(place)));
   },
 };

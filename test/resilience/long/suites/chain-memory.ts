@@ -1,9 +1,9 @@
 import { memoryStore } from 'intentbook/memory';
-import { agrees, sequence } from '../../../property/chain-play.ts';
+import { agrees, sequence } from '../../../property/chain-replay.ts';
 import { playFor } from '../sequences.ts';
 import type { LongSuite } from '../suite.ts';
 
 export const suite: LongSuite = {
-  says: 'a memory store that has lived through reorganisations equals one that knows the canonical chain only',
+  description: 'memory store with reorganisations equals a store with the canonical chain only',
   run: (share) => playFor(share, sequence, (steps) => agrees(steps, memoryStore())),
 };

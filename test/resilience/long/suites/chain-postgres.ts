@@ -1,11 +1,11 @@
 import { postgresStore } from 'intentbook/postgres';
-import { agrees, sequence } from '../../../property/chain-play.ts';
+import { agrees, sequence } from '../../../property/chain-replay.ts';
 import { emptySchema, temporarySchema } from '../../../support/postgres.ts';
 import { playFor } from '../sequences.ts';
 import type { LongSuite } from '../suite.ts';
 
 export const suite: LongSuite = {
-  says: 'a PostgreSQL store that has lived through reorganisations equals one that knows the canonical chain only',
+  description: 'PostgreSQL store with reorganisations equals a store with the canonical chain only',
   async run(share) {
     await using place = await temporarySchema();
     const { url, schema } = place;

@@ -1,11 +1,11 @@
 import { sqliteStore } from 'intentbook/sqlite';
 import { temporaryFile } from '../../../integration/stores/temporary.ts';
-import { agrees, sequence } from '../../../property/chain-play.ts';
+import { agrees, sequence } from '../../../property/chain-replay.ts';
 import { playFor } from '../sequences.ts';
 import type { LongSuite } from '../suite.ts';
 
 export const suite: LongSuite = {
-  says: 'an SQLite store that has lived through reorganisations equals one that knows the canonical chain only',
+  description: 'SQLite store with reorganisations equals a store with the canonical chain only',
   run: (share) =>
     playFor(share, sequence, async (steps) => {
       using file = temporaryFile();

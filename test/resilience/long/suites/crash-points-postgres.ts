@@ -1,13 +1,13 @@
 import { temporarySchema } from '../../../support/postgres.ts';
-import { buildVictim, postgresGrave } from '../../faults/crash-points.ts';
+import { buildCrashChild, postgresGrave } from '../../faults/crash-points.ts';
 import { crashFor } from '../crashes.ts';
 import type { LongSuite } from '../suite.ts';
 
 export const suite: LongSuite = {
-  says: 'a process killed at any statement leaves PostgreSQL with all that it has acknowledged, and whole deeds',
+  description: 'process killed at any statement leaves PostgreSQL with all acknowledged orders and no partial write',
   async run(share) {
-    using victim = await buildVictim();
+    using crashChild = await buildCrashChild();
     await using place = await temporarySchema();
-    await crashFor(share, victim, () => postgresGrave(place));
+    await crashFor(share, crashChild, () => postgresGrave(place));
   },
 };

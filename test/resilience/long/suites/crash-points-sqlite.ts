@@ -1,13 +1,13 @@
-import { buildVictim, sqliteGrave } from '../../faults/crash-points.ts';
+import { buildCrashChild, sqliteGrave } from '../../faults/crash-points.ts';
 
 import { crashFor } from '../crashes.ts';
 import type { LongSuite } from '../suite.ts';
 
 export const suite: LongSuite = {
-  says: 'a process killed at any statement leaves SQLite with all that it has acknowledged, and whole deeds',
+  description: 'process killed at any statement leaves SQLite with all acknowledged orders and no partial write',
   async run(share) {
-    using victim = await buildVictim();
+    using crashChild = await buildCrashChild();
 
-    await crashFor(share, victim, async () => sqliteGrave());
+    await crashFor(share, crashChild, async () => sqliteGrave());
   },
 };

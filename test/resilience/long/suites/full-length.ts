@@ -16,7 +16,7 @@ const FILES = readdirSync(TESTS, { recursive: true, encoding: 'utf8' })
 
 /** Runs one file at a time from the end of the last run, as many as the time allows. A started file is completed. */
 export const suite: LongSuite = {
-  says: 'what `npm test` plays a small share of holds at its full length',
+  description: 'tests that `npm test` runs with a small share pass at their full length',
   async run({ milliseconds, folder, count, note }) {
     const end = performance.now() + milliseconds;
     const place = join(folder, 'next');

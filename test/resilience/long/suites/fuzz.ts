@@ -13,7 +13,7 @@ const ENOUGH = 1_000_000;
 const chosen = process.env['INTENTBOOK_FUZZ']?.split(',');
 
 export const suite: LongSuite = {
-  says: 'nothing that a stranger writes makes a parser throw, hang, or answer otherwise the next time',
+  description: 'no input makes a parser throw, hang or return another result on repetition',
   async run({ milliseconds, seed, folder, count, note }) {
     const end = performance.now() + milliseconds;
     const targets = TARGETS.filter(({ name }) => chosen === undefined || chosen.includes(name));

@@ -3,7 +3,7 @@ import { besiege } from '../../../fuzz/server-under-attack.ts';
 import type { LongSuite } from '../suite.ts';
 
 export const suite: LongSuite = {
-  says: 'no way to do HTTP wrong crashes the server, makes it answer 500, or has it leak',
+  description: 'no invalid use of HTTP crashes the server, causes a 500 or leaks resources',
   async run({ milliseconds, seed, count, note }) {
     const { attacks, files, memory } = await besiege(milliseconds, seed);
     count('attacks', attacks);

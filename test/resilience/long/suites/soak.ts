@@ -7,7 +7,8 @@ import type { LongSuite } from '../suite.ts';
 const OVERHEAD = 30_000;
 
 export const suite: LongSuite = {
-  says: 'at 70 % of the measured limit, through restarts, a server gives no wrong answer and its memory stays flat',
+  description:
+    'server at 70 % of the measured limit with restarts returns no wrong response, and its memory stays constant',
   async run({ seed, folder, milliseconds, count, note }) {
     const path = join(folder, 'book.sqlite');
     for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true });

@@ -1,18 +1,18 @@
 import type { ApiRequest } from 'intentbook';
 import { createApi } from 'intentbook';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { AdmissionWorld } from '../unit/orders/admission-fixture.ts';
-import { accepted, admissionWorld, alice, orderOf } from '../unit/orders/admission-fixture.ts';
+import type { AdmissionFixture } from '../unit/orders/admission-fixture.ts';
+import { accepted, admissionFixture, alice, orderOf } from '../unit/orders/admission-fixture.ts';
 
-let world: AdmissionWorld;
+let fixture: AdmissionFixture;
 let uid: string;
 beforeAll(async () => {
-  world = await admissionWorld();
-  uid = await accepted(world.book, await orderOf());
+  fixture = await admissionFixture();
+  uid = await accepted(fixture.book, await orderOf());
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 
-function ask(method: string, target: string, headers: Record<string, string> = {}, body?: string) {
+function send(method: string, target: string, headers: Record<string, string> = {}, body?: string) {
   const [path = '', query = ''] = target.split('?');
   const request: ApiRequest = {
     method,
@@ -21,7 +21,7 @@ function ask(method: string, target: string, headers: Record<string, string> = {
     header: (name) => headers[name],
     body: body === undefined ? { type: 'none' } : { type: 'bytes', bytes: body },
   };
-  return createApi(world.book).handle(request);
+  return createApi(fixture.book).handle(request);
 }
 
 const READS = () => [
@@ -54,7 +54,7 @@ test('responses do not depend on the Host header or the proxies', async () => {
     cookie: 'a=b',
   };
   for (const target of READS()) {
-    const [plain, claimed] = [await ask('GET', target), await ask('GET', target, claims)];
+    const [plain, claimed] = [await send('GET', target), await send('GET', target, claims)];
     expect(claimed).toEqual(plain);
     expect(JSON.stringify(claimed)).not.toContain('evil');
   }
@@ -62,7 +62,7 @@ test('responses do not depend on the Host header or the proxies', async () => {
 
 test('pages can be read from any origin, without credentials', async () => {
   for (const target of READS()) {
-    const { headers } = await ask('GET', target, { origin: 'https://evil.example', cookie: 'a=b' });
+    const { headers } = await send('GET', target, { origin: 'https://evil.example', cookie: 'a=b' });
     expect(headers['access-control-allow-origin']).toBe('*');
     expect(headers).not.toHaveProperty('access-control-allow-credentials');
     expect(headers).not.toHaveProperty('set-cookie');
@@ -82,6 +82,6 @@ test.each<[number, string, string, Record<string, string>, string?]>([
   [422, 'POST', '/api/v1/orders', JSON_TYPE, '{}'],
   [403, 'GET', '/restricted/api/v2/solver_competition/1', {}],
 ])('rejections are not cached: %i %s %s', async (expected, method, target, headers, body) => {
-  const { status, headers: answered } = await ask(method, target, headers, body);
+  const { status, headers: answered } = await send(method, target, headers, body);
   expect([status, answered['cache-control']]).toEqual([expected, 'no-store']);
 });

@@ -130,9 +130,9 @@ describe('verify', () => {
     const { body } = file.prepare('SELECT body FROM orders WHERE uid = ?').get(uid) as { body: string };
     file.prepare('UPDATE orders SET body = ? WHERE uid = ?').run(tamper(body), uid);
     file.close();
-    const said = await done(['verify', '--db', db], 1);
-    expect(said).toMatchObject({ ok: false, orders: 6, problems: [{ uid: uids[1] }] });
-    expect(JSON.stringify(said['problems'])).toMatch(reason);
+    const received = await done(['verify', '--db', db], 1);
+    expect(received).toMatchObject({ ok: false, orders: 6, problems: [{ uid: uids[1] }] });
+    expect(JSON.stringify(received['problems'])).toMatch(reason);
   });
 });
 

@@ -4,7 +4,7 @@ import type { Store } from 'intentbook';
 import { systemClock } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import type { Step } from './chain-model.ts';
-import { begin, invariants, look, ORDERS, PICKS, play, tell } from './chain-model.ts';
+import { applyHistory, begin, invariants, look, ORDERS, PICKS, play } from './chain-model.ts';
 
 const DOMAIN = { chainId: 1, settlementContract: `0x${'90'.repeat(20)}` } as const;
 
@@ -36,14 +36,14 @@ async function open(store: Store): Promise<Store> {
 
 /** Runs a sequence on a store and on the oracle, then its canonical history on a third store. */
 export async function agrees(steps: readonly Step[], subject: Store): Promise<void> {
-  const [lived, oracle, told] = [await open(subject), await open(memoryStore()), await open(memoryStore())];
+  const [simulated, oracle, replayed] = [await open(subject), await open(memoryStore()), await open(memoryStore())];
   try {
-    const history = await play(steps, [lived, oracle], invariants());
-    await tell(history, told);
-    const expected = await look(told);
+    const history = await play(steps, [simulated, oracle], invariants());
+    await applyHistory(history, replayed);
+    const expected = await look(replayed);
     assert.deepEqual(await look(oracle), expected);
-    assert.deepEqual(await look(lived), expected);
+    assert.deepEqual(await look(simulated), expected);
   } finally {
-    await lived.close();
+    await simulated.close();
   }
 }
