@@ -34,8 +34,8 @@ export interface ViemChainOptions {
 const READ_GAS = 1_000_000;
 
 /**
- * Sender of simulated deployments (ERC-6492). It is no contract and no wallet trusts it: a deployment call comes from the
- * client and must not run with the authority of another contract.
+ * Sender of simulated deployments (ERC-6492). It is no contract and no wallet trusts it: a deployment call comes from
+ * the client and must not run with the authority of another contract.
  */
 const NEUTRAL_SENDER: Address = '0x0000000000000000000000000000000000006492';
 

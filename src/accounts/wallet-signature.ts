@@ -10,7 +10,10 @@ import { parseEcdsaSignature } from '../protocol/signature.ts';
 
 /** The result of verifying a wallet signature. */
 export type WalletVerification =
-  /** `signature` is the normalised signature: low s and v of 27 or 28 for ECDSA; a contract signature without its deployment. */
+  /**
+   * `signature` is the normalised signature: low s and v of 27 or 28 for ECDSA; a contract signature without its
+   * deployment.
+   */
   | { readonly status: 'valid'; readonly signature: Hex }
   | { readonly status: 'invalid' }
   /** It may be a contract signature, but chain 1 is not configured or the query failed. */

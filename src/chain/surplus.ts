@@ -16,7 +16,7 @@ const PAGE = 1000;
 const PRICED_ATOMS = 10n ** 18n;
 
 /**
- * Returns the total surplus of an account's trades, in wei. Each trade is valued at the prices of its own settlement.
+ * Returns the total surplus of an account's trades, in wei. Each trade is valued at the prices of that settlement.
  * See docs/internals/decisions.md#d4-2. Trades without prices, and trades of unknown orders, count 0.
  */
 export async function totalSurplus(account: Address, store: Store): Promise<bigint> {

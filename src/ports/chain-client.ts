@@ -88,8 +88,8 @@ export interface ContractSignatureQuery {
   readonly pre: readonly InteractionData[];
   readonly flashloan: Flashloan | undefined;
   /**
-   * Whether the signature may include the deployment of a contract that does not exist yet (ERC-6492). MUST NOT apply to
-   * orders: the settlement contract cannot verify such a signature. Default: false.
+   * Whether the signature may include the deployment of a contract that does not exist yet (ERC-6492). MUST NOT apply
+   * to orders: the settlement contract cannot verify such a signature. Default: false.
    */
   readonly allowDeployment?: boolean;
 }

@@ -151,7 +151,7 @@ const RETENTION: Flag<number | undefined> = {
   help: 'days after which finished orders are deleted; never',
   initial: undefined,
   parse: (text) => parseInteger(text, 1, 36_500),
-  expected: 'an integer of days from 1 to 36500',
+  expected: 'a number of days from 1 to 36500',
 };
 
 const METRICS_PORT: Flag<number | undefined> = {
@@ -289,7 +289,7 @@ const OLDER_THAN: Flag<number> = {
   help: 'minimum days since an order has finished',
   initial: 90,
   parse: (text) => parseInteger(text, 1, 36_500),
-  expected: 'an integer of days from 1 up',
+  expected: 'a number of days from 1 to 36500',
   scope: 'command',
 };
 

@@ -93,7 +93,7 @@ describe('export and import', () => {
       expect(await done(['export', part, '--db', db])).toMatchObject({ orders: 40, sha256 });
       expect(readFileSync(part).equals(bytes)).toBe(true);
     }
-    expect(await rejected(['export', whole, '--db', db])).toContain('is a finished export already');
+    expect(await rejected(['export', whole, '--db', db])).toContain('is already complete');
   });
 
   test('reject a truncated file, a changed file and a file of another book', async () => {
@@ -106,8 +106,8 @@ describe('export and import', () => {
       writeFileSync(file, changed);
       return rejected(['import', file, '--db', target]);
     };
-    expect(await attempt(text.replace('the 3th', 'the 4th'))).toContain('its digest is another one');
-    expect(await attempt(`${text.split('\n').slice(0, -2).join('\n')}\n`)).toContain('is not finished');
+    expect(await attempt(text.replace('the 3th', 'the 4th'))).toContain('its digest differs');
+    expect(await attempt(`${text.split('\n').slice(0, -2).join('\n')}\n`)).toContain('is incomplete');
     expect(await attempt(text.split('\n').toSpliced(3, 1).join('\n'))).toContain('has 9 orders where it says 10');
     expect(await attempt('{"a":1}\n')).toContain('is not an export');
     writeFileSync(file, text);
@@ -120,8 +120,8 @@ describe('export and import', () => {
 
 describe('verify', () => {
   test.each([
-    ['a signature', (body: string) => body.replace(/("signature":"0x..)../, '$1ff'), /it was signed by|is damaged/],
-    ['a field', (body: string) => body.replace('"sellAmount":"2"', '"sellAmount":"3"'), /the UID is not that/],
+    ['a signature', (body: string) => body.replace(/("signature":"0x..)../, '$1ff'), /the signer is|is damaged/],
+    ['a field', (body: string) => body.replace('"sellAmount":"2"', '"sellAmount":"3"'), /the UID does not match/],
     ['a body', () => '{}', /is damaged/],
   ])('finds %s that was changed', async (_, tamper, reason) => {
     const { db, uids } = await bookWith(6);
@@ -174,7 +174,7 @@ describe('command-line help', () => {
     [['verify', 'x'], 'unexpected argument "x"'],
     [['prune', '--port', '1'], '--port is not a flag of "intentbook prune"'],
     [['serve', '--older-than', '1'], '--older-than is not a flag of "intentbook serve"'],
-    [['prune', '--older-than', '0'], '--older-than must be an integer of days from 1 up, not "0"'],
+    [['prune', '--older-than', '0'], '--older-than must be a number of days from 1 to 36500, got "0"'],
     [['verfy'], 'unknown command "verfy", did you mean "verify"?'],
   ])('rejects %j with 2', async (args, message) => {
     expect(await rejected(args, 2)).toContain(message);
@@ -184,6 +184,6 @@ describe('command-line help', () => {
     const { code, stdout } = await intentbook([name, '--help']).ended;
     expect(code).toBe(0);
     expect(stdout).toMatch(new RegExp(`^intentbook ${name}[ :]`));
-    expect(stdout).toContain('Try it\n');
+    expect(stdout).toContain('Examples\n');
   });
 });

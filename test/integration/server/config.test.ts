@@ -246,14 +246,14 @@ describe('intentbook serve --config', () => {
       '{"books": [{"chain": "goerli"}], "prot": 1}',
       /books\[0\]\.chain must be one of .*\n {2}unknown key "prot", did you/,
     ],
-    ['{ books }', /it is not JSON: /],
-    ['[]', /it must be a JSON object/],
+    ['{ books }', /the file is not JSON: /],
+    ['[]', /the file must be a JSON object/],
     ['{"chain": "base"}', /books is missing/],
   ])('exits with 2 for %s', async (text, message) => {
     const { file } = await written(text);
     const ended = await intentbook(['serve', '--config', file]).ended;
     expect(ended).toMatchObject({ code: 2, stdout: '' });
-    expect(ended.stderr).toContain(`intentbook: ${file} is not right:`);
+    expect(ended.stderr).toContain(`intentbook: ${file} is invalid:`);
     expect(ended.stderr).toMatch(message);
   });
 

@@ -4,7 +4,7 @@ import { quoteOptions } from '../../../adapters/server/quote-options.ts';
 describe('server estimators', () => {
   test.each(['much', '-1', '1e100', ''])('reject a gas price of "%s" at startup', async (gasPrice) => {
     const rejected = quoteOptions({ chain: 'sepolia', gasPrice });
-    await expect(rejected).rejects.toThrow(/^gasPrice must be a decimal number of wei below 2\^256, not ".*"$/);
+    await expect(rejected).rejects.toThrow(/^gasPrice must be a decimal number of wei below 2\^256, got ".*"$/);
   });
 
   test('name a solver after its host, without its credentials', async () => {

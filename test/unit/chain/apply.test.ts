@@ -123,7 +123,7 @@ describe('trade event', () => {
     }
   });
 
-  test('gets the fee of its own settlement among two in a transaction', async () => {
+  test('gets the fee of the right settlement among two in a transaction', async () => {
     const [one, two] = [await orderOf(), await orderOf({ sellAmount: '1001' })];
     const prices = { [SELL_TOKEN]: 60n, [BUY_TOKEN]: 100n };
     const inputs = [settleData([{ order: one }], prices), settleData([{ order: two, custom: [50n, 100n] }], prices)];

@@ -439,7 +439,7 @@ describe('estimate race', () => {
     expect(observations.at(-1)).toMatchObject({ source: 'one', outcome: 'abandoned' });
   });
 
-  test('ends when the book closes, and asks waiting callers to retry', async () => {
+  test('ends when the book closes, and rejects waiting callers with a retryable code', async () => {
     const one = { ...prompted('one'), nativePrice: () => new Promise<never>(() => {}) };
     const { book } = await quotesFixture({ estimators: [one] });
     const [priced, unpriced] = [{ ...SELL, sellToken: WETH, buyToken: COW }, SELL];
