@@ -2,7 +2,10 @@ import type { Clock } from 'intentbook';
 
 /** The clock of a sandbox: runs with the clock of the machine, and can be moved. */
 export interface SandboxClock extends Clock {
-  /** Moves the clock forward, in milliseconds, and runs the tasks that are due, in their order. */
+  /**
+   * Moves the clock forward, in milliseconds, and runs the tasks that are due, in their order. Tasks of a short delay keep
+   * the time that is left: they are timeouts of requests that are running, and intervals that soon elapse anyway.
+   */
   advance(ms: number): void;
   /** Runs the tasks that are due within a time, in milliseconds, without moving the clock. */
   runEarly(within: number): void;
@@ -11,10 +14,14 @@ export interface SandboxClock extends Clock {
 }
 
 interface Task {
-  readonly due: number;
+  due: number;
+  readonly delay: number;
   readonly run: () => void;
   timer: NodeJS.Timeout | undefined;
 }
+
+/** Longest delay of a timeout of a book, in milliseconds. */
+const SHORT_DELAY = 15_000;
 
 /** Creates a clock that shows the time of the machine until it is moved. */
 export function createSandboxClock(): SandboxClock {
@@ -46,7 +53,7 @@ export function createSandboxClock(): SandboxClock {
   return {
     now,
     after(ms, task) {
-      const entry: Task = { due: now() + ms, run: task, timer: undefined };
+      const entry: Task = { due: now() + ms, delay: ms, run: task, timer: undefined };
       tasks.add(entry);
       start(entry);
       return () => {
@@ -56,6 +63,7 @@ export function createSandboxClock(): SandboxClock {
     },
     advance(ms) {
       offset += ms;
+      for (const task of tasks) if (task.delay <= SHORT_DELAY) task.due += ms;
       runUntil(now());
       restart();
     },
