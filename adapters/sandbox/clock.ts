@@ -3,8 +3,9 @@ import type { Clock } from 'intentbook';
 /** The clock of a sandbox: runs with the clock of the machine, and can be moved. */
 export interface SandboxClock extends Clock {
   /**
-   * Moves the clock forward, in milliseconds, and runs the tasks that are due, in their order. Tasks of a short delay keep
-   * the time that is left: they are timeouts of requests that are running, and intervals that soon elapse anyway.
+   * Moves the clock forward, in milliseconds, and runs the tasks that are due, in their order. Tasks of a short
+   * delay keep the time that is left: they are timeouts of requests that are running, and intervals that soon elapse
+   * anyway.
    */
   advance(ms: number): void;
   /** Runs the tasks that are due within a time, in milliseconds, without moving the clock. */

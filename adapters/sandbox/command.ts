@@ -41,7 +41,8 @@ Flags
   --host <address>         address to listen on. Default: 127.0.0.1
   --block-time <seconds>   time between blocks. Default: 0, a block for each transaction
   --tokens <symbols>       tokens besides wrapped native currency. Default: USDC,DAI,COW
-  --solver <mode>          auto: settles orders as soon as possible; off: does not settle. Default: auto
+  --solver <mode>          auto: settles orders as soon as possible; manual, off: do not settle.
+                           Default: auto
   --seed <number>          seed of the keys of the accounts. Default: the keys of Foundry and Hardhat
   --json                   print one JSON object instead of text, and keep running
 

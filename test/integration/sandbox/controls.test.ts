@@ -105,6 +105,34 @@ describe.each(['anvil', 'simulated'] as const)('a sandbox on %s', (engine) => {
   });
 });
 
+describe('sandboxes that are open at the same time', () => {
+  it('have chains and books that do not affect each other', async () => {
+    const [one, other] = await Promise.all([createSandbox(), createSandbox()]);
+    try {
+      expect(one.rpcUrl).not.toBe(other.rpcUrl);
+      const traders = await Promise.all([one.createTrader({ WETH: '2' }), other.createTrader({ WETH: '1' })]);
+      await one.setPrice('USDC', '0.0002');
+      const quotes = [
+        await one.quote(traders[0], { sell: ['1', 'WETH'], for: 'USDC' }),
+        await other.quote(traders[1], { sell: ['1', 'WETH'], for: 'USDC' }),
+      ];
+      expect(quotes.map(({ quote }) => Math.round(Number(quote.buyAmount) / 1e9))).toEqual([5, 2]);
+      const uid = await traders[0].placeOrder(TERMS);
+      await one.waitFor(uid, 'fulfilled');
+      expect(await other.book.orders.get(uid)).toBeUndefined();
+      expect(await traders[1].balanceOf('WETH')).toBe(10n ** 18n);
+    } finally {
+      await Promise.all([one.close(), other.close()]);
+    }
+  });
+
+  it('start on a port that is free, and name a port that is not', async () => {
+    await using sandbox = await createSandbox({ engine: 'simulated' });
+    const port = Number(new URL(sandbox.url).port);
+    await expect(createSandbox({ engine: 'simulated', port })).rejects.toThrow(`EADDRINUSE`);
+  });
+});
+
 describe('time and prices', () => {
   it('advance moves the chain and the book together', async () => {
     await using sandbox = await createSandbox({ solver: 'off' });
