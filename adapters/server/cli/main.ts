@@ -18,7 +18,7 @@ const { version } = createRequire(import.meta.url)('intentbook/package.json') as
 
 async function run(): Promise<void> {
   const [, , first, ...rest] = process.argv;
-  // The sandbox has flags of its own, and needs packages that a server does without.
+  // The sandbox has separate flags, and needs packages that a server does not need.
   if (first === 'sandbox') return (await import('intentbook/sandbox')).runSandboxCommand(rest);
   const command = parseCommand(process.argv.slice(2), process.env);
   if (command.name === 'help') console.log(helpText(command.of).trimEnd());
