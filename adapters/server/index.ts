@@ -23,6 +23,8 @@ export { ConfigError } from './config/config-errors.ts';
 export type { BookSettings, ServerSettings } from './config/schema.ts';
 export type { Exchange } from './http/exchange.ts';
 export type { OpenBook } from './open-books.ts';
+export type { BookServer, ServeBooksOptions, ServedBook } from './serve-books.ts';
+export { serveBooks } from './serve-books.ts';
 
 /** Maximum milliseconds that running requests may take when a server closes. */
 const GRACE = 10_000;
@@ -108,7 +110,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
         '/': (request) => frontPage(request, explorer, overview(VERSION, deployments, docs)),
         '/ready': () => readiness(deployments, closing),
         '/live': () => jsonResponse(200, { live: true }),
-        ...referencePages(document),
+        ...referencePages(() => document),
       },
     );
     const api = closableStreams(composed);

@@ -1,5 +1,11 @@
+export type { ManualClock } from '../support/clock.ts';
+export { manualClock } from '../support/clock.ts';
 export type { AccountStorage, AccountStoreHarness } from './accounts/harness.ts';
 export { accountStoreConformance } from './accounts/index.ts';
+export type { OrderChoice, OrderFactory, OrderFactoryOptions } from './fixtures/order-factory.ts';
+export { createOrderFactory } from './fixtures/order-factory.ts';
+export type { ChainScript, ScriptedChain } from './fixtures/scripted-chain.ts';
+export { scriptedChain, UNLIMITED_FUNDS } from './fixtures/scripted-chain.ts';
 
 import { APP_DATA } from './app-data.ts';
 import { AUCTIONS } from './auctions.ts';

@@ -15,7 +15,11 @@ interface Task {
   readonly run: () => void;
 }
 
-/** @param start Milliseconds since 1970. Default: 14 November 2023. */
+/**
+ * Creates a clock that moves only when a test advances it.
+ *
+ * @param start - Milliseconds since 1970. Default: 14 November 2023.
+ */
 export function manualClock(start = 1_700_000_000_000): ManualClock {
   let now = start;
   const tasks = new Set<Task>();

@@ -21,6 +21,7 @@ Usage
                                serve the books of a configuration file, each at its path
   intentbook migrate --postgres <url> [--schema <name>] [--accounts <url>]
                                create or migrate the tables in PostgreSQL
+  intentbook sandbox           start a local chain, an order book and a solver for tests
   intentbook export <file>     export the orders of a book as NDJSON
   intentbook import <file>     import the orders of an exported file
   intentbook verify            verify every UID, signature and document

@@ -17,6 +17,9 @@ import { UsageError } from './usage-error.ts';
 const { version } = createRequire(import.meta.url)('intentbook/package.json') as { version: string };
 
 async function run(): Promise<void> {
+  const [, , first, ...rest] = process.argv;
+  // The sandbox has separate flags, and needs packages that a server does not need.
+  if (first === 'sandbox') return (await import('intentbook/sandbox')).runSandboxCommand(rest);
   const command = parseCommand(process.argv.slice(2), process.env);
   if (command.name === 'help') console.log(helpText(command.of).trimEnd());
   else if (command.name === 'version') console.log(version);

@@ -45,10 +45,10 @@ export function describe(deployments: readonly OpenBook[]): OpenApiDocument {
   });
 }
 
-/** Creates the OpenAPI document and its page, which needs no network access. */
-export function referencePages(document: OpenApiDocument): Readonly<Record<string, Page>> {
+/** Creates the OpenAPI document, on the first request, and its page, which needs no network access. */
+export function referencePages(document: () => OpenApiDocument): Readonly<Record<string, Page>> {
   return {
-    '/openapi.json': () => jsonResponse(200, document, { 'cache-control': 'no-cache' }),
+    '/openapi.json': () => jsonResponse(200, document(), { 'cache-control': 'no-cache' }),
     '/docs': () => content('text/html; charset=utf-8', HTML),
     '/docs/start.js': () => content('text/javascript; charset=utf-8', START),
     '/docs/swagger-ui-bundle.js': () => ofLibrary('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),

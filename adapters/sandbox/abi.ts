@@ -1,0 +1,48 @@
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import type { Hex } from 'intentbook';
+
+/** An argument of a call: integers, booleans and addresses by value, byte strings of dynamic size as `{ bytes }`. */
+export type Argument = bigint | number | boolean | Hex | { readonly bytes: Hex };
+
+/** Encodes a call of a function by its signature, such as `transfer(address,uint256)`. */
+export function encodeCall(signature: string, ...args: readonly Argument[]): Hex {
+  return `${keccakHex(new TextEncoder().encode(signature)).slice(0, 10) as Hex}${encodeArguments(args)}`;
+}
+
+/** Encodes arguments, such as those of a constructor, without `0x`. */
+export function encodeArguments(args: readonly Argument[]): string {
+  let tail = '';
+  const head = args.map((arg) => {
+    if (typeof arg !== 'object') return word(BigInt(arg));
+    const offset = word(BigInt(32 * args.length + tail.length / 2));
+    const size = (arg.bytes.length - 2) / 2;
+    tail += word(BigInt(size)) + arg.bytes.slice(2) + '00'.repeat((32 - (size % 32)) % 32);
+    return offset;
+  });
+  return head.join('') + tail;
+}
+
+/** Computes keccak-256 as hex. */
+export function keccakHex(bytes: Uint8Array): Hex {
+  return `0x${Buffer.from(keccak_256(bytes)).toString('hex')}`;
+}
+
+/** Computes the slot of a mapping's member (Solidity's storage layout). */
+export function mappingSlot(key: Hex, slot: bigint | Hex): Hex {
+  return keccakHex(Buffer.from(word(BigInt(key)) + word(BigInt(slot)), 'hex'));
+}
+
+/** Derives an address from a label: the same for every sandbox. */
+export function labelledAddress(label: string): Hex {
+  return `0x${keccakHex(new TextEncoder().encode(`intentbook sandbox ${label}`)).slice(26)}`;
+}
+
+/** Renders an integer as 32 bytes in hex without `0x`; negative ones as a two's complement. */
+export function word(value: bigint): string {
+  return BigInt.asUintN(256, value).toString(16).padStart(64, '0');
+}
+
+/** Renders a short ASCII text as bytes, left-aligned in 32 bytes. */
+export function textWord(text: string): Hex {
+  return `0x${Buffer.from(text, 'latin1').toString('hex').padEnd(64, '0')}`;
+}

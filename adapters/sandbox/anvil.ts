@@ -1,0 +1,105 @@
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { Hex } from 'intentbook';
+import { MissingPackage, resolvePeer } from './peers.ts';
+import type { Rpc } from './rpc.ts';
+import { createRpc } from './rpc.ts';
+
+/** Settings of a node. */
+export interface AnvilOptions {
+  readonly chainId: number;
+  /** Port of the JSON-RPC interface. 0: any free port. */
+  readonly port: number;
+  readonly host: string;
+  /** Seed of the keys of the accounts. Absent: the mnemonic of Foundry and Hardhat. */
+  readonly seed?: number | undefined;
+}
+
+/** A running node. */
+export interface Anvil {
+  readonly url: string;
+  readonly rpc: Rpc;
+  /** Accounts with native currency, and their keys. */
+  readonly accounts: readonly { readonly address: Hex; readonly privateKey: Hex }[];
+  stop(): Promise<void>;
+}
+
+/**
+ * Runs a program until it ends, or until the standard input is closed. That happens when the parent process ends for
+ * any reason.
+ */
+const SUPERVISOR = 'exec 3<&0; "$0" "$@" </dev/null & pid=$!; (cat <&3 >/dev/null; kill $pid) 2>/dev/null & wait $pid';
+
+/**
+ * Starts anvil in a separate process. The process does not keep its parent alive, and ends with it.
+ *
+ * @throws MissingPackage if anvil is not installed.
+ */
+export async function startAnvil({ chainId, port, host, seed }: AnvilOptions): Promise<Anvil> {
+  const flags = ['--port', String(port), '--host', host, '--chain-id', String(chainId), '--auto-impersonate'];
+  const keys = seed === undefined ? [] : ['--mnemonic-seed-unsafe', String(seed)];
+  const command = [binaryPath(), ...flags, ...keys, '--order', 'fifo'];
+  const [program = '', ...args] = process.platform === 'win32' ? command : ['/bin/sh', '-c', SUPERVISOR, ...command];
+  // Detached, so that a signal of the terminal goes to the parent alone, which closes the book before the node.
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+  const output = await outputOf(child);
+  // The log of requests must be read, or the node would wait for it.
+  for (const stream of [child.stdout, child.stderr]) stream.resume();
+  for (const stream of [child.stdin, child.stdout, child.stderr]) {
+    if ('unref' in stream && typeof stream.unref === 'function') stream.unref();
+  }
+  child.unref();
+  const [, address] = /Listening on (\S+)/.exec(output) ?? [];
+  const url = `http://${address}`;
+  const rpc = createRpc(url);
+  return {
+    url,
+    rpc,
+    accounts: accountsIn(output),
+    async stop() {
+      rpc.close();
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.ref();
+      child.stdin.end();
+      if (process.platform === 'win32') child.kill();
+      await ended;
+    },
+  };
+}
+
+/** Finds the binary of this platform, which is a package that anvil depends on. */
+function binaryPath(): string {
+  const platform = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`;
+  const ofAnvil = createRequire(resolvePeer('@foundry-rs/anvil', 'package.json'));
+  try {
+    const name = process.platform === 'win32' ? 'anvil.exe' : 'anvil';
+    return join(dirname(ofAnvil.resolve(`@foundry-rs/anvil-${platform}/package.json`)), 'bin', name);
+  } catch (cause) {
+    throw new MissingPackage(`@foundry-rs/anvil has no binary for ${platform}`, { cause });
+  }
+}
+
+/** Reads what the node prints until it listens. */
+function outputOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let output = '';
+    const read = (chunk: Buffer) => {
+      output += String(chunk);
+      if (output.includes('Listening on')) resolve(output);
+    };
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`anvil exited with code ${code}: ${output.slice(-500)}`)));
+  });
+}
+
+function accountsIn(output: string): Anvil['accounts'] {
+  const all = (pattern: RegExp) => [...output.matchAll(pattern)].map(([, hex]) => hex as Hex); // by the pattern
+  const addresses = all(/^\(\d+\) (0x[0-9a-fA-F]{40})\b/gm);
+  const keys = all(/^\(\d+\) (0x[0-9a-f]{64})\b/gm);
+  return addresses.flatMap((address, i) => (keys[i] === undefined ? [] : [{ address, privateKey: keys[i] }]));
+}

@@ -1,0 +1,211 @@
+import { parseArgs, styleText } from 'node:util';
+import { CHAINS, chainBySegment, formatUnknownName } from '#internal';
+import { stopIdleNodes } from './node-chain.ts';
+import { createSandbox } from './sandbox.ts';
+import type { Sandbox, SandboxOptions } from './sandbox-types.ts';
+
+/** Output and signals of a process. `process` is one. */
+export interface CommandHost {
+  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean };
+  readonly stderr: { write(text: string): unknown };
+  exitCode?: number | string | null | undefined;
+  once(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
+  exit(code: number): never;
+}
+
+const FLAGS = {
+  chain: { type: 'string' },
+  port: { type: 'string' },
+  'rpc-port': { type: 'string' },
+  host: { type: 'string' },
+  'block-time': { type: 'string' },
+  tokens: { type: 'string' },
+  solver: { type: 'string' },
+  seed: { type: 'string' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+const HELP = `intentbook sandbox: start a local chain, an order book and a solver that settles orders
+
+Starts anvil with the production contracts at their canonical addresses, tokens with liquidity, an order book with its
+explorer, and a solver. Needs no network. Stops with SIGINT (Ctrl-C) or SIGTERM. Everything is kept in memory.
+
+Usage
+  intentbook sandbox [flags]
+
+Flags
+  --chain <name or id>     chain to simulate. Default: sepolia, so that clients work without configuration
+  --port <number>          port of the order book; 0 picks a free one. Default: 8080
+  --rpc-port <number>      port of the JSON-RPC interface; 0 picks a free one. Default: 8545
+  --host <address>         address to listen on. Default: 127.0.0.1
+  --block-time <seconds>   time between blocks. Default: 0, a block for each transaction
+  --tokens <symbols>       tokens besides wrapped native currency. Default: USDC,DAI,COW
+  --solver <mode>          auto: settles orders as soon as possible; manual, off: do not settle.
+                           Default: auto
+  --seed <number>          seed of the keys of the accounts. Default: the keys of Foundry and Hardhat
+  --json                   print one JSON object instead of text, and keep running
+
+Packages
+  In a project   npm install --save-dev intentbook @foundry-rs/anvil@1.7.1 @cowprotocol/contracts@1.8.0 \\
+                   @uniswap/v2-core@1.0.1 @uniswap/v2-periphery@1.1.0-beta.0
+  Without one    npx -p intentbook -p @foundry-rs/anvil@1.7.1 -p @cowprotocol/contracts@1.8.0 \\
+                   -p @uniswap/v2-core@1.0.1 -p @uniswap/v2-periphery@1.1.0-beta.0 intentbook sandbox
+
+Examples
+  intentbook sandbox
+  intentbook sandbox --chain mainnet --block-time 12
+  intentbook sandbox --port 0 --rpc-port 0 --json
+`;
+
+/** Exit codes. */
+const FAILED = 1;
+const MISUSED = 2;
+
+/**
+ * Runs `intentbook sandbox` until a signal ends it.
+ *
+ * @param args - Arguments after the name of the command.
+ */
+export async function runSandboxCommand(args: readonly string[], host: CommandHost = process): Promise<void> {
+  const fail = (code: number, error: unknown): never => {
+    host.stderr.write(`intentbook: ${error instanceof Error ? error.message : String(error)}\n`);
+    return host.exit(code);
+  };
+  let flags: ReturnType<typeof readFlags>;
+  try {
+    flags = readFlags(args);
+  } catch (error) {
+    return fail(MISUSED, error);
+  }
+  if (flags.help) {
+    host.stdout.write(HELP);
+    return;
+  }
+  const started = performance.now();
+  const sandbox = await createSandbox(flags.options).catch((error: unknown) => fail(FAILED, error));
+  let stopping = false;
+  const stop = () => {
+    if (stopping) host.exit(FAILED);
+    stopping = true;
+    closeAll(sandbox).then(
+      () => host.exit(0),
+      (error: unknown) => fail(FAILED, error),
+    );
+  };
+  host.once('SIGINT', stop);
+  host.once('SIGTERM', stop);
+  host.stdout.write(
+    flags.json ? `${JSON.stringify(describe(sandbox))}\n` : banner(sandbox, performance.now() - started, host),
+  );
+}
+
+async function closeAll(sandbox: Sandbox): Promise<void> {
+  await sandbox.close();
+  await stopIdleNodes();
+}
+
+/** @throws TypeError if a flag is unknown or malformed. */
+function readFlags(args: readonly string[]) {
+  const { tokens, values } = parseArgs({ args: [...args], options: FLAGS, strict: false, tokens: true });
+  for (const token of tokens) {
+    if (token.kind === 'positional') throw new TypeError(`argument "${token.value}" is not known`);
+    if (token.kind !== 'option') continue;
+    if (!Object.hasOwn(FLAGS, token.name)) {
+      throw new TypeError(
+        formatUnknownName(
+          'flag',
+          token.rawName,
+          Object.keys(FLAGS).map((name) => `--${name}`),
+        ),
+      );
+    }
+    const isText = FLAGS[token.name as keyof typeof FLAGS].type === 'string'; // a known name
+    if (isText && token.value === undefined) throw new TypeError(`${token.rawName} must have a value`);
+  }
+  const text = (name: keyof typeof FLAGS) => (typeof values[name] === 'string' ? values[name] : undefined);
+  const number = (name: keyof typeof FLAGS, fallback: number, most: number) => {
+    const value = text(name);
+    if (value === undefined) return fallback;
+    if (/^\d{1,15}$/.test(value) && Number(value) <= most) return Number(value);
+    throw new TypeError(`--${name} must be an integer from 0 to ${most}, got "${value}"`);
+  };
+  const seed = text('seed') === undefined ? {} : { seed: number('seed', 0, Number.MAX_SAFE_INTEGER) };
+  const options: SandboxOptions = {
+    chainId: chainOf(text('chain') ?? 'sepolia'),
+    port: number('port', 8080, 65_535),
+    rpcPort: number('rpc-port', 8545, 65_535),
+    host: text('host') ?? '127.0.0.1',
+    blockTime: number('block-time', 0, 3600),
+    ...(text('tokens') === undefined
+      ? {}
+      : { tokens: (text('tokens') ?? '').split(',').filter((symbol) => symbol !== '') }),
+    solver: solverOf(text('solver') ?? 'auto'),
+    ...seed,
+  };
+  return { options, json: values.json === true, help: values.help === true };
+}
+
+function chainOf(text: string): number {
+  const chainId = chainBySegment(text)?.chainId ?? Number(text);
+  if (Number.isSafeInteger(chainId) && chainId > 0) return chainId;
+  const names = CHAINS.map(({ segment }) => segment).join(', ');
+  throw new TypeError(`--chain must be a chain id or one of ${names}, got "${text}"`);
+}
+
+function solverOf(text: string): 'auto' | 'manual' | 'off' {
+  if (text === 'auto' || text === 'manual' || text === 'off') return text;
+  throw new TypeError(`--solver must be auto, manual or off, got "${text}"`);
+}
+
+/** Describes a sandbox for programs. */
+function describe(sandbox: Sandbox) {
+  const { url, rpcUrl, chainId, settlementContract, vaultRelayer, operatorToken, accounts } = sandbox;
+  return {
+    url,
+    rpcUrl,
+    explorerUrl: `${url}/`,
+    docsUrl: `${url}/docs`,
+    chainId,
+    settlementContract,
+    vaultRelayer,
+    operatorToken,
+    accounts,
+    tokens: sandbox.tokens.map(({ symbol, name, address, decimals }) => ({ symbol, name, address, decimals })),
+  };
+}
+
+function banner(sandbox: Sandbox, ms: number, { stdout }: CommandHost): string {
+  const { url, rpcUrl, chainId, settlementContract, vaultRelayer, accounts, tokens } = sandbox;
+  const paint = (style: 'bold' | 'cyan' | 'dim', text: string) =>
+    stdout.isTTY === true ? styleText(style, text) : text;
+  const row = (label: string, text: string) => `  ${label.padEnd(16)}${text}`;
+  const link = (label: string, text: string) => row(label, paint('cyan', text));
+  const [account] = accounts;
+  const chain = CHAINS.find((each) => each.chainId === chainId)?.segment;
+  return [
+    paint('bold', `intentbook sandbox, ready in ${Math.round(ms)} ms`),
+    '',
+    link('Order book', url),
+    link('JSON-RPC', String(rpcUrl)),
+    link('Explorer', `${url}/`),
+    link('API reference', `${url}/docs`),
+    row('Chain', `${chainId}${chain === undefined ? '' : ` (${chain})`}`),
+    row('Settlement', settlementContract),
+    row('Vault relayer', vaultRelayer),
+    '',
+    paint('bold', 'Accounts, with 10000 of native currency and of each token'),
+    ...accounts.map(({ address, privateKey }, i) => row(`(${i})`, `${address}  ${paint('dim', privateKey)}`)),
+    '',
+    paint('bold', 'Tokens'),
+    ...tokens.map(({ symbol, address, decimals }) => row(symbol, `${address}  ${decimals} decimals`)),
+    '',
+    paint('bold', 'Next steps'),
+    row('Orders', `curl ${url}/api/v1/orders`),
+    row('Notifications', `curl ${url}/accounts/${account?.address ?? '<account>'}/notifications`),
+    row('SDK', `new OrderBookApi({ chainId: ${chainId}, baseUrls: { [${chainId}]: '${url}' } })`),
+    row('Stop', 'Ctrl-C'),
+    '',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,228 @@
+import type { Address, Hex } from 'intentbook';
+import { chainById, deployment } from '#internal';
+import { encodeArguments, encodeCall, labelledAddress, mappingSlot, textWord, word } from './abi.ts';
+import { ARTIFACTS } from './contracts/artifacts.ts';
+import { readPeer } from './peers.ts';
+import type { Rpc } from './rpc.ts';
+import { quantity } from './rpc.ts';
+import type { SandboxToken } from './tokens.ts';
+import { toAtoms } from './units.ts';
+
+/** The hooks trampoline of every chain (HooksTrampoline.sol). */
+const TRAMPOLINE: Address = '0x60bf78233f48ec42ee3f101b9a05ec7878728006';
+
+/** Arachnid's deployment proxy, which the protocol's contracts are deployed through by CREATE2. */
+const DEPLOYER: Address = '0x4e59b44847b379578588920ca78fbf26c0b4956c';
+
+/** Contracts and accounts of a chain. */
+export interface Contracts {
+  readonly settlement: Address;
+  readonly vaultRelayer: Address;
+  readonly authenticator: Address;
+  readonly hooksTrampoline: Address;
+  readonly nativeFlow: Address;
+  readonly wrappedNative: Address;
+  readonly uniswapFactory: Address;
+  readonly uniswapRouter: Address;
+  /** The account of the sandbox's solver. */
+  readonly solver: Address;
+}
+
+/** Accounts that no contract stands at. */
+const MANAGER: Address = '0x6fb5916c0f57f88004d5b5eb25f6f4d77353a1ed';
+const OPERATOR: Address = labelledAddress('operator');
+
+/** Liquidity of each pool, in whole units of native currency. */
+const POOL_DEPTH = '10000';
+
+/** Gas for a transaction of the sandbox. */
+const GAS = quantity(12_000_000);
+
+/** Returns the addresses of the contracts of a chain. */
+export function contractsOf(chainId: number, tokens: readonly SandboxToken[]): Contracts {
+  const { settlement, vaultRelayer, ethFlow } = deployment('production', chainById(chainId));
+  const [wrapped] = tokens;
+  if (wrapped === undefined) throw new TypeError('tokens must contain wrapped native currency');
+  return {
+    settlement,
+    vaultRelayer,
+    authenticator: '0x2c4c28ddbdac9c5e7055b4c863b72ea0149d8afe',
+    hooksTrampoline: TRAMPOLINE,
+    nativeFlow: ethFlow,
+    wrappedNative: wrapped.address,
+    uniswapFactory: labelledAddress('uniswap factory'),
+    uniswapRouter: labelledAddress('uniswap router'),
+    solver: labelledAddress('solver'),
+  };
+}
+
+/** The artifact of a deployment (package @cowprotocol/contracts). */
+interface Deployment {
+  readonly address: Hex;
+  readonly bytecode: Hex;
+  readonly args: readonly Hex[];
+}
+
+/** Deploys the protocol, tokens and pools. */
+export async function deployWorld(rpc: Rpc, contracts: Contracts, tokens: readonly SandboxToken[]): Promise<void> {
+  const { settlement, authenticator, vaultRelayer, nativeFlow, wrappedNative, solver } = contracts;
+  const wealth = quantity(10n ** 30n);
+  const rich = [OPERATOR, MANAGER, solver, wrappedNative];
+  await Promise.all(rich.map((account) => rpc.call('anvil_setBalance', account, wealth)));
+
+  for (const name of [
+    'GPv2AllowListAuthentication_Implementation',
+    'GPv2AllowListAuthentication_Proxy',
+    'GPv2Settlement',
+  ]) {
+    const artifact = readPeer<Deployment>('@cowprotocol/contracts', `deployments/mainnet/${name}.json`);
+    const salt = textWord('Mattresses in Berlin!');
+    await transact(rpc, { to: DEPLOYER, data: `${salt}${artifact.bytecode.slice(2)}${constructorOf(artifact)}` });
+    await assertDeployed(rpc, artifact.address, name);
+  }
+  await assertDeployed(rpc, vaultRelayer, 'GPv2VaultRelayer');
+
+  const wethOf = readPeer<{ bytecode: Hex }>('@uniswap/v2-periphery', 'build/WETH9.json').bytecode;
+  const routerOf = readPeer<{ bytecode: Hex }>('@uniswap/v2-periphery', 'build/UniswapV2Router02.json').bytecode;
+  const factoryOf = readPeer<{ bytecode: Hex }>('@uniswap/v2-core', 'build/UniswapV2Factory.json').bytecode;
+  const [wrapped, ...others] = tokens;
+  await Promise.all([
+    install(rpc, wrappedNative, withPrefix(wethOf)),
+    setText(rpc, wrappedNative, 0, wrapped?.name ?? ''),
+    setText(rpc, wrappedNative, 1, wrapped?.symbol ?? ''),
+    rpc.call('anvil_setStorageAt', wrappedNative, quantity(2), `0x${word(18n)}`),
+    install(rpc, contracts.uniswapFactory, withPrefix(factoryOf), OPERATOR),
+    install(rpc, contracts.uniswapRouter, withPrefix(routerOf), contracts.uniswapFactory, wrappedNative),
+    install(rpc, contracts.hooksTrampoline, `0x${ARTIFACTS.HooksTrampoline}`, settlement),
+    install(rpc, nativeFlow, `0x${ARTIFACTS.NativeFlow}`, settlement, wrappedNative, vaultRelayer),
+    ...others.map(({ address, name, symbol, decimals }) =>
+      install(rpc, address, `0x${ARTIFACTS.SandboxToken}`, textWord(name), textWord(symbol), BigInt(decimals)),
+    ),
+  ]);
+  await transact(rpc, { from: MANAGER, to: authenticator, data: encodeCall('addSolver(address)', solver) });
+  await transact(rpc, { to: nativeFlow, data: encodeCall('approveRelayer()') });
+
+  for (const token of others) {
+    await transact(rpc, {
+      to: contracts.uniswapFactory,
+      data: encodeCall('createPair(address,address)', wrappedNative, token.address),
+    });
+    await setPoolPrice(rpc, contracts, token, token.price);
+  }
+  // Settlements round in favour of the orders. The settlement contract pays for it.
+  await Promise.all(tokens.map((token) => setBalance(rpc, token, settlement, toAtoms('1', token.decimals), contracts)));
+}
+
+/** Sets the price of a token: native currency for one whole token. */
+export async function setPoolPrice(rpc: Rpc, contracts: Contracts, token: SandboxToken, price: string): Promise<void> {
+  const { uniswapFactory, wrappedNative } = contracts;
+  const data = encodeCall('getPair(address,address)', wrappedNative, token.address);
+  const pair: Address = `0x${(await rpc.call<Hex>('eth_call', { to: uniswapFactory, data }, 'latest')).slice(26)}`;
+  const depth = toAtoms(POOL_DEPTH, 18);
+  const scaled = toAtoms(price, 36);
+  if (scaled === 0n) throw new TypeError(`price must be above 0, got "${price}"`);
+  const reserve = (depth * 10n ** BigInt(token.decimals) * 10n ** 36n) / (scaled * 10n ** 18n);
+  const wrapped = { ...token, address: wrappedNative };
+  await Promise.all([
+    setBalance(rpc, wrapped, pair, depth, contracts),
+    setBalance(rpc, token, pair, reserve, contracts),
+  ]);
+  await transact(rpc, { to: pair, data: encodeCall('sync()') });
+}
+
+/** Storage slots of balances and allowances: of the wrapped token (WETH9.sol), and of SandboxToken.sol. */
+function slotsOf({ address }: Pick<SandboxToken, 'address'>, { wrappedNative }: Contracts) {
+  return address === wrappedNative ? { balances: 3n, allowances: 4n } : { balances: 1n, allowances: 2n };
+}
+
+/** Sets the balance of an account without a transaction. */
+export async function setBalance(
+  rpc: Rpc,
+  token: Pick<SandboxToken, 'address'>,
+  account: Address,
+  atoms: bigint,
+  contracts: Contracts,
+): Promise<void> {
+  const slot = mappingSlot(account, slotsOf(token, contracts).balances);
+  await rpc.call('anvil_setStorageAt', token.address, slot, `0x${word(atoms)}`);
+}
+
+/** Sets an allowance without a transaction. */
+export async function setAllowance(
+  rpc: Rpc,
+  token: Pick<SandboxToken, 'address'>,
+  { owner, spender, atoms }: { readonly owner: Address; readonly spender: Address; readonly atoms: bigint },
+  contracts: Contracts,
+): Promise<void> {
+  const slot = mappingSlot(spender, mappingSlot(owner, slotsOf(token, contracts).allowances));
+  await rpc.call('anvil_setStorageAt', token.address, slot, `0x${word(atoms)}`);
+}
+
+/** A transaction of the sandbox. The node signs for every account. */
+export interface Transaction {
+  readonly from?: Address;
+  readonly to: Address;
+  readonly data?: Hex;
+  readonly value?: bigint;
+}
+
+/** The part of a receipt that the sandbox reads. */
+export interface Receipt {
+  readonly transactionHash: Hex;
+  readonly blockNumber: Hex;
+  readonly status: Hex;
+}
+
+/** Sends a transaction without waiting for it. */
+export function sendTransaction(rpc: Rpc, { from = OPERATOR, to, data = '0x', value = 0n }: Transaction): Promise<Hex> {
+  return rpc.call<Hex>('eth_sendTransaction', { from, to, data, value: quantity(value), gas: GAS });
+}
+
+/**
+ * Sends a transaction and waits until it is in a block.
+ *
+ * @throws Error if it reverts.
+ */
+export async function transact(rpc: Rpc, transaction: Transaction): Promise<Receipt> {
+  const hash = await sendTransaction(rpc, transaction);
+  for (let attempt = 0; ; attempt++) {
+    const receipt = await rpc.call<Receipt | null>('eth_getTransactionReceipt', hash);
+    if (receipt !== null) {
+      if (BigInt(receipt.status) === 1n) return receipt;
+      throw new Error(`transaction ${hash} to ${transaction.to} has reverted`);
+    }
+    // A node that makes blocks at an interval makes one for the sandbox at once.
+    if (attempt === 20) await rpc.call('evm_mine');
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+/** Puts the code of a contract at an address. Its constructor runs in a simulation. */
+export async function install(
+  rpc: Rpc,
+  address: Address,
+  creationCode: Hex,
+  ...args: readonly (Hex | bigint)[]
+): Promise<void> {
+  const data = `${creationCode}${encodeArguments(args)}`;
+  const code = await rpc.call<Hex>('eth_call', { from: OPERATOR, data, gas: quantity(30_000_000) }, 'latest');
+  await rpc.call('anvil_setCode', address, code);
+}
+
+async function setText(rpc: Rpc, address: Address, slot: number, text: string): Promise<void> {
+  // A text of less than 32 bytes is kept with its doubled length in the last byte (Solidity's storage layout).
+  const packed = `${textWord(text).slice(0, 64)}${(text.length * 2).toString(16).padStart(2, '0')}`;
+  await rpc.call('anvil_setStorageAt', address, quantity(slot), packed);
+}
+
+async function assertDeployed(rpc: Rpc, address: Address, name: string): Promise<void> {
+  if ((await rpc.call<Hex>('eth_getCode', address, 'latest')) !== '0x') return;
+  throw new Error(`${name} is missing at ${address} after its deployment`);
+}
+
+/** Encodes the arguments of a constructor: addresses, and one byte string for a proxy. */
+function constructorOf({ args }: Deployment): string {
+  return encodeArguments(args.map((arg) => (/^0x[0-9a-fA-F]{40}$/.test(arg) ? arg : { bytes: arg })));
+}
+
+const withPrefix = (code: string): Hex => (code.startsWith('0x') ? (code as Hex) : `0x${code}`);

@@ -1,0 +1,50 @@
+import { StoreError } from 'intentbook';
+
+/**
+ * A part of a sandbox that can be made to fail: `commit` is storing orders, `read` is reading orders, `node` is a
+ * request of the book to the node, `quote` is a price estimate.
+ */
+export type FaultPoint = 'commit' | 'read' | 'node' | 'quote';
+
+/** Failures that a test has requested. */
+export interface Faults {
+  /** Makes the next operations at a point fail. */
+  fail(point: FaultPoint, times: number): void;
+  /** Delays requests to the node, in milliseconds. */
+  delayNode(ms: number): void;
+  /** Makes everything work again. */
+  clear(): void;
+  /** Checks whether the next operation at a point will fail. */
+  isActive(point: FaultPoint): boolean;
+  /** Waits and throws, if the operation is to fail. */
+  pass(point: FaultPoint): Promise<void>;
+}
+
+/** Creates a switchboard without failures. */
+export function createFaults(): Faults {
+  const left = new Map<FaultPoint, number>();
+  let nodeDelay = 0;
+  return {
+    fail: (point, times) => void left.set(point, times),
+    delayNode(ms) {
+      nodeDelay = ms;
+    },
+    clear() {
+      left.clear();
+      nodeDelay = 0;
+    },
+    isActive: (point) => (left.get(point) ?? 0) > 0,
+    async pass(point) {
+      if (point === 'node' && nodeDelay > 0) await new Promise((resolve) => setTimeout(resolve, nodeDelay));
+      const times = left.get(point) ?? 0;
+      if (times <= 0) return;
+      left.set(point, times - 1);
+      throw failureAt(point);
+    },
+  };
+}
+
+function failureAt(point: FaultPoint): Error {
+  const message = `the sandbox simulates a failure of "${point}"`;
+  return point === 'commit' || point === 'read' ? new StoreError('Unavailable', message) : new Error(message);
+}

@@ -1,0 +1,18 @@
+export type { SandboxAccount } from './chain.ts';
+export type { CommandHost } from './command.ts';
+export { runSandboxCommand } from './command.ts';
+export type { FaultPoint } from './faults.ts';
+export { stopIdleNodes } from './node-chain.ts';
+export { MissingPackage } from './peers.ts';
+export { createSandbox } from './sandbox.ts';
+export type {
+  Amounts,
+  QuoteTerms,
+  Sandbox,
+  SandboxOptions,
+  SandboxPolicy,
+  SandboxQuoteOptions,
+} from './sandbox-types.ts';
+export type { SettleOptions } from './solving.ts';
+export type { SandboxToken, TokenOption } from './tokens.ts';
+export type { LimitTerms, NativeSale, PlaceOrderOptions, Scheme, TokenAmount, Trader } from './trader.ts';

@@ -1,0 +1,282 @@
+import type { Address, Hex, OrderBook } from 'intentbook';
+import { uniswapV2 } from 'intentbook/estimators';
+import { createEngine, fundsReader, nodeSettler, uniswapV2Liquidity } from 'intentbook/solver';
+import { viemChain, viemSource } from 'intentbook/viem';
+import { encodeCall, labelledAddress } from './abi.ts';
+import type { Anvil } from './anvil.ts';
+import { startAnvil } from './anvil.ts';
+import type { NativeOrder, SandboxChain, SandboxOwner } from './chain.ts';
+import { ARTIFACTS } from './contracts/artifacts.ts';
+import type { Contracts } from './deployment.ts';
+import {
+  contractsOf,
+  deployWorld,
+  install,
+  sendTransaction,
+  setAllowance,
+  setBalance,
+  setPoolPrice,
+  transact,
+} from './deployment.ts';
+import type { Faults } from './faults.ts';
+import type { Rpc } from './rpc.ts';
+import { quantity } from './rpc.ts';
+import type { SandboxToken } from './tokens.ts';
+import { toAtoms } from './units.ts';
+
+/** Settings of a chain. */
+export interface NodeChainOptions {
+  readonly chainId: number;
+  readonly tokens: readonly SandboxToken[];
+  readonly host: string;
+  /** Port of the node. 0: any free port. */
+  readonly port: number;
+  /** Seed of the keys of the accounts. */
+  readonly seed: number | undefined;
+  /** Time between blocks, in seconds. 0: a block for each transaction. */
+  readonly blockTime: number;
+  /** Time between two looks of the book at the chain, in milliseconds. */
+  readonly pollInterval: number;
+}
+
+/** Amounts that the accounts of the node hold, in whole units. */
+const ACCOUNT_BALANCE = '10000';
+
+/** Wei for one unit of gas, as quotes assume it. */
+const GAS_PRICE = '1000000000';
+
+/** A node with the contracts deployed, and the snapshot that it starts from. */
+interface PreparedNode {
+  readonly anvil: Anvil;
+  base: string;
+}
+
+/** Nodes that no sandbox uses, by their settings. */
+const idle = new Map<string, PreparedNode[]>();
+
+/** Nodes of equal settings that are kept for the next sandboxes. */
+const MAX_IDLE = 2;
+
+/** Stops the nodes that are kept for the next sandboxes. They end with the process in any case. */
+export async function stopIdleNodes(): Promise<void> {
+  const nodes = [...idle.values()].flat();
+  idle.clear();
+  await Promise.all(nodes.map(({ anvil }) => anvil.stop()));
+}
+
+/** Takes a prepared node, or starts one. A chain is in the same state either way. */
+export async function createNodeChain(options: NodeChainOptions): Promise<SandboxChain> {
+  const { chainId, tokens, host, port, seed, blockTime } = options;
+  const contracts = contractsOf(chainId, tokens);
+  const key = JSON.stringify([chainId, tokens, host, port, seed]);
+  const node = idle.get(key)?.pop() ?? (await prepareNode(options, contracts));
+  const { rpc } = node.anvil;
+  // A snapshot can be reverted to once.
+  await rpc.call('evm_revert', node.base);
+  node.base = await rpc.call<string>('evm_snapshot');
+  const now = Math.floor(Date.now() / 1000);
+  if (now > (await headOf(rpc)).timestamp) await rpc.call('evm_setTime', now);
+  if (blockTime > 0) await rpc.call('evm_setIntervalMining', blockTime);
+
+  return createChain(options, contracts, node.anvil, async () => {
+    const others = idle.get(key) ?? [];
+    if (others.length >= MAX_IDLE || port !== 0) return node.anvil.stop();
+    try {
+      await rpc.call('evm_setIntervalMining', 0);
+      await rpc.call('evm_setAutomine', true);
+      await rpc.call('anvil_dropAllTransactions');
+      idle.set(key, [...(idle.get(key) ?? []), node]);
+    } catch {
+      await node.anvil.stop();
+    }
+  });
+}
+
+async function prepareNode(
+  { chainId, tokens, host, port, seed }: NodeChainOptions,
+  contracts: Contracts,
+): Promise<PreparedNode> {
+  const anvil = await startAnvil({ chainId, host, port, seed });
+  try {
+    const { rpc, accounts } = anvil;
+    await deployWorld(rpc, contracts, tokens);
+    const spender = contracts.vaultRelayer;
+    await Promise.all(
+      accounts.flatMap(({ address: owner }) =>
+        tokens.flatMap((token) => [
+          setBalance(rpc, token, owner, toAtoms(ACCOUNT_BALANCE, token.decimals), contracts),
+          setAllowance(rpc, token, { owner, spender, atoms: 2n ** 256n - 1n }, contracts),
+        ]),
+      ),
+    );
+    return { anvil, base: await rpc.call<string>('evm_snapshot') };
+  } catch (error) {
+    await anvil.stop();
+    throw error;
+  }
+}
+
+function createChain(
+  { chainId, tokens, pollInterval }: NodeChainOptions,
+  contracts: Contracts,
+  { rpc, url, accounts }: Anvil,
+  release: () => Promise<void>,
+): SandboxChain {
+  const { settlement, nativeFlow, wrappedNative, uniswapFactory, vaultRelayer, solver } = contracts;
+  let wallets = 0;
+
+  async function balanceOf(account: Address, token: SandboxToken | 'native'): Promise<bigint> {
+    if (token === 'native') return BigInt(await rpc.call<Hex>('eth_getBalance', account, 'latest'));
+    const data = encodeCall('balanceOf(address)', account);
+    return BigInt(await rpc.call<Hex>('eth_call', { to: token.address, data }, 'latest'));
+  }
+
+  /** Makes a call of an owner: directly, or through its contract wallet. */
+  async function callAs({ address, controller }: SandboxOwner, to: Address, data: Hex): Promise<void> {
+    if (controller === undefined) await transact(rpc, { from: address, to, data });
+    else {
+      const inner = encodeCall('execute(address,uint256,bytes)', to, 0n, { bytes: data });
+      await transact(rpc, { from: controller, to: address, data: inner });
+    }
+  }
+
+  return {
+    chainId,
+    contracts,
+    tokens,
+    accounts,
+    rpcUrl: url,
+
+    bookParts(faults: Faults) {
+      const client = {
+        async request(args: { readonly method: string; readonly params?: unknown }) {
+          await faults.pass('node');
+          return rpc.request(args);
+        },
+      };
+      return {
+        chain: viemChain(client),
+        indexer: { sources: [viemSource(client)], pollInterval },
+        estimator: uniswapV2(
+          {
+            async call({ to, data }) {
+              return { data: await rpc.call<Hex>('eth_call', { to, data }, 'latest') };
+            },
+          },
+          { factory: uniswapFactory, bases: [wrappedNative] },
+        ),
+        gasPrice: GAS_PRICE,
+      };
+    },
+
+    solverParts() {
+      const bases = [wrappedNative];
+      const liquidity = uniswapV2Liquidity(rpc, { factory: uniswapFactory, receiver: settlement, bases });
+      return {
+        engine: createEngine({ liquidity, wrappedNative, fundsOf: fundsReader(rpc, vaultRelayer), buffer: 1n }),
+        settler: nodeSettler({
+          client: rpc,
+          wallet: {
+            address: solver,
+            sendTransaction: (transaction) => sendTransaction(rpc, { ...transaction, from: solver }),
+          },
+          settlementContract: settlement,
+        }),
+      };
+    },
+
+    async attach() {},
+
+    async synchronize(book: OrderBook) {
+      for (;;) {
+        const [{ indexedBlock }, { hash }] = await Promise.all([book.chain.progress(), headOf(rpc)]);
+        if (indexedBlock?.hash === hash) return;
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+    },
+
+    head: () => headOf(rpc),
+
+    async mine(blocks) {
+      await rpc.call('anvil_mine', quantity(blocks));
+    },
+
+    async advance(seconds) {
+      await rpc.call('evm_increaseTime', quantity(seconds));
+      await rpc.call('evm_mine');
+    },
+
+    async reorganize(depth) {
+      await rpc.call('anvil_reorg', depth, []);
+    },
+
+    snapshot: () => rpc.call<string>('evm_snapshot'),
+
+    async revert(snapshot, time) {
+      if (!(await rpc.call<boolean>('evm_revert', snapshot))) {
+        throw new RangeError(`snapshot must be one that was not reverted to, got ${snapshot}`);
+      }
+      if (time > (await headOf(rpc)).timestamp) await rpc.call('evm_setTime', time);
+    },
+
+    balanceOf,
+
+    async fund(account, token, atoms) {
+      const balance = (await balanceOf(account, token)) + atoms;
+      if (token === 'native') await rpc.call('anvil_setBalance', account, quantity(balance));
+      else await setBalance(rpc, token, account, balance, contracts);
+    },
+
+    approve: (owner, token, atoms) => setAllowance(rpc, token, { owner, spender: vaultRelayer, atoms }, contracts),
+
+    setPrice: (token, price) => setPoolPrice(rpc, contracts, token, price),
+
+    async freeze({ address, symbol }, frozen) {
+      if (address === wrappedNative) throw new TypeError(`token must not be wrapped native currency, got "${symbol}"`);
+      await transact(rpc, { to: address, data: encodeCall('setFrozen(bool)', frozen) });
+    },
+
+    async createWallet(owner) {
+      wallets++;
+      const address = labelledAddress(`wallet ${wallets} of ${owner.toLowerCase()}`);
+      await install(rpc, address, `0x${ARTIFACTS.SmartWallet}`, owner);
+      return address;
+    },
+
+    setPresignature: (owner, uid, signed) =>
+      callAs(owner, settlement, encodeCall('setPreSignature(bytes,bool)', { bytes: uid }, signed)),
+
+    invalidate: (owner, uid) => callAs(owner, settlement, encodeCall('invalidateOrder(bytes)', { bytes: uid })),
+
+    async placeNativeOrder(order) {
+      const data = encodeCall(`createOrder(${NATIVE_ORDER})`, ...nativeOrderArguments(order));
+      const { transactionHash } = await transact(rpc, {
+        from: order.owner,
+        to: nativeFlow,
+        data,
+        value: order.sellAmount,
+      });
+      return transactionHash;
+    },
+
+    async invalidateNativeOrder(order, sender) {
+      const data = encodeCall(`invalidateOrder(${NATIVE_ORDER})`, ...nativeOrderArguments(order));
+      await transact(rpc, { from: sender, to: nativeFlow, data });
+    },
+
+    release,
+  };
+}
+
+/** The type of an order of the native-currency-flow contract (NativeFlow.sol). */
+const NATIVE_ORDER = '(address,address,uint256,uint256,bytes32,uint256,uint32,bool,int64)';
+
+function nativeOrderArguments(order: NativeOrder) {
+  const { buyToken, receiver, sellAmount, buyAmount, appData, validTo, partiallyFillable, quoteId } = order;
+  return [buyToken, receiver, sellAmount, buyAmount, appData, 0n, validTo, partiallyFillable, quoteId] as const;
+}
+
+async function headOf(rpc: Rpc) {
+  const block = await rpc.call<{ number: Hex; timestamp: Hex; hash: Hex }>('eth_getBlockByNumber', 'latest', false);
+  return { number: Number(block.number), timestamp: Number(block.timestamp), hash: block.hash };
+}

@@ -1,0 +1,48 @@
+import { createRequire } from 'node:module';
+
+const require = createRequire(import.meta.url);
+
+/** Packages that the sandbox needs for a chain, with the versions that it is tested with. */
+const PEERS = {
+  '@foundry-rs/anvil': '1.7.1',
+  '@cowprotocol/contracts': '1.8.0',
+  '@uniswap/v2-core': '1.0.1',
+  '@uniswap/v2-periphery': '1.1.0-beta.0',
+} as const;
+
+type Peer = keyof typeof PEERS;
+
+/** A package that the sandbox needs is not installed. */
+export class MissingPackage extends Error {
+  override readonly name = 'MissingPackage';
+}
+
+/**
+ * Resolves a file of an optional peer.
+ *
+ * @throws MissingPackage with the command that installs all missing packages.
+ */
+export function resolvePeer(peer: Peer, file: string): string {
+  try {
+    return require.resolve(`${peer}/${file}`);
+  } catch (cause) {
+    const missing = Object.entries(PEERS).filter(([name]) => !isInstalled(name));
+    const names = missing.map(([name, version]) => `${name}@${version}`);
+    const command = `npm install --save-dev ${names.join(' ')}`;
+    throw new MissingPackage(`the sandbox needs ${missing.map(([name]) => name).join(', ')}: ${command}`, { cause });
+  }
+}
+
+/** Reads a JSON file of an optional peer. */
+export function readPeer<T>(peer: Peer, file: string): T {
+  return require(resolvePeer(peer, file));
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    require.resolve(`${name}/package.json`);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,114 @@
+import type { Clock } from 'intentbook';
+import type { FaultPoint, Faults } from './faults.ts';
+
+/** Operations that change a store, by their name. Leases are left out: they belong to running workers. */
+const WRITES = new Set(
+  (
+    'insert cancel expire prune put apply rollback record ' +
+    'append register create confirm remove claim settle replay'
+  ).split(' '),
+);
+
+/** A store whose state can be restored. */
+export interface RecordedStore<S> {
+  readonly store: S;
+  /** Returns the number of operations so far. */
+  position(): number;
+  /** Restores the state after that many operations. The store must be closed. */
+  restore(position: number): Promise<void>;
+}
+
+interface Operation {
+  readonly group: string;
+  readonly name: string;
+  readonly args: readonly unknown[];
+}
+
+type Operations = Readonly<Record<string, (...args: readonly unknown[]) => Promise<unknown>>>;
+
+/** Members that stores of books and of accounts have in common. */
+interface OpenableStore<C> {
+  open(context: C): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Creates a store that records every change, so that an earlier state can be restored by repeating the changes.
+ * Requires a store that gives the same results for the same operations, such as the memory stores.
+ */
+export function recordedStore<C extends { readonly clock: Clock }, S extends OpenableStore<C>>(
+  create: () => S,
+  faults?: Faults,
+): RecordedStore<S> {
+  const operations: Operation[] = [];
+  let inner = create();
+  let opened: C | undefined;
+
+  function groupOf(group: string): unknown {
+    const members = Reflect.get(inner, group) as Operations; // a group of operations
+    return Object.fromEntries(
+      Object.keys(members).map((name) => [name, (...args: readonly unknown[]) => call(group, name, args)]),
+    );
+  }
+
+  function call(group: string, name: string, args: readonly unknown[]): unknown {
+    const members = Reflect.get(inner, group) as Operations; // a group of operations
+    const operation = members[name];
+    if (operation === undefined) throw new TypeError(`store has no operation ${group}.${name}`);
+    if (name === 'watch') return operation(...args);
+    return perform(group, name, () => operation(...args), args);
+  }
+
+  async function perform(
+    group: string,
+    name: string,
+    run: () => Promise<unknown>,
+    args: readonly unknown[],
+  ): Promise<unknown> {
+    const point = faultPointOf(group, name);
+    if (point !== undefined) await faults?.pass(point);
+    if (WRITES.has(name) && group !== 'leases') operations.push({ group, name, args });
+    return run();
+  }
+
+  const handler: ProxyHandler<S> = {
+    get(_, property) {
+      if (property === 'open') {
+        return async (context: C) => {
+          await inner.open(context);
+          opened = context;
+        };
+      }
+      const member: unknown = Reflect.get(inner, property);
+      if (typeof member === 'function') return member.bind(inner);
+      const isGroup = typeof member === 'object' && member !== null && property !== 'traits';
+      if (!isGroup) return member;
+      const known = groups.get(String(property)) ?? groupOf(String(property));
+      groups.set(String(property), known);
+      return known;
+    },
+  };
+  const groups = new Map<string, unknown>();
+
+  return {
+    store: new Proxy(inner, handler),
+    position: () => operations.length,
+    async restore(position) {
+      operations.length = position;
+      inner = create();
+      if (opened === undefined) return;
+      await inner.open(opened);
+      for (const { group, name, args } of operations) {
+        const members = Reflect.get(inner, group) as Operations; // as it was recorded
+        await members[name]?.(...args);
+      }
+      await inner.close();
+    },
+  };
+}
+
+function faultPointOf(group: string, name: string): FaultPoint | undefined {
+  if (group !== 'orders') return undefined;
+  if (name === 'insert') return 'commit';
+  return name === 'get' || name === 'list' ? 'read' : undefined;
+}

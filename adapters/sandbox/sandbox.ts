@@ -1,0 +1,275 @@
+import type { Hex, QuoteResponse } from 'intentbook';
+import { serveBooks } from 'intentbook/server';
+import { assertKnownOptions, chainById } from '#internal';
+import type { SandboxAccount } from './chain.ts';
+import { loadKeyRing } from './keys.ts';
+import type { Amounts, QuoteTerms, Sandbox, SandboxOptions, SandboxQuoteOptions } from './sandbox-types.ts';
+import type { TraderContext } from './trader.ts';
+import { createTrader } from './trader.ts';
+import { toAtoms } from './units.ts';
+import type { World } from './world.ts';
+import { openWorld } from './world.ts';
+
+/** Native currency that a trader gets for gas. */
+const GAS_MONEY = '100';
+
+/** Longest time between two attempts of the indexer, in milliseconds. */
+const MAX_RETRY_DELAY = 30_000;
+
+const OPERATOR_TOKEN = 'sandbox';
+
+const UNLIMITED = 2n ** 256n - 1n;
+
+/**
+ * Creates a sandbox: a local chain with the production contracts, an order book that is served over HTTP, and a solver.
+ *
+ * ```ts
+ * const sandbox = await createSandbox();
+ * const trader = await sandbox.createTrader({ WETH: '10' });
+ * const quote = await sandbox.quote(trader, { sell: ['1', 'WETH'], for: 'USDC' });
+ * const uid = await trader.placeOrder(quote, { slippageBps: 50 });
+ * await sandbox.waitFor(uid, 'fulfilled');
+ * await sandbox.close();
+ * ```
+ *
+ * @throws MissingPackage if an optional package is not installed, with the command that installs it.
+ * @throws TypeError if an option is unknown or malformed.
+ */
+export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  assertKnownOptions('createSandbox', options, OPTIONS);
+  const { solver: mode = 'auto' } = options;
+  const loading = loadKeyRing();
+  const world = await openWorld(options, loading);
+  const keys = await loading;
+  const { chain, tokens, book, accountInterface, solver, clock, faults, token, synchronize } = world;
+  const { chainId, contracts } = chain;
+  const server = await serveBooks({
+    books: [{ book, chain: chainById(chainId)?.segment ?? String(chainId) }],
+    accounts: accountInterface,
+    operatorToken: OPERATOR_TOKEN,
+    ...(options.limiter === undefined ? {} : { limiter: options.limiter }),
+    ...(options.host === undefined ? {} : { host: options.host }),
+    port: options.port ?? 0,
+  }).catch(async (error: unknown) => {
+    await world.close();
+    throw error;
+  });
+  const context: TraderContext = { book, chain, keys, token, synchronize };
+  let traders = 0;
+
+  function newAccount(): SandboxAccount {
+    traders++;
+    return keys.derive(`${options.seed ?? ''} trader ${traders}`);
+  }
+
+  async function give(address: Hex, amounts: Amounts): Promise<void> {
+    await Promise.all(
+      Object.entries(amounts).map(([symbol, amount]) => {
+        const of = token(symbol);
+        return chain.fund(address, symbol === 'ETH' ? 'native' : of, toAtoms(amount, of.decimals));
+      }),
+    );
+  }
+
+  /** Makes a block after a change of balances or prices, so that the book and the solver read them. */
+  async function publish(): Promise<void> {
+    await chain.mine(1);
+    await synchronize();
+    solver.wake();
+  }
+
+  async function prepare(address: Hex, amounts: Amounts): Promise<void> {
+    await Promise.all([give(address, amounts), ...tokens.map((each) => chain.approve(address, each, UNLIMITED))]);
+    await publish();
+  }
+
+  let closing: Promise<void> | undefined;
+  function close(): Promise<void> {
+    closing ??= server.close().then(() => world.close());
+    return closing;
+  }
+
+  return {
+    chainId,
+    settlementContract: contracts.settlement,
+    vaultRelayer: contracts.vaultRelayer,
+    url: server.url,
+    rpcUrl: chain.rpcUrl,
+    solverAddress: contracts.solver,
+    operatorToken: OPERATOR_TOKEN,
+    book,
+    accountInterface,
+    accounts: chain.accounts,
+    tokens,
+    failures: world.failures,
+
+    async createTrader(amounts = {}) {
+      const account = newAccount();
+      await prepare(account.address, { ETH: GAS_MONEY, ...amounts });
+      return createTrader(account, context);
+    },
+
+    async createSmartWallet(amounts = {}) {
+      const account = newAccount();
+      const [wallet] = await Promise.all([
+        chain.createWallet(account.address),
+        give(account.address, { ETH: GAS_MONEY }),
+      ]);
+      await prepare(wallet, amounts);
+      return createTrader(account, context, wallet);
+    },
+
+    traderOf: (account) => createTrader(account, context),
+
+    async fund(account, amounts) {
+      await give((typeof account === 'string' ? account : account.address).toLowerCase() as Hex, amounts);
+      await publish();
+    },
+
+    token,
+
+    quote: ({ address }, terms, quoteOptions = {}) => requestQuote(world, address, terms, quoteOptions),
+
+    waitFor(uid, status, { timeout } = {}) {
+      const current = async () => (await book.orders.get(uid))?.status;
+      return until(
+        async () => (await current()) === status,
+        async () => {
+          const reason = solver.reasonOf(uid);
+          const details = reason === undefined ? '' : `; the last settlement failed with "${reason}"`;
+          return `order ${uid} must be ${status}, is ${(await current()) ?? 'unknown'}${details},`;
+        },
+        timeout,
+      );
+    },
+
+    waitForNotification({ address }, type, { timeout } = {}) {
+      const types = async () => {
+        const { notifications } = await accountInterface.notifications.list(address);
+        return notifications.map((each) => each.type as string);
+      };
+      return until(
+        async () => (await types()).includes(type),
+        async () => `${address} must have a notification ${type}, has [${(await types()).join(', ')}],`,
+        timeout,
+      );
+    },
+
+    synchronize,
+
+    async settle(uid, settleOptions = {}) {
+      if (mode === 'off') throw new Error('solver must be "auto" or "manual" to settle, got "off"');
+      await synchronize();
+      await world.withoutSolver(async () => {
+        if (uid === undefined) await solver.run();
+        else await solver.settle(uid, settleOptions);
+      });
+      await synchronize();
+    },
+
+    pauseSolver: () => world.setSolving(false),
+
+    async resumeSolver() {
+      await world.setSolving(mode !== 'off');
+    },
+
+    async setPrice(symbol, price) {
+      await chain.setPrice(token(symbol), String(price));
+      await synchronize();
+      solver.wake();
+    },
+
+    async freeze(symbol, frozen = true) {
+      await chain.freeze(token(symbol), frozen);
+      await synchronize();
+      solver.wake();
+    },
+
+    async advance(seconds) {
+      if (!Number.isSafeInteger(seconds) || seconds < 1) {
+        throw new TypeError(`seconds must be an integer from 1 up, got ${seconds}`);
+      }
+      await chain.advance(seconds);
+      clock.advance(seconds * 1000);
+      await synchronize();
+    },
+
+    async mine(blocks = 1) {
+      await chain.mine(blocks);
+      await synchronize();
+    },
+
+    async reorg(depth = 1) {
+      await chain.reorganize(depth);
+      await synchronize();
+    },
+
+    snapshot: world.snapshot,
+    revert: world.revert,
+
+    fail: (point, { times = 1 } = {}) => faults.fail(point, times),
+    stopNode: () => faults.fail('node', Number.POSITIVE_INFINITY),
+    slowNode: (ms) => faults.delayNode(ms),
+    async restore() {
+      faults.clear();
+      // The indexer does not wait for the end of its retry delay, and the next block refreshes the auction.
+      clock.runEarly(MAX_RETRY_DELAY);
+      await publish();
+    },
+
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Requests a quote of whole tokens. */
+async function requestQuote(
+  { book, token }: World,
+  from: string,
+  terms: QuoteTerms,
+  { appData = '{}', validFor = 1800, scheme = 'eip712' }: SandboxQuoteOptions,
+): Promise<QuoteResponse> {
+  const side = 'sell' in terms ? terms.sell : terms.buy;
+  const fixed = token(side[1]);
+  const other = token('sell' in terms ? terms.for : terms.with);
+  const amount = String(toAtoms(side[0], fixed.decimals));
+  const result = await book.quotes.request({
+    from,
+    appData,
+    validFor,
+    signingScheme: scheme,
+    ...('sell' in terms
+      ? { kind: 'sell', sellToken: fixed.address, buyToken: other.address, sellAmountBeforeFee: amount }
+      : { kind: 'buy', sellToken: other.address, buyToken: fixed.address, buyAmountAfterFee: amount }),
+  });
+  if (result.status === 'rejected') throw result.error;
+  return result.quote;
+}
+
+/** Waits until a condition holds. @throws Error with the description after the timeout, in milliseconds. */
+async function until(
+  condition: () => Promise<boolean>,
+  describe: () => Promise<string>,
+  timeout = 10_000,
+): Promise<void> {
+  const deadline = performance.now() + timeout;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`${await describe()} after ${timeout} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const OPTIONS = [
+  'engine',
+  'chainId',
+  'tokens',
+  'host',
+  'port',
+  'rpcPort',
+  'blockTime',
+  'solver',
+  'policy',
+  'limiter',
+  'solverEngine',
+  'seed',
+] as const satisfies readonly (keyof SandboxOptions)[];

@@ -1,0 +1,427 @@
+import type { Address, BlockRef, ChainClient, Funds, FundsQuery, Hex, OrderBook, ProtocolEvent } from 'intentbook';
+import { orderTypedData, orderUid, signingDomain } from 'intentbook/sign';
+import type { Settler, Solution } from 'intentbook/solver';
+import { createEngine, encodeSettlement, executionOf, respectsLimit } from 'intentbook/solver';
+import { NATIVE_MARKER } from '#internal';
+import { keccakHex, labelledAddress } from './abi.ts';
+import type { NativeOrder, SandboxAccount, SandboxChain } from './chain.ts';
+import { contractsOf } from './deployment.ts';
+import type { Faults } from './faults.ts';
+import type { KeyRing } from './keys.ts';
+import { KNOWN_ACCOUNTS } from './known-accounts.ts';
+import { createLedger } from './simulated-ledger.ts';
+import { createSimulatedPools } from './simulated-pools.ts';
+import type { SandboxToken } from './tokens.ts';
+import { toAtoms } from './units.ts';
+
+/** Settings of a simulated chain. */
+export interface SimulatedChainOptions {
+  readonly chainId: number;
+  readonly tokens: readonly SandboxToken[];
+  readonly seed: number | undefined;
+  readonly keys: Promise<KeyRing>;
+}
+
+/** An event before it has its place on the chain. */
+type NewEvent = ProtocolEvent extends infer Event
+  ? Event extends ProtocolEvent
+    ? Omit<Event, 'blockNumber' | 'blockHash' | 'logIndex' | 'transactionHash' | 'timestamp'>
+    : never
+  : never;
+
+/** State that a block ends with. */
+interface State {
+  readonly ledger: ReturnType<typeof createLedger>;
+  readonly reserves: ReturnType<ReturnType<typeof createSimulatedPools>['copy']>;
+  readonly filled: ReadonlyMap<string, bigint>;
+  readonly presigned: ReadonlySet<string>;
+  readonly frozen: ReadonlySet<string>;
+  readonly placed: ReadonlyMap<string, Address>;
+}
+
+interface Block extends BlockRef {
+  readonly timestamp: number;
+  readonly state: State;
+}
+
+/** Amounts that the accounts hold, in whole units. */
+const ACCOUNT_BALANCE = '10000';
+
+const GAS_PRICE = '1000000000';
+const UNLIMITED = 2n ** 256n - 1n;
+
+/** Amount of a filled order that was invalidated (GPv2Settlement.sol). */
+const INVALIDATED = UNLIMITED;
+
+/**
+ * Creates a chain without a node: balances from a table, pools, and settlements that are applied to the book. It starts
+ * within milliseconds. Hooks are not executed.
+ */
+export async function createSimulatedChain(options: SimulatedChainOptions): Promise<SandboxChain> {
+  const { chainId, tokens, seed, keys } = options;
+  const contracts = contractsOf(chainId, tokens);
+  const { settlement, solver, nativeFlow, wrappedNative } = contracts;
+  const pools = createSimulatedPools(tokens);
+  const accounts = seed === undefined ? KNOWN_ACCOUNTS : await deriveAccounts(keys, seed);
+  const wallets = new Map<Address, Address>();
+  let ledger = createLedger();
+  let filled = new Map<string, bigint>();
+  let presigned = new Set<string>();
+  let frozen = new Set<string>();
+  let placed = new Map<string, Address>();
+  let blocks: Block[] = [];
+  let offset = 0;
+  let hashes = 0;
+  let attached: OrderBook | undefined;
+  const snapshots = new Map<string, { readonly blocks: readonly Block[]; readonly state: State }>();
+
+  for (const { address: checksummed } of accounts) {
+    const address = checksummed.toLowerCase() as Address;
+    ledger.setBalance(address, NATIVE_MARKER, toAtoms(ACCOUNT_BALANCE, 18));
+    for (const token of tokens) {
+      ledger.setBalance(address, token.address, toAtoms(ACCOUNT_BALANCE, token.decimals));
+      ledger.setAllowance(address, token.address, UNLIMITED);
+    }
+  }
+  for (const token of tokens) ledger.setBalance(settlement, token.address, toAtoms('1', token.decimals));
+  blocks.push(createBlock(1));
+
+  function newHash(): Hex {
+    hashes++;
+    return keccakHex(Buffer.from(`sandbox ${hashes} ${Math.random()}`));
+  }
+
+  function saveState(): State {
+    return {
+      ledger: ledger.copy(),
+      reserves: pools.copy(),
+      filled: new Map(filled),
+      presigned: new Set(presigned),
+      frozen: new Set(frozen),
+      placed: new Map(placed),
+    };
+  }
+
+  function restoreState(state: State): void {
+    ledger = state.ledger.copy();
+    pools.restore(state.reserves);
+    filled = new Map(state.filled);
+    presigned = new Set(state.presigned);
+    frozen = new Set(state.frozen);
+    placed = new Map(state.placed);
+  }
+
+  function head(): Block {
+    return blocks.at(-1) as Block; // the first is never removed
+  }
+
+  function createBlock(number: number): Block {
+    const timestamp = Math.max(Math.floor(Date.now() / 1000) + offset, (blocks.at(-1)?.timestamp ?? 0) + 1);
+    return { number, hash: newHash(), timestamp, state: saveState() };
+  }
+
+  /** Adds a block with the events of one transaction, and applies it to the book. */
+  async function mine(events: readonly NewEvent[] = [], settleCall?: Hex): Promise<Hex> {
+    const before = head();
+    const block = createBlock(before.number + 1);
+    const transactionHash = newHash();
+    blocks.push(block);
+    const { number: blockNumber, hash: blockHash, timestamp } = block;
+    const outcome = await attached?.chain.apply({
+      events: events.map((event, logIndex) => ({
+        ...event,
+        blockNumber,
+        blockHash,
+        logIndex,
+        transactionHash,
+        timestamp,
+      })),
+      through: { number: blockNumber, hash: blockHash },
+      blocks: [{ number: before.number, hash: before.hash }],
+      ...(settleCall === undefined ? {} : { settleCalls: new Map([[transactionHash, [settleCall]]]) }),
+    });
+    if (outcome !== undefined && outcome.status !== 'applied') throw new Error(`block ${blockNumber} was not applied`);
+    return transactionHash;
+  }
+
+  /**
+   * Executes a settlement.
+   *
+   * @returns The events.
+   * @throws RangeError with the reason why it reverts. The state is then undefined.
+   */
+  function execute(solution: Solution): NewEvent[] {
+    const executions = solution.fills.map((fill) => {
+      const { order } = fill;
+      const { sold, bought } = executionOf(fill, solution.prices);
+      const total = BigInt(order.kind === 'sell' ? order.sellAmount : order.buyAmount);
+      const done = (filled.get(order.uid) ?? 0n) + fill.executed;
+      if (order.validTo < head().timestamp) throw new RangeError('GPv2: order expired');
+      if (!respectsLimit(fill, solution.prices)) throw new RangeError('GPv2: limit price not respected');
+      if (done > total) throw new RangeError('GPv2: order filled');
+      if (order.signingScheme === 'presign' && !presigned.has(order.uid))
+        throw new RangeError('GPv2: order not presigned');
+      if (frozen.has(order.sellToken) || frozen.has(order.buyToken)) throw new RangeError('token is frozen');
+      if (order.owner === nativeFlow) wrapAll();
+      if (ledger.allowanceOf(order.owner, order.sellToken) < sold) throw new RangeError('insufficient allowance');
+      ledger.transfer(order.sellToken, order.owner, settlement, sold);
+      filled.set(order.uid, done);
+      return { order, sold, bought };
+    });
+    for (const call of solution.interactions) {
+      const swap = pools.execute(call);
+      if (swap === undefined) continue; // native currency is unwrapped below
+      ledger.setBalance(settlement, swap.sellToken, ledger.balanceOf(settlement, swap.sellToken) - swap.sold);
+      ledger.setBalance(settlement, swap.buyToken, ledger.balanceOf(settlement, swap.buyToken) + swap.bought);
+    }
+    const trades = executions.map(({ order, sold, bought }): NewEvent => {
+      const { uid: orderUid, owner, sellToken, buyToken } = order;
+      const receiver = order.receiver ?? owner;
+      if (buyToken === NATIVE_MARKER) {
+        ledger.transfer(wrappedNative, settlement, wrappedNative, bought);
+        ledger.setBalance(receiver, NATIVE_MARKER, ledger.balanceOf(receiver, NATIVE_MARKER) + bought);
+      } else ledger.transfer(buyToken, settlement, receiver, bought);
+      return {
+        event: 'Trade',
+        owner,
+        sellToken,
+        buyToken,
+        sellAmount: sold,
+        buyAmount: bought,
+        feeAmount: 0n,
+        orderUid,
+      };
+    });
+    return [...trades, { event: 'Settlement', solver }];
+  }
+
+  /** Wraps the native currency of the native-currency-flow contract. */
+  function wrapAll(): void {
+    const amount = ledger.balanceOf(nativeFlow, NATIVE_MARKER);
+    ledger.setBalance(nativeFlow, NATIVE_MARKER, 0n);
+    ledger.setBalance(nativeFlow, wrappedNative, ledger.balanceOf(nativeFlow, wrappedNative) + amount);
+    ledger.setAllowance(nativeFlow, wrappedNative, UNLIMITED);
+  }
+
+  const settler: Settler = {
+    address: solver,
+    async simulate(solution) {
+      const state = saveState();
+      try {
+        execute(solution);
+        return undefined;
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      } finally {
+        restoreState(state);
+      }
+    },
+    async submit(solution, auctionId) {
+      const events = execute(solution);
+      const transactionHash = await mine(events, encodeSettlement(solution, auctionId));
+      return { transactionHash, block: head().number, reverted: false };
+    },
+  };
+
+  function fundsOf({ owner, token }: FundsQuery): Funds {
+    return { balance: ledger.balanceOf(owner, token), allowance: ledger.allowanceOf(owner, token) };
+  }
+
+  function clientOf(faults: Faults): ChainClient {
+    return {
+      async balanceAndAllowance(query) {
+        await faults.pass('node');
+        return fundsOf(query);
+      },
+      async balancesAndAllowances(queries) {
+        await faults.pass('node');
+        return queries.map(fundsOf);
+      },
+      async isValidSignature({ owner, digest, signature }) {
+        await faults.pass('node');
+        const controller = wallets.get(owner);
+        if (controller === undefined) return { valid: false, reason: 'no contract at this address' };
+        return (await keys).recover(digest, signature) === controller
+          ? { valid: true }
+          : { valid: false, reason: 'returned 0xffffffff' };
+      },
+      async simulate(query) {
+        await faults.pass('node');
+        const transferRevert = frozen.has(query.token) ? ('0x' as const) : undefined;
+        return { ...fundsOf(query), transferRevert };
+      },
+      async tokenInfo(address) {
+        await faults.pass('node');
+        const token = tokens.find((each) => each.address === address);
+        return token && { decimals: token.decimals, symbol: token.symbol, name: token.name };
+      },
+    };
+  }
+
+  function placedUid(order: NativeOrder): Hex {
+    const signed = { ...order, sellToken: wrappedNative, validTo: 0xffff_ffff, kind: 'sell' as const };
+    return orderUid(orderTypedData(signingDomain({ chainId, settlementContract: settlement }), signed), nativeFlow);
+  }
+
+  const nameHash = (name: string) => keccakHex(Buffer.from(name));
+
+  return {
+    chainId,
+    contracts,
+    tokens,
+    accounts,
+
+    bookParts: (faults) => ({ chain: clientOf(faults), estimator: pools.estimator, gasPrice: GAS_PRICE }),
+
+    solverParts: () => ({
+      engine: createEngine({
+        liquidity: pools.liquidity,
+        wrappedNative,
+        buffer: 1n,
+        fundsOf: async ({ owner, sellToken }) => {
+          const { balance, allowance } = fundsOf({ owner, token: sellToken, spender: contracts.vaultRelayer });
+          if (balance < allowance) return balance;
+          return allowance;
+        },
+      }),
+      settler,
+    }),
+
+    async attach(book) {
+      attached = book;
+      const { indexedBlock } = await book.chain.progress();
+      const { number, hash } = head();
+      if (indexedBlock?.hash !== hash) await book.chain.apply({ events: [], through: { number, hash } });
+    },
+
+    async synchronize() {},
+
+    head: async () => head(),
+
+    async mine(count) {
+      for (let i = 0; i < count; i++) await mine();
+    },
+
+    async advance(seconds) {
+      offset += seconds;
+      await mine();
+    },
+
+    async reorganize(depth) {
+      const to = Math.max(0, blocks.length - 1 - depth);
+      blocks = blocks.slice(0, to + 1);
+      restoreState(head().state);
+      await attached?.chain.rollback(head().number);
+      for (let i = 0; i < depth; i++) await mine();
+    },
+
+    async snapshot() {
+      const id = String(snapshots.size + 1);
+      snapshots.set(id, { blocks: [...blocks], state: saveState() });
+      return id;
+    },
+
+    async revert(id, time) {
+      const snapshot = snapshots.get(id);
+      if (snapshot === undefined) throw new RangeError(`snapshot must be one of this chain, got "${id}"`);
+      blocks = [...snapshot.blocks];
+      restoreState(snapshot.state);
+      offset = time - Math.floor(Date.now() / 1000);
+    },
+
+    async fund(account, token, atoms) {
+      const address = token === 'native' ? NATIVE_MARKER : token.address;
+      ledger.setBalance(account, address, ledger.balanceOf(account, address) + atoms);
+    },
+
+    approve: async (owner, token, atoms) => ledger.setAllowance(owner, token.address, atoms),
+
+    balanceOf: async (account, token) => ledger.balanceOf(account, token === 'native' ? NATIVE_MARKER : token.address),
+
+    async setPrice(token, price) {
+      pools.setPrice(token, price);
+      await mine();
+    },
+
+    async freeze({ address }, isFrozen) {
+      if (isFrozen) frozen.add(address);
+      else frozen.delete(address);
+      await mine();
+    },
+
+    async createWallet(owner) {
+      const address = labelledAddress(`wallet ${wallets.size + 1} of ${owner.toLowerCase()}`);
+      wallets.set(address, owner);
+      return address;
+    },
+
+    async setPresignature({ address }, orderUid, signed) {
+      if (signed) presigned.add(orderUid);
+      else presigned.delete(orderUid);
+      await mine([{ event: 'PreSignature', owner: address, orderUid, signed }]);
+    },
+
+    async invalidate({ address }, orderUid) {
+      filled.set(orderUid, INVALIDATED);
+      await mine([{ event: 'OrderInvalidated', owner: address, orderUid }]);
+    },
+
+    async placeNativeOrder(order) {
+      ledger.transfer(NATIVE_MARKER, order.owner, nativeFlow, order.sellAmount);
+      placed.set(placedUid(order), order.owner);
+      const { buyToken, receiver, sellAmount, buyAmount, appData, partiallyFillable } = order;
+      const userValidTo = order.validTo.toString(16).padStart(8, '0');
+      return mine([
+        {
+          event: 'OrderPlacement',
+          address: nativeFlow,
+          sender: order.owner,
+          order: {
+            sellToken: wrappedNative,
+            buyToken,
+            receiver,
+            sellAmount,
+            buyAmount,
+            validTo: 0xffff_ffff,
+            appData,
+            feeAmount: 0n,
+            kind: nameHash('sell'),
+            partiallyFillable,
+            sellTokenBalance: nameHash('erc20'),
+            buyTokenBalance: nameHash('erc20'),
+          },
+          signature: { scheme: 0, data: nativeFlow },
+          data: `0x${order.quoteId.toString(16).padStart(16, '0')}${userValidTo}`,
+        },
+      ]);
+    },
+
+    async invalidateNativeOrder(order, sender) {
+      const orderUid = placedUid(order);
+      const owner = placed.get(orderUid);
+      const isExpired = order.validTo < head().timestamp;
+      if (owner === undefined || (owner !== sender && !isExpired)) throw new Error('the order cannot be invalidated');
+      const rest = order.sellAmount - (filled.get(orderUid) ?? 0n);
+      const wrappedPart = ledger.balanceOf(nativeFlow, wrappedNative);
+      // What was wrapped for a fill that did not happen is unwrapped.
+      ledger.setBalance(nativeFlow, wrappedNative, 0n);
+      ledger.setBalance(nativeFlow, NATIVE_MARKER, ledger.balanceOf(nativeFlow, NATIVE_MARKER) + wrappedPart);
+      ledger.transfer(NATIVE_MARKER, nativeFlow, owner, rest);
+      filled.set(orderUid, INVALIDATED);
+      placed.delete(orderUid);
+      await mine([
+        owner === sender
+          ? { event: 'OrderInvalidation', address: nativeFlow, orderUid }
+          : { event: 'OrderRefund', address: nativeFlow, orderUid, refunder: sender },
+      ]);
+    },
+
+    async release() {},
+  };
+}
+
+/** Derives as many accounts as are known. */
+async function deriveAccounts(keys: Promise<KeyRing>, seed: number): Promise<SandboxAccount[]> {
+  const ring = await keys;
+  return KNOWN_ACCOUNTS.map((_, i) => ring.derive(`${seed} account ${i}`));
+}

@@ -1,0 +1,130 @@
+import type { Address, Estimator } from 'intentbook';
+import type { Interaction, Liquidity, LiquidityState } from 'intentbook/solver';
+import { word } from './abi.ts';
+import type { SandboxToken } from './tokens.ts';
+import { toAtoms } from './units.ts';
+
+/** Pools of a simulated chain: one of each token with wrapped native currency. */
+export interface SimulatedPools {
+  readonly liquidity: Liquidity;
+  readonly estimator: Estimator;
+  /** Sets the price of a token: native currency for one whole token. */
+  setPrice(token: SandboxToken, price: string): void;
+  /** Executes a call that the liquidity has created. Returns the amounts, or `undefined` for another call. */
+  execute(call: Interaction): Swap | undefined;
+  copy(): Reserves;
+  restore(reserves: Reserves): void;
+}
+
+/** An exchange with the pools, in atoms. */
+export interface Swap {
+  readonly sellToken: Address;
+  readonly buyToken: Address;
+  readonly sold: bigint;
+  readonly bought: bigint;
+}
+
+/** Reserves by token: of wrapped native currency, and of the token. */
+type Reserves = ReadonlyMap<Address, readonly [native: bigint, token: bigint]>;
+
+/** Target of the calls that the liquidity creates. */
+const POOLS: Address = '0x00000000000000000000000000000000000b0015';
+
+/** Liquidity of each pool, in whole units of native currency. */
+const DEPTH = '10000';
+
+/** Gas that a swap takes, for quotes. */
+const GAS = 190_000;
+
+/** Creates pools at the prices of the tokens. */
+export function createSimulatedPools(tokens: readonly SandboxToken[]): SimulatedPools {
+  const [wrapped, ...others] = tokens;
+  const native = wrapped?.address;
+  let reserves = new Map<Address, readonly [bigint, bigint]>();
+
+  function setPrice({ address, decimals }: SandboxToken, price: string): void {
+    const scaled = toAtoms(price, 36);
+    if (scaled === 0n) throw new TypeError(`price must be above 0, got "${price}"`);
+    const depth = toAtoms(DEPTH, 18);
+    reserves.set(address, [depth, (depth * 10n ** BigInt(decimals + 18)) / scaled]);
+  }
+  for (const token of others) setPrice(token, token.price);
+
+  /** Computes the output of a swap, and the reserves after it. */
+  function swap(
+    state: Map<Address, readonly [bigint, bigint]>,
+    sellToken: Address,
+    buyToken: Address,
+    amountIn: bigint,
+  ) {
+    let amount = amountIn;
+    if (sellToken !== native) {
+      const [wrappedReserve, reserve] = state.get(sellToken) ?? [0n, 0n];
+      const bought = amountOut(amount, reserve, wrappedReserve);
+      state.set(sellToken, [wrappedReserve - bought, reserve + amount]);
+      amount = bought;
+    }
+    if (buyToken !== native) {
+      const [wrappedReserve, reserve] = state.get(buyToken) ?? [0n, 0n];
+      const bought = amountOut(amount, wrappedReserve, reserve);
+      state.set(buyToken, [wrappedReserve + amount, reserve - bought]);
+      amount = bought;
+    }
+    return amount;
+  }
+
+  const stateOf = (current: Map<Address, readonly [bigint, bigint]>): LiquidityState => ({
+    quote: (sellToken, buyToken, amountIn) => swap(new Map(current), sellToken, buyToken, amountIn),
+    take(sellToken, buyToken, amountIn) {
+      swap(current, sellToken, buyToken, amountIn);
+      return [{ target: POOLS, value: amountIn, callData: `0x${word(BigInt(sellToken))}${word(BigInt(buyToken))}` }];
+    },
+  });
+
+  return {
+    setPrice,
+    liquidity: { read: async () => stateOf(new Map(reserves)) },
+    estimator: {
+      name: 'simulated pools',
+      estimate({ sellToken, buyToken, kind, amount }) {
+        const quote = (amountIn: bigint) => swap(new Map(reserves), sellToken, buyToken, amountIn);
+        if (kind === 'sell') return quote(amount) > 0n ? { amount: quote(amount), gas: GAS } : undefined;
+        const needed = smallest((amountIn) => quote(amountIn) >= amount);
+        return needed === undefined ? undefined : { amount: needed, gas: GAS };
+      },
+    },
+    execute({ target, value: sold, callData }) {
+      if (target !== POOLS) return undefined;
+      const [sellToken, buyToken]: Address[] = [`0x${callData.slice(26, 66)}`, `0x${callData.slice(90, 130)}`];
+      if (sellToken === undefined || buyToken === undefined) return undefined;
+      return { sellToken, buyToken, sold, bought: swap(reserves, sellToken, buyToken, sold) };
+    },
+    copy: () => new Map(reserves),
+    restore(saved) {
+      reserves = new Map(saved);
+    },
+  };
+}
+
+/** Computes the output of a pool with a fee of 0.3 %. */
+function amountOut(sold: bigint, reserveIn: bigint, reserveOut: bigint): bigint {
+  if (reserveIn === 0n || reserveOut === 0n) return 0n;
+  const kept = sold * 997n;
+  return (kept * reserveOut) / (reserveIn * 1000n + kept);
+}
+
+/** Finds the smallest positive number for which a condition holds that begins once. */
+function smallest(holds: (value: bigint) => boolean): bigint | undefined {
+  let high = 1n;
+  while (!holds(high)) {
+    high *= 2n;
+    if (high > 2n ** 120n) return undefined;
+  }
+  let low = 0n;
+  while (high - low > 1n) {
+    const middle = (low + high) / 2n;
+    if (holds(middle)) high = middle;
+    else low = middle;
+  }
+  return high;
+}

@@ -1,0 +1,238 @@
+import type { Address, Hex, OrderBook, OrderCreation, QuoteResponse } from 'intentbook';
+import type { CancellationTypedData, OrderToSign, OrderTypedData } from 'intentbook/sign';
+import {
+  appDataHash,
+  cancellationTypedData,
+  limitOrder,
+  orderFromQuote,
+  orderTypedData,
+  orderUid,
+  signingDomain,
+  typedDataDigest,
+} from 'intentbook/sign';
+import { keccakHex } from './abi.ts';
+import type { SandboxAccount, SandboxChain, SandboxOwner } from './chain.ts';
+import type { KeyRing } from './keys.ts';
+import type { SandboxToken } from './tokens.ts';
+import { toAtoms } from './units.ts';
+
+/** An amount of whole tokens and the symbol of the token, such as `['1.5', 'WETH']`. `ETH` is native currency. */
+export type TokenAmount = readonly [amount: string | number, symbol: string];
+
+/** Terms of an order that are not taken from a quote. */
+export interface LimitTerms {
+  readonly sell: TokenAmount;
+  readonly for: TokenAmount;
+  /** Side whose amount is exact. Default: `sell`. */
+  readonly kind?: 'sell' | 'buy';
+  /** Signed fee, which a book rejects if it is above 0. Default: 0. */
+  readonly fee?: TokenAmount;
+}
+
+/** How an order is signed. */
+export type Scheme = 'eip712' | 'ethsign' | 'eip1271' | 'presign';
+
+/** Options of an order. */
+export interface PlaceOrderOptions {
+  /** Tolerated loss against a quote, in basis points. Default: 50. */
+  readonly slippageBps?: number;
+  readonly partiallyFillable?: boolean;
+  /** Validity in seconds from now. Default: that of the quote, or 1800. */
+  readonly validFor?: number;
+  /** Account that receives the buy token. Default: the owner. */
+  readonly receiver?: string;
+  /** The app-data document. Default: that of the quote, or `{}`. */
+  readonly appData?: string;
+  /** Default: `eip712` for an account, `eip1271` for a contract wallet. */
+  readonly scheme?: Scheme;
+}
+
+/** An owner of orders. */
+export interface Trader extends SandboxAccount, SandboxOwner {
+  /** Signs typed data with the key. */
+  signTypedData(typedData: OrderTypedData | CancellationTypedData): Hex;
+  /** Creates an order without submitting it, for a test that changes it. */
+  createOrder(terms: QuoteResponse | LimitTerms, options?: PlaceOrderOptions): OrderCreation;
+  /**
+   * Signs and submits an order.
+   *
+   * @returns The UID.
+   * @throws OrderBookError if the book rejects the order.
+   */
+  placeOrder(terms: QuoteResponse | LimitTerms, options?: PlaceOrderOptions): Promise<Hex>;
+  /**
+   * Sells native currency through its contract. The order appears once the book has read the block.
+   *
+   * @returns The UID.
+   */
+  sellNative(amount: string | number, terms: { readonly for: TokenAmount } & PlaceOrderOptions): Promise<NativeSale>;
+  /** Cancels orders by a signature. @throws OrderBookError if the book rejects the cancellation. */
+  cancel(...uids: readonly string[]): Promise<void>;
+  /** Invalidates an order on chain. */
+  cancelOnChain(uid: Hex): Promise<void>;
+  /** Signs an order on chain, or revokes that signature. */
+  presign(uid: Hex, signed?: boolean): Promise<void>;
+  /** Sets what the protocol may transfer of a token. Default: any amount. */
+  approve(symbol: string, amount?: string | number): Promise<void>;
+  /** Returns a balance in atoms. */
+  balanceOf(symbol: string): Promise<bigint>;
+}
+
+/** An order that sells native currency. */
+export interface NativeSale {
+  readonly uid: Hex;
+  /** Cancels the order through the contract, which returns the native currency. */
+  cancel(): Promise<void>;
+  /** Returns the native currency of an expired order. Any account may call the contract for it. */
+  refund(): Promise<void>;
+}
+
+/** Parts of a sandbox that a trader uses. */
+export interface TraderContext {
+  readonly book: OrderBook;
+  readonly chain: SandboxChain;
+  readonly keys: KeyRing;
+  /** @throws TypeError if the symbol is unknown. */
+  token(symbol: string): SandboxToken;
+  /** Waits until the book has read the newest block. */
+  synchronize(): Promise<void>;
+}
+
+const UNLIMITED = 2n ** 256n - 1n;
+
+/** Validity of an order without a quote, in seconds. */
+const VALIDITY = 1800;
+
+/** Creates a trader of an account, or of a contract wallet that the account controls. */
+export function createTrader(account: SandboxAccount, context: TraderContext, wallet?: Address): Trader {
+  const { book, chain, keys, token, synchronize } = context;
+  const domain = signingDomain(book);
+  const address = (wallet ?? account.address).toLowerCase() as Address; // hex in lower case
+  const created = new Set<string>();
+  const owner: SandboxOwner = wallet === undefined ? { address } : { address, controller: account.address };
+
+  const signTypedData: Trader['signTypedData'] = (typedData) =>
+    keys.sign(typedDataDigest(typedData), account.privateKey);
+
+  function termsOf(
+    terms: QuoteResponse | LimitTerms,
+    options: PlaceOrderOptions,
+  ): OrderToSign & { quoteId?: number | null } {
+    const validTo = options.validFor === undefined ? undefined : Math.floor(book.clock.now() / 1000) + options.validFor;
+    if ('quote' in terms) {
+      const { slippageBps, partiallyFillable, receiver, appData } = options;
+      return orderFromQuote(terms, defined({ slippageBps, partiallyFillable, receiver, appData, validTo }));
+    }
+    const [sell, buy] = [token(terms.sell[1]), token(terms.for[1])];
+    const { receiver = null, appData, partiallyFillable } = options;
+    const order = limitOrder({
+      sellToken: sell.address,
+      buyToken: buy.address,
+      sellAmount: toAtoms(terms.sell[0], sell.decimals),
+      buyAmount: toAtoms(terms.for[0], buy.decimals),
+      validTo: validTo ?? Math.floor(book.clock.now() / 1000) + VALIDITY,
+      receiver,
+      ...defined({ appData, partiallyFillable, kind: terms.kind }),
+    });
+    return terms.fee === undefined ? order : { ...order, feeAmount: String(toAtoms(terms.fee[0], sell.decimals)) };
+  }
+
+  /** Makes an order different from earlier ones of this trader, whose UID would be the same. */
+  function unused<T extends OrderToSign>(order: T): T {
+    let { validTo } = order;
+    while (created.has(JSON.stringify({ ...order, validTo }))) validTo++;
+    const distinct = { ...order, validTo };
+    created.add(JSON.stringify(distinct));
+    return distinct;
+  }
+
+  function signatureOf(scheme: Scheme, typedData: OrderTypedData): Hex {
+    if (scheme === 'presign') return '0x';
+    return scheme === 'ethsign' ? signMessage(typedDataDigest(typedData)) : signTypedData(typedData);
+  }
+
+  /** Signs 32 bytes as a message (EIP-191). */
+  function signMessage(digest: Hex): Hex {
+    const prefix = Buffer.from('\x19Ethereum Signed Message:\n32');
+    return keys.sign(keccakHex(Buffer.concat([prefix, Buffer.from(digest.slice(2), 'hex')])), account.privateKey);
+  }
+
+  const createOrder: Trader['createOrder'] = (terms, options = {}) => {
+    const order = unused(termsOf(terms, options));
+    const signingScheme = options.scheme ?? (wallet === undefined ? 'eip712' : 'eip1271');
+    const signature = signatureOf(signingScheme, orderTypedData(domain, order));
+    return { ...order, from: address, signature, signingScheme } as OrderCreation; // amounts are texts
+  };
+
+  return {
+    ...owner,
+    privateKey: account.privateKey,
+    signTypedData,
+    createOrder,
+
+    async placeOrder(terms, options) {
+      const result = await book.orders.submit(createOrder(terms, options));
+      if (result.status === 'rejected') throw result.error;
+      return result.uid;
+    },
+
+    async sellNative(amount, { for: [minimum, symbol], ...options }) {
+      const buy = token(symbol);
+      const { appData = '{}', receiver = address, partiallyFillable = false, validFor = VALIDITY } = options;
+      const put = await book.appData.put(appData);
+      if (put.status === 'rejected') throw put.error;
+      const order = {
+        owner: address,
+        buyToken: buy.address,
+        receiver: receiver as Address, // checked when it is encoded
+        sellAmount: toAtoms(amount, 18),
+        buyAmount: toAtoms(minimum, buy.decimals),
+        appData: appDataHash(appData),
+        validTo: Math.floor(book.clock.now() / 1000) + validFor,
+        partiallyFillable,
+        quoteId: 0,
+      };
+      const { wrappedNative, nativeFlow } = chain.contracts;
+      const placed = { ...order, sellToken: wrappedNative, validTo: 0xffff_ffff, kind: 'sell' as const };
+      const uid = orderUid(orderTypedData(domain, placed), nativeFlow);
+      await chain.placeNativeOrder(order);
+      await synchronize();
+      const invalidate = async (sender: Address) => {
+        await chain.invalidateNativeOrder(order, sender);
+        await synchronize();
+      };
+      return { uid, cancel: () => invalidate(address), refund: () => invalidate(chain.contracts.solver) };
+    },
+
+    async cancel(...orderUids) {
+      const signature = signTypedData(cancellationTypedData(domain, orderUids));
+      const result = await book.orders.cancel({ orderUids, signature, signingScheme: 'eip712' });
+      if (result.status === 'rejected') throw result.error;
+    },
+
+    async cancelOnChain(uid) {
+      await chain.invalidate(owner, uid);
+      await synchronize();
+    },
+
+    async presign(uid, signed = true) {
+      await chain.setPresignature(owner, uid, signed);
+      await synchronize();
+    },
+
+    async approve(symbol, amount) {
+      const of = token(symbol);
+      await chain.approve(address, of, amount === undefined ? UNLIMITED : toAtoms(amount, of.decimals));
+      await chain.mine(1);
+      await synchronize();
+    },
+
+    balanceOf: (symbol) => chain.balanceOf(address, symbol === 'ETH' ? 'native' : token(symbol)),
+  };
+}
+
+/** Removes the members that are undefined. */
+function defined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(members) as { [K in keyof T]?: Exclude<T[K], undefined> }; // the members that are left
+}

@@ -1,0 +1,256 @@
+import type { Accounts, OrderBook, RecoveryBackend } from 'intentbook';
+import { createAccounts, createOrderBook } from 'intentbook';
+import { memoryAccountStore, memoryStore } from 'intentbook/memory';
+import { fixedUsdPrices } from 'intentbook/prices';
+import { NATIVE_MARKER } from '#internal';
+import type { SandboxChain } from './chain.ts';
+import type { SandboxClock } from './clock.ts';
+import { createSandboxClock } from './clock.ts';
+import type { Faults } from './faults.ts';
+import { createFaults } from './faults.ts';
+import type { KeyRing } from './keys.ts';
+import { createNodeChain } from './node-chain.ts';
+import { recordedStore } from './recorded-store.ts';
+import type { SandboxOptions } from './sandbox-types.ts';
+import { createSimulatedChain } from './simulated-chain.ts';
+import type { SandboxSolver } from './solving.ts';
+import { createSandboxSolver } from './solving.ts';
+import type { SandboxToken } from './tokens.ts';
+import { readTokens } from './tokens.ts';
+
+/** The parts of a sandbox, and what they do together. */
+export interface World {
+  readonly chain: SandboxChain;
+  readonly tokens: readonly SandboxToken[];
+  readonly book: OrderBook;
+  readonly accountInterface: Accounts;
+  readonly solver: SandboxSolver;
+  readonly clock: SandboxClock;
+  readonly faults: Faults;
+  /** Errors that the book and the account interface have reported. */
+  readonly failures: readonly unknown[];
+
+  /** @throws TypeError if the symbol is unknown. */
+  token(symbol: string): SandboxToken;
+  /** Waits until the book has read the newest block. Returns at once while the node is stopped. */
+  synchronize(): Promise<void>;
+  /** Decides whether the solver runs in the background. */
+  setSolving(solving: boolean): Promise<void>;
+  /** Stops the background solver for the duration of some work. */
+  withoutSolver(work: () => Promise<void>): Promise<void>;
+  snapshot(): Promise<string>;
+  /** @throws RangeError if the snapshot is unknown. */
+  revert(snapshot: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Largest app-data document that a sandbox accepts, in bytes. */
+const MAX_APP_DATA_SIZE = 8192;
+
+/** Time between two looks of the book at the chain, in milliseconds. */
+const POLL_INTERVAL = 20;
+
+/** Time between two checks of balances for notifications, in milliseconds. */
+const FUNDING_INTERVAL = 500;
+
+/** Time between two checks for expired orders, in milliseconds. */
+const EXPIRY_INTERVAL = 100;
+
+/** Time that a node may take to respond, in milliseconds. */
+const CHECK_TIMEOUT = 2_000;
+
+/** US dollars for one unit of native currency. */
+const NATIVE_USD = 2500;
+
+/** Positions of the parts of a world at one moment. */
+interface Snapshot {
+  chain: string;
+  readonly now: number;
+  readonly books: number;
+  readonly accounts: number;
+}
+
+/** Starts a chain, a book, an account interface and a solver. */
+export async function openWorld(options: SandboxOptions, keys: Promise<KeyRing>): Promise<World> {
+  const { chainId = 11155111 } = options;
+  const tokens = readTokens(chainId, options.tokens);
+  const chain = await createChain(options, chainId, tokens, keys);
+  try {
+    return await openOn(chain, options, keys);
+  } catch (error) {
+    await chain.release();
+    throw error;
+  }
+}
+
+async function createChain(
+  options: SandboxOptions,
+  chainId: number,
+  tokens: readonly SandboxToken[],
+  keys: Promise<KeyRing>,
+): Promise<SandboxChain> {
+  const { engine = 'anvil', seed, host = '127.0.0.1', rpcPort: port = 0, blockTime = 0 } = options;
+  if (engine === 'simulated') return createSimulatedChain({ chainId, tokens, seed, keys });
+  if (engine !== 'anvil') throw new TypeError(`engine must be "anvil" or "simulated", got "${engine}"`);
+  return createNodeChain({ chainId, tokens, host, port, seed, blockTime, pollInterval: POLL_INTERVAL });
+}
+
+async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promise<KeyRing>): Promise<World> {
+  let ring: KeyRing | undefined;
+  const backend: RecoveryBackend = {
+    name: 'wasm',
+    recover: (digest, rs, recoveryId) => ring?.recoverKey(digest, rs, recoveryId),
+  };
+  const { policy = {}, solver: mode = 'auto' } = options;
+  const { chainId, contracts, tokens } = chain;
+  const faults = createFaults();
+  const clock = createSandboxClock();
+  const failures: unknown[] = [];
+  const onFailure = (failure: unknown) => void failures.push(failure);
+  const books = recordedStore(memoryStore, faults);
+  const accounts = recordedStore(memoryAccountStore);
+  const { estimator, gasPrice, ...parts } = chain.bookParts(faults);
+  const snapshots = new Map<string, Snapshot>();
+  let solving = mode === 'auto';
+
+  function token(symbol: string): SandboxToken {
+    if (symbol === 'ETH') return { symbol, name: 'native currency', address: NATIVE_MARKER, decimals: 18, price: '1' };
+    const found = tokens.find((each) => each.symbol === symbol);
+    if (found !== undefined) return found;
+    throw new TypeError(`token must be one of ETH, ${tokens.map((each) => each.symbol).join(', ')}, got "${symbol}"`);
+  }
+
+  const book = createOrderBook({
+    ...parts,
+    chainId,
+    store: books.store,
+    settlementContract: contracts.settlement,
+    vaultRelayer: contracts.vaultRelayer,
+    hooksTrampoline: contracts.hooksTrampoline,
+    wrappedNative: contracts.wrappedNative,
+    ...policy,
+    limits: { maxAppDataSize: MAX_APP_DATA_SIZE, ...policy.limits },
+    deniedTokens: (policy.deniedTokens ?? []).map((symbol) => token(symbol).address),
+    checkTimeout: CHECK_TIMEOUT,
+    expiryInterval: EXPIRY_INTERVAL,
+    quotes: {
+      estimators: [
+        {
+          name: estimator.name,
+          async estimate(trade, context) {
+            await faults.pass('quote');
+            return estimator.estimate(trade, context);
+          },
+        },
+      ],
+      gasPrice,
+      quoteCacheTtl: 0,
+      priceCacheTtl: 0,
+    },
+    recovery: backend,
+    clock,
+  });
+  book.on('failure', onFailure);
+  const accountInterface = createAccounts({
+    books: [book],
+    store: accounts.store,
+    clock,
+    onFailure,
+    fundingInterval: FUNDING_INTERVAL,
+    recovery: backend,
+    tokens: (_, address) => tokens.find((each) => each.address === address),
+    usdPrices: { sources: [usdPrices(chainId, tokens)] },
+  });
+  const solver = createSandboxSolver(book, chain, options.solverEngine);
+
+  async function synchronize(): Promise<void> {
+    if (!faults.isActive('node')) await chain.synchronize(book);
+  }
+
+  async function start(): Promise<void> {
+    await book.start();
+    await accountInterface.start();
+    await chain.attach(book);
+    await synchronize();
+    if (solving) solver.start();
+  }
+
+  async function stop(): Promise<void> {
+    await solver.stop();
+    await accountInterface.close();
+    await book.close();
+  }
+
+  async function withoutSolver(work: () => Promise<void>): Promise<void> {
+    await solver.stop();
+    try {
+      await work();
+    } finally {
+      if (solving) solver.start();
+    }
+  }
+
+  await start().catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
+
+  // The book starts while the keys are loaded.
+  ring = await keys;
+  return {
+    chain,
+    tokens,
+    book,
+    accountInterface,
+    solver,
+    clock,
+    faults,
+    failures,
+    token,
+    synchronize,
+    withoutSolver,
+
+    async setSolving(next) {
+      solving = next;
+      if (solving) solver.start();
+      else await solver.stop();
+    },
+
+    async snapshot() {
+      const id = String(snapshots.size + 1);
+      await withoutSolver(async () => {
+        await synchronize();
+        const state = { chain: await chain.snapshot(), now: clock.now() };
+        snapshots.set(id, { ...state, books: books.position(), accounts: accounts.position() });
+      });
+      return id;
+    },
+
+    async revert(id) {
+      const snapshot = snapshots.get(id);
+      if (snapshot === undefined) throw new RangeError(`snapshot must be one of this sandbox, got "${id}"`);
+      await stop();
+      await chain.revert(snapshot.chain, Math.floor(snapshot.now / 1000));
+      // A node reverts to a snapshot once.
+      snapshot.chain = await chain.snapshot();
+      for (const later of snapshots.keys()) if (Number(later) > Number(id)) snapshots.delete(later);
+      clock.set(snapshot.now);
+      await books.restore(snapshot.books);
+      await accounts.restore(snapshot.accounts);
+      solver.reset();
+      await start();
+    },
+
+    async close() {
+      solving = false;
+      faults.clear();
+      await stop();
+      await chain.release();
+    },
+  };
+}
+
+function usdPrices(chainId: number, tokens: readonly SandboxToken[]) {
+  const prices = tokens.map(({ address, price }) => [address, Number(price) * NATIVE_USD]);
+  return fixedUsdPrices({ [chainId]: Object.fromEntries([...prices, [NATIVE_MARKER, NATIVE_USD]]) });
+}

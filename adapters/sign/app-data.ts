@@ -1,0 +1,84 @@
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex } from './bytes.ts';
+import { toHex, toInteger } from './checks.ts';
+import type { Hex } from './types.ts';
+
+/** A call that runs before or after the trade of an order. */
+export interface OrderHook {
+  readonly target: string;
+  readonly callData: string;
+  /** Units of gas that the call may use. */
+  readonly gasLimit: number | bigint | string;
+}
+
+/** Contents of an app-data document. Every member is optional. */
+export interface AppDataOptions {
+  /** Name of the application that creates the order. */
+  readonly appCode?: string;
+  /** Environment of the application, such as `production`. */
+  readonly environment?: string;
+  readonly hooks?: { readonly pre?: readonly OrderHook[]; readonly post?: readonly OrderHook[] };
+  /** Slippage that the order tolerates, in basis points. */
+  readonly slippageBps?: number;
+  /** Class that the application gives the order. It has no effect on how the order is handled. */
+  readonly orderClass?: 'market' | 'limit' | 'liquidity' | 'twap';
+  /** The address that signs, where the signature does not reveal it (`presign`, `eip1271`). */
+  readonly signer?: string;
+  /** UID of the open order that this order replaces, 56 bytes. */
+  readonly replaces?: string;
+  /** Further keys of `metadata`, added as they are. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+/** Version of the app-data schema that the documents follow. */
+const SCHEMA_VERSION = '1.15.0';
+
+/**
+ * Creates an app-data document: the JSON text for the `appData` of an order. Keys are sorted, so that equal options
+ * give equal text and an equal hash.
+ *
+ * ```ts
+ * const appData = appDataDocument({ appCode: 'my-app', slippageBps: 50 });
+ * ```
+ *
+ * @throws TypeError if a value is malformed.
+ */
+export function appDataDocument(options: AppDataOptions = {}): string {
+  const { appCode, environment, hooks, slippageBps, orderClass, signer, replaces, metadata } = options;
+  return stringify({
+    appCode,
+    environment,
+    version: SCHEMA_VERSION,
+    metadata: {
+      ...metadata,
+      hooks: hooks && { pre: hooks.pre?.map(hookJson), post: hooks.post?.map(hookJson) },
+      quote: slippageBps === undefined ? undefined : { slippageBips: toInteger('slippageBps', slippageBps, 0, 10_000) },
+      orderClass: orderClass && { orderClass },
+      signer: signer && toHex('signer', signer, 20),
+      replacedOrder: replaces && { uid: toHex('replaces', replaces, 56) },
+    },
+  });
+}
+
+function hookJson({ target, callData, gasLimit }: OrderHook): object {
+  if (!/^0x([0-9a-fA-F]{2})*$/.test(callData)) {
+    throw new TypeError(`callData must be 0x and pairs of hex digits, got ${JSON.stringify(callData)}`);
+  }
+  if (!/^[0-9]+$/.test(String(gasLimit))) {
+    throw new TypeError(`gasLimit must be a whole number of gas units, got ${JSON.stringify(String(gasLimit))}`);
+  }
+  return { target: toHex('target', target, 20), callData, gasLimit: String(gasLimit) };
+}
+
+/** Renders JSON with sorted keys and without members that are undefined. */
+function stringify(value: unknown): string {
+  return JSON.stringify(value, (_, member: unknown) => {
+    if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
+    return Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
+/** Computes the hash of an app-data document: the keccak-256 of its UTF-8 bytes. */
+export function appDataHash(document: string): Hex {
+  return bytesToHex(keccak_256(new TextEncoder().encode(document)));
+}

@@ -1,0 +1,68 @@
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex, concatBytes, hexToBytes } from './bytes.ts';
+import type { CancellationTypedData } from './cancellation.ts';
+import { toHex } from './checks.ts';
+import type { OrderTypedData } from './order.ts';
+import type { Hex, SigningDomain, TypedDataField } from './types.ts';
+
+const DOMAIN_FIELDS = [
+  { name: 'name', type: 'string' },
+  { name: 'version', type: 'string' },
+  { name: 'chainId', type: 'uint256' },
+  { name: 'verifyingContract', type: 'address' },
+] as const;
+
+/**
+ * Computes the EIP-712 digest of an order or of a cancellation: the 32 bytes that a raw key signs.
+ *
+ * For `ethsign`, sign the digest as a message (EIP-191), such as with `signMessage({ message: { raw: digest } })`.
+ */
+export function typedDataDigest({ domain, types, message, primaryType }: OrderTypedData | CancellationTypedData): Hex {
+  const fields: readonly TypedDataField[] = Object.values(types)[0] ?? [];
+  const prefix = Uint8Array.of(0x19, 0x01);
+  const separator = hashStruct('EIP712Domain', DOMAIN_FIELDS, domain);
+  return bytesToHex(keccak_256(concatBytes(prefix, separator, hashStruct(primaryType, fields, message))));
+}
+
+/**
+ * Computes the UID of an order: its digest, its owner and its `validTo`, 56 bytes in all.
+ *
+ * @param owner - The signer, or the contract that owns the order.
+ */
+export function orderUid(typedData: OrderTypedData, owner: string): Hex {
+  const validTo = typedData.message.validTo.toString(16).padStart(8, '0');
+  return `${typedDataDigest(typedData)}${toHex('owner', owner, 20).slice(2)}${validTo}` as Hex;
+}
+
+/** Renders typed data as the JSON parameter of `eth_signTypedData_v4`. Integers become decimal strings. */
+export function typedDataJson(typedData: OrderTypedData | CancellationTypedData): string {
+  const types = { EIP712Domain: DOMAIN_FIELDS, ...typedData.types };
+  return JSON.stringify({ ...typedData, types }, (_, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
+  );
+}
+
+/** The domain of a wallet, where all members are known. */
+type Struct = SigningDomain | OrderTypedData['message'] | CancellationTypedData['message'];
+
+function hashStruct(name: string, fields: readonly TypedDataField[], struct: Struct): Uint8Array {
+  const type = `${name}(${fields.map((field) => `${field.type} ${field.name}`).join()})`;
+  const members = new Map<string, unknown>(Object.entries(struct));
+  return keccak_256(
+    concatBytes(hashText(type), ...fields.map(({ name: key, type: of }) => encode(of, members.get(key)))),
+  );
+}
+
+/** Encodes a member as one word. `bytes[]` is the only list of the protocol's types. */
+function encode(type: string, value: unknown): Uint8Array {
+  if (type === 'string') return hashText(String(value));
+  if (type === 'bytes[]') {
+    const items = value as readonly Hex[]; // by its type
+    return keccak_256(concatBytes(...items.map((each) => keccak_256(hexToBytes(each)))));
+  }
+  if (type === 'bool') return word(value === true ? 1n : 0n);
+  return word(BigInt(value as string | number | bigint)); // addresses, hashes and integers
+}
+
+const hashText = (text: string) => keccak_256(new TextEncoder().encode(text));
+const word = (value: bigint) => hexToBytes(`0x${value.toString(16).padStart(64, '0')}`);

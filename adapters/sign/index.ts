@@ -1,0 +1,14 @@
+export type { AppDataOptions, OrderHook } from './app-data.ts';
+export { appDataDocument, appDataHash } from './app-data.ts';
+export type { CancellationTypedData } from './cancellation.ts';
+export { CANCELLATION_TYPES, cancellationTypedData } from './cancellation.ts';
+export { orderUid, typedDataDigest, typedDataJson } from './digest.ts';
+export type { DomainOptions } from './domain.ts';
+export { signingDomain } from './domain.ts';
+export type { LimitOrderTerms } from './limit-order.ts';
+export { limitOrder } from './limit-order.ts';
+export type { OrderMessage, OrderToSign, OrderTypedData } from './order.ts';
+export { ORDER_TYPES, orderTypedData } from './order.ts';
+export type { OrderFromQuoteOptions, QuoteToSign, UnsignedOrder } from './quote.ts';
+export { orderFromQuote } from './quote.ts';
+export type { SigningDomain, TypedData, TypedDataField } from './types.ts';

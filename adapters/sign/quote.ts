@@ -1,0 +1,78 @@
+import { toAmount, toInteger } from './checks.ts';
+import type { OrderToSign } from './order.ts';
+
+/** The members of a quote response (`POST /api/v1/quote`) that an order is made from. */
+export interface QuoteToSign {
+  readonly quote: Omit<OrderToSign, 'feeAmount'> & { readonly feeAmount: string; readonly appDataHash?: string };
+  /** Account that the quote was requested for. */
+  readonly from?: string;
+  /** Number that links the order to the quote; null if the quote is not stored. */
+  readonly id?: number | null;
+}
+
+/** Terms that differ from those of the quote. */
+export interface OrderFromQuoteOptions {
+  /** Tolerated loss against the quote, in basis points from 0 to 10000. Default: 50. */
+  readonly slippageBps?: number;
+  /** In seconds since 1970. Default: that of the quote. */
+  readonly validTo?: number;
+  /** Account that receives the buy token. Default: that of the quote. */
+  readonly receiver?: string | null;
+  /** Default: that of the quote. */
+  readonly partiallyFillable?: boolean;
+  /** The app-data document. Default: that of the quote; `{}` if the quote has none. */
+  readonly appData?: string;
+}
+
+/** An order with every member that `POST /api/v1/orders` takes, except the signature. */
+export interface UnsignedOrder extends Required<OrderToSign> {
+  readonly receiver: string | null;
+  readonly sellAmount: string;
+  readonly buyAmount: string;
+  readonly feeAmount: '0';
+  readonly quoteId: number | null;
+}
+
+const BASIS = 10_000n;
+
+/** The hash that a quote returns if its request has no app data. */
+const NO_APP_DATA = `0x${'0'.repeat(64)}`;
+
+/**
+ * Creates an order from a quote. The fee of the quote is added to the sell amount, and the signed fee is 0. The
+ * slippage is subtracted from what a sale buys, and added to what a purchase sells. Both are rounded in favour of a
+ * fill.
+ *
+ * ```ts
+ * const order = orderFromQuote(quote, { slippageBps: 50 });
+ * const signature = await account.signTypedData(orderTypedData(domain, order));
+ * await book.orders.submit({ ...order, from: account.address, signature, signingScheme: 'eip712' });
+ * ```
+ *
+ * @throws TypeError if a member of the quote or an option is malformed.
+ */
+export function orderFromQuote(response: QuoteToSign, options: OrderFromQuoteOptions = {}): UnsignedOrder {
+  const { quote, id = null } = response;
+  const slippage = BigInt(toInteger('slippageBps', options.slippageBps ?? 50, 0, 10_000));
+  const sold = toAmount('sellAmount', quote.sellAmount) + toAmount('feeAmount', quote.feeAmount);
+  const bought = toAmount('buyAmount', quote.buyAmount);
+  const isSale = quote.kind === 'sell';
+  const { receiver = quote.receiver ?? null } = options;
+  return {
+    sellToken: quote.sellToken,
+    buyToken: quote.buyToken,
+    receiver,
+    sellAmount: String(isSale ? sold : ceilDiv(sold * (BASIS + slippage), BASIS)),
+    buyAmount: String(isSale ? (bought * (BASIS - slippage)) / BASIS : bought),
+    validTo: options.validTo ?? quote.validTo,
+    appData: options.appData ?? (quote.appData === NO_APP_DATA ? '{}' : quote.appData),
+    feeAmount: '0',
+    kind: quote.kind,
+    partiallyFillable: options.partiallyFillable ?? quote.partiallyFillable ?? false,
+    sellTokenBalance: quote.sellTokenBalance ?? 'erc20',
+    buyTokenBalance: quote.buyTokenBalance ?? 'erc20',
+    quoteId: id,
+  };
+}
+
+const ceilDiv = (dividend: bigint, divisor: bigint) => (dividend + divisor - 1n) / divisor;

@@ -1,0 +1,213 @@
+import type { Address } from 'intentbook';
+import { executionOf, respectsLimit } from './execution.ts';
+import type { LiquidityState } from './liquidity.ts';
+import type { Fill } from './types.ts';
+
+/** Two tokens that are exchanged in one batch. */
+export interface Pair {
+  readonly base: Address;
+  readonly other: Address;
+}
+
+/** A batch of fills of one pair, with the swap that it needs. */
+export interface ClearedPair {
+  readonly prices: Readonly<Record<Address, bigint>>;
+  readonly fills: readonly Fill[];
+  readonly swap: { readonly sellToken: Address; readonly buyToken: Address; readonly amountIn: bigint } | undefined;
+}
+
+/** One atom of the base token is exchanged for `base / other` atoms of the other token. */
+interface PairPrice {
+  readonly base: bigint;
+  readonly other: bigint;
+}
+
+/** Halvings of a partially fillable order before it is left out. */
+const MAX_HALVINGS = 24;
+
+/** Steps of a price reduction that makes up for rounding, each twice as large as the one before, from 10^-12. */
+const MAX_REDUCTIONS = 36;
+
+/**
+ * Clears the orders of one pair at one price. Opposite orders are matched directly, and the difference is traded
+ * with the liquidity. Orders that the price does not satisfy are reduced, if they are partially fillable, or left out.
+ *
+ * @param candidates - Fills at their largest size. Native currency must appear as its wrapped token.
+ * @param buffer - Atoms per fill that the settlement contract may lose to rounding.
+ * @returns `undefined` if no order can be filled.
+ */
+export function clearPair(
+  pair: Pair,
+  candidates: readonly Fill[],
+  liquidity: LiquidityState,
+  buffer = 0n,
+): ClearedPair | undefined {
+  let fills = [...candidates];
+  const halvings = new Map<string, number>();
+  while (fills.length > 0) {
+    const cleared = clearAll(pair, fills, liquidity, buffer * BigInt(fills.length));
+    if ('prices' in cleared) return cleared;
+    fills = without(fills, cleared.worst, halvings);
+  }
+  return undefined;
+}
+
+/** @returns The batch with all fills, or the fill that prevents it. */
+function clearAll(
+  { base, other }: Pair,
+  fills: readonly Fill[],
+  liquidity: LiquidityState,
+  buffer: bigint,
+): ClearedPair | { readonly worst: Fill | undefined } {
+  const first = clearingPrice({ base, other }, fills, liquidity);
+  if (first === undefined) return { worst: largest(fills) };
+  for (let reduction = 0; reduction <= MAX_REDUCTIONS; reduction++) {
+    const { price, sells } = first;
+    const prices = pricesOf({ base, other }, reduced(price, sells, reduction));
+    const worst = worstViolation(fills, prices);
+    if (worst !== undefined) return { worst };
+    const net = netOf({ base, other }, fills, prices);
+    if (net.base >= -buffer && net.other >= -buffer) return { prices, fills, swap: undefined };
+    const [sellToken, buyToken] = net.base > 0n ? [base, other] : [other, base];
+    const [amountIn, needed] = net.base > 0n ? [net.base, -net.other] : [net.other, -net.base];
+    if (amountIn > 0n && needed > 0n && liquidity.quote(sellToken, buyToken, amountIn) >= needed) {
+      return { prices, fills, swap: { sellToken, buyToken, amountIn } };
+    }
+  }
+  return { worst: largest(fills) };
+}
+
+function pricesOf({ base, other }: Pair, price: PairPrice): Readonly<Record<Address, bigint>> {
+  return { [base]: price.base, [other]: price.other };
+}
+
+/**
+ * Lowers the price of the token that is sold to the liquidity, so that what rounding gives the orders is covered. Both
+ * prices are kept below 2^112, since the contract multiplies them with amounts.
+ */
+function reduced({ base, other }: PairPrice, sells: 'base' | 'other', step: number): PairPrice {
+  const scale = 10n ** 12n;
+  const kept = step === 0 ? scale : scale - 2n ** BigInt(step - 1);
+  const [up, down] = [base * (sells === 'base' ? kept : scale), other * (sells === 'other' ? kept : scale)];
+  const larger = up > down ? up : down;
+  const excess = BigInt(Math.max(0, larger.toString(2).length - 112));
+  // Rounding must not raise the price of the token that is sold.
+  const ceil = (value: bigint) => (value + (1n << excess) - 1n) >> excess;
+  const floor = (value: bigint) => value >> excess || 1n;
+  return sells === 'base' ? { base: floor(up), other: ceil(down) } : { base: ceil(up), other: floor(down) };
+}
+
+/** Amounts that orders fix, net of each other: those sold less those bought. */
+function fixedAmounts({ base }: Pair, fills: readonly Fill[]): { readonly base: bigint; readonly other: bigint } {
+  let [ofBase, ofOther] = [0n, 0n];
+  for (const { order, executed } of fills) {
+    const sells = order.kind === 'sell';
+    const token = sells ? order.sellToken : order.buyToken;
+    const amount = sells ? executed : -executed;
+    if (token === base) ofBase += amount;
+    else ofOther += amount;
+  }
+  return { base: ofBase, other: ofOther };
+}
+
+/**
+ * Finds the price at which the batch is balanced. With S and T the net fixed amounts of the base and of the other
+ * token, a batch that sells n atoms of the base token to the liquidity is balanced at the price T / (S − n).
+ *
+ * @returns The price, and the token that the liquidity receives; `undefined` if no price balances the batch.
+ */
+function clearingPrice({ base, other }: Pair, fills: readonly Fill[], liquidity: LiquidityState) {
+  const { base: s, other: t } = fixedAmounts({ base, other }, fills);
+  const forward = sellToLiquidity(s, t, (n) => liquidity.quote(base, other, n));
+  if (forward !== undefined) return { price: { base: forward.up, other: forward.down }, sells: 'base' as const };
+  const backward = sellToLiquidity(t, s, (n) => liquidity.quote(other, base, n));
+  if (backward !== undefined) return { price: { base: backward.down, other: backward.up }, sells: 'other' as const };
+  // Opposite orders that balance each other need no liquidity.
+  if (s > 0n && t > 0n) return { price: { base: t, other: s }, sells: 'base' as const };
+  return s < 0n && t < 0n ? { price: { base: -t, other: -s }, sells: 'base' as const } : undefined;
+}
+
+/** Searches for the amount to sell, where that gives the sellers a better price than a direct match. */
+function sellToLiquidity(s: bigint, t: bigint, quote: (amountIn: bigint) => bigint) {
+  if (s < 0n || (s === 0n && t >= 0n)) return undefined;
+  if (t === 0n) return quote(s) > 0n ? { up: quote(s), down: s } : undefined;
+  // Whether the liquidity pays at least the price that balances the batch.
+  const pays = (n: bigint) => (t > 0n ? quote(n) * (s - n) >= t * n : quote(n) * (n - s) >= -t * n);
+  const n = t > 0n ? lastThat(pays, 0n, s) : firstThat(pays, s);
+  if (n === undefined || n === 0n || n === s) return undefined;
+  return t > 0n ? { up: t, down: s - n } : { up: -t, down: n - s };
+}
+
+/** Finds the largest number from `least` up and below `end` for which a condition holds that ends once. */
+function lastThat(holds: (n: bigint) => boolean, least: bigint, end: bigint): bigint {
+  let [low, high] = [least, end];
+  while (high - low > 1n) {
+    const middle = (low + high) / 2n;
+    if (holds(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Finds the smallest number above `least` for which a condition holds that begins once. */
+function firstThat(holds: (n: bigint) => boolean, least: bigint): bigint | undefined {
+  let step = 1n;
+  while (!holds(least + step)) {
+    step *= 2n;
+    if (step > 2n ** 120n) return undefined;
+  }
+  let [low, high] = [least, least + step];
+  while (high - low > 1n) {
+    const middle = (low + high) / 2n;
+    if (holds(middle)) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
+/** What the orders pay in, less what they receive. */
+function netOf({ base }: Pair, fills: readonly Fill[], prices: Readonly<Record<Address, bigint>>) {
+  let [ofBase, ofOther] = [0n, 0n];
+  for (const fill of fills) {
+    const { sold, bought } = executionOf(fill, prices);
+    if (fill.order.sellToken === base) {
+      ofBase += sold;
+      ofOther -= bought;
+    } else {
+      ofOther += sold;
+      ofBase -= bought;
+    }
+  }
+  return { base: ofBase, other: ofOther };
+}
+
+/** Finds the fill whose limit price is furthest from the price. */
+function worstViolation(fills: readonly Fill[], prices: Readonly<Record<Address, bigint>>): Fill | undefined {
+  let worst: { readonly fill: Fill; readonly demand: bigint; readonly offer: bigint } | undefined;
+  for (const fill of fills) {
+    if (respectsLimit(fill, prices)) continue;
+    const { order } = fill;
+    const demand = BigInt(order.buyAmount) * (prices[order.buyToken] ?? 0n);
+    const offer = BigInt(order.sellAmount) * (prices[order.sellToken] ?? 0n);
+    if (worst === undefined || demand * worst.offer > worst.demand * offer) worst = { fill, demand, offer };
+  }
+  return worst?.fill;
+}
+
+/** Returns the largest fill: without it, the liquidity is more likely to be sufficient. */
+function largest(fills: readonly Fill[]): Fill | undefined {
+  return fills.reduce<Fill | undefined>((most, fill) => {
+    return most === undefined || BigInt(fill.order.sellAmount) > BigInt(most.order.sellAmount) ? fill : most;
+  }, undefined);
+}
+
+/** Halves a partially fillable fill, or leaves it out. */
+function without(fills: readonly Fill[], worst: Fill | undefined, halvings: Map<string, number>): Fill[] {
+  return fills.flatMap((fill) => {
+    if (fill !== worst) return [fill];
+    const count = (halvings.get(fill.order.uid) ?? 0) + 1;
+    halvings.set(fill.order.uid, count);
+    const executed = fill.executed / 2n;
+    return fill.order.partiallyFillable && executed > 0n && count <= MAX_HALVINGS ? [{ ...fill, executed }] : [];
+  });
+}

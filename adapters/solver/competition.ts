@@ -1,0 +1,44 @@
+import type { Address, Competition, CompetitionSolution, Hex } from 'intentbook';
+import { executionOf, scoreOf } from './execution.ts';
+import type { Solution, SolvableAuction } from './types.ts';
+
+/** A solution with the transaction that executed it. */
+export interface Bid {
+  readonly solution: Solution;
+  readonly transactionHash: Hex | undefined;
+}
+
+/** Blocks after that of the auction in which its solutions may be settled. */
+const DEADLINE = 5;
+
+/** Creates the record of a competition in which one solver has placed all bids. Every bid wins. */
+export function competitionOf(auction: SolvableAuction, solver: Address, bids: readonly Bid[]): Competition {
+  const scored = bids.map((bid) => ({ ...bid, score: scoreOf(bid.solution, auction.prices) }));
+  scored.sort((a, b) => (a.score < b.score ? -1 : a.score > b.score ? 1 : 0));
+  return {
+    auctionId: auction.id,
+    auctionStartBlock: auction.block,
+    auctionDeadlineBlock: auction.block + DEADLINE,
+    transactionHashes: bids.flatMap(({ transactionHash }) => transactionHash ?? []),
+    referenceScores: { [solver]: '0' },
+    auction: { orders: auction.orders.map(({ uid }) => uid), prices: auction.prices },
+    solutions: scored.map(({ solution, score, transactionHash }, i): CompetitionSolution => {
+      const { prices, fills } = solution;
+      return {
+        solverAddress: solver,
+        score: String(score > 0n ? score : 0n),
+        ranking: scored.length - i,
+        clearingPrices: Object.fromEntries(Object.entries(prices).map(([token, price]) => [token, String(price)])),
+        orders: fills.map((fill) => {
+          const { sold, bought } = executionOf(fill, prices);
+          const { uid: id, sellToken, buyToken } = fill.order;
+          return { id, sellAmount: String(sold), buyAmount: String(bought), sellToken, buyToken };
+        }),
+        isWinner: true,
+        filteredOut: false,
+        txHash: transactionHash ?? null,
+        referenceScore: '0',
+      };
+    }),
+  };
+}

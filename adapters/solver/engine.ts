@@ -1,0 +1,119 @@
+import type { Address, AuctionOrder, Hex } from 'intentbook';
+import { decodeWords, encodeCall, word } from './abi.ts';
+import type { ClearedPair } from './clear.ts';
+import { clearPair } from './clear.ts';
+import { executionOf, NATIVE, remainingOf } from './execution.ts';
+import type { Liquidity, LiquidityState } from './liquidity.ts';
+import type { Fill, NodeClient, Solution, SolvableAuction, SolverEngine } from './types.ts';
+
+/** Settings of the reference engine. */
+export interface EngineOptions {
+  readonly liquidity: Liquidity;
+  /** Wrapped native currency, which orders for native currency are settled with. */
+  readonly wrappedNative: Address;
+  /**
+   * Returns the atoms of the sell token that the owner of a partially fillable order can pay: `fundsReader(…)`.
+   * Default: such orders are filled as if funded.
+   */
+  readonly fundsOf?: (order: AuctionOrder) => Promise<bigint>;
+  /**
+   * Atoms per order that the settlement contract may lose to rounding. Above 0, the contract must hold some of each
+   * token. Default: 0.
+   */
+  readonly buffer?: bigint;
+}
+
+const BALANCE_OF: Hex = '0x70a08231';
+const ALLOWANCE: Hex = '0xdd62ed3e';
+const WITHDRAW: Hex = '0x2e1a7d4d';
+
+/**
+ * Creates the reference engine. It clears each pair of tokens at one price: opposite orders are matched directly,
+ * and the rest is traded with the liquidity.
+ */
+export function createEngine(options: EngineOptions): SolverEngine {
+  const { liquidity, wrappedNative, fundsOf, buffer = 0n } = options;
+  const wrapped = (token: Address) => (token === NATIVE ? wrappedNative : token);
+
+  /** Creates the largest fill of an order that its owner can pay; hooks and contracts may provide the funds later. */
+  async function fillOf(order: AuctionOrder): Promise<Fill[]> {
+    if (order.sellTokenBalance !== 'erc20' || order.buyTokenBalance !== 'erc20') return [];
+    const executed = remainingOf(order);
+    if (executed <= 0n) return [];
+    if (!order.partiallyFillable || fundsOf === undefined || order.preInteractions.length > 0)
+      return [{ order, executed }];
+    const funds = await fundsOf(order);
+    // A purchase pays at most its limit price.
+    const affordable = order.kind === 'sell' ? funds : (funds * BigInt(order.buyAmount)) / BigInt(order.sellAmount);
+    const filled = smaller(affordable, executed);
+    return filled > 0n ? [{ order, executed: filled }] : [];
+  }
+
+  /** Settles a purchase of native currency with the wrapped token, which is unwrapped before the transfers out. */
+  function solutionOf(
+    { prices, fills, swap }: ClearedPair,
+    orders: readonly AuctionOrder[],
+    state: LiquidityState,
+  ): Solution {
+    const originals = new Map(orders.map((order) => [order.uid, order]));
+    const settled = fills.map((fill) => ({ ...fill, order: originals.get(fill.order.uid) ?? fill.order }));
+    const native = settled.filter(({ order }) => order.buyToken === NATIVE);
+    const all = native.length === 0 ? prices : { ...prices, [NATIVE]: prices[wrappedNative] ?? 0n };
+    const interactions = swap === undefined ? [] : state.take(swap.sellToken, swap.buyToken, swap.amountIn);
+    if (native.length === 0) return { prices: all, fills: settled, interactions };
+    const amount = native.reduce((sum, fill) => sum + executionOf(fill, all).bought, 0n);
+    const unwrap = { target: wrappedNative, value: 0n, callData: encodeCall(WITHDRAW, [word(amount)]) };
+    return { prices: all, fills: settled, interactions: [...interactions, unwrap] };
+  }
+
+  return {
+    name: 'reference engine',
+    async solve({ orders }: SolvableAuction, signal) {
+      const fills = (await Promise.all(orders.map(fillOf))).flat();
+      const pairs = groupByPair(
+        fills.map((fill) => ({ ...fill, order: { ...fill.order, buyToken: wrapped(fill.order.buyToken) } })),
+      );
+      const tokens = new Set(
+        [...pairs.values()].flatMap(([first]) => (first ? [first.order.sellToken, first.order.buyToken] : [])),
+      );
+      const state = await liquidity.read([...tokens], signal);
+      const solutions: Solution[] = [];
+      for (const [key, group] of pairs) {
+        const [base, other] = key.split(' ') as [Address, Address]; // as the key is made
+        const cleared = clearPair({ base, other }, group, state, buffer);
+        if (cleared !== undefined) solutions.push(solutionOf(cleared, orders, state));
+      }
+      return solutions;
+    },
+  };
+}
+
+/** Creates a function that reads balance and allowance of the owner of an order from a node. */
+export function fundsReader(client: NodeClient, vaultRelayer: Address): (order: AuctionOrder) => Promise<bigint> {
+  return async ({ owner, sellToken }) => {
+    const inputs = [encodeCall(BALANCE_OF, [word(owner)]), encodeCall(ALLOWANCE, [word(owner), word(vaultRelayer)])];
+    const [balance = 0n, allowance = 0n] = await Promise.all(
+      inputs.map(async (data) => {
+        return decodeWords(
+          await client.request({ method: 'eth_call', params: [{ to: sellToken, data }, 'latest'] }),
+        )[0];
+      }),
+    );
+    return smaller(balance, allowance);
+  };
+}
+
+const smaller = (a: bigint, b: bigint) => [a, b].reduce((least, each) => (each < least ? each : least));
+
+function groupByPair(fills: readonly Fill[]): ReadonlyMap<string, readonly Fill[]> {
+  const pairs = new Map<string, Fill[]>();
+  for (const fill of fills) {
+    const { sellToken, buyToken } = fill.order;
+    if (sellToken === buyToken) continue;
+    const key = [sellToken, buyToken].sort().join(' ');
+    const group = pairs.get(key);
+    if (group === undefined) pairs.set(key, [fill]);
+    else group.push(fill);
+  }
+  return pairs;
+}

@@ -1,0 +1,79 @@
+import type { Address } from 'intentbook';
+import type { Fill, Solution } from './types.ts';
+
+/** The address that stands for native currency as a buy token (GPv2Transfer.sol). */
+export const NATIVE: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
+
+/** What one fill transfers, in atoms. */
+export interface Execution {
+  /** From the owner. */
+  readonly sold: bigint;
+  /** To the receiver. */
+  readonly bought: bigint;
+}
+
+/** The prices that one trade is settled at. */
+export interface TradePrices {
+  readonly sell: bigint;
+  readonly buy: bigint;
+}
+
+/**
+ * Computes the prices of a trade: the uniform clearing prices, or, with a fee, custom prices that include it.
+ *
+ * @throws RangeError if a token of the order has no price.
+ */
+export function tradePrices({ order, executed, fee = 0n }: Fill, prices: Solution['prices']): TradePrices {
+  const [sell, buy] = [prices[order.sellToken], prices[order.buyToken]];
+  if (sell === undefined || buy === undefined || sell <= 0n || buy <= 0n) {
+    throw new RangeError(`prices must contain ${order.sellToken} and ${order.buyToken}`);
+  }
+  if (fee === 0n) return { sell, buy };
+  if (order.kind === 'sell') return { sell: sell * (executed - fee), buy: buy * executed };
+  const sold = (executed * buy) / sell;
+  return { sell: sell * sold, buy: buy * (sold + fee) };
+}
+
+/**
+ * Computes the transfers of a fill, rounded as the contract rounds them (GPv2Settlement.sol, `computeTradeExecution`).
+ */
+export function executionOf(fill: Fill, prices: Solution['prices']): Execution {
+  const { sell, buy } = tradePrices(fill, prices);
+  const { executed } = fill;
+  if (fill.order.kind === 'sell') return { sold: executed, bought: (executed * sell + buy - 1n) / buy };
+  return { sold: (executed * buy) / sell, bought: executed };
+}
+
+/** Checks the limit price of an order as the contract does. */
+export function respectsLimit(fill: Fill, prices: Solution['prices']): boolean {
+  const { sell, buy } = tradePrices(fill, prices);
+  return BigInt(fill.order.sellAmount) * sell >= BigInt(fill.order.buyAmount) * buy;
+}
+
+/**
+ * Computes the surplus of a fill: what it brings beyond the limit price.
+ *
+ * @returns Atoms of the buy token for `sell`, of the sell token for `buy`.
+ */
+export function surplusOf(fill: Fill, prices: Solution['prices']): bigint {
+  const { sold, bought } = executionOf(fill, prices);
+  const [sellAmount, buyAmount] = [BigInt(fill.order.sellAmount), BigInt(fill.order.buyAmount)];
+  return fill.order.kind === 'sell'
+    ? bought - (sold * buyAmount) / sellAmount
+    : (bought * sellAmount) / buyAmount - sold;
+}
+
+/** Computes the score of a solution: the surplus of all fills, in wei. Tokens without a native price count as 0. */
+export function scoreOf({ fills, prices }: Solution, nativePrices: Readonly<Record<Address, string>>): bigint {
+  return fills.reduce((sum, fill) => {
+    const { kind, sellToken, buyToken } = fill.order;
+    const token = kind === 'sell' ? buyToken : sellToken;
+    const native = token === NATIVE ? 10n ** 18n : BigInt(nativePrices[token] ?? '0');
+    return sum + (surplusOf(fill, prices) * native) / 10n ** 18n;
+  }, 0n);
+}
+
+/** Returns the amount of the fixed token that an order has left to execute. */
+export function remainingOf({ kind, sellAmount, buyAmount, executed }: Fill['order']): bigint {
+  return BigInt(kind === 'sell' ? sellAmount : buyAmount) - BigInt(executed);
+}

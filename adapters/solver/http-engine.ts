@@ -1,0 +1,157 @@
+import type { Address, AuctionOrder, Hex } from 'intentbook';
+import type { Fill, Interaction, Solution, SolvableAuction, SolverEngine } from './types.ts';
+
+/** Access to an external engine. */
+export interface HttpEngineOptions {
+  /** Time that the engine has for an auction, in milliseconds. Default: 10000. */
+  readonly timeout?: number;
+  /** Additional request headers. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default: the global one. */
+  readonly fetch?: typeof fetch;
+}
+
+/**
+ * Creates an engine that sends auctions to an external program over the solver HTTP interface: `POST {url}/solve` with
+ * the auction, and solutions of prices, fulfilments and interactions in the response. Solutions with other members,
+ * such as just-in-time orders or references to liquidity, are left out.
+ *
+ * @param url - Base URL of the engine.
+ */
+export function httpEngine(url: string, options: HttpEngineOptions = {}): SolverEngine {
+  const { timeout = 10_000, headers = {}, fetch: send = fetch } = options;
+  const endpoint = `${url.replace(/\/+$/, '')}/solve`;
+  return {
+    name: new URL(url).host,
+    async solve(auction, signal) {
+      const response = await send(endpoint, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(requestOf(auction, timeout)),
+        redirect: 'error',
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
+      });
+      if (!response.ok) throw new Error(`engine ${endpoint} returned status ${response.status}`);
+      return solutionsOf(await response.json(), auction);
+    },
+  };
+}
+
+function requestOf({ id, orders, prices }: SolvableAuction, timeout: number): object {
+  const tokens = new Set(orders.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken]));
+  return {
+    id: String(id),
+    tokens: Object.fromEntries(
+      [...tokens].map((token) => [
+        token,
+        { referencePrice: prices[token] ?? null, availableBalance: '0', trusted: true },
+      ]),
+    ),
+    orders: orders.map(orderOf),
+    liquidity: [],
+    effectiveGasPrice: '0',
+    deadline: new Date(Date.now() + timeout).toISOString(),
+    surplusCapturingJitOrderOwners: [],
+  };
+}
+
+/** Describes what is left of an order. */
+function orderOf(order: AuctionOrder): object {
+  const { sellAmount: fullSellAmount, buyAmount: fullBuyAmount, executed, kind } = order;
+  const total = BigInt(kind === 'sell' ? fullSellAmount : fullBuyAmount);
+  const left = total - BigInt(executed);
+  const scaled = (amount: string) => String((BigInt(amount) * left + total - 1n) / total);
+  return {
+    uid: order.uid,
+    sellToken: order.sellToken,
+    buyToken: order.buyToken,
+    sellAmount: scaled(fullSellAmount),
+    fullSellAmount,
+    buyAmount: scaled(fullBuyAmount),
+    fullBuyAmount,
+    validTo: order.validTo,
+    kind,
+    owner: order.owner,
+    receiver: order.receiver,
+    partiallyFillable: order.partiallyFillable,
+    preInteractions: order.preInteractions,
+    postInteractions: order.postInteractions,
+    sellTokenSource: order.sellTokenBalance,
+    buyTokenDestination: order.buyTokenBalance,
+    class: order.class,
+    appData: order.appData,
+    signingScheme: order.signingScheme,
+    signature: order.signature,
+    feePolicies: [],
+  };
+}
+
+/** @throws TypeError if the response is malformed. */
+function solutionsOf(response: unknown, { orders }: SolvableAuction): Solution[] {
+  const { solutions } = objectOf(response, 'response');
+  const known = new Map(orders.map((order) => [order.uid as string, order]));
+  return listOf(solutions, 'solutions').flatMap((each) => {
+    const solution = objectOf(each, 'solution');
+    const prices = pricesOf(solution['prices']);
+    const trades = listOf(solution['trades'], 'trades').map((trade) => fillOf(objectOf(trade, 'trade'), known));
+    const calls = [solution['preInteractions'] ?? [], solution['interactions'], solution['postInteractions'] ?? []];
+    const [pre, interactions, post] = calls.map((list) => listOf(list, 'interactions').map(interactionOf));
+    const fills = trades.flatMap((fill) => fill ?? []);
+    const isComplete = [trades, pre, interactions, post].every((list) => list?.every((item) => item !== undefined));
+    if (!isComplete || fills.length === 0) return [];
+    const defined = (list: (Interaction | undefined)[] = []) => list.flatMap((call) => call ?? []);
+    return [
+      {
+        prices,
+        fills,
+        pre: defined(pre),
+        interactions: defined(interactions),
+        post: defined(post),
+      },
+    ];
+  });
+}
+
+function pricesOf(prices: unknown): Solution['prices'] {
+  const entries = Object.entries(objectOf(prices, 'prices'));
+  return Object.fromEntries(entries.map(([token, price]) => [addressOf(token), amountOf(price)]));
+}
+
+/** @returns `undefined` for a trade that is not the execution of an order of the auction. */
+function fillOf(trade: Readonly<Record<string, unknown>>, known: ReadonlyMap<string, AuctionOrder>): Fill | undefined {
+  const order = known.get(String(trade['order']).toLowerCase());
+  if (trade['kind'] !== 'fulfillment' || order === undefined) return undefined;
+  const fee = trade['fee'] == null ? 0n : amountOf(trade['fee']);
+  const executed = amountOf(trade['executedAmount']);
+  // The interface names what a sale trades; the fee comes on top of it.
+  return { order, executed: order.kind === 'sell' ? executed + fee : executed, fee };
+}
+
+/** @returns `undefined` for a reference to liquidity, which the request does not list. */
+function interactionOf(input: unknown): Interaction | undefined {
+  const call = objectOf(input, 'interaction');
+  if (call['kind'] !== undefined && call['kind'] !== 'custom') return undefined;
+  const data = String(call['callData'] ?? call['calldata']);
+  if (!/^0x([0-9a-fA-F]{2})*$/.test(data)) throw new TypeError(`callData must be hex, got ${data.slice(0, 80)}`);
+  return { target: addressOf(call['target']), value: amountOf(call['value'] ?? '0'), callData: data as Hex };
+}
+
+function objectOf(value: unknown, name: string): Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>; // an object
+  throw new TypeError(`${name} must be an object, got ${JSON.stringify(value)}`);
+}
+
+function listOf(value: unknown, name: string): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new TypeError(`${name} must be a list, got ${JSON.stringify(value)}`);
+}
+
+function addressOf(value: unknown): Address {
+  if (typeof value === 'string' && /^0x[0-9a-fA-F]{40}$/.test(value)) return value.toLowerCase() as Address;
+  throw new TypeError(`an address must be 0x and 40 hex digits, got ${JSON.stringify(value)}`);
+}
+
+function amountOf(value: unknown): bigint {
+  if (typeof value === 'string' && /^(0x[0-9a-fA-F]{1,64}|[0-9]{1,78})$/.test(value)) return BigInt(value);
+  throw new TypeError(`an amount must be a decimal string, got ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,17 @@
+export type { AuctionSource, HttpAuctionsOptions } from './auctions.ts';
+export { httpAuctions } from './auctions.ts';
+export { encodeSettlement } from './encode.ts';
+export type { EngineOptions } from './engine.ts';
+export { createEngine, fundsReader } from './engine.ts';
+export type { Execution } from './execution.ts';
+export { executionOf, respectsLimit } from './execution.ts';
+export type { HttpEngineOptions } from './http-engine.ts';
+export { httpEngine } from './http-engine.ts';
+export type { Liquidity, LiquidityState } from './liquidity.ts';
+export type { NodeSettlerOptions, SettlementReceipt, Settler, SolverWallet } from './settler.ts';
+export { nodeSettler } from './settler.ts';
+export type { Solver, SolverOptions, SolverResult } from './solver.ts';
+export { createSolver } from './solver.ts';
+export type { Fill, Interaction, NodeClient, Solution, SolvableAuction, SolverEngine } from './types.ts';
+export type { UniswapV2LiquidityOptions } from './uniswap-v2.ts';
+export { uniswapV2Liquidity } from './uniswap-v2.ts';

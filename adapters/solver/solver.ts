@@ -1,0 +1,201 @@
+import type { Hex } from 'intentbook';
+import type { AuctionSource } from './auctions.ts';
+import type { Bid } from './competition.ts';
+import { competitionOf } from './competition.ts';
+import type { Settler } from './settler.ts';
+import type { Solution, SolvableAuction, SolverEngine } from './types.ts';
+
+/** Settings of a solver. */
+export interface SolverOptions {
+  /** Source of auctions: `book.auctions`, or `httpAuctions(url)`. */
+  readonly auctions: AuctionSource;
+  readonly engine: SolverEngine;
+  /** Executes settlements: `nodeSettler({ client, wallet })`. */
+  readonly settler: Settler;
+  /** Time between two auctions, in milliseconds. Default: 1000. */
+  readonly interval?: number;
+  /** Called after each auction in which there was something to solve. */
+  readonly onResult?: (result: SolverResult) => void;
+  /** Called with errors of the source, of the node and of the engine. */
+  readonly onFailure?: (failure: unknown) => void;
+}
+
+/** The result of one auction. */
+export interface SolverResult {
+  readonly auctionId: number;
+  readonly settlements: readonly {
+    readonly transactionHash: Hex;
+    readonly orders: readonly Hex[];
+    readonly reverted: boolean;
+  }[];
+  /** Orders whose settlement fails in a simulation, with the reason. They are tried again later. */
+  readonly failed: readonly { readonly order: Hex; readonly reason: string }[];
+}
+
+/** A solver that settles the auctions of one order book. */
+export interface Solver {
+  /** Solves the current auction once. Calls do not overlap. */
+  run(): Promise<SolverResult | undefined>;
+  /** Starts to solve in the background. */
+  start(): void;
+  /** Solves without waiting for the interval. `retry` forgets what was settled and what has failed before. */
+  wake(options?: { readonly retry?: boolean }): void;
+  /** Finishes the current settlement and stops. */
+  stop(): Promise<void>;
+}
+
+/** Delay before a failed order is tried again, in milliseconds; doubled with each failure. */
+const RETRY_DELAY = 1_000;
+const MAX_RETRY_DELAY = 60_000;
+
+/**
+ * Creates a solver: reads auctions, solves them, simulates the settlements, submits them, and records the competition.
+ *
+ * ```ts
+ * const solver = createSolver({ auctions: book.auctions, engine, settler: nodeSettler({ client, wallet }) });
+ * solver.start();
+ * ```
+ */
+export function createSolver(options: SolverOptions): Solver {
+  const { auctions, engine, settler, interval = 1_000, onResult, onFailure } = options;
+  const failures = new Map<Hex, { readonly until: number; readonly delay: number }>();
+  /** Blocks in which orders were settled. The book may not have read them yet. */
+  const settled = new Map<Hex, number>();
+  let working: Promise<SolverResult | undefined> | undefined;
+  let background: { readonly stopped: AbortController; wake: () => void; done: Promise<void> } | undefined;
+
+  /** Finds the orders of a failed solution that cannot be settled alone either. */
+  async function findFailed(auction: SolvableAuction, { fills }: Solution, signal: AbortSignal) {
+    const failed: { order: Hex; reason: string }[] = [];
+    for (const { order } of fills) {
+      const [alone] = await engine.solve({ ...auction, orders: [order] }, signal);
+      const reason = alone && (await settler.simulate(alone));
+      if (reason !== undefined) failed.push({ order: order.uid, reason });
+    }
+    return failed;
+  }
+
+  async function record(auction: SolvableAuction, bids: readonly Bid[]): Promise<void> {
+    try {
+      await auctions.record?.(competitionOf(auction, settler.address, bids));
+    } catch (failure) {
+      onFailure?.(failure);
+    }
+  }
+
+  /** Leaves out orders that have failed recently, or whose settlement the book has not read yet. */
+  function solvable(auction: SolvableAuction): SolvableAuction {
+    const now = performance.now();
+    for (const [uid, block] of settled) if (block <= auction.block) settled.delete(uid);
+    const orders = auction.orders.filter(({ uid }) => !settled.has(uid) && (failures.get(uid)?.until ?? 0) <= now);
+    return { ...auction, orders };
+  }
+
+  function noteFailure(uid: Hex): void {
+    const delay = Math.min((failures.get(uid)?.delay ?? RETRY_DELAY / 2) * 2, MAX_RETRY_DELAY);
+    failures.set(uid, { until: performance.now() + delay, delay });
+  }
+
+  async function solve(): Promise<SolverResult | undefined> {
+    const { signal } = background?.stopped ?? new AbortController();
+    const auction = solvable(await auctions.current());
+    if (auction.orders.length === 0) return undefined;
+    const failed: { order: Hex; reason: string }[] = [];
+    const bids: Bid[] = [];
+    const settlements: { transactionHash: Hex; orders: Hex[]; reverted: boolean }[] = [];
+    let solutions = [...(await engine.solve(auction, signal))];
+    while (solutions.length > 0 && !signal.aborted) {
+      const [solution, ...rest] = solutions as [Solution, ...Solution[]]; // not empty
+      const reason = await settler.simulate(solution);
+      if (reason === undefined) {
+        const orders = solution.fills.map(({ order }) => order.uid);
+        await record(auction, [...bids, { solution, transactionHash: undefined }]);
+        const { transactionHash, block, reverted } = await settler.submit(solution, auction.id);
+        if (reverted) for (const uid of orders) noteFailure(uid);
+        if (!reverted) for (const uid of orders) settled.set(uid, block);
+        settlements.push({ transactionHash, orders, reverted });
+        if (!reverted) bids.push({ solution, transactionHash });
+        solutions = rest;
+        continue;
+      }
+      const { fills } = solution;
+      const culprits =
+        fills.length === 1
+          ? fills.map(({ order }) => ({ order: order.uid, reason }))
+          : await findFailed(auction, solution, signal);
+      for (const culprit of culprits) noteFailure(culprit.order);
+      failed.push(...culprits);
+      const others = fills.filter(({ order }) => !culprits.some((each) => each.order === order.uid));
+      // Without a culprit the batch itself fails: its orders are tried again with the next auction.
+      const again = culprits.length === 0 ? [] : others.map(({ order }) => order);
+      solutions = again.length === 0 ? rest : [...rest, ...(await engine.solve({ ...auction, orders: again }, signal))];
+    }
+    if (bids.length > 0) await record(auction, bids);
+    const result = { auctionId: auction.id, settlements, failed };
+    if (settlements.length > 0 || failed.length > 0) onResult?.(result);
+    return result;
+  }
+
+  function run(): Promise<SolverResult | undefined> {
+    working ??= solve().finally(() => {
+      working = undefined;
+    });
+    return working;
+  }
+
+  /** Runs until it is stopped: at once when something was settled, otherwise after the interval or a call of `wake`. */
+  async function work(stopped: AbortSignal, woken: () => Promise<void>): Promise<void> {
+    while (!stopped.aborted) {
+      try {
+        await run();
+      } catch (failure) {
+        if (!stopped.aborted) onFailure?.(failure);
+      }
+      if (!stopped.aborted) await woken();
+    }
+  }
+
+  return {
+    run,
+    start() {
+      if (background !== undefined) return;
+      const stopped = new AbortController();
+      let pending = false;
+      let resume: (() => void) | undefined;
+      const wake = () => {
+        pending = true;
+        resume?.();
+      };
+      const woken = async () => {
+        if (!pending) {
+          await new Promise<void>((resolve) => {
+            const timer = setTimeout(resolve, interval);
+            timer.unref?.();
+            resume = () => {
+              clearTimeout(timer);
+              resolve();
+            };
+          });
+        }
+        pending = false;
+        resume = undefined;
+      };
+      stopped.signal.addEventListener('abort', wake);
+      background = { stopped, wake, done: work(stopped.signal, woken) };
+    },
+    wake({ retry = false } = {}) {
+      if (retry) {
+        failures.clear();
+        settled.clear();
+      }
+      background?.wake();
+    },
+    async stop() {
+      const stopping = background;
+      background = undefined;
+      stopping?.stopped.abort();
+      await stopping?.done;
+      await working?.catch(() => {});
+    },
+  };
+}

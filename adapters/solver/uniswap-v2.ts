@@ -1,0 +1,162 @@
+import type { Address, Hex } from 'intentbook';
+import { bytes, decodeWords, encodeCall, word } from './abi.ts';
+import type { Liquidity, LiquidityState } from './liquidity.ts';
+import type { Interaction, NodeClient } from './types.ts';
+
+/** Pairs of a Uniswap V2 factory, or of a compatible one. */
+export interface UniswapV2LiquidityOptions {
+  readonly factory: Address;
+  /** Contract that receives the output of a swap: the settlement contract. */
+  readonly receiver: Address;
+  /** Tokens that a route may go through, such as wrapped native currency. */
+  readonly bases: readonly Address[];
+}
+
+/** Selectors of the factory, of its pairs and of their tokens. */
+const GET_PAIR: Hex = '0xe6a43905';
+const GET_RESERVES: Hex = '0x0902f1ac';
+const SWAP: Hex = '0x022c0d9f';
+const TRANSFER: Hex = '0xa9059cbb';
+
+/** A pair keeps its reserves in 112 bits (UniswapV2Pair.sol). */
+const MAX_RESERVE = 2n ** 112n - 1n;
+
+interface PoolState {
+  readonly address: Address;
+  readonly tokens: readonly [Address, Address];
+  reserves: [bigint, bigint];
+}
+
+/**
+ * Creates liquidity of the pairs of a Uniswap V2 factory. A route has one pair, or two with a base token in between.
+ * Addresses of pairs are kept; reserves are read for each auction.
+ */
+export function uniswapV2Liquidity(client: NodeClient, options: UniswapV2LiquidityOptions): Liquidity {
+  const { factory, receiver, bases } = options;
+  const addresses = new Map<string, Address>();
+
+  async function call(to: Address, data: Hex): Promise<bigint[]> {
+    return decodeWords(await client.request({ method: 'eth_call', params: [{ to, data }, 'latest'] }));
+  }
+
+  async function addressOf(tokens: readonly [Address, Address]): Promise<Address | undefined> {
+    const key = tokens.join();
+    const known = addresses.get(key);
+    if (known !== undefined) return known;
+    const [found = 0n] = await call(factory, encodeCall(GET_PAIR, tokens.map(word)));
+    if (found === 0n) return undefined;
+    const address: Address = `0x${found.toString(16).padStart(40, '0')}`;
+    addresses.set(key, address);
+    return address;
+  }
+
+  async function readPool(tokens: readonly [Address, Address]): Promise<[string, PoolState][]> {
+    const address = await addressOf(tokens);
+    if (address === undefined) return [];
+    const [first = 0n, second = 0n] = await call(address, GET_RESERVES);
+    return [[tokens.join(), { address, tokens, reserves: [first, second] }]];
+  }
+
+  return {
+    async read(tokens, signal) {
+      signal.throwIfAborted();
+      const all = [...new Set([...tokens, ...bases])].sort();
+      const wanted = all.flatMap((token, i) => all.slice(i + 1).map((next) => [token, next] as const));
+      const pools = new Map((await Promise.all(wanted.map(readPool))).flat());
+      signal.throwIfAborted();
+      return createState(pools, bases, receiver);
+    },
+  };
+}
+
+function createState(
+  pools: ReadonlyMap<string, PoolState>,
+  bases: readonly Address[],
+  receiver: Address,
+): LiquidityState {
+  const routes = new Map<string, Address[][]>();
+
+  function poolOf(from: Address, to: Address): PoolState | undefined {
+    return pools.get(from < to ? `${from},${to}` : `${to},${from}`);
+  }
+
+  /** Paths whose pairs all exist. */
+  function pathsBetween(sellToken: Address, buyToken: Address): Address[][] {
+    const key = `${sellToken},${buyToken}`;
+    const known = routes.get(key);
+    if (known !== undefined) return known;
+    const between = bases.filter((base) => base !== sellToken && base !== buyToken);
+    const paths = [[sellToken, buyToken], ...between.map((base) => [sellToken, base, buyToken])];
+    const found = paths.filter((path) => hopsOf(path).every(([from, to]) => poolOf(from, to) !== undefined));
+    routes.set(key, found);
+    return found;
+  }
+
+  /** Amounts along a path, the input included; `undefined` if a pair has too little. */
+  function amountsAlong(path: readonly Address[], amountIn: bigint): bigint[] | undefined {
+    const amounts = [amountIn];
+    for (const [from, to] of hopsOf(path)) {
+      const pool = poolOf(from, to);
+      const sold = amounts.at(-1) ?? 0n;
+      const [reserveIn, reserveOut] = pool === undefined ? [0n, 0n] : sidesOf(pool, from);
+      const bought = reserveIn + sold > MAX_RESERVE ? 0n : amountOut(sold, reserveIn, reserveOut);
+      if (bought === 0n) return undefined;
+      amounts.push(bought);
+    }
+    return amounts;
+  }
+
+  function best(sellToken: Address, buyToken: Address, amountIn: bigint) {
+    let found: { readonly path: readonly Address[]; readonly amounts: readonly bigint[] } | undefined;
+    for (const path of pathsBetween(sellToken, buyToken)) {
+      const amounts = amountsAlong(path, amountIn);
+      if (amounts !== undefined && (amounts.at(-1) ?? 0n) > (found?.amounts.at(-1) ?? 0n)) found = { path, amounts };
+    }
+    return found;
+  }
+
+  return {
+    quote: (sellToken, buyToken, amountIn) => best(sellToken, buyToken, amountIn)?.amounts.at(-1) ?? 0n,
+    take(sellToken, buyToken, amountIn) {
+      const route = best(sellToken, buyToken, amountIn);
+      if (route === undefined) throw new RangeError(`liquidity from ${sellToken} to ${buyToken} is missing`);
+      const hops = hopsOf(route.path).map(([from, to], i) => {
+        const [sold = 0n, bought = 0n] = route.amounts.slice(i, i + 2);
+        return { from, sold, bought, pool: poolOf(from, to) as PoolState }; // the path is made of known pools
+      });
+      const [first] = hops;
+      const calls: Interaction[] =
+        first === undefined ? [] : [call(first.from, encodeCall(TRANSFER, [word(first.pool.address), word(amountIn)]))];
+      for (const [i, { from, sold, bought, pool }] of hops.entries()) {
+        const isFirst = pool.tokens[0] === from;
+        const [reserveIn, reserveOut] = sidesOf(pool, from);
+        pool.reserves = isFirst ? [reserveIn + sold, reserveOut - bought] : [reserveOut - bought, reserveIn + sold];
+        const to = hops[i + 1]?.pool.address ?? receiver;
+        const outputs = isFirst ? [0n, bought] : [bought, 0n];
+        calls.push(call(pool.address, encodeCall(SWAP, [...outputs.map(word), word(to), bytes('0x')])));
+      }
+      return calls;
+    },
+  };
+}
+
+function call(target: Address, callData: Hex): Interaction {
+  return { target, value: 0n, callData };
+}
+
+function sidesOf({ tokens, reserves: [first, second] }: PoolState, from: Address): readonly [bigint, bigint] {
+  return tokens[0] === from ? [first, second] : [second, first];
+}
+
+function hopsOf(path: readonly Address[]): (readonly [Address, Address])[] {
+  return path.slice(1).map((to, i) => [path[i] as Address, to]); // the element before
+}
+
+/**
+ * Computes the output of a swap as the pair limits it, with its fee of 0.3 % (UniswapV2Library.sol, `getAmountOut`).
+ */
+function amountOut(sold: bigint, reserveIn: bigint, reserveOut: bigint): bigint {
+  if (reserveIn === 0n || reserveOut === 0n) return 0n;
+  const kept = sold * 997n;
+  return (kept * reserveOut) / (reserveIn * 1000n + kept);
+}

@@ -1,0 +1,178 @@
+import type { SandboxOptions } from 'intentbook/sandbox';
+import { createSandbox } from 'intentbook/sandbox';
+import { describe, expect, it } from 'vitest';
+
+const TERMS = { sell: ['1', 'WETH'], for: ['2400', 'USDC'] } as const;
+
+describe.each(['anvil', 'simulated'] as const)('a sandbox on %s', (engine) => {
+  const open = (options: SandboxOptions = {}) => createSandbox({ ...options, engine });
+
+  describe('snapshot and revert', () => {
+    it('restore the chain, the book, the notifications and the time, any number of times', async () => {
+      await using sandbox = await open();
+      const trader = await sandbox.createTrader({ WETH: '10' });
+      await sandbox.pauseSolver();
+      const uid = await trader.placeOrder(TERMS);
+      const log = await sandbox.book.log.last();
+      const snapshot = await sandbox.snapshot();
+      const time = sandbox.book.clock.now();
+      for (let i = 0; i < 3; i++) {
+        await sandbox.settle(uid);
+        const other = await trader.placeOrder(TERMS);
+        await sandbox.advance(10_000);
+        await sandbox.waitForNotification(trader, 'order_filled');
+        await sandbox.revert(snapshot);
+        expect(await sandbox.book.orders.get(uid)).toMatchObject({ status: 'open', executedBuyAmount: '0' });
+        expect(await sandbox.book.orders.get(other)).toBeUndefined();
+        expect(await sandbox.book.log.last()).toBe(log);
+        expect(await trader.balanceOf('WETH')).toBe(10n * 10n ** 18n);
+        expect((await sandbox.accountInterface.notifications.list(trader.address)).notifications).toEqual([]);
+        expect(sandbox.book.clock.now() - time).toBeLessThan(5_000);
+      }
+      await sandbox.resumeSolver();
+      await sandbox.waitFor(uid, 'fulfilled');
+      expect(sandbox.failures).toEqual([]);
+    });
+
+    it('keeps an earlier snapshot valid after a later one', async () => {
+      await using sandbox = await open();
+      const first = await sandbox.snapshot();
+      const trader = await sandbox.createTrader({ DAI: '1' });
+      const second = await sandbox.snapshot();
+      await sandbox.fund(trader, { DAI: '1' });
+      await sandbox.revert(second);
+      expect(await trader.balanceOf('DAI')).toBe(10n ** 18n);
+      await sandbox.revert(first);
+      expect(await trader.balanceOf('DAI')).toBe(0n);
+      await expect(sandbox.revert(second)).rejects.toThrow(`snapshot must be one of this sandbox, got "${second}"`);
+    });
+  });
+
+  describe('reorg', () => {
+    it('takes a settlement back, and the solver settles the order again', async () => {
+      await using sandbox = await open();
+      const trader = await sandbox.createTrader({ WETH: '1' });
+      const uid = await trader.placeOrder(TERMS);
+      await sandbox.waitFor(uid, 'fulfilled');
+      await sandbox.pauseSolver();
+      await sandbox.reorg(1);
+      expect(await sandbox.book.orders.get(uid)).toMatchObject({ status: 'open', executedSellAmount: '0' });
+      await sandbox.resumeSolver();
+      await sandbox.waitFor(uid, 'fulfilled');
+    });
+  });
+
+  describe('failures', () => {
+    it('a node that is stopped keeps the book from reading the chain until it is restored', async () => {
+      await using sandbox = await open();
+      const trader = await sandbox.createTrader({ WETH: '2' });
+      const uid = await trader.placeOrder(TERMS);
+      sandbox.stopNode();
+      await expect(trader.placeOrder(TERMS)).rejects.toMatchObject({ code: 'ChainUnavailable' });
+      await sandbox.restore();
+      await sandbox.waitFor(uid, 'fulfilled');
+    });
+
+    it('a slow node delays the acceptance of an order, or makes it fail', async () => {
+      await using sandbox = await open();
+      const trader = await sandbox.createTrader({ WETH: '2' });
+      sandbox.slowNode(4_000);
+      await expect(trader.placeOrder(TERMS)).rejects.toMatchObject({ code: 'ChainUnavailable' });
+      sandbox.slowNode(30);
+      const uid = await trader.placeOrder(TERMS);
+      await sandbox.waitFor(uid, 'fulfilled');
+    });
+
+    it('a failed commit stores nothing', async () => {
+      await using sandbox = await open();
+      const trader = await sandbox.createTrader({ WETH: '2' });
+      sandbox.fail('commit');
+      await expect(trader.placeOrder(TERMS)).rejects.toMatchObject({ code: 'Unavailable' });
+      expect(await sandbox.book.orders.list({ owner: trader.address })).toMatchObject({ orders: [] });
+    });
+
+    it('an order that cannot be settled is named with the reason', async () => {
+      await using sandbox = await open();
+      const trader = await sandbox.createTrader({ USDC: '100' });
+      await sandbox.freeze('USDC');
+      const uid = await trader.placeOrder({ sell: ['100', 'USDC'], for: ['0.03', 'WETH'] });
+      await expect(sandbox.waitFor(uid, 'fulfilled', { timeout: 500 })).rejects.toThrow(
+        `order ${uid} must be fulfilled, is open; the last settlement failed with`,
+      );
+      await sandbox.freeze('USDC', false);
+      await sandbox.waitFor(uid, 'fulfilled');
+    });
+  });
+});
+
+describe('sandboxes that are open at the same time', () => {
+  it('have chains and books that do not affect each other', async () => {
+    const [one, other] = await Promise.all([createSandbox(), createSandbox()]);
+    try {
+      expect(one.rpcUrl).not.toBe(other.rpcUrl);
+      const traders = await Promise.all([one.createTrader({ WETH: '2' }), other.createTrader({ WETH: '1' })]);
+      await one.setPrice('USDC', '0.0002');
+      const quotes = [
+        await one.quote(traders[0], { sell: ['1', 'WETH'], for: 'USDC' }),
+        await other.quote(traders[1], { sell: ['1', 'WETH'], for: 'USDC' }),
+      ];
+      expect(quotes.map(({ quote }) => Math.round(Number(quote.buyAmount) / 1e9))).toEqual([5, 2]);
+      const uid = await traders[0].placeOrder(TERMS);
+      await one.waitFor(uid, 'fulfilled');
+      expect(await other.book.orders.get(uid)).toBeUndefined();
+      expect(await traders[1].balanceOf('WETH')).toBe(10n ** 18n);
+    } finally {
+      await Promise.all([one.close(), other.close()]);
+    }
+  });
+
+  it('start on a port that is free, and name a port that is not', async () => {
+    await using sandbox = await createSandbox({ engine: 'simulated' });
+    const port = Number(new URL(sandbox.url).port);
+    await expect(createSandbox({ engine: 'simulated', port })).rejects.toThrow(`EADDRINUSE`);
+  });
+});
+
+describe('time and prices', () => {
+  it('advance moves the chain and the book together', async () => {
+    await using sandbox = await createSandbox({ solver: 'off' });
+    const before = sandbox.book.clock.now();
+    await sandbox.advance(86_400);
+    const response = await fetch(sandbox.rpcUrl ?? '', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getBlockByNumber', params: ['latest', false] }),
+    });
+    const { result } = (await response.json()) as { result: { timestamp: string } };
+    const chain = Number(result.timestamp) * 1000;
+    expect(chain - before).toBeGreaterThan(86_390_000);
+    expect(Math.abs(chain - sandbox.book.clock.now())).toBeLessThan(10_000);
+  });
+
+  it('setPrice moves quotes, and settles an order that waits for the price', async () => {
+    await using sandbox = await createSandbox();
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    const uid = await trader.placeOrder({ sell: ['1', 'WETH'], for: ['4000', 'USDC'] });
+    await expect(sandbox.settle(uid)).rejects.toThrow('no price satisfies its limit');
+    await sandbox.setPrice('USDC', '0.0002');
+    await sandbox.waitFor(uid, 'fulfilled');
+    const { quote } = await sandbox.quote(trader, { sell: ['1', 'WETH'], for: 'USDC' });
+    expect(Number(quote.buyAmount) / 1e6).toBeGreaterThan(4900);
+  });
+
+  it('tokens can be described, and unknown symbols are rejected', async () => {
+    await using sandbox = await createSandbox({ tokens: [{ symbol: 'GOLD', decimals: 2, price: '3' }] });
+    const trader = await sandbox.createTrader({ GOLD: '5.25' });
+    const uid = await trader.placeOrder({ sell: ['5.25', 'GOLD'], for: ['15', 'WETH'] });
+    await sandbox.waitFor(uid, 'fulfilled');
+    expect(() => sandbox.token('SILVER')).toThrow('token must be one of ETH, WETH, GOLD, got "SILVER"');
+    await expect(createSandbox({ tokens: ['SILVER'] })).rejects.toThrow('tokens must be known symbols');
+  });
+
+  it('makes blocks at an interval', async () => {
+    await using sandbox = await createSandbox({ blockTime: 1 });
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    const uid = await trader.placeOrder(TERMS);
+    await sandbox.waitFor(uid, 'fulfilled');
+  });
+});

@@ -1,0 +1,158 @@
+import { Wallet } from 'ethers';
+import { createOrderBook } from 'intentbook';
+import { fixedPrices } from 'intentbook/estimators';
+import { memoryStore } from 'intentbook/memory';
+import type { OrderToSign } from 'intentbook/sign';
+import {
+  appDataDocument,
+  appDataHash,
+  cancellationTypedData,
+  limitOrder,
+  orderFromQuote,
+  orderTypedData,
+  orderUid,
+  signingDomain,
+  typedDataDigest,
+  typedDataJson,
+} from 'intentbook/sign';
+import { hashTypedData, keccak256, toHex } from 'viem';
+import { generatePrivateKey, privateKeyToAccount, sign } from 'viem/accounts';
+import { describe, expect, it } from 'vitest';
+import { vectors } from '../../support/vectors/vectors.ts';
+
+const WETH = '0xfFf9976782d46CC05630D1f6eBAb18b2324d6B14';
+const COW = '0x0625aFB445C3B6B7B929342a04A22599fd5dBB59';
+const DOMAIN = signingDomain({ chainId: 11155111 });
+
+const order: OrderToSign = {
+  sellToken: WETH,
+  buyToken: COW,
+  sellAmount: '1000000000000000000',
+  buyAmount: 5_000_000_000_000_000_000_000n,
+  validTo: 1_800_000_000,
+  appData: '{}',
+  kind: 'sell',
+};
+
+describe('typed data of an order', () => {
+  it.each(vectors.cancellations)('has the digest and signature of the vector: $name', async (vector) => {
+    const domain = signingDomain({ chainId: vector.chainId, settlementContract: vector.settlement });
+    const typedData = cancellationTypedData(domain, vector.orderUids);
+    expect(typedDataDigest(typedData)).toBe(vector.digest);
+    const signature = await privateKeyToAccount(vector.privateKey as `0x${string}`).signTypedData(typedData);
+    expect(signature).toBe(vector.signatures.eip712);
+  });
+
+  const known = vectors.orders.filter((vector) => 'chainId' in vector && 'settlement' in vector);
+  it('has vectors of orders with a domain', () => {
+    expect(known.length).toBeGreaterThan(0);
+  });
+  it.each(known)('has the digest and the UID of the vector: $name', (vector) => {
+    const { chainId, settlement, owner } = vector as { chainId: number; settlement: string; owner: string };
+    const typedData = orderTypedData(signingDomain({ chainId, settlementContract: settlement }), {
+      ...(vector.order as OrderToSign),
+    });
+    expect(typedDataDigest(typedData)).toBe(vector.digest);
+    if (owner !== undefined) expect(orderUid(typedData, owner)).toBe(vector.uid);
+  });
+
+  it('is hashed by viem, by ethers and by this package to one digest', async () => {
+    const typedData = orderTypedData(DOMAIN, order);
+    const digest = hashTypedData(typedData);
+    expect(typedDataDigest(typedData)).toBe(digest);
+    const wallet = Wallet.createRandom();
+    const { domain, types, message } = typedData;
+    const byEthers = await wallet._signTypedData(domain, types as never, message); // its type is mutable
+    const key = wallet.privateKey as `0x${string}`;
+    expect(byEthers).toBe(await privateKeyToAccount(key).signTypedData(typedData));
+    expect(byEthers).toBe(await sign({ hash: typedDataDigest(typedData), privateKey: key, to: 'hex' }));
+  });
+
+  it('survives the JSON of eth_signTypedData_v4', () => {
+    const typedData = orderTypedData(DOMAIN, order);
+    const { EIP712Domain, ...types } = JSON.parse(typedDataJson(typedData)).types;
+    expect(EIP712Domain).toHaveLength(4);
+    expect(hashTypedData({ ...JSON.parse(typedDataJson(typedData)), types })).toBe(typedDataDigest(typedData));
+  });
+
+  it('has the zero address for an order without a receiver', () => {
+    for (const receiver of [null, undefined]) {
+      const { message } = orderTypedData(DOMAIN, { ...order, ...(receiver === undefined ? {} : { receiver }) });
+      expect(message.receiver).toBe('0x0000000000000000000000000000000000000000');
+    }
+  });
+
+  it.each([
+    [{ sellToken: 'WETH' }, 'sellToken must be 0x and 40 hex digits, got "WETH"'],
+    [{ sellAmount: '1.5' }, 'sellAmount must be a whole number of atoms below 2^256, got "1.5"'],
+    [{ buyAmount: -1n }, 'buyAmount must be a whole number of atoms below 2^256, got "-1"'],
+    [{ validTo: 2 ** 32 }, 'validTo must be an integer from 0 to 4294967295, got 4294967296'],
+    [{ kind: 'swap' }, 'kind must be one of sell, buy, got "swap"'],
+  ])('rejects a malformed member (%#)', (change, message) => {
+    expect(() => orderTypedData(DOMAIN, { ...order, ...change } as OrderToSign)).toThrow(new TypeError(message));
+  });
+});
+
+describe('limitOrder', () => {
+  it('has every member that a book reads, and the digest of its terms', () => {
+    const { kind: _, appData: __, ...terms } = order;
+    const complete = limitOrder(terms);
+    expect(complete).toMatchObject({ feeAmount: '0', kind: 'sell', appData: '{}', receiver: null, quoteId: null });
+    expect(orderTypedData(DOMAIN, complete)).toEqual(orderTypedData(DOMAIN, order));
+  });
+});
+
+describe('appDataDocument', () => {
+  it('gives equal text for equal options, and the keccak-256 of its bytes as hash', () => {
+    const one = appDataDocument({ appCode: 'é', slippageBps: 50, metadata: { b: 1, a: { d: 1, c: 2 } } });
+    const other = appDataDocument({ metadata: { a: { c: 2, d: 1 }, b: 1 }, slippageBps: 50, appCode: 'é' });
+    expect(one).toBe(other);
+    expect(appDataHash(one)).toBe(keccak256(toHex(one)));
+  });
+});
+
+describe('an order book', () => {
+  it.each(['sell', 'buy'] as const)('accepts an order from its own quote, and its cancellation: %s', async (kind) => {
+    await using book = createOrderBook({
+      chainId: 11155111,
+      store: memoryStore(),
+      quotes: { gasPrice: '1000000000', estimators: [fixedPrices({ [WETH]: '1', [COW]: '0.0001' })] },
+    });
+    await book.start();
+    const account = privateKeyToAccount(generatePrivateKey());
+    const side =
+      kind === 'sell' ? { sellAmountBeforeFee: String(10n ** 18n) } : { buyAmountAfterFee: String(10n ** 21n) };
+    const request = { sellToken: WETH, buyToken: COW, from: account.address, kind, ...side };
+    const document = appDataDocument({ appCode: 'sign test', signer: account.address });
+    for (const appData of [undefined, document]) {
+      const quoted = await book.quotes.request({ ...request, appData });
+      if (quoted.status !== 'quoted') throw quoted.error;
+      const { quote } = quoted.quote;
+      const unsigned = orderFromQuote(quoted.quote, { slippageBps: 100 });
+      const full = BigInt(quote.sellAmount) + BigInt(quote.feeAmount);
+      if (kind === 'sell') {
+        expect(unsigned).toMatchObject({ sellAmount: String(full), feeAmount: '0', receiver: null });
+        expect(BigInt(unsigned.buyAmount)).toBe((BigInt(quote.buyAmount) * 99n) / 100n);
+      } else {
+        expect(unsigned.buyAmount).toBe(quote.buyAmount);
+        expect(BigInt(unsigned.sellAmount)).toBe((full * 101n + 99n) / 100n);
+      }
+      const domain = signingDomain(book);
+      const typedData = orderTypedData(domain, unsigned);
+      const signature = await account.signTypedData(typedData);
+      const result = await book.orders.submit({
+        ...unsigned,
+        from: account.address,
+        signature,
+        signingScheme: 'eip712',
+      });
+      if (result.status !== 'accepted') throw result.error;
+      expect(result.uid).toBe(orderUid(typedData, account.address));
+      expect(await book.orders.get(result.uid)).toMatchObject({ quote: { solver: expect.any(String) } });
+      const orderUids = [result.uid];
+      const proof = await account.signTypedData(cancellationTypedData(domain, orderUids));
+      const cancelled = await book.orders.cancel({ orderUids, signature: proof, signingScheme: 'eip712' });
+      expect(cancelled.status).toBe('cancelled');
+    }
+  });
+});

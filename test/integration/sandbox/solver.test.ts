@@ -1,0 +1,256 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import type { AuctionOrder, Hex } from 'intentbook';
+import type { Sandbox } from 'intentbook/sandbox';
+import { createSandbox } from 'intentbook/sandbox';
+import type { Liquidity, SolvableAuction } from 'intentbook/solver';
+import {
+  createEngine,
+  createSolver,
+  executionOf,
+  httpAuctions,
+  httpEngine,
+  nodeSettler,
+  respectsLimit,
+} from 'intentbook/solver';
+import { afterEach, describe, expect, it } from 'vitest';
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const TOKENS = ['0x00000000000000000000000000000000000000aa', '0x00000000000000000000000000000000000000bb'] as const;
+const NATIVE = TOKENS[0];
+
+/** One pool of the two tokens, without a fee on chain: the state alone. */
+function poolOf(reserves: readonly [bigint, bigint]): Liquidity {
+  const out = (sellToken: Hex, amountIn: bigint) => {
+    const [reserveIn, reserveOut] = sellToken === TOKENS[0] ? reserves : [reserves[1], reserves[0]];
+    return (amountIn * 997n * reserveOut) / (reserveIn * 1000n + amountIn * 997n);
+  };
+  return {
+    read: async () => ({
+      quote: (sellToken, _, amountIn) => out(sellToken, amountIn),
+      take: (sellToken, buyToken, amountIn) => {
+        return [{ target: sellToken, value: amountIn, callData: `0x${buyToken.slice(2)}` }];
+      },
+    }),
+  };
+}
+
+const amount = fc.bigInt({ min: 1n, max: 10n ** 21n });
+const anyOrder = fc.record({
+  sellsFirst: fc.boolean(),
+  kind: fc.constantFrom('sell' as const, 'buy' as const),
+  sellAmount: amount,
+  buyAmount: amount,
+  partiallyFillable: fc.boolean(),
+  done: fc.integer({ min: 0, max: 9 }),
+});
+
+type Choice = typeof anyOrder extends fc.Arbitrary<infer C> ? C : never;
+
+function orderOf(
+  index: number,
+  { sellsFirst, kind, sellAmount, buyAmount, partiallyFillable, done }: Choice,
+): AuctionOrder {
+  const [sellToken, buyToken] = sellsFirst ? TOKENS : [TOKENS[1], TOKENS[0]];
+  const total = kind === 'sell' ? sellAmount : buyAmount;
+  return {
+    uid: `0x${index.toString(16).padStart(112, '0')}`,
+    sellToken,
+    buyToken,
+    sellAmount: String(sellAmount),
+    buyAmount: String(buyAmount),
+    protocolFees: [],
+    created: 0,
+    validTo: 0xffff_ffff,
+    kind,
+    receiver: null,
+    owner: '0x00000000000000000000000000000000000000cc',
+    partiallyFillable,
+    executed: partiallyFillable ? String((total * BigInt(done)) / 10n) : '0',
+    preInteractions: [],
+    postInteractions: [],
+    sellTokenBalance: 'erc20',
+    buyTokenBalance: 'erc20',
+    class: 'limit',
+    appData: `0x${'00'.repeat(32)}`,
+    signingScheme: 'eip712',
+    signature: `0x${'00'.repeat(65)}`,
+    quote: { sellAmount: '0', buyAmount: '0', fee: '0', solver: NATIVE },
+  };
+}
+
+describe('reference engine', () => {
+  it('finds settlements that respect every limit and pay out no more than they take in', async () => {
+    const reserve = fc.bigInt({ min: 10n ** 6n, max: 10n ** 24n });
+    let settled = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyOrder, { maxLength: 12 }), fc.tuple(reserve, reserve), async (choices, reserves) => {
+        const orders = choices.map((choice, i) => orderOf(i, choice));
+        const liquidity = poolOf(reserves);
+        const auction: SolvableAuction = { id: 1, block: 1, orders, prices: {} };
+        const engine = createEngine({ liquidity, wrappedNative: NATIVE });
+        const state = await liquidity.read([], new AbortController().signal);
+        for (const { fills, prices, interactions } of await engine.solve(auction, new AbortController().signal)) {
+          const net = new Map<string, bigint>(TOKENS.map((token) => [token, 0n]));
+          const add = (token: string, atoms: bigint) => net.set(token, (net.get(token) ?? 0n) + atoms);
+          for (const fill of fills) {
+            const { order, executed } = fill;
+            expect(respectsLimit(fill, prices)).toBe(true);
+            const total = BigInt(order.kind === 'sell' ? order.sellAmount : order.buyAmount);
+            const left = total - BigInt(order.executed);
+            expect(executed > 0n && (order.partiallyFillable ? executed <= left : executed === left)).toBe(true);
+            const { sold, bought } = executionOf(fill, prices);
+            // The limit price, without the arithmetic of the contract.
+            expect(sold * BigInt(order.buyAmount) <= bought * BigInt(order.sellAmount)).toBe(true);
+            add(order.sellToken, sold);
+            add(order.buyToken, -bought);
+            settled++;
+          }
+          for (const { target, value } of interactions) {
+            const other = target === TOKENS[0] ? TOKENS[1] : TOKENS[0];
+            add(target, -value);
+            add(other, state.quote(target, other, value));
+          }
+          for (const atoms of net.values()) expect(atoms >= 0n).toBe(true);
+        }
+      }),
+      { numRuns: 300 },
+    );
+    expect(settled).toBeGreaterThan(200);
+  });
+
+  it('settles the orders that are left when one of a batch cannot be settled', async () => {
+    const sandbox = await open();
+    const [good, bad] = [await sandbox.createTrader({ DAI: '100' }), await sandbox.createTrader({ DAI: '100' })];
+    const uids = [];
+    for (const trader of [good, bad])
+      uids.push(await trader.placeOrder({ sell: ['100', 'DAI'], for: ['0.03', 'WETH'] }));
+    // The order stays in the auction until the next block, although its owner has nothing left.
+    await sandbox.book.auctions.current();
+    await bad.approve('DAI', 0);
+    await sandbox.settle();
+    await sandbox.waitFor(uids[0] ?? '', 'fulfilled');
+    await sandbox.waitFor(uids[1] ?? '', 'open');
+  });
+});
+
+async function open(options = {}): Promise<Sandbox> {
+  const sandbox = await createSandbox({ solver: 'manual', ...options });
+  closing.push(() => sandbox.close());
+  return sandbox;
+}
+
+/** Listens on a free port until the test ends. */
+async function listen(handle: (path: string, body: string) => unknown): Promise<string> {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const result = handle(request.url ?? '', Buffer.concat(chunks).toString());
+      response.writeHead(result === undefined ? 500 : 200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(result ?? {}));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens
+}
+
+/** Network fee of the external engine, in atoms of the sell token. */
+const FEE = 10n ** 15n;
+
+describe('solver over HTTP', () => {
+  it('reads the auction of a server, settles, and records the competition', async () => {
+    const sandbox = await open({ solver: 'off' });
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    const uid = await trader.placeOrder({ sell: ['1', 'WETH'], for: ['2000', 'USDC'] });
+    const client = {
+      async request(args: { readonly method: string; readonly params?: unknown }) {
+        const body = JSON.stringify({ jsonrpc: '2.0', id: 1, params: [], ...args });
+        const headers = { 'content-type': 'application/json' };
+        const response = await fetch(sandbox.rpcUrl ?? '', { method: 'POST', headers, body });
+        const { result, error } = (await response.json()) as { result: unknown; error?: { message: string } };
+        if (error !== undefined) throw new Error(error.message);
+        return result;
+      },
+    };
+    const [weth, usdc] = [sandbox.token('WETH').address, sandbox.token('USDC').address];
+    const solver = sandbox.solverAddress;
+    // The engine pays with what the settlement contract holds: it has one whole token of each.
+    const url = await listen((path, body) => {
+      const auction = JSON.parse(body) as { orders: { uid: string; sellAmount: string }[] };
+      if (path !== '/solve') return undefined;
+      return {
+        solutions: auction.orders.map(({ uid: order, sellAmount }) => ({
+          id: 1,
+          prices: { [weth]: '2100000000', [usdc]: '1000000000000000000' },
+          trades: [{ kind: 'fulfillment', order, executedAmount: String(BigInt(sellAmount) - FEE), fee: String(FEE) }],
+          interactions: [
+            {
+              kind: 'custom',
+              target: usdc,
+              value: '0',
+              callData: `0x40c10f19${sandbox.settlementContract.slice(2).padStart(64, '0')}${(2_100_000_000).toString(16).padStart(64, '0')}`,
+            },
+          ],
+        })),
+      };
+    });
+    const external = createSolver({
+      auctions: httpAuctions(sandbox.url, { operatorToken: sandbox.operatorToken }),
+      engine: httpEngine(url),
+      settler: nodeSettler({
+        client,
+        wallet: {
+          address: solver,
+          sendTransaction: async (transaction) =>
+            (await client.request({
+              method: 'eth_sendTransaction',
+              params: [{ ...transaction, from: solver }],
+            })) as Hex, // a hash
+        },
+      }),
+    });
+    const result = await external.run();
+    expect(result).toMatchObject({ failed: [], settlements: [{ orders: [uid], reverted: false }] });
+    await sandbox.waitFor(uid, 'fulfilled');
+    expect((await sandbox.book.orders.get(uid))?.executedFee).not.toBe('0');
+    expect(await sandbox.book.auctions.competition(result?.auctionId ?? 0)).toMatchObject({
+      solutions: [{ isWinner: true, txHash: result?.settlements[0]?.transactionHash }],
+    });
+  });
+
+  it.each([
+    ['is not an object', []],
+    ['has a malformed price', { solutions: [{ prices: { [NATIVE]: -1 }, trades: [], interactions: [] }] }],
+    ['has a malformed address', { solutions: [{ prices: { 'not-a-token': '1' }, trades: [], interactions: [] }] }],
+  ])('rejects a response that %s', async (_, response) => {
+    const url = await listen(() => response);
+    const auction = { id: 1, block: 1, orders: [], prices: {} };
+    await expect(httpEngine(url).solve(auction, new AbortController().signal)).rejects.toThrow(TypeError);
+  });
+
+  it('leaves out a solution that refers to liquidity or to an unknown order', async () => {
+    const base = { prices: { [NATIVE]: '1' } };
+    const url = await listen(() => ({
+      solutions: [
+        { ...base, trades: [{ kind: 'fulfillment', order: '0x12', executedAmount: '1' }], interactions: [] },
+        { ...base, trades: [], interactions: [{ kind: 'liquidity', id: '7' }] },
+      ],
+    }));
+    const auction = { id: 1, block: 1, orders: [], prices: {} };
+    expect(await httpEngine(url).solve(auction, new AbortController().signal)).toEqual([]);
+  });
+
+  it('reports an engine and a book that fail', async () => {
+    const url = await listen(() => undefined);
+    const auction = { id: 1, block: 1, orders: [], prices: {} };
+    await expect(httpEngine(url).solve(auction, new AbortController().signal)).rejects.toThrow('returned status 500');
+    await expect(httpAuctions(url).current()).rejects.toThrow('/api/v1/auction returned status 500');
+  });
+});
