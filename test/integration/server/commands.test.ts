@@ -108,7 +108,7 @@ describe('export and import', () => {
     };
     expect(await attempt(text.replace('the 3th', 'the 4th'))).toContain('its digest differs');
     expect(await attempt(`${text.split('\n').slice(0, -2).join('\n')}\n`)).toContain('is incomplete');
-    expect(await attempt(text.split('\n').toSpliced(3, 1).join('\n'))).toContain('has 9 orders where it says 10');
+    expect(await attempt(text.split('\n').toSpliced(3, 1).join('\n'))).toContain('must have 10 orders, got 9');
     expect(await attempt('{"a":1}\n')).toContain('is not an export');
     writeFileSync(file, text);
     expect(await rejected(['import', file, '--db', join(folder, 'base.sqlite'), '--chain', 'base'])).toContain(
