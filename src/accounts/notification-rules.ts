@@ -110,7 +110,7 @@ function notifyTrade(
   if (trade.completes) notify('order_filled', `Your order was filled: ${exchange}`, executed);
   else notify('order_partially_filled', `Your order was filled in part: ${exchange}`, executed);
 
-  const improvement = order.quote && computeImprovement(order.quote, trade);
+  const improvement = order.quote && computeImprovement(order.kind, order.quote, trade);
   if (improvement === undefined) return;
   const surplusText = formatAmount(improvement.surplus, order.buyToken, tokens.buy);
   notify('price_improvement', `You received ${surplusText} more than you were quoted: ${exchange}`, {

@@ -216,16 +216,31 @@ describe('notification', () => {
 const ORDER = { owner: TRADER, sellToken: SELL, buyToken: BUY } as Order; // the trade data of the notification
 
 describe('price improvement', () => {
-  const quote = { sellAmount: '990', buyAmount: '500', feeAmount: '10' };
+  const PARTIAL = 'partial fill at the quoted rate, rounded in favour of the quote';
+  // A sell of 1000 with a fee of 10: 500 atoms for the whole amount, 495 after the fee.
+  const sellQuote = { sellAmount: '1000', buyAmount: '500', feeAmount: '10' };
+  // A buy of 500 for 990 and a fee of 10.
+  const buyQuote = { sellAmount: '990', buyAmount: '500', feeAmount: '10' };
   test.each([
-    ['exact quoted amount', '1000', '500', undefined],
-    ['less', '1000', '499', undefined],
-    ['one atom more', '1000', '501', { quotedBuyAmount: '500', surplus: '1' }],
-    ['partial fill at the quoted rate, rounded in favour of the quote', '3', '1', undefined],
-    ['partial fill at a better rate', '3', '2', { quotedBuyAmount: '1', surplus: '1' }],
-    ['buy order that paid less', '900', '500', { quotedBuyAmount: '450', surplus: '50' }],
-  ])('%s', (_name, sellAmount, buyAmount, expected) => {
-    assert.deepEqual(computeImprovement(quote, { sellAmount, buyAmount }), expected);
+    ['sell', 'exact amount after the fee', '1000', '495', undefined],
+    ['sell', 'less', '1000', '494', undefined],
+    ['sell', 'one atom more', '1000', '496', { quotedBuyAmount: '495', surplus: '1' }],
+    ['sell', 'amount before the fee', '1000', '500', { quotedBuyAmount: '495', surplus: '5' }],
+    ['sell', PARTIAL, '3', '1', undefined],
+    ['sell', 'partial fill at a better rate', '3', '2', { quotedBuyAmount: '1', surplus: '1' }],
+    ['buy', 'exact quoted amount', '1000', '500', undefined],
+    ['buy', 'less', '1000', '499', undefined],
+    ['buy', 'more', '1000', '501', { quotedBuyAmount: '500', surplus: '1' }],
+    ['buy', 'lower payment', '900', '500', { quotedBuyAmount: '450', surplus: '50' }],
+  ] as const)('of a %s: %s', (kind, _name, sellAmount, buyAmount, expected) => {
+    const quote = kind === 'sell' ? sellQuote : buyQuote;
+    assert.deepEqual(computeImprovement(kind, quote, { sellAmount, buyAmount }), expected);
+  });
+
+  test('compares with 0 if the quoted fee exceeds the quoted sell amount', () => {
+    const quote = { sellAmount: '10', buyAmount: '500', feeAmount: '11' };
+    const trade = { sellAmount: '10', buyAmount: '1' };
+    assert.deepEqual(computeImprovement('sell', quote, trade), { quotedBuyAmount: '0', surplus: '1' });
   });
 });
 
