@@ -128,7 +128,7 @@ describe('announcement source of a CMS', () => {
   });
 
   test.each([
-    [{ CMS_BASE_URL: 'https://a' }, /CMS_BASE_URL needs CMS_API_KEY/],
+    [{ CMS_BASE_URL: 'https://a' }, /CMS_BASE_URL requires CMS_API_KEY/],
     [{ CMS_BASE_URL: 'cms', CMS_API_KEY: 'k' }, /CMS_BASE_URL must be/],
   ])('rejects %o', (env, message) => {
     assert.throws(() => parseCommand(['serve'], env), message);
