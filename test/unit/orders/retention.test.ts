@@ -59,8 +59,8 @@ describe('retention', () => {
 });
 
 test.each([
-  [{ retention: 0 }, /retention must be days/],
-  [{ retention: Number.NaN }, /retention must be days/],
+  [{ retention: 0 }, /retention must be a positive number of days/],
+  [{ retention: Number.NaN }, /retention must be a positive number of days/],
   [{ retention: 1, expiryInterval: 'off' as const }, /retention requires an expiryInterval/],
 ])('retention option %o is rejected', (options, message) => {
   expect(() => createOrderBook({ chainId: SEPOLIA, store: memoryStore(), ...options })).toThrow(message);
