@@ -111,7 +111,7 @@ function releaseAll(connection: SqliteConnection, lease: Lease | undefined): voi
   try {
     lease?.release();
   } catch {
-    // The lease expires by itself.
+    // The lease expires.
   }
   connection.disconnect();
 }

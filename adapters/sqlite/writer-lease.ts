@@ -95,7 +95,7 @@ export function acquireLease({ database, prefix: p }: SqliteConnection, clock: C
     release() {
       cancel();
       held.delete(token);
-      if (!database.open || database.inTransaction) return; // the lease expires by itself
+      if (!database.open || database.inTransaction) return; // the lease expires
       transact(database, 'release its lease', () =>
         prepare(database, `DELETE FROM ${p}lease WHERE token = ?`).run(token),
       );

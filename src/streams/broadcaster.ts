@@ -39,7 +39,7 @@ export interface StreamBroadcaster {
  * Creates a broadcaster.
  *
  * It reads the log once for all subscribers, and only while there are any. Each subscriber has a bounded queue; one
- * that is too slow receives a gap and does not delay the others. A subscriber that resumes reads the log by itself
+ * that is too slow receives a gap and does not delay the others. A subscriber that resumes reads the log separately
  * until it has caught up.
  */
 export function createStreamBroadcaster({

@@ -9,7 +9,7 @@ export interface SubscriberOptions {
   resume(after: number, key: string, last: number): Promise<LogPage>;
   /** Called when the subscriber starts to receive pushed items. */
   onLive(): void;
-  /** Called when the subscriber reads the log by itself again. */
+  /** Called when the subscriber reads the log separately again. */
   onLagging(): void;
   onLeave(): void;
   onFailure(failure: unknown): void;
@@ -20,7 +20,7 @@ export interface StreamSubscriber extends Stream {
   /** Starts after a position. `last` is the newest position of the log. */
   begin(after: number, last: number): Promise<void>;
   push(item: StreamItem): void;
-  /** Makes the subscriber read the log by itself, since it may have missed an item. */
+  /** Makes the subscriber read the log separately, since it may have missed an item. */
   fallBehind(): void;
 }
 

@@ -83,7 +83,7 @@ async function start(source: SqliteSource, clock: Clock) {
     try {
       lease?.release();
     } catch {
-      // The lease expires by itself; the first failure is reported.
+      // The lease expires; the first failure is reported.
     }
     connection.disconnect();
     throw toStoreError('open', cause);
