@@ -52,7 +52,7 @@ export async function serveBooks(options: ServeBooksOptions): Promise<BookServer
   const { accounts, port = 0, host = '127.0.0.1', operatorToken, limiter } = options;
   const limits = limiter === undefined ? {} : { limiter };
   const books = options.books.map(({ path = '/', environment = 'production', ...rest }) => {
-    return { ...rest, path, environment, database: undefined };
+    return { ...rest, path, environment, database: undefined, nodes: [], close: async () => {} };
   });
   const apiOptions = { ...limits, ...(operatorToken === undefined ? {} : { operatorToken }) };
   const explorer = createExplorer();
