@@ -1,16 +1,15 @@
 import type { Accounts, OrderBook, Store } from 'intentbook';
-import { createAccountApi, createApi } from 'intentbook';
+import { createApi } from 'intentbook';
 import { jsonResponse, VERSION } from '#internal';
 import { planServer } from './config/plan.ts';
-import { closableStreams } from './http/closable-streams.ts';
-import { composeServer } from './http/compose.ts';
+import { mountAccounts } from './http/account-mount.ts';
 import type { Exchange } from './http/exchange.ts';
-import { observedApi } from './http/exchange.ts';
 import type { HardenedServer } from './http/hardened-server.ts';
 import { createHardenedServer } from './http/hardened-server.ts';
 import { describe, isReferenceServed, referencePages } from './http/openapi-pages.ts';
 import { frontPage, overview, readiness } from './http/overview.ts';
 import { createRouteNames } from './http/route-names.ts';
+import { createServerApi } from './http/server-api.ts';
 import { createMetrics, metricsServer } from './metrics.ts';
 import { openAccounts } from './open-accounts.ts';
 import type { OpenBook } from './open-books.ts';
@@ -103,32 +102,31 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     const explorer = plan.settings.explorer ? (await import('intentbook/explorer')).createExplorer() : undefined;
     const document = describe(deployments);
     const docs = isReferenceServed();
-    const composed = composeServer(
-      [
-        ...(accounts === undefined ? [] : [{ path: '/', api: createAccountApi(accounts, gate), aside: true }]),
+    const api = createServerApi({
+      mounted: [
+        mountAccounts(accounts, gate),
         ...deployments.map(({ path, book }) => ({ path, api: createApi(book, apiOptions) })),
         ...(explorer === undefined ? [] : [{ path: '/', api: explorer, aside: true }]),
       ],
-      {
+      pages: {
         '/': (request) => frontPage(request, explorer, overview(VERSION, deployments, docs)),
         '/ready': () => readiness(deployments, closing),
         '/live': () => jsonResponse(200, { live: true }),
         ...referencePages(() => document),
       },
-    );
-    const api = closableStreams(composed);
+      onExchange(exchange) {
+        metrics?.exchanged(exchange, nameOf(exchange.path));
+        onExchange?.(exchange);
+      },
+    });
     const metrics =
       metricsPort === undefined ? undefined : await createMetrics(deployments, () => api.openStreams, accounts);
     const nameOf = createRouteNames(
       document,
       deployments.map(({ path }) => path),
     );
-    const observed = observedApi(api, (exchange) => {
-      metrics?.exchanged(exchange, nameOf(exchange.path));
-      onExchange?.(exchange);
-    });
     const { nodeHandler } = await import('intentbook/node-http');
-    const url = await listen(createHardenedServer(nodeHandler(observed)), port, host);
+    const url = await listen(createHardenedServer(nodeHandler(api)), port, host);
     const metricsUrl = metrics && (await listen(metricsServer(metrics), metricsPort ?? 0, metricsHost));
     const close = once(async () => {
       closing = true;

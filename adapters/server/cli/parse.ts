@@ -54,12 +54,13 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
   rejectUnknownVariables(env);
   const foreign = [...given.keys()].find((name) => !command.flags.some((flag) => flag.name === name));
   if (foreign !== undefined) throw new UsageError(`--${foreign} is not a flag of "intentbook ${command.name}"`);
-  const reader = createSettingReader({ given, env });
+  const contract = readContractVariables(given, env);
+  const reader = createSettingReader({ given, env: contract.env });
   const maintenance = toMaintenanceName(command.name);
   if (maintenance !== undefined) return toMaintenanceCommand(maintenance, command, argument, given, reader);
   return command.name === 'migrate'
     ? toMigrateCommand(command, given, reader)
-    : toServeCommand(command, given, reader, env);
+    : toServeCommand(command, given, reader, contract);
 }
 
 function helpOf(word: string | undefined): Command {
@@ -112,11 +113,10 @@ function toServeCommand(
   { flags }: CommandInfo,
   given: ReadonlyMap<string, string>,
   reader: SettingReader,
-  env: Readonly<Record<string, string | undefined>>,
+  { settings, warnings }: ReturnType<typeof readContractVariables>,
 ): Command {
   const config = reader.value('config');
   const bookFlags = flags.filter(({ scope }) => scope === 'book' || scope === 'common');
-  const { warnings, settings } = readContractVariables(env);
   const server = { ...reader.values(flags.filter(({ scope }) => scope === 'server')), ...settings };
   if (config !== undefined) {
     const source = bookFlags.map((flag) => reader.source(flag.name)).find((each) => each !== undefined);
@@ -160,12 +160,17 @@ function assertTogether(flags: readonly Flag[], reader: SettingReader): void {
 }
 
 /**
- * Reads the variable that the contract defines. Every value but `true` disables notifications.
- * See docs/internals/decisions.md#d5-2.
+ * Reads the variables that the contract defines. Every value of `CMS_ENABLED` but `true` disables notifications. A key
+ * without a URL has no effect. See docs/internals/decisions.md#d5-2.
  */
-function readContractVariables({ CMS_ENABLED: enabled }: Readonly<Record<string, string | undefined>>) {
-  if (!enabled || enabled === 'true') return { settings: {}, warnings: [] };
-  const isClear = enabled === 'false';
+function readContractVariables(given: ReadonlyMap<string, string>, env: Readonly<Record<string, string | undefined>>) {
+  const { CMS_ENABLED: enabled, CMS_BASE_URL: url, CMS_API_KEY: apiKey, ...others } = env;
+  const isEnabled = !enabled || enabled === 'true';
+  const isUsed = isEnabled && (url || given.has('cms-url'));
   const warning = `CMS_ENABLED should be true or false, got "${enabled}"; notifications are disabled`;
-  return { settings: { notifications: 'off' as const }, warnings: isClear ? [] : [warning] };
+  return {
+    env: isUsed ? env : others,
+    settings: isEnabled ? {} : { notifications: 'off' as const },
+    warnings: isEnabled || enabled === 'false' ? [] : [warning],
+  };
 }

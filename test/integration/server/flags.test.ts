@@ -157,7 +157,7 @@ describe('command-line flags', () => {
 
   test('serve without flags listens on this machine only', () => {
     const plan = planServer({ books: [singleBook({})] }, '/srv');
-    expect(plan.settings).toMatchObject({ port: 8080, host: '127.0.0.1', log: 'text', explorer: true, cms: undefined });
+    expect(plan.settings).toMatchObject({ port: 8080, host: '127.0.0.1', log: 'text', explorer: true });
     expect(plan.settings.rateLimit).toEqual({ reads: 50, writes: 10, streams: 32 });
     const [book] = plan.books;
     const { settings, place, path } = book ?? {};
