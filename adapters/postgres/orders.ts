@@ -23,6 +23,7 @@ import { createBatchWriter } from './write-batch.ts';
 export interface PgOrderTable {
   insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]>;
   get(run: Query, uids: readonly Hex[]): Promise<StoredOrder[]>;
+  placed(run: Query, account: Address, uids: readonly Hex[]): Promise<Hex[]>;
   cancel(request: CancelRequest): Promise<CancelOutcome>;
 }
 
@@ -43,6 +44,9 @@ export function createOrderTable(
   const selectWithEvents = prepare<readonly [uid: Hex]>(
     `SELECT DISTINCT f.uid FROM ${s}.chain_events f WHERE f.uid = ANY($1::bytea[]) ` +
       `AND NOT EXISTS (SELECT FROM ${s}.orders o WHERE o.uid = f.uid)`,
+  );
+  const selectPlaced = prepare<readonly [uid: Hex]>(
+    `SELECT uid FROM ${s}.orders WHERE onchain_user = $1 AND uid = ANY($2::bytea[])`,
   );
   const apply = createBatchWriter(session);
 
@@ -117,6 +121,11 @@ export function createOrderTable(
     async get(run, uids) {
       const rows = uids.length === 0 ? [] : await run(select, [...new Set(uids)].map(toBytes));
       return rows.map(readOrder);
+    },
+
+    async placed(run, account, uids) {
+      if (uids.length === 0) return [];
+      return (await run(selectPlaced, toBytes(account), uids.map(toBytes))).map(([uid]) => uid);
     },
 
     async cancel(request) {
