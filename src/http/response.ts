@@ -48,6 +48,12 @@ export function jsonResponse(status: number, body: unknown, headers: Headers = {
   return jsonText(status, JSON.stringify(body), headers);
 }
 
+/** Compares entity tags weakly (RFC 9110, section 13.1.2). */
+export function matchesEtag(etag: string, ifNoneMatch: string | undefined): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')));
+}
+
 /** Creates the order book interface's response to a rejection: `{ errorType, description, data }`. */
 export function rejectionResponse(error: OrderBookError, headers: Headers = {}): ApiResponse {
   const retry = error.retryable ? { 'retry-after': String(error.data?.['retryAfter'] ?? 1) } : {};

@@ -1,10 +1,11 @@
 import type { Competition } from '../../auctions/competition.ts';
+import { countRows } from '../../concurrency/read-options.ts';
 import { OrderBookError } from '../../errors.ts';
 import { requireOperator } from '../auth.ts';
 import { READ, readCost, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
 import { invalidParameter } from '../query.ts';
-import { jsonResponse, rejectionResponse } from '../response.ts';
+import { jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../response.ts';
 import type { Call, Route } from '../route.ts';
 import { LIST_BODY_LIMIT } from '../route.ts';
 
@@ -18,8 +19,12 @@ const getAuction: Route = {
   method: 'GET',
   path: '/api/v1/auction',
   cost: AUCTION_COST,
-  async handle({ book }) {
-    return jsonResponse(200, await book.auctions.current());
+  async handle({ book, request, work }) {
+    const { etag, bytes, size } = await book.auctions.rendered.current();
+    const headers = { etag, 'cache-control': 'no-cache' };
+    if (matchesEtag(etag, request.header('if-none-match'))) return { status: 304, headers };
+    countRows(work, size);
+    return jsonText(200, bytes, headers);
   },
 };
 

@@ -11,7 +11,7 @@ import type { RouteCost } from '../cost.ts';
 import { READ, readCost, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
 import { queryInteger, queryText } from '../query.ts';
-import { jsonResponse, jsonText, rejectionResponse } from '../response.ts';
+import { jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 import { BODY_LIMIT, cancellable, documentBodyLimit, LIST_BODY_LIMIT } from '../route.ts';
 import { lastEventId, resumableEventStream } from '../sse.ts';
@@ -189,12 +189,6 @@ function pageResponse({ orders, next }: RenderedPage, query: URLSearchParams): A
   nextQuery.set('cursor', formatCursor(next));
   // A reference that is only a query keeps the path, with any prefix of the mount (RFC 3986, 5.2.2).
   return jsonText(200, body, { link: `<?${nextQuery}>; rel="next"` });
-}
-
-/** Compares entity tags weakly (RFC 9110, section 13.1.2). */
-function matchesEtag(etag: string, ifNoneMatch: string | undefined): boolean {
-  if (ifNoneMatch === undefined) return false;
-  return ifNoneMatch.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')));
 }
 
 /** Removes `orderUid`: this route takes lists only and ignores unknown members. */
