@@ -28,8 +28,9 @@ const submitOrder: Route = {
   path: '/api/v1/orders',
   cost: WRITE,
   bodyLimit: documentBodyLimit,
-  async handle({ book, body }) {
-    const result = await book.orders.submit(body as OrderCreation); // `submit` validates the shape
+  async handle({ book, body, client, work }) {
+    const options = { client: client(), ...(work.signal && { signal: work.signal }) };
+    const result = await book.orders.submit(body as OrderCreation, options); // `submit` validates the shape
     return result.status === 'accepted' ? jsonResponse(201, result.uid) : rejectionResponse(result.error);
   },
 };
