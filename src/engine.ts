@@ -81,6 +81,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     retention: configuration.retention,
     interval: configuration.expiryInterval,
     wake: dispatcher.wake,
+    getBlockTime: chain.getBlockTime,
     // The log has no entries for deleted orders.
     onPruned() {
       cache?.clear();

@@ -1,7 +1,8 @@
-import type { Hex } from 'intentbook';
+import type { Hex, ReinstateRequest } from 'intentbook';
 import { createExpiryEvent, emitsExpiry } from 'intentbook/store-kit';
 import type { PgChainEventTable } from './chain-events.ts';
-import { BUDGETS, SCHEMES, toBytes } from './rows.ts';
+import type { Query } from './query.ts';
+import { BUDGETS, isExpiryRecorded, SCHEMES, toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 type ExpiredRow = readonly [uid: Hex, validTo: number, scheme: number];
@@ -69,6 +70,73 @@ export function createExpirySweeper(
         );
       }
       return expired.length;
+    });
+  };
+}
+
+/** Reverts the recorded expiries of orders, under the locks of their owners. Returns the number of orders. */
+export type ReinstateOrders = (run: Query, uids: readonly Hex[], at: number) => Promise<number>;
+
+/** Creates the function that reverts recorded expiries. It logs `reinstated` for each expiry that was logged. */
+export function createReinstateOrders(
+  { schema: s, prepare }: PostgresSession,
+  chainEvents: PgChainEventTable,
+): ReinstateOrders {
+  const reinstate = prepare<readonly [uid: Hex, owner: Hex, scheme: number]>(
+    `WITH live AS (UPDATE ${s}.orders SET live = true WHERE uid = ANY($1::bytea[]) AND ${isExpiryRecorded} ` +
+      'RETURNING uid, owner, budget, valid_to, signing_scheme), ' +
+      `counted AS (UPDATE ${s}.owners w SET live_open = w.live_open + d.open, live_pending = w.live_pending + d.pending ` +
+      `FROM (SELECT owner, count(*) FILTER (WHERE budget = ${BUDGETS.indexOf('open')}) AS open, ` +
+      `count(*) FILTER (WHERE budget = ${BUDGETS.indexOf('pending')}) AS pending FROM live GROUP BY owner) d ` +
+      'WHERE w.owner = d.owner) ' +
+      'SELECT uid, owner, signing_scheme FROM live ORDER BY valid_to, uid',
+  );
+  const record = prepare(
+    `INSERT INTO ${s}.event_queue (type, uid, owner, at) SELECT 'reinstated', uid, owner, $3 FROM ` +
+      'unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY e (uid, owner, ordinal) ORDER BY e.ordinal',
+  );
+
+  return async (run, uids, at) => {
+    const rows = await run(reinstate, uids.map(toBytes));
+    const stored = await chainEvents.listByOrders(
+      run,
+      rows.map(([uid]) => uid),
+    );
+    const logged = rows.filter(([uid, , scheme]) => {
+      const signingScheme = SCHEMES[scheme] as (typeof SCHEMES)[number]; // the table checks the range
+      return emitsExpiry({ signingScheme }, stored.get(uid) ?? []);
+    });
+    if (logged.length > 0) {
+      await run(
+        record,
+        logged.map(([uid]) => toBytes(uid)),
+        logged.map(([, owner]) => toBytes(owner)),
+        at,
+      );
+    }
+    return rows.length;
+  };
+}
+
+/** Creates a function that reverts the recorded expiries of orders that are still valid. */
+export function createReinstater(
+  { schema: s, prepare, read, write }: PostgresSession,
+  reinstateOrders: ReinstateOrders,
+): (request: ReinstateRequest) => Promise<number> {
+  const last = prepare<readonly [validTo: number]>(
+    `SELECT valid_to FROM ${s}.orders WHERE ${isExpiryRecorded} ORDER BY valid_to DESC LIMIT 1`,
+  );
+  const due = prepare<readonly [Hex]>(
+    `SELECT o.uid FROM ${s}.orders o JOIN ${s}.owners w ON w.owner = o.owner ` +
+      `WHERE NOT o.live AND o.state < 2 AND o.valid_to >= $1 AND o.valid_to <= ${2 ** 32} ` +
+      'ORDER BY o.valid_to LIMIT $2 FOR NO KEY UPDATE OF w SKIP LOCKED',
+  );
+  return async ({ validFrom, at, limit }) => {
+    const [newest] = await read('find orders to reinstate', (run) => run(last));
+    if (newest === undefined || newest[0] < validFrom) return 0;
+    return write('reinstate orders', async (run) => {
+      const uids = (await run(due, validFrom, limit)).map(([uid]) => uid);
+      return uids.length === 0 ? 0 : reinstateOrders(run, uids, at);
     });
   };
 }

@@ -10,6 +10,7 @@ import type {
   StoredOrder,
 } from 'intentbook';
 import { checkCancellable } from 'intentbook/store-kit';
+import type { ReinstateOrders } from './expiry.ts';
 import type { LiveCounts, PgOwnerCounts } from './owner-counts.ts';
 import type { BatchState } from './plan-inserts.ts';
 import { planInserts } from './plan-inserts.ts';
@@ -31,6 +32,7 @@ export function createOrderTable(
   session: PostgresSession,
   owners: PgOwnerCounts,
   projectNewOrders: (run: Query, uids: readonly Hex[], at: number) => Promise<void>,
+  reinstate: ReinstateOrders,
 ): PgOrderTable {
   const { schema: s, prepare, read, write, join } = session;
   const select = prepare<PgOrderRow>(
@@ -48,6 +50,7 @@ export function createOrderTable(
   const selectPlaced = prepare<readonly [uid: Hex]>(
     `SELECT uid FROM ${s}.orders WHERE onchain_user = $1 AND uid = ANY($2::bytea[])`,
   );
+  const selectTombstones = prepare<readonly [uid: Hex]>(`SELECT uid FROM ${s}.tombstones WHERE uid = ANY($1::bytea[])`);
   const apply = createBatchWriter(session);
 
   async function findAll(run: Query, uids: Iterable<Hex>): Promise<Map<Hex, OrderRecord>> {
@@ -87,6 +90,10 @@ export function createOrderTable(
 
   async function insertStep(run: Query, inserts: readonly OrderInsert[], state?: BatchState): Promise<InsertOutcome[]> {
     const { outcomes, changes } = planInserts(inserts, state);
+    for (const { uid, expiryRecorded } of changes.cancel) {
+      const at = inserts.find(({ replaces }) => replaces === uid)?.order.creationDate;
+      if (expiryRecorded && at !== undefined) await reinstate(run, [uid], at);
+    }
     const inserted = await apply(run, changes);
     const times = new Map(inserts.map(({ order: { uid, creationDate } }) => [uid, creationDate])); // each UID once
     for (const [uid, at] of times) if (inserted.get(uid)?.hasChainEvents) await projectNewOrders(run, [uid], at);
@@ -102,12 +109,20 @@ export function createOrderTable(
   async function readState(run: Query, inserts: readonly OrderInsert[]): Promise<BatchState> {
     const uids = new Set(inserts.flatMap(({ order, replaces = order.uid }) => [order.uid, replaces]));
     const orders = await findAll(run, uids);
+    const tombstones = await run(
+      selectTombstones,
+      inserts.map(({ order }) => toBytes(order.uid)),
+    );
     // Expiry is evaluated at the creation time of each order.
     const queries = inserts.flatMap(({ order: { owner, budget, creationDate }, cap }) =>
       cap === undefined ? [] : [{ owner, budget, now: Math.floor(creationDate / 1000) }],
     );
     const counts = await owners.count(run, queries);
-    return { orders, counts: queries.map((query, i) => ({ ...query, count: counts[i] ?? 0 })) };
+    return {
+      orders,
+      tombstones: new Set(tombstones.map(([uid]) => uid)),
+      counts: queries.map((query, i) => ({ ...query, count: counts[i] ?? 0 })),
+    };
   }
 
   return {
@@ -144,6 +159,8 @@ export function createOrderTable(
         if (lateRejection !== undefined) return lateRejection;
         const cancelled = uids.flatMap((uid) => records.get(uid) ?? []);
         const at = request.cancelledAt;
+        const early = cancelled.filter(({ expiryRecorded }) => expiryRecorded).map(({ uid }) => uid);
+        if (early.length > 0) await reinstate(run, early, at);
         await apply(run, {
           insert: [],
           documents: [],

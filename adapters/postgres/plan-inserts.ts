@@ -7,6 +7,8 @@ import type { OrderRecord } from './rows.ts';
 export interface BatchState {
   /** Stored orders among those to insert and to replace. */
   readonly orders: ReadonlyMap<Hex, OrderRecord>;
+  /** UIDs to insert that have a tombstone. */
+  readonly tombstones: ReadonlySet<Hex>;
   /** Number of live orders, for each order with a cap. */
   readonly counts: readonly (CountQuery & { readonly count: number })[];
 }
@@ -56,7 +58,7 @@ export function planInserts(
     const counts = (order: { owner: Address; budget: Budget; validTo: number }) =>
       order.owner === owner && order.budget === budget && order.validTo >= now;
     for (const entry of added.values()) if (!entry.cancelled && counts(entry.order)) count++;
-    for (const order of cancelled.values()) if (counts(order)) count--;
+    for (const order of cancelled.values()) if (counts(order) && order.expiryRecorded !== true) count--;
     return count;
   }
 
@@ -69,7 +71,7 @@ export function planInserts(
 
   function plan({ order, document, cap, replaces }: OrderInsert): InsertOutcome {
     const now = Math.floor(order.creationDate / 1000);
-    if (find(order.uid) !== undefined) return { status: 'duplicate' };
+    if (find(order.uid) !== undefined || state?.tombstones.has(order.uid)) return { status: 'duplicate' };
     const replaced = replaces === undefined ? undefined : find(replaces);
     if (replaces !== undefined) {
       const reason = checkCancellable(replaced, now);

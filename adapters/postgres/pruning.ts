@@ -1,4 +1,5 @@
-import type { Hex } from 'intentbook';
+import type { Hex, PruneRequest } from 'intentbook';
+import { unpackUid } from 'intentbook/store-kit';
 import { toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
@@ -25,22 +26,42 @@ export function createPruner({
   prepare,
   read,
   write,
-}: PostgresSession): (before: number, limit: number) => Promise<number> {
+}: PostgresSession): (request: PruneRequest) => Promise<number> {
   const sql = pruningSql(s);
   const oldest = prepare<readonly [created: number]>(sql.oldest);
   const due = prepare<readonly [Hex]>(sql.due);
   // The condition is checked again: an order may be live again before its owner was locked.
-  const remove = prepare<readonly [Hex]>(
-    `WITH removed AS (DELETE FROM ${s}.orders WHERE uid = ANY($1::bytea[]) AND NOT live RETURNING uid), ` +
-      `quotes AS (DELETE FROM ${s}.order_quotes WHERE uid IN (SELECT uid FROM removed)) SELECT uid FROM removed`,
+  const remove = prepare<readonly [uid: Hex, cancelledOffChain: boolean]>(
+    `WITH removed AS (DELETE FROM ${s}.orders WHERE uid = ANY($1::bytea[]) AND NOT live RETURNING uid, cancelled_off_chain), ` +
+      `quotes AS (DELETE FROM ${s}.order_quotes WHERE uid IN (SELECT uid FROM removed)) SELECT uid, cancelled_off_chain FROM removed`,
+  );
+  const addTombstones = prepare(
+    `INSERT INTO ${s}.tombstones (valid_to, uid) SELECT * FROM unnest($1::bigint[], $2::bytea[])`,
+  );
+  const removeTombstones = prepare(
+    `DELETE FROM ${s}.tombstones WHERE uid IN ` +
+      `(SELECT uid FROM ${s}.tombstones WHERE valid_to < $1 ORDER BY valid_to LIMIT $2 FOR UPDATE SKIP LOCKED)`,
   );
 
-  return async (before, limit) => {
+  return async ({ before, limit, tombstonesBefore }) => {
+    if (tombstonesBefore !== undefined) {
+      await write('remove old tombstones', async (run) => void (await run(removeTombstones, tombstonesBefore, limit)));
+    }
     const [first] = await read('find old orders', (run) => run(oldest));
     if (first === undefined || first[0] >= before * 1000) return 0;
     return write('remove old orders', async (run) => {
       const uids = (await run(due, before * 1000, before, limit)).map(([uid]) => uid);
-      return uids.length === 0 ? 0 : (await run(remove, uids.map(toBytes))).length;
+      if (uids.length === 0) return 0;
+      const removed = await run(remove, uids.map(toBytes));
+      const cancelled = removed.filter(([, cancelledOffChain]) => cancelledOffChain).map(([uid]) => uid);
+      if (cancelled.length > 0) {
+        await run(
+          addTombstones,
+          cancelled.map((uid) => unpackUid(uid).validTo),
+          cancelled.map(toBytes),
+        );
+      }
+      return removed.length;
     });
   };
 }

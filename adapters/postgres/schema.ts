@@ -305,6 +305,25 @@ ALTER TABLE ${s}.orders
 `,
 };
 
+/**
+ * Adds the tombstones of deleted orders that were cancelled off chain, and the index that finds recorded expiries to
+ * revert. The migration is breaking: an older release would accept a cancelled order again.
+ */
+const createTombstones: PgMigration = {
+  version: 8,
+  name: 'tombstones',
+  breaking: true,
+  sql: (s) => `
+CREATE TABLE ${s}.tombstones (
+  valid_to bigint NOT NULL,
+  uid bytea PRIMARY KEY CHECK (octet_length(uid) = 56)
+);
+
+CREATE INDEX tombstones_validity ON ${s}.tombstones (valid_to);
+CREATE INDEX orders_expired_validity ON ${s}.orders (valid_to) WHERE NOT live AND state < 2;
+`,
+};
+
 /** Schema migrations. A released migration is never changed: new ones are appended. */
 export const MIGRATIONS: readonly PgMigration[] = [
   createBook,
@@ -314,4 +333,5 @@ export const MIGRATIONS: readonly PgMigration[] = [
   createAuctions,
   createFirstTrades,
   addOrderQuotes,
+  createTombstones,
 ];

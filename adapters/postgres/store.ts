@@ -9,7 +9,7 @@ import type { PostgresConnection, PostgresSource } from './connection.ts';
 import { assertServer, connectPostgres } from './connection.ts';
 import { toStoreError } from './driver.ts';
 import { createEventTable } from './events.ts';
-import { createExpirySweeper } from './expiry.ts';
+import { createExpirySweeper, createReinstateOrders, createReinstater } from './expiry.ts';
 import { createLeaseTable } from './leases.ts';
 import { createListing } from './listing.ts';
 import { assertSchema, claimDomain, migrate, quote } from './migrate.ts';
@@ -58,7 +58,8 @@ export function createPostgresStore(
       cancel: (request) => run((book) => book.orders.cancel(request)),
       count: (owner, now) => run((book) => book.owners.read(owner, now)),
       expire: (now, limit) => run((book) => book.expire(now, limit)),
-      prune: (before, limit) => run((book) => book.prune(before, limit)),
+      reinstate: (request) => run((book) => book.reinstate(request)),
+      prune: (request) => run((book) => book.prune(request)),
     },
     appData: {
       put: (document, keep) => run((book) => book.documents.put(document, keep)),
@@ -142,6 +143,7 @@ function assemble(connection: PostgresConnection, settings: StoreSettings, clock
   const documents = createAppDataTable(session);
   const chainEvents = createChainEventTable(session);
   const chain = createChainStore(session, chainEvents, owners);
+  const reinstateOrders = createReinstateOrders(session, chainEvents);
   const watch = createWatch(pool, clock, { ...hint, listen: settings.listen, pollInterval: settings.pollInterval });
   // Outside a writing transaction: the server serializes the commits of writing transactions with notifications.
   const events = createEventTable(
@@ -161,12 +163,13 @@ function assemble(connection: PostgresConnection, settings: StoreSettings, clock
     watch,
     chainEvents,
     chain,
-    orders: createOrderTable(session, owners, chain.projectNewOrders),
+    orders: createOrderTable(session, owners, chain.projectNewOrders, reinstateOrders),
     quotes: createQuoteTable(session),
     auctions: createAuctionTable(session),
     leases: createLeaseTable(session, () => clock.now()),
     list: createListing(session),
     expire: createExpirySweeper(session, chainEvents),
+    reinstate: createReinstater(session, reinstateOrders),
     prune: createPruner(session),
     async readDocument(hash: Parameters<Store['appData']['get']>[0]) {
       // A replica may lack a document that another process just stored, and a missing document is a rejection.

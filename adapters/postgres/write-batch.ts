@@ -28,6 +28,7 @@ export function createBatchWriter({
         $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $12::text[], $21::text[], $22::text[]) WITH ORDINALITY
         o (created, valid_to, scheme, state, budget, ended, uid, owner, sell_token, buy_token, app_data, body, quote,
         metadata, ordinal)
+      WHERE NOT EXISTS (SELECT FROM ${s}.tombstones t WHERE t.uid = o.uid)
       ORDER BY ordinal
       ON CONFLICT (uid) DO NOTHING
       RETURNING uid, owner, budget, live, app_data

@@ -218,6 +218,20 @@ const createFirstTrades: Migration = (p) => `
 `;
 
 /**
+ * Creates the tombstones of deleted orders that were cancelled off chain, and the index that finds recorded expiries to
+ * revert.
+ */
+const createTombstones: Migration = (p) => `
+  CREATE TABLE ${p}tombstones (
+    uid BLOB PRIMARY KEY CHECK (length(uid) = 56),
+    valid_to INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE INDEX ${p}tombstones_validity ON ${p}tombstones (valid_to);
+  CREATE INDEX ${p}orders_expired_validity ON ${p}orders (valid_to) WHERE live = 0 AND state < 2;
+`;
+
+/**
  * Creates the indexes of reads that would otherwise grow with the history: the listing of a token pair, and the trades
  * of orders that an account has placed on chain. `onchain_user` of a trade follows that of its order.
  */
@@ -239,5 +253,6 @@ export const MIGRATIONS: readonly Migration[] = [
   createExpiryIndexes,
   createAuctions,
   createFirstTrades,
+  createTombstones,
   createBoundedReads,
 ];

@@ -39,6 +39,7 @@ export async function emptySchema({ schema, query }: TemporarySchema): Promise<v
     'leases',
     'quotes',
     'order_quotes',
+    'tombstones',
     'chain_events',
     'first_trades',
     'blocks',

@@ -155,14 +155,14 @@ describe('PostgreSQL schema of another release', () => {
       await here.query(traded, [block, bytes(old.appData), detail]);
     }
 
-    expect(await migrated()).toEqual([6, 7]);
+    expect(await migrated()).toEqual([6, 7, 8]);
     const store = storeOn();
     await store.open(context);
     expect(await store.orders.get([old.uid])).toMatchObject([{ uid: old.uid, quote }]);
     expect([await store.chain.firstTrade(sellToken), await store.chain.firstTrade(buyToken)]).toEqual([5, 6]);
     // It is deleted with its order, like the current ones.
     await here.query(`UPDATE ${s}.orders SET live = false, state = 2`);
-    expect(await store.orders.prune(old.validTo + 1, 10)).toBe(1);
+    expect(await store.orders.prune({ before: old.validTo + 1, limit: 10 })).toBe(1);
     expect(await here.query(`SELECT 1 FROM ${s}.order_quotes`)).toEqual([]);
     await store.close();
   });
