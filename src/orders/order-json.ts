@@ -199,11 +199,12 @@ export interface PreparedOrder {
 /**
  * Prepares a row for rendering: the unchanged stored body and the members that change.
  *
+ * @param bodyIsVerified - Whether the store has compared the body with a checksum.
  * @throws Error if the row is damaged.
  */
-export function prepareOrder(order: StoredOrder): PreparedOrder {
+export function prepareOrder(order: StoredOrder, bodyIsVerified = false): PreparedOrder {
   const { uid, body, state, validTo, version, quote } = order;
-  const damage = findDamage(order);
+  const damage = findDamage(order, bodyIsVerified);
   if (damage !== undefined) throw new Error(`the stored row of order ${uid} is damaged: ${damage}`);
   const feeToken = order.executedFeeToken ?? body.slice(SELL_TOKEN_OFFSET, SELL_TOKEN_OFFSET + 42);
   const signedFee = order.executedFeeAmount;

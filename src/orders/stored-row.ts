@@ -5,13 +5,12 @@ import type { StoredOrder } from '../ports/store.ts';
  * Finds damage in a stored order before it is rendered: members of the body that are not as `renderBody` has written
  * them, a body of another order, and invalid values of the other columns.
  *
+ * @param bodyIsVerified - Whether the store has compared the body with a checksum.
  * @returns The name of the damaged column. `undefined` if the row is sound.
  */
-export function findDamage(order: StoredOrder): string | undefined {
+export function findDamage(order: StoredOrder, bodyIsVerified = false): string | undefined {
   const { uid, body, placement } = order;
-  if (!isSoundBody(body, uid)) return 'body';
-  // The owner in the body must be that of the UID.
-  if (!body.startsWith(uid.slice(66, 106), body.indexOf(OWNER) + OWNER.length)) return 'owner';
+  if (!body.startsWith(uid, UID_OFFSET) || !(bodyIsVerified || isSoundBody(body, uid))) return 'body';
   if (!STATES.has(order.state) || typeof order.invalidated !== 'boolean') return 'state';
   if (!isCount(order.version) || !isCount(order.creationDate)) return 'version';
   // Only an order that was placed on chain may have another validity than the signed one.
@@ -71,9 +70,12 @@ const BODY = /* @__PURE__ */ new RegExp(
 /** The position after `{"uid":"…",`. */
 const MEMBERS_OFFSET = UID_OFFSET + 114 + '",'.length;
 
-function isSoundBody(body: string, uid: string): boolean {
+/** Returns whether a body has the structure that `renderBody` writes, and the UID. */
+export function isSoundBody(body: string, uid: string): boolean {
   BODY.lastIndex = MEMBERS_OFFSET;
-  return body.startsWith(uid, UID_OFFSET) && body.startsWith('{"uid":"') && BODY.test(body);
+  if (!body.startsWith(uid, UID_OFFSET) || !body.startsWith('{"uid":"') || !BODY.test(body)) return false;
+  // The owner in the body must be that of the UID.
+  return body.startsWith(uid.slice(66, 106), body.indexOf(OWNER) + OWNER.length);
 }
 
 function isAmount(text: unknown): boolean {

@@ -18,7 +18,19 @@ const DAMAGE: readonly (readonly [what: string, sql: string, parameters?: readon
   ['a body that is not JSON', 'body = ?', [`${DAMAGED.body.slice(0, 300)}"broken${DAMAGED.body.slice(300)}`]],
   ['a body that is cut off', 'body = ?', [DAMAGED.body.slice(0, 400)]],
   ['a body with trailing text', 'body = ?', [`${DAMAGED.body},{}}`]],
+  ['a body with another amount', 'body = ?', [DAMAGED.body.replace('"sellAmount":"3"', '"sellAmount":"4"')]],
   ['an empty body', "body = ''"],
+  [
+    'a broken body of an earlier schema version',
+    'checksum = NULL, body = ?',
+    [DAMAGED.body.replace('"kind":"sell"', '"kind":"sell')],
+  ],
+  [
+    'the body of another owner without a checksum',
+    'checksum = NULL, body = ?',
+    [DAMAGED.body.replace(`"owner":"${DAMAGED.owner}"`, `"owner":"0x${'77'.repeat(20)}"`)],
+  ],
+  ['a wrong checksum', 'checksum = 1'],
   ['the body of another order', 'body = ?', [OTHER.body]],
   [
     'a body with the UID of this order and the owner of another',
