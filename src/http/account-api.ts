@@ -16,19 +16,24 @@ import { allowHeader, connectionState, decodeParam, serveRoutes } from './serve.
  * Creates the HTTP interface of accounts. It is served at the root of a server, beside the interfaces of books. The
  * body of a rejection is `{ message }`.
  *
+ * @param accounts - `undefined`: the server has no account store, and every route responds 503.
+ *
  * ```ts
  * nodeHandler(composeApis(createAccountApi(accounts), createApi(book)));
  * ```
  */
-export function createAccountApi(accounts: Accounts, options: RateLimitOptions = {}): Api {
+export function createAccountApi(accounts: Accounts | undefined, options: RateLimitOptions = {}): Api {
   assertKnownOptions('createAccountApi', options, ['limiter', 'trustedProxies']);
   return serveRoutes({
     routes: accountRoutes(),
     rateLimit: options,
-    call: (match, request) => call(accounts, request, match),
+    call: async (match, request) => {
+      if (accounts === undefined) throw new AccountError(503, 'Accounts are not enabled on this server');
+      return call(accounts, request, match);
+    },
     reject,
     failure: message(500, 'Internal server error', 1),
-    report: accounts.reportError,
+    report: accounts?.reportError ?? (() => {}),
   });
 }
 

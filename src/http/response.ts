@@ -6,13 +6,14 @@ type Headers = Readonly<Record<string, string>>;
 /** Headers of every response, errors included: any origin may read, without credentials. */
 export const CORS_HEADERS = {
   'access-control-allow-origin': '*',
+  'access-control-allow-headers':
+    'Content-Type, Cache-Control, If-None-Match, X-API-Key, X-AppId, X-Auth-Token, Authorization, Last-Event-ID',
   'access-control-expose-headers': 'Link, ETag, Retry-After',
 } as const;
 
 /** Headers of the response to OPTIONS. They are the same for every path. */
 export const PREFLIGHT_HEADERS = {
-  'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE, OPTIONS',
-  'access-control-allow-headers': 'Content-Type, Cache-Control, If-None-Match, X-API-Key, Authorization, Last-Event-ID',
+  'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
   'access-control-max-age': '86400',
 } as const;
 
