@@ -1,6 +1,7 @@
 import type { Accounts, OrderBook, Store } from 'intentbook';
 import { createApi } from 'intentbook';
 import { jsonResponse, VERSION } from '#internal';
+import type { ChainChange } from './chain-monitor.ts';
 import { planServer } from './config/plan.ts';
 import { mountAccounts } from './http/account-mount.ts';
 import type { Exchange } from './http/exchange.ts';
@@ -19,6 +20,7 @@ import type { BookSettings, ServerSettings } from './settings/schema.ts';
 import { BOOK_KEYS } from './settings/schema.ts';
 import { singleBook } from './settings/single-book.ts';
 
+export type { ChainChange } from './chain-monitor.ts';
 export { ConfigError } from './config/config-errors.ts';
 export type { Exchange } from './http/exchange.ts';
 export type { OpenBook } from './open-books.ts';
@@ -43,6 +45,12 @@ export interface ServeOptions extends BookOptions, Omit<ServerSettings, 'books'>
   readonly folder?: string;
   /** Called after every response. */
   readonly onExchange?: (exchange: Exchange) => void;
+  /** Called for failures without a caller, from the start on, with the path of the book. */
+  readonly onFailure?: (path: string, failure: unknown) => void;
+  /** Called when the connection of a book to its nodes changes. */
+  readonly onChainChange?: (change: ChainChange) => void;
+  /** Called with a line about the start, such as the wait for a writer lease. */
+  readonly onNotice?: (message: string) => void;
 }
 
 /** A running server. */
@@ -76,10 +84,15 @@ export interface RunningServer {
  * Node's error if the address is not available.
  */
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
-  const { folder = '.', onExchange, ...given } = options;
+  const { folder = '.', onExchange, onFailure, onChainChange, onNotice, ...given } = options;
   const { settings, stores } = separate(given);
   const plan = planServer(settings, folder);
   const { port, host, rateLimit, trustedProxies, operatorToken, metricsPort, metricsHost = host } = plan.settings;
+  const observer = {
+    onFailure: onFailure ?? (() => {}),
+    onChainChange: onChainChange ?? (() => {}),
+    leaseWait: { timeout: plan.settings.leaseWait * 1000, onWait: onNotice ?? (() => {}) },
+  };
   // One limiter for all books, since they share the machine.
   const gate = toRateLimitOptions(rateLimit, trustedProxies);
   const apiOptions = { ...gate, ...(operatorToken === undefined ? {} : { operatorToken }) };
@@ -95,9 +108,9 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
   }
 
   try {
-    for (const [i, book] of plan.books.entries()) deployments.push(await openBook(book, stores[i]));
+    for (const [i, book] of plan.books.entries()) deployments.push(await openBook(book, observer, stores[i]));
     const hosted = stores.some((store) => store !== undefined);
-    accounts = await openAccounts({ plan, deployments, hosted, folder });
+    accounts = await openAccounts({ plan, deployments, hosted, folder, leaseWait: observer.leaseWait });
     const opened = accounts;
     const explorer = plan.settings.explorer ? (await import('intentbook/explorer')).createExplorer() : undefined;
     const document = describe(deployments);
@@ -154,7 +167,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
 }
 
 /** Separates the stores from the settings, which are plain data. A single book becomes a list. */
-function separate(options: Omit<ServeOptions, 'folder' | 'onExchange'>) {
+function separate(options: Omit<ServeOptions, 'folder' | 'onExchange' | 'onFailure' | 'onChainChange' | 'onNotice'>) {
   const { books, ...rest } = options;
   if (books === undefined) {
     const { store, ...plain } = rest;

@@ -99,11 +99,23 @@ export async function createMetrics(
     buckets: SECONDS,
     registers,
   });
-  const lag = new Gauge({
-    name: 'intentbook_indexer_lag_blocks',
-    help: 'Blocks between the head of the chain and the indexed block.',
+  new Gauge({
+    name: 'intentbook_chain_up',
+    help: 'Whether a node of the chain responded to the last request: 1 or 0.',
     labelNames: ['book'],
     registers,
+    collect() {
+      for (const { path, monitor } of deployments) if (monitor) this.set({ book: path }, monitor.up === true ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'intentbook_indexer_lag_blocks',
+    help: 'Blocks between the head of the chain and the indexed block. NaN before the first response of a node.',
+    labelNames: ['book'],
+    registers,
+    collect() {
+      for (const { path, monitor } of deployments) if (monitor) this.set({ book: path }, monitor.lag ?? Number.NaN);
+    },
   });
   const reorganisations = new Counter({
     name: 'intentbook_reorganisations_total',
@@ -136,7 +148,6 @@ export async function createMetrics(
       sources.observe({ ...label, source, question, outcome }, ms / 1000);
     });
     book.on('chainProgress', (observation) => {
-      if (observation.type === 'progress') lag.set(label, Math.max(0, observation.head - observation.block));
       if (observation.type === 'reorganised') reorganisations.inc(label);
     });
     book.on('failure', () => failures.inc(label));

@@ -28,7 +28,7 @@ export function createSqliteStore(source: SqliteSource, migrations: readonly Mig
     close,
   } = createStoreLifecycle<ReturnType<typeof assemble>>(
     'SQLite store',
-    'this SQLite store is in use by another book of this process',
+    'this SQLite store is in use by another book of this process; create one store for each book',
   );
 
   return {

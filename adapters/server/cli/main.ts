@@ -71,8 +71,14 @@ async function runServer(command: Command & { name: 'serve' }): Promise<void> {
     fail(error instanceof ConfigError ? MISUSED : FAILED, failureText(error, options));
   const log = options.log === 'json' ? await createLog(version).catch(cannotStart) : textLog(version);
   for (const warning of command.warnings) log.warning(warning);
-  const server = await serve({ ...options, onExchange: log.exchanged }).catch(cannotStart);
-  for (const { path, book } of server.deployments) book.on('failure', (failure) => log.failure(path, failure));
+  const server = await serve({
+    ...options,
+    onExchange: log.exchanged,
+    onFailure: log.failure,
+    onNotice: log.notice,
+    onChainChange: ({ path, up, message }) =>
+      (up ? log.notice : log.warning)(path === '/' ? message : `${path} ${message}`),
+  }).catch(cannotStart);
   onSignals(process, () => performance.now(), {
     first(signal) {
       log.stopping(signal);

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Domain, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
@@ -59,7 +60,17 @@ async function backUp({ book, file }: CommandOptions, progress: Progress): Promi
   return { ok: true, words: `${from} was copied to ${to}`, data: { from, to, pages } };
 }
 
+/** @throws Error if a file that the command reads does not exist. Only `import` creates a database. */
+function assertFilesExist({ command, file, book }: CommandOptions): void {
+  if (command === 'import' && !existsSync(file)) throw new Error(`the file "${resolve(file)}" does not exist`);
+  if (command === 'import' || book.postgres !== undefined) return;
+  if (book.db === ':memory:') throw new Error(`${command} requires a database that is stored: --db <file>`);
+  const path = resolve(book.db ?? '');
+  if (!existsSync(path)) throw new Error(`the database "${path}" does not exist; select one with --db <file>`);
+}
+
 async function withStore(options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
+  assertFilesExist(options);
   const [plan] = planServer({ books: [{ path: '/', ...defined(options.book) }] }, '.').books;
   if (plan === undefined) throw new Error('the plan has no book');
   const store = await openStore(plan.place);

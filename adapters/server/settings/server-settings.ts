@@ -57,6 +57,12 @@ export const SERVER_SETTINGS = {
     defaultText: 'no access',
     secret: true,
   },
+  leaseWait: {
+    type: integer(0, 3600, '<seconds>'),
+    group: 'Store',
+    help: 'Seconds to wait for the writer lease of an SQLite file, which a container that was killed leaves behind.',
+    default: 10,
+  },
   log: {
     type: oneOf('text', 'json'),
     group: 'Logs and metrics',

@@ -3,7 +3,7 @@ import type { OrderCancellation, OrderCancellations } from '../../orders/cancel.
 import { createTooManyUidsError, MAX_UIDS } from '../../orders/cancel.ts';
 import type { OrderCreation } from '../../orders/creation.ts';
 import type { ListQuery } from '../../orders/listing.ts';
-import { formatCursor, requireUid } from '../../orders/listing.ts';
+import { assertKnownFilters, formatCursor, requireUid } from '../../orders/listing.ts';
 import type { RenderedPage } from '../../orders/read.ts';
 import { parseUid } from '../../protocol/uid.ts';
 import type { ApiResponse } from '../message.ts';
@@ -24,12 +24,16 @@ const submitOrder: Route = {
   },
 };
 
+/** Filters of the listing of all orders. */
+const LIST_FILTERS = ['status', 'sellToken', 'buyToken', 'owner', 'cursor', 'limit'] as const;
+
 /** Lists orders by status, token and owner, newest first. */
 const listOrders: Route = {
   method: 'GET',
   path: '/api/v1/orders',
   async handle({ book, query }) {
-    const filter = listingQuery(query, ['status', 'sellToken', 'buyToken', 'owner', 'cursor', 'limit']);
+    assertKnownFilters(query.keys(), LIST_FILTERS);
+    const filter = listingQuery(query, LIST_FILTERS);
     return pageResponse(await book.orders.rendered.list(filter), query);
   },
 };
@@ -123,6 +127,7 @@ const streamOrders: Route = {
   path: '/api/v1/orders/stream',
   stream: true,
   async handle({ book, query, request }) {
+    assertKnownFilters(query.keys(), ['owner', 'uid']);
     const after = lastEventId(request);
     const owner = queryText(query, 'owner');
     const uid = queryText(query, 'uid');
