@@ -37,6 +37,7 @@ export async function runCommand(
   options: CommandOptions,
   out: Parameters<typeof progressBar>[1],
 ): Promise<CommandOutcome> {
+  assertFilesExist(options);
   const progress = progressBar(options.command, out);
   try {
     return await (options.command === 'backup' ? backUp(options, progress) : withStore(options, progress));
@@ -70,7 +71,6 @@ function assertFilesExist({ command, file, book }: CommandOptions): void {
 }
 
 async function withStore(options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
-  assertFilesExist(options);
   const [plan] = planServer({ books: [{ path: '/', ...defined(options.book) }] }, '.').books;
   if (plan === undefined) throw new Error('the plan has no book');
   const store = await openStore(plan.place);
