@@ -2,7 +2,6 @@ import type { Accounts, OrderBook, Store } from 'intentbook';
 import { createApi } from 'intentbook';
 import { jsonResponse, VERSION } from '#internal';
 import type { ChainChange } from './chain-monitor.ts';
-import { planServer } from './config/plan.ts';
 import { mountAccounts } from './http/account-mount.ts';
 import type { Exchange } from './http/exchange.ts';
 import type { HardenedServer } from './http/hardened-server.ts';
@@ -15,10 +14,9 @@ import { createMetrics, metricsServer } from './metrics.ts';
 import { openAccounts } from './open-accounts.ts';
 import type { OpenBook } from './open-books.ts';
 import { openBook } from './open-books.ts';
+import { planOptions } from './plan-options.ts';
 import { toRateLimitOptions } from './rate-limit.ts';
 import type { BookSettings, ServerSettings } from './settings/schema.ts';
-import { BOOK_KEYS } from './settings/schema.ts';
-import { singleBook } from './settings/single-book.ts';
 
 export type { ChainChange } from './chain-monitor.ts';
 export { ConfigError } from './config/config-errors.ts';
@@ -70,8 +68,8 @@ export interface RunningServer {
   /** The account interface, if enabled. */
   readonly accounts?: Accounts;
   /**
-   * Ends event streams, accepts no more connections, waits up to 10 seconds for running requests, and closes the
-   * books.
+   * Waits for the seconds of `lameduck`, in which `/ready` is false. Then ends event streams, accepts no more
+   * connections, waits up to 10 seconds for running requests, and closes the books.
    */
   close(): Promise<void>;
 }
@@ -85,8 +83,7 @@ export interface RunningServer {
  */
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
   const { folder = '.', onExchange, onFailure, onChainChange, onNotice, ...given } = options;
-  const { settings, stores } = separate(given);
-  const plan = planServer(settings, folder);
+  const { plan, stores } = planOptions({ ...given, folder });
   const { port, host, rateLimit, trustedProxies, operatorToken, metricsPort, metricsHost = host } = plan.settings;
   const observer = {
     onFailure: onFailure ?? (() => {}),
@@ -143,6 +140,8 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     const metricsUrl = metrics && (await listen(metricsServer(metrics), metricsPort ?? 0, metricsHost));
     const close = once(async () => {
       closing = true;
+      // Load balancers need time to notice that the server is not ready.
+      if (plan.settings.lameduck > 0) await new Promise((end) => setTimeout(end, plan.settings.lameduck * 1000));
       api.closeStreams();
       await Promise.all(servers.map((server) => server.close(GRACE)));
       await opened?.close();
@@ -164,21 +163,6 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     await closeAll(deployments);
     throw error;
   }
-}
-
-/** Separates the stores from the settings, which are plain data. A single book becomes a list. */
-function separate(options: Omit<ServeOptions, 'folder' | 'onExchange' | 'onFailure' | 'onChainChange' | 'onNotice'>) {
-  const { books, ...rest } = options;
-  if (books === undefined) {
-    const { store, ...plain } = rest;
-    const members = Object.entries(plain).filter(([, value]) => value !== undefined);
-    const of = (key: string) => BOOK_KEYS.includes(key);
-    const single = Object.fromEntries(members.filter(([key]) => of(key)));
-    const others = Object.fromEntries(members.filter(([key]) => !of(key)));
-    return { settings: { ...others, books: [singleBook(single)] }, stores: [store] };
-  }
-  const stores = books.map(({ store }) => store);
-  return { settings: { ...rest, books: books.map(({ store: _, ...book }) => book) }, stores };
 }
 
 async function closeAll(deployments: readonly OpenBook[]): Promise<void> {

@@ -5,6 +5,7 @@ import { rejectionResponse } from '#internal';
 import type { Exchange } from './http/exchange.ts';
 import { createHardenedServer, type HardenedServer } from './http/hardened-server.ts';
 import type { OpenBook } from './open-books.ts';
+import { requirePackage } from './require-package.ts';
 
 /** Histogram buckets in seconds, from a cached read to a slow response. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -28,7 +29,11 @@ export async function createMetrics(
   streams: () => number,
   accounts: Accounts | undefined,
 ): Promise<Metrics> {
-  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('prom-client');
+  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await requirePackage(
+    '--metrics-port',
+    'prom-client',
+    () => import('prom-client'),
+  );
   const registers: Registry[] = [new Registry()];
   const [register] = registers as [Registry]; // one element
   collectDefaultMetrics({ register });

@@ -5,6 +5,7 @@ import { mainnetChain } from './chain-options.ts';
 import { cmsAnnouncements } from './cms.ts';
 import type { ServerPlan } from './config/plan.ts';
 import type { OpenBook } from './open-books.ts';
+import { requirePackage } from './require-package.ts';
 import { usdPriceOptions } from './usd-price-options.ts';
 import type { LeaseWait } from './wait-for-lease.ts';
 import { waitForLease } from './wait-for-lease.ts';
@@ -80,11 +81,11 @@ async function createChannels({ settings }: ServerPlan): Promise<Channel[]> {
   if (telegram !== undefined) channels.push(telegramChannel(telegram));
   // The plan has checked that these settings are complete.
   if (smtp !== undefined && from !== undefined && publicUrl !== undefined) {
-    await import('nodemailer'); // fail at start if the package is missing
+    await requirePackage('--smtp', 'nodemailer', () => import('nodemailer'));
     channels.push(emailChannel({ smtp, from, publicUrl }));
   }
   if (subject !== undefined && publicKey !== undefined && privateKey !== undefined) {
-    await import('web-push');
+    await requirePackage('--vapid-subject', 'web-push', () => import('web-push'));
     channels.push(webPushChannel({ subject, publicKey, privateKey, allow }));
   }
   return channels;

@@ -13,7 +13,7 @@ import { assertOwnSchema, migrate } from './migrate.ts';
 import { createOrderProjectionTable } from './order-projection.ts';
 import { createOrderTable } from './orders.ts';
 import { createOwnerCounts } from './owner-counts.ts';
-import { createPruner } from './pruning.ts';
+import { createOrderTotal, createPruner } from './pruning.ts';
 import { createQuoteTable } from './quotes.ts';
 import type { Migration } from './schema.ts';
 import { openSession, transact } from './session.ts';
@@ -47,6 +47,7 @@ export function createSqliteStore(source: SqliteSource, migrations: readonly Mig
       list: async (query) => book().list(query),
       cancel: async (request) => book().orders.cancel(request),
       count: async (owner, now) => book().count(owner, now),
+      total: async (endedBefore) => book().total(endedBefore),
       expire: async (now, limit) => book().expire(now, limit),
       reinstate: async (request) => book().reinstate(request),
       prune: async (request) => book().prune(request),
@@ -139,6 +140,7 @@ function assemble(connection: SqliteConnection, lease: Lease, clock: StoreContex
     expire: createExpirySweeper(session, owners, chain.listEventsOfOrder, events),
     reinstate: createReinstater(session, owners, logReinstatement),
     prune: createPruner(session),
+    total: createOrderTotal(session),
     count: (...[owner, now]: Parameters<Store['orders']['count']>) => owners.read(owner, now),
     /** Commits an empty write transaction. The lease renewals show that pages can be written. */
     check(): void {

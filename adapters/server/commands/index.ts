@@ -32,7 +32,7 @@ export interface CommandOutcome {
   readonly data: object;
 }
 
-/** Runs a command and shows its progress on `out`. */
+/** Runs a command and shows its progress on `out`. The result in words ends with the duration. */
 export async function runCommand(
   options: CommandOptions,
   out: Parameters<typeof progressBar>[1],
@@ -40,7 +40,10 @@ export async function runCommand(
   assertFilesExist(options);
   const progress = progressBar(options.command, out);
   try {
-    return await (options.command === 'backup' ? backUp(options, progress) : withStore(options, progress));
+    const since = performance.now();
+    const outcome = await (options.command === 'backup' ? backUp(options, progress) : withStore(options, progress));
+    const seconds = (performance.now() - since) / 1000;
+    return { ...outcome, words: `${outcome.words}\nfinished in ${seconds.toFixed(1)} s` };
   } finally {
     progress.end();
   }

@@ -50,6 +50,12 @@ export const SERVER_SETTINGS = {
     default: [],
     defaultText: 'none',
   },
+  lameduck: {
+    type: integer(0, 3600, '<seconds>'),
+    group: 'Server',
+    help: 'Seconds after a stop signal in which `/ready` is false and requests are still served.',
+    default: 0,
+  },
   operatorToken: {
     type: matching(/^[!-~]{16,}$/, '<text>', '16 or more letters, digits and signs, without blanks'),
     group: 'Server',
