@@ -66,14 +66,14 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
       `(SELECT f.block_hash FROM ${s}.chain_events f WHERE f.block = n LIMIT 1)) FROM unnest($1::bigint[]) n`,
   );
   const removeAbove = prepare<ChainEventRow>(`DELETE FROM ${s}.chain_events f WHERE f.block > $1 RETURNING ${columns}`);
-  const page = `AND f.type = ${TRADE} ORDER BY f.block DESC, f.log DESC LIMIT $2 OFFSET $3`;
+  const page = `AND f.type = ${TRADE} AND (f.block, f.log) < ($4, $5) ORDER BY f.block DESC, f.log DESC LIMIT $2 OFFSET $3`;
   const tradesOfUid = prepare<ChainEventRow>(`SELECT ${columns} FROM ${s}.chain_events f WHERE f.uid = $1 ${page}`);
   const tradesOfTransaction = prepare<ChainEventRow>(
     `SELECT ${columns} FROM ${s}.chain_events f WHERE f.transaction_hash = $1 ${page}`,
   );
   const part = (from: string) =>
-    `(SELECT ${columns} FROM ${from} AND f.type = ${TRADE} ORDER BY f.block DESC, f.log DESC ` +
-    'LIMIT $2::bigint + $3::bigint)';
+    `(SELECT ${columns} FROM ${from} AND f.type = ${TRADE} AND (f.block, f.log) < ($4, $5) ` +
+    'ORDER BY f.block DESC, f.log DESC LIMIT $2::bigint + $3::bigint)';
   const tradesOfAccount = prepare<ChainEventRow>(
     `SELECT * FROM (${part(`${s}.chain_events f WHERE f.owner = $1`)} UNION ` +
       `${part(`${s}.orders o JOIN ${s}.chain_events f ON f.uid = o.uid WHERE o.onchain_user = $1`)}) f ` +
@@ -139,11 +139,12 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
 
     firstTrade: async (run, token) => (await run(firstTrade, toBytes(token)))[0]?.[0],
 
-    async trades(run, { filter, limit, offset = 0 }) {
+    async trades(run, { filter, after, limit, offset = 0 }) {
+      const page = [limit, offset, after?.blockNumber ?? Number.MAX_SAFE_INTEGER, after?.logIndex ?? 0];
       let rows: readonly ChainEventRow[];
-      if ('uid' in filter) rows = await run(tradesOfUid, toBytes(filter.uid), limit, offset);
-      else if ('account' in filter) rows = await run(tradesOfAccount, toBytes(filter.account), limit, offset);
-      else rows = await run(tradesOfTransaction, toBytes(filter.transactionHash), limit, offset);
+      if ('uid' in filter) rows = await run(tradesOfUid, toBytes(filter.uid), ...page);
+      else if ('account' in filter) rows = await run(tradesOfAccount, toBytes(filter.account), ...page);
+      else rows = await run(tradesOfTransaction, toBytes(filter.transactionHash), ...page);
       return rows.map(readChainEvent).filter((event) => event.type === 'trade');
     },
 

@@ -24,6 +24,7 @@ import { createBatchWriter } from './write-batch.ts';
 export interface PgOrderTable {
   insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]>;
   get(run: Query, uids: readonly Hex[]): Promise<StoredOrder[]>;
+  placed(run: Query, account: Address, uids: readonly Hex[]): Promise<Hex[]>;
   cancel(request: CancelRequest): Promise<CancelOutcome>;
 }
 
@@ -47,6 +48,9 @@ export function createOrderTable(
       `AND NOT EXISTS (SELECT FROM ${s}.orders o WHERE o.uid = f.uid)`,
   );
   const selectTombstones = prepare<readonly [uid: Hex]>(`SELECT uid FROM ${s}.tombstones WHERE uid = ANY($1::bytea[])`);
+  const selectPlaced = prepare<readonly [uid: Hex]>(
+    `SELECT uid FROM ${s}.orders WHERE onchain_user = $1 AND uid = ANY($2::bytea[])`,
+  );
   const apply = createBatchWriter(session);
 
   async function findAll(run: Query, uids: Iterable<Hex>): Promise<Map<Hex, OrderRecord>> {
@@ -132,6 +136,11 @@ export function createOrderTable(
     async get(run, uids) {
       const rows = uids.length === 0 ? [] : await run(select, [...new Set(uids)].map(toBytes));
       return rows.map(readOrder);
+    },
+
+    async placed(run, account, uids) {
+      if (uids.length === 0) return [];
+      return (await run(selectPlaced, toBytes(account), uids.map(toBytes))).map(([uid]) => uid);
     },
 
     async cancel(request) {

@@ -1,5 +1,5 @@
-import type { ChainEvent, OrderChainEvent, PlacementChainEvent } from '../ports/chain-store.ts';
-import type { ChainCause, LogPosition, OrderEventType } from '../ports/order-events.ts';
+import type { ChainEvent, OrderChainEvent, PlacementChainEvent, TradeCursor } from '../ports/chain-store.ts';
+import type { ChainCause, OrderEventType } from '../ports/order-events.ts';
 import type { Budget, NewOrder, OrderState } from '../ports/order-record.ts';
 import type { NewEvent } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
@@ -144,7 +144,7 @@ export function getPlacementVersion(lastEventId: number): number {
 }
 
 /** Compares positions on the chain, for sorting. */
-export function compareLogPositions(a: LogPosition, b: LogPosition): number {
+export function compareLogPositions(a: TradeCursor, b: TradeCursor): number {
   return a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
 }
 

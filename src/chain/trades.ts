@@ -40,13 +40,14 @@ export function parseTradeQuery(query: TradeListQuery): TradeQuery {
   assertKnownFilters(Object.keys(query), ['owner', 'orderUid', 'offset', 'limit']);
   const { owner, orderUid, offset, limit } = query;
   return {
-    filter: parseFilter(owner, orderUid),
+    filter: parseTradeFilter(owner, orderUid),
     offset: wholeNumber('offset', offset ?? 0, 0, LARGEST_OFFSET),
     limit: wholeNumber('limit', limit ?? DEFAULT_PAGE, 1, LARGEST_PAGE),
   };
 }
 
-function parseFilter(owner: string | undefined, orderUid: string | undefined): TradeFilter {
+/** Parses the filter of a list of trades. @throws OrderBookError `InvalidParameter` unless exactly one is given. */
+export function parseTradeFilter(owner: string | undefined, orderUid: string | undefined): TradeFilter {
   if ((owner === undefined) === (orderUid === undefined)) {
     throw new OrderBookError('InvalidParameter', 'exactly one of owner and orderUid must be given', {
       parameter: 'owner',

@@ -117,6 +117,10 @@ class PrefixedRequest implements ApiRequest {
     return this.#request.body;
   }
 
+  get aborted(): boolean | undefined {
+    return this.#request.aborted;
+  }
+
   get signal(): AbortSignal | undefined {
     return this.#request.signal;
   }
