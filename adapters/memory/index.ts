@@ -75,6 +75,7 @@ export function memoryStore(): Store {
       expire: method(orders.expire),
       reinstate: method(orders.reinstate),
       prune: method(orders.prune),
+      total: method(orders.total),
     },
     appData: { put: method(documents.put), get: method(documents.get) },
     quotes: { insert: method(quotes.insert), match: method(quotes.match), prune: method(quotes.prune) },

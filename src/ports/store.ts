@@ -235,6 +235,12 @@ export interface OrderStore {
   count(owner: Address, now: number): Promise<OrderCounts>;
 
   /**
+   * Returns the number of stored orders, or of those that ended before a time in seconds, as `prune` removes them. For
+   * the progress of maintenance; it may take a scan. Optional.
+   */
+  total?(endedBefore?: number): Promise<number>;
+
+  /**
    * Records the expiry of orders, soonest expired first, at most `limit`. It includes orders that are open or wait for
    * a presignature. Their effective `validTo` is before `now` (seconds since 1970), and their expiry is not recorded
    * yet.
