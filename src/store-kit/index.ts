@@ -29,6 +29,8 @@ export { assertSameDomain } from '../ports/store.ts';
 export { appDataHash } from '../protocol/app-data.ts';
 export { bytesToHex, hexToBytes, parseHex } from '../protocol/hex.ts';
 export { assertKnownOptions } from '../validation/options.ts';
+export type { ChainEventRow } from './chain-event-codec.ts';
+export { CHAIN_EVENT_TYPES, formatChainEventDetail, readChainEvent } from './chain-event-codec.ts';
 export { createInMemoryLeases } from './in-memory-leases.ts';
 export type { StoreLifecycle } from './store-lifecycle.ts';
 export { createStoreLifecycle } from './store-lifecycle.ts';
