@@ -1,10 +1,10 @@
 import type { Hex } from 'intentbook';
 import { createExpiryEvent, emitsExpiry } from 'intentbook/store-kit';
 import type { PgChainEventTable } from './chain-events.ts';
-import { BUDGETS, SCHEMES, toBytes } from './rows.ts';
+import { EVENT_TYPES, getScheme, toByteArray, toKey, toNumberArray, toUid } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
-type ExpiredRow = readonly [uid: Hex, validTo: number, scheme: number];
+type ExpiredRow = readonly [key: Hex, validTo: number, scheme: number];
 
 /**
  * Returns SQL for the order that expires next, and for the expired orders with their owners' locks. The planner cannot
@@ -13,10 +13,10 @@ type ExpiredRow = readonly [uid: Hex, validTo: number, scheme: number];
  */
 export function expirySql(s: string): { readonly next: string; readonly due: string } {
   return {
-    next: `SELECT valid_to FROM ${s}.orders WHERE live ORDER BY valid_to LIMIT 1`,
+    next: `SELECT valid_to FROM ${s}.orders WHERE phase < 2 ORDER BY valid_to LIMIT 1`,
     due:
-      `SELECT o.uid FROM ${s}.orders o JOIN ${s}.owners w ON w.owner = o.owner ` +
-      'WHERE o.live AND o.valid_to >= 0 AND o.valid_to < $1 ' +
+      `SELECT o.key FROM ${s}.orders o JOIN ${s}.owners w ON w.owner = o.owner ` +
+      'WHERE o.phase < 2 AND o.valid_to >= 0 AND o.valid_to < $1 ' +
       'ORDER BY o.valid_to LIMIT $2 FOR NO KEY UPDATE OF w SKIP LOCKED',
   };
 }
@@ -34,17 +34,17 @@ export function createExpirySweeper(
   const due = prepare<readonly [Hex]>(sql.due);
   // The conditions are checked again: an order may have changed before its owner was locked.
   const recordExpiry = prepare<ExpiredRow>(
-    `WITH expired AS (UPDATE ${s}.orders SET live = false WHERE uid = ANY($1::bytea[]) AND live AND valid_to < $2 ` +
-      'RETURNING uid, owner, budget, valid_to, signing_scheme), ' +
+    `WITH expired AS (UPDATE ${s}.orders SET phase = phase + 2 WHERE key = ANY($1::bytea[]) AND phase < 2 ` +
+      'AND valid_to < $2 RETURNING key, owner, budget, valid_to, signing_scheme), ' +
       `counted AS (UPDATE ${s}.owners w SET live_open = w.live_open - d.open, live_pending = w.live_pending - d.pending ` +
-      `FROM (SELECT owner, count(*) FILTER (WHERE budget = ${BUDGETS.indexOf('open')}) AS open, ` +
-      `count(*) FILTER (WHERE budget = ${BUDGETS.indexOf('pending')}) AS pending FROM expired GROUP BY owner) d ` +
-      'WHERE w.owner = d.owner) ' +
-      'SELECT uid, valid_to, signing_scheme FROM expired ORDER BY valid_to, uid',
+      'FROM (SELECT owner, count(*) FILTER (WHERE budget = 0) AS open, count(*) FILTER (WHERE budget = 1) AS pending ' +
+      'FROM expired GROUP BY owner) d WHERE w.owner = d.owner) ' +
+      'SELECT key, valid_to, signing_scheme FROM expired ORDER BY valid_to, key',
   );
   const record = prepare(
-    `INSERT INTO ${s}.event_queue (type, uid, owner, at) SELECT 'expired', uid, owner, at FROM ` +
-      'unnest($1::bytea[], $2::bytea[], $3::bigint[]) WITH ORDINALITY e (uid, owner, at, ordinal) ORDER BY e.ordinal',
+    `INSERT INTO ${s}.events (xid, type, key, at) SELECT pg_current_xact_id()::text::bigint, ` +
+      `${EVENT_TYPES.indexOf('expired')}, key, at ` +
+      'FROM unnest($1::bytea[], $2::bigint[]) WITH ORDINALITY e (key, at, ordinal) ORDER BY e.ordinal',
   );
 
   return async (now, limit) => {
@@ -52,21 +52,17 @@ export function createExpirySweeper(
     const [first] = await read('find expired orders', (run) => run(next));
     if (first === undefined || first[0] >= now) return 0;
     return write('record expired orders', async (run) => {
-      const uids = (await run(due, now, limit)).map(([uid]) => uid);
-      const expired = uids.length === 0 ? [] : await run(recordExpiry, uids.map(toBytes), now);
-      const presigns = expired.filter(([, , scheme]) => SCHEMES[scheme] === 'presign').map(([uid]) => uid);
+      const keys = (await run(due, now, limit)).map(([key]) => `\\x${key.slice(2)}`);
+      const expired = keys.length === 0 ? [] : await run(recordExpiry, toByteArray(keys), now);
+      const presigns = expired.filter(([, , scheme]) => getScheme(scheme) === 'presign').map(([key]) => toUid(key));
       const stored = await chainEvents.listByOrders(run, presigns);
-      const events = expired.flatMap(([uid, validTo, scheme]) => {
-        const signingScheme = SCHEMES[scheme] as (typeof SCHEMES)[number]; // the table checks the range
-        return emitsExpiry({ signingScheme }, stored.get(uid) ?? []) ? [createExpiryEvent(uid, validTo)] : [];
+      const events = expired.flatMap(([key, validTo, scheme]) => {
+        const uid = toUid(key);
+        const emits = emitsExpiry({ signingScheme: getScheme(scheme) }, stored.get(uid) ?? []);
+        return emits ? [createExpiryEvent(uid, validTo)] : [];
       });
       if (events.length > 0) {
-        await run(
-          record,
-          events.map(({ uid }) => toBytes(uid)),
-          events.map(({ owner }) => toBytes(owner)),
-          events.map(({ at }) => at),
-        );
+        await run(record, toByteArray(events.map(({ uid }) => toKey(uid))), toNumberArray(events.map(({ at }) => at)));
       }
       return expired.length;
     });

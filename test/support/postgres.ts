@@ -32,13 +32,14 @@ export async function emptySchema({ schema, query }: TemporarySchema): Promise<v
   const tables = [
     'domain',
     'orders',
+    'fills',
     'owners',
     'documents',
     'events',
-    'event_queue',
+    'log',
+    'incarnations',
     'leases',
     'quotes',
-    'order_quotes',
     'chain_events',
     'first_trades',
     'blocks',
@@ -46,14 +47,11 @@ export async function emptySchema({ schema, query }: TemporarySchema): Promise<v
     'competitions',
   ];
   const found = await query('SELECT tablename FROM pg_tables WHERE schemaname = $1', [schema]);
-  const expected = [...tables, 'event_ids', 'progress', 'migrations'].sort();
+  const expected = [...tables, 'log_lock', 'progress', 'migrations'].sort();
   const names = found.map(({ tablename }) => tablename).sort();
   if (names.join() !== expected.join()) throw new Error(`a table is not known here: ${names}`);
   const deletions = tables.map((table) => `DELETE FROM "${schema}".${table}`);
-  const resets = [
-    `UPDATE "${schema}".event_ids SET last = 0`,
-    `UPDATE "${schema}".progress SET number = NULL, hash = NULL`,
-  ];
+  const resets = [`UPDATE "${schema}".progress SET number = NULL, hash = NULL`];
   await query([...deletions, ...resets].join('; '));
 }
 

