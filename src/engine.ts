@@ -80,6 +80,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     retention: configuration.retention,
     interval: configuration.expiryInterval,
     wake: dispatcher.wake,
+    getBlockTime: chain.getBlockTime,
     onPruned: () => cache?.clear(), // the log has no entries for deleted orders
     holder: crypto.randomUUID(),
     isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',

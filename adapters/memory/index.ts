@@ -71,6 +71,7 @@ export function memoryStore(): Store {
       cancel: method(orders.cancel),
       count: method(orders.count),
       expire: method(orders.expire),
+      reinstate: method(orders.reinstate),
       prune: method(orders.prune),
     },
     appData: { put: method(documents.put), get: method(documents.get) },

@@ -10,10 +10,12 @@ import type {
   OrderCursor,
   OrderInsert,
   OrderQuery,
+  PruneRequest,
+  ReinstateRequest,
   StoredOrder,
 } from 'intentbook';
 import type { OrderProgress, RowChange } from 'intentbook/store-kit';
-import { checkCancellable, createExpiryEvent, emitsExpiry, getOrderStatus } from 'intentbook/store-kit';
+import { checkCancellable, createExpiryEvent, emitsExpiry, getOrderStatus, unpackUid } from 'intentbook/store-kit';
 import type { MemoryAppData } from './app-data.ts';
 import { SortedList } from './sorted-list.ts';
 
@@ -46,7 +48,8 @@ export interface MemoryOrders {
   cancel(request: CancelRequest): CancelOutcome;
   count(owner: string, now: number): OrderCounts;
   expire(now: number, limit: number): number;
-  prune(before: number, limit: number): number;
+  reinstate(request: ReinstateRequest): number;
+  prune(request: PruneRequest): number;
   find(uid: string): Row | undefined;
   /** Returns the UIDs of the orders that an account owns or has placed on chain. */
   listByAccount(account: string): string[];
@@ -62,6 +65,9 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
   // Orders that are neither cancelled nor filled, by owner and budget, in the order of their expiry.
   const live = new Map<string, SortedList<Row>>();
   const expiring = new SortedList<Row>(soonestFirst);
+  const expired = new SortedList<Row>(soonestFirst);
+  // The signed `validTo` of deleted orders that were cancelled off chain, by UID.
+  const tombstones = new Map<string, number>();
 
   const getLiveOrders = (row: { owner: string; budget: string }) =>
     entry(live, `${row.owner} ${row.budget}`, () => new SortedList<Row>(soonestFirst));
@@ -72,6 +78,7 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
   }
 
   function addLive(row: Row): void {
+    if (row.expiryRecorded) expired.add(row);
     if (!isLive(row)) return;
     getLiveOrders(row).add(row);
     expiring.add(row);
@@ -80,9 +87,18 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
   function removeLive(row: Row): void {
     getLiveOrders(row).remove(row);
     expiring.remove(row);
+    expired.remove(row);
+  }
+
+  function revertExpiry(row: Row, at: number): void {
+    expired.remove(row);
+    row.expiryRecorded = false;
+    if (!emitsExpiry(row, listEventsOfOrder(row.uid))) return;
+    record({ type: 'reinstated', uid: row.uid, owner: row.owner, at });
   }
 
   function cancelRow(row: Row, at: number): void {
+    if (row.expiryRecorded) revertExpiry(row, at);
     removeLive(row);
     row.state = 'cancelled';
     row.invalidated = true;
@@ -93,7 +109,7 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
 
   function insertOne({ order, document, cap, replaces }: OrderInsert): InsertOutcome {
     const now = Math.floor(order.creationDate / 1000);
-    if (rows.has(order.uid)) return { status: 'duplicate' };
+    if (rows.has(order.uid) || tombstones.has(order.uid)) return { status: 'duplicate' };
     const replaced = replaces === undefined ? undefined : rows.get(replaces);
     if (replaces !== undefined) {
       const reason = checkCancellable(replaced, now);
@@ -172,16 +188,41 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
     for (const row of due) {
       removeLive(row);
       row.expiryRecorded = true;
+      expired.add(row);
       if (emitsExpiry(row, listEventsOfOrder(row.uid))) record(createExpiryEvent(row.uid, row.validTo));
     }
     return due.length;
   }
 
-  function prune(before: number, limit: number): number {
+  function reinstate({ validFrom, at, limit }: ReinstateRequest): number {
+    const start = expired.firstWhere(({ validTo }) => validTo >= validFrom);
+    const due = [...expired.from(start)].slice(0, limit);
+    for (const row of due) {
+      revertExpiry(row, at);
+      addLive(row);
+    }
+    return due.length;
+  }
+
+  function releaseTombstones(before: number, limit: number): void {
+    let left = limit;
+    for (const [uid, validTo] of tombstones) {
+      if (left === 0) return;
+      if (validTo >= before) continue;
+      tombstones.delete(uid);
+      left--;
+    }
+  }
+
+  function prune({ before, limit, tombstonesBefore }: PruneRequest): number {
+    if (tombstonesBefore !== undefined) releaseTombstones(tombstonesBefore, limit);
     const old = [...byAge.from(0)]
       .filter((row) => row.creationDate < before * 1000 && row.validTo < before && !isLive(row))
       .slice(-limit);
-    for (const row of old) removeRow(row);
+    for (const row of old) {
+      removeRow(row);
+      if (row.cancelledOffChain) tombstones.set(row.uid, unpackUid(row.uid).validTo);
+    }
     return old.length;
   }
 
@@ -236,6 +277,7 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
     cancel,
     count: (owner, now) => ({ open: count(owner, 'open', now), pending: count(owner, 'pending', now) }),
     expire,
+    reinstate,
     prune,
     find: (uid) => rows.get(uid),
     listByAccount: (account) => [...(byAccount.get(account)?.from(0) ?? [])].map(({ uid }) => uid),

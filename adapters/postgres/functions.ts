@@ -1,7 +1,8 @@
-import { EVENT_TYPES } from './rows.ts';
+import { EVENT_TYPES, LIVE } from './rows.ts';
 
 const CREATED = EVENT_TYPES.indexOf('created');
 const CANCELLED = EVENT_TYPES.indexOf('cancelled');
+const REINSTATED = EVENT_TYPES.indexOf('reinstated');
 
 /**
  * Returns SQL for the functions that write orders. Each is one statement of the client, so a write takes one round trip,
@@ -17,8 +18,8 @@ RETURNS integer LANGUAGE sql IMMUTABLE AS $$
     WHEN phase IS NULL THEN 1
     WHEN phase = 5 THEN 2
     WHEN phase = 4 THEN 3
-    WHEN phase >= 2 OR valid_to < now THEN 4
-    WHEN phase = 1 OR scheme > 1 THEN 5
+    WHEN valid_to < now THEN 4
+    WHEN phase IN (1, 3) OR scheme > 1 THEN 5
     ELSE 0
   END
 $$;
@@ -31,7 +32,7 @@ DECLARE
   own bigint;
 BEGIN
   SELECT count(*), count(*) FILTER (WHERE e.owner = p_owner AND e.budget = p_budget) INTO expired, own
-  FROM (SELECT owner, budget FROM ${s}.orders WHERE phase < 2 AND valid_to < p_now LIMIT ${MAX_EXPIRED}) e;
+  FROM (SELECT owner, budget FROM ${s}.orders WHERE ${LIVE} AND valid_to < p_now LIMIT ${MAX_EXPIRED}) e;
   IF expired < ${MAX_EXPIRED} THEN
     SELECT CASE p_budget WHEN 0 THEN w.live_open ELSE w.live_pending END INTO live
     FROM ${s}.owners w WHERE w.owner = p_owner;
@@ -80,7 +81,10 @@ END $$;
 
 CREATE FUNCTION ${s}.cancel_stored(p_keys bytea[], p_at bigint)
 RETURNS void LANGUAGE sql AS $$
-  WITH cancelled AS (
+  WITH found AS (
+    SELECT k.key, k.ordinal, o.phase FROM unnest(p_keys) WITH ORDINALITY k (key, ordinal)
+    JOIN ${s}.orders o ON o.key = k.key
+  ), cancelled AS (
     UPDATE ${s}.orders o SET phase = 4, invalidated = true, cancelled_off_chain = true,
       version = coalesce(f.version, o.version) + 1,
       executed_sell_amount = coalesce(f.executed_sell_amount, o.executed_sell_amount),
@@ -88,18 +92,21 @@ RETURNS void LANGUAGE sql AS $$
       executed_fee_amount = coalesce(f.executed_fee_amount, o.executed_fee_amount),
       executed_fee = coalesce(f.executed_fee, o.executed_fee),
       executed_fee_token = coalesce(f.executed_fee_token, o.executed_fee_token)
-    FROM unnest(p_keys) k (key) LEFT JOIN ${s}.fills f ON f.key = k.key
-    WHERE o.key = k.key RETURNING o.owner, o.budget
+    FROM found k LEFT JOIN ${s}.fills f ON f.key = k.key
+    WHERE o.key = k.key RETURNING o.owner, o.budget, k.phase
   ), filled AS (
     DELETE FROM ${s}.fills WHERE key = ANY(p_keys)
   ), logged AS (
+    -- A recorded expiry is reverted first. Only orders with an ECDSA signature are cancelled, whose expiry is logged.
     INSERT INTO ${s}.events (xid, at, type, key)
-    SELECT ${XID}, p_at, ${CANCELLED}, k.key FROM unnest(p_keys) WITH ORDINALITY k (key, ordinal) ORDER BY k.ordinal
+    SELECT ${XID}, p_at, t.type, k.key FROM found k
+    CROSS JOIN (VALUES (0, ${REINSTATED}), (1, ${CANCELLED})) t (n, type)
+    WHERE t.n = 1 OR k.phase IN (2, 3) ORDER BY k.ordinal, t.n
   )
   UPDATE ${s}.owners w SET live_open = w.live_open - c.open, live_pending = w.live_pending - c.pending
   FROM (
     SELECT owner, count(*) FILTER (WHERE budget = 0) AS open, count(*) FILTER (WHERE budget = 1) AS pending
-    FROM cancelled GROUP BY owner
+    FROM cancelled WHERE phase < 2 GROUP BY owner
   ) c WHERE w.owner = c.owner
 $$;
 
@@ -169,8 +176,9 @@ BEGIN
         outcomes := outcomes || ${OUTCOMES.busy}::bigint;
         CONTINUE;
       END IF;
-      PERFORM FROM ${s}.orders o WHERE o.key = r.key;
-      IF FOUND THEN
+      IF EXISTS (SELECT FROM ${s}.orders o WHERE o.key = r.key)
+        OR EXISTS (SELECT FROM ${s}.tombstones t WHERE t.key = r.key)
+      THEN
         outcomes := outcomes || ${OUTCOMES.duplicate}::bigint;
         CONTINUE;
       END IF;
@@ -182,7 +190,7 @@ BEGIN
           outcomes := outcomes || (${OUTCOMES.irreplaceable} + reason)::bigint;
           CONTINUE;
         END IF;
-        used := CASE WHEN old.budget = r.budget THEN -1 ELSE 0 END;
+        used := CASE WHEN old.budget = r.budget AND old.phase < 2 THEN -1 ELSE 0 END;
       END IF;
       IF r.cap IS NOT NULL THEN
         used := used + ${s}.live_count(substr(r.key, 37), r.budget, r.created / 1000);
@@ -207,7 +215,8 @@ BEGIN
       SELECT * FROM ${INPUT}
     ), inserted AS (
       INSERT INTO ${s}.orders (${COLUMNS})
-      SELECT ${VALUES('i')} FROM input i WHERE substr(i.key, 37) = ANY(held) ORDER BY i.ordinal
+      SELECT ${VALUES('i')} FROM input i WHERE substr(i.key, 37) = ANY(held)
+        AND NOT EXISTS (SELECT FROM ${s}.tombstones t WHERE t.key = i.key) ORDER BY i.ordinal
       ON CONFLICT DO NOTHING RETURNING key, owner, budget
     ), logged AS (
       INSERT INTO ${s}.events (xid, at, type, key)

@@ -72,7 +72,7 @@ export function listingSql(schema: string, query: OrderQuery): PgListingSql {
     const matches = rest.length === 0 ? '' : ` AND coalesce(${rest.join(' AND ')}, false)`;
     // The sum prevents the index in the order of the listing.
     return (
-      `(SELECT o.* FROM ${schema}.orders o WHERE o.phase < 2 AND o.valid_to >= 0 AND o.valid_to < ${now}${matches} ` +
+      `(SELECT o.* FROM ${schema}.orders o WHERE o.phase / 2 = 0 AND o.phase < 4 AND o.valid_to >= 0 AND o.valid_to < ${now}${matches} ` +
       `ORDER BY o.created + 0 DESC, ${sqlUid('o.key')} DESC ${reach})`
     );
   };

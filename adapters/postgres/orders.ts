@@ -46,7 +46,7 @@ export function createOrderTable(
   session: PostgresSession,
   projectNewOrders: (run: Query, uids: readonly Hex[], at: number) => Promise<void>,
 ): PgOrderTable {
-  const { schema: s, prepare, call, write, join, settle } = session;
+  const { schema: s, prepare, read, call, write, join, settle } = session;
   const select = prepare<PgOrderRow>(
     `SELECT ${orderColumns(s)}, o.quote FROM ${s}.orders o ${joinFills(s)} WHERE o.key = ANY($1::bytea[])`,
   );
@@ -104,11 +104,19 @@ export function createOrderTable(
       try {
         const outcomes = await insertDurably(inserts, { skip: false, split: false });
         return outcomes.map((outcome) => (outcome.status === 'duplicate' ? { status: 'inserted' } : outcome));
-      } catch {
-        // The first attempt may still have stored them.
+      } catch (cause) {
+        if (await isNothingStored(inserts)) throw cause;
       }
     }
     return inserts.map(() => ({ status: 'unknown' }));
+  }
+
+  async function isNothingStored(inserts: readonly OrderInsert[]): Promise<boolean> {
+    const keys = toByteArray(inserts.map(({ order }) => toKey(order.uid)));
+    return read('read orders', (run) => run(select, keys)).then(
+      (rows) => rows.length === 0,
+      () => false,
+    );
   }
 
   return {

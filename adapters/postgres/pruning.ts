@@ -1,5 +1,6 @@
-import type { Hex } from 'intentbook';
+import type { Hex, PruneRequest } from 'intentbook';
 import { toByteArray } from './rows.ts';
+
 import type { PostgresSession } from './session.ts';
 
 /**
@@ -12,7 +13,7 @@ export function pruningSql(s: string): string {
     `(SELECT o.key, o.owner FROM ${s}.orders o WHERE ${condition} ` +
     `AND coalesce(o.phase >= 2 AND o.valid_to < $1 AND o.created < $1 * 1000, false) ORDER BY ${sort} LIMIT $2)`;
   const parts = [
-    part("o.key > '' AND o.key < substr(int8send($1::bigint), 5)", 'o.key'),
+    part(`o.key > '' AND o.key < ${firstKey('$1')}`, 'o.key'),
     part('o.onchain_user IS NOT NULL AND o.valid_to >= 0 AND o.valid_to < $1', 'o.valid_to'),
   ];
   return (
@@ -21,28 +22,40 @@ export function pruningSql(s: string): string {
   );
 }
 
+/** Returns SQL for the first key with a signed `validTo` that is not before a parameter. */
+const firstKey = (parameter: string) => `substr(int8send(${parameter}::bigint), 5)`;
+
+const MAX_VALID_TO = 2 ** 32 - 1;
+const toValidTo = (seconds: number) => Math.min(Math.max(Math.floor(seconds), 0), MAX_VALID_TO);
+
 /**
  * Creates a function that removes orders that ended before a time, each under its owner's lock. It skips owners that
- * are locked by another transaction.
+ * are locked by another transaction. Orders that were cancelled off chain leave a tombstone.
  */
 export function createPruner({
   schema: s,
   prepare,
   write,
-}: PostgresSession): (before: number, limit: number) => Promise<number> {
+}: PostgresSession): (request: PruneRequest) => Promise<number> {
   const due = prepare<readonly [Hex]>(pruningSql(s));
   // The condition is checked again: an order may be live again before its owner was locked.
   const remove = prepare<readonly [Hex]>(
     `WITH filled AS (DELETE FROM ${s}.fills WHERE key = ANY($1::bytea[]) AND EXISTS (SELECT FROM ${s}.orders o ` +
-      'WHERE o.key = fills.key AND o.phase >= 2)) ' +
-      `DELETE FROM ${s}.orders WHERE key = ANY($1::bytea[]) AND phase >= 2 RETURNING key`,
+      'WHERE o.key = fills.key AND o.phase >= 2)), ' +
+      `removed AS (DELETE FROM ${s}.orders WHERE key = ANY($1::bytea[]) AND phase >= 2 ` +
+      'RETURNING key, cancelled_off_chain), ' +
+      `marked AS (INSERT INTO ${s}.tombstones (key) SELECT key FROM removed WHERE cancelled_off_chain ` +
+      'ON CONFLICT DO NOTHING) SELECT key FROM removed',
+  );
+  const release = prepare(
+    `DELETE FROM ${s}.tombstones WHERE key = ANY(ARRAY(SELECT key FROM ${s}.tombstones ` +
+      `WHERE key < ${firstKey('$1')} ORDER BY key LIMIT $2))`,
   );
 
-  return (before, limit) =>
+  return ({ before, limit, tombstonesBefore }) =>
     write('remove old orders', async (run) => {
-      const keys = (await run(due, Math.min(Math.max(before, 0), 2 ** 32 - 1), limit)).map(
-        ([key]) => `\\x${key.slice(2)}`,
-      );
+      if (tombstonesBefore !== undefined) await run(release, toValidTo(tombstonesBefore), limit);
+      const keys = (await run(due, toValidTo(before), limit)).map(([key]) => `\\x${key.slice(2)}`);
       return keys.length === 0 ? 0 : (await run(remove, toByteArray(keys))).length;
     });
 }

@@ -104,6 +104,10 @@ export const ENDED = 2;
 /** The first phase of orders without a separate row for their fills. */
 export const UNFILLABLE = 4;
 
+/** SQL conditions of the index of expiry, for live orders and for orders whose expiry is recorded. */
+export const LIVE = 'phase / 2 = 0 AND phase < 4';
+export const EXPIRED = 'phase / 2 = 1 AND phase < 4';
+
 export function getPhase(state: OrderState, expiryRecorded = false): number {
   return PHASES.findIndex(
     (phase) =>

@@ -88,7 +88,7 @@ CREATE INDEX orders_owner ON ${s}.orders (owner, phase, created);
 CREATE INDEX orders_sell ON ${s}.orders (sell_token, phase, created);
 CREATE INDEX orders_buy ON ${s}.orders (buy_token, phase, created);
 CREATE INDEX orders_newest ON ${s}.orders (phase, created);
-CREATE INDEX orders_expiring ON ${s}.orders (valid_to) WHERE phase < 2;
+CREATE INDEX orders_expiry ON ${s}.orders ((phase / 2), valid_to) WHERE phase < 4;
 CREATE INDEX orders_onchain_user ON ${s}.orders (onchain_user, phase, created) WHERE onchain_user IS NOT NULL;
 CREATE INDEX orders_onchain_expiry ON ${s}.orders (valid_to) WHERE onchain_user IS NOT NULL;
 
@@ -104,6 +104,10 @@ CREATE TABLE ${s}.fills (
   executed_fee numeric NOT NULL CHECK (executed_fee >= 0),
   executed_fee_token bytea CHECK (octet_length(executed_fee_token) = 20)
 ) WITH (fillfactor = 45);
+
+CREATE TABLE ${s}.tombstones (
+  key bytea PRIMARY KEY CHECK (octet_length(key) = 56)
+);
 
 CREATE TABLE ${s}.owners (
   owner bytea PRIMARY KEY CHECK (octet_length(owner) = 20),

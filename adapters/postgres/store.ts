@@ -9,7 +9,7 @@ import type { ConnectionTraits, PostgresConnection, PostgresSource } from './con
 import { assertServer, connectPostgres } from './connection.ts';
 import { toStoreError } from './driver.ts';
 import { adoptLog, createEventTable } from './events.ts';
-import { createExpirySweeper } from './expiry.ts';
+import { createExpirySweeper, createReinstater } from './expiry.ts';
 import { createLeaseTable } from './leases.ts';
 import { createListing } from './listing.ts';
 import { assertSchema, claimDomain, migrate, quote } from './migrate.ts';
@@ -57,7 +57,8 @@ export function createPostgresStore(
       cancel: (request) => run((book) => book.orders.cancel(request)),
       count: (owner, now) => run((book) => book.owners.read(owner, now)),
       expire: (now, limit) => run((book) => book.expire(now, limit)),
-      prune: (before, limit) => run((book) => book.prune(before, limit)),
+      reinstate: (request) => run((book) => book.reinstate(request)),
+      prune: (request) => run((book) => book.prune(request)),
     },
     appData: {
       put: (document, keep) => run((book) => book.documents.put(document, keep)),
@@ -177,6 +178,7 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
     leases: createLeaseTable(session, () => clock.now()),
     list: createListing(session),
     expire: createExpirySweeper(session, chainEvents),
+    reinstate: createReinstater(session, chainEvents),
     prune: createPruner(session),
     async readDocument(hash: Parameters<Store['appData']['get']>[0]) {
       // A replica may lack a document that another process just stored, and a missing document is a rejection.

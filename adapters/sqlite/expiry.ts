@@ -1,39 +1,85 @@
-import type { OrderChainEvent } from 'intentbook';
+import type { OrderChainEvent, ReinstateRequest } from 'intentbook';
 import { createExpiryEvent, emitsExpiry } from 'intentbook/store-kit';
 import type { EventTable } from './events.ts';
 import type { OwnerCounts } from './owner-counts.ts';
-import { BUDGETS, SCHEMES, toHex } from './rows.ts';
+import { BUDGETS, isExpiryRecorded, SCHEMES, toHex } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
-type DueRow = readonly [id: number, uid: Buffer, owner: Buffer, validTo: number, scheme: number, budget: number];
+type ExpiryRow = readonly [id: number, uid: Buffer, owner: Buffer, validTo: number, scheme: number, budget: number];
+const COLUMNS = 'id, uid, owner, valid_to, signing_scheme, budget';
+
+/** Logs that a recorded expiry is reverted, if the expiry was logged. Must run within a transaction. */
+export type LogReinstatement = (order: ReinstatedOrder, at: number) => void;
+
+interface ReinstatedOrder {
+  readonly uid: Buffer;
+  readonly owner: Buffer;
+  readonly signingScheme: (typeof SCHEMES)[number];
+}
+
+type ListChainEvents = (uid: Buffer) => readonly OrderChainEvent[];
 
 /** Creates a function that records the expiry of orders. */
 export function createExpirySweeper(
   { prefix: p, prepare, read, write }: SqliteSession,
   owners: OwnerCounts,
-  listChainEvents: (uid: Buffer) => readonly OrderChainEvent[],
+  listChainEvents: ListChainEvents,
   events: EventTable,
 ): (now: number, limit: number) => number {
   const live = `${p}orders INDEXED BY ${p}orders_expiring WHERE live = 1 AND valid_to < ?`;
   const any = prepare(`SELECT 1 FROM ${live} LIMIT 1`).pluck();
-  const due = prepare(
-    `SELECT id, uid, owner, valid_to, signing_scheme, budget FROM ${live} ORDER BY valid_to, uid LIMIT ?`,
-  ).raw();
+  const due = prepare(`SELECT ${COLUMNS} FROM ${live} ORDER BY valid_to, uid LIMIT ?`).raw();
   const recordExpiry = prepare(`UPDATE ${p}orders SET live = 0 WHERE id = ?`);
 
   return (now, limit) => {
     // Most sweeps find no expired order and need no write transaction.
     if (read('find expired orders', () => any.get(now)) === undefined) return 0;
     return write('record expired orders', () => {
-      const rows = due.all(now, limit) as DueRow[]; // the columns selected
+      const rows = due.all(now, limit) as ExpiryRow[]; // the columns selected
       for (const [id, uid, owner, validTo, scheme, budget] of rows) {
         recordExpiry.run(id);
-        // The table checks the ranges.
-        owners.remove(owner, BUDGETS[budget] as (typeof BUDGETS)[number]);
-        const signingScheme = SCHEMES[scheme] as (typeof SCHEMES)[number];
+        owners.remove(owner, toBudget(budget));
+        const signingScheme = toScheme(scheme);
         if (emitsExpiry({ signingScheme }, listChainEvents(uid))) events.record(createExpiryEvent(toHex(uid), validTo));
       }
       return rows.length;
     });
   };
 }
+
+/** Creates the log of reverted expiries. */
+export function createReinstatementLog(listChainEvents: ListChainEvents, events: EventTable): LogReinstatement {
+  return ({ uid, owner, signingScheme }, at) => {
+    if (!emitsExpiry({ signingScheme }, listChainEvents(uid))) return;
+    events.record({ type: 'reinstated', uid: toHex(uid), owner: toHex(owner), at });
+  };
+}
+
+/** Creates a function that reverts recorded expiries. */
+export function createReinstater(
+  { prefix: p, prepare, read, write }: SqliteSession,
+  owners: OwnerCounts,
+  logReinstatement: LogReinstatement,
+): (request: ReinstateRequest) => number {
+  const expired = `${p}orders INDEXED BY ${p}orders_expired_validity WHERE ${isExpiryRecorded} AND valid_to >= ?`;
+  const any = prepare(`SELECT 1 FROM ${expired} LIMIT 1`).pluck();
+  const due = prepare(`SELECT ${COLUMNS} FROM ${expired} ORDER BY valid_to, uid LIMIT ?`).raw();
+  const reinstate = prepare(`UPDATE ${p}orders SET live = 1 WHERE id = ?`);
+
+  return ({ validFrom, at, limit }) => {
+    if (read('find orders to reinstate', () => any.get(validFrom)) === undefined) return 0;
+    return write('reinstate orders', () => {
+      const rows = due.all(validFrom, limit) as ExpiryRow[]; // the columns selected
+      for (const [id, uid, owner, , scheme, budget] of rows) {
+        reinstate.run(id);
+        owners.add(owner, toBudget(budget));
+        logReinstatement({ uid, owner, signingScheme: toScheme(scheme) }, at);
+      }
+      return rows.length;
+    });
+  };
+}
+
+// The table checks the ranges of both codes.
+const toBudget = (code: number) => BUDGETS[code] as (typeof BUDGETS)[number];
+const toScheme = (code: number) => SCHEMES[code] as (typeof SCHEMES)[number];

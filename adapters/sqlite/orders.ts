@@ -12,6 +12,7 @@ import { checkCancellable } from 'intentbook/store-kit';
 import type { AppDataTable } from './app-data.ts';
 import type { SqliteStatement } from './driver.ts';
 import type { EventTable } from './events.ts';
+import type { LogReinstatement } from './expiry.ts';
 import type { OrderProjectionTable } from './order-projection.ts';
 import type { OwnerCounts } from './owner-counts.ts';
 import type { OrderRow } from './rows.ts';
@@ -43,6 +44,7 @@ interface OrderRecord {
   readonly validTo: number;
   readonly signingScheme: (typeof SCHEMES)[number];
   readonly budget: (typeof BUDGETS)[number];
+  /** The expiry is recorded: the owner's counters do not include the order. */
   readonly expiryRecorded: boolean;
 }
 
@@ -63,9 +65,12 @@ export function createOrderTable(
   events: EventTable,
   rows: OrderProjectionTable,
   projectNewOrder: (uid: Buffer, at: number) => void,
+  logReinstatement: LogReinstatement,
 ): OrderTable {
   const { prefix: p, prepare, read, write, join } = session;
-  const exists = prepare(`SELECT 1 FROM ${p}orders WHERE uid = ?`).pluck();
+  const exists = prepare(
+    `SELECT 1 FROM ${p}orders WHERE uid = ? UNION ALL SELECT 1 FROM ${p}tombstones WHERE uid = ?`,
+  ).pluck();
   const find = prepare(
     `SELECT id, owner, state, valid_to, signing_scheme, budget, ${isExpiryRecorded} FROM ${p}orders WHERE uid = ?`,
   ).raw();
@@ -94,9 +99,11 @@ export function createOrderTable(
     };
   }
 
-  function cancelOne({ id, uid, owner, budget }: OrderRecord, at: number): void {
+  function cancelOne(order: OrderRecord, at: number): void {
+    const { id, uid, owner, budget, expiryRecorded } = order;
     cancelRow.run(id);
-    owners.remove(owner, budget);
+    if (expiryRecorded) logReinstatement(order, at);
+    else owners.remove(owner, budget);
     events.record({ type: 'cancelled', uid: toHex(uid), owner: toHex(owner), at });
   }
 
@@ -104,7 +111,7 @@ export function createOrderTable(
     const now = Math.floor(order.creationDate / 1000);
     const uid = toBytes(order.uid);
     const owner = toBytes(order.owner);
-    if (exists.get(uid) !== undefined) return { status: 'duplicate' };
+    if (exists.get(uid, uid) !== undefined) return { status: 'duplicate' };
     const replaced = replaces === undefined ? undefined : findOrder(replaces);
     if (replaces !== undefined) {
       const reason = checkCancellable(replaced, now);

@@ -217,6 +217,20 @@ const createFirstTrades: Migration = (p) => `
   CREATE INDEX ${p}first_trades_block ON ${p}first_trades (block);
 `;
 
+/**
+ * Creates the tombstones of deleted orders that were cancelled off chain, and the index that finds recorded expiries to
+ * revert.
+ */
+const createTombstones: Migration = (p) => `
+  CREATE TABLE ${p}tombstones (
+    uid BLOB PRIMARY KEY CHECK (length(uid) = 56),
+    valid_to INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE INDEX ${p}tombstones_validity ON ${p}tombstones (valid_to);
+  CREATE INDEX ${p}orders_expired_validity ON ${p}orders (valid_to) WHERE live = 0 AND state < 2;
+`;
+
 /** Schema migrations; the first one creates version 1. A released migration is never changed: new ones are appended. */
 export const MIGRATIONS: readonly Migration[] = [
   createBook,
@@ -225,4 +239,5 @@ export const MIGRATIONS: readonly Migration[] = [
   createExpiryIndexes,
   createAuctions,
   createFirstTrades,
+  createTombstones,
 ];

@@ -7,7 +7,7 @@ import type { SqliteConnection, SqliteSource } from './connection.ts';
 import { connectSqlite } from './connection.ts';
 import { toStoreError } from './driver.ts';
 import { createEventTable } from './events.ts';
-import { createExpirySweeper } from './expiry.ts';
+import { createExpirySweeper, createReinstatementLog, createReinstater } from './expiry.ts';
 import { createListing } from './listing.ts';
 import { assertOwnSchema, migrate } from './migrate.ts';
 import { createOrderProjectionTable } from './order-projection.ts';
@@ -48,7 +48,8 @@ export function createSqliteStore(source: SqliteSource, migrations: readonly Mig
       cancel: async (request) => book().orders.cancel(request),
       count: async (owner, now) => book().count(owner, now),
       expire: async (now, limit) => book().expire(now, limit),
-      prune: async (before, limit) => book().prune(before, limit),
+      reinstate: async (request) => book().reinstate(request),
+      prune: async (request) => book().prune(request),
     },
     appData: {
       put: async (document, keep) => book().documents.put(document, keep),
@@ -124,7 +125,8 @@ function assemble(connection: SqliteConnection, lease: Lease, clock: StoreContex
   const events = createEventTable(session, () => connection.own && lease.isExclusive());
   const rows = createOrderProjectionTable(session, owners);
   const chain = createChainStore(session, rows, documents, events);
-  const orders = createOrderTable(session, owners, documents, events, rows, chain.projectNewOrder);
+  const logReinstatement = createReinstatementLog(chain.listEventsOfOrder, events);
+  const orders = createOrderTable(session, owners, documents, events, rows, chain.projectNewOrder, logReinstatement);
   return {
     orders,
     documents,
@@ -135,6 +137,7 @@ function assemble(connection: SqliteConnection, lease: Lease, clock: StoreContex
     auctions: createAuctionTable(session),
     list: createListing(session),
     expire: createExpirySweeper(session, owners, chain.listEventsOfOrder, events),
+    reinstate: createReinstater(session, owners, logReinstatement),
     prune: createPruner(session),
     count: (...[owner, now]: Parameters<Store['orders']['count']>) => owners.read(owner, now),
     /** Commits an empty write transaction. The lease renewals show that pages can be written. */

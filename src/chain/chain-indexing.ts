@@ -38,6 +38,11 @@ export interface ChainIndexing {
   readonly methods: ChainApi;
   /** The state of the indexer. `undefined` without an indexer. */
   readonly state: IndexerState | undefined;
+  /**
+   * Returns the time of the newest block of the nodes, in seconds since 1970. `undefined` without an indexer. Rejects
+   * if no node responds.
+   */
+  getBlockTime(): Promise<number | undefined>;
   /** Returns the checks that readiness shows. */
   checks(): Readonly<Record<string, string>>;
   /**
@@ -174,6 +179,12 @@ export function createChainIndexing(context: ChainContext): ChainIndexing {
     methods,
     get state() {
       return state();
+    },
+    async getBlockTime() {
+      if (options === undefined) return undefined;
+      const remote = createDeadlineLimiter(clock, options.timeout);
+      const heads = options.sources.map((node) => remote.run(settlementContract, (signal) => node.head({ signal })));
+      return (await Promise.any(heads)).timestamp;
     },
     checks: () => ({
       chain: state() ?? 'off',

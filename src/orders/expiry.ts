@@ -1,3 +1,4 @@
+import { createClockWatch } from '../concurrency/clock-watch.ts';
 import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -12,6 +13,15 @@ const LEASE = 'expiry';
 /** Milliseconds between two rounds that delete old orders. */
 const PRUNE_INTERVAL = 3_600_000;
 
+/** Milliseconds after a jump of the clock in which no expiry is recorded. A recorded expiry can be reverted. */
+const SETTLING_TIME = 60_000;
+
+/** Milliseconds without a jump of the clock before old orders are deleted. A deletion cannot be reverted. */
+const STEADY_TIME = 600_000;
+
+/** Seconds by which the clocks of two processes may differ without reverting each other's work. */
+const CLOCK_SKEW = 60;
+
 export interface ExpirySweepContext {
   readonly store: Pick<Store, 'orders' | 'leases' | 'traits'>;
   readonly clock: Clock;
@@ -23,6 +33,8 @@ export interface ExpirySweepContext {
   readonly isCatchingUp: () => boolean;
   /** Seconds that orders are kept after they are over. `undefined`: without limit. */
   readonly retention: number | undefined;
+  /** Returns the time of the newest block, in seconds since 1970. `undefined`: the book follows no chain. */
+  readonly getBlockTime: () => Promise<number | undefined>;
   /** Called after orders were deleted. */
   readonly onPruned: () => void;
   /** Called after entries were appended to the log. */
@@ -40,8 +52,12 @@ export interface ExpirySweep {
 /**
  * Creates the sweep of a book.
  *
- * A sweep records every order that is expired when it runs, so a restart misses none. With several processes on one
- * store, the holder of a lease sweeps. Two concurrent sweeps do no harm.
+ * A sweep records every order that is expired when it runs, so a restart misses none. It reverts the expiries that a
+ * clock that was ahead has recorded. With several processes on one store, the holder of a lease sweeps. Two concurrent
+ * sweeps do no harm.
+ *
+ * After a jump of the clock, nothing is recorded until the clock is steady again. Old orders are deleted only by a
+ * clock that has been steady for long, and never ahead of the chain.
  */
 export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
   const { interval } = context;
@@ -50,28 +66,47 @@ export function createExpirySweep(context: ExpirySweepContext): ExpirySweep {
 
 function createSweep(context: ExpirySweepContext & { readonly interval: number }): ExpirySweep {
   const { store, clock, interval, holder, retention, wake, onFailure } = context;
+  const watch = createClockWatch(clock);
   let prunedAt: number | undefined;
 
-  async function recordExpiries(isStopping: () => boolean): Promise<void> {
-    let expired = BATCH_SIZE;
-    while (!isStopping() && expired === BATCH_SIZE) {
-      expired = await store.orders.expire(seconds(clock), BATCH_SIZE);
-      if (expired > 0) wake();
+  /** Repeats a step until it changes less than a full batch, or the sweep must not continue. */
+  async function repeat(isStopping: () => boolean, step: () => Promise<number>): Promise<void> {
+    let changed = BATCH_SIZE;
+    while (!isStopping() && changed === BATCH_SIZE && !watch.hasJumped(SETTLING_TIME)) {
+      changed = await step();
       await yieldToEventLoop();
     }
+  }
+
+  async function recordExpiries(isStopping: () => boolean): Promise<void> {
+    const limit = BATCH_SIZE;
+    await repeat(isStopping, async () => {
+      const validFrom = seconds(clock) + CLOCK_SKEW;
+      const reinstated = await store.orders.reinstate({ validFrom, at: clock.now(), limit });
+      if (reinstated > 0) wake();
+      return reinstated;
+    });
+    await repeat(isStopping, async () => {
+      const expired = await store.orders.expire(seconds(clock), limit);
+      if (expired > 0) wake();
+      return expired;
+    });
   }
 
   async function prune(isStopping: () => boolean): Promise<void> {
     // The absolute difference: a clock that was set back must not postpone the round.
     const age = prunedAt === undefined ? PRUNE_INTERVAL : Math.abs(clock.now() - prunedAt);
-    if (retention === undefined || age < PRUNE_INTERVAL) return;
-    let removed = BATCH_SIZE;
-    while (!isStopping() && removed === BATCH_SIZE) {
-      removed = await store.orders.prune(seconds(clock) - retention, BATCH_SIZE);
-      if (removed > 0) context.onPruned();
-      await yieldToEventLoop();
-    }
+    if (retention === undefined || age < PRUNE_INTERVAL || !watch.isSteady(STEADY_TIME)) return;
     prunedAt = clock.now();
+    const blockTime = await context.getBlockTime();
+    const before = Math.min(seconds(clock), blockTime ?? Number.POSITIVE_INFINITY) - retention;
+    // Without a chain, only the clock could decide that a cancelled order is over, so its tombstone is kept.
+    const tombstones = blockTime === undefined ? {} : { tombstonesBefore: before };
+    await repeat(isStopping, async () => {
+      const removed = await store.orders.prune({ before, limit: BATCH_SIZE, ...tombstones });
+      if (removed > 0) context.onPruned();
+      return removed;
+    });
   }
 
   async function acquireLease(): Promise<boolean> {

@@ -33,13 +33,11 @@ export interface CancellableOrder {
   readonly state: OrderState;
   readonly validTo: number;
   readonly signingScheme: SigningScheme;
-  /** Whether the expiry is recorded (`OrderStore.expire`). It then holds even for a clock that is behind. */
-  readonly expiryRecorded?: boolean;
 }
 
 /**
  * Checks whether an order can be cancelled off chain. This requires an ECDSA signature; other orders are cancelled on
- * chain.
+ * chain. A recorded expiry does not matter: a clock that was ahead may have recorded it.
  *
  * @param order - `undefined` if there is no such order.
  * @param now - Seconds since 1970.
@@ -47,7 +45,7 @@ export interface CancellableOrder {
  */
 export function checkCancellable(order: CancellableOrder | undefined, now: number): CancelRejection | undefined {
   if (order === undefined) return 'missing';
-  const status = order.expiryRecorded ? 'expired' : getOrderStatus(order, now);
+  const status = getOrderStatus(order, now);
   switch (status) {
     case 'fulfilled':
     case 'cancelled':

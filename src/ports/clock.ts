@@ -7,6 +7,12 @@ export interface Clock {
   now(): number;
 
   /**
+   * Milliseconds since any fixed moment. MUST NOT step. With it, the book detects jumps of `now`: until the clock is
+   * steady again, it records no expiry and deletes nothing. Default: jumps are not detected.
+   */
+  monotonic?(): number;
+
+  /**
    * Runs `task` once, `ms` milliseconds from now. MUST NOT keep the process alive. `task` MUST NOT be run before
    * `after` has returned.
    */
@@ -21,6 +27,7 @@ export function seconds(clock: Clock): number {
 /** The clock of the machine. Its timers never keep a process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   after(ms, task) {
     const timer: unknown = setTimeout(task, ms);
     // Node, Bun and Deno return an object; a browser returns a number and has no process to keep alive.

@@ -118,6 +118,7 @@ export interface OrderInsert {
 /** The result of inserting one order. Only `inserted` has written anything. */
 export type InsertOutcome =
   | { readonly status: 'inserted' }
+  /** The UID is stored, or has a tombstone (`OrderStore.prune`). */
   | { readonly status: 'duplicate' }
   /** The budget is exhausted: it contains `count` live orders and allows `limit`. */
   | { readonly status: 'capped'; readonly limit: number; readonly count: number }
@@ -226,8 +227,9 @@ export interface OrderStore {
    *
    * Each order is marked in one step with its `expired` event, dated to the first second in which it was expired. A
    * presign order that was never signed on chain gets no event. Reads and versions do not change, because the status
-   * was already `expired`. From then on the order is expired for every listing, count and cancellation, regardless of
-   * their `now`. Reads of live orders MUST NOT become slower because of it.
+   * was already `expired`. From then on the order is expired for every listing and count, regardless of their `now`,
+   * until `reinstate` reverts it. Its owner can cancel or replace it while its effective `validTo` has not passed.
+   * Reads of live orders MUST NOT become slower because of it.
    *
    * `projectOrderState` evaluates later chain events of such an order, and logs `reinstated` if the order is not
    * expired after all. Concurrent calls MUST NOT write an event twice. A call MAY skip orders of an owner with a
@@ -238,14 +240,48 @@ export interface OrderStore {
   expire(now: number, limit: number): Promise<number>;
 
   /**
-   * Deletes old orders with their quotes, oldest first, at most `limit`. An order is deleted if it was created before
-   * `before` (seconds since 1970) and its effective `validTo` is before it too. It must also be cancelled, fulfilled or
-   * recorded as expired. Such orders cannot be inserted again, because their `validTo` has passed. Their documents, log
-   * entries and chain events are kept. MAY skip orders of an owner with a running write; the next call includes them.
+   * Reverts recorded expiries of open and pending orders whose effective `validTo` is not before `request.validFrom`,
+   * at most `request.limit`. A clock that was ahead has recorded them. Each order is live again, and its counters
+   * include it. If its expiry was logged, the same step logs `reinstated`. MAY skip orders of an owner with a running
+   * write; the next call includes them. The duration MUST NOT grow with the number of recorded expiries.
+   *
+   * @returns The number of orders reinstated. If it equals `limit`, there may be more.
+   */
+  reinstate(request: ReinstateRequest): Promise<number>;
+
+  /**
+   * Deletes old orders with their quotes, oldest first, at most `request.limit`. An order is deleted if it was created
+   * before `request.before` and its effective `validTo` is before it too. It must also be cancelled, fulfilled or
+   * recorded as expired. Their documents, log entries and chain events are kept. MAY skip orders of an owner with a
+   * running write; the next call includes them.
+   *
+   * An order that was cancelled off chain leaves a tombstone: its UID and its signed `validTo`. An insert of such a UID
+   * is a `duplicate`. So a cancelled order cannot return, even if the clock was wrong when the order was deleted.
    *
    * @returns The number of orders deleted. If it equals `limit`, there may be more.
    */
-  prune(before: number, limit: number): Promise<number>;
+  prune(request: PruneRequest): Promise<number>;
+}
+
+/** The recorded expiries to revert. */
+export interface ReinstateRequest {
+  /** Seconds since 1970. */
+  readonly validFrom: number;
+  /** Milliseconds since 1970, for the events. */
+  readonly at: number;
+  readonly limit: number;
+}
+
+/** The old orders to delete. */
+export interface PruneRequest {
+  /** Seconds since 1970. */
+  readonly before: number;
+  readonly limit: number;
+  /**
+   * Tombstones whose `validTo` is before this time are deleted, at most `limit`. In seconds since 1970. Default: no
+   * tombstone is deleted.
+   */
+  readonly tombstonesBefore?: number;
 }
 
 /** App-data documents by hash. The first write of a hash is kept. */

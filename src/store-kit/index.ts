@@ -28,6 +28,7 @@ export { checkCancellable, getOrderStatus, ORDER_STATUSES } from '../orders/stat
 export { assertSameDomain } from '../ports/store.ts';
 export { appDataHash } from '../protocol/app-data.ts';
 export { bytesToHex, hexToBytes, parseHex } from '../protocol/hex.ts';
+export { unpackUid } from '../protocol/uid.ts';
 export { assertKnownOptions } from '../validation/options.ts';
 export type { ChainEventRow } from './chain-event-codec.ts';
 export { CHAIN_EVENT_TYPES, formatChainEventDetail, readChainEvent } from './chain-event-codec.ts';

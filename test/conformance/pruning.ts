@@ -28,8 +28,8 @@ export const PRUNING: readonly Rule[] = [
       const kept = await store.orders.get([unswept.uid, valid.uid, young.uid]);
 
       // Creation and end must both be earlier.
-      assert.equal(await store.orders.prune(NOW + 5, ALL), 0);
-      assert.equal(await store.orders.prune(NOW + 50, ALL), 2);
+      assert.equal(await store.orders.prune({ before: NOW + 5, limit: ALL }), 0);
+      assert.equal(await store.orders.prune({ before: NOW + 50, limit: ALL }), 2);
       assert.deepEqual(await left(store), [unswept.uid, valid.uid, young.uid].sort());
       assert.deepEqual(await store.orders.get([cancelled.uid, swept.uid]), []);
       const byUid = (a: { uid: string }, b: { uid: string }) => (a.uid < b.uid ? -1 : 1);
@@ -37,7 +37,7 @@ export const PRUNING: readonly Rule[] = [
       assert.deepEqual(after.sort(byUid), kept.sort(byUid));
       assert.deepEqual(await store.events.after(0, ALL), log);
       assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 1, pending: 0 });
-      assert.equal(await store.orders.prune(NOW + 50, ALL), 0);
+      assert.equal(await store.orders.prune({ before: NOW + 50, limit: ALL }), 0);
     },
   },
   {
@@ -47,10 +47,10 @@ export const PRUNING: readonly Rule[] = [
       await place(store, ...orders);
       await store.orders.expire(NOW + 11, ALL);
       const [third, first, second] = orders.map(({ uid }) => uid);
-      assert.equal(await store.orders.prune(LATE, 1), 1);
+      assert.equal(await store.orders.prune({ before: LATE, limit: 1 }), 1);
       assert.deepEqual(await store.orders.get([first as Hex]), []);
       assert.equal((await left(store)).length, 2);
-      assert.equal(await store.orders.prune(LATE, 2), 2);
+      assert.equal(await store.orders.prune({ before: LATE, limit: 2 }), 2);
       assert.deepEqual(await left(store), []);
       assert.deepEqual(await store.orders.get([second, third] as Hex[]), []);
     },
@@ -66,10 +66,41 @@ export const PRUNING: readonly Rule[] = [
       let removed = 0;
       // A call can skip an owner that another call is processing, so calls repeat until nothing is left.
       while ((await left(store)).length > 0) {
-        const counts = await Promise.all([...writers, ...writers].map((each) => each.orders.prune(LATE, 7)));
+        const counts = await Promise.all(
+          [...writers, ...writers].map((each) => each.orders.prune({ before: LATE, limit: 7 })),
+        );
         removed += counts.reduce((sum, count) => sum + count, 0);
       }
       assert.equal(removed, orders.length);
+    },
+  },
+  {
+    name: 'leaves tombstones of orders cancelled off chain, until the given time',
+    async run({ store }) {
+      const [cancelled, replaced, expired] = [order(1), order(2), order(3)];
+      const [replacement, other] = [order(4, { owner: BOB }), order(5, { owner: BOB })];
+      await place(store, cancelled, replaced, expired);
+      await store.orders.cancel({ uids: [cancelled.uid], now: NOW, cancelledAt: PLACED_AT });
+      await store.orders.insert([{ order: replacement, replaces: replaced.uid }]);
+      await store.orders.expire(LATE, ALL);
+      assert.equal(await store.orders.prune({ before: LATE, limit: ALL }), 4);
+
+      const inserts = [cancelled, replaced, expired].map((each) => ({ order: each }));
+      const outcomes = ['duplicate', 'duplicate', 'inserted'].map((status) => ({ status }));
+      assert.deepEqual(await store.orders.insert(inserts), outcomes);
+      // A cap makes the store check more than the UID.
+      assert.deepEqual(await store.orders.insert([{ order: cancelled, cap: 1 }]), [{ status: 'duplicate' }]);
+      assert.deepEqual(await store.orders.get([cancelled.uid, replaced.uid]), []);
+      assert.deepEqual(await store.orders.count(ALICE, NOW), { open: 1, pending: 0 });
+
+      const { validTo } = cancelled;
+      await store.orders.prune({ before: NOW, limit: ALL, tombstonesBefore: validTo });
+      assert.deepEqual(await store.orders.insert([{ order: cancelled }]), [{ status: 'duplicate' }]);
+      await store.orders.prune({ before: NOW, limit: ALL, tombstonesBefore: validTo + 1 });
+      assert.deepEqual(await store.orders.insert([{ order: cancelled }, { order: other }]), [
+        { status: 'inserted' },
+        { status: 'inserted' },
+      ]);
     },
   },
 ];

@@ -6,12 +6,16 @@ export interface ManualClock extends Clock {
   advance(ms: number): void;
   /** Sets the time, possibly backwards, and runs no task. */
   set(now: number): void;
+  /**
+   * Steps the time by `ms`, as a wall clock that is corrected. Tasks keep their delays, and monotonic time its pace.
+   */
+  jump(ms: number): void;
   /** Number of waiting tasks. */
   readonly pending: number;
 }
 
 interface Task {
-  readonly due: number;
+  due: number;
   readonly run: () => void;
 }
 
@@ -22,6 +26,7 @@ interface Task {
  */
 export function manualClock(start = 1_700_000_000_000): ManualClock {
   let now = start;
+  let monotonic = 0;
   const tasks = new Set<Task>();
 
   const nextUntil = (end: number): Task | undefined => {
@@ -30,8 +35,14 @@ export function manualClock(start = 1_700_000_000_000): ManualClock {
     return next;
   };
 
+  const moveTo = (time: number) => {
+    monotonic += Math.max(0, time - now);
+    now = time;
+  };
+
   return {
     now: () => now,
+    monotonic: () => monotonic,
     after(ms, run) {
       const task = { due: now + ms, run };
       tasks.add(task);
@@ -41,13 +52,17 @@ export function manualClock(start = 1_700_000_000_000): ManualClock {
       const end = now + ms;
       for (let task = nextUntil(end); task !== undefined; task = nextUntil(end)) {
         tasks.delete(task);
-        now = Math.max(now, task.due);
+        moveTo(Math.max(now, task.due));
         task.run();
       }
-      now = end;
+      moveTo(end);
     },
     set(time) {
       now = time;
+    },
+    jump(ms) {
+      now += ms;
+      for (const task of tasks) task.due += ms;
     },
     get pending() {
       return tasks.size;

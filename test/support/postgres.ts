@@ -33,6 +33,7 @@ export async function emptySchema({ schema, query }: TemporarySchema): Promise<v
     'domain',
     'orders',
     'fills',
+    'tombstones',
     'owners',
     'documents',
     'events',
@@ -57,8 +58,8 @@ export async function emptySchema({ schema, query }: TemporarySchema): Promise<v
 
 let made = 0;
 
-export async function temporarySchema(): Promise<TemporarySchema> {
-  const url = await postgresUrl();
+export async function temporarySchema(server?: string): Promise<TemporarySchema> {
+  const url = server ?? (await postgresUrl());
   const schema = `test_${process.pid}_${++made}`;
   const query = async (sql: string, values: unknown[] = []) => {
     const client = new pg.Client({ connectionString: url });

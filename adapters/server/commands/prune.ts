@@ -20,7 +20,7 @@ export async function pruneBook(store: Store, days: number, now: number, progres
   const swept = await repeat(() => store.orders.expire(second, STEP));
   let orders = 0;
   await repeat(async () => {
-    const removed = await store.orders.prune(before, STEP);
+    const removed = await store.orders.prune({ before, limit: STEP });
     orders += removed;
     progress.at(orders);
     return removed;

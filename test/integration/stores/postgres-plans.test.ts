@@ -88,7 +88,7 @@ test.each(FILTERS)('PostgreSQL listing by %o scans one index backwards per phase
     expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
     const scans = nodes.filter((node) => node['Relation Name'] === 'orders');
     const recorded = scans.filter(
-      (scan) => scan['Node Type'] === 'Index Scan' && scan['Index Name'] !== 'orders_expiring',
+      (scan) => scan['Node Type'] === 'Index Scan' && scan['Index Name'] !== 'orders_expiry',
     );
     // Orders that an account placed on chain for other owners are scanned beside its own orders.
     const indexes = filters.owner === undefined ? [index] : [index, 'orders_onchain_user'];
@@ -105,8 +105,8 @@ test.each(FILTERS)('PostgreSQL listing by %o scans one index backwards per phase
 test('PostgreSQL sweep scans one index as far as necessary and looks up each owner', async () => {
   const { next, due } = expirySql(`"${here.schema}"`);
   for (const [text, values, index] of [
-    [next, [], 'orders_expiring'],
-    [due, [NOW, 500], 'orders_expiring'],
+    [next, [], 'orders_expiry'],
+    [due, [NOW, 500], 'orders_expiry'],
   ] as const) {
     const nodes = await planOfSql({ text, values });
     const walks = nodes.filter((node) => node['Relation Name'] === 'orders');

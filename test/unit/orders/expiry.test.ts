@@ -10,12 +10,26 @@ const HOUR = 3_600_000;
 const STEP = 128;
 
 /** Creates a sweep over a store with expired and old orders, and records its actions. */
-function fixture({ many = false, catchingUp = false, retention = undefined as number | undefined } = {}) {
+function fixture({
+  many = false,
+  catchingUp = false,
+  monotonic = false,
+  retention = undefined as number | undefined,
+} = {}) {
   const clock = manualClock(START);
-  const state = { expired: 0, old: 0, held: true, catchingUp, failure: undefined as Error | undefined };
+  if (!monotonic) delete clock.monotonic;
+  const state = {
+    expired: 0,
+    early: 0,
+    old: 0,
+    held: true,
+    catchingUp,
+    blockTime: undefined as number | undefined,
+    failure: undefined as Error | undefined,
+  };
   const done: string[] = [];
   const failures: unknown[] = [];
-  const take = (kind: 'expired' | 'old', most: number) => {
+  const take = (kind: 'expired' | 'early' | 'old', most: number) => {
     const taken = Math.min(state[kind], most);
     state[kind] -= taken;
     return taken;
@@ -35,16 +49,22 @@ function fixture({ many = false, catchingUp = false, retention = undefined as nu
       fail();
     },
   };
-  const orders: Pick<Store['orders'], 'expire' | 'prune'> = {
+  const orders: Pick<Store['orders'], 'expire' | 'reinstate' | 'prune'> = {
+    async reinstate({ validFrom, limit }) {
+      const taken = take('early', limit);
+      if (taken > 0) done.push(`reinstate ${taken} valid at ${validFrom - NOW}`);
+      return taken;
+    },
     async expire(now, most) {
       fail();
       const taken = take('expired', most);
       done.push(`expire ${taken} at ${now - NOW}`);
       return taken;
     },
-    async prune(before, most) {
-      const taken = take('old', most);
-      done.push(`prune ${taken} before ${before - NOW}`);
+    async prune({ before, limit, tombstonesBefore }) {
+      const taken = take('old', limit);
+      const tombstones = tombstonesBefore === undefined ? '' : `, tombstones before ${tombstonesBefore - NOW}`;
+      done.push(`prune ${taken} before ${before - NOW}${tombstones}`);
       return taken;
     },
   };
@@ -56,6 +76,7 @@ function fixture({ many = false, catchingUp = false, retention = undefined as nu
     holder: 'me',
     retention,
     isCatchingUp: () => state.catchingUp,
+    getBlockTime: async () => state.blockTime,
     onPruned: () => done.push('pruned'),
     wake: () => done.push('wake'),
     onFailure: (failure) => failures.push(failure),
@@ -67,7 +88,7 @@ function fixture({ many = false, catchingUp = false, retention = undefined as nu
     sweep,
     /** Returns the actions since the last call. */
     async done() {
-      for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+      for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
       return done.splice(0);
     },
   };
@@ -125,6 +146,75 @@ describe('expiry sweep', () => {
   });
 });
 
+describe('expiry sweep and a wrong clock', () => {
+  test('records nothing for a minute after a jump of the clock, in either direction', async () => {
+    const { sweep, clock, done } = fixture({ monotonic: true });
+    sweep.start();
+    expect(await done()).toEqual(['expire 0 at 0']);
+    for (const jump of [400 * 24 * HOUR, -400 * 24 * HOUR]) {
+      clock.jump(jump);
+      for (let passed = 0; passed < 60_000; passed += INTERVAL) {
+        clock.advance(INTERVAL);
+        expect(await done()).toEqual([]);
+      }
+      clock.advance(INTERVAL);
+      expect(await done()).toHaveLength(1);
+    }
+  });
+
+  test('stops between two steps when the clock jumps', async () => {
+    const { sweep, state, clock, done } = fixture({ monotonic: true });
+    state.expired = 5 * STEP;
+    sweep.start();
+    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setImmediate(resolve));
+    const left = state.expired;
+    expect(left).toBeGreaterThan(0);
+    clock.jump(2 * HOUR);
+    await done();
+    expect(state.expired).toBe(left);
+  });
+
+  test('reverts recorded expiries of orders that are valid for at least another minute', async () => {
+    const { sweep, state, done } = fixture();
+    state.early = STEP + 1;
+    sweep.start();
+    expect(await done()).toEqual([
+      'reinstate 128 valid at 60',
+      'wake',
+      'reinstate 1 valid at 60',
+      'wake',
+      'expire 0 at 0',
+    ]);
+  });
+
+  test('deletes nothing until the clock was steady for ten minutes', async () => {
+    const { sweep, state, clock, done } = fixture({ monotonic: true, retention: 0 });
+    state.old = 1;
+    sweep.start();
+    await done();
+    const wait = async (ms: number) => {
+      for (let passed = 0; passed < ms; passed += INTERVAL) {
+        clock.advance(INTERVAL);
+        await done();
+      }
+    };
+    await wait(9 * 60_000);
+    clock.jump(400 * 24 * HOUR);
+    await wait(10 * 60_000);
+    expect(state.old).toBe(1);
+    await wait(INTERVAL);
+    expect(state.old).toBe(0);
+  });
+
+  test('deletes nothing that is recent by the time of the newest block, and no newer tombstone', async () => {
+    const { sweep, state, done } = fixture({ retention: 100 });
+    state.blockTime = NOW - 5000;
+    sweep.start();
+    expect((await done()).at(-1)).toBe('prune 0 before -5100, tombstones before -5100');
+  });
+});
+
 describe('expiry sweep stop', () => {
   test('ends all work and clears its timers', async () => {
     const { sweep, clock, done } = fixture();
@@ -141,6 +231,7 @@ describe('expiry sweep stop', () => {
     const { sweep, state, clock, done } = fixture({ retention: 0 });
     state.expired = 5 * STEP;
     sweep.start();
+    await new Promise((resolve) => setImmediate(resolve));
     await new Promise((resolve) => setImmediate(resolve));
     await sweep.stop();
     expect(state.expired).toBe(4 * STEP);
@@ -222,8 +313,7 @@ describe('order retention sweep', () => {
     const { sweep, state, done } = fixture({ retention: 0 });
     state.old = 5 * STEP;
     sweep.start();
-    await new Promise((resolve) => setImmediate(resolve));
-    await new Promise((resolve) => setImmediate(resolve));
+    while (state.old === 5 * STEP) await new Promise((resolve) => setImmediate(resolve));
     await sweep.stop();
     await done();
     expect(state.old).toBe(4 * STEP);
