@@ -1,3 +1,4 @@
+import { INCARNATION_SIZE } from 'intentbook/store-kit';
 import { EVENT_TYPES, LIVE } from './rows.ts';
 
 const CREATED = EVENT_TYPES.indexOf('created');
@@ -297,21 +298,21 @@ BEGIN
   RETURN QUERY
     SELECT l.last - l.size + e.n, e.type, e.key, e.at, e.cause
     FROM (
-      SELECT p.*, first_value(p.last - p.size) OVER (ORDER BY p.last) AS start
+      -- Events of earlier transactions on the page, including those of the first that are already read.
+      SELECT p.*, sum(p.size) OVER w - p.size AS earlier,
+        greatest(p_after - first_value(p.last - p.size) OVER w, 0) AS skipped
       FROM (SELECT * FROM ${s}.log WHERE last > p_after ORDER BY last LIMIT p_limit) p
+      WINDOW w AS (ORDER BY p.last)
     ) l CROSS JOIN LATERAL (
       SELECT row_number() OVER (ORDER BY x.ordinal) AS n, x.* FROM ${s}.events x WHERE x.xid = l.xid
     ) e
-    WHERE l.last - l.size < greatest(l.start, p_after) + p_limit AND l.last - l.size + e.n > p_after
+    WHERE l.earlier < p_limit + l.skipped AND l.last - l.size + e.n > p_after
     ORDER BY 1 LIMIT p_limit;
 END $$;
 `;
 
 /** Outcomes of an insert. To the last two, a reason or a number is added. */
 export const OUTCOMES = { inserted: 0, duplicate: 1, busy: 2, split: 3, irreplaceable: 10, capped: 100 } as const;
-
-/** Numbers of events in an incarnation of the log: the first id of each is a multiple. */
-export const INCARNATION_SIZE = 2 ** 40;
 
 /** Limit for counting expired orders that are still live. Above it, the valid orders of the owner are counted. */
 const MAX_EXPIRED = 1000;

@@ -315,6 +315,17 @@ export interface StoredEvent extends NewEvent {
   readonly id: number;
 }
 
+/**
+ * Number of ids in an incarnation of a log. A store begins a new incarnation, at the next multiple, if it may have lost
+ * entries that have been read: after a failover to an asynchronous standby, or from a backup.
+ */
+export const INCARNATION_SIZE = 2 ** 40;
+
+/** Returns whether two positions belong to one incarnation of a log. Position 0 belongs to each. */
+export function isSameIncarnation(a: number, b: number): boolean {
+  return a === 0 || b === 0 || Math.floor(a / INCARNATION_SIZE) === Math.floor(b / INCARNATION_SIZE);
+}
+
 /** The event log, in the order of commits. */
 export interface EventStore {
   /** Returns the id of the newest event, 0 if there is none. */

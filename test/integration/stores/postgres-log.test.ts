@@ -102,6 +102,26 @@ describe('PostgreSQL event log', () => {
   });
 });
 
+test('PostgreSQL log of a dump that was restored on another server continues in a new incarnation', async () => {
+  const store = await opened();
+  await place(store, order(1));
+  await store.events.last();
+  await place(store, order(2)); // without a number
+  await store.close();
+  // The ids of transactions and the snapshot come from a server that was far ahead.
+  const s = `"${here.schema}"`;
+  await here.query(`UPDATE ${s}.incarnations SET system = '1'; UPDATE ${s}.events SET xid = xid + 100000;
+    UPDATE ${s}.log SET xid = xid + 100000, snapshot = '100900:100900:'`);
+  const restored = await opened();
+  await place(restored, order(3));
+  const events = await restored.events.after(0, 9);
+  expect(events.map(({ id, uid }) => [id, uid])).toEqual([
+    [1, order(1).uid],
+    [2, order(2).uid],
+    [2 ** 40 + 1, order(3).uid],
+  ]);
+});
+
 describe('PostgreSQL notification', () => {
   /** Counts wake-ups. The clock does not move, so that polling causes none. */
   async function watched(store: Store): Promise<{ count: number; stop: () => void }> {
