@@ -1,4 +1,6 @@
-import { copyFile, cp } from 'node:fs/promises';
+import { cp, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
@@ -37,7 +39,8 @@ export default defineConfig({
   sourcemap: true,
   clean: true,
   async onSuccess() {
-    await copyFile('adapters/server/config/config.schema.json', 'dist/config.schema.json');
+    const { configSchema } = await import(pathToFileURL(resolve('dist/server.js')).href);
+    await writeFile('dist/config.schema.json', `${JSON.stringify(configSchema(), undefined, 2)}\n`);
     await cp('adapters/explorer/page', 'dist/explorer/page', { recursive: true });
   },
   // Adapters reach the core by its public name, so that one copy of it exists in a process.

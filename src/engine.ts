@@ -2,6 +2,7 @@ import { createAppDataApi } from './app-data/app-data-api.ts';
 import { createAuctionModule } from './auctions/auctions.ts';
 import { createBalances } from './balances/balances.ts';
 import { createChainIndexing } from './chain/chain-indexing.ts';
+import { createSurplusReader } from './chain/surplus.ts';
 import { createTradeApi } from './chain/trade-api.ts';
 import { createDeadlineLimiter } from './concurrency/deadline.ts';
 import { createThrottle } from './concurrency/throttle.ts';
@@ -81,15 +82,20 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     interval: configuration.expiryInterval,
     wake: dispatcher.wake,
     getBlockTime: chain.getBlockTime,
-    onPruned: () => cache?.clear(), // the log has no entries for deleted orders
+    // The log has no entries for deleted orders.
+    onPruned() {
+      cache?.clear();
+      surplus.clear();
+    },
     holder: crypto.randomUUID(),
     isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
   });
+  const surplus = createSurplusReader(store);
   const log = createEventLog(store.events, dispatcher.watch, assertStarted);
   const broadcaster = createStreamBroadcaster({
     ...configuration.streams,
     onFailure,
-    log: orderLog(log, (uids) => readOrders(uids, reading)),
+    log: orderLog(log, { read: (uids) => readOrders(uids, reading), placed: store.orders.placed }),
   });
 
   async function open(): Promise<AdmissionContext> {
@@ -116,6 +122,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     await dispatcher.stop();
     await store.close();
     cache?.clear();
+    surplus.clear();
   }
 
   return {
@@ -137,7 +144,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     quotes: quotes.methods,
     appData: createAppDataApi(store.appData, limits, assertStarted),
     chain: chain.methods,
-    trades: createTradeApi(store),
+    trades: createTradeApi(store, surplus),
     balances: createBalances({ ...configuration, deadline: configuration.checkTimeout, onFailure }),
     auctions: auctions.methods,
     start: lifecycle.start,

@@ -12,7 +12,16 @@ export { isIpRange } from './limits/ip-address.ts';
 export { assertSameChain } from './ports/chain-source.ts';
 export { appDataHash } from './protocol/app-data.ts';
 export type { ChainInfo, Deployment, Environment } from './protocol/chains.ts';
-export { CHAINS, chainById, chainBySegment, deployment, ENVIRONMENTS, NATIVE_MARKER } from './protocol/chains.ts';
+export {
+  CHAIN_ALIASES,
+  CHAINS,
+  chainById,
+  chainByName,
+  chainBySegment,
+  deployment,
+  ENVIRONMENTS,
+  NATIVE_MARKER,
+} from './protocol/chains.ts';
 export type { Decimal } from './protocol/decimal.ts';
 export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';

@@ -39,8 +39,11 @@ export interface OrderBookOptions extends OrderPolicy {
   readonly hooksTrampoline?: string;
   /** Address of the wrapped native token. Default: the known one of the chain. */
   readonly wrappedNative?: string;
-  /** Addresses of tokens that orders must not sell or buy. Default: none. */
-  readonly deniedTokens?: readonly string[];
+  /**
+   * Addresses of tokens that orders must not sell or buy. A set is read at every order, so that the host can change it;
+   * its addresses must be in lower case. Default: none.
+   */
+  readonly deniedTokens?: readonly string[] | ReadonlySet<string>;
   /** Limits of orders and documents. Each limit has its default. */
   readonly limits?: Partial<Limits>;
   /** Limits of single owners by address. They replace the general limits; `null` removes a limit. */
@@ -243,8 +246,13 @@ function tokenPolicy({ chainId, wrappedNative, deniedTokens = [] }: OrderBookOpt
   return {
     wrappedNative:
       wrappedNative === undefined ? chainById(chainId)?.wrappedNative : address(wrappedNative, 'wrappedNative'),
-    deniedTokens: new Set(deniedTokens.map((token) => address(token, 'deniedTokens'))),
+    deniedTokens: parseDeniedTokens(deniedTokens),
   };
+}
+
+function parseDeniedTokens(tokens: readonly string[] | ReadonlySet<string>): ReadonlySet<Address> {
+  const parsed = new Set([...tokens].map((token) => address(token, 'deniedTokens')));
+  return tokens instanceof Set ? (tokens as ReadonlySet<Address>) : parsed; // its addresses were parsed above
 }
 
 function parseOrderPolicy({ isDenied, isActivelyBidOn }: OrderBookOptions): OrderPolicy {

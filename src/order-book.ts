@@ -4,6 +4,7 @@ import type { CompetitionStatus } from './auctions/competition-status.ts';
 import type { BalanceApi } from './balances/balances.ts';
 import type { ChainApi } from './chain/chain-indexing.ts';
 import type { OrderTrade, TradeListQuery } from './chain/trades.ts';
+import type { ReadOptions } from './concurrency/read-options.ts';
 import type { OrderBookEvents } from './events.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './orders/cancel.ts';
 import type { OrderCreation } from './orders/creation.ts';
@@ -60,12 +61,12 @@ export interface OrderApi {
   stream(filter: OrderStreamFilter, options?: StreamOptions): Promise<AsyncIterable<OrderStreamEvent>>;
   /** The same reads as JSON text, as the HTTP interface sends them. Nothing is parsed. */
   readonly rendered: {
-    get(uid: string): Promise<RenderedOrder | undefined>;
+    get(uid: string, options?: ReadOptions): Promise<RenderedOrder | undefined>;
     getMany(uids: readonly string[]): Promise<RenderedResult[]>;
     /** Returns a JSON array of `{"order": …}` and `{"error": …}` in UTF-8, as by_uids responds. */
-    getManyBytes(uids: readonly string[]): Promise<Uint8Array>;
-    list(query?: ListQuery): Promise<RenderedPage>;
-    listByTransaction(hash: string): Promise<RenderedOrder[]>;
+    getManyBytes(uids: readonly string[], options?: ReadOptions): Promise<Uint8Array>;
+    list(query?: ListQuery, options?: ReadOptions): Promise<RenderedPage>;
+    listByTransaction(hash: string, options?: ReadOptions): Promise<RenderedOrder[]>;
     stream(filter: OrderStreamFilter, options?: StreamOptions): Promise<Stream>;
   };
   /**
@@ -85,9 +86,14 @@ export interface OrderApi {
 /** Trade methods. Trades are fills on chain, also of orders that this book does not have. */
 export interface TradeApi {
   /** Lists the trades of an order or an account, newest first. Throws `InvalidParameter` for an invalid filter. */
-  list(query: TradeListQuery): Promise<OrderTrade[]>;
-  /** Returns the total surplus of an account's trades, in wei. */
-  totalSurplus(account: string): Promise<bigint>;
+  list(query: TradeListQuery, options?: ReadOptions): Promise<OrderTrade[]>;
+  /**
+   * Iterates over the trades of an order or an account in pages of at most 250, newest first, up to `limit` trades in
+   * total. Default: all. Throws `InvalidParameter` for an invalid filter.
+   */
+  pages(query: Omit<TradeListQuery, 'offset'>, options?: ReadOptions): AsyncIterable<readonly OrderTrade[]>;
+  /** Returns the total surplus of an account's trades, in wei. The sum is cached until the account's trades change. */
+  totalSurplus(account: string, options?: ReadOptions): Promise<bigint>;
   /** Returns the block of a token's first trade. Throws `InvalidParameter` if `token` is not an address. */
   firstTradeBlock(token: string): Promise<number | undefined>;
 }

@@ -139,7 +139,7 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
       return { status: 'rolledBack', removed: removed.length, indexedBlock };
     },
 
-    trades({ filter, offset = 0, limit }) {
+    trades({ filter, after, offset = 0, limit }) {
       let isMatch: (event: TradeChainEvent) => boolean;
       if ('uid' in filter) isMatch = ({ uid }) => uid === filter.uid;
       else if ('transactionHash' in filter) isMatch = (event) => event.transactionHash === filter.transactionHash;
@@ -150,6 +150,7 @@ export function createMemoryChain(target: MemoryChainTarget): MemoryChain {
       const source = 'uid' in filter ? listEventsOfOrder(filter.uid) : [...chainEvents.from(0)];
       return source
         .filter((event): event is TradeChainEvent => event.type === 'trade' && isMatch(event))
+        .filter((event) => after === undefined || compareLogPositions(event, after) < 0)
         .reverse()
         .slice(offset, offset + limit);
     },

@@ -68,6 +68,8 @@ export function memoryStore(): Store {
       }),
       get: method(orders.get),
       list: method(orders.list),
+      scan: method(orders.scan),
+      placed: method(orders.placed),
       cancel: method(orders.cancel),
       count: method(orders.count),
       expire: method(orders.expire),

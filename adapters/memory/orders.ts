@@ -2,6 +2,7 @@ import type {
   CancelOutcome,
   CancelRejection,
   CancelRequest,
+  Hex,
   InsertOutcome,
   NewEvent,
   NewOrder,
@@ -10,6 +11,7 @@ import type {
   OrderCursor,
   OrderInsert,
   OrderQuery,
+  OrderScan,
   PruneRequest,
   ReinstateRequest,
   StoredOrder,
@@ -45,6 +47,8 @@ export interface MemoryOrders {
   insert(inserts: readonly OrderInsert[]): InsertOutcome[];
   get(uids: readonly string[]): StoredOrder[];
   list(query: OrderQuery): StoredOrder[];
+  scan(query: OrderQuery, examine: number): OrderScan;
+  placed(account: string, uids: readonly Hex[]): Hex[];
   cancel(request: CancelRequest): CancelOutcome;
   count(owner: string, now: number): OrderCounts;
   expire(now: number, limit: number): number;
@@ -227,19 +231,28 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
   }
 
   function list(query: OrderQuery): StoredOrder[] {
+    return scan(query, Number.POSITIVE_INFINITY).orders;
+  }
+
+  function scan(query: OrderQuery, examine: number): OrderScan {
     const source = query.owner === undefined ? byAge : byAccount.get(query.owner);
-    const page: StoredOrder[] = [];
-    if (source === undefined) return page;
+    const orders: StoredOrder[] = [];
+    if (source === undefined) return { orders };
     const { after } = query;
     let skip = query.offset ?? 0;
+    let examined = 0;
     const start = after === undefined ? 0 : source.firstWhere((row) => newestFirst(row, after) > 0);
+    let last: OrderCursor | undefined;
     for (const row of source.from(start)) {
-      if (page.length === query.limit) break;
+      if (orders.length === query.limit || examined === examine)
+        return last === undefined ? { orders } : { orders, next: last };
+      examined++;
+      last = { creationDate: row.creationDate, uid: row.uid };
       if (!matches(row, query)) continue;
       if (skip > 0) skip--;
-      else page.push({ ...toStoredOrder(row), quote: null });
+      else orders.push({ ...toStoredOrder(row), quote: null });
     }
-    return page;
+    return { orders };
   }
 
   function toStoredOrder(row: Row): StoredOrder {
@@ -274,6 +287,8 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
         return row === undefined ? [] : [toStoredOrder(row)];
       }),
     list,
+    scan,
+    placed: (account, uids) => uids.filter((uid) => rows.get(uid)?.onchainUser === account),
     cancel,
     count: (owner, now) => ({ open: count(owner, 'open', now), pending: count(owner, 'pending', now) }),
     expire,

@@ -93,6 +93,10 @@ class NodeApiRequest implements ApiRequest {
     return this.#connection.signal;
   }
 
+  get aborted(): boolean {
+    return this.#connection.aborted;
+  }
+
   get remoteAddress(): string | undefined {
     return this.#request.socket.remoteAddress;
   }

@@ -47,21 +47,23 @@ export const formatLogPosition = ({ blockNumber, logIndex }: ChainEvent) => `${b
 
 export function createChainEventTable({ schema: s, prepare }: PostgresSession): PgChainEventTable {
   const columns = 'f.block, f.log, f.block_hash, f.transaction_hash, f."timestamp", f.type, f.key, f.owner, f.detail';
+  // A trade has the account that placed its order on chain, so that the trades of an account need no join.
+  const userOf = (key: string) =>
+    `(SELECT p.onchain_user FROM ${s}.chain_events p WHERE p.key = ${key} AND p.type = ${PLACEMENT} ` +
+    'ORDER BY p.block, p.log LIMIT 1)';
   const insert = prepare<readonly [number, number]>(
     `INSERT INTO ${s}.chain_events AS f (block, log, block_hash, transaction_hash, "timestamp", type, key, owner, detail, ` +
       'auction, onchain_user) ' +
-      'SELECT * FROM unnest($1::bigint[], $2::integer[], $3::bytea[], $4::bytea[], $5::bigint[], $6::smallint[], ' +
+      'SELECT block, log, block_hash, transaction_hash, "timestamp", type, key, owner, detail, auction, ' +
+      `CASE WHEN type = ${TRADE} THEN ${userOf('e.key')} ELSE onchain_user END ` +
+      'FROM unnest($1::bigint[], $2::integer[], $3::bytea[], $4::bytea[], $5::bigint[], $6::smallint[], ' +
       '$7::bytea[], $8::bytea[], $9::text[], $10::bigint[], $11::bytea[]) ' +
+      'e (block, log, block_hash, transaction_hash, "timestamp", type, key, owner, detail, auction, onchain_user) ' +
       'ON CONFLICT (block, log) DO NOTHING RETURNING f.block, f.log',
   );
-  // A trade has the account that placed its order on chain, so that the trades of an account need no join.
   const assignUsers = prepare(
-    `UPDATE ${s}.chain_events t SET onchain_user = p.onchain_user FROM (SELECT DISTINCT ON (key) key, onchain_user ` +
-      `FROM ${s}.chain_events WHERE key = ANY($1::bytea[]) AND type = ${PLACEMENT} ORDER BY key, block, log) p ` +
-      `WHERE t.key = p.key AND t.type = ${TRADE} AND t.onchain_user IS DISTINCT FROM p.onchain_user`,
-  );
-  const removeUsers = prepare(
-    `UPDATE ${s}.chain_events SET onchain_user = NULL WHERE key = ANY($1::bytea[]) AND type = ${TRADE}`,
+    `UPDATE ${s}.chain_events t SET onchain_user = ${userOf('t.key')} ` +
+      `WHERE t.key = ANY($1::bytea[]) AND t.type = ${TRADE}`,
   );
   const selectByKeys = prepare<ChainEventRow>(
     `SELECT ${columns} FROM ${s}.chain_events f WHERE f.key = ANY($1::bytea[]) ORDER BY f.block, f.log`,
@@ -71,14 +73,14 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
       `(SELECT f.block_hash FROM ${s}.chain_events f WHERE f.block = n LIMIT 1)) FROM unnest($1::bigint[]) n`,
   );
   const removeAbove = prepare<ChainEventRow>(`DELETE FROM ${s}.chain_events f WHERE f.block > $1 RETURNING ${columns}`);
-  const page = `AND f.type = ${TRADE} ORDER BY f.block DESC, f.log DESC LIMIT $2 OFFSET $3`;
+  const page = `AND f.type = ${TRADE} AND (f.block, f.log) < ($4, $5) ORDER BY f.block DESC, f.log DESC LIMIT $2 OFFSET $3`;
   const tradesOfUid = prepare<ChainEventRow>(`SELECT ${columns} FROM ${s}.chain_events f WHERE f.key = $1 ${page}`);
   const tradesOfTransaction = prepare<ChainEventRow>(
     `SELECT ${columns} FROM ${s}.chain_events f WHERE f.transaction_hash = $1 ${page}`,
   );
   const part = (from: string) =>
-    `(SELECT ${columns} FROM ${from} AND f.type = ${TRADE} ORDER BY f.block DESC, f.log DESC ` +
-    'LIMIT $2::bigint + $3::bigint)';
+    `(SELECT ${columns} FROM ${from} AND f.type = ${TRADE} AND (f.block, f.log) < ($4, $5) ` +
+    'ORDER BY f.block DESC, f.log DESC LIMIT $2::bigint + $3::bigint)';
   const tradesOfAccount = prepare<ChainEventRow>(
     `SELECT * FROM (${part(`${s}.chain_events f WHERE f.owner = $1`)} UNION ` +
       `${part(`${s}.chain_events f WHERE f.onchain_user = $1`)}) f ` +
@@ -100,7 +102,7 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
   return {
     async add(run, events) {
       if (events.length === 0) return new Set();
-      const keys = toByteArray(getAffectedUids(events).map(toKey));
+      const placed = getAffectedUids(events.filter(({ type }) => type === 'placement'));
       const rows = await run(
         insert,
         toNumberArray(events.map(({ blockNumber }) => blockNumber)),
@@ -115,7 +117,7 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
         toNumberArray(events.map((event) => (event.type === 'settlement' ? event.auctionId : null))),
         events.map((event) => (event.type === 'placement' ? toBytes(event.sender) : null)),
       );
-      await run(assignUsers, keys);
+      if (placed.length > 0) await run(assignUsers, toByteArray(placed.map(toKey)));
       const added = new Set(rows.map(([block, log]) => `${block} ${log}`));
       const firstTrades = [...firstTradeBlocks(events.filter((event) => added.has(formatLogPosition(event))))];
       if (firstTrades.length > 0) {
@@ -143,21 +145,19 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
     async removeAbove(run, block) {
       await run(deleteFirstTradesAbove, block);
       const removed = (await run(removeAbove, block)).map(readRow);
-      const placed = toByteArray(getAffectedUids(removed.filter(({ type }) => type === 'placement')).map(toKey));
-      if (placed !== '{}') {
-        await run(removeUsers, placed);
-        await run(assignUsers, placed);
-      }
+      const placed = getAffectedUids(removed.filter(({ type }) => type === 'placement'));
+      if (placed.length > 0) await run(assignUsers, toByteArray(placed.map(toKey)));
       return removed;
     },
 
     firstTrade: async (run, token) => (await run(firstTrade, toBytes(token)))[0]?.[0],
 
-    async trades(run, { filter, limit, offset = 0 }) {
+    async trades(run, { filter, after, limit, offset = 0 }) {
+      const page = [limit, offset, after?.blockNumber ?? Number.MAX_SAFE_INTEGER, after?.logIndex ?? 0];
       let rows: readonly ChainEventRow[];
-      if ('uid' in filter) rows = await run(tradesOfUid, toKey(filter.uid), limit, offset);
-      else if ('account' in filter) rows = await run(tradesOfAccount, toBytes(filter.account), limit, offset);
-      else rows = await run(tradesOfTransaction, toBytes(filter.transactionHash), limit, offset);
+      if ('uid' in filter) rows = await run(tradesOfUid, toKey(filter.uid), ...page);
+      else if ('account' in filter) rows = await run(tradesOfAccount, toBytes(filter.account), ...page);
+      else rows = await run(tradesOfTransaction, toBytes(filter.transactionHash), ...page);
       return rows.map(readRow).filter((event) => event.type === 'trade');
     },
 

@@ -1,4 +1,5 @@
 import type {
+  Address,
   CancelOutcome,
   CancelRejection,
   CancelRequest,
@@ -24,12 +25,14 @@ import {
   toBytes,
   toKey,
   toNumberArray,
+  toUid,
 } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 export interface PgOrderTable {
   insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]>;
   get(run: Query, uids: readonly Hex[]): Promise<StoredOrder[]>;
+  placed(run: Query, account: Address, uids: readonly Hex[]): Promise<Hex[]>;
   cancel(request: CancelRequest): Promise<CancelOutcome>;
 }
 
@@ -49,6 +52,9 @@ export function createOrderTable(
   const { schema: s, prepare, read, call, write, join, settle } = session;
   const select = prepare<PgOrderRow>(
     `SELECT ${orderColumns(s)}, o.quote FROM ${s}.orders o ${joinFills(s)} WHERE o.key = ANY($1::bytea[])`,
+  );
+  const selectPlaced = prepare<readonly [key: Hex]>(
+    `SELECT key FROM ${s}.orders WHERE key = ANY($2::bytea[]) AND onchain_user = $1`,
   );
   const parameters = Array.from({ length: 17 }, (_, i) => `$${i + 1}`).join();
   const insert = prepare<readonly [codes: string]>(`SELECT ${s}.insert_orders(${parameters})::text`);
@@ -136,6 +142,11 @@ export function createOrderTable(
 
     async get(run, uids) {
       return uids.length === 0 ? [] : readOrders(await run(select, toByteArray([...new Set(uids)].map(toKey))));
+    },
+
+    async placed(run, account, uids) {
+      if (uids.length === 0) return [];
+      return (await run(selectPlaced, toBytes(account), toByteArray(uids.map(toKey)))).map(([key]) => toUid(key));
     },
 
     async cancel({ uids, now, cancelledAt }) {

@@ -130,7 +130,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     wrappedNative: contracts.wrappedNative,
     ...policy,
     limits: { maxAppDataSize: MAX_APP_DATA_SIZE, ...policy.limits },
-    deniedTokens: (policy.deniedTokens ?? []).map((symbol) => token(symbol).address),
+    deniedTokens: [...(policy.deniedTokens ?? [])].map((symbol) => token(symbol).address),
     checkTimeout: CHECK_TIMEOUT,
     expiryInterval: EXPIRY_INTERVAL,
     quotes: {

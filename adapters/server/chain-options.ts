@@ -5,6 +5,8 @@ export interface NodeOptions {
   /** URLs of nodes, the preferred one first. */
   readonly rpc?: readonly string[] | undefined;
   readonly fromBlock?: number | undefined;
+  readonly pollInterval?: number | undefined;
+  readonly reorgLimit?: number | undefined;
 }
 
 /** Maximum number of requests per batch, which many providers allow. */
@@ -22,6 +24,8 @@ export async function mainnetChain(rpc: readonly string[] = []): Promise<ChainCl
 export async function createChainOptions({
   rpc = [],
   fromBlock,
+  pollInterval,
+  reorgLimit,
 }: NodeOptions): Promise<Pick<OrderBookOptions, 'chain' | 'indexer'>> {
   if (rpc.length === 0) return {};
   const { createPublicClient, fallback, http } = await import('viem');
@@ -34,6 +38,11 @@ export async function createChainOptions({
   });
   return {
     chain: viemChain(createPublicClient({ transport: fallback(transports) })),
-    indexer: { sources, ...(fromBlock === undefined ? {} : { fromBlock }) },
+    indexer: {
+      sources,
+      ...(fromBlock === undefined ? {} : { fromBlock }),
+      ...(pollInterval === undefined ? {} : { pollInterval }),
+      ...(reorgLimit === undefined ? {} : { reorgLimit }),
+    },
   };
 }

@@ -1,30 +1,31 @@
 import type { Accounts, OrderBook, Store } from 'intentbook';
-import { createAccountApi, createApi } from 'intentbook';
+import { createApi } from 'intentbook';
 import { jsonResponse, VERSION } from '#internal';
 import { planServer } from './config/plan.ts';
-import type { BookSettings, ServerSettings } from './config/schema.ts';
-import { BOOK_KEYS } from './config/schema.ts';
-import { closableStreams } from './http/closable-streams.ts';
-import { composeServer } from './http/compose.ts';
+import { mountAccounts } from './http/account-mount.ts';
 import type { Exchange } from './http/exchange.ts';
-import { observedApi } from './http/exchange.ts';
 import type { HardenedServer } from './http/hardened-server.ts';
 import { createHardenedServer } from './http/hardened-server.ts';
 import { describe, isReferenceServed, referencePages } from './http/openapi-pages.ts';
 import { frontPage, overview, readiness } from './http/overview.ts';
 import { createRouteNames } from './http/route-names.ts';
+import { createServerApi } from './http/server-api.ts';
 import { createMetrics, metricsServer } from './metrics.ts';
 import { openAccounts } from './open-accounts.ts';
 import type { OpenBook } from './open-books.ts';
 import { openBook } from './open-books.ts';
 import { toRateLimitOptions } from './rate-limit.ts';
+import type { BookSettings, ServerSettings } from './settings/schema.ts';
+import { BOOK_KEYS } from './settings/schema.ts';
+import { singleBook } from './settings/single-book.ts';
 
 export { ConfigError } from './config/config-errors.ts';
-export type { BookSettings, ServerSettings } from './config/schema.ts';
 export type { Exchange } from './http/exchange.ts';
 export type { OpenBook } from './open-books.ts';
 export type { BookServer, ServeBooksOptions, ServedBook } from './serve-books.ts';
 export { serveBooks } from './serve-books.ts';
+export type { BookSettings, ServerSettings } from './settings/schema.ts';
+export { configSchema } from './settings/schema.ts';
 
 /** Maximum milliseconds that running requests may take when a server closes. */
 const GRACE = 10_000;
@@ -48,6 +49,10 @@ export interface ServeOptions extends BookOptions, Omit<ServerSettings, 'books'>
 export interface RunningServer {
   /** The URL of the server: `http://127.0.0.1:8080`. */
   readonly url: string;
+  /** The URL of the explorer, if enabled. */
+  readonly explorerUrl: string | undefined;
+  /** The URL of the API reference, if the package swagger-ui-dist is installed. */
+  readonly docsUrl: string | undefined;
   /** The URL of the metrics, if enabled. */
   readonly metricsUrl: string | undefined;
   /** The served books, in the order of the settings. */
@@ -62,9 +67,6 @@ export interface RunningServer {
    */
   close(): Promise<void>;
 }
-
-/** Settings of a server with a single book. */
-const SINGLE = { path: '/', db: 'intentbook.sqlite', schema: 'intentbook' } as const;
 
 /**
  * Runs the standalone server in a program. It handles no signals and prints nothing; the command line does
@@ -100,32 +102,31 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     const explorer = plan.settings.explorer ? (await import('intentbook/explorer')).createExplorer() : undefined;
     const document = describe(deployments);
     const docs = isReferenceServed();
-    const composed = composeServer(
-      [
-        ...(accounts === undefined ? [] : [{ path: '/', api: createAccountApi(accounts, gate), aside: true }]),
+    const api = createServerApi({
+      mounted: [
+        mountAccounts(accounts, gate),
         ...deployments.map(({ path, book }) => ({ path, api: createApi(book, apiOptions) })),
         ...(explorer === undefined ? [] : [{ path: '/', api: explorer, aside: true }]),
       ],
-      {
+      pages: {
         '/': (request) => frontPage(request, explorer, overview(VERSION, deployments, docs)),
         '/ready': () => readiness(deployments, closing),
         '/live': () => jsonResponse(200, { live: true }),
         ...referencePages(() => document),
       },
-    );
-    const api = closableStreams(composed);
+      onExchange(exchange) {
+        metrics?.exchanged(exchange, nameOf(exchange.path));
+        onExchange?.(exchange);
+      },
+    });
     const metrics =
       metricsPort === undefined ? undefined : await createMetrics(deployments, () => api.openStreams, accounts);
     const nameOf = createRouteNames(
       document,
       deployments.map(({ path }) => path),
     );
-    const observed = observedApi(api, (exchange) => {
-      metrics?.exchanged(exchange, nameOf(exchange.path));
-      onExchange?.(exchange);
-    });
     const { nodeHandler } = await import('intentbook/node-http');
-    const url = await listen(createHardenedServer(nodeHandler(observed)), port, host);
+    const url = await listen(createHardenedServer(nodeHandler(api)), port, host);
     const metricsUrl = metrics && (await listen(metricsServer(metrics), metricsPort ?? 0, metricsHost));
     const close = once(async () => {
       closing = true;
@@ -136,6 +137,8 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     });
     return {
       url,
+      explorerUrl: explorer === undefined ? undefined : `${url}/`,
+      docsUrl: docs ? `${url}/docs` : undefined,
       metricsUrl,
       deployments,
       book: firstOf(deployments).book,
@@ -159,17 +162,14 @@ function separate(options: Omit<ServeOptions, 'folder' | 'onExchange'>) {
     const of = (key: string) => BOOK_KEYS.includes(key);
     const single = Object.fromEntries(members.filter(([key]) => of(key)));
     const others = Object.fromEntries(members.filter(([key]) => !of(key)));
-    // The book names a file or a database.
-    const { db, schema, path } = SINGLE;
-    const place = single['postgres'] === undefined ? { db } : { schema };
-    return { settings: { ...others, books: [{ path, ...place, ...single }] }, stores: [store] };
+    return { settings: { ...others, books: [singleBook(single)] }, stores: [store] };
   }
   const stores = books.map(({ store }) => store);
   return { settings: { ...rest, books: books.map(({ store: _, ...book }) => book) }, stores };
 }
 
 async function closeAll(deployments: readonly OpenBook[]): Promise<void> {
-  await Promise.all(deployments.map(({ book }) => book.close()));
+  await Promise.all(deployments.map((deployment) => deployment.close()));
 }
 
 function firstOf([first]: readonly OpenBook[]): OpenBook {

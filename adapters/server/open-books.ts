@@ -2,6 +2,7 @@ import { createOrderBook, type OrderBook, type Store } from 'intentbook';
 import { chainById, deployment, type Environment } from '#internal';
 import { createChainOptions } from './chain-options.ts';
 import { addressOf, type BookPlan, type StoreLocation } from './config/plan.ts';
+import { createDenyList } from './deny-list.ts';
 import { quoteOptions } from './quote-options.ts';
 
 /** A served book. */
@@ -14,30 +15,81 @@ export interface OpenBook {
   readonly path: string;
   /** The store: the absolute path of the file, or the address of the database without secrets. */
   readonly database: string | undefined;
+  /** Host names of its nodes, the preferred one first. */
+  readonly nodes: readonly string[];
+  /** Closes the book and its deny lists. */
+  close(): Promise<void>;
 }
 
 /** Opens a planned book, in a store of the host if given. */
 export async function openBook(plan: BookPlan, store?: Store): Promise<OpenBook> {
   const { settings, chain, chainId, environment, path, place } = plan;
-  const { maxOpenOrders = 1000, maxPendingPresign = 100 } = settings;
-  const { minValidity, maxValidity, maxAppDataSize, maxUnreferencedDocuments } = settings;
-  const { vaultRelayer, hooksTrampoline, wrappedNative, deniedTokens, eip1271, appDataHash } = settings;
-  const { retention } = settings;
-  const quotes = await quoteOptions({ ...settings, chain });
+  const onFailure = (failure: unknown) => book.reportError(failure);
+  const addresses = createDenyList(settings.deniedAddresses, onFailure);
+  const tokens = createDenyList(settings.deniedTokens, onFailure);
+  const closeLists = () => {
+    addresses.close();
+    tokens.close();
+  };
   const book = createOrderBook({
+    ...(await bookOptions(plan)),
     chainId,
-    settlementContract: settings.settlementContract ?? deployment(environment, chainById(chainId)).settlement,
     store: store ?? (await openStore(place)),
+    deniedTokens: tokens.addresses,
+    ...(settings.deniedAddresses === undefined
+      ? {}
+      : { isDenied: (address: string) => addresses.addresses.has(address) }),
+  });
+  try {
+    await book.start();
+  } catch (error) {
+    closeLists();
+    throw error;
+  }
+  return {
+    book,
+    chain,
+    environment,
+    path,
+    database: store === undefined ? nameOf(place) : undefined,
+    nodes: (settings.rpc ?? []).map((url) => new URL(url).host),
+    async close() {
+      closeLists();
+      await book.close();
+    },
+  };
+}
+
+/** Returns the options of a book that derive from its settings. */
+async function bookOptions({ settings, chain, chainId, environment }: BookPlan) {
+  const { maxOpenOrders, maxPendingPresign, minValidity, maxValidity } = settings;
+  const { maxAppDataSize, maxUnreferencedDocuments, checkTimeout, cacheBytes, streams } = settings;
+  const { vaultRelayer, hooksTrampoline, wrappedNative, eip1271, appDataHash, retention } = settings;
+  const quotes = await quoteOptions({ ...settings, chain });
+  return {
+    settlementContract: settings.settlementContract ?? deployment(environment, chainById(chainId)).settlement,
     limits: {
-      ...defined({ minValidity, maxValidity, maxAppDataSize, maxUnreferencedDocuments }),
+      minValidity,
+      maxValidity,
+      maxAppDataSize,
+      maxUnreferencedDocuments,
       maxOpenOrders: maxOpenOrders === 'off' ? undefined : maxOpenOrders,
       maxPendingOrders: maxPendingPresign === 'off' ? undefined : maxPendingPresign,
     },
+    checkTimeout,
+    cacheBytes,
+    eip1271,
+    appDataHash,
     ...(await createChainOptions(settings)),
-    ...defined({ vaultRelayer, hooksTrampoline, wrappedNative, deniedTokens, eip1271, appDataHash, quotes, retention }),
-  });
-  await book.start();
-  return { book, chain, environment, path, database: store === undefined ? nameOf(place) : undefined };
+    ...defined({
+      vaultRelayer,
+      hooksTrampoline,
+      wrappedNative,
+      quotes,
+      retention,
+      streams: streams && defined(streams),
+    }),
+  };
 }
 
 /** Creates the store of a location, not yet opened. */

@@ -1,14 +1,14 @@
 import type { Accounts, Limiter, OrderBook } from 'intentbook';
-import { createAccountApi, createApi } from 'intentbook';
+import { createApi } from 'intentbook';
 import { createExplorer } from 'intentbook/explorer';
 import { nodeHandler } from 'intentbook/node-http';
 import type { Environment } from '#internal';
 import { jsonResponse, VERSION } from '#internal';
-import { closableStreams } from './http/closable-streams.ts';
-import { composeServer } from './http/compose.ts';
+import { mountAccounts } from './http/account-mount.ts';
 import { createHardenedServer } from './http/hardened-server.ts';
 import { describe, isReferenceServed, referencePages } from './http/openapi-pages.ts';
 import { frontPage, overview, readiness } from './http/overview.ts';
+import { createServerApi } from './http/server-api.ts';
 
 /** A book that its host has started. */
 export interface ServedBook {
@@ -52,26 +52,24 @@ export async function serveBooks(options: ServeBooksOptions): Promise<BookServer
   const { accounts, port = 0, host = '127.0.0.1', operatorToken, limiter } = options;
   const limits = limiter === undefined ? {} : { limiter };
   const books = options.books.map(({ path = '/', environment = 'production', ...rest }) => {
-    return { ...rest, path, environment, database: undefined };
+    return { ...rest, path, environment, database: undefined, nodes: [], close: async () => {} };
   });
   const apiOptions = { ...limits, ...(operatorToken === undefined ? {} : { operatorToken }) };
   const explorer = createExplorer();
   let closing = false;
-  const api = closableStreams(
-    composeServer(
-      [
-        ...(accounts === undefined ? [] : [{ path: '/', api: createAccountApi(accounts, limits), aside: true }]),
-        ...books.map(({ path, book }) => ({ path, api: createApi(book, apiOptions) })),
-        { path: '/', api: explorer, aside: true },
-      ],
-      {
-        '/': (request) => frontPage(request, explorer, overview(VERSION, books, isReferenceServed())),
-        '/ready': () => readiness(books, closing),
-        '/live': () => jsonResponse(200, { live: true }),
-        ...referencePages(() => describe(books)),
-      },
-    ),
-  );
+  const api = createServerApi({
+    mounted: [
+      mountAccounts(accounts, limits),
+      ...books.map(({ path, book }) => ({ path, api: createApi(book, apiOptions) })),
+      { path: '/', api: explorer, aside: true },
+    ],
+    pages: {
+      '/': (request) => frontPage(request, explorer, overview(VERSION, books, isReferenceServed())),
+      '/ready': () => readiness(books, closing),
+      '/live': () => jsonResponse(200, { live: true }),
+      ...referencePages(() => describe(books)),
+    },
+  });
   const server = createHardenedServer(nodeHandler(api));
   const url = await server.listen(port, host);
   return {

@@ -37,18 +37,17 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
     `SELECT ${columns} FROM ${p}chain_events f WHERE f.block > ? ORDER BY f.block, f.log`,
   ).raw();
   const removeAbove = prepare(`DELETE FROM ${p}chain_events WHERE block > ?`);
-  const page = `AND f.type = ${TRADE} ORDER BY f.block DESC, f.log DESC LIMIT ? OFFSET ?`;
+  const page = `AND f.type = ${TRADE} AND (f.block, f.log) < (?, ?) ORDER BY f.block DESC, f.log DESC LIMIT ? OFFSET ?`;
   const tradesOfUid = prepare(`SELECT ${columns} FROM ${p}chain_events f WHERE f.uid = ? ${page}`).raw();
   const tradesOfTransaction = prepare(
     `SELECT ${columns} FROM ${p}chain_events f WHERE f.transaction_hash = ? ${page}`,
   ).raw();
   // Each part reads an index in the order of the page and stops at its end.
   const tradesOfAccount = prepare(
-    `SELECT * FROM (SELECT ${columns} FROM ${p}chain_events f WHERE f.owner = ? AND f.type = ${TRADE} ` +
-      'ORDER BY f.block DESC, f.log DESC LIMIT ?) UNION ' +
-      `SELECT * FROM (SELECT ${columns} FROM ${p}orders o JOIN ${p}chain_events f ON f.uid = o.uid ` +
-      `WHERE o.onchain_user = ? AND f.type = ${TRADE} ORDER BY f.block DESC, f.log DESC LIMIT ?) ` +
-      'ORDER BY 1 DESC, 2 DESC LIMIT ? OFFSET ?',
+    `SELECT * FROM (SELECT ${columns} FROM ${p}chain_events f INDEXED BY ${p}chain_events_owner ` +
+      `WHERE f.owner = ? ${page}) UNION ALL ` +
+      `SELECT * FROM (SELECT ${columns} FROM ${p}chain_events f INDEXED BY ${p}chain_events_onchain_user ` +
+      `WHERE f.onchain_user = ? AND f.owner <> ? ${page}) ORDER BY 1 DESC, 2 DESC LIMIT ? OFFSET ?`,
   ).raw();
   const settlements = prepare(
     `SELECT ${columns} FROM ${p}chain_events f WHERE f.transaction_hash = ? AND f.type = ${SETTLEMENT} ORDER BY f.block, f.log`,
@@ -84,14 +83,15 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
     },
     listAbove: (block) => (selectAbove.all(block) as ChainEventRow[]).map(readChainEvent), // the columns selected
     removeAbove: (block) => void removeAbove.run(block),
-    trades({ filter, limit, offset = 0 }) {
+    trades({ filter, after, limit, offset = 0 }) {
       let rows: unknown[];
-      if ('uid' in filter) rows = tradesOfUid.all(toBytes(filter.uid), limit, offset);
+      const from = [after?.blockNumber ?? Number.MAX_SAFE_INTEGER, after?.logIndex ?? 0];
+      if ('uid' in filter) rows = tradesOfUid.all(toBytes(filter.uid), ...from, limit, offset);
       else if ('account' in filter) {
         const account = toBytes(filter.account);
-        const enough = limit + offset;
-        rows = tradesOfAccount.all(account, enough, account, enough, limit, offset);
-      } else rows = tradesOfTransaction.all(toBytes(filter.transactionHash), limit, offset);
+        const part = [...from, limit + offset, 0];
+        rows = tradesOfAccount.all(account, ...part, account, account, ...part, limit, offset);
+      } else rows = tradesOfTransaction.all(toBytes(filter.transactionHash), ...from, limit, offset);
       // The columns selected.
       return (rows as ChainEventRow[]).map(readChainEvent).filter((event) => event.type === 'trade');
     },

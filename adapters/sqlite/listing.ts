@@ -1,7 +1,7 @@
-import type { Address, OrderQuery, StoredOrder } from 'intentbook';
+import type { Address, Hex, OrderCursor, OrderQuery, OrderScan, StoredOrder } from 'intentbook';
 import type { SqliteStatement } from './driver.ts';
 import type { OrderRow } from './rows.ts';
-import { orderColumns, readOrder, STATES, toBytes } from './rows.ts';
+import { orderColumns, readOrder, STATES, toBytes, toHexText } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 /** SQL of a paged query and its parameters. */
@@ -10,27 +10,124 @@ export interface ListingSql {
   readonly parameters: readonly unknown[];
 }
 
-/** Creates the listing of orders, newest first. Statements are cached, one for each combination of filters. */
-export function createListing({ prefix, prepare, read }: SqliteSession): (query: OrderQuery) => StoredOrder[] {
+/** A page of a listing, down to a position. */
+export type BoundedQuery = OrderQuery & { readonly through?: OrderCursor };
+
+/** Listing of orders, newest first. */
+export interface Listing {
+  list(query: OrderQuery): StoredOrder[];
+  /** Examines at most `examine` entries of each index that the listing reads. */
+  scan(query: OrderQuery, examine: number): OrderScan;
+}
+
+/** Creates the listing of orders. Statements are cached, one for each combination of filters. */
+export function createListing({ prefix, prepare, read }: SqliteSession): Listing {
   const statements = new Map<string, SqliteStatement>();
   const hasPlaced = prepare(`SELECT 1 FROM ${prefix}orders WHERE onchain_user = ? LIMIT 1`).pluck();
-  return (query) => {
-    return read('list orders', () => {
-      const { owner } = query;
-      const hasPlacements = owner !== undefined && hasPlaced.get(toBytes(owner)) !== undefined;
-      const { sql, parameters } = hasPlacements ? accountSql(prefix, owner, query) : listingSql(prefix, query);
-      let statement = statements.get(sql);
-      if (statement === undefined) {
-        statement = prepare(sql).raw();
-        statements.set(sql, statement);
-      }
-      return (statement.all(...parameters) as OrderRow[]).map(readOrder); // the columns selected
-    });
+  const hasPlacements = (owner: Address | undefined) =>
+    owner !== undefined && hasPlaced.get(toBytes(owner)) !== undefined;
+
+  function run({ sql, parameters }: ListingSql): unknown[] {
+    let statement = statements.get(sql);
+    if (statement === undefined) {
+      statement = prepare(sql).raw();
+      statements.set(sql, statement);
+    }
+    return statement.all(...parameters);
+  }
+
+  function list(query: BoundedQuery, placements: boolean): StoredOrder[] {
+    const { owner } = query;
+    const sql = placements && owner !== undefined ? accountSql(prefix, owner, query) : listingSql(prefix, query);
+    return (run(sql) as OrderRow[]).map(readOrder); // the columns selected
+  }
+
+  /** Returns the newest position up to which every index of a listing was examined. `undefined`: to the end. */
+  function findFrontier(query: OrderQuery, placements: boolean, examine: number): OrderCursor | undefined {
+    let frontier: readonly [created: number, uid: Hex] | undefined;
+    for (const index of getScannedIndexes(query, placements)) {
+      const [row] = run(frontierSql(prefix, index, query, examine)) as [created: number, uid: Hex][]; // as selected
+      if (row !== undefined && (frontier === undefined || isNewer(row, frontier))) frontier = row;
+    }
+    return frontier && { creationDate: frontier[0], uid: frontier[1] };
+  }
+
+  return {
+    list: (query) => read('list orders', () => list(query, hasPlacements(query.owner))),
+    scan: (query, examine) =>
+      read('list orders', () => {
+        const placements = hasPlacements(query.owner);
+        const frontier = findFrontier(query, placements, examine);
+        const orders = list(frontier === undefined ? query : { ...query, through: frontier }, placements);
+        const last = orders.length === query.limit ? orders.at(-1) : undefined;
+        const next = last === undefined ? frontier : { creationDate: last.creationDate, uid: last.uid };
+        return next === undefined ? { orders } : { orders, next };
+      }),
   };
 }
 
+const isNewer = (a: readonly [number, Hex], b: readonly [number, Hex]) => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1]);
+
+/** An index and the values of its first columns, without the filters that it only evaluates. */
+interface ScannedIndex {
+  readonly index: string;
+  readonly where: string;
+  readonly values: readonly unknown[];
+}
+
+/**
+ * Returns the indexes in which a listing may skip entries. Empty if every entry matches. The sweep keeps the index of
+ * orders whose expiry is not recorded short.
+ */
+function getScannedIndexes(query: OrderQuery, placements: boolean): readonly ScannedIndex[] {
+  const { owner, sellToken, buyToken, status } = query;
+  const hasTokens = sellToken !== undefined || buyToken !== undefined;
+  const index = listingIndex(query);
+  const live = index === 'orders_live' || index === 'orders_live_owner';
+  if (owner !== undefined) {
+    if (!hasTokens && status === undefined) return [];
+    const account = toBytes(owner);
+    const own = { index, where: `o.owner = ?${live ? ' AND o.live = 1' : ''}`, values: [account] };
+    return placements ? [own, { index: 'orders_onchain_user', where: 'o.onchain_user = ?', values: [account] }] : [own];
+  }
+  if (status?.is === 'expired') {
+    return hasTokens ? [{ index: 'orders_expired', where: 'o.live = 0 AND o.state < 2', values: [] }] : [];
+  }
+  if (live) return [{ index, where: 'o.live = 1', values: [] }];
+  if (status === undefined || !hasTokens) return [];
+  return [{ index, where: `o.live = 0 AND o.state = ${STATES.indexOf(status.is)}`, values: [] }];
+}
+
+/** Returns the query of the last entry to examine. It reads the index only. */
+function frontierSql(prefix: string, scanned: ScannedIndex, { after }: OrderQuery, examine: number): ListingSql {
+  const { index, where, values } = scanned;
+  const sql =
+    `SELECT o.created, ${toHexText('o.uid')} FROM ${prefix}orders o INDEXED BY ${prefix}${index} WHERE ${where}` +
+    `${after === undefined ? '' : ' AND (o.created, o.uid) < (?, ?)'} ` +
+    'ORDER BY o.created DESC, o.uid DESC LIMIT 1 OFFSET ?';
+  const cursor = after === undefined ? [] : [after.creationDate, toBytes(after.uid)];
+  return { sql, parameters: [...values, ...cursor, examine - 1] };
+}
+
+/** Creates the lookup of the orders that an account has placed on chain, among given ones. */
+export function createPlacedLookup({
+  prefix,
+  prepare,
+  read,
+}: SqliteSession): (account: Address, uids: readonly Hex[]) => Hex[] {
+  const hasPlaced = prepare(`SELECT 1 FROM ${prefix}orders WHERE onchain_user = ? LIMIT 1`).pluck();
+  const isPlaced = prepare(`SELECT 1 FROM ${prefix}orders WHERE uid = ? AND onchain_user = ?`).pluck();
+  return (account, uids) =>
+    read('read orders placed on chain', () => {
+      const user = toBytes(account);
+      // Most accounts have placed no order, which one lookup shows.
+      if (hasPlaced.get(user) === undefined) return [];
+      return uids.filter((uid) => isPlaced.get(toBytes(uid), user) !== undefined);
+    });
+}
+
 /** Returns the query of a listing for an account with orders placed on chain, whose owner is a contract. */
-export function accountSql(prefix: string, owner: Address, query: OrderQuery): ListingSql {
+export function accountSql(prefix: string, owner: Address, query: BoundedQuery): ListingSql {
   const account = toBytes(owner);
   return mergedSql(prefix, query, [
     { index: listingIndex(query), where: 'o.owner = ?', values: [account] },
@@ -45,7 +142,7 @@ export function accountSql(prefix: string, owner: Address, query: OrderQuery): L
  *
  * Only expired orders are in two indexes: those whose expiry is recorded, and those that the next sweep will find.
  */
-export function listingSql(prefix: string, query: OrderQuery): ListingSql {
+export function listingSql(prefix: string, query: BoundedQuery): ListingSql {
   const { owner, status, offset, limit } = query;
   if (status?.is === 'expired' && owner === undefined) {
     return mergedSql(prefix, query, [
@@ -69,7 +166,7 @@ interface ListingPart {
 }
 
 /** Merges two parts. Each stops at the end of the page, and only the rows of the page are read, by row id. */
-function mergedSql(prefix: string, query: OrderQuery, parts: readonly ListingPart[]): ListingSql {
+function mergedSql(prefix: string, query: BoundedQuery, parts: readonly ListingPart[]): ListingSql {
   const { offset = 0, limit } = query;
   const { owner: _, ...others } = query;
   const { conditions, parameters } = getConditions(others);
@@ -86,7 +183,7 @@ function mergedSql(prefix: string, query: OrderQuery, parts: readonly ListingPar
   return { sql, parameters: [...values, limit, offset] };
 }
 
-function getConditions({ owner, sellToken, buyToken, status, after }: OrderQuery) {
+function getConditions({ owner, sellToken, buyToken, status, after, through }: BoundedQuery) {
   const conditions: string[] = [];
   const parameters: unknown[] = [];
   const where = (condition: string, ...values: unknown[]) => {
@@ -98,6 +195,7 @@ function getConditions({ owner, sellToken, buyToken, status, after }: OrderQuery
   if (buyToken !== undefined) where('o.buy_token = ?', toBytes(buyToken));
   if (status !== undefined) where(...statusCondition(status));
   if (after !== undefined) where('(o.created, o.uid) < (?, ?)', after.creationDate, toBytes(after.uid));
+  if (through !== undefined) where('(o.created, o.uid) >= (?, ?)', through.creationDate, toBytes(through.uid));
   return { conditions, parameters };
 }
 
@@ -106,6 +204,7 @@ function listingIndex({ owner, sellToken, buyToken, status }: OrderQuery): strin
   const live = status?.is === 'open' || status?.is === 'presignaturePending';
   if (owner !== undefined) return live ? 'orders_live_owner' : 'orders_owner';
   if (status !== undefined) return live ? 'orders_live' : 'orders_done';
+  if (sellToken !== undefined && buyToken !== undefined) return 'orders_pair';
   if (sellToken !== undefined) return 'orders_sell';
   if (buyToken !== undefined) return 'orders_buy';
   return 'orders_newest';

@@ -23,7 +23,7 @@ type OrderStateRow = readonly [
   validTo: number,
   expiryRecorded: number,
 ];
-type CountedRow = readonly [id: number, owner: Buffer, live: number, budget: number];
+type CountedRow = readonly [id: number, owner: Buffer, live: number, budget: number, isPlaced: number];
 
 export function createOrderProjectionTable(
   { prefix: p, prepare }: SqliteSession,
@@ -39,11 +39,16 @@ export function createOrderProjectionTable(
     'SELECT uid, body, signing_scheme, budget, cancelled_off_chain, placed_on_chain, valid_to, ' +
       `${isExpiryRecorded} FROM ${p}orders WHERE uid = ?`,
   ).raw();
-  const selectCounted = prepare(`SELECT id, owner, live, budget FROM ${p}orders WHERE uid = ?`).raw();
+  const selectCounted = prepare(
+    `SELECT id, owner, live, budget, onchain_user IS NOT NULL FROM ${p}orders WHERE uid = ?`,
+  ).raw();
   const update = prepare(
     `UPDATE ${p}orders SET version = version + ?, state = ?, live = ?, invalidated = ?, budget = ?, valid_to = ?, ` +
       'executed_sell_amount = ?, executed_buy_amount = ?, executed_fee_amount = ?, executed_fee = ?, ' +
       'executed_fee_token = ?, placement = ?, onchain_user = ? WHERE id = ?',
+  );
+  const markTrades = prepare(
+    `UPDATE ${p}chain_events SET onchain_user = ? WHERE uid = ? AND type = 0 AND onchain_user IS NOT ?`,
   );
   const remove = prepare(`DELETE FROM ${p}orders WHERE id = ?`);
 
@@ -71,10 +76,11 @@ export function createOrderProjectionTable(
   function writeProgress(uid: Buffer, to: OrderProgress, versions: number): void {
     const row = selectCounted.get(uid) as CountedRow | undefined; // the columns selected
     if (row === undefined) throw new Error('a chain event changes an order that does not exist');
-    const [id, owner, live, budget] = row;
+    const [id, owner, live, budget, wasPlaced] = row;
     const isLive = !to.expiryRecorded && (to.state === 'open' || to.state === 'presignaturePending');
     if (live === 1) owners.remove(owner, BUDGETS[budget] as KnownOrder['budget']); // the table checks the range
     if (isLive) owners.add(owner, to.budget);
+    const user = to.onchainUser === null ? null : toBytes(to.onchainUser);
     update.run(
       versions,
       STATES.indexOf(to.state),
@@ -88,9 +94,10 @@ export function createOrderProjectionTable(
       to.executedFee,
       to.executedFeeToken === null ? null : toBytes(to.executedFeeToken),
       to.placement,
-      to.onchainUser === null ? null : toBytes(to.onchainUser),
+      user,
       id,
     );
+    if (user !== null || wasPlaced === 1) markTrades.run(user, uid, user);
   }
 
   return {
@@ -125,10 +132,12 @@ export function createOrderProjectionTable(
           writeProgress(toBytes(change.uid), change.progress, 1);
           break;
         case 'delete': {
-          const row = selectCounted.get(toBytes(change.uid)) as CountedRow | undefined; // the columns selected
+          const uid = toBytes(change.uid);
+          const row = selectCounted.get(uid) as CountedRow | undefined; // the columns selected
           if (row === undefined) throw new Error('a chain event removes an order that does not exist');
           const [id, owner, live, budget] = row;
           if (live === 1) owners.remove(owner, BUDGETS[budget] as KnownOrder['budget']); // the table checks the range
+          markTrades.run(null, uid, null);
           removeQuote.run(id);
           remove.run(id);
           break;

@@ -231,6 +231,20 @@ const createTombstones: Migration = (p) => `
   CREATE INDEX ${p}orders_expired_validity ON ${p}orders (valid_to) WHERE live = 0 AND state < 2;
 `;
 
+/**
+ * Creates the indexes of reads that would otherwise grow with the history: the listing of a token pair, and the trades
+ * of orders that an account has placed on chain. `onchain_user` of a trade follows that of its order.
+ */
+const createBoundedReads: Migration = (p) => `
+  CREATE INDEX ${p}orders_pair ON ${p}orders (sell_token, buy_token, created, uid);
+
+  ALTER TABLE ${p}chain_events ADD COLUMN onchain_user BLOB CHECK (length(onchain_user) = 20);
+  UPDATE ${p}chain_events AS f SET onchain_user = o.onchain_user FROM ${p}orders o
+    WHERE f.type = 0 AND o.uid = f.uid AND o.onchain_user IS NOT NULL;
+  CREATE INDEX ${p}chain_events_onchain_user ON ${p}chain_events (onchain_user, block, log)
+    WHERE onchain_user IS NOT NULL;
+`;
+
 /** Schema migrations; the first one creates version 1. A released migration is never changed: new ones are appended. */
 export const MIGRATIONS: readonly Migration[] = [
   createBook,
@@ -240,4 +254,5 @@ export const MIGRATIONS: readonly Migration[] = [
   createAuctions,
   createFirstTrades,
   createTombstones,
+  createBoundedReads,
 ];

@@ -8,7 +8,7 @@ import { connectSqlite } from './connection.ts';
 import { toStoreError } from './driver.ts';
 import { createEventTable } from './events.ts';
 import { createExpirySweeper, createReinstatementLog, createReinstater } from './expiry.ts';
-import { createListing } from './listing.ts';
+import { createListing, createPlacedLookup } from './listing.ts';
 import { assertOwnSchema, migrate } from './migrate.ts';
 import { createOrderProjectionTable } from './order-projection.ts';
 import { createOrderTable } from './orders.ts';
@@ -44,7 +44,9 @@ export function createSqliteStore(source: SqliteSource, migrations: readonly Mig
     orders: {
       insert: async (inserts, options) => book().orders.insert(inserts, options),
       get: async (uids) => book().orders.get(uids),
-      list: async (query) => book().list(query),
+      list: async (query) => book().listing.list(query),
+      scan: async (query, examine) => book().listing.scan(query, examine),
+      placed: async (account, uids) => book().placed(account, uids),
       cancel: async (request) => book().orders.cancel(request),
       count: async (owner, now) => book().count(owner, now),
       expire: async (now, limit) => book().expire(now, limit),
@@ -135,7 +137,8 @@ function assemble(connection: SqliteConnection, lease: Lease, clock: StoreContex
     leases: createInMemoryLeases(() => clock.now()),
     quotes: createQuoteTable(session),
     auctions: createAuctionTable(session),
-    list: createListing(session),
+    listing: createListing(session),
+    placed: createPlacedLookup(session),
     expire: createExpirySweeper(session, owners, chain.listEventsOfOrder, events),
     reinstate: createReinstater(session, owners, logReinstatement),
     prune: createPruner(session),

@@ -1,7 +1,7 @@
 import { OrderBookError } from '../errors.ts';
 import type { AppDataStore } from '../ports/store.ts';
 import type { AppData } from '../protocol/app-data.ts';
-import { appDataHash, EMPTY_DOCUMENT, parseAppData, ZERO_APP_DATA } from '../protocol/app-data.ts';
+import { appDataHash, getBuiltInDocument, parseAppData } from '../protocol/app-data.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 
@@ -70,7 +70,7 @@ export function readDocument(text: string, expected: Hex | undefined, maxSize: n
 
 /** Loads the document with a hash. @returns The document, or `InvalidAppData`. */
 export async function loadDocument(hash: Hex, documents: AppDataStore): Promise<KnownDocument | OrderBookError> {
-  const text = hash === ZERO_APP_DATA ? EMPTY_DOCUMENT : await documents.get(hash);
+  const text = getBuiltInDocument(hash) ?? (await documents.get(hash));
   if (text === undefined) {
     return new OrderBookError('InvalidAppData', `there is no document with the hash ${hash}`, { hash });
   }

@@ -3,6 +3,7 @@ import type { Address } from '../protocol/hex.ts';
 import type { NativePriceResult } from '../quotes/quote-api.ts';
 import type { Auction } from './auction.ts';
 import type { Competition } from './competition.ts';
+import type { RenderedAuction } from './render-auction.ts';
 
 /** The result of recording a competition. */
 export type RecordResult =
@@ -16,6 +17,8 @@ export interface AuctionApi {
    * book the next call creates an auction with a higher id.
    */
   current(): Promise<Auction>;
+  /** The same auction as JSON in UTF-8. Nothing is rendered twice. */
+  readonly rendered: { current(): Promise<RenderedAuction> };
   /** Records the competition of an auction, and replaces an earlier record. For the operator of the auctions. */
   record(competition: Competition): Promise<RecordResult>;
   /** Returns the competition of an auction. */

@@ -48,8 +48,11 @@ export interface AuctionQuote {
 
 /** A candidate for an auction, with the data that decides whether it is included. */
 export interface AuctionCandidate {
-  readonly version: number;
   readonly order: AuctionOrder;
+  /** Milliseconds since 1970. */
+  readonly created: number;
+  /** Effective validity, in seconds since 1970. */
+  readonly validTo: number;
   /** Earliest settlement, in seconds since 1970. */
   readonly validFrom: number;
   /** Required balance and allowance in atoms of the sell token. `undefined` if it cannot be determined beforehand. */
@@ -95,7 +98,8 @@ export function auctionCandidate(row: StoredOrder): AuctionCandidate | undefined
     signature: body.signature,
     quote: toAuctionQuote(row.quote) ?? { sellAmount, buyAmount: '0', fee: feeAmount, solver: ZERO_ADDRESS },
   };
-  return { version: row.version, order, validFrom, needs: fundsNeeded(body) };
+  const { creationDate: created, validTo } = row;
+  return { order, created, validTo, validFrom, needs: fundsNeeded(body) };
 }
 
 /** Returns the required balance and allowance of an open order, in atoms. `undefined` if it cannot be determined. */

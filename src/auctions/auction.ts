@@ -1,13 +1,16 @@
+import type { FundsQuery } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
-import type { OrderCursor, Store, StoredOrder } from '../ports/store.ts';
+import type { Store } from '../ports/store.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { AuctionCandidate, AuctionOrder } from './auction-order.ts';
-import { auctionCandidate } from './auction-order.ts';
 import type { AuctionPrices, AuctionPricing } from './auction-prices.ts';
 import type { Funding } from './funding.ts';
 import { fundsKey } from './funding.ts';
+import { createOpenOrders } from './open-orders.ts';
+import type { RenderedAuction } from './render-auction.ts';
+import { inSteps, renderAuction } from './render-auction.ts';
 
 /** An auction: the funded open orders and the native prices of their tokens. */
 export interface Auction {
@@ -23,6 +26,8 @@ export interface Auction {
 export interface Auctions {
   /** Returns the current auction. After a new block or a change of the book a call creates a new one. */
   current(): Promise<Auction>;
+  /** Returns the same as JSON, rendered once for all callers. */
+  rendered(): Promise<RenderedAuction>;
   /** The UIDs of the last auction. */
   readonly listed: ReadonlySet<Hex>;
 }
@@ -44,105 +49,113 @@ const STORED_AUCTIONS = 10_000;
 /** Maximum age of an auction in milliseconds, since funds and prices change without an event. */
 const MAX_AGE_MS = 12_000;
 
-const PAGE = 1000;
-
 export function createAuctions(context: AuctionContext): Auctions {
   const { store, clock, vaultRelayer, deniedTokens, funding, pricing, onFailure } = context;
-  let candidates = new Map<Hex, AuctionCandidate | undefined>();
-  let versions = new Map<Hex, number>();
-  let latest:
-    | { readonly key: string; readonly content: string; readonly at: number; readonly auction: Auction }
-    | undefined;
-  let making: Promise<Auction> | undefined;
-  let listed: ReadonlySet<Hex> = new Set();
+  const openOrders = createOpenOrders(store, onFailure);
+  let latest: Cut | undefined;
+  let making: Promise<Cut> | undefined;
 
-  async function current(): Promise<Auction> {
+  async function current(): Promise<Cut> {
     const [event, { indexedBlock }] = await Promise.all([store.events.last(), store.chain.progress()]);
     const key = `${event} ${indexedBlock?.hash}`;
     const age = clock.now() - (latest?.at ?? 0);
-    if (latest?.key === key && age >= 0 && age < MAX_AGE_MS) return latest.auction;
-    const [orders, at] = [await tradable(), clock.now()];
-    const prices = await pricing.find(
-      orders.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken]).filter(isToken),
-    );
+    if (latest?.key === key && age >= 0 && age < MAX_AGE_MS) return latest;
+    const [{ chosen, tokens }, at] = [await choose(), clock.now()];
+    const prices = await pricing.find(tokens);
     const block = indexedBlock?.number ?? 0;
-    const content = JSON.stringify([orders, prices]);
-    const isSame = latest?.key === key && latest.content === content;
-    const id = isSame
-      ? latest?.auction.id
-      : await store.auctions.insert({ block, prices: JSON.stringify(prices) }, STORED_AUCTIONS);
-    const auction = { id: id ?? 0, block, orders, prices, surplusCapturingJitOrderOwners: [] };
-    latest = { key, content, at, auction };
-    listed = new Set(orders.map(({ uid }) => uid));
-    return auction;
-  }
-
-  /** Returns the funded open orders that can trade now, oldest first. */
-  async function tradable(): Promise<readonly AuctionOrder[]> {
-    const now = seconds(clock);
-    const open = (await openOrders(now)).filter(({ order, validFrom }) => {
-      const isDenied = deniedTokens.has(order.sellToken) || deniedTokens.has(order.buyToken);
-      return validFrom <= now && !isDenied;
-    });
-    const paid = await paidFor(open);
-    return paid.map(({ order }) => order);
-  }
-
-  async function paidFor(open: readonly AuctionCandidate[]): Promise<readonly AuctionCandidate[]> {
-    if (funding === undefined) return open;
-    const pairOf = ({ order }: AuctionCandidate) => ({
-      owner: order.owner,
-      token: order.sellToken,
-      spender: vaultRelayer,
-    });
-    const funds = await funding.find(open.filter(({ needs }) => needs !== undefined).map(pairOf));
-    return open.filter((each) => each.needs === undefined || (funds.get(fundsKey(pairOf(each))) ?? -1n) >= each.needs);
-  }
-
-  /** Reads new and changed orders. The others are cached. */
-  async function openOrders(now: number): Promise<AuctionCandidate[]> {
-    const cached = { candidates, versions };
-    candidates = new Map();
-    versions = new Map();
-    let after: OrderCursor | undefined;
-    do {
-      const query = { status: { is: 'open', now }, limit: PAGE } as const;
-      const rows = await store.orders.list(after === undefined ? query : { ...query, after });
-      const changed = rows.filter(({ uid, version }) => cached.versions.get(uid) !== version).map(({ uid }) => uid);
-      // Listings do not include quotes.
-      const read = new Map((changed.length === 0 ? [] : await store.orders.get(changed)).map((row) => [row.uid, row]));
-      for (const { uid, version } of rows) {
-        const row = read.get(uid);
-        candidates.set(uid, row === undefined ? cached.candidates.get(uid) : toCandidate(row));
-        versions.set(uid, row?.version ?? version);
-      }
-      const last = rows.length === PAGE ? rows.at(-1) : undefined;
-      after = last && { creationDate: last.creationDate, uid: last.uid };
-    } while (after !== undefined);
-    return [...candidates.values()].filter((candidate) => candidate !== undefined).reverse();
-  }
-
-  function toCandidate(row: StoredOrder): AuctionCandidate | undefined {
-    if (row.state !== 'open') return undefined; // changed since it was listed
-    try {
-      return auctionCandidate(row);
-    } catch (failure) {
-      onFailure(failure);
-      return undefined;
+    const stored = JSON.stringify(prices);
+    if (latest?.key === key && latest.prices === stored && isEqual(latest.chosen, chosen)) {
+      latest = { ...latest, at };
+      return latest;
     }
+    const id = await store.auctions.insert({ block, prices: stored }, STORED_AUCTIONS);
+    const orders: AuctionOrder[] = [];
+    const listed = new Set<Hex>();
+    await inSteps(chosen, ({ order }) => {
+      orders.push(order);
+      listed.add(order.uid);
+    });
+    const auction = { id, block, orders, prices, surplusCapturingJitOrderOwners: [] };
+    latest = { key, at, chosen, prices: stored, auction, listed };
+    return latest;
+  }
+
+  /** Returns the funded open orders that can trade now, oldest first, and their tokens. */
+  async function choose() {
+    const now = seconds(clock);
+    const open: AuctionCandidate[] = [];
+    const tokens = new Set<Address>();
+    const candidates = await openOrders.update(now);
+    await inSteps(candidates, (candidate) => {
+      const { order, validFrom, validTo } = candidate;
+      if (validTo < now || validFrom > now) return;
+      if (deniedTokens.has(order.sellToken) || deniedTokens.has(order.buyToken)) return;
+      open.push(candidate);
+    });
+    const chosen = await selectFunded(open);
+    await inSteps(chosen, ({ order: { sellToken, buyToken } }) => {
+      tokens.add(sellToken).add(buyToken);
+    });
+    tokens.delete(NATIVE_MARKER);
+    return { chosen, tokens };
+  }
+
+  async function selectFunded(open: readonly AuctionCandidate[]): Promise<readonly AuctionCandidate[]> {
+    if (funding === undefined) return open;
+    const pairs = new Map<string, FundsQuery>();
+    await inSteps(open, ({ order: { owner, sellToken: token }, needs }) => {
+      if (needs === undefined) return;
+      const pair = { owner, token, spender: vaultRelayer };
+      pairs.set(fundsKey(pair), pair);
+    });
+    const funds = await funding.find([...pairs.values()]);
+    const funded: AuctionCandidate[] = [];
+    await inSteps(open, (candidate) => {
+      const { order, needs } = candidate;
+      const key = fundsKey({ owner: order.owner, token: order.sellToken });
+      if (needs === undefined || (funds.get(key) ?? -1n) >= needs) funded.push(candidate);
+    });
+    return funded;
+  }
+
+  function cut(): Promise<Cut> {
+    making ??= current().finally(() => {
+      making = undefined;
+    });
+    return making;
   }
 
   return {
-    current() {
-      making ??= current().finally(() => {
-        making = undefined;
-      });
-      return making;
+    current: async () => (await cut()).auction,
+    async rendered() {
+      const made = await cut();
+      made.rendered ??= renderAuction(made.auction);
+      return made.rendered;
     },
     get listed() {
-      return listed;
+      return latest?.listed ?? NONE;
     },
   };
 }
 
-const isToken = (token: Address) => token !== NATIVE_MARKER;
+const NONE: ReadonlySet<Hex> = /* @__PURE__ */ new Set();
+
+/** An auction with the values that decide whether it is still current. */
+interface Cut {
+  /** The newest log entry and the newest indexed block. */
+  readonly key: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly chosen: readonly AuctionCandidate[];
+  /** The stored prices. */
+  readonly prices: string;
+  readonly auction: Auction;
+  readonly listed: ReadonlySet<Hex>;
+  /** The JSON of the auction, rendered on first use. */
+  rendered?: Promise<RenderedAuction>;
+}
+
+/** Compares two selections. The candidate of an unchanged order is the same object. */
+function isEqual(a: readonly AuctionCandidate[], b: readonly AuctionCandidate[]): boolean {
+  return a.length === b.length && a.every((candidate, i) => candidate === b[i]);
+}

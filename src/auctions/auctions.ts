@@ -21,6 +21,12 @@ export function createAuctionModule(configuration: Configuration, context: Aucti
         assertStarted();
         return engine.use(({ methods }) => methods.current());
       },
+      rendered: {
+        async current() {
+          assertStarted();
+          return engine.use(({ methods }) => methods.rendered.current());
+        },
+      },
       async record(competition) {
         assertStarted();
         return engine.use(({ methods }) => methods.record(competition));

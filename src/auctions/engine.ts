@@ -59,6 +59,7 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
   return {
     methods: {
       current: auctions.current,
+      rendered: { current: auctions.rendered },
       async record(input) {
         const competition = parseCompetition(input);
         if (competition instanceof OrderBookError) return { status: 'rejected', error: competition };

@@ -5,7 +5,7 @@ import type { Address } from '../protocol/hex.ts';
 /** The spendable amounts of owners. */
 export interface Funding {
   /**
-   * Reads the spendable amount, the lesser of balance and allowance, of pairs of owner and token.
+   * Reads the spendable amount, the lesser of balance and allowance, of distinct pairs of owner and token.
    *
    * @returns atoms by `fundsKey`. If a query fails, the previous amount of its pairs is used.
    */
@@ -43,12 +43,12 @@ export function createFunding(
 
   return {
     async find(queries) {
-      const pairs = [...new Map(queries.map((query) => [fundsKey(query), query])).values()];
       const amounts = new Map<string, bigint>();
-      const chunks: FundsQuery[][] = [];
-      for (let i = 0; i < pairs.length; i += CHUNK_SIZE) chunks.push(pairs.slice(i, i + CHUNK_SIZE));
+      let next = 0;
       const worker = async () => {
-        for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
+        for (let at = next; at < queries.length; at = next) {
+          next = at + CHUNK_SIZE;
+          const chunk = queries.slice(at, next);
           try {
             const funds = await readFunds(chunk);
             for (const [i, { balance, allowance }] of funds.entries()) {

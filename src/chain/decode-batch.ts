@@ -4,6 +4,7 @@ import type { BlockRef, ChainEvent, ChainEventBatch, TradeChainEvent } from '../
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { EventPosition, ProtocolEvent } from '../protocol/event-decoder.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
+import { unpackUid } from '../protocol/uid.ts';
 import { attribute } from './attribution.ts';
 import type { PlacementContext } from './placement.ts';
 import { readPlacement } from './placement.ts';
@@ -106,16 +107,22 @@ async function toChainEvent(
       return toTradeEvent(event, attribution);
     case 'Settlement':
       return { type: 'settlement', ...position, solver: event.solver, auctionId: attribution.auctionId };
-    case 'OrderInvalidated':
     case 'OrderInvalidation':
+      return isOwnOrder(event) ? { type: 'invalidation', ...position, uid: event.orderUid } : undefined;
+    case 'OrderInvalidated':
       return { type: 'invalidation', ...position, uid: event.orderUid };
     case 'PreSignature':
       return { type: 'presignature', ...position, uid: event.orderUid, signed: event.signed };
     case 'OrderRefund':
-      return { type: 'refund', ...position, uid: event.orderUid };
+      return isOwnOrder(event) ? { type: 'refund', ...position, uid: event.orderUid } : undefined;
     case 'OrderPlacement':
       return readPlacement(event, event.timestamp ?? Math.floor(context.now / 1000), context);
   }
+}
+
+/** Returns whether a contract that places orders on chain owns the order of its event. It MUST NOT end other orders. */
+function isOwnOrder({ address, orderUid }: { readonly address: Address; readonly orderUid: Hex }): boolean {
+  return unpackUid(orderUid).owner === address;
 }
 
 function toTradeEvent(

@@ -8,7 +8,10 @@ import { assertKnownOptions } from '../validation/options.ts';
 export interface IndexerOptions {
   /** Nodes, the preferred one first. The next node is used when one fails or falls behind. At least one. */
   readonly sources: readonly ChainSource[];
-  /** The first block to index, if the store has no checkpoint. Default: the block after the newest. */
+  /**
+   * The first block to index, if the store has no checkpoint; 0 is the first block of the chain. Default: the block
+   * after the newest.
+   */
   readonly fromBlock?: number;
   /** Contracts that place orders on chain. Default: the known native-currency-flow contract of the deployment. */
   readonly onchainOrderContracts?: readonly string[];
@@ -44,7 +47,7 @@ export class ReorganisationTooDeep extends Error {
 const DEFAULTS = { pollInterval: 2000, reorgLimit: 64, maxBlockRange: 10_000, timeout: 15_000 } as const;
 
 /** The minimum of each number. */
-const NUMBERS = { pollInterval: 1, reorgLimit: 1, maxBlockRange: 1, timeout: 1, fromBlock: 1 } as const;
+const NUMBERS = { pollInterval: 1, reorgLimit: 1, maxBlockRange: 1, timeout: 1, fromBlock: 0 } as const;
 
 /** Parsed indexer options. */
 export type ParsedIndexerOptions = Required<Omit<IndexerOptions, 'fromBlock' | 'onchainOrderContracts'>> & {
@@ -74,7 +77,8 @@ export function parseIndexerOptions(options: IndexerOptions, ethFlow: Address | 
     ...DEFAULTS,
     ...options,
     sources,
-    fromBlock,
+    // The genesis block has no transactions, so its checkpoint is the one before block 1.
+    fromBlock: fromBlock === 0 ? 1 : fromBlock,
     holder: first.id,
     onchainOrderContracts: onchainOrderContracts.map((text) => {
       const address = parseHex(text, 20);

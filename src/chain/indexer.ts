@@ -75,7 +75,11 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   let stopping: AbortController | undefined;
 
   const query = <T>(request: (call: ChainCall) => Promise<T>): Promise<T> =>
-    remote.run(domain.settlementContract, (signal) => request({ signal }), stopping?.signal);
+    remote.run(
+      domain.settlementContract,
+      (signal) => request({ signal }),
+      stopping === undefined ? {} : { cancelled: stopping.signal },
+    );
 
   const reader = createLogReader(options.onchainOrderContracts, {
     domain,

@@ -65,14 +65,17 @@ export async function readPlacement(
   if (data === undefined || signer === undefined || extra === undefined) return undefined;
 
   const { owner, scheme, signature } = signer;
+  // A contract can shorten the validity of its own orders only.
+  const userValidTo = owner === event.address ? extra.userValidTo : null;
+  const validTo = userValidTo ?? data.validTo;
   const uid = packUid({ digest: bytesToHex(context.hasher.digest(data)), owner, validTo: data.validTo });
   const content = await readDocument(data.appData, context);
   const creationDate = at * 1000;
   const { kind, sellToken, buyToken } = data;
   const terms = { kind, sellToken, buyToken, amount: String(kind === 'sell' ? data.sellAmount : data.buyAmount) };
   const presigns = scheme === 'presign';
-  const query = { uid, terms, id: extra.quoteId, owner, presigns, at: creationDate, validTo: extra.userValidTo };
-  const error = checkTerms(data, scheme, extra.userValidTo, at, context);
+  const query = { uid, terms, id: extra.quoteId, owner, presigns, at: creationDate, validTo };
+  const error = checkTerms(data, scheme, validTo, at, context);
   const quote = (await context.findQuote?.(query)) ?? 'past';
 
   const { blockNumber, blockHash, logIndex, transactionHash } = event;
@@ -91,7 +94,7 @@ export async function readPlacement(
       sellToken,
       buyToken,
       signingScheme: scheme,
-      validTo: extra.userValidTo,
+      validTo,
       state: presigns ? 'presignaturePending' : 'open',
       budget: presigns ? 'pending' : 'open',
       appData: data.appData,
@@ -109,7 +112,7 @@ export async function readPlacement(
       ...(typeof quote === 'string' ? {} : { quote }),
     },
     sender: event.sender,
-    userValidTo: extra.userValidTo,
+    userValidTo,
     placementError: error ?? (quote === 'none' ? 'QuoteNotFound' : null),
   };
 }

@@ -1,5 +1,5 @@
-import type { ChainEvent, OrderChainEvent, PlacementChainEvent } from '../ports/chain-store.ts';
-import type { ChainCause, LogPosition, OrderEventType } from '../ports/order-events.ts';
+import type { ChainEvent, OrderChainEvent, PlacementChainEvent, TradeCursor } from '../ports/chain-store.ts';
+import type { ChainCause, OrderEventType } from '../ports/order-events.ts';
 import type { Budget, NewOrder, OrderState } from '../ports/order-record.ts';
 import type { NewEvent } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
@@ -101,11 +101,18 @@ export function projectOrderState(affected: readonly AffectedOrder[], at: number
     if (isRemoved) rows.push({ type: 'delete', uid });
     else if (order === undefined && placement !== undefined) {
       rows.push({ type: 'insert', order: placement.order, progress });
-    } else if (removedEvents.length > 0 || addedEvents.length > 0) rows.push({ type: 'update', uid, progress });
+    } else if (removedEvents.length > 0 || addedEvents.length > 0 || changes(now, before, progress)) {
+      rows.push({ type: 'update', uid, progress });
+    }
   }
   reverted.sort((a, b) => compareByPosition(b, a));
   added.sort(compareByPosition);
   return { rows, events: [...reinstated, ...reverted, ...added, ...expired] };
+}
+
+/** Returns whether chain events without a log entry change the row, such as an invalidation of a filled order. */
+function changes(order: KnownOrder, before: readonly OrderChainEvent[], progress: OrderProgress): boolean {
+  return JSON.stringify(computeProgress(order, before)) !== JSON.stringify(progress);
 }
 
 /** Creates the log entry of an expiry, dated to the first second after `validTo`. */
@@ -137,7 +144,7 @@ export function getPlacementVersion(lastEventId: number): number {
 }
 
 /** Compares positions on the chain, for sorting. */
-export function compareLogPositions(a: LogPosition, b: LogPosition): number {
+export function compareLogPositions(a: TradeCursor, b: TradeCursor): number {
   return a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
 }
 
@@ -160,9 +167,8 @@ export function computeProgress(order: KnownOrder, chainEvents: readonly OrderCh
         sold += BigInt(event.sellAmount);
         bought += BigInt(event.buyAmount);
         signedFee += BigInt(event.feeAmount);
-        if (event.executedFee === null) break;
-        fee += BigInt(event.executedFee);
-        feeToken ??= event.sellToken;
+        fee += BigInt(event.executedFee ?? 0) + BigInt(event.feeAmount);
+        if (event.executedFee !== null) feeToken ??= event.sellToken;
         break;
       case 'invalidation':
         invalidated = true;
@@ -238,7 +244,8 @@ function toLogEntries(
         break;
       }
       case 'invalidation':
-        if (!invalidated) add('cancelled', event);
+        // An owner can invalidate a filled order on chain. It stays fulfilled.
+        if (!invalidated && !filled) add('cancelled', event);
         invalidated = true;
         break;
       case 'presignature':

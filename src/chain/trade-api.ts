@@ -1,19 +1,72 @@
+import { assertNotAborted } from '../concurrency/abort.ts';
+import type { ReadOptions } from '../concurrency/read-options.ts';
+import { countRows } from '../concurrency/read-options.ts';
+import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { TradeApi } from '../order-book.ts';
+import type { TradeChainEvent, TradeCursor, TradeQuery } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
-import { totalSurplus } from './surplus.ts';
-import { parseTradeQuery, requireAccount, requireToken, toOrderTrade } from './trades.ts';
+import type { SurplusReader } from './surplus.ts';
+import { parseTradeFilter, parseTradeQuery, requireAccount, requireToken, toOrderTrade } from './trades.ts';
+
+/** Trades that are read in one step. */
+const PAGE = 250;
+
+/** Trades that are skipped in one step. */
+const SKIPPED_PAGE = 5000;
+
+/** Skipped trades that cost as much as one that is read. */
+const SKIPPED_PER_ROW = 32;
 
 /** Creates the trade methods of a book. */
-export function createTradeApi(store: Store): TradeApi {
+export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: SurplusReader): TradeApi {
+  /** Reads trades page by page, newest first, with a tick of the event loop after each page. */
+  async function* readPages(
+    { filter, limit, offset = 0 }: TradeQuery,
+    options: ReadOptions,
+  ): AsyncGenerator<readonly TradeChainEvent[]> {
+    let after: TradeCursor | undefined;
+    const read = (query: Pick<TradeQuery, 'offset' | 'limit'>) =>
+      chain.trades(after === undefined ? { filter, ...query } : { filter, after, ...query });
+    let skip = offset;
+    for (; skip > SKIPPED_PAGE; skip -= SKIPPED_PAGE) {
+      [after] = await read({ offset: SKIPPED_PAGE - 1, limit: 1 });
+      if (after === undefined) return;
+      await yieldToEventLoop();
+      assertNotAborted(options.signal);
+    }
+    countRows(options, Math.ceil(offset / SKIPPED_PER_ROW));
+    for (let left = limit; left > 0; skip = 0) {
+      const wanted = Math.min(PAGE, left);
+      const page = await read({ offset: skip, limit: wanted });
+      countRows(options, page.length);
+      if (page.length > 0) yield page;
+      left -= page.length;
+      after = page.at(-1);
+      if (page.length < wanted || left === 0) return;
+      await yieldToEventLoop();
+      assertNotAborted(options.signal);
+    }
+  }
+
   return {
-    async list(query) {
-      return (await store.chain.trades(parseTradeQuery(query))).map(toOrderTrade);
+    async list(query, options = {}) {
+      const trades = [];
+      for await (const page of readPages(parseTradeQuery(query), options)) trades.push(...page.map(toOrderTrade));
+      return trades;
     },
-    async totalSurplus(account) {
-      return totalSurplus(requireAccount(account), store);
+    pages(query, options = {}) {
+      const filter = parseTradeFilter(query.owner, query.orderUid);
+      return renderPages(readPages({ filter, limit: query.limit ?? Number.POSITIVE_INFINITY }, options));
+    },
+    async totalSurplus(account, options) {
+      return surplus.total(requireAccount(account), options);
     },
     async firstTradeBlock(token) {
-      return store.chain.firstTrade(requireToken(token));
+      return chain.firstTrade(requireToken(token));
     },
   };
+}
+
+async function* renderPages(pages: AsyncIterable<readonly TradeChainEvent[]>) {
+  for await (const page of pages) yield page.map(toOrderTrade);
 }

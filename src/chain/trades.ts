@@ -37,13 +37,14 @@ const LARGEST_OFFSET = 1_000_000;
 /** Parses a trade query. @throws OrderBookError `InvalidParameter` naming the parameter and its valid values. */
 export function parseTradeQuery({ owner, orderUid, offset, limit }: TradeListQuery): TradeQuery {
   return {
-    filter: parseFilter(owner, orderUid),
+    filter: parseTradeFilter(owner, orderUid),
     offset: wholeNumber('offset', offset ?? 0, 0, LARGEST_OFFSET),
     limit: wholeNumber('limit', limit ?? DEFAULT_PAGE, 1, LARGEST_PAGE),
   };
 }
 
-function parseFilter(owner: string | undefined, orderUid: string | undefined): TradeFilter {
+/** Parses the filter of a list of trades. @throws OrderBookError `InvalidParameter` unless exactly one is given. */
+export function parseTradeFilter(owner: string | undefined, orderUid: string | undefined): TradeFilter {
   if ((owner === undefined) === (orderUid === undefined)) {
     throw new OrderBookError('InvalidParameter', 'exactly one of owner and orderUid must be given', {
       parameter: 'owner',

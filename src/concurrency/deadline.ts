@@ -1,54 +1,94 @@
 import type { Clock } from '../ports/clock.ts';
-import type { Address } from '../protocol/hex.ts';
+import type { AbortState } from './abort.ts';
+import { AbortedError } from './abort.ts';
 
-/** Maximum number of concurrent requests per owner. See docs/internals/decisions.md#d2-2. */
-const MAX_PER_OWNER = 4;
+/** Maximum number of concurrent requests per lane. See docs/internals/decisions.md#d2-2. */
+const MAX_PER_LANE = 4;
 
 /** Thrown when a request does not finish before its deadline. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }
 
+/** Thrown when the queue of a lane is full. */
+export class QueueFullError extends Error {
+  override readonly name = 'QueueFullError';
+}
+
+/** Options of a request. */
+export interface LaneOptions {
+  /** Aborts the request, also while it waits. */
+  readonly cancelled?: AbortSignal;
+  /** Skips a waiting request whose caller has disconnected. */
+  readonly caller?: AbortState | undefined;
+  /** Maximum number of requests that wait in the lane. Default: no limit. */
+  readonly maxWaiting?: number;
+  /** Maximum time that the request waits in the lane, in milliseconds. Default: no limit. */
+  readonly maxWait?: number;
+}
+
 /** Runs requests to systems outside of the engine: nodes, and functions of the host. */
 export interface DeadlineLimiter {
   /**
-   * Runs a request as soon as fewer than four requests for this owner are running. Rejects with the request's error,
-   * with a `DeadlineError` after the timeout, or at once when `cancelled` is aborted.
+   * Runs a request as soon as fewer than four requests of this lane are running. Rejects with the request's error, with
+   * a `DeadlineError` after the timeout or the maximum wait, with a `QueueFullError` if too many requests wait, with an
+   * `AbortedError` if the caller has disconnected, or with the reason of `cancelled`.
    */
-  run<T>(owner: Address, request: (signal: AbortSignal) => T | Promise<T>, cancelled?: AbortSignal): Promise<T>;
+  run<T>(lane: string, request: (signal: AbortSignal) => T | Promise<T>, options?: LaneOptions): Promise<T>;
 }
 
 interface Lane {
   running: number;
-  readonly waiting: (() => void)[];
+  /** In order of arrival. A request that gives up removes itself. */
+  readonly waiting: Set<() => void>;
 }
 
-/** Creates a limiter. `timeout` is in milliseconds and starts with the request; time in the queue does not count. */
+/** Creates a limiter. `timeout` is in milliseconds and starts with the request; a wait in the lane is additional. */
 export function createDeadlineLimiter(clock: Clock, timeout: number): DeadlineLimiter {
-  const lanes = new Map<Address, Lane>();
+  const lanes = new Map<string, Lane>();
 
-  async function enter(owner: Address): Promise<void> {
-    const lane = lanes.get(owner);
-    if (lane === undefined) lanes.set(owner, { running: 1, waiting: [] });
-    else if (lane.running < MAX_PER_OWNER) lane.running++;
-    else await new Promise<void>((resolve) => lane.waiting.push(resolve));
+  async function enter(name: string, maxWaiting: number, maxWait: number | undefined): Promise<void> {
+    const lane = lanes.get(name);
+    if (lane === undefined) lanes.set(name, { running: 1, waiting: new Set() });
+    else if (lane.running < MAX_PER_LANE) lane.running++;
+    else if (lane.waiting.size >= maxWaiting) throw new QueueFullError('too many requests wait in this lane');
+    else await queue(lane, maxWait);
   }
 
-  function exit(owner: Address): void {
-    const lane = lanes.get(owner);
-    const next = lane?.waiting.shift();
-    if (next !== undefined) next();
-    else if (lane !== undefined && --lane.running === 0) lanes.delete(owner);
+  function queue({ waiting }: Lane, maxWait: number | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const start = () => {
+        cancelTimer?.();
+        resolve();
+      };
+      const giveUp = () => {
+        waiting.delete(start);
+        reject(new DeadlineError(`no free slot within ${maxWait} ms`));
+      };
+      const cancelTimer = maxWait === undefined ? undefined : clock.after(maxWait, giveUp);
+      waiting.add(start);
+    });
+  }
+
+  function exit(name: string): void {
+    const lane = lanes.get(name);
+    if (lane === undefined) return;
+    const [next] = lane.waiting;
+    if (next !== undefined) {
+      lane.waiting.delete(next);
+      next();
+    } else if (--lane.running === 0) lanes.delete(name);
   }
 
   return {
-    async run(owner, request, cancelled) {
-      await enter(owner);
+    async run(lane, request, { cancelled, caller, maxWaiting = Number.POSITIVE_INFINITY, maxWait } = {}) {
+      await enter(lane, maxWaiting, maxWait);
       try {
         cancelled?.throwIfAborted();
+        if (caller?.aborted) throw new AbortedError();
         return await withDeadline(clock, timeout, request, cancelled);
       } finally {
-        exit(owner);
+        exit(lane);
       }
     },
   };

@@ -1,5 +1,6 @@
 import { AccountError } from '../accounts/account-error.ts';
 import type { Accounts } from '../accounts/accounts.ts';
+import { assertNotAborted } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import { accountRoutes } from './account-routes/index.ts';
@@ -9,25 +10,30 @@ import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions } from './rate-limit.ts';
 import { jsonResponse } from './response.ts';
 import type { Match } from './router.ts';
-import { allowHeader, decodeParam, serveRoutes } from './serve.ts';
+import { allowHeader, connectionState, decodeParam, serveRoutes } from './serve.ts';
 
 /**
  * Creates the HTTP interface of accounts. It is served at the root of a server, beside the interfaces of books. The
  * body of a rejection is `{ message }`.
  *
+ * @param accounts - `undefined`: the server has no account store, and every route responds 503.
+ *
  * ```ts
  * nodeHandler(composeApis(createAccountApi(accounts), createApi(book)));
  * ```
  */
-export function createAccountApi(accounts: Accounts, options: RateLimitOptions = {}): Api {
+export function createAccountApi(accounts: Accounts | undefined, options: RateLimitOptions = {}): Api {
   assertKnownOptions('createAccountApi', options, ['limiter', 'trustedProxies']);
   return serveRoutes({
     routes: accountRoutes(),
     rateLimit: options,
-    call: (match, request) => call(accounts, request, match),
+    call: async (match, request) => {
+      if (accounts === undefined) throw new AccountError(503, 'Accounts are not enabled on this server');
+      return call(accounts, request, match);
+    },
     reject,
     failure: message(500, 'Internal server error', 1),
-    report: accounts.reportError,
+    report: accounts?.reportError ?? (() => {}),
   });
 }
 
@@ -47,13 +53,18 @@ async function call(
   { route, param }: Match<AccountRoute>,
 ): Promise<ApiResponse> {
   const body = route.bodyLimit === undefined ? undefined : await readJson(request, route.bodyLimit);
-  return route.handle({
+  const signal = connectionState(request);
+  assertNotAborted(signal);
+  const meter = { rows: 0 };
+  const response = await route.handle({
     accounts,
     request,
+    work: { signal, meter },
     body,
     query: new URLSearchParams(request.query),
     param: (name) => decodeParam(name, param(name)),
   });
+  return { ...response, meter };
 }
 
 function reject(error: unknown): ApiResponse | undefined {

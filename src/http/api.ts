@@ -1,3 +1,4 @@
+import { assertNotAborted } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import type { OrderBook } from '../order-book.ts';
 import { assertKnownOptions } from '../validation/options.ts';
@@ -5,11 +6,11 @@ import { readJson } from './body.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions } from './rate-limit.ts';
 import { FAILURE_RESPONSE, rejectionResponse } from './response.ts';
-import type { Route } from './route.ts';
+import type { Call, Route } from './route.ts';
 import type { Match } from './router.ts';
 import { ORDER_BOOK_ROUTES } from './routes/index.ts';
 import { PROBE_ROUTES } from './routes/system.ts';
-import { allowHeader, decodeParam, serveRoutes } from './serve.ts';
+import { allowHeader, connectionState, decodeParam, serveRoutes } from './serve.ts';
 
 /** Options of a book's HTTP interface. */
 export interface ApiOptions extends RateLimitOptions {
@@ -31,7 +32,7 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
   return serveRoutes({
     routes: options.probes ? [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES] : ORDER_BOOK_ROUTES,
     rateLimit: options,
-    call: (match, request) => call(book, request, match, options.operatorToken),
+    call: (match, request, client) => call(book, request, match, { client, operatorToken: options.operatorToken }),
     reject: (error) => (error instanceof OrderBookError ? rejectionResponse(error, allowHeader(error)) : undefined),
     failure: FAILURE_RESPONSE,
     report: book.reportError,
@@ -42,19 +43,25 @@ async function call(
   book: OrderBook,
   request: ApiRequest,
   { route, param }: Match<Route>,
-  operatorToken: string | undefined,
+  { client, operatorToken }: Pick<Call, 'client' | 'operatorToken'>,
 ): Promise<ApiResponse> {
   route.before?.({ request, operatorToken });
   const limit = typeof route.bodyLimit === 'function' ? route.bodyLimit(book) : route.bodyLimit;
   const body = limit === undefined ? undefined : await readJson(request, limit);
-  return route.handle({
+  const signal = connectionState(request);
+  assertNotAborted(signal);
+  const meter = { rows: 0 };
+  const response = await route.handle({
     book,
     request,
     body,
+    client,
+    work: { signal, meter },
     operatorToken,
     query: request.query === '' ? NO_QUERY : new URLSearchParams(request.query),
     param: (name) => decodeParam(name, param(name)),
   });
+  return { ...response, meter };
 }
 
 /** Shared by requests without a query: creating `URLSearchParams` costs more than the rest of the routing. */

@@ -14,6 +14,8 @@ export interface ApiRequest {
   readonly body: ApiRequestBody;
   /** Aborted when the client disconnects. */
   readonly signal?: AbortSignal | undefined;
+  /** Whether the client has disconnected, where this is cheaper than `signal`. Default: the state of `signal`. */
+  readonly aborted?: boolean | undefined;
   /** The remote address of the socket, for rate limits. */
   readonly remoteAddress?: string | undefined;
 }
@@ -37,6 +39,8 @@ export interface ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | AsyncIterable<string>;
+  /** Counts the rows that were read for the response, until the end of its body. For the rate limit; not sent. */
+  readonly meter?: { readonly rows: number };
 }
 
 /** An HTTP interface: of a book, of accounts, or a combination. */

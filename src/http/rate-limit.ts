@@ -1,5 +1,4 @@
 import { OrderBookError } from '../errors.ts';
-import { createClientResolver } from '../limits/client.ts';
 import type { Admission, Limiter, RequestKind, StreamAdmission } from '../ports/limiter.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
 
@@ -14,16 +13,20 @@ export interface RateLimitOptions {
   readonly trustedProxies?: readonly string[];
 }
 
-/** What a request is charged as. `free`: not limited. */
+/** What a request is charged. `free`: not limited. */
 export interface RequestCost {
   readonly kind: RequestKind | 'free';
+  /** Tokens that are taken before the response. */
+  readonly tokens: number;
+  /** Rows that one token pays for. Absent: rows are not charged. */
+  readonly rowsPerToken?: number;
   /** Whether the response is an event stream. The number of open streams per client is limited. */
   readonly stream: boolean;
 }
 
 /**
  * Admits a request and calls `respond`, or throws `RateLimited` with seconds in `data.retryAfter`. A stream counts
- * until it ends or its client disconnects.
+ * until it ends or its client disconnects. Rows of the response are charged after it, so the next requests wait.
  */
 export type RateLimitGuard = (
   request: ApiRequest,
@@ -31,24 +34,43 @@ export type RateLimitGuard = (
   respond: () => Promise<ApiResponse>,
 ) => Promise<ApiResponse>;
 
-/** Creates the guard of an interface. @throws TypeError naming a trusted proxy that is not an address or a range. */
+/** Creates the guard of an interface. */
 export function createRateLimitGuard(
-  { limiter, trustedProxies = [] }: RateLimitOptions,
+  { limiter }: RateLimitOptions,
+  getClient: (request: ApiRequest) => string,
   onFailure: (failure: unknown) => void,
 ): RateLimitGuard {
-  const getClient = createClientResolver(trustedProxies);
   if (limiter === undefined) return (_request, _cost, respond) => respond();
 
-  return async (request, { kind, stream }, respond) => {
+  return async (request, { kind, tokens, rowsPerToken, stream }, respond) => {
     if (kind === 'free') return respond();
     const client = getClient(request);
-    requireAdmitted(await failOpen(() => limiter.take(client, kind), ADMITTED, onFailure), 'requests');
-    if (!stream) return respond();
-    const admission = await failOpen(() => limiter.open(client), STREAM_ADMITTED, onFailure);
-    requireAdmitted(admission, 'streams');
-    const release = admission.status === 'admitted' ? admission.release : () => {};
-    return releaseAtEnd(request, release, respond);
+    requireAdmitted(await failOpen(() => limiter.take(client, kind, tokens), ADMITTED, onFailure), 'requests');
+    const response = stream ? await openStream(limiter, client) : await respond();
+    if (rowsPerToken === undefined) return response;
+    let charged = tokens;
+    const chargeRows = async () => {
+      const extra = Math.ceil((response.meter?.rows ?? 0) / rowsPerToken) - charged;
+      if (extra <= 0) return;
+      charged += extra;
+      await failOpen(() => limiter.charge?.(client, kind, extra), undefined, onFailure);
+    };
+    await chargeRows();
+    return isStream(response.body)
+      ? { ...response, body: onStreamEnd(response.body, () => void chargeRows()) }
+      : response;
+
+    async function openStream(limits: Limiter, by: string): Promise<ApiResponse> {
+      const admission = await failOpen(() => limits.open(by), STREAM_ADMITTED, onFailure);
+      requireAdmitted(admission, 'streams');
+      const release = admission.status === 'admitted' ? admission.release : () => {};
+      return releaseAtEnd(request, release, respond);
+    }
   };
+}
+
+function isStream(body: ApiResponse['body']): body is AsyncIterable<string> {
+  return typeof body === 'object' && Symbol.asyncIterator in body;
 }
 
 const ADMITTED: Admission = { status: 'admitted' };
@@ -92,7 +114,7 @@ async function releaseAtEnd(
   }
   if (signal?.aborted) release();
   const { body } = response;
-  if (typeof body !== 'object' || !(Symbol.asyncIterator in body)) {
+  if (!isStream(body)) {
     done();
     return response;
   }

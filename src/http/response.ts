@@ -6,13 +6,14 @@ type Headers = Readonly<Record<string, string>>;
 /** Headers of every response, errors included: any origin may read, without credentials. */
 export const CORS_HEADERS = {
   'access-control-allow-origin': '*',
+  'access-control-allow-headers':
+    'Content-Type, Cache-Control, If-None-Match, X-API-Key, X-AppId, X-Auth-Token, Authorization, Last-Event-ID',
   'access-control-expose-headers': 'Link, ETag, Retry-After',
 } as const;
 
 /** Headers of the response to OPTIONS. They are the same for every path. */
 export const PREFLIGHT_HEADERS = {
-  'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE, OPTIONS',
-  'access-control-allow-headers': 'Content-Type, Cache-Control, If-None-Match, X-API-Key, Authorization, Last-Event-ID',
+  'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
   'access-control-max-age': '86400',
 } as const;
 
@@ -28,9 +29,30 @@ export function jsonText(status: number, body: string | Uint8Array, headers: Hea
   return { status, headers: joinHeaders(JSON_HEADERS, headers), body };
 }
 
+/** Joins encoded elements to a JSON array: each part has one or more elements, separated by commas. */
+export function joinArray(parts: readonly Uint8Array[]): Uint8Array {
+  const size = parts.reduce((sum, part) => sum + part.length + 1, 1);
+  const array = new Uint8Array(parts.length === 0 ? 2 : size);
+  let at = 0;
+  for (const part of parts) {
+    array[at] = at === 0 ? 0x5b : 0x2c; // [ or ,
+    array.set(part, at + 1);
+    at += part.length + 1;
+  }
+  if (at === 0) array[at++] = 0x5b;
+  array[at] = 0x5d; // ]
+  return array;
+}
+
 /** Creates a response whose body is a value rendered as JSON. */
 export function jsonResponse(status: number, body: unknown, headers: Headers = {}): ApiResponse {
   return jsonText(status, JSON.stringify(body), headers);
+}
+
+/** Compares entity tags weakly (RFC 9110, section 13.1.2). */
+export function matchesEtag(etag: string, ifNoneMatch: string | undefined): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')));
 }
 
 /** Creates the order book interface's response to a rejection: `{ errorType, description, data }`. */

@@ -1,4 +1,7 @@
+import type { ReadOptions } from '../concurrency/read-options.ts';
 import type { OrderBook } from '../order-book.ts';
+import type { RouteCost } from './cost.ts';
+import { READ } from './cost.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
 import type { RequestCost } from './rate-limit.ts';
 
@@ -13,6 +16,10 @@ export interface Call {
   readonly query: URLSearchParams;
   /** The body as parsed JSON. `undefined` if the route reads no body. */
   readonly body: unknown;
+  /** Options of reads: they end when the client disconnects, and their rows are charged. */
+  readonly work: ReadOptions;
+  /** Returns the client of the request, as the rate limit identifies it. */
+  client(): string;
   /** Token that operators must present. `undefined`: operator routes are closed. */
   readonly operatorToken: string | undefined;
 }
@@ -22,8 +29,8 @@ export interface Endpoint {
   readonly method: Method;
   /** Path template. Segments that start with a colon are parameters; a literal segment wins over a parameter. */
   readonly path: string;
-  /** What a request is charged as. Default: `read` for GET, otherwise `write`. */
-  readonly kind?: RequestCost['kind'];
+  /** What a request costs, and what its work grows with. */
+  readonly cost: RouteCost;
   /** Whether a successful response is an event stream. The number of open streams per client is limited. */
   readonly stream?: boolean;
 }
@@ -39,9 +46,9 @@ export interface Route extends Endpoint {
 }
 
 /** Returns what a request to a route costs. `undefined` stands for a request that matches no route. */
-export function getRequestCost(route: Endpoint | undefined): RequestCost {
-  const { method = 'GET', kind = method === 'GET' ? 'read' : 'write', stream = false } = route ?? {};
-  return { kind, stream };
+export function getRequestCost(route: Endpoint | undefined, request: ApiRequest): RequestCost {
+  const { cost = READ, stream = false } = route ?? {};
+  return { ...cost, tokens: cost.before?.(request) ?? 1, stream };
 }
 
 /** Maximum size of a JSON body, in bytes. */

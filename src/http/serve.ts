@@ -1,5 +1,7 @@
+import type { AbortState } from '../concurrency/abort.ts';
+import { AbortedError } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
-
+import { createClientResolver } from '../limits/client.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions } from './rate-limit.ts';
 import { createRateLimitGuard } from './rate-limit.ts';
@@ -12,8 +14,8 @@ import { createRouter } from './router.ts';
 /** The parts of an HTTP interface. */
 export interface RouteHost<R extends Endpoint> {
   readonly routes: readonly R[];
-  /** Handles a request that matched a route. May throw a rejection or a failure. */
-  call(match: Match<R>, request: ApiRequest): Promise<ApiResponse>;
+  /** Handles a request that matched a route. May throw a rejection or a failure. `client` returns its client. */
+  call(match: Match<R>, request: ApiRequest, client: () => string): Promise<ApiResponse>;
   /** Creates the response to a rejection. `undefined` for other errors. */
   reject(error: unknown): ApiResponse | undefined;
   /** The response to any other error. */
@@ -22,10 +24,15 @@ export interface RouteHost<R extends Endpoint> {
   readonly rateLimit: RateLimitOptions;
 }
 
-/** Creates an HTTP interface: routing, rate limiting, CORS, HEAD, OPTIONS and error responses. */
+/**
+ * Creates an HTTP interface: routing, rate limiting, CORS, HEAD, OPTIONS and error responses.
+ *
+ * @throws TypeError naming a trusted proxy that is not an address or a range.
+ */
 export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
   const router = createRouter(host.routes);
-  const guard = createRateLimitGuard(host.rateLimit, host.report);
+  const getClient = createClientResolver(host.rateLimit.trustedProxies ?? []);
+  const guard = createRateLimitGuard(host.rateLimit, getClient, host.report);
   const firstSegments = new Set(host.routes.map(({ path }) => firstSegment(path)));
   const hasChainSegment = firstSegments.has(CHAIN_SEGMENT);
 
@@ -34,14 +41,15 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
     try {
       const match = find(router, request);
       // A request that matches no route is charged too.
-      return await guard(request, getRequestCost(match instanceof OrderBookError ? undefined : match.route), () =>
-        match instanceof OrderBookError ? Promise.reject(match) : host.call(match, request),
+      const cost = getRequestCost(match instanceof OrderBookError ? undefined : match.route, request);
+      return await guard(request, cost, () =>
+        match instanceof OrderBookError ? Promise.reject(match) : host.call(match, request, () => getClient(request)),
       );
     } catch (error) {
       const rejection = host.reject(error);
       if (rejection !== undefined) return rejection;
       // The abort error of a client that disconnected is not a failure.
-      if (error !== request.signal?.reason || !request.signal?.aborted) host.report(error);
+      if (!isAbortOf(request, error)) host.report(error);
       return host.failure;
     }
   }
@@ -67,6 +75,24 @@ function find<R extends Endpoint>(router: Router<R>, { method, path }: ApiReques
     if (error instanceof OrderBookError) return error;
     throw error;
   }
+}
+
+function isAbortOf(request: ApiRequest, error: unknown): boolean {
+  return isDisconnected(request) && (error instanceof AbortedError || error === request.signal?.reason);
+}
+
+/** Whether the client of a request has disconnected. */
+export function isDisconnected({ aborted, signal }: ApiRequest): boolean {
+  return aborted ?? signal?.aborted ?? false;
+}
+
+/** Returns the state of a request's connection, for queues. Reading it is cheaper than creating a signal. */
+export function connectionState(request: ApiRequest): AbortState {
+  return {
+    get aborted() {
+      return isDisconnected(request);
+    },
+  };
 }
 
 /** A first path segment that is a chain id. */

@@ -3,7 +3,10 @@ import { systemClock } from '../ports/clock.ts';
 import type { Limiter, RequestKind } from '../ports/limiter.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 
-/** A token bucket: it contains up to `burst` requests and is refilled with `perSecond` requests per second. */
+/**
+ * A token bucket: it contains up to `burst` tokens and is refilled with `perSecond` tokens per second. Most requests
+ * cost one token. See docs/reference/costs.md.
+ */
 export interface Rate {
   readonly perSecond: number;
   /** Default: five times `perSecond`. */
@@ -51,7 +54,8 @@ type Buckets = Record<RequestKind, Bucket>;
 
 /**
  * Creates a limiter in process memory: for each client a token bucket of reads, one of writes, and the number of open
- * streams. A rejected request costs nothing, so early retries do not delay a client.
+ * streams. A rejected request costs nothing, so early retries do not delay a client. A cost above `burst` is charged as
+ * a debt of at most `burst` tokens.
  *
  * @throws TypeError naming the option that is unknown or invalid.
  */
@@ -91,19 +95,36 @@ export function tokenBuckets(options: TokenBucketsOptions = {}): Limiter {
     return buckets;
   }
 
+  /** Returns the bucket of a client, refilled until now. */
+  function refill(client: string, kind: RequestKind): Bucket {
+    const now = clock.now();
+    const bucket = getBuckets(client, now)[kind];
+    const { perSecond, burst } = rates[kind];
+    const elapsed = Math.max(0, now - bucket.at) / 1000; // not negative if the clock was set back
+    bucket.tokens = Math.min(burst, bucket.tokens + elapsed * perSecond);
+    bucket.at = now;
+    return bucket;
+  }
+
+  function charge(bucket: Bucket, tokens: number, burst: number): void {
+    bucket.tokens = Math.max(-burst, bucket.tokens - tokens);
+    if (Math.abs(bucket.tokens) < ROUNDING) bucket.tokens = 0;
+  }
+
   return {
-    take(client, kind) {
-      const now = clock.now();
-      const bucket = getBuckets(client, now)[kind];
+    take(client, kind, tokens = 1) {
+      const bucket = refill(client, kind);
       const { perSecond, burst } = rates[kind];
-      const elapsed = Math.max(0, now - bucket.at) / 1000; // not negative if the clock was set back
-      bucket.tokens = Math.min(burst, bucket.tokens + elapsed * perSecond);
-      bucket.at = now;
-      if (bucket.tokens >= 1 - ROUNDING) {
-        bucket.tokens = Math.max(0, bucket.tokens - 1);
+      const needed = Math.min(tokens, burst);
+      if (bucket.tokens >= needed - ROUNDING) {
+        charge(bucket, tokens, burst);
         return { status: 'admitted' };
       }
-      return { status: 'rejected', retryAfter: Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond)) };
+      const seconds = Math.ceil((needed - bucket.tokens) / perSecond - ROUNDING);
+      return { status: 'rejected', retryAfter: Math.max(1, seconds) };
+    },
+    charge(client, kind, tokens) {
+      charge(refill(client, kind), tokens, rates[kind].burst);
     },
     open(client) {
       const count = open.get(client) ?? 0;

@@ -1,12 +1,14 @@
 import type { DocumentPolicy } from '../app-data/documents.ts';
-import type { DeadlineLimiter } from '../concurrency/deadline.ts';
-import type { OrderBookError } from '../errors.ts';
+import type { AbortState } from '../concurrency/abort.ts';
+import type { DeadlineLimiter, LaneOptions } from '../concurrency/deadline.ts';
+import { OrderBookError } from '../errors.ts';
 import type { ChainClient } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { OrderStore, Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
+import { isEcdsa } from '../protocol/signature.ts';
 import type { AuthenticationContext } from './authenticate.ts';
-import type { ContractSignatures } from './checks.ts';
+import type { ContractSignatures, Terms } from './checks.ts';
 import type { Limits, OwnerLimitsTable, TokenPolicy } from './limits.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
@@ -51,6 +53,8 @@ export interface AdmissionContext extends AuthenticationContext {
   /** The spender that owners approve for their sell tokens. */
   readonly vaultRelayer: Address;
   readonly remote: DeadlineLimiter;
+  /** Timeout of one remote check, in milliseconds. */
+  readonly checkTimeout: number;
   /** Reports the errors behind a rejection: why the chain or the host failed. */
   readonly onFailure: (failure: unknown) => void;
 }
@@ -58,9 +62,55 @@ export interface AdmissionContext extends AuthenticationContext {
 /** The UIDs of the orders that are submitted together. */
 export type Batch = ReadonlySet<Hex>;
 
+/** The origin of orders that are submitted together. */
+export interface Submission {
+  readonly batch: Batch;
+  /** The client that sends the orders, if the interface knows it. */
+  readonly client: string | undefined;
+  /** Whether the client has disconnected. */
+  readonly caller: AbortState | undefined;
+}
+
 /** A check that queries the store, the host or the chain. */
 export type RemoteCheck = (
   candidate: VerifiedOrder,
   context: AdmissionContext,
-  batch: Batch,
+  submission: Submission,
 ) => Promise<OrderBookError | undefined>;
+
+/** A lane of the deadline limiter, and its limits. */
+export interface CheckLane extends LaneOptions {
+  readonly lane: string;
+}
+
+/** Maximum number of checks that wait in the lane of an owner whose signature was recovered. */
+const MAX_WAITING = 1000;
+
+/** Maximum number of checks that wait in a lane of orders whose owner is only claimed. */
+const MAX_WAITING_UNVERIFIED = 64;
+
+/** Maximum wait for a free slot, as a multiple of the timeout of a check. */
+const WAIT_FACTOR = 4;
+
+/**
+ * Returns the lane of an order's remote checks. Checks of a recovered owner wait for each other only. The owner of any
+ * other order is a claim of its sender, so its checks wait for those of the same client. So an owner's orders never
+ * wait for orders that a stranger has sent in the owner's name.
+ */
+export function getCheckLane(
+  { owner, creation }: Pick<Terms, 'owner' | 'creation'>,
+  { checkTimeout }: Pick<AdmissionContext, 'checkTimeout'>,
+  { client, caller }: Pick<Submission, 'client' | 'caller'>,
+): CheckLane {
+  if (isEcdsa(creation.signingScheme)) {
+    return { lane: `owner ${owner}`, caller, maxWaiting: MAX_WAITING, maxWait: WAIT_FACTOR * checkTimeout };
+  }
+  const lane = client === undefined ? `claimed ${owner}` : `client ${client}`;
+  return { lane, caller, maxWaiting: MAX_WAITING_UNVERIFIED, maxWait: checkTimeout };
+}
+
+/** Creates the rejection of an order whose checks do not fit into the queue of its lane. */
+export function createQueueFullError(): OrderBookError {
+  const description = 'too many orders of this client wait for their checks; try again in 1 s';
+  return new OrderBookError('RateLimited', description, { retryAfter: 1 });
+}

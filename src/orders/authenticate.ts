@@ -1,7 +1,7 @@
 import type { KnownDocument } from '../app-data/documents.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import { bytesToHex } from '../protocol/hex.ts';
+import { bytesToHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { OrderData, OrderHasher } from '../protocol/order.ts';
 import type { EcdsaSignature, Signature } from '../protocol/signature.ts';
 import { isEcdsa, parseSignature } from '../protocol/signature.ts';
@@ -55,7 +55,8 @@ export function parseUnverifiedOrder(
     return new OrderBookError('AppdataFromMismatch', `from is ${from}, metadata.signer is ${signer}`, { from, signer });
   }
   const expected = from ?? signer;
-  if (expected === undefined && !isEcdsa(scheme)) {
+  // No contract has the zero address, so no such order can be signed.
+  if ((expected === undefined || expected === ZERO_ADDRESS) && !isEcdsa(scheme)) {
     const description = `\`from\` must be given for ${scheme} orders, because the signature does not contain the owner`;
     return new OrderBookError('MissingFrom', description, { scheme });
   }

@@ -1,9 +1,11 @@
-import { DeadlineError } from '../concurrency/deadline.ts';
+import { AbortedError } from '../concurrency/abort.ts';
+import { DeadlineError, QueueFullError } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { ChainCall, ChainClient, Funds, Simulation } from '../ports/chain-client.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { unpackUid } from '../protocol/uid.ts';
-import type { AdmissionContext, RemoteCheck } from './admission.ts';
+import type { AdmissionContext, CheckLane, RemoteCheck } from './admission.ts';
+import { createQueueFullError, getCheckLane } from './admission.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
 /** A chain query that returns a rejection or `undefined`. */
@@ -19,34 +21,37 @@ interface OnChainCheck {
  * `InsufficientBalance`, `InsufficientAllowance`, `TransferSimulationFailed`, `ChainUnavailable`. The last one is
  * retryable, the others are not.
  */
-export const checkOnChain: RemoteCheck = async (candidate, context) => {
+export const checkOnChain: RemoteCheck = async (candidate, context, submission) => {
   const { chain } = context;
   if (chain === undefined) return undefined;
   const checks = [createSignatureCheck(candidate, chain), createFundsCheck(candidate, chain, context)].filter(
     (check) => check !== undefined,
   );
+  const lane = getCheckLane(candidate, context, submission);
   const decided = new AbortController();
   const rejections = await Promise.all(
     checks.map(async (check, i) => {
-      const rejection = await runCheck(check, candidate, context, decided.signal);
+      const rejection = await runCheck(check, lane, context, decided.signal);
       // A rejection of the first check has the highest precedence, so the other checks can be cancelled.
-      if (i === 0 && rejection !== undefined && rejection.code !== 'ChainUnavailable') decided.abort(rejection);
+      if (i === 0 && rejection !== undefined && !rejection.retryable) decided.abort(rejection);
       return rejection;
     }),
   );
-  return rejections.find((rejection) => rejection && rejection.code !== 'ChainUnavailable') ?? rejections.find(Boolean);
+  return rejections.find((rejection) => rejection && !rejection.retryable) ?? rejections.find(Boolean);
 };
 
 async function runCheck(
   { check, run }: OnChainCheck,
-  { owner }: VerifiedOrder,
+  { lane, ...options }: CheckLane,
   { remote, onFailure }: AdmissionContext,
   cancelled: AbortSignal,
 ): Promise<OrderBookError | undefined> {
   try {
-    return await remote.run(owner, (signal) => run({ signal }), cancelled);
+    return await remote.run(lane, (signal) => run({ signal }), { ...options, cancelled });
   } catch (failure) {
     if (cancelled.aborted) return undefined; // another check has rejected the order
+    if (failure instanceof AbortedError) throw failure;
+    if (failure instanceof QueueFullError) return createQueueFullError();
     onFailure(failure);
     const reason = failure instanceof DeadlineError ? 'timeout' : 'failure';
     const description = reason === 'timeout' ? 'the chain check timed out' : 'the chain check failed';

@@ -1,5 +1,7 @@
+import { assertNotAborted } from '../concurrency/abort.ts';
 import { createRequestCoalescer } from '../concurrency/coalesce.ts';
 import { mapAsync } from '../concurrency/map-async.ts';
+import { countRows } from '../concurrency/read-options.ts';
 import { createThrottle } from '../concurrency/throttle.ts';
 import type { Observer, SubmissionObservation } from '../instrumentation.ts';
 import { toSubmissionObservation } from '../instrumentation.ts';
@@ -56,23 +58,28 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
         () => readOrders(parsed, reading),
       );
     },
-    async getManyBytes(uids) {
+    async getManyBytes(uids, options) {
       const parsed = uids.map(requireUid);
       await lists.acquire();
+      assertNotAborted(options?.signal);
       return share(
         () => `getManyBytes ${parsed.join()}`,
         () => readManyBytes(parsed, reading),
       );
     },
-    async list(query = {}) {
+    async list(query = {}, options) {
       const parsed = parseListQuery(query);
-      return share(
+      if (share === readAlone) return listOrders(parsed, reading, options);
+      // A shared read does not end when one of its callers disconnects.
+      const page = await share(
         () => `list ${JSON.stringify(parsed)}`,
         () => listOrders(parsed, reading),
       );
+      countRows(options ?? {}, page.orders.length);
+      return page;
     },
-    async listByTransaction(hash) {
-      return readTransaction(requireTransactionHash(hash), reading);
+    async listByTransaction(hash, options) {
+      return readTransaction(requireTransactionHash(hash), reading, options);
     },
     async stream(filter, options) {
       context.admission();

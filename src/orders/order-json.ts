@@ -2,6 +2,7 @@ import type { PlacementError } from '../ports/chain-store.ts';
 import type { OrderState } from '../ports/order-record.ts';
 import type { OrderQuote } from '../ports/quotes.ts';
 import type { StoredOrder } from '../ports/store.ts';
+import { getBuiltInDocument } from '../protocol/app-data.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderData, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
@@ -208,13 +209,14 @@ export function prepareOrder(order: StoredOrder): PreparedOrder {
   const signedFee = order.executedFeeAmount;
   const sellBeforeFees =
     signedFee === '0' ? order.executedSellAmount : String(BigInt(order.executedSellAmount) - BigInt(signedFee));
+  const fullAppData = order.fullAppData ?? findBuiltInDocument(body);
   const placed = order.placement === null ? '' : `,${order.placement.slice(1, -1)}`;
   const tail =
     `","invalidated":${order.invalidated}` +
     `,"executedSellAmount":"${order.executedSellAmount}","executedSellAmountBeforeFees":"${sellBeforeFees}"` +
     `,"executedBuyAmount":"${order.executedBuyAmount}","executedFeeAmount":"${signedFee}"` +
     `,"executedFee":"${order.executedFee}","executedFeeToken":"${feeToken}"` +
-    `,"fullAppData":${order.fullAppData === null ? 'null' : JSON.stringify(order.fullAppData)}`;
+    `,"fullAppData":${fullAppData === null ? 'null' : JSON.stringify(fullAppData)}`;
   const [head, middle] = [body.slice(0, -1), `${placed},"status":"`];
   return {
     uid,
@@ -225,9 +227,15 @@ export function prepareOrder(order: StoredOrder): PreparedOrder {
     middle,
     tail,
     quote,
-    bare: order.fullAppData === null,
+    bare: fullAppData === null,
     bytes: undefined,
   };
+}
+
+/** Returns the document of an order whose app data the store need not know. */
+function findBuiltInDocument(body: string): string | null {
+  const hash = /"appData":"(0x[0-9a-f]{64})"/.exec(body)?.[1];
+  return hash === undefined ? null : (getBuiltInDocument(hash as Hex) ?? null);
 }
 
 /**

@@ -1,6 +1,11 @@
+import { assertNotAborted } from '../concurrency/abort.ts';
+import type { ReadOptions } from '../concurrency/read-options.ts';
+import { countRows } from '../concurrency/read-options.ts';
+import { yieldToEventLoop } from '../concurrency/yield.ts';
+import type { TradeChainEvent } from '../ports/chain-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
-import type { OrderCursor, OrderQuery, Store, StoredOrder } from '../ports/store.ts';
+import type { OrderCursor, OrderQuery, OrderScan, Store, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { OrderCache } from './cache.ts';
 import type { PreparedOrder, RenderedOrder } from './order-json.ts';
@@ -55,6 +60,21 @@ export async function readManyBytes(uids: readonly Hex[], context: ReadContext):
   return renderByUids(await loadOrders(uids, context));
 }
 
+/** Orders that are read and rendered in one tick of the event loop. */
+const ORDERS_PER_STEP = 200;
+
+/** Orders that a listing skips in one step because of its offset. */
+const SKIPPED_PER_STEP = 5000;
+
+/** Index entries that a search examines in one step. */
+const EXAMINED_PER_STEP = 4000;
+
+/** Index entries that a search examines at most. The page is then shorter than its limit, and has a next page. */
+const MAX_EXAMINED = 1_000_000;
+
+/** Skipped or examined entries that cost as much as one order that is read. */
+const SKIPPED_PER_ROW = 32;
+
 async function loadOrders(uids: readonly Hex[], context: ReadContext): Promise<LoadedOrders> {
   const { store, clock, cache } = context;
   const version = await cache?.refresh();
@@ -86,11 +106,27 @@ async function loadOrders(uids: readonly Hex[], context: ReadContext): Promise<L
 /**
  * Reads the orders that a transaction has traded, in the order of its trades. A damaged row is reported and left out.
  */
-export async function readTransaction(transactionHash: Hex, context: ReadContext): Promise<RenderedOrder[]> {
+export async function readTransaction(
+  transactionHash: Hex,
+  context: ReadContext,
+  options: ReadOptions = {},
+): Promise<RenderedOrder[]> {
   const { store, clock } = context;
-  const trades = await store.chain.trades({ filter: { transactionHash }, limit: MAX_TRADES });
+  const trades: TradeChainEvent[] = [];
+  for (let page: TradeChainEvent[] | undefined; page === undefined || page.length === ORDERS_PER_STEP; ) {
+    const query = { filter: { transactionHash }, limit: ORDERS_PER_STEP };
+    const after = page?.at(-1);
+    page = await store.chain.trades(after === undefined ? query : { ...query, after });
+    trades.push(...page);
+    await endStep(options, page.length);
+  }
   const uids = [...new Set(trades.reverse().map(({ uid }) => uid))];
-  const rows = new Map((await store.orders.get(uids)).map((row) => [row.uid, { ...row, quote: null }]));
+  const rows = new Map<Hex, StoredOrder>();
+  for (let i = 0; i < uids.length; i += ORDERS_PER_STEP) {
+    const read = await store.orders.get(uids.slice(i, i + ORDERS_PER_STEP));
+    for (const row of read) rows.set(row.uid, { ...row, quote: null });
+    await endStep(options, read.length);
+  }
   const now = seconds(clock);
   return uids.flatMap((uid) => {
     const row = rows.get(uid);
@@ -99,29 +135,107 @@ export async function readTransaction(transactionHash: Hex, context: ReadContext
   });
 }
 
-/** Upper bound of the number of trades in one block. */
-const MAX_TRADES = 10_000;
-
-/** Lists orders, newest first. A damaged row is reported and left out, so that it does not hide the others. */
+/**
+ * Lists orders, newest first, in steps with a tick of the event loop in between. A damaged row is reported and left
+ * out, so that it does not hide the others. After a long search the page may be shorter than its limit, with `next`.
+ */
 export async function listOrders(
   query: Omit<OrderQuery, 'status'> & StatusFilter,
   context: ReadContext,
+  options: ReadOptions = {},
 ): Promise<RenderedPage> {
   const now = seconds(context.clock);
-  const { status, ...filter } = query;
+  const { status, limit, offset = 0, ...filter } = query;
+  const filters = status === undefined ? filter : { ...filter, status: { is: status, now } };
+  const start =
+    offset <= ORDERS_PER_STEP ? { after: query.after, offset } : await skip(filters, offset, context, options);
+  if (start === undefined) return { orders: [] };
   // One extra row shows whether there is another page.
-  const extended = { ...filter, limit: query.limit + 1 };
-  const rows = await context.store.orders.list(
-    status === undefined ? extended : { ...extended, status: { is: status, now } },
-  );
-  const page = rows.slice(0, query.limit);
-  const orders = page.flatMap((row) => {
-    const order = prepare(row, context);
-    return order === undefined ? [] : [renderPrepared(order, now)];
-  });
+  const { rows, next } = await collect({ ...filters, ...start, limit: limit + 1 }, context, options);
+  const page = rows.slice(0, limit);
   const last = page.at(-1);
-  if (last === undefined || rows.length === page.length) return { orders };
-  return { orders, next: { creationDate: last.creationDate, uid: last.uid } };
+  const end = rows.length > page.length && last !== undefined ? toCursor(last) : next;
+  const orders: RenderedOrder[] = [];
+  for (const [i, row] of page.entries()) {
+    if (i > 0 && i % ORDERS_PER_STEP === 0) await endStep(options, 0);
+    const order = prepare(row, context);
+    if (order !== undefined) orders.push(renderPrepared(order, now));
+  }
+  return end === undefined ? { orders } : { orders, next: end };
+}
+
+/** A listing without its optional members being absent. */
+type Search = Omit<OrderQuery, 'after'> & { readonly after?: OrderCursor | undefined };
+
+const toCursor = ({ creationDate, uid }: StoredOrder): OrderCursor => ({ creationDate, uid });
+
+/** Waits for the next tick of the event loop, and ends a read whose result is no longer needed. */
+async function endStep(options: ReadOptions, rows: number): Promise<void> {
+  countRows(options, rows);
+  await yieldToEventLoop();
+  assertNotAborted(options.signal);
+}
+
+/** Finds the position after `offset` orders. `undefined` if there are fewer. */
+async function skip(
+  query: Omit<Search, 'limit'>,
+  offset: number,
+  { store }: ReadContext,
+  options: ReadOptions,
+): Promise<{ readonly after: OrderCursor; readonly offset: 0 } | undefined> {
+  let { after } = query;
+  for (let left = offset; left > 0; ) {
+    const step = Math.min(left, SKIPPED_PER_STEP);
+    const [row] = await store.orders.list(toQuery({ ...query, after, offset: step - 1, limit: 1 }));
+    if (row === undefined) return undefined;
+    after = toCursor(row);
+    left -= step;
+    await endStep(options, Math.ceil(step / SKIPPED_PER_ROW));
+  }
+  return after && { after, offset: 0 };
+}
+
+/** Reads the rows of a page. `next` is the position where a search has stopped before the page was full. */
+async function collect(
+  query: Search,
+  { store: { orders } }: ReadContext,
+  options: ReadOptions,
+): Promise<{ readonly rows: readonly StoredOrder[]; readonly next?: OrderCursor | undefined }> {
+  const rows: StoredOrder[] = [];
+  let { after, offset = 0 } = query;
+  for (let examined = 0; ; ) {
+    const limit = Math.min(ORDERS_PER_STEP, query.limit - rows.length);
+    const part = toQuery({ ...query, after, offset, limit });
+    // A store without `scan` does not search in the thread of the book. An offset is part of no search.
+    const isSearch = orders.scan !== undefined && offset === 0;
+    const { orders: found, next } = isSearch ? await scan(part) : await listPage(part);
+    rows.push(...found);
+    if (rows.length === query.limit || next === undefined) {
+      countRows(options, found.length);
+      return { rows };
+    }
+    const isPartial = found.length < limit;
+    examined += isPartial ? EXAMINED_PER_STEP : found.length;
+    await endStep(options, found.length + (isPartial ? EXAMINED_PER_STEP / SKIPPED_PER_ROW : 0));
+    if (examined >= MAX_EXAMINED) return { rows, next };
+    after = next;
+    offset = 0;
+  }
+
+  async function scan(part: OrderQuery): Promise<OrderScan> {
+    return (await orders.scan?.(part, EXAMINED_PER_STEP)) ?? { orders: [] };
+  }
+
+  async function listPage(part: OrderQuery): Promise<OrderScan> {
+    const found = await orders.list(part);
+    const last = found.length === part.limit ? found.at(-1) : undefined;
+    return last === undefined ? { orders: found } : { orders: found, next: toCursor(last) };
+  }
+}
+
+/** Removes members that are `undefined` or have no effect. */
+function toQuery({ after, offset = 0, ...query }: Search): OrderQuery {
+  return { ...query, ...(after === undefined ? {} : { after }), ...(offset === 0 ? {} : { offset }) };
 }
 
 interface StatusFilter {

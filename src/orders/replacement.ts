@@ -4,6 +4,7 @@ import type { Hex } from '../protocol/hex.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import type { RemoteCheck } from './admission.ts';
+import { getCheckLane } from './admission.ts';
 import { CANCEL_ERRORS } from './cancel.ts';
 import type { OrderBody } from './order-json.ts';
 import { runPolicy } from './policy.ts';
@@ -16,7 +17,7 @@ import { checkCancellable } from './status.ts';
  *
  * This check produces the rejection; the insert checks again in the step that cancels the old order.
  */
-export const checkReplacement: RemoteCheck = async (candidate, context, batch) => {
+export const checkReplacement: RemoteCheck = async (candidate, context, submission) => {
   const { owner, creation, document } = candidate;
   const uid = document.content.replacedOrder;
   if (uid === undefined) return undefined;
@@ -30,14 +31,18 @@ export const checkReplacement: RemoteCheck = async (candidate, context, batch) =
     const description = `the order to replace belongs to ${expected}, this one to ${owner}`;
     return new OrderBookError('WrongOwner', description, { recovered: owner, expected, uid });
   }
-  if (!batch.has(uid)) {
+  if (!submission.batch.has(uid)) {
     const [old] = await context.store.orders.get([uid]);
     const reason = checkCancellable(old && toCancellable(old), Math.floor(context.clock.now() / 1000));
     if (reason !== undefined) return createReplacementError(uid, reason);
   }
   const { isActivelyBidOn } = context.host;
   if (isActivelyBidOn === undefined) return undefined;
-  const bidOn = await runPolicy(owner, (call) => isActivelyBidOn(uid, call), context);
+  const bidOn = await runPolicy(
+    getCheckLane(candidate, context, submission),
+    (call) => isActivelyBidOn(uid, call),
+    context,
+  );
   return bidOn === true ? new OrderBookError('OldOrderActivelyBidOn', undefined, { uid }) : bidOn || undefined;
 };
 

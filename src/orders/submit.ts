@@ -1,9 +1,12 @@
 import { resolveDocument } from '../app-data/documents.ts';
+import type { AbortState } from '../concurrency/abort.ts';
+import { assertNotAborted } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import { seconds } from '../ports/clock.ts';
 import type { InsertOutcome } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
-import type { AdmissionContext, Batch, RemoteCheck } from './admission.ts';
+import type { AdmissionContext, RemoteCheck, Submission } from './admission.ts';
+import { getCheckLane } from './admission.ts';
 import type { UnverifiedOrder } from './authenticate.ts';
 import { authenticate, parseUnverifiedOrder } from './authenticate.ts';
 import { LOCAL_CHECKS } from './checks.ts';
@@ -21,6 +24,13 @@ export interface SubmitOptions {
   readonly transaction?: unknown;
   /** Whether an order that is already stored is accepted, with `existing: true`. Default: false, it is rejected. */
   readonly acceptExisting?: boolean;
+  /**
+   * Identifies the sender, such as an address. Checks of orders whose owner is not proven by a key wait for those of the
+   * same client. Default: they wait for those of the same owner.
+   */
+  readonly client?: string;
+  /** Ends the submission before the insert when its sender has disconnected. Then the call rejects. */
+  readonly signal?: AbortState;
 }
 
 /** The result of submitting one order. `existing`: whether it was stored before. */
@@ -34,7 +44,11 @@ export type SubmitResult =
  * The checks that query the store, the host or the chain, in the order in which their rejections are reported. Each
  * starts after the previous one has passed.
  */
-const REMOTE_CHECKS: readonly RemoteCheck[] = [checkDenyList, checkReplacement, checkOnChain];
+const REMOTE_CHECKS: readonly RemoteCheck[] = [
+  (candidate, context, submission) => checkDenyList(candidate, context, getCheckLane(candidate, context, submission)),
+  checkReplacement,
+  checkOnChain,
+];
 
 /**
  * Validates orders and inserts those that pass. The first failed check is reported, in this order (see
@@ -56,15 +70,18 @@ export async function submit(
   context: AdmissionContext,
   options: SubmitOptions = {},
 ): Promise<SubmitResult[]> {
+  const { signal: caller, client } = options;
   const parsed = await Promise.all(
     inputs.map(async (input) => {
       // A transaction of the host must not stay open while other requests run.
       if (options.transaction === undefined) await context.pace();
+      assertNotAborted(caller);
       return parseInput(input, context);
     }),
   );
   const candidates = await authenticate(parsed, context);
-  const decisions = await check(candidates.filter(isVerifiedOrder), context);
+  const decisions = await check(candidates.filter(isVerifiedOrder), context, { client, caller });
+  assertNotAborted(caller);
   const admitted = [...decisions].flatMap(([candidate, decision]) => (decision === 'admit' ? [candidate] : []));
   const outcomes = await insert(admitted, context, options);
   return candidates.map((candidate) => {
@@ -102,14 +119,15 @@ type Decision = 'admit' | 'duplicate' | OrderBookError;
 async function check(
   candidates: readonly VerifiedOrder[],
   context: AdmissionContext,
+  origin: Omit<Submission, 'batch'>,
 ): Promise<Map<VerifiedOrder, Decision>> {
   const rejections = new Map(candidates.map((candidate) => [candidate, checkLocally(candidate, context)]));
   const lookups = candidates.filter((each) => rejections.get(each) !== undefined || needsRemoteChecks(each, context));
   const stored = await findStored(lookups, context);
-  const batch: Batch = new Set(candidates.map(({ uid }) => uid));
+  const submission = { ...origin, batch: new Set(candidates.map(({ uid }) => uid)) };
   const decisions = candidates.map(async (candidate): Promise<[VerifiedOrder, Decision]> => {
     if (stored.has(candidate.uid)) return [candidate, 'duplicate'];
-    const rejection = rejections.get(candidate) ?? (await checkRemotely(candidate, context, batch));
+    const rejection = rejections.get(candidate) ?? (await checkRemotely(candidate, context, submission));
     return [candidate, rejection ?? 'admit'];
   });
   return new Map(await Promise.all(decisions));
@@ -132,10 +150,10 @@ function needsRemoteChecks({ document }: VerifiedOrder, { chain, host }: Admissi
 async function checkRemotely(
   candidate: VerifiedOrder,
   context: AdmissionContext,
-  batch: Batch,
+  submission: Submission,
 ): Promise<OrderBookError | undefined> {
   for (const check of REMOTE_CHECKS) {
-    const rejection = await check(candidate, context, batch);
+    const rejection = await check(candidate, context, submission);
     if (rejection !== undefined) return rejection;
   }
   return undefined;

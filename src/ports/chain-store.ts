@@ -158,9 +158,14 @@ export type TradeFilter =
   | { readonly account: Address }
   | { readonly transactionHash: Hex };
 
+/** A position in the list of trades: the last trade that was returned. */
+export type TradeCursor = Pick<LogPosition, 'blockNumber' | 'logIndex'>;
+
 /** A filter of trades, and the page to read. */
 export interface TradeQuery {
   readonly filter: TradeFilter;
+  /** Only trades after this position, which are older. */
+  readonly after?: TradeCursor;
   readonly offset?: number;
   readonly limit: number;
 }
@@ -184,7 +189,10 @@ export interface ChainStore {
    */
   rollback(request: RollbackRequest): Promise<RollbackOutcome>;
 
-  /** Reads trades, newest first: by block, then by log index, both descending. */
+  /**
+   * Reads trades, newest first: by block, then by log index, both descending. The duration MUST NOT grow with the depth
+   * of `after`.
+   */
   trades(query: TradeQuery): Promise<TradeChainEvent[]>;
 
   /**

@@ -167,6 +167,13 @@ export interface OrderQuery {
   readonly limit: number;
 }
 
+/** The result of one step of a search. */
+export interface OrderScan {
+  readonly orders: StoredOrder[];
+  /** The position where the next step begins. Absent if no entry is left. */
+  readonly next?: OrderCursor;
+}
+
 /** Numbers of live orders of an owner: neither cancelled nor fulfilled nor expired. */
 export interface OrderCounts {
   readonly open: number;
@@ -213,6 +220,18 @@ export interface OrderStore {
    * MUST NOT grow with the owner's history.
    */
   list(query: OrderQuery): Promise<StoredOrder[]>;
+
+  /**
+   * Like `list`, in one bounded step: examines at most `examine` index entries from `after` on, and returns the orders
+   * that match. For stores that run in the thread of the book, which a long search would block. Other stores omit it.
+   */
+  scan?(query: Omit<OrderQuery, 'offset'>, examine: number): Promise<OrderScan>;
+
+  /**
+   * Returns those of `uids` that an account has placed on chain, in any order. The duration MUST NOT grow with the
+   * number of orders that the account has placed.
+   */
+  placed(account: Address, uids: readonly Hex[]): Promise<Hex[]>;
 
   /** Cancels all of the orders or none, with an event for each. A repeated UID counts once. */
   cancel(request: CancelRequest): Promise<CancelOutcome>;

@@ -11,6 +11,17 @@ export const ZERO_APP_DATA: Hex = '0x0000000000000000000000000000000000000000000
 /** The document of a client that does not use app data. */
 export const EMPTY_DOCUMENT = '{}';
 
+/** The hash of the empty document. */
+const EMPTY_DOCUMENT_HASH: Hex = '0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d';
+
+/**
+ * Returns the document of a hash that every book knows: `{}` for its own hash, and for the zero hash, which orders
+ * without app data have.
+ */
+export function getBuiltInDocument(hash: Hex): string | undefined {
+  return hash === ZERO_APP_DATA || hash === EMPTY_DOCUMENT_HASH ? EMPTY_DOCUMENT : undefined;
+}
+
 /** The values that the protocol reads from an app-data document. All other values belong to the application. */
 export type AppData = Metadata;
 

@@ -135,6 +135,21 @@ export function chainBySegment(segment: string): ChainInfo | undefined {
   return CHAINS.find((chain) => chain.segment === segment);
 }
 
+/** Common names of chains whose path segment differs. */
+export const CHAIN_ALIASES: Readonly<Record<string, string>> = {
+  ethereum: 'mainnet',
+  gnosis: 'xdai',
+  arbitrum: 'arbitrum_one',
+  avax: 'avalanche',
+  matic: 'polygon',
+  bsc: 'bnb',
+};
+
+/** Returns the chain with a name: its path segment, or an alias such as `gnosis`. */
+export function chainByName(name: string): ChainInfo | undefined {
+  return chainBySegment(Object.hasOwn(CHAIN_ALIASES, name) ? (CHAIN_ALIASES[name] ?? name) : name);
+}
+
 /** Returns the contracts of an environment, with those of the chain if it has separate ones. */
 export function deployment(environment: Environment, chain?: ChainInfo): Deployment {
   const common = DEPLOYMENTS[environment];

@@ -1,3 +1,5 @@
+import { createConcurrencyLimit } from '../concurrency/limit.ts';
+import { createThrottle } from '../concurrency/throttle.ts';
 import { isSameIncarnation } from '../ports/store.ts';
 import type { LogPage, Stream, StreamOptions } from './stream.ts';
 import type { StreamSubscriber } from './subscriber.ts';
@@ -27,6 +29,9 @@ export interface BroadcasterOptions {
   readonly onFailure: (failure: unknown) => void;
 }
 
+/** Maximum number of pages that are read concurrently for subscribers that resume. */
+const MAX_RESUMING = 4;
+
 /** Distributes a log to many subscribers. */
 export interface StreamBroadcaster {
   subscribe(key: string, options?: StreamOptions): Promise<Stream>;
@@ -41,7 +46,8 @@ export interface StreamBroadcaster {
  *
  * It reads the log once for all subscribers, and only while there are any. Each subscriber has a bounded queue; one
  * that is too slow receives a gap and does not delay the others. A subscriber that resumes reads the log separately
- * until it has caught up.
+ * until it has caught up. One page of one subscriber is read per tick of the event loop, so that many subscribers that
+ * resume do not delay other work.
  */
 export function createStreamBroadcaster({
   log,
@@ -51,6 +57,8 @@ export function createStreamBroadcaster({
 }: BroadcasterOptions): StreamBroadcaster {
   const subscribers = new Map<string, Set<StreamSubscriber>>();
   const open = new Set<StreamSubscriber>();
+  const resuming = createConcurrencyLimit(MAX_RESUMING);
+  const resumePages = createThrottle(1);
   /** The last position that was distributed. `undefined` while there are no subscribers. */
   let position: number | undefined;
   let unwatch = () => {};
@@ -132,7 +140,12 @@ export function createStreamBroadcaster({
         resumeLimit,
         onFailure,
         position: () => position,
-        resume: log.resume,
+        resume: (from, of, last) =>
+          resuming.run(async () => {
+            await resumePages.acquire();
+            // A subscriber may have left while its page was queued.
+            return open.has(subscriber) ? log.resume(from, of, last) : { items: [], through: from };
+          }),
         onLive: () => {
           const set = subscribers.get(key) ?? new Set();
           subscribers.set(key, set.add(subscriber));

@@ -1,6 +1,8 @@
+import { yieldToEventLoop } from '../concurrency/yield.ts';
+import { selectAccountEntries } from '../orders/account-entries.ts';
 import type { RenderedResult } from '../orders/read.ts';
-import type { EventStore, StoredEvent } from '../ports/store.ts';
-import type { Hex } from '../protocol/hex.ts';
+import type { EventStore, OrderStore, StoredEvent } from '../ports/store.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
 import type { StreamLog } from './broadcaster.ts';
 import type { StreamItem } from './stream.ts';
 
@@ -32,18 +34,46 @@ export function createEventLog(events: EventStore, watch: EventLog['watch'], ass
 /** Log entries that are read in one call. */
 const BATCH_SIZE = 500;
 
+/** Orders that are read and rendered in one tick of the event loop. */
+const ORDERS_PER_TICK = 128;
+
 /** The key of subscribers to all orders. */
 export const ALL_ORDERS = 'all';
-export const toUidKey = (uid: string) => `uid ${uid}`;
-export const toOwnerKey = (owner: string) => `owner ${owner}`;
+export const toUidKey = (uid: string) => `${UID_KEY}${uid}`;
+export const toOwnerKey = (owner: string) => `${OWNER_KEY}${owner}`;
+const UID_KEY = 'uid ';
+const OWNER_KEY = 'owner ';
+
+/** How the stream log reads orders. */
+export interface OrderLogReads {
+  read(uids: readonly Hex[]): Promise<readonly RenderedResult[]>;
+  /** Returns those of `uids` that an account has placed on chain. */
+  readonly placed: OrderStore['placed'];
+}
 
 /**
  * Creates the stream log of a book's orders: each entry with the order in its current state. An order that was deleted
  * with the block that had placed it becomes `withdrawn`.
  */
-export function orderLog(log: EventLog, read: (uids: readonly Hex[]) => Promise<readonly RenderedResult[]>): StreamLog {
+export function orderLog(log: EventLog, { read, placed }: OrderLogReads): StreamLog {
+  async function readInSteps(uids: readonly Hex[]): Promise<RenderedResult[]> {
+    const results: RenderedResult[] = [];
+    for (let i = 0; i < uids.length; i += ORDERS_PER_TICK) {
+      if (i > 0) await yieldToEventLoop();
+      results.push(...(await read(uids.slice(i, i + ORDERS_PER_TICK))));
+    }
+    return results;
+  }
+
+  /** Returns the entries that concern the subscribers of a key, before any order is read. */
+  async function select(events: readonly StoredEvent[], key: string): Promise<readonly StoredEvent[]> {
+    if (key === ALL_ORDERS) return events;
+    if (key.startsWith(UID_KEY)) return events.filter(({ uid }) => key === toUidKey(uid));
+    return selectAccountEntries(events, key.slice(OWNER_KEY.length) as Address, placed); // composed by `toOwnerKey`
+  }
+
   async function render(events: readonly StoredEvent[]) {
-    const results = events.length === 0 ? [] : await read(events.map(({ uid }) => uid));
+    const results = await readInSteps([...new Set(events.map(({ uid }) => uid))]);
     const texts = new Map(results.flatMap(({ order }) => (order === undefined ? [] : [[order.uid, order.json]])));
     const unreadable = new Set(results.flatMap(({ error }) => (error === undefined ? [] : [error.uid])));
     const items: StreamItem[] = [];
@@ -70,14 +100,13 @@ export function orderLog(log: EventLog, read: (uids: readonly Hex[]) => Promise<
     async follow(after, keys) {
       const events = await log.after(after, BATCH_SIZE);
       // Subscribers by UID need only their orders. An owner is not known before the order is read.
-      const hasOwnerKeys = [...keys].some((key) => !key.startsWith('uid '));
+      const hasOwnerKeys = [...keys].some((key) => !key.startsWith(UID_KEY));
       const relevant = events.filter(({ uid }) => hasOwnerKeys || keys.has(toUidKey(uid)));
       return { ...(await render(relevant)), through: events.at(-1)?.id ?? after };
     },
     async resume(after, key) {
       const events = await log.after(after, BATCH_SIZE);
-      const relevant = events.filter(({ uid }) => !key.startsWith('uid ') || key === toUidKey(uid));
-      const { items, keysOf } = await render(relevant);
+      const { items, keysOf } = await render(await select(events, key));
       return { items: items.filter((_, i) => keysOf[i]?.includes(key)), through: events.at(-1)?.id ?? after };
     },
   };

@@ -32,6 +32,8 @@ export interface StreamOptions {
 export interface Stream extends AsyncIterable<StreamEvent> {
   /** The position after which the stream starts. */
   readonly start: number;
+  /** Number of log entries between the start and the end of the log when the stream began. */
+  readonly backlog: number;
   /** Waits for at least one event and returns all that are queued. Empty at the end. */
   take(): Promise<readonly StreamEvent[]>;
   /** Ends the stream, also for a pending `take`. */

@@ -35,6 +35,7 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
   /** Entries up to here are queued, left out as a gap, or do not concern this subscriber. */
   let position = 0;
   let start = 0;
+  let backlog = 0;
   let live = false;
   let ended = false;
   let wake: (() => void) | undefined;
@@ -123,6 +124,9 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     get start() {
       return start;
     },
+    get backlog() {
+      return backlog;
+    },
     async begin(after, last) {
       position = after;
       if (after > last) {
@@ -134,6 +138,7 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
         queue.push({ type: 'gap', from: after + 1, to: position });
       }
       start = position;
+      backlog = last - position;
       // A subscriber that has missed nothing receives all entries from now on, whenever it starts to read.
       if (position >= (options.position() ?? 0)) await catchUp();
     },

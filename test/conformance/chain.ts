@@ -303,6 +303,34 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
+    name: 'stores an invalidation after the fill without a log entry',
+    async run({ store }) {
+      await place(store, SELL);
+      await apply(store, 10, trade(SELL, 10, { sellAmount: '100' }));
+      const last = await store.events.last();
+      await apply(store, 11, invalidation(SELL, 11));
+      const { state, invalidated } = await read(store, SELL);
+      assert.deepEqual([state, invalidated], ['fulfilled', true]);
+      await store.chain.rollback({ to: 10, at: PLACED_AT });
+      assert.equal((await read(store, SELL)).invalidated, false);
+      assert.equal(await store.events.last(), last);
+    },
+  },
+  {
+    name: 'adds the signed fee of trades to the executed fee',
+    async run({ store }) {
+      await place(store, SELL);
+      await apply(
+        store,
+        10,
+        trade(SELL, 10, { feeAmount: '4' }),
+        trade(SELL, 10, { ...at(10, 1), feeAmount: '5', executedFee: null }),
+      );
+      const { executedFeeAmount, executedFee, executedFeeToken } = await read(store, SELL);
+      assert.deepEqual([executedFeeAmount, executedFee, executedFeeToken], ['9', '12', WETH]);
+    },
+  },
+  {
     name: 'restores rows, counters and totals on rollback and logs it',
     async run({ store }) {
       await place(store, SELL);
@@ -321,11 +349,9 @@ export const CHAIN: readonly Rule[] = [
         ['created', SELL.uid, undefined, undefined],
         ['traded', SELL.uid, 10, undefined],
         ['traded', SELL.uid, 11, undefined],
-        ['cancelled', SELL.uid, 12, undefined],
-        ['reverted', SELL.uid, 12, 'cancelled'],
         ['reverted', SELL.uid, 11, 'traded'],
       ]);
-      assert.equal((await store.events.after(5, 1))[0]?.at, PLACED_AT + 9);
+      assert.equal((await store.events.after(3, 1))[0]?.at, PLACED_AT + 9);
       assert.deepEqual(await store.chain.trades({ filter: { uid: BUY.uid }, limit: 9 }), []);
     },
   },
@@ -587,6 +613,61 @@ export const CHAIN: readonly Rule[] = [
       assert.deepEqual(await places({ filter: { account: ALICE }, limit: 1, offset: 1 }), ['10.2']);
       const transactionHash: Hex = at(10).transactionHash;
       assert.deepEqual(await places({ filter: { transactionHash }, limit }), ['10.2', '10.0']);
+    },
+  },
+  {
+    name: 'continues trades after a position, for every filter',
+    async run({ store }) {
+      await place(store, SELL);
+      await apply(store, 9, placement(9));
+      const other = { ...SELL, uid: uid(77, BOB), owner: BOB };
+      await apply(store, 10, trade(SELL, 10), trade(SELL, 10, at(10, 2)));
+      await apply(store, 13, trade(SELL, 11), trade(PLACED, 12), trade(other, 13));
+      const after = (blockNumber: number, logIndex: number) => ({ blockNumber, logIndex });
+      const places = async (query: Omit<Parameters<Store['chain']['trades']>[0], 'limit'>, limit = 10) =>
+        (await store.chain.trades({ ...query, limit })).map((each) => `${each.blockNumber}.${each.logIndex}`);
+      const filter = { uid: SELL.uid };
+      assert.deepEqual(await places({ filter, after: after(11, 0) }), ['10.2', '10.0']);
+      assert.deepEqual(await places({ filter, after: after(10, 2) }), ['10.0']);
+      assert.deepEqual(await places({ filter, after: after(10, 0) }), []);
+      assert.deepEqual(await places({ filter, after: after(12, 9) }, 1), ['11.0']);
+      assert.deepEqual(await places({ filter, after: after(12, 9), offset: 1 }, 1), ['10.2']);
+      assert.deepEqual(await places({ filter: { account: BOB }, after: after(13, 0) }), ['12.0']);
+      assert.deepEqual(await places({ filter: { account: BOB }, after: after(12, 0) }), []);
+      assert.deepEqual(await places({ filter: { account: ALICE }, after: after(11, 0) }), ['10.2', '10.0']);
+      const { transactionHash } = at(10);
+      assert.deepEqual(await places({ filter: { transactionHash }, after: after(10, 2) }), ['10.0']);
+    },
+  },
+  {
+    name: 'lists trades of an account whose placements arrive later or are rolled back',
+    async run({ store }) {
+      const trades = async () =>
+        (await store.chain.trades({ filter: { account: BOB }, limit: 9 })).map(({ blockNumber }) => blockNumber);
+      await apply(store, 12, trade(PLACED, 12));
+      assert.deepEqual(await trades(), []);
+      await apply(store, 12, placement(9));
+      assert.deepEqual(await trades(), [12]);
+      await apply(store, 14, trade(PLACED, 14));
+      assert.deepEqual(await trades(), [14, 12]);
+      await store.chain.rollback({ to: 13, at: PLACED_AT });
+      assert.deepEqual(await trades(), [12]);
+      await store.chain.rollback({ to: 8, at: PLACED_AT });
+      assert.deepEqual(await trades(), []);
+    },
+  },
+  {
+    name: 'returns the orders that an account has placed on chain, among given UIDs',
+    async run({ store }) {
+      await place(store, SELL);
+      assert.deepEqual(await store.orders.placed(BOB, [SELL.uid, PLACED.uid]), []);
+      await apply(store, 9, placement(9));
+      assert.deepEqual(await store.orders.placed(BOB, [SELL.uid, PLACED.uid]), [PLACED.uid]);
+      assert.deepEqual(await store.orders.placed(BOB, [SELL.uid]), []);
+      assert.deepEqual(await store.orders.placed(BOB, []), []);
+      assert.deepEqual(await store.orders.placed(ALICE, [SELL.uid, PLACED.uid]), []); // owns one, placed none
+      await store.chain.rollback({ to: 8, at: PLACED_AT });
+      assert.deepEqual(await store.orders.placed(BOB, [PLACED.uid]), []);
     },
   },
   {

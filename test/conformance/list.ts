@@ -52,6 +52,20 @@ async function walk(store: Store, query: Omit<OrderQuery, 'after' | 'limit'>, li
   }
 }
 
+/** Reads a listing in bounded steps, for stores that support them. */
+async function scanAll(store: Store, query: Omit<OrderQuery, 'after' | 'limit'>, examine: number): Promise<Hex[]> {
+  const seen: Hex[] = [];
+  let after: OrderQuery['after'];
+  for (let steps = 0; steps < 1000; steps++) {
+    const step = await store.orders.scan?.({ ...query, limit: 3, ...(after === undefined ? {} : { after }) }, examine);
+    assert.ok(step !== undefined && step.orders.length <= 3);
+    seen.push(...uidsOf(step.orders));
+    after = step.next;
+    if (after === undefined) return seen;
+  }
+  throw new Error('the search does not end');
+}
+
 const uidsOf = (orders: readonly { readonly uid: Hex }[]) => orders.map(({ uid }) => uid);
 
 export const LIST: readonly Rule[] = [
@@ -156,6 +170,10 @@ export const LIST: readonly Rule[] = [
               const uids = uidsOf(expected.map(({ placed }) => placed));
               assert.deepEqual(uidsOf(await store.orders.list({ ...query, limit: 100 })), uids, JSON.stringify(query));
               assert.deepEqual(await walk(store, query, 3), uids, `paged: ${JSON.stringify(query)}`);
+              if (store.orders.scan !== undefined) {
+                assert.deepEqual(await scanAll(store, query, 1), uids, `steps of 1: ${JSON.stringify(query)}`);
+                assert.deepEqual(await scanAll(store, query, 5), uids, `steps of 5: ${JSON.stringify(query)}`);
+              }
               const offset = uidsOf(await store.orders.list({ ...query, offset: 2, limit: 3 }));
               assert.deepEqual(offset, uids.slice(2, 5), `offset: ${JSON.stringify(query)}`);
             }

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { ERRORS, NOTIFICATION_TYPES } from 'intentbook';
 import { openApiDocument } from 'intentbook/openapi';
 import { describe, expect, test } from 'vitest';
-import { FLAG_NAMES, getVariableName } from '../../adapters/server/cli/flags.ts';
+import { COMMANDS } from '../../adapters/server/cli/commands.ts';
 import { helpText } from '../../adapters/server/cli/help.ts';
-import { settingsSchema } from '../../adapters/server/config/schema.ts';
+import { FLAGS, TABLES } from '../../adapters/server/settings/flags.ts';
+import { configSchema } from '../../adapters/server/settings/schema.ts';
+import { describeSetting, GROUPS } from '../../adapters/server/settings/setting.ts';
 import { blockOf, codeIn, readPage, root, tablesOf } from './docs-pages.ts';
 
 /** Whether tables are written instead of compared: `INTENTBOOK_WRITE=1`. */
@@ -61,21 +63,42 @@ describe('documentation tables', () => {
   });
 
   test('list every setting with its scope, flag and environment variable', () => {
-    const { properties = {} } = settingsSchema() as Setting;
-    const book = properties['books']?.items?.properties ?? {};
-    const common = properties['defaults']?.properties ?? {};
-    const row = (scope: string, [key, { description = '' }]: [string, Setting]) => {
-      const name = FLAG_NAMES.find((flag) => flag === toFlag(key));
-      const flag = name === undefined ? ['', ''] : [`\`--${name}\``, `\`${getVariableName(name)}\``];
-      return [`\`${key}\``, scope, ...flag, description];
-    };
-    const top = Object.entries(properties).filter(([key]) => !['$schema', 'books', 'defaults'].includes(key));
-    const rows = [
-      ...top.map((entry) => row('top level', entry)),
-      ...Object.entries(book).map((entry) => row(entry[0] in common ? 'a book, `defaults`' : 'a book', entry)),
-    ];
+    const scopes = { server: 'top level', book: 'a book', common: 'a book, `defaults`', command: '' };
+    const rows = TABLES.filter(([scope]) => scope !== 'command').flatMap(([scope, table]) =>
+      Object.entries(table).map(([key, setting]) => {
+        const flags = FLAGS.filter((flag) => flag.scope === scope && flag.path[0] === key && !flag.inFile);
+        const names = flags.map(({ name }) => `\`--${name}\``).join(', ');
+        const variables = flags.map(({ variable }) => `\`${variable}\``).join(', ');
+        return [`\`${key}\``, scopes[scope], names, variables, describeSetting(setting)];
+      }),
+    );
     const header = ['key', 'scope', 'flag', 'environment variable', 'description'];
-    checkTable('docs/deploy/configuration.md', 'settings', header, rows);
+    checkTable('docs/deploy/configuration.md', 'settings', header, rows, { exact: true });
+  });
+
+  test('list every flag by group with its commands', () => {
+    const rows = GROUPS.flatMap((group) =>
+      FLAGS.filter(({ setting, inFile }) => setting.group === group && !inFile).map((flag) => {
+        const { name, setting } = flag;
+        const { type, secret } = setting;
+        const value = type.alone === true ? '' : ` ${type.value.replaceAll('|', '\\|')}`;
+        const commands = COMMANDS.filter(({ flags }) => flags.includes(flag)).map((each) => `\`${each.name}\``);
+        const file = secret === true ? ` Also \`--${name}-file\`.` : '';
+        return [`\`--${name}${value}\``, group, commands.join(', '), describeSetting(setting) + file];
+      }),
+    );
+    const header = ['flag', 'group', 'commands', 'description'];
+    checkTable('docs/reference/cli.md', 'flags', header, rows, { exact: true });
+  });
+
+  test('list every key of the configuration schema', () => {
+    const { properties = {} } = configSchema() as Setting;
+    const keys = [
+      ...Object.keys(properties).filter((key) => !['$schema', 'books', 'defaults'].includes(key)),
+      ...Object.keys(properties['books']?.items?.properties ?? {}),
+    ];
+    const tables = TABLES.filter(([scope]) => scope !== 'command');
+    expect(keys.sort()).toEqual(tables.flatMap(([, table]) => Object.keys(table)).sort());
   });
 });
 
@@ -86,27 +109,16 @@ interface Setting {
   readonly items?: Setting;
 }
 
-/** Returns `max-open-orders` for `maxOpenOrders`. */
-function toFlag(key: string): string {
-  return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
-
 describe('command line page', () => {
   const page = readPage('docs/reference/cli.md');
   const tables = tablesOf(page.text);
 
-  test('lists every flag and no other', () => {
-    const flags = tables.filter(({ header }) => header[0] === 'flag').flatMap(({ rows }) => rows.map(([flag]) => flag));
-    const names = flags.map((flag = '') => /^`--([\w-]+)/.exec(flag)?.[1]);
-    expect(names.sort()).toEqual([...FLAG_NAMES].sort());
-  });
-
   test('lists every command and no other', () => {
     const { rows = [] } = tables.find(({ heading }) => heading === 'Commands') ?? {};
     const documented = rows.flatMap(([cell = '']) => codeIn(cell).map((code) => code.split(' ')[0]));
-    const printed = [...helpText().matchAll(/^ {2}intentbook (\w+)/gm)].map(([, command]) => command);
-    expect(new Set(printed).size).toBeGreaterThan(5);
-    expect(new Set([...documented])).toEqual(new Set([...printed, 'help', 'version']));
+    const names = COMMANDS.map(({ name }) => name);
+    expect(new Set([...documented])).toEqual(new Set(names));
+    for (const name of names) expect(helpText()).toContain(`intentbook ${name}`);
   });
 });
 

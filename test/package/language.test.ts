@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../adapters/server/cli/commands.ts';
 import { helpText } from '../../adapters/server/cli/help.ts';
-import { COMMAND_NAMES } from '../../adapters/server/commands/names.ts';
 import { HEADINGS } from './headings.ts';
 
 /** The language rules that a machine can check. docs/internals/glossary.md has the terms, CONTRIBUTING.md the rules. */
@@ -101,7 +101,7 @@ describe('the words of the code and the documents', () => {
   it.each(CODE)('%s uses standard terms', (file) => expect(findWords(file, read(file))).toEqual([]));
   it.each(PAGES)('%s uses standard terms', (file) => expect(findWords(file, read(file))).toEqual([]));
   it.each(TESTS)('titles of %s use standard terms', (file) => expect(findWords(file, readTitles(file))).toEqual([]));
-  it.each([undefined, ...COMMAND_NAMES])('help of %s uses standard terms', (command) =>
+  it.each([undefined, ...COMMANDS.map(({ name }) => name)])('help of %s uses standard terms', (command) =>
     expect(findWords(`help ${command}`, helpText(command))).toEqual([]),
   );
 

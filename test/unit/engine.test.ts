@@ -237,10 +237,11 @@ describe('order read', () => {
     await book.close();
     const damage = (order: { uid: string; body: string }) =>
       order.uid === bad ? { ...order, body: '{"uid":"0x' } : order;
+    const { scan: _, ...orders } = store.orders; // a listing then reads pages
     const damaged: Store = {
       ...store,
       orders: {
-        ...store.orders,
+        ...orders,
         get: async (uids) => (await store.orders.get(uids)).map(damage) as never,
         list: async (query) => (await store.orders.list(query)).map(damage) as never,
       },

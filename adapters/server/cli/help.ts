@@ -1,129 +1,108 @@
-import type { CommandName } from '../commands/names.ts';
-import { CHAIN_NAMES } from '../config/schema.ts';
-import type { Flag } from './flags.ts';
-import { FLAGS, getVariableName } from './flags.ts';
+import { CHAIN_NAMES } from '../settings/book-settings.ts';
+import type { Flag } from '../settings/flags.ts';
+import { formatDefault, GROUPS, toPlainText } from '../settings/setting.ts';
+import { COMMANDS, type CommandInfo, findCommand } from './commands.ts';
+import { PLAIN, type Style } from './style.ts';
 
-/** The text of `--help`. */
-export function helpText(of?: CommandName): string {
-  if (of !== undefined) return COMMAND_HELP[of];
-  const serveFlags = Object.entries<Flag<unknown>>(FLAGS).filter(([, { scope }]) => scope !== 'command');
-  const flags = serveFlags.map(([name, flag]) => {
-    const { value, help, initial, initialText = initial === false ? 'off' : String(initial) } = flag;
-    const left = `  --${name} ${value}`.padEnd(34);
-    const byDefault = initial === undefined ? '' : `default: ${initialText}; `;
-    return `${left}${help}\n${' '.repeat(34)}${byDefault}variable: ${getVariableName(name)}`;
-  });
-  return `intentbook: an order book for signed trade intents
+/** Column of the descriptions. */
+const COLUMN = 34;
+/** Maximum length of a line. */
+const WIDTH = 120;
 
-Usage
-  intentbook serve [flags]     serve one order book over HTTP, stored in a file or in PostgreSQL
-  intentbook serve --config <file> [--port <number>] [--host <address>]
-                               serve the books of a configuration file, each at its path
-  intentbook migrate --postgres <url> [--schema <name>] [--accounts <url>]
-                               create or migrate the tables in PostgreSQL
-  intentbook sandbox           start a local chain, an order book and a solver for tests
-  intentbook export <file>     export the orders of a book as NDJSON
-  intentbook import <file>     import the orders of an exported file
-  intentbook verify            verify every UID, signature and document
-  intentbook prune             delete orders that finished long ago
-  intentbook backup <file>     copy a SQLite book while it is served
-  intentbook <command> --help  help and examples of a command
-  intentbook --help            this text
-  intentbook --version         print the version
+/** Returns the text of `--help`, of a command or of the program. */
+export function helpText(of?: string, style: Style = PLAIN): string {
+  const command = findCommand(of);
+  return command === undefined ? overviewText(style) : commandText(command, style);
+}
 
-Flags of serve
-${flags.join('\n')}
+function overviewText(style: Style): string {
+  const usage = ({ name, argument }: CommandInfo) => [`intentbook ${name}`, argument].filter(Boolean).join(' ');
+  const lines = COMMANDS.map((command) => row(style.code, usage(command), command.summary));
+  return `${style.title('intentbook')}: an order book for signed trade intents
 
-Configuration file
-  {
-    "port": 8080,
-    "defaults": { "maxOpenOrders": 500 },
-    "books": [
-      { "chain": "mainnet" },                              served at /mainnet, stored in mainnet.sqlite
-      { "chain": "mainnet", "environment": "staging" },    served at /staging/mainnet, stored in mainnet-staging.sqlite
-      { "chain": 31337, "path": "/" }                      served at the root
-    ]
-  }
-  JSON schema: node_modules/intentbook/dist/config.schema.json
+${style.title('Usage')}
+  intentbook <command> [flags]
 
-Chains
-  ${CHAIN_NAMES.join(' ')}
+${style.title('Commands')}
+${lines.join('\n')}
 
-Examples
+${style.title('Examples')}
   intentbook serve --port 8080 --chain sepolia
   curl http://127.0.0.1:8080/api/v1/version
   curl http://127.0.0.1:8080/api/v1/orders?limit=5
 
-The server runs until SIGINT (Ctrl-C) or SIGTERM. Then it accepts no more connections, waits up to 10 seconds for running
-requests, closes the database and exits with 0. A second signal ends it at once. It exits with 1 if it cannot start, and
-with 2 for an invalid command line or configuration.
+"intentbook help <command>" prints the flags of a command.
 `;
 }
 
-const BOOK_SELECTION = `Book selection
-  --chain <name>  --environment <name>  --settlement-contract <address>
-  --db <file>, or --postgres <url> and --schema <name>; as for serve, also as environment variables
-  --json         print the result as one JSON object`;
+function commandText(command: CommandInfo, style: Style): string {
+  const { name, argument, summary, description, flags, examples } = command;
+  const usage = ['intentbook', name, argument, flags.length > 0 ? '[flags]' : ''].filter(Boolean).join(' ');
+  const paragraphs = [
+    `${style.title(['intentbook', name, argument].filter(Boolean).join(' '))}: ${summary}`,
+    section('Usage', `  ${usage}`, style),
+    ...(description === undefined ? [] : [description]),
+    ...flagSections(flags, style),
+    ...(flags.some((flag) => flag.name === 'chain') ? [section('Chains', `  ${CHAIN_NAMES.join(' ')}`, style)] : []),
+    ...(flags.some((flag) => flag.name === 'config') ? [section('Configuration file', CONFIG_EXAMPLE, style)] : []),
+    section('Examples', examples.map((example) => `  intentbook ${example}`).join('\n'), style),
+  ];
+  return `${paragraphs.join('\n\n')}\n`;
+}
 
-/** The help of each maintenance command. */
-const COMMAND_HELP: Readonly<Record<CommandName, string>> = {
-  export: `intentbook export <file>: export all orders of a book
+function flagSections(flags: readonly Flag[], style: Style): string[] {
+  const sections = GROUPS.flatMap((group) => {
+    const members = flags.filter(({ setting, inFile }) => setting.group === group && !inFile);
+    if (members.length === 0) return [];
+    return [section(group, members.map((flag) => flagText(flag, style)).join('\n'), style)];
+  });
+  if (sections.length === 0) return [];
+  const secrets = flags.some(({ inFile }) => inFile);
+  const note = `Every flag has an environment variable: INTENTBOOK_MAX_OPEN_ORDERS for --max-open-orders. The flag wins.${
+    secrets ? '\nA flag marked with * has a second form that reads the value from a file: --postgres-file <file>.' : ''
+  }`;
+  return [...sections, note];
+}
 
-Writes one JSON object per line: the domain of the book, the orders, newest first, each with its document, its quote and
-its cancellation, then the number of orders and the SHA-256 of the lines before. An interrupted export continues when it
-is run again. Chain events are not exported, since they can be indexed again.
+function flagText({ name, setting, variable }: Flag, style: Style): string {
+  const { type, help, secret } = setting;
+  const initial = formatDefault(setting);
+  const ending = initial === undefined ? '' : ` Default: ${initial}.`;
+  const own = variable.startsWith('INTENTBOOK_') ? '' : ` Variable: ${variable}.`;
+  const left = `--${name} ${type.alone === true ? '' : type.value}`.trimEnd() + (secret === true ? ' *' : '');
+  return row(style.code, left, toPlainText(`${help}${ending}${own}`));
+}
 
-A database file in use by a server is locked: create a backup and export the backup.
+/** Formats two columns. A long left column has its own line, and the right one is wrapped. */
+function row(paint: (text: string) => string, left: string, right: string): string {
+  const indent = ' '.repeat(COLUMN);
+  const [first = '', ...rest] = wrap(right, WIDTH - COLUMN);
+  const lines = rest.map((line) => indent + line);
+  if (left.length + 4 > COLUMN) return [`  ${paint(left)}`, indent + first, ...lines].join('\n');
+  return [`  ${paint(left)}${' '.repeat(COLUMN - left.length - 2)}${first}`, ...lines].join('\n');
+}
 
-${BOOK_SELECTION}
+function wrap(text: string, width: number): string[] {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1) ?? '';
+    if (last !== '' && last.length + word.length + 1 > width) lines.push(word);
+    else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`;
+  }
+  return lines;
+}
 
-Examples
-  intentbook export orders.ndjson --chain sepolia --db intentbook.sqlite
-`,
-  import: `intentbook import <file>: import the orders of an exported file
+function section(title: string, content: string, style: Style): string {
+  return `${style.title(title)}\n${content}`;
+}
 
-Nothing is written before the whole file matches its count and its digest. Orders are stored oldest first, read back and
-compared. An interrupted import can be run again: existing orders are skipped. Fills and other chain events are indexed
-when the book is served with a node.
-
-${BOOK_SELECTION}
-
-Examples
-  intentbook migrate --postgres postgres://localhost/books
-  intentbook import orders.ndjson --chain sepolia --postgres postgres://localhost/books
-`,
-  verify: `intentbook verify: verify the stored orders
-
-Recomputes every UID, recovers the signer of every signature and hashes every document. Orders signed on chain or by a
-contract are counted separately, since only the chain can verify them. Exits with 1 if a problem is found.
-
-${BOOK_SELECTION}
-
-Examples
-  intentbook verify --chain sepolia --db copy.sqlite --json
-`,
-  prune: `intentbook prune: delete orders that finished long ago
-
-Deletes expired, cancelled and filled orders whose creation and validity are older than a number of days, and expired
-quotes. It runs in bounded steps beside a server on the same PostgreSQL database. Documents, the log and chain events
-stay.
-
-  --older-than <days>   default: 90
-
-${BOOK_SELECTION}
-
-Examples
-  intentbook prune --older-than 30 --chain sepolia --db intentbook.sqlite
-`,
-  backup: `intentbook backup <file>: copy a SQLite book
-
-Copies a consistent state of the file while a server writes to it, checks the copy and clears the writer lease in the
-copy. The copy can be served, exported or verified at once. The target file must not exist. For PostgreSQL use pg_dump.
-
-  --db <file>    database file, default: intentbook.sqlite
-  --json         print the result as one JSON object
-
-Examples
-  intentbook backup monday.sqlite --db intentbook.sqlite
-`,
-};
+const CONFIG_EXAMPLE = `  {
+    "port": 8080,
+    "defaults": { "maxOpenOrders": 500 },
+    "books": [
+      { "chain": "mainnet" },                              // served at /mainnet, stored in mainnet.sqlite
+      { "chain": "mainnet", "environment": "staging" },    // served at /staging/mainnet
+      { "chain": 31337, "path": "/" }                      // served at the root
+    ]
+  }
+  JSON schema: node_modules/intentbook/dist/config.schema.json`;

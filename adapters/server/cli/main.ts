@@ -2,15 +2,21 @@
 import { createRequire } from 'node:module';
 import { type CommandOptions, runCommand } from '../commands/index.ts';
 import { migrateAll } from '../commands/migrate.ts';
-import { readConfigFile } from '../config/load.ts';
+import { mergeSettings, readConfigFile } from '../config/load.ts';
 import { ConfigError, type ServeOptions, serve } from '../index.ts';
 import { failureText, getReason } from '../logging/failure.ts';
 import { createLog } from '../logging/log.ts';
 import { textLog } from '../logging/text-log.ts';
 import { helpText } from './help.ts';
-import { type MigrateOptions, parseCommand } from './parse.ts';
+import type { Command } from './parse.ts';
+import { parseCommand } from './parse.ts';
 import { onSignals } from './signals.ts';
+import { styleOf } from './style.ts';
 import { UsageError } from './usage-error.ts';
+
+/** Exit codes. */
+const FAILED = 1;
+const MISUSED = 2;
 
 /** The package name resolves from any location of the built file. */
 // Npm requires a version.
@@ -21,47 +27,64 @@ async function run(): Promise<void> {
   // The sandbox has separate flags, and needs packages that a server does not need.
   if (first === 'sandbox') return (await import('intentbook/sandbox')).runSandboxCommand(rest);
   const command = parseCommand(process.argv.slice(2), process.env);
-  if (command.name === 'help') console.log(helpText(command.of).trimEnd());
-  else if (command.name === 'version') console.log(version);
-  else if (command.name === 'migrate') await runMigration(command.options);
-  else if (command.name === 'command') await runMaintenance(command.options);
-  else if ('config' in command) await runServer({ ...(await configured(command.config)), ...command.options });
-  else await runServer(command.options);
+  switch (command.name) {
+    case 'help':
+      if (command.of === 'sandbox') return (await import('intentbook/sandbox')).runSandboxCommand(['--help']);
+      return console.log(helpText(command.of, styleOf(process.stdout, process.env)).trimEnd());
+    case 'version':
+      return console.log(version);
+    case 'migrate':
+      return runMigration(command);
+    case 'command':
+      return runMaintenance(command.options);
+    case 'serve':
+      return runServer(command);
+  }
 }
 
-async function runMigration(options: MigrateOptions): Promise<void> {
-  for (const line of await migrateAll(options).catch((error: unknown) => fail(1, getReason(error)))) console.log(line);
+async function runMigration({ options, json }: Command & { name: 'migrate' }): Promise<void> {
+  const schemas = await migrateAll(options).catch((error: unknown) => fail(FAILED, getReason(error)));
+  console.log(json ? JSON.stringify({ ok: true, schemas }) : schemas.join('\n'));
 }
 
 async function runMaintenance(options: CommandOptions): Promise<void> {
   const { ok, words, data } = await runCommand(options, process.stderr).catch((error: unknown) =>
-    fail(1, getReason(error)),
+    fail(FAILED, getReason(error)),
   );
   console.log(options.json ? JSON.stringify({ ok, ...data }) : words);
-  if (!ok) process.exitCode = 1;
+  if (!ok) process.exitCode = FAILED;
 }
 
-async function configured(file: string): Promise<ServeOptions> {
-  return readConfigFile(file).catch((error: unknown) => {
+/** Reads the configuration file, if one is named. Options of the command line override it. */
+async function configured({ config: file, options }: Command & { name: 'serve' }): Promise<ServeOptions> {
+  if (file === undefined) return options;
+  const settings = await readConfigFile(file).catch((error: unknown) => {
     if (!(error instanceof ConfigError)) throw error;
     throw new UsageError([`${file} is invalid:`, ...error.problems].join('\n  '));
   });
+  return mergeSettings(settings, options);
 }
 
-async function runServer(options: ServeOptions): Promise<void> {
-  const cannotStart = (error: unknown): never => fail(1, failureText(error, options));
+async function runServer(command: Command & { name: 'serve' }): Promise<void> {
+  const options = await configured(command);
+  const cannotStart = (error: unknown): never =>
+    fail(error instanceof ConfigError ? MISUSED : FAILED, failureText(error, options));
   const log = options.log === 'json' ? await createLog(version).catch(cannotStart) : textLog(version);
+  for (const warning of command.warnings) log.warning(warning);
   const server = await serve({ ...options, onExchange: log.exchanged }).catch(cannotStart);
   for (const { path, book } of server.deployments) book.on('failure', (failure) => log.failure(path, failure));
   onSignals(process, () => performance.now(), {
     first(signal) {
       log.stopping(signal);
       server.close().then(
-        () => process.exit(0),
-        (error: unknown) => fail(1, failureText(error, options)),
+        () => {
+          log.stopped();
+          process.exit(0);
+        },
+        (error: unknown) => fail(FAILED, failureText(error, options)),
       );
     },
-    second: () => fail(1, 'ended before all requests were finished'),
+    second: () => fail(FAILED, 'ended before all requests were finished'),
   });
   log.started(server);
 }
@@ -76,6 +99,6 @@ process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 
 run().catch((error: unknown) => {
-  if (error instanceof UsageError) fail(2, error.message);
+  if (error instanceof UsageError) fail(MISUSED, error.message);
   throw error;
 });

@@ -2,21 +2,19 @@ import { resolve } from 'node:path';
 import type { Domain, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
 import { chainById, deployment } from '#internal';
+import type { MaintenanceName } from '../cli/commands.ts';
 import { type BookPlan, planServer } from '../config/plan.ts';
-import type { BookSettings } from '../config/schema.ts';
 import { openStore } from '../open-books.ts';
+import type { BookSettings } from '../settings/schema.ts';
 import { exportBook } from './export.ts';
 import { importBook } from './import.ts';
-import type { CommandName } from './names.ts';
 import { type Progress, progressBar } from './progress.ts';
 import { pruneBook } from './prune.ts';
 import { verifyBook } from './verify.ts';
 
-export type { CommandName } from './names.ts';
-
 /** A maintenance command and its book. */
 export interface CommandOptions {
-  readonly command: CommandName;
+  readonly command: MaintenanceName;
   readonly book: BookSettings;
   /** The file of the command, if it has one. */
   readonly file: string;

@@ -1,8 +1,6 @@
 import { formatUnknownName } from '#internal';
-import { FLAG_NAMES, getVariableName } from '../cli/flags.ts';
 import { UsageError } from '../cli/usage-error.ts';
-
-const PREFIX = 'INTENTBOOK_';
+import { FLAGS, PREFIX } from '../settings/flags.ts';
 
 /** Variables that Kubernetes sets for a service with the name intentbook. */
 const SERVICE_LINK = /^INTENTBOOK_(?:\w+_)?(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT_\d+_(?:TCP|UDP)(?:_\w+)?)$/;
@@ -13,7 +11,7 @@ const SERVICE_LINK = /^INTENTBOOK_(?:\w+_)?(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|POR
  * @throws UsageError with the name of the most similar variable.
  */
 export function rejectUnknownVariables(env: Readonly<Record<string, string | undefined>>): void {
-  const known = FLAG_NAMES.map(getVariableName);
+  const known = FLAGS.map(({ variable }) => variable).filter((name) => name.startsWith(PREFIX));
   // Names are compared without the common prefix, which would make them all similar.
   const bare = (name: string) => name.slice(PREFIX.length);
   for (const [name, value] of Object.entries(env)) {

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { ServeOptions } from '../index.ts';
+import { SERVER_SETTINGS } from '../settings/server-settings.ts';
+import type { SettingTable } from '../settings/setting.ts';
 import { ConfigError } from './config-errors.ts';
 import { planServer } from './plan.ts';
 
@@ -22,6 +24,17 @@ export async function readConfigFile(name: string): Promise<ServeOptions> {
   const folder = dirname(path);
   planServer(value, folder);
   return { ...value, folder } as ServeOptions; // validated above
+}
+
+/** Overrides settings of a file. Members of objects, such as `coinGecko`, are overridden one by one. */
+export function mergeSettings(file: ServeOptions, options: ServeOptions): ServeOptions {
+  const members = Object.entries(SERVER_SETTINGS as SettingTable)
+    .filter(([, { type }]) => type.parts !== undefined)
+    .flatMap(([key]) => {
+      const [below, above] = [file, options].map((each) => (each as Record<string, object | undefined>)[key]);
+      return below === undefined || above === undefined ? [] : [[key, { ...below, ...above }] as const];
+    });
+  return { ...file, ...options, ...Object.fromEntries(members) };
 }
 
 function parse(text: string): unknown {

@@ -1,9 +1,11 @@
 import { resolve } from 'node:path';
 import type { Environment } from '#internal';
-import { chainById, chainBySegment } from '#internal';
+import { chainById, chainByName } from '#internal';
+import type { GivenBook, ReadBook, ReadSettings } from '../settings/schema.ts';
+import { completeBook, configSchema, parseSettings } from '../settings/schema.ts';
+import { SERVER_SETTINGS } from '../settings/server-settings.ts';
+import type { SettingTable } from '../settings/setting.ts';
 import { ConfigError, formatProblems } from './config-errors.ts';
-import type { ReadBook, ReadSettings } from './schema.ts';
-import { parseSettings, settingsSchema } from './schema.ts';
 
 /** The location of a book's store. */
 export type StoreLocation =
@@ -47,15 +49,11 @@ export interface ServerPlan {
  */
 export function planServer(value: unknown, folder: string): ServerPlan {
   const { data: settings, error } = parseSettings(value);
-  if (error !== undefined) throw new ConfigError(formatProblems(error, value, settingsSchema()));
-  const problems = [
-    ...halves(settings, ['smtp', 'mailFrom', 'publicUrl']),
-    ...halves(settings, ['vapidSubject', 'vapidPublicKey', 'vapidPrivateKey']),
-    ...settings.books.flatMap(contradictions),
-  ];
+  if (error !== undefined) throw new ConfigError(formatProblems(error, value, configSchema()));
+  const problems = [...findIncomplete(settings), ...settings.books.flatMap(contradictions)];
   if (problems.length > 0) throw new ConfigError(problems);
   const share = Math.max(2, Math.min(10, Math.floor(CONNECTIONS / settings.books.length)));
-  const books = settings.books.map((book) => planBook({ ...settings.defaults, ...book }, book, { folder, share }));
+  const books = settings.books.map((book) => planBook(completeBook(book, settings.defaults), book, { folder, share }));
   const clashes = [
     ...findDuplicate('path', books, ({ path }) => path),
     ...findDuplicate('place', books, ({ place }) => locationKey(place)),
@@ -64,14 +62,19 @@ export function planServer(value: unknown, folder: string): ServerPlan {
   return { settings, books };
 }
 
-/** Finds incomplete groups of settings. `publicUrl` alone is valid. */
-function halves(settings: ReadSettings, keys: readonly (keyof ReadSettings)[]): string[] {
-  const given = keys.filter((key) => settings[key] !== undefined);
-  if (given.every((key) => key === 'publicUrl') || given.length === keys.length) return [];
-  return keys.filter((key) => !given.includes(key)).map((key) => `"${key}" is missing: "${given[0]}" needs it`);
+/** Finds settings that need others which are absent. One problem per absent setting. */
+function findIncomplete(settings: ReadSettings): string[] {
+  const table: SettingTable = SERVER_SETTINGS;
+  const isGiven = (key: string) => settings[key as keyof ReadSettings] !== undefined; // a key of the table
+  const missing = new Map<string, string>();
+  for (const [key, { together = [] }] of Object.entries(table)) {
+    if (!isGiven(key)) continue;
+    for (const other of together) if (!isGiven(other) && !missing.has(other)) missing.set(other, key);
+  }
+  return [...missing].map(([key, by]) => `"${key}" is missing: "${by}" requires it`);
 }
 
-function contradictions(book: ReadBook, i: number): string[] {
+function contradictions(book: GivenBook, i: number): string[] {
   const both = book.db !== undefined && book.postgres !== undefined;
   return both ? [`books[${i}]: "db" and "postgres" exclude each other`] : [];
 }
@@ -84,31 +87,39 @@ interface PlanContext {
   readonly share: number;
 }
 
-function planBook(settings: ReadBook, own: ReadBook, around: PlanContext): BookPlan {
-  const known = typeof settings.chain === 'number' ? chainById(settings.chain) : chainBySegment(settings.chain);
+function planBook(settings: ReadBook, own: GivenBook, around: PlanContext): BookPlan {
+  const known = typeof settings.chain === 'number' ? chainById(settings.chain) : chainByName(settings.chain);
   const { environment } = settings;
   const chain = known?.segment ?? String(settings.chain);
   const staging = environment === 'staging';
   const natural = known === undefined ? '/' : `${staging ? '/staging' : ''}/${chain}`;
-  const { prices } = settings;
-  const file = typeof prices === 'string' && prices !== 'off';
   return {
     chain,
     environment,
-    settings: file ? { ...settings, prices: resolve(around.folder, prices) } : settings,
+    settings: { ...settings, ...resolveFiles(settings, around.folder) },
     chainId: known?.chainId ?? Number(settings.chain),
     path: settings.path ?? natural,
     place: toStoreLocation(settings, own, `${chain}${staging ? '-staging' : ''}`, around),
   };
 }
 
+/** Resolves the names of files in the settings of a book. */
+function resolveFiles({ prices, deniedAddresses, deniedTokens }: ReadBook, folder: string) {
+  const resolved = <T>(value: T): T | string => (typeof value === 'string' ? resolve(folder, value) : value);
+  return {
+    prices: prices === 'off' ? prices : resolved(prices),
+    deniedAddresses: resolved(deniedAddresses),
+    deniedTokens: resolved(deniedTokens),
+  };
+}
+
 function toStoreLocation(
   settings: ReadBook,
-  { db }: ReadBook,
+  { db }: GivenBook,
   name: string,
   { folder, share }: PlanContext,
 ): StoreLocation {
-  const { postgres: url, postgresRead: readUrl, migrate = false } = settings;
+  const { postgres: url, postgresRead: readUrl, migrate } = settings;
   // The file of a book wins over a shared database.
   if (url !== undefined && db === undefined) {
     const schema = settings.schema ?? `intentbook_${name.replaceAll('-', '_')}`;

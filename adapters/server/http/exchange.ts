@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Api, ApiRequest, ApiResponse } from 'intentbook';
+import type { ApiRequest, ApiResponse } from 'intentbook';
 
 /** A request and its response. */
 export interface Exchange {
@@ -18,24 +18,18 @@ export interface Exchange {
 /** Valid request ids of clients. Other ids could corrupt a log. */
 const ID = /^[\w.:-]{1,100}$/;
 
-/** Adds a request id to each response and reports the exchange. The callback must not throw. */
-export function observedApi(api: Api, notify: (exchange: Exchange) => void): Api {
-  return {
-    ...(api.handlesPath === undefined ? {} : { handlesPath: api.handlesPath }),
-    async handle(request) {
-      const since = performance.now();
-      const response = await api.handle(request);
-      const given = request.header('x-request-id');
-      const id = given !== undefined && ID.test(given) ? given : randomUUID();
-      notify(exchangeOf(id, request, response, performance.now() - since));
-      return { ...response, headers: { ...response.headers, 'x-request-id': id } };
-    },
-  };
+/** Returns the id of a request: a safe one of the client, or a new one. */
+export function requestId({ header }: ApiRequest): string {
+  const given = header('x-request-id');
+  return given !== undefined && ID.test(given) ? given : randomUUID();
 }
 
-function exchangeOf(id: string, request: ApiRequest, { status, body }: ApiResponse, ms: number): Exchange {
+/** Describes a request and its response. @param since - Its start, by `performance.now`. */
+export function createExchange(id: string, request: ApiRequest, response: ApiResponse, since: number): Exchange {
   const { method, path, remoteAddress: client } = request;
-  return { id, method, path, status, errorType: status < 400 ? undefined : codeIn(body), ms, client };
+  const { status, body } = response;
+  const errorType = status < 400 ? undefined : codeIn(body);
+  return { id, method, path, status, errorType, ms: performance.now() - since, client };
 }
 
 /** Reads the code of a rejection. Only rejections, which are short, are parsed. */

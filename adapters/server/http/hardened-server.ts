@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { OrderBookError } from 'intentbook';
+import { CORS_HEADERS } from '#internal';
 
 /** Timeouts of clients, in milliseconds. */
 interface HttpTimeouts {
@@ -136,7 +137,7 @@ function rejectionHeaders(body: string): Record<string, string> {
     'content-type': 'application/json; charset=utf-8',
     'content-length': `${Buffer.byteLength(body)}`,
     'cache-control': 'no-store',
-    'access-control-allow-origin': '*',
+    ...CORS_HEADERS,
     connection: 'close',
   };
 }

@@ -6,7 +6,7 @@ import type { OpenApiDocument } from 'intentbook/openapi';
 import { openApiDocument } from 'intentbook/openapi';
 import { jsonResponse, rejectionResponse } from '#internal';
 import type { OpenBook } from '../open-books.ts';
-import type { Page } from './compose.ts';
+import type { Page } from './server-api.ts';
 
 /** Content security policy of the page: only files of this server. The library writes inline styles. */
 const POLICY = [

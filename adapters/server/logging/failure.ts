@@ -1,20 +1,24 @@
 import { StoreError } from 'intentbook';
+import { SERVER_SETTINGS } from '../settings/server-settings.ts';
+
+const { default: DEFAULT_PORT } = SERVER_SETTINGS.port;
+const { default: DEFAULT_HOST } = SERVER_SETTINGS.host;
 
 /** Formats why a server could not start, in one line, with a remedy if one is known. */
 export function failureText(
   error: unknown,
-  { port, host }: { port?: number | undefined; host?: string | undefined },
+  { port = DEFAULT_PORT, host = DEFAULT_HOST }: { port?: number | undefined; host?: string | undefined },
 ): string {
   if (error instanceof StoreError) return getReason(error);
   switch (codeOf(error)) {
     case 'EADDRINUSE':
-      return `port ${port} of ${host} is taken; name another with --port, or --port 0 for any free one`;
+      return `port ${port} of ${host} is in use; select another with --port, or --port 0 for any free one`;
     case 'EACCES':
-      return `this user may not listen on port ${port} of ${host}; name one above 1023 with --port`;
+      return `this user may not listen on port ${port} of ${host}; select one above 1023 with --port`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `"${host}" is no address of this machine; name one with --host, such as 127.0.0.1`;
+      return `"${host}" is not an address of this machine; select one with --host, such as 127.0.0.1`;
     default:
       return getReason(error);
   }

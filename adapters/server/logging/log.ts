@@ -4,8 +4,14 @@ import type { Exchange, RunningServer } from '../index.ts';
 export interface Log {
   started(server: RunningServer): void;
   exchanged(exchange: Exchange): void;
+  /** Reports a change of state. */
+  notice(text: string): void;
+  /** Reports a problem that the server survives. */
+  warning(text: string): void;
   failure(path: string, failure: unknown): void;
   stopping(signal: string): void;
+  /** All requests are finished and all databases are closed. */
+  stopped(): void;
 }
 
 /** Creates a JSON log on the standard output. Requires the package pino. */
@@ -30,7 +36,10 @@ export async function createLog(version: string): Promise<Log> {
       const line = { requestId: id, ...exchange, status, ms: Math.round(ms * 1000) / 1000 };
       log[status >= 500 ? 'error' : 'info'](line, 'request');
     },
+    notice: (text) => log.info(text),
+    warning: (text) => log.warn(text),
     failure: (path, failure) => log.error({ book: path, err: failure }, 'failure'),
     stopping: (signal) => log.info({ signal }, 'stopping'),
+    stopped: () => log.info('stopped'),
   };
 }

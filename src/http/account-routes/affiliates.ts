@@ -1,5 +1,6 @@
 import { AccountError } from '../../accounts/account-error.ts';
 import type { AffiliateApi, AffiliateRegistration } from '../../accounts/affiliates.ts';
+import { READ, WRITE } from '../cost.ts';
 import { jsonResponse } from '../response.ts';
 import { BODY_LIMIT } from '../route.ts';
 import type { AccountRoute } from './route.ts';
@@ -8,6 +9,7 @@ import type { AccountRoute } from './route.ts';
 const registerAffiliate: AccountRoute = {
   method: 'POST',
   path: '/affiliate/:address',
+  cost: WRITE,
   bodyLimit: BODY_LIMIT,
   async handle({ accounts, param, body }) {
     const registration = body as AffiliateRegistration; // `register` validates the shape
@@ -22,6 +24,7 @@ const registerAffiliate: AccountRoute = {
 const getAffiliate: AccountRoute = {
   method: 'GET',
   path: '/affiliate/:address',
+  cost: READ,
   async handle({ accounts: { affiliates }, param }) {
     const affiliate = await affiliates.get(param('address'));
     if (affiliate === undefined) throw new AccountError(404, 'Affiliate not found');
@@ -33,6 +36,7 @@ const getAffiliate: AccountRoute = {
 const getCode: AccountRoute = {
   method: 'GET',
   path: '/ref-codes/:code',
+  cost: READ,
   async handle({ accounts: { affiliates }, param }) {
     const found = await affiliates.byCode(param('code'));
     if (found === undefined) throw new AccountError(404, 'Affiliate code not found');
@@ -54,6 +58,7 @@ const statistics = (
 ): AccountRoute => ({
   method: 'GET',
   path: `/affiliate/${name}/:address`,
+  cost: READ,
   async handle({ accounts, param }) {
     const found = await accounts.affiliates.statistics(kind, param('address'));
     if (found === undefined) throw new AccountError(404, missing);

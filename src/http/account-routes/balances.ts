@@ -1,4 +1,5 @@
 import type { BalanceEvent } from '../../accounts/balance-watch.ts';
+import type { RouteCost } from '../cost.ts';
 import { parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';
 import { cancellable } from '../route.ts';
@@ -6,10 +7,22 @@ import type { ServerSentEvent } from '../sse.ts';
 import { eventStream } from '../sse.ts';
 import type { AccountCall, AccountRoute } from './route.ts';
 
+/** Tokens of a balance request that one token of the rate limit pays for. */
+const BALANCES_PER_TOKEN = 10;
+
+/** Cost of a balance request. Balances are read from a node, so the tokens are charged before. */
+const BALANCES_COST: RouteCost = {
+  kind: 'read',
+  before: ({ query }) => Math.max(1, Math.ceil(splitTokens(new URLSearchParams(query)).length / BALANCES_PER_TOKEN)),
+  tokens: `1 per ${BALANCES_PER_TOKEN} token addresses`,
+  growth: 'number of tokens, at most 100, in one call of the node',
+};
+
 /** Returns an account's balances of tokens and its allowances for the vault relayer. */
 const getBalances: AccountRoute = {
   method: 'GET',
   path: '/:chainId/accounts/:account/balances',
+  cost: BALANCES_COST,
   async handle(call) {
     const { accounts, request, param } = call;
     const chainId = parseChainId(param('chainId'));
@@ -22,6 +35,7 @@ const getBalances: AccountRoute = {
 const streamBalances: AccountRoute = {
   method: 'GET',
   path: '/:chainId/accounts/:account/balances/sse',
+  cost: BALANCES_COST,
   stream: true,
   async handle(call) {
     const { accounts, request, param } = call;
@@ -36,6 +50,10 @@ export const BALANCE_ROUTES: readonly AccountRoute[] = [getBalances, streamBalan
 
 /** Reads addresses separated by commas. Blanks and empty elements are ignored. */
 function readTokens({ query }: AccountCall): string[] {
+  return splitTokens(query);
+}
+
+function splitTokens(query: URLSearchParams): string[] {
   const texts = query.getAll('tokens').flatMap((list) => list.split(','));
   return texts.map((text) => text.trim()).filter((text) => text !== '');
 }

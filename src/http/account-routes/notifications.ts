@@ -1,4 +1,8 @@
 import type { NotificationQuery } from '../../accounts/notification-list.ts';
+import { assertNotAborted } from '../../concurrency/abort.ts';
+import { countRows } from '../../concurrency/read-options.ts';
+import { yieldToEventLoop } from '../../concurrency/yield.ts';
+import { READ, readCost } from '../cost.ts';
 import { queryText } from '../query.ts';
 import { jsonText } from '../response.ts';
 import { cancellable } from '../route.ts';
@@ -12,13 +16,19 @@ import type { AccountRoute } from './route.ts';
 const listNotifications: AccountRoute = {
   method: 'GET',
   path: '/accounts/:account/notifications',
-  async handle({ accounts, param, query }) {
+  cost: readCost('notifications', 'notifications of the account, or page size'),
+  async handle({ accounts, param, query, work }) {
     const account = param('account');
-    const { list } = accounts.notifications.rendered;
     const request = pageQuery(query);
-    const page = await list(account, request);
+    const list = async (cursor: NotificationQuery) => {
+      assertNotAborted(work.signal);
+      const found = await accounts.notifications.rendered.list(account, cursor);
+      countRows(work, found.notifications.length);
+      return found;
+    };
+    const page = await list(request);
     if (page.next !== undefined && request.limit === undefined) {
-      const body = streamAll(page.notifications, page.next, (cursor) => list(account, { cursor }));
+      const body = streamAll(page.notifications, page.next, (cursor) => list({ cursor }));
       return { ...jsonText(200, '', CACHE_HEADERS), body };
     }
     const body = `[${page.notifications.join(',')}]`;
@@ -33,6 +43,7 @@ const listNotifications: AccountRoute = {
 const streamNotifications: AccountRoute = {
   method: 'GET',
   path: '/accounts/:account/notifications/stream',
+  cost: { ...READ, growth: 'notifications of the account since `Last-Event-ID`' },
   stream: true,
   async handle({ accounts, param, request }) {
     const after = lastEventId(request);
@@ -58,6 +69,7 @@ async function* streamAll(
   yield `[${first.join(',')}`;
   for (let cursor: string | undefined = next; cursor !== undefined; ) {
     const page: Page = await read(cursor);
+    await yieldToEventLoop();
     if (page.notifications.length > 0) yield `,${page.notifications.join(',')}`;
     cursor = page.next;
   }

@@ -1,4 +1,5 @@
 import type { Accounts } from '../../accounts/accounts.ts';
+import type { ReadOptions } from '../../concurrency/read-options.ts';
 import type { ApiRequest, ApiResponse } from '../message.ts';
 import type { Endpoint } from '../route.ts';
 
@@ -6,6 +7,8 @@ import type { Endpoint } from '../route.ts';
 export interface AccountCall {
   readonly accounts: Accounts;
   readonly request: ApiRequest;
+  /** Options of reads: they end when the client disconnects, and their rows are charged. */
+  readonly work: ReadOptions;
   /** Returns a path parameter, percent-decoded. */
   param(name: string): string;
   readonly query: URLSearchParams;

@@ -1,5 +1,6 @@
 import { AccountError } from '../../accounts/account-error.ts';
 import type { SubscriptionProof, SubscriptionRequest } from '../../accounts/subscriptions.ts';
+import { READ, WRITE } from '../cost.ts';
 import type { ApiRequest } from '../message.ts';
 import { jsonResponse } from '../response.ts';
 import { BODY_LIMIT } from '../route.ts';
@@ -11,6 +12,7 @@ const PATH = '/accounts/:account/subscriptions';
 const createSubscription: AccountRoute = {
   method: 'POST',
   path: PATH,
+  cost: WRITE,
   bodyLimit: BODY_LIMIT,
   async handle({ accounts, param, body }) {
     const request = body as SubscriptionRequest; // `create` validates the shape
@@ -22,6 +24,7 @@ const createSubscription: AccountRoute = {
 const listSubscriptions: AccountRoute = {
   method: 'GET',
   path: PATH,
+  cost: READ,
   async handle({ accounts, param, request }) {
     return jsonResponse(200, await accounts.subscriptions.list(param('account'), readProof(request)));
   },
@@ -31,6 +34,7 @@ const listSubscriptions: AccountRoute = {
 const removeSubscription: AccountRoute = {
   method: 'DELETE',
   path: PATH,
+  cost: WRITE,
   async handle({ accounts, param, query, request }) {
     await accounts.subscriptions.remove(param('account'), query.get('id') ?? '', readProof(request));
     return jsonResponse(200, { removed: true });
@@ -41,7 +45,7 @@ const removeSubscription: AccountRoute = {
 const confirmSubscription: AccountRoute = {
   method: 'GET',
   path: '/accounts/:account/subscriptions/confirm',
-  kind: 'write',
+  cost: WRITE,
   async handle({ accounts, query }) {
     return jsonResponse(200, await accounts.subscriptions.confirm(query.get('token') ?? ''));
   },

@@ -1,4 +1,5 @@
 import { AccountError } from '../../accounts/account-error.ts';
+import { READ } from '../cost.ts';
 import { parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';
 import type { AccountRoute } from './route.ts';
@@ -7,6 +8,7 @@ import type { AccountRoute } from './route.ts';
 const getUsdPrice: AccountRoute = {
   method: 'GET',
   path: '/:chainId/tokens/:token/usdPrice',
+  cost: { ...READ, growth: 'number of price sources' },
   async handle({ accounts, param }) {
     const result = await accounts.usdPrices.get(parseChainId(param('chainId')), param('token'));
     if (result === undefined) throw new AccountError(404, 'Price not found');

@@ -1,4 +1,5 @@
 import { OrderBookError } from '../../errors.ts';
+import { READ, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
 import { jsonResponse, rejectionResponse } from '../response.ts';
 import type { Call, Route } from '../route.ts';
@@ -8,6 +9,7 @@ import { documentBodyLimit } from '../route.ts';
 const putDocument: Route = {
   method: 'PUT',
   path: '/api/v1/app_data',
+  cost: WRITE,
   bodyLimit: documentBodyLimit,
   handle: (call) => storeDocument(call),
 };
@@ -25,6 +27,7 @@ const putDocumentByHash: Route = {
 const getDocument: Route = {
   method: 'GET',
   path: '/api/v1/app_data/:hash',
+  cost: READ,
   async handle({ book, param }) {
     const hash = param('hash');
     const fullAppData = await book.appData.get(hash);

@@ -1,18 +1,30 @@
 import type { Competition } from '../../auctions/competition.ts';
+import { countRows } from '../../concurrency/read-options.ts';
 import { OrderBookError } from '../../errors.ts';
 import { requireOperator } from '../auth.ts';
+import { READ, readCost, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
 import { invalidParameter } from '../query.ts';
-import { jsonResponse, rejectionResponse } from '../response.ts';
+import { jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../response.ts';
 import type { Call, Route } from '../route.ts';
 import { LIST_BODY_LIMIT } from '../route.ts';
+
+/** Orders of an auction that one token pays for. The rendered auction is shared by all requests. */
+const AUCTION_ROWS_PER_TOKEN = 1000;
+
+const AUCTION_COST = /* @__PURE__ */ readCost('orders', 'orders of the auction', AUCTION_ROWS_PER_TOKEN);
 
 /** Returns the current auction: the open orders that are funded, with the native prices of their tokens. */
 const getAuction: Route = {
   method: 'GET',
   path: '/api/v1/auction',
-  async handle({ book }) {
-    return jsonResponse(200, await book.auctions.current());
+  cost: AUCTION_COST,
+  async handle({ book, request, work }) {
+    const { etag, bytes, size } = await book.auctions.rendered.current();
+    const headers = { etag, 'cache-control': 'no-cache' };
+    if (matchesEtag(etag, request.header('if-none-match'))) return { status: 304, headers };
+    countRows(work, size);
+    return jsonText(200, bytes, headers);
   },
 };
 
@@ -23,15 +35,17 @@ const COMPETITION_ROUTES: readonly Route[] = ['v1', 'v2'].flatMap((version): Rou
     {
       method: 'GET',
       path: `${path}/latest`,
+      cost: READ,
       handle: async ({ book }) => competitionResponse(await book.auctions.latestCompetition()),
     },
     {
       method: 'GET',
       path: `${path}/by_tx_hash/:hash`,
+      cost: READ,
       handle: async ({ book, param }) =>
         competitionResponse(await book.auctions.competitionOfTransaction(param('hash'))),
     },
-    { method: 'GET', path: `${path}/:auction_id`, handle: getCompetition },
+    { method: 'GET', path: `${path}/:auction_id`, cost: READ, handle: getCompetition },
   ];
 });
 
@@ -39,6 +53,7 @@ const COMPETITION_ROUTES: readonly Route[] = ['v1', 'v2'].flatMap((version): Rou
 const getRestrictedCompetition: Route = {
   method: 'GET',
   path: '/restricted/api/v2/solver_competition/:auction_id',
+  cost: READ,
   before: requireOperator,
   handle: getCompetition,
 };
@@ -47,6 +62,7 @@ const getRestrictedCompetition: Route = {
 const recordCompetition: Route = {
   method: 'POST',
   path: '/restricted/api/v1/competition',
+  cost: WRITE,
   bodyLimit: LIST_BODY_LIMIT,
   before: requireOperator,
   async handle({ book, body }) {

@@ -1,3 +1,4 @@
+import { countRows } from '../../concurrency/read-options.ts';
 import { OrderBookError } from '../../errors.ts';
 import type { OrderCancellation, OrderCancellations } from '../../orders/cancel.ts';
 import { createTooManyUidsError, MAX_UIDS } from '../../orders/cancel.ts';
@@ -6,20 +7,30 @@ import type { ListQuery } from '../../orders/listing.ts';
 import { formatCursor, requireUid } from '../../orders/listing.ts';
 import type { RenderedPage } from '../../orders/read.ts';
 import { parseUid } from '../../protocol/uid.ts';
+import type { RouteCost } from '../cost.ts';
+import { READ, readCost, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
 import { queryInteger, queryText } from '../query.ts';
-import { jsonResponse, jsonText, rejectionResponse } from '../response.ts';
+import { jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 import { BODY_LIMIT, cancellable, documentBodyLimit, LIST_BODY_LIMIT } from '../route.ts';
 import { lastEventId, resumableEventStream } from '../sse.ts';
+
+/** Cost of a listing: orders of the page, and orders that its filter or its offset skips. */
+const LISTING_COST = /* @__PURE__ */ readCost('orders', 'page size; entries that the filter or `offset` skips');
+
+/** Cost of `by_uids`, which has at most 128 orders. */
+const BY_UIDS_COST: RouteCost = { ...READ, growth: 'number of UIDs, at most 128' };
 
 /** Submits a signed order. Responds 201 with the UID as a JSON string. */
 const submitOrder: Route = {
   method: 'POST',
   path: '/api/v1/orders',
+  cost: WRITE,
   bodyLimit: documentBodyLimit,
-  async handle({ book, body }) {
-    const result = await book.orders.submit(body as OrderCreation); // `submit` validates the shape
+  async handle({ book, body, client, work }) {
+    const options = { client: client(), ...(work.signal && { signal: work.signal }) };
+    const result = await book.orders.submit(body as OrderCreation, options); // `submit` validates the shape
     return result.status === 'accepted' ? jsonResponse(201, result.uid) : rejectionResponse(result.error);
   },
 };
@@ -28,9 +39,10 @@ const submitOrder: Route = {
 const listOrders: Route = {
   method: 'GET',
   path: '/api/v1/orders',
-  async handle({ book, query }) {
+  cost: LISTING_COST,
+  async handle({ book, query, work }) {
     const filter = listingQuery(query, ['status', 'sellToken', 'buyToken', 'owner', 'cursor', 'limit']);
-    return pageResponse(await book.orders.rendered.list(filter), query);
+    return pageResponse(await book.orders.rendered.list(filter, work), query);
   },
 };
 
@@ -38,9 +50,10 @@ const listOrders: Route = {
 const listAccountOrders: Route = {
   method: 'GET',
   path: '/api/v1/account/:owner/orders',
-  async handle({ book, param, query }) {
+  cost: LISTING_COST,
+  async handle({ book, param, query, work }) {
     const paging = listingQuery(query, ['offset', 'limit', 'cursor']);
-    return pageResponse(await book.orders.rendered.list({ ...paging, owner: param('owner') }), query);
+    return pageResponse(await book.orders.rendered.list({ ...paging, owner: param('owner') }, work), query);
   },
 };
 
@@ -48,8 +61,9 @@ const listAccountOrders: Route = {
 const listTransactionOrders: Route = {
   method: 'GET',
   path: '/api/v1/transactions/:hash/orders',
-  async handle({ book, param }) {
-    const orders = await book.orders.rendered.listByTransaction(param('hash'));
+  cost: readCost('orders', 'trades of the transaction'),
+  async handle({ book, param, work }) {
+    const orders = await book.orders.rendered.listByTransaction(param('hash'), work);
     return jsonText(200, `[${orders.map(({ json }) => json).join(',')}]`);
   },
 };
@@ -58,11 +72,11 @@ const listTransactionOrders: Route = {
 const getOrdersByUids: Route = {
   method: 'POST',
   path: '/api/v1/orders/by_uids',
-  kind: 'read',
+  cost: BY_UIDS_COST,
   bodyLimit: LIST_BODY_LIMIT,
-  async handle({ book, body }) {
+  async handle({ book, body, work }) {
     const uids = requireUidList(body);
-    const elements = await book.orders.rendered.getManyBytes(uids).catch((error: unknown) => {
+    const elements = await book.orders.rendered.getManyBytes(uids, work).catch((error: unknown) => {
       // The read validates each UID, which costs no second pass. Only a failed read searches for the invalid one.
       throw findInvalidUid(uids) ?? error;
     });
@@ -74,6 +88,7 @@ const getOrdersByUids: Route = {
 const getOrder: Route = {
   method: 'GET',
   path: '/api/v1/orders/:uid',
+  cost: READ,
   async handle({ book, param, request }) {
     const uid = param('uid');
     const order = await book.orders.rendered.get(uid);
@@ -88,6 +103,7 @@ const getOrder: Route = {
 const getOrderStatus: Route = {
   method: 'GET',
   path: '/api/v1/orders/:uid/status',
+  cost: READ,
   async handle({ book, param }) {
     return jsonResponse(200, await book.orders.competitionStatus(param('uid')));
   },
@@ -97,6 +113,7 @@ const getOrderStatus: Route = {
 const cancelOrder: Route = {
   method: 'DELETE',
   path: '/api/v1/orders/:uid',
+  cost: WRITE,
   bodyLimit: BODY_LIMIT,
   async handle({ book, body, param }) {
     const orderUid = requireUid(param('uid'));
@@ -110,6 +127,7 @@ const cancelOrder: Route = {
 const cancelOrders: Route = {
   method: 'DELETE',
   path: '/api/v1/orders',
+  cost: WRITE,
   bodyLimit: LIST_BODY_LIMIT,
   async handle({ book, body }) {
     const result = await book.orders.cancel(omitOrderUid(body));
@@ -121,14 +139,17 @@ const cancelOrders: Route = {
 const streamOrders: Route = {
   method: 'GET',
   path: '/api/v1/orders/stream',
+  cost: readCost('log entries since `Last-Event-ID`', 'log entries since `Last-Event-ID`, at most `resumeLimit`'),
   stream: true,
-  async handle({ book, query, request }) {
+  async handle({ book, query, request, work }) {
     const after = lastEventId(request);
     const owner = queryText(query, 'owner');
     const uid = queryText(query, 'uid');
     const filter = { ...(owner !== undefined && { owner }), ...(uid !== undefined && { uid }) };
     const options = { ...(after !== undefined && { after }), ...cancellable(request) };
-    return resumableEventStream(await book.orders.rendered.stream(filter, options), book.clock);
+    const stream = await book.orders.rendered.stream(filter, options);
+    countRows(work, stream.backlog);
+    return resumableEventStream(stream, book.clock);
   },
 };
 
@@ -169,12 +190,6 @@ function pageResponse({ orders, next }: RenderedPage, query: URLSearchParams): A
   nextQuery.set('cursor', formatCursor(next));
   // A reference that is only a query keeps the path, with any prefix of the mount (RFC 3986, 5.2.2).
   return jsonText(200, body, { link: `<?${nextQuery}>; rel="next"` });
-}
-
-/** Compares entity tags weakly (RFC 9110, section 13.1.2). */
-function matchesEtag(etag: string, ifNoneMatch: string | undefined): boolean {
-  if (ifNoneMatch === undefined) return false;
-  return ifNoneMatch.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')));
 }
 
 /** Removes `orderUid`: this route takes lists only and ignores unknown members. */

@@ -1,5 +1,6 @@
 import type { QuoteStreamEvent } from '../../quotes/quote-stream.ts';
 import type { QuoteRequest } from '../../quotes/request.ts';
+import { ESTIMATE } from '../cost.ts';
 import { jsonResponse, rejectionResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 import { BODY_LIMIT, cancellable } from '../route.ts';
@@ -10,6 +11,7 @@ import { eventStream } from '../sse.ts';
 const requestQuote: Route = {
   method: 'POST',
   path: '/api/v1/quote',
+  cost: ESTIMATE,
   bodyLimit: BODY_LIMIT,
   async handle({ book, body, request }) {
     const result = await book.quotes.request(body as QuoteRequest, cancellable(request)); // `request` validates
@@ -24,6 +26,7 @@ const requestQuote: Route = {
 const streamQuotes: Route = {
   method: 'POST',
   path: '/api/v1/quote/stream',
+  cost: ESTIMATE,
   stream: true,
   bodyLimit: BODY_LIMIT,
   async handle({ book, body, request }) {

@@ -1,4 +1,5 @@
 import { VERSION } from '../../version.ts';
+import { FREE, READ } from '../cost.ts';
 import { jsonResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 
@@ -6,6 +7,7 @@ import type { Route } from '../route.ts';
 const getVersion: Route = {
   method: 'GET',
   path: '/api/v1/version',
+  cost: READ,
   async handle({ book: { chainId, settlementContract } }) {
     return {
       status: 200,
@@ -19,6 +21,7 @@ const getVersion: Route = {
 const getRoot: Route = {
   method: 'GET',
   path: '/',
+  cost: READ,
   async handle({ book: { chainId, settlementContract } }) {
     return jsonResponse(200, { name: 'intentbook', version: VERSION, chainId, settlementContract, api: '/api/v1' });
   },
@@ -28,6 +31,7 @@ const getRoot: Route = {
 const getReadiness: Route = {
   method: 'GET',
   path: '/api/v1/ready',
+  cost: READ,
   async handle({ book }) {
     const readiness = await book.ready();
     if (readiness.ready) return jsonResponse(200, readiness);
@@ -40,7 +44,7 @@ const getReadiness: Route = {
 const getLiveness: Route = {
   method: 'GET',
   path: '/live',
-  kind: 'free', // A rate limit must not make an orchestrator restart the server.
+  cost: FREE, // A rate limit must not make an orchestrator restart the server.
   async handle() {
     return jsonResponse(200, { live: true });
   },

@@ -1,4 +1,5 @@
 import { parseDecimal, toPricePerEther } from '../../protocol/decimal.ts';
+import { ESTIMATE } from '../cost.ts';
 import { jsonResponse, rejectionResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 import { cancellable } from '../route.ts';
@@ -7,6 +8,7 @@ import { cancellable } from '../route.ts';
 const getNativePrice: Route = {
   method: 'GET',
   path: '/api/v1/token/:token/native_price',
+  cost: ESTIMATE,
   async handle({ book, param, request }) {
     const result = await book.quotes.nativePrice(param('token'), cancellable(request));
     if (result.status !== 'priced') return rejectionResponse(result.error);
@@ -20,6 +22,7 @@ const getNativePrice: Route = {
 const getTokenMetadata: Route = {
   method: 'GET',
   path: '/api/v1/token/:token/metadata',
+  cost: ESTIMATE,
   async handle({ book, param, request }) {
     const result = await book.quotes.nativePrice(param('token'), cancellable(request));
     if (result.status === 'rejected' && result.error.code === 'InvalidParameter') {

@@ -1,25 +1,26 @@
-import type { OrderTrade, TradeListQuery } from '../../chain/trades.ts';
+import type { TradeListQuery } from '../../chain/trades.ts';
+import { readCost } from '../cost.ts';
 import { queryInteger, queryText } from '../query.ts';
-import { jsonResponse } from '../response.ts';
+import { joinArray, jsonResponse, jsonText } from '../response.ts';
 import type { Route } from '../route.ts';
 
 /** Maximum number of trades in a response of version 1, which has no pages. */
 const MAX_TRADES = 10_000;
-const PAGE_SIZE = 1000;
+
+const encoder = /* @__PURE__ */ new TextEncoder();
 
 /** Lists the newest trades of an order or an account, up to 10,000, without pages. */
 const listTradesV1: Route = {
   method: 'GET',
   path: '/api/v1/trades',
-  async handle({ book, query }) {
-    const filter = tradeFilter(query);
-    const trades: OrderTrade[] = [];
-    while (trades.length < MAX_TRADES) {
-      const page = await book.trades.list({ ...filter, offset: trades.length, limit: PAGE_SIZE });
-      trades.push(...page);
-      if (page.length < PAGE_SIZE) break;
+  cost: readCost('trades', 'trades of the order or account, at most 10000'),
+  async handle({ book, query, work }) {
+    const parts: Uint8Array[] = [];
+    for await (const page of book.trades.pages({ ...tradeFilter(query), limit: MAX_TRADES }, work)) {
+      // Each page is rendered on its own, so that no step of the event loop grows with the number of trades.
+      parts.push(encoder.encode(JSON.stringify(page).slice(1, -1)));
     }
-    return jsonResponse(200, trades);
+    return jsonText(200, joinArray(parts));
   },
 };
 
@@ -27,11 +28,12 @@ const listTradesV1: Route = {
 const listTradesV2: Route = {
   method: 'GET',
   path: '/api/v2/trades',
-  async handle({ book, query }) {
+  cost: readCost('trades', 'page size; trades that `offset` skips'),
+  async handle({ book, query, work }) {
     const offset = queryInteger(query, 'offset');
     const limit = queryInteger(query, 'limit');
     const page = { ...(offset !== undefined && { offset }), ...(limit !== undefined && { limit }) };
-    return jsonResponse(200, await book.trades.list({ ...tradeFilter(query), ...page }));
+    return jsonResponse(200, await book.trades.list({ ...tradeFilter(query), ...page }, work));
   },
 };
 
@@ -39,8 +41,9 @@ const listTradesV2: Route = {
 const getTotalSurplus: Route = {
   method: 'GET',
   path: '/api/v1/users/:user/total_surplus',
-  async handle({ book, param }) {
-    return jsonResponse(200, { totalSurplus: String(await book.trades.totalSurplus(param('user'))) });
+  cost: readCost('trades', 'new trades of the account since the last request'),
+  async handle({ book, param, work }) {
+    return jsonResponse(200, { totalSurplus: String(await book.trades.totalSurplus(param('user'), work)) });
   },
 };
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { FLAG_NAMES } from '../../../adapters/server/cli/flags.ts';
 import { parseCommand } from '../../../adapters/server/cli/parse.ts';
 import { UsageError } from '../../../adapters/server/cli/usage-error.ts';
 import { ConfigError } from '../../../adapters/server/config/config-errors.ts';
 import { planServer } from '../../../adapters/server/config/plan.ts';
+import { FLAGS } from '../../../adapters/server/settings/flags.ts';
 import type { Target } from '../target.ts';
 import { isRejection, JSON_MARKS, rejecting, textOf } from '../target.ts';
 
@@ -82,11 +82,7 @@ const settings: Target = {
 const commandLine: Target = {
   name: 'command-line',
   words: [
-    ...FLAG_NAMES.flatMap((name) => [
-      `--${name}\n`,
-      `--${name}=`,
-      `INTENTBOOK_${name.toUpperCase().replaceAll('-', '_')}=`,
-    ]),
+    ...FLAGS.flatMap(({ name, variable }) => [`--${name}\n`, `--${name}=`, `${variable}=`]),
     'serve\n',
     'migrate\n',
     'export\n',

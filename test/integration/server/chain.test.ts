@@ -54,7 +54,7 @@ describe('server with a node', () => {
   test('indexes the chain and fulfils settled orders', async () => {
     const db = join(await scratch(), 'orders.sqlite');
     const url = await addressOf(
-      intentbook(['serve', '--port', '0', '--db', db, '--rpc', fixture.url, '--from-block', '1']),
+      intentbook(['serve', '--port', '0', '--db', db, '--rpc', fixture.url, '--from-block', '0']),
     );
     const uid = await submit(url, {});
     await settle(fixture.client, [{ order: await read<Order>(url, `/orders/${uid}`) }], prices());
@@ -80,7 +80,7 @@ describe('server with a node', () => {
 
   test('uses the next node when the first is unreachable', async () => {
     const rpc = ['http://127.0.0.1:1', fixture.url];
-    await using server = closing(await serve({ port: 0, db: ':memory:', rpc, fromBlock: 1 }));
+    await using server = closing(await serve({ port: 0, db: ':memory:', rpc, fromBlock: 0 }));
     const uid = await submit(server.url, {});
     await settle(fixture.client, [{ order: await read<Order>(server.url, `/orders/${uid}`) }], prices());
     await until(

@@ -1,25 +1,22 @@
-import { describe, expect, test } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
 import { helpText } from '../../../adapters/server/cli/help.ts';
 import { parseCommand } from '../../../adapters/server/cli/parse.ts';
 import { ECHO, onSignals } from '../../../adapters/server/cli/signals.ts';
 import { UsageError } from '../../../adapters/server/cli/usage-error.ts';
+import { planServer } from '../../../adapters/server/config/plan.ts';
+import { FLAGS as FLAG_TABLE, findFlag } from '../../../adapters/server/settings/flags.ts';
+import { singleBook } from '../../../adapters/server/settings/single-book.ts';
 import { CHAINS } from '../../../src/protocol/chains.ts';
+import { cleanUp, scratch } from './process.ts';
 
-const DEFAULTS = {
-  port: 8080,
-  host: '127.0.0.1',
-  chain: 'sepolia',
-  db: 'intentbook.sqlite',
-  maxOpenOrders: 1000,
-  maxPendingPresign: 100,
-  rateLimit: { reads: 50, writes: 10, streams: 32 },
-  explorer: true,
-  log: 'text',
-  gasPrice: '1000000000',
-};
+afterAll(cleanUp);
 
-const { db: _, ...ELSEWHERE } = DEFAULTS;
 const URL = 'postgres://me:secret@db:5432/books';
+
+/** Returns the command that serves with these settings. */
+const served = (options: object, more: object = {}) => ({ name: 'serve', options, warnings: [], ...more });
 
 /** Each flag with its variable, a value and the parsed value. */
 const FLAGS = [
@@ -56,83 +53,76 @@ const FLAGS = [
   ['--coin-gecko', 'INTENTBOOK_COIN_GECKO', 'CG-1', { coinGecko: { apiKey: 'CG-1' } }],
   ['--funding-check', 'INTENTBOOK_FUNDING_CHECK', '5', { fundingCheck: 5 }],
   ['--funding-check', 'INTENTBOOK_FUNDING_CHECK', 'off', { fundingCheck: 'off' }],
-  ['--smtp', 'INTENTBOOK_SMTP', 'smtps://a:b@c', { smtp: 'smtps://a:b@c' }],
-  ['--mail-from', 'INTENTBOOK_MAIL_FROM', 'a@b.org', { mailFrom: 'a@b.org' }],
   ['--public-url', 'INTENTBOOK_PUBLIC_URL', 'https://a', { publicUrl: 'https://a' }],
-  ['--vapid-subject', 'INTENTBOOK_VAPID_SUBJECT', 'mailto:a@b.org', { vapidSubject: 'mailto:a@b.org' }],
-  ['--vapid-public-key', 'INTENTBOOK_VAPID_PUBLIC_KEY', 'BA', { vapidPublicKey: 'BA' }],
-  ['--vapid-private-key', 'INTENTBOOK_VAPID_PRIVATE_KEY', 'AA', { vapidPrivateKey: 'AA' }],
   ['--prices', 'INTENTBOOK_PRICES', 'prices.json', { prices: 'prices.json' }],
   ['--solvers', 'INTENTBOOK_SOLVERS', 'http://a:1,https://b/x', { solvers: ['http://a:1', 'https://b/x'] }],
   ['--gas-price', 'INTENTBOOK_GAS_PRICE', '1.5e9', { gasPrice: '1.5e9' }],
+  ['--chain', 'INTENTBOOK_CHAIN', 'gnosis', { chain: 'gnosis' }],
+  ['--max-app-data-size', 'INTENTBOOK_MAX_APP_DATA_SIZE', '8192', { maxAppDataSize: 8192 }],
+  ['--denied-tokens', 'INTENTBOOK_DENIED_TOKENS', 'tokens.txt', { deniedTokens: 'tokens.txt' }],
+  ['--notifications', 'INTENTBOOK_NOTIFICATIONS', 'off', { notifications: 'off' }],
+  ['--streams-queue-size', 'INTENTBOOK_STREAMS_QUEUE_SIZE', '9', { streams: { queueSize: 9 } }],
+  ['--coin-gecko-plan', 'INTENTBOOK_COIN_GECKO_PLAN', 'demo', { coinGecko: { plan: 'demo' } }],
   ['--rpc', 'INTENTBOOK_RPC', 'http://a:1, https://b/key', { rpc: ['http://a:1', 'https://b/key'] }],
 ] as const;
 
 describe('command-line flags', () => {
-  test('serve without flags has the defaults', () => {
-    expect(parseCommand(['serve'], {})).toEqual({ name: 'serve', options: DEFAULTS });
+  test('serve without flags has no settings', () => {
+    expect(parseCommand(['serve'], {})).toEqual(served({}));
   });
 
   test.each(FLAGS)('%s, %s %s', (flag, variable, text, read) => {
-    const wanted = { name: 'serve', options: { ...DEFAULTS, ...read } };
+    const wanted = served(read);
     expect(parseCommand(['serve', flag, text], {})).toEqual(wanted);
     expect(parseCommand(['serve', `${flag}=${text}`], {})).toEqual(wanted);
     expect(parseCommand([flag, text, 'serve'], {})).toEqual(wanted);
     expect(parseCommand(['serve'], { [variable]: text })).toEqual(wanted);
     expect(parseCommand(['serve', flag, text], { [variable]: 'nonsense' })).toEqual(wanted);
-    expect(helpText()).toContain(flag);
-    expect(helpText()).toContain(variable);
+    expect(helpText('serve')).toContain(flag);
   });
 
   test.each([
-    [['--postgres', URL], {}, { postgres: URL, schema: 'intentbook', migrate: false }],
-    [[], { INTENTBOOK_POSTGRES: URL, INTENTBOOK_DB: 'x' }, { postgres: URL, schema: 'intentbook', migrate: false }],
-    [['--postgres', URL, '--schema', 'Book_1'], {}, { postgres: URL, schema: 'Book_1', migrate: false }],
-    [['--postgres', URL, '--migrate'], {}, { postgres: URL, schema: 'intentbook', migrate: true }],
-    [['--migrate', '--postgres', URL], {}, { postgres: URL, schema: 'intentbook', migrate: true }],
-    [['--postgres', URL], { INTENTBOOK_MIGRATE: 'on' }, { postgres: URL, schema: 'intentbook', migrate: true }],
-    [
-      ['--postgres', URL, '--migrate=off'],
-      { INTENTBOOK_MIGRATE: 'on' },
-      { postgres: URL, schema: 'intentbook', migrate: false },
-    ],
-    [
-      ['--postgres', URL, '--postgres-read', `${URL}2`],
-      {},
-      { postgres: URL, postgresRead: `${URL}2`, schema: 'intentbook', migrate: false },
-    ],
+    [['--postgres', URL], {}, { postgres: URL }],
+    [[], { INTENTBOOK_POSTGRES: URL, INTENTBOOK_DB: 'x' }, { postgres: URL }],
+    [['--postgres', URL, '--schema', 'Book_1'], {}, { postgres: URL, schema: 'Book_1' }],
+    [['--postgres', URL, '--migrate'], {}, { postgres: URL, migrate: true }],
+    [['--migrate', '--postgres', URL], {}, { postgres: URL, migrate: true }],
+    [['--postgres', URL], { INTENTBOOK_MIGRATE: 'on' }, { postgres: URL, migrate: true }],
+    [['--postgres', URL, '--migrate=off'], { INTENTBOOK_MIGRATE: 'on' }, { postgres: URL, migrate: false }],
+    [['--postgres', URL, '--postgres-read', `${URL}2`], {}, { postgres: URL, postgresRead: `${URL}2` }],
   ] as [string[], Record<string, string>, object][])(
     'serve %j with %j stores orders in PostgreSQL',
     (args, env, read) => {
-      expect(parseCommand(['serve', ...args], env)).toEqual({ name: 'serve', options: { ...ELSEWHERE, ...read } });
+      expect(parseCommand(['serve', ...args], env)).toEqual(served(read));
     },
   );
 
   test('migrate accepts a database and a schema', () => {
     const options = { postgres: URL, schema: 'intentbook' };
-    expect(parseCommand(['migrate', '--postgres', URL], {})).toEqual({ name: 'migrate', options });
+    expect(parseCommand(['migrate', '--postgres', URL], {})).toEqual({ name: 'migrate', options, json: false });
     expect(parseCommand(['migrate'], { INTENTBOOK_POSTGRES: URL, INTENTBOOK_SCHEMA: 'a' })).toEqual({
       name: 'migrate',
+      json: false,
       options: { ...options, schema: 'a' },
     });
     expect(parseCommand(['migrate', '--postgres', URL, '--accounts', URL], {})).toEqual({
       name: 'migrate',
+      json: false,
       options: { ...options, accounts: URL },
     });
     expect(parseCommand(['migrate', '--accounts', 'a.sqlite'], {})).toEqual({
       name: 'migrate',
+      json: false,
       options: { schema: 'intentbook', accounts: 'a.sqlite' },
     });
   });
 
   test('serve with a configuration file accepts the address flags', () => {
     const config = 'books.json';
-    expect(parseCommand(['serve', '--config', config], {})).toEqual({ name: 'serve', config, options: {} });
-    expect(parseCommand(['serve', '--port', '1'], { INTENTBOOK_CONFIG: config, INTENTBOOK_HOST: '::' })).toEqual({
-      name: 'serve',
-      config,
-      options: { port: 1, host: '::' },
-    });
+    expect(parseCommand(['serve', '--config', config], {})).toEqual(served({}, { config }));
+    expect(parseCommand(['serve', '--port', '1'], { INTENTBOOK_CONFIG: config, INTENTBOOK_HOST: '::' })).toEqual(
+      served({ port: 1, host: '::' }, { config }),
+    );
   });
 
   test('variables that Kubernetes sets for a service named intentbook are ignored', () => {
@@ -142,11 +132,62 @@ describe('command-line flags', () => {
       INTENTBOOK_PORT_80_TCP_ADDR: '10.0.0.1',
       INTENTBOOK_STAGING_SERVICE_PORT: '80',
     };
-    expect(parseCommand(['serve'], env)).toEqual({ name: 'serve', options: DEFAULTS });
+    expect(parseCommand(['serve'], env)).toEqual(served({}));
+  });
+
+  test('settings that belong together are given together, by flags and variables', () => {
+    const mail = { smtp: 'smtps://a:b@c', mailFrom: 'a@b.org', publicUrl: 'https://a' };
+    const args = ['serve', '--smtp', mail.smtp, '--mail-from', mail.mailFrom];
+    expect(parseCommand(args, { INTENTBOOK_PUBLIC_URL: mail.publicUrl })).toEqual(served(mail));
+    const env = {
+      INTENTBOOK_VAPID_SUBJECT: 'mailto:a@b.org',
+      INTENTBOOK_VAPID_PUBLIC_KEY: 'BA',
+      INTENTBOOK_VAPID_PRIVATE_KEY: 'AA',
+    };
+    const keys = { vapidSubject: 'mailto:a@b.org', vapidPublicKey: 'BA', vapidPrivateKey: 'AA' };
+    expect(parseCommand(['serve'], env)).toEqual(served(keys));
+  });
+
+  test('members of an object have separate flags', () => {
+    const args = ['serve', '--telegram-token', '1:a', '--telegram-bot', 'Book'];
+    expect(parseCommand(args, {})).toEqual(served({ telegram: { token: '1:a', bot: 'Book' } }));
+    const env = { CMS_BASE_URL: 'https://a', CMS_API_KEY: 'b' };
+    expect(parseCommand(['serve'], env)).toEqual(served({ cms: { url: 'https://a', apiKey: 'b' } }));
+  });
+
+  test('serve without flags listens on this machine only', () => {
+    const plan = planServer({ books: [singleBook({})] }, '/srv');
+    expect(plan.settings).toMatchObject({ port: 8080, host: '127.0.0.1', log: 'text', explorer: true });
+    expect(plan.settings.rateLimit).toEqual({ reads: 50, writes: 10, streams: 32 });
+    const [book] = plan.books;
+    const { settings, place, path } = book ?? {};
+    expect({ path, place }).toEqual({ path: '/', place: { kind: 'file', path: '/srv/intentbook.sqlite' } });
+    expect(settings).toMatchObject({
+      chain: 'sepolia',
+      environment: 'production',
+      maxOpenOrders: 1000,
+      maxPendingPresign: 100,
+      maxAppDataSize: 1000,
+      gasPrice: '1000000000',
+      pollInterval: 2000,
+    });
+  });
+
+  test.each([
+    ['true', {}, 0],
+    ['', {}, 0],
+    ['false', { notifications: 'off' }, 0],
+    ['0', { notifications: 'off' }, 1],
+    ['yes', { notifications: 'off' }, 1],
+    ['TRUE', { notifications: 'off' }, 1],
+  ])('CMS_ENABLED=%s gives %j and %i warnings', (enabled, settings, warnings) => {
+    const command = parseCommand(['serve'], { CMS_ENABLED: enabled });
+    expect(command).toMatchObject({ options: settings, warnings: expect.objectContaining({ length: warnings }) });
+    expect(parseCommand(['serve'], {})).toMatchObject({ options: {} });
   });
 
   test('an empty variable is treated as absent', () => {
-    expect(parseCommand(['serve'], { INTENTBOOK_PORT: '' })).toEqual({ name: 'serve', options: DEFAULTS });
+    expect(parseCommand(['serve'], { INTENTBOOK_PORT: '' })).toEqual(served({}));
   });
 
   test('the last of a repeated flag wins', () => {
@@ -154,18 +195,20 @@ describe('command-line flags', () => {
   });
 
   test.each([
-    [['--help'], 'help'],
-    [['-h'], 'help'],
-    [['serve', '--help'], 'help'],
-    [['help'], 'help'],
-    [['--version'], 'version'],
-    [['-v'], 'version'],
-    [['version'], 'version'],
-  ])('%j prints %s', (args, name) => expect(parseCommand(args, {})).toEqual({ name }));
+    [['--help'], { name: 'help' }],
+    [['-h'], { name: 'help' }],
+    [['serve', '--help'], { name: 'help', of: 'serve' }],
+    [['help'], { name: 'help' }],
+    [['help', 'verify'], { name: 'help', of: 'verify' }],
+    [['--version'], { name: 'version' }],
+    [['-v'], { name: 'version' }],
+    [['version'], { name: 'version' }],
+  ])('%j prints %j', (args, command) => expect(parseCommand(args, {})).toEqual(command));
 
   const twelve = CHAINS.map(({ segment }) => segment).join(', ');
   test.each([
     [[], {}, 'a command is missing: run "intentbook serve", or "intentbook --help"'],
+    [['help', 'verfy'], {}, 'unknown command "verfy", did you mean "verify"?'],
     [['sreve'], {}, 'unknown command "sreve", did you mean "serve"?'],
     [['--port', '1'], {}, 'a command is missing: run "intentbook serve", or "intentbook --help"'],
     [['serve', 'x'], {}, 'unexpected argument "x"; flags begin with two dashes'],
@@ -199,6 +242,12 @@ describe('command-line flags', () => {
     [['migrate'], {}, 'a database is missing: --postgres <url>, --accounts <location>, or both'],
     [['migrate', '--postgres', URL, '--port', '1'], {}, '--port is not a flag of "intentbook migrate"'],
     [['serve', '--postgres', URL, '--db', 'x'], {}, '--db and --postgres cannot be combined'],
+    [['serve', '--smtp', 'smtp://a', '--mail-from', 'b@c.org'], {}, '--smtp requires --public-url'],
+    [['serve', '--telegram-token', 'a'], {}, '--telegram-token requires --telegram-bot'],
+    [['serve'], { INTENTBOOK_VAPID_SUBJECT: 'https://a' }, 'INTENTBOOK_VAPID_SUBJECT requires --vapid-public-key'],
+    [['serve'], { CMS_BASE_URL: 'https://a' }, 'CMS_BASE_URL requires CMS_API_KEY'],
+    [['serve', '--mail-from', 'b'], {}, '--mail-from must be a mail address, such as books@example.org, got "b"'],
+    [['serve', '--reorg-limit', '9'], {}, '--reorg-limit requires --rpc <urls>'],
     [['serve', '--schema', 'x'], {}, '--schema requires --postgres <url>'],
     [['serve', '--migrate'], {}, '--migrate requires --postgres <url>'],
     // The value is not repeated, because it can contain a password.
@@ -230,6 +279,43 @@ describe('command-line flags', () => {
     ],
   ] as [string[], Record<string, string>, string][])('%j with %j is rejected', (args, env, message) => {
     expect(() => parseCommand(args, env)).toThrow(new UsageError(message));
+  });
+});
+
+describe('secret in a file', () => {
+  const TOKEN = 'x'.repeat(20);
+
+  async function written(content: string): Promise<string> {
+    const file = join(await scratch(), 'secret');
+    writeFileSync(file, content);
+    return file;
+  }
+
+  test('is read without its line feed, from a flag or a variable', async () => {
+    const file = await written(`${TOKEN}\n`);
+    const wanted = served({ operatorToken: TOKEN });
+    expect(parseCommand(['serve', '--operator-token-file', file], {})).toEqual(wanted);
+    expect(parseCommand(['serve'], { INTENTBOOK_OPERATOR_TOKEN_FILE: file })).toEqual(wanted);
+    expect(parseCommand(['serve', '--operator-token-file', file], { INTENTBOOK_OPERATOR_TOKEN: 'y' })).toEqual(wanted);
+  });
+
+  test('exists for every secret', () => {
+    const secrets = FLAG_TABLE.filter(({ setting, inFile }) => setting.secret === true && !inFile);
+    expect(secrets.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['postgres', 'rpc', 'smtp', 'vapid-private-key', 'telegram-token', 'cms-api-key']),
+    );
+    for (const { name } of secrets) expect(findFlag(`${name}-file`)).toMatchObject({ inFile: true });
+  });
+
+  test('is rejected without repeating it', async () => {
+    const file = await written('hunter2 with blanks');
+    const attempt = (args: string[]) => () => parseCommand(['serve', ...args], {});
+    expect(attempt(['--operator-token-file', file])).toThrow(
+      `--operator-token-file: the content of "${file}" must be 16 or more letters, digits and signs, without blanks`,
+    );
+    expect(attempt(['--operator-token-file', file])).not.toThrow('hunter2');
+    expect(attempt(['--operator-token-file', `${file}x`])).toThrow(`the file "${file}x" cannot be read (ENOENT)`);
+    expect(attempt(['--operator-token-file', file, '--operator-token', TOKEN])).toThrow('exclude each other');
   });
 });
 

@@ -118,7 +118,7 @@ describe('request id', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(lines.map(({ msg }) => msg)).toEqual(['ready', 'request', 'request', 'stopping']);
+    expect(lines.map(({ msg }) => msg)).toEqual(['ready', 'request', 'request', 'stopping', 'stopped']);
     expect(lines[0]).toMatchObject({ url, books: [{ path: '/', chain: 'sepolia', chainId: 11155111 }] });
     expect(lines[1]).toMatchObject({ requestId: 'mine', method: 'POST', path: '/api/v1/orders', status: 201 });
     expect(lines[2]).toMatchObject({ status: 422, errorType: 'InvalidBody' });

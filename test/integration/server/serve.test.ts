@@ -35,7 +35,7 @@ describe('server startup', () => {
     const env = { INTENTBOOK_PORT: '0', INTENTBOOK_CHAIN: 'base', INTENTBOOK_DB: ':memory:', INTENTBOOK_HOST: '::1' };
     const server = intentbook(['serve', '--host', '127.0.0.1'], { env, cwd: await scratch() });
     expect(await addressOf(server)).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-    await server.printed(/database +none, all is forgotten at the end\n {2}chain +base \(8453\)/);
+    await server.printed(/chain +base \(8453\).*\n +database +in memory; all orders are lost at exit/);
   });
 
   test('applies the caps of owners', async () => {
@@ -88,11 +88,13 @@ describe('startup error in one line', () => {
     const port = String((taken.address() as AddressInfo).port); // a listening server has an address
     const text = await rejection(['serve', '--port', port], 1);
     taken.close();
-    expect(text).toContain(`port ${port} of 127.0.0.1 is taken`);
+    expect(text).toContain(`port ${port} of 127.0.0.1 is in use`);
   });
 
   test('names a host that is not local', async () => {
-    expect(await rejection(['serve', '--port', '0', '--host', '192.0.2.1'], 1)).toContain('no address of this machine');
+    expect(await rejection(['serve', '--port', '0', '--host', '192.0.2.1'], 1)).toContain(
+      'not an address of this machine',
+    );
   });
 
   test('names a missing directory', async () => {
@@ -147,7 +149,7 @@ describe('server stop', () => {
     return connection;
   }
 
-  const stopping = (server: Spawned) => server.printed(/finishing the requests that run/);
+  const stopping = (server: Spawned) => server.printed(/finishing running requests/);
 
   test.each(['SIGINT', 'SIGTERM'] as const)('by %s closes idle connections and exits with 0', async (signal) => {
     const server = intentbook(['serve', '--port', '0', '--db', join(await scratch(), 'orders.sqlite')]);

@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import type { Api } from 'intentbook';
 import { nodeHandler } from 'intentbook/node-http';
 import { expect, test } from 'vitest';
-import { closableStreams } from '../../../adapters/server/http/closable-streams.ts';
 import { createHardenedServer } from '../../../adapters/server/http/hardened-server.ts';
+import { createServerApi } from '../../../adapters/server/http/server-api.ts';
 
 /** An API whose streams send as fast as they are read, and never end. */
 function endless(chunk: string, left: () => void): Api {
@@ -27,7 +27,7 @@ function endless(chunk: string, left: () => void): Api {
 
 async function served(chunk: string) {
   const state = { left: 0 };
-  const api = closableStreams(endless(chunk, () => state.left++));
+  const api = createServerApi({ mounted: [{ path: '/', api: endless(chunk, () => state.left++) }], pages: {} });
   const server = createHardenedServer(nodeHandler(api));
   const url = await server.listen(0, '127.0.0.1');
   return { api, server, url, state };

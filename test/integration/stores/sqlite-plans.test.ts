@@ -21,7 +21,7 @@ const FILTERS: readonly (readonly [filters: Partial<OrderQuery>, walk: string])[
   [{ owner: ALICE }, 'orders_owner (owner=?)'],
   [{ sellToken: WETH }, 'orders_sell (sell_token=?)'],
   [{ buyToken: USDC }, 'orders_buy (buy_token=?)'],
-  [{ sellToken: WETH, buyToken: USDC }, 'orders_sell (sell_token=?)'],
+  [{ sellToken: WETH, buyToken: USDC }, 'orders_pair (sell_token=? AND buy_token=?)'],
   [{ owner: ALICE, sellToken: WETH, buyToken: USDC }, 'orders_owner (owner=?)'],
   ...(['open', 'presignaturePending'] as const).flatMap((is) => {
     const status = { is, now: NOW };
@@ -57,8 +57,10 @@ test.each(FILTERS)('SQLite listing by %o scans one index in its own order and so
 test.each(FILTERS)('SQLite listing page by %o starts at its cursor', (filters, walk) => {
   const after = { creationDate: PLACED_AT, uid: uid(1) };
   const plan = planOf({ ...filters, after, limit: 10 });
-  const [index, equal] = walk.split(' ');
-  const bounds = [equal?.replace(/[()]/g, ''), '(created,uid)<(?,?)'].filter((bound) => bound !== undefined);
+  const [index, ...equal] = walk.split(' ');
+  const bounds = [equal.join(' ').replace(/[()]/g, '') || undefined, '(created,uid)<(?,?)'].filter(
+    (bound) => bound !== undefined,
+  );
   expect(plan[0]).toBe(`SEARCH o USING INDEX ${index} (${bounds.join(' AND ')})`);
   expect(plan.join('\n')).not.toContain('TEMP B-TREE');
 });

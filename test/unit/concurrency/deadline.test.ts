@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createDeadlineLimiter, DeadlineError } from '../../../src/concurrency/deadline.ts';
+import { AbortedError } from '../../../src/concurrency/abort.ts';
+import type { LaneOptions } from '../../../src/concurrency/deadline.ts';
+import { createDeadlineLimiter, DeadlineError, QueueFullError } from '../../../src/concurrency/deadline.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
 import { manualClock } from '../../support/clock.ts';
 
@@ -14,7 +16,7 @@ function fixture() {
   const recordedCalls: string[] = [];
   const answers = new Map<string, (answer: unknown) => void>();
   const signals = new Map<string, AbortSignal>();
-  const start = (owner: Address, name: string, cancelled?: AbortSignal) => {
+  const start = (owner: Address, name: string, cancelled?: AbortSignal, options: LaneOptions = {}) => {
     const answer = remote.run(
       owner,
       (signal) => {
@@ -22,7 +24,7 @@ function fixture() {
         signals.set(name, signal);
         return new Promise((resolve) => answers.set(name, resolve));
       },
-      cancelled,
+      cancelled === undefined ? options : { ...options, cancelled },
     );
     answer.catch(() => {}); // some are checked later
     return answer;
@@ -110,7 +112,7 @@ describe('deadline', () => {
     expect(recordedCalls).toEqual(['1', '2', '3', '4', '5']);
   });
 
-  test('starts when a call is queued, not when it runs', async () => {
+  test('starts when a call runs, not when it is queued', async () => {
     const { clock, start, answer } = fixture();
     for (const name of ['1', '2', '3', '4']) void start(ALICE, name);
     const waiting = start(ALICE, '5');
@@ -138,6 +140,48 @@ describe('deadline', () => {
     clock.advance(DEADLINE);
     await answer('late');
     await expect(late).rejects.toThrow(DeadlineError);
+  });
+});
+
+describe('bounded lane', () => {
+  test('rejects a call above the maximum number of waiting calls', async () => {
+    const { start, recordedCalls, answer } = fixture();
+    const limits = { maxWaiting: 1 };
+    for (const name of ['1', '2', '3', '4', '5']) void start(ALICE, name, undefined, limits);
+    await expect(start(ALICE, '6', undefined, limits)).rejects.toThrow(QueueFullError);
+    void start(BOB, 'bob’s', undefined, limits);
+    await answer('1');
+    void start(ALICE, '7', undefined, limits);
+    await answer('2');
+    expect(recordedCalls).toEqual(['1', '2', '3', '4', 'bob’s', '5', '7']);
+  });
+
+  test('rejects a call that has waited too long, and its slot goes to the next call', async () => {
+    const { clock, start, recordedCalls, answer } = fixture();
+    for (const name of ['1', '2', '3', '4']) void start(ALICE, name);
+    const impatient = start(ALICE, '5', undefined, { maxWait: 100 });
+    void start(ALICE, '6', undefined, { maxWait: 101 });
+    await settle();
+    clock.advance(100);
+    await expect(impatient).rejects.toThrow(DeadlineError);
+    await answer('1');
+    expect(recordedCalls).toEqual(['1', '2', '3', '4', '6']);
+    clock.advance(1000); // the wait of a call that runs has ended
+    await answer('6');
+    await answer('2');
+    expect(recordedCalls).toEqual(['1', '2', '3', '4', '6']);
+  });
+
+  test('skips a waiting call whose caller has disconnected', async () => {
+    const { start, recordedCalls, answer } = fixture();
+    const caller = { aborted: false };
+    for (const name of ['1', '2', '3', '4']) void start(ALICE, name);
+    const waiting = start(ALICE, '5', undefined, { caller });
+    void start(ALICE, '6');
+    caller.aborted = true;
+    await answer('1');
+    await expect(waiting).rejects.toThrow(AbortedError);
+    expect(recordedCalls).toEqual(['1', '2', '3', '4', '6']);
   });
 });
 

@@ -341,7 +341,7 @@ describe('order app data', () => {
     expect(error).toMatchObject({ code: 'InvalidAppData', data: { hash } });
     const zero = `0x${'00'.repeat(32)}`;
     const uid = await accepted(fixture.book, await orderOf({ appData: zero, appDataIsHash: true }));
-    expect(await fixture.book.orders.get(uid)).toMatchObject({ appData: zero, fullAppData: null });
+    expect(await fixture.book.orders.get(uid)).toMatchObject({ appData: zero, fullAppData: '{}' });
   });
 
   test('can disable the hash form', async () => {

@@ -45,6 +45,15 @@ export const APP_DATA_CASES: readonly HttpCase[] = [
     },
   },
   {
+    name: 'the empty document is readable before any order, under its hash and the zero hash',
+    async run(fixture) {
+      for (const hash of [hashOf('{}'), `0x${'00'.repeat(32)}`]) {
+        const read = await fixture.send('GET', `${APP_DATA}/${hash}`);
+        assert.deepEqual([read.status, read.json()], [200, { fullAppData: '{}' }]);
+      }
+    },
+  },
+  {
     name: 'an invalid, too large or mismatched document is rejected like one of an order',
     async run(fixture) {
       const put = (fullAppData: string, hash?: string) =>

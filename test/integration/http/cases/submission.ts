@@ -4,6 +4,8 @@ import { COW, signOrder, WETH } from '../../../support/orders.ts';
 import type { HttpCase } from '../case.ts';
 import { inTenMinutes, newOwner, ORDERS, rejected, WRONG } from '../case.ts';
 
+const ZERO = `0x${'00'.repeat(20)}`;
+
 export const SUBMISSION: readonly HttpCase[] = [
   {
     name: 'a wrong type in any field is rejected with the name of the field',
@@ -69,6 +71,9 @@ export const SUBMISSION: readonly HttpCase[] = [
         ['InvalidBody', 422, { ...good, appDataHash: '0x12' }],
         ['AppdataFromMismatch', 400, { ...good, appData: JSON.stringify({ metadata: { signer: COW } }) }],
         ['MissingFrom', 400, { ...good, from: null, signingScheme: 'presign', signature: '0x' }],
+        ['MissingFrom', 400, { ...good, from: ZERO, signingScheme: 'presign', signature: '0x' }],
+        ['MissingFrom', 400, { ...good, from: ZERO, signingScheme: 'eip1271', signature: '0x12' }],
+        ['InvalidSignature', 400, { ...good, from: ZERO }],
         ['UnsupportedSigningScheme', 400, { ...good, signingScheme: 'eip1271', signature: '0x1234' }],
         ['InvalidSignature', 400, { ...good, signature: '0x' }],
         ['InvalidSignature', 400, { ...good, signature: `0x${'00'.repeat(65)}` }],

@@ -1,17 +1,17 @@
-import type { Api, ApiResponse } from 'intentbook';
-
-/** An interface whose streams can be ended. */
-export interface ClosableApi extends Api {
-  /** Ends all open streams and every later one. */
-  closeStreams(): void;
+/** The open event streams of a server. */
+export interface OpenStreams {
   /** Number of open streams. */
-  readonly openStreams: number;
+  readonly size: number;
+  /** Returns the same stream, which ends when the server closes. */
+  track(source: AsyncIterable<string>): AsyncIterable<string>;
+  /** Ends all open streams and every later one. */
+  close(): void;
 }
 
 const END = { done: true, value: undefined } as const;
 
-/** Tracks the streams of an interface, so that a server can stop without waiting for them. */
-export function closableStreams(api: Api): ClosableApi {
+/** Tracks event streams, so that a server can stop without waiting for them. */
+export function createOpenStreams(): OpenStreams {
   const open = new Set<() => void>();
   let closed = false;
 
@@ -45,19 +45,13 @@ export function closableStreams(api: Api): ClosableApi {
   }
 
   return {
-    ...(api.handlesPath === undefined ? {} : { handlesPath: api.handlesPath }),
-    get openStreams() {
+    get size() {
       return open.size;
     },
-    closeStreams() {
+    track: (source) => ({ [Symbol.asyncIterator]: () => closable(source[Symbol.asyncIterator]()) }),
+    close() {
       closed = true;
       for (const close of [...open]) close();
-    },
-    async handle(request) {
-      const response: ApiResponse = await api.handle(request);
-      const { body } = response;
-      if (typeof body !== 'object' || !(Symbol.asyncIterator in body)) return response;
-      return { ...response, body: { [Symbol.asyncIterator]: () => closable(body[Symbol.asyncIterator]()) } };
     },
   };
 }

@@ -1,0 +1,124 @@
+import type { Flag } from '../settings/flags.ts';
+import { FLAGS } from '../settings/flags.ts';
+
+/** A command of `intentbook`. */
+export interface CommandInfo {
+  readonly name: string;
+  /** Placeholder of its argument: `<file>`. */
+  readonly argument?: string;
+  /** One line without a full stop. */
+  readonly summary: string;
+  /** Paragraphs that the help of the command prints. */
+  readonly description?: string;
+  readonly flags: readonly Flag[];
+  /** Arguments after `intentbook`. */
+  readonly examples: readonly string[];
+}
+
+const named = (...names: readonly string[]) =>
+  FLAGS.filter(({ name }) => names.includes(name) || (name.endsWith('-file') && names.includes(name.slice(0, -5))));
+
+const SERVE_FLAGS = [...named('config'), ...FLAGS.filter(({ scope }) => scope !== 'command')];
+const BOOK = ['chain', 'environment', 'settlement-contract', 'db', 'postgres', 'schema'];
+
+const MAINTENANCE = [
+  {
+    name: 'export',
+    argument: '<file>',
+    summary: 'exports the orders of a book as NDJSON; continues an interrupted export',
+    description: `Writes one JSON object per line: the domain of the book, the orders, newest first, each with its document, its quote and
+its cancellation, then the number of orders and the SHA-256 of the lines before. An interrupted export continues when it
+is run again. Chain events are not exported, since they can be indexed again.
+
+A database file in use by a server is locked: create a backup and export the backup.`,
+    flags: named(...BOOK, 'json'),
+    examples: ['export orders.ndjson --chain sepolia --db intentbook.sqlite'],
+  },
+  {
+    name: 'import',
+    argument: '<file>',
+    summary: 'imports the orders of an exported file; can be repeated',
+    description: `Nothing is written before the whole file matches its count and its digest. Orders are stored oldest first, read back and
+compared. An interrupted import can be run again: existing orders are skipped. Fills and other chain events are indexed
+when the book is served with a node.`,
+    flags: named(...BOOK, 'json'),
+    examples: [
+      'migrate --postgres postgres://localhost/books',
+      'import orders.ndjson --chain sepolia --postgres postgres://localhost/books',
+    ],
+  },
+  {
+    name: 'verify',
+    summary: 'verifies every UID, signature and document; exits with 1 if one differs',
+    description: `Recomputes every UID, recovers the signer of every signature and hashes every document. Orders signed on chain or by a
+contract are counted separately, since only the chain can verify them. Exits with 1 if a problem is found.`,
+    flags: named(...BOOK, 'json'),
+    examples: ['verify --chain sepolia --db copy.sqlite --json'],
+  },
+  {
+    name: 'prune',
+    summary: 'deletes orders that finished long ago',
+    description: `Deletes expired, cancelled and filled orders whose creation and validity are older than a number of days, and expired
+quotes. It runs in bounded steps beside a server on the same PostgreSQL database. Documents, the log and chain events
+stay.`,
+    flags: named(...BOOK, 'older-than', 'json'),
+    examples: ['prune --older-than 30 --chain sepolia --db intentbook.sqlite'],
+  },
+  {
+    name: 'backup',
+    argument: '<file>',
+    summary: 'copies an SQLite book while a server writes to it',
+    description: `Copies a consistent state of the file while a server writes to it, checks the copy and clears the writer lease in the
+copy. The copy can be served, exported or verified at once. The target file must not exist. For PostgreSQL use pg_dump.`,
+    flags: named('db', 'json'),
+    examples: ['backup monday.sqlite --db intentbook.sqlite'],
+  },
+] as const satisfies readonly CommandInfo[];
+
+/** A maintenance command. */
+export type MaintenanceName = (typeof MAINTENANCE)[number]['name'];
+
+/** The commands, in the order of the help. */
+export const COMMANDS: readonly CommandInfo[] = [
+  {
+    name: 'serve',
+    summary: 'serves one or more order books over HTTP',
+    description: `Serves one book, in a file or in PostgreSQL, or the books of a configuration file, each at its path.
+
+The server runs until SIGINT (Ctrl-C), SIGTERM or SIGHUP. Then it accepts no more connections, waits up to 10 seconds for
+running requests, closes the databases and exits with 0. A second signal ends it at once. It exits with 1 if it cannot
+start, and with 2 for an invalid command line or configuration.`,
+    flags: SERVE_FLAGS,
+    examples: [
+      'serve --chain sepolia --db orders.sqlite --port 8080',
+      'serve --chain gnosis --rpc https://rpc.example.org --metrics-port 9464',
+      'serve --config intentbook.json',
+    ],
+  },
+  {
+    name: 'sandbox',
+    summary: 'starts a local chain, an order book and a solver for tests',
+    flags: [],
+    examples: ['sandbox'],
+  },
+  {
+    name: 'migrate',
+    summary: 'creates or updates the PostgreSQL schema of a book, of the accounts, or of both',
+    description: `Creates the tables that are missing and updates older ones. Run it before a new version of the server starts.`,
+    flags: named('postgres', 'schema', 'accounts', 'json'),
+    examples: ['migrate --postgres postgres://localhost/books --schema intentbook_mainnet'],
+  },
+  ...MAINTENANCE,
+  { name: 'help', argument: '[command]', summary: 'prints the help of a command', flags: [], examples: ['help serve'] },
+  { name: 'version', summary: 'prints the version', flags: [], examples: [] },
+];
+
+/** Returns the command with a name. */
+export function findCommand(name: string | undefined): CommandInfo | undefined {
+  return COMMANDS.find((command) => command.name === name);
+}
+
+/** Returns a name if it is that of a maintenance command. */
+export function toMaintenanceName(name: string): MaintenanceName | undefined {
+  return MAINTENANCE.find((command) => command.name === name)?.name;
+}

@@ -1,0 +1,73 @@
+import { readFileSync, statSync } from 'node:fs';
+import { parseHex } from '#internal';
+
+/** Addresses that are rejected. */
+export interface DenyList {
+  /** In lower case. The set changes when the file changes. */
+  readonly addresses: ReadonlySet<string>;
+  close(): void;
+}
+
+/** Milliseconds between two checks of a file. */
+const INTERVAL = 1000;
+
+/**
+ * Creates a deny list from a list of addresses, or from a file with an address per line. A `#` begins a comment. A
+ * changed file is read again; if it is invalid then, the previous addresses remain and the failure is reported.
+ *
+ * @throws TypeError naming the file, and the line that is no address.
+ */
+export function createDenyList(
+  given: string | readonly string[] = [],
+  onFailure: (failure: unknown) => void = () => {},
+  interval: number = INTERVAL,
+): DenyList {
+  if (typeof given !== 'string') {
+    return { addresses: new Set(given.map((address) => address.toLowerCase())), close() {} };
+  }
+  // Read before the content, so that a change in between is noticed.
+  let version = versionOf(given);
+  const addresses = new Set(readAddresses(given));
+  const reload = () => {
+    const current = versionOf(given);
+    if (current === version) return;
+    version = current;
+    try {
+      const next = readAddresses(given);
+      addresses.clear();
+      for (const address of next) addresses.add(address);
+    } catch (failure) {
+      onFailure(failure);
+    }
+  };
+  const timer = setInterval(reload, interval).unref();
+  return { addresses, close: () => clearInterval(timer) };
+}
+
+/** Returns a text that changes when the file is written or replaced. */
+function versionOf(file: string): string {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats === undefined ? 'absent' : `${stats.ino} ${stats.mtimeMs} ${stats.size}`;
+}
+
+function readAddresses(file: string): string[] {
+  return readText(file)
+    .split('\n')
+    .flatMap((line, i) => {
+      const text = line.replace(/#.*/, '').trim();
+      if (text === '') return [];
+      const address = parseHex(text, 20);
+      if (address === undefined) {
+        throw new TypeError(`${file}, line ${i + 1} must be 0x and 40 hex digits, got "${text.slice(0, 60)}"`);
+      }
+      return [address];
+    });
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new TypeError(`the deny list ${file} cannot be read`, { cause });
+  }
+}

@@ -1,0 +1,16 @@
+import type { Accounts, Api, RateLimitOptions } from 'intentbook';
+import { createAccountApi } from 'intentbook';
+import type { Mounted } from './server-api.ts';
+
+/** Account paths below a chain id, also a malformed one, which the account interface rejects. */
+const BELOW_CHAIN = /^\/[^/]+\/(?:accounts\/[^/]+\/balances(?:\/sse)?|tokens\/[^/]+\/usdPrice)\/?$/;
+
+/** Mounts the account interface at the root. Without accounts, its routes respond 503. */
+export function mountAccounts(accounts: Accounts | undefined, options: RateLimitOptions): Mounted {
+  const { handle, handlesPath }: Api = createAccountApi(accounts, options);
+  return {
+    path: '/',
+    api: { handle, handlesPath: (path) => BELOW_CHAIN.test(path) || handlesPath?.(path) === true },
+    aside: true,
+  };
+}

@@ -1,0 +1,133 @@
+import type { Api, ApiRequest, ApiRequestBody, ApiResponse } from 'intentbook';
+import { OrderBookError } from 'intentbook';
+import { CORS_HEADERS, PREFLIGHT_HEADERS, rejectionResponse } from '#internal';
+import type { Exchange } from './exchange.ts';
+import { createExchange, requestId } from './exchange.ts';
+import { createOpenStreams } from './open-streams.ts';
+
+/** An interface and its path: `/`, or a path without a trailing slash. */
+export interface Mounted {
+  readonly path: string;
+  readonly api: Api;
+  /** Whether it is not a book, and so not listed in the 404 response. */
+  readonly aside?: boolean;
+}
+
+/** A response for one exact path, to GET and HEAD. */
+export type Page = (request: ApiRequest) => Promise<ApiResponse> | ApiResponse;
+
+/** The interfaces and pages of a server. */
+export interface ServerApiOptions {
+  readonly mounted: readonly Mounted[];
+  readonly pages: Readonly<Record<string, Page>>;
+  /** Called after every response. Must not throw. */
+  readonly onExchange?: (exchange: Exchange) => void;
+}
+
+/** The HTTP interface of a server. */
+export interface ServerApi extends Api {
+  /** Ends all open streams and every later one. */
+  closeStreams(): void;
+  /** Number of open streams. */
+  readonly openStreams: number;
+}
+
+/**
+ * Combines interfaces and pages. A page wins over an interface, a longer path over a shorter one. Of interfaces at the
+ * same path, the first that handles a request wins. Every response has the CORS headers and a request id.
+ */
+export function createServerApi({ mounted, pages, onExchange }: ServerApiOptions): ServerApi {
+  const find = createFinder(mounted);
+  const streams = createOpenStreams();
+
+  async function respond(request: ApiRequest): Promise<ApiResponse> {
+    if (request.method === 'OPTIONS') return { status: 204, headers: PREFLIGHT_HEADERS };
+    const name = request.path.replace(/\/+$/, '') || '/';
+    const page = Object.hasOwn(pages, name) ? pages[name] : undefined;
+    return page === undefined ? find(request) : show(page, request);
+  }
+
+  return {
+    get openStreams() {
+      return streams.size;
+    },
+    closeStreams: streams.close,
+    async handle(request) {
+      const since = performance.now();
+      const { status, headers, body } = await respond(request);
+      const id = requestId(request);
+      onExchange?.(createExchange(id, request, { status, headers, ...(body === undefined ? {} : { body }) }, since));
+      const isStream = typeof body === 'object' && Symbol.asyncIterator in body;
+      return {
+        status,
+        headers: { ...CORS_HEADERS, ...headers, 'x-request-id': id },
+        ...(body === undefined ? {} : { body: isStream ? streams.track(body) : body }),
+      };
+    },
+  };
+}
+
+/** Creates a function that passes a request to the interface of its path. Other paths are rejected. */
+function createFinder(mounted: readonly Mounted[]): (request: ApiRequest) => Promise<ApiResponse> {
+  const byLength = [...mounted].sort((a, b) => b.path.length - a.path.length);
+  const served = byLength
+    .filter(({ aside }) => aside !== true)
+    .map(({ path }) => path)
+    .reverse();
+
+  return async (request) => {
+    for (const { path, api } of byLength) {
+      const prefix = path === '/' ? '' : path;
+      const isInside = request.path === prefix || request.path.startsWith(`${prefix}/`);
+      if (isInside && (prefix !== '' || api.handlesPath?.(request.path) !== false)) {
+        return api.handle(new PrefixedRequest(request, request.path.slice(prefix.length) || '/'));
+      }
+    }
+    const data = { path: request.path, served };
+    return rejectionResponse(new OrderBookError('NotFound', 'nothing is served at this path', data));
+  };
+}
+
+async function show(page: Page, request: ApiRequest): Promise<ApiResponse> {
+  const allow = ['GET', 'HEAD'];
+  if (allow.includes(request.method)) return page(request);
+  const error = new OrderBookError('MethodNotAllowed', undefined, { method: request.method, allow });
+  return rejectionResponse(error, { allow: allow.join(', ') });
+}
+
+/** A request for an interface below a path: the original request with the remaining path. */
+class PrefixedRequest implements ApiRequest {
+  readonly path: string;
+  readonly #request: ApiRequest;
+
+  constructor(request: ApiRequest, path: string) {
+    this.path = path;
+    this.#request = request;
+  }
+
+  get method(): string {
+    return this.#request.method;
+  }
+
+  get query(): string {
+    return this.#request.query;
+  }
+
+  get body(): ApiRequestBody {
+    return this.#request.body;
+  }
+
+  get aborted(): boolean | undefined {
+    return this.#request.aborted;
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#request.signal;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#request.remoteAddress;
+  }
+
+  readonly header = (name: string): string | undefined => this.#request.header(name);
+}

@@ -1,0 +1,298 @@
+import * as z from 'zod';
+import { CHAIN_ALIASES, CHAINS, ENVIRONMENTS } from '#internal';
+import { DEFAULT_GAS_PRICE } from '../quote-options.ts';
+import type { SettingTable } from './setting.ts';
+import {
+  address,
+  addressesOrFile,
+  connection,
+  decimal,
+  httpUrls,
+  integer,
+  integerOrOff,
+  matching,
+  objectOf,
+  oneOf,
+  onOffAlone,
+  partialOf,
+  price,
+  text,
+} from './types.ts';
+
+/** Names of the chains: their path segments. */
+export const CHAIN_NAMES: readonly string[] = CHAINS.map(({ segment }) => segment);
+
+/** Paths of the interfaces and pages at the root. */
+const RESERVED =
+  /^\/(?:api|restricted|accounts|affiliate|ref-codes|ready|live|docs|openapi\.json|explorer|\d+)(?:\/|$)/;
+
+function chain() {
+  const expected = `one of ${CHAIN_NAMES.join(', ')}, or a chain id`;
+  const names = [...CHAIN_NAMES, ...Object.keys(CHAIN_ALIASES)];
+  const schema = z.union([z.enum(names), z.int().min(1)], { error: `must be ${expected}` });
+  return { schema, value: '<name>', expected, fromText: (name: string) => (/^\d{1,16}$/.test(name) ? +name : name) };
+}
+
+function path() {
+  const type = matching(
+    /^\/(?:[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*)?$/,
+    '<path>',
+    '"/" or a path such as "/sepolia", of letters, digits and ".", "_", "~", "-"',
+  );
+  const error = 'must not begin with a path of the server';
+  return { ...type, schema: type.schema.refine((given) => !RESERVED.test(given), { error }) };
+}
+
+function prices() {
+  const error = 'must be prices by token, the name of a file with them, or "off"';
+  const schema = z.union([z.string().min(1), z.record(address().schema, price())], { error });
+  return { schema, value: '<file>', expected: 'a file name, or "off"', fromText: (file: string) => file };
+}
+
+/** The settings of a single book. */
+export const BOOK_SETTINGS = {
+  chain: {
+    type: chain(),
+    group: 'Book',
+    help: 'Chain: the name of its path segment, an alias such as `gnosis`, or a chain id.',
+    default: 'sepolia',
+  },
+  environment: {
+    type: oneOf(...ENVIRONMENTS),
+    group: 'Book',
+    help: 'Deployment of the contracts: `production` or `staging`.',
+    default: 'production',
+  },
+  path: {
+    type: path(),
+    group: 'Book',
+    help: 'Path of the book.',
+    defaultText: '`/`; in a configuration file `/mainnet`, `/staging/mainnet`, or `/` for a chain without a name',
+    single: '/',
+  },
+  settlementContract: {
+    type: address(),
+    group: 'Book',
+    help: 'Settlement contract that orders are signed for.',
+    defaultText: 'the known contract',
+  },
+  vaultRelayer: {
+    type: address(),
+    group: 'Book',
+    help: 'Contract that transfers the sell tokens.',
+    defaultText: 'the known contract',
+  },
+  hooksTrampoline: {
+    type: address(),
+    group: 'Book',
+    help: 'Contract that executes hooks.',
+    defaultText: 'the known contract',
+  },
+  wrappedNative: {
+    type: address(),
+    group: 'Book',
+    help: 'Wrapped native token.',
+    defaultText: 'the known token',
+  },
+  db: {
+    type: text('<file>', 'a file name, or ":memory:"'),
+    group: 'Store',
+    help: 'SQLite file, created if it is missing, or `:memory:`, which stores nothing.',
+    defaultText: '`intentbook.sqlite`; in a configuration file the name of the chain, such as `mainnet.sqlite`',
+    single: 'intentbook.sqlite',
+  },
+  schema: {
+    type: matching(
+      /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/i,
+      '<name>',
+      'letters, digits and "_", at most 40, not beginning with a digit or "pg_"',
+    ),
+    group: 'Store',
+    help: 'PostgreSQL schema of the tables.',
+    defaultText: '`intentbook`; in a configuration file the name of the chain, such as `intentbook_mainnet`',
+    single: 'intentbook',
+    requires: 'postgres',
+  },
+  prices: {
+    type: prices(),
+    group: 'Quotes',
+    help: 'Fixed prices for quotes, the name of a JSON file with them, or `off`.',
+    defaultText: 'test tokens on Sepolia, otherwise `off`',
+  },
+  usdToken: {
+    type: objectOf({
+      token: {
+        type: address(),
+        group: 'Prices in US dollars',
+        help: 'Token that is worth one US dollar. Prices of other tokens derive from it.',
+        flag: 'usd-token',
+      },
+      decimals: { type: integer(0, 77), group: 'Prices in US dollars', help: 'Decimals of that token.' },
+    }),
+    group: 'Prices in US dollars',
+    help: 'Token that is worth one US dollar: `{ "token", "decimals" }`. Prices of other tokens derive from it.',
+  },
+} as const satisfies SettingTable;
+
+/** The settings of a book that can also be set in `defaults`. */
+export const COMMON_SETTINGS = {
+  postgres: {
+    type: connection(),
+    group: 'Store',
+    help: 'PostgreSQL connection string; replaces the file.',
+    secret: true,
+  },
+  postgresRead: {
+    type: connection(),
+    group: 'Store',
+    help: 'PostgreSQL connection string of a streaming replica for reads.',
+    secret: true,
+    requires: 'postgres',
+  },
+  postgresConnections: {
+    type: integer(1, 1000),
+    group: 'Store',
+    help: 'Maximum number of connections of a book.',
+    defaultText: '10, fewer if many books share 80',
+    requires: 'postgres',
+  },
+  migrate: {
+    type: onOffAlone(),
+    group: 'Store',
+    help: 'Whether the server updates the PostgreSQL schema at start. Otherwise an older schema is rejected.',
+    default: false,
+    requires: 'postgres',
+  },
+  retention: {
+    type: integer(1, 36_500, '<days>', 'a number of days'),
+    group: 'Store',
+    help: 'Days after which finished orders are deleted.',
+    defaultText: 'never',
+  },
+  cacheBytes: {
+    type: integer(0, Number.MAX_SAFE_INTEGER, '<bytes>'),
+    group: 'Store',
+    help: 'Size of the cache of rendered orders in bytes; 0 disables it. Used with SQLite only.',
+    default: 32 * 1024 * 1024,
+  },
+  maxOpenOrders: {
+    type: integerOrOff(1),
+    group: 'Orders',
+    help: 'Maximum number of signed, live orders of one owner, or `off`.',
+    default: 1000,
+  },
+  maxPendingPresign: {
+    type: integerOrOff(1),
+    group: 'Orders',
+    help: 'Maximum number of live orders of one owner without a signature on chain, or `off`.',
+    default: 100,
+  },
+  minValidity: {
+    type: integer(0, Number.MAX_SAFE_INTEGER, '<seconds>'),
+    group: 'Orders',
+    help: 'Minimum remaining validity of an order, in seconds.',
+    default: 60,
+  },
+  maxValidity: {
+    type: integer(1, Number.MAX_SAFE_INTEGER, '<seconds>'),
+    group: 'Orders',
+    help: 'Maximum remaining validity of an order, in seconds.',
+    default: 31_536_000,
+  },
+  maxAppDataSize: {
+    type: integer(2, Number.MAX_SAFE_INTEGER, '<bytes>'),
+    group: 'Orders',
+    help: 'Maximum size of an app-data document, in bytes. Documents with hooks or bridging need about `8192`.',
+    default: 1000,
+  },
+  maxUnreferencedDocuments: {
+    type: integer(1),
+    group: 'Orders',
+    help: 'Uploaded documents that are kept while no order refers to them.',
+    default: 10_000,
+  },
+  appDataHash: {
+    type: oneOf('accept', 'reject'),
+    group: 'Orders',
+    help: 'Orders that give only the hash of a stored document: `accept` or `reject`.',
+    default: 'accept',
+  },
+  eip1271: {
+    type: oneOf('reject', 'accept-unverified'),
+    group: 'Orders',
+    help: 'Contract signatures without `rpc`: `reject` or `accept-unverified`.',
+    default: 'reject',
+  },
+  deniedAddresses: {
+    type: addressesOrFile(),
+    group: 'Orders',
+    help: 'Owners and receivers whose orders are rejected: a list, or a file with an address per line. A changed file is read again.',
+    defaultText: 'none',
+  },
+  deniedTokens: {
+    type: addressesOrFile(),
+    group: 'Orders',
+    help: 'Tokens that the book does not accept: a list, or a file with an address per line. A changed file is read again.',
+    defaultText: 'none',
+  },
+  rpc: {
+    type: httpUrls(),
+    group: 'Chain',
+    help: 'Nodes of the chain, the preferred one first; the next is used when one fails.',
+    defaultText: 'none, and chain checks and indexing are off',
+    secret: true,
+  },
+  fromBlock: {
+    type: integer(0),
+    group: 'Chain',
+    help: 'First block whose events count, if the book has no checkpoint; 0 is the first block of the chain.',
+    defaultText: 'the block after the newest',
+    requires: 'rpc',
+  },
+  pollInterval: {
+    type: integer(1, 3_600_000, '<milliseconds>'),
+    group: 'Chain',
+    help: 'Milliseconds between two requests for a new block.',
+    default: 2000,
+    requires: 'rpc',
+  },
+  reorgLimit: {
+    type: integer(1, 100_000, '<blocks>'),
+    group: 'Chain',
+    help: 'Maximum depth of a reorganisation, in blocks.',
+    default: 64,
+    requires: 'rpc',
+  },
+  checkTimeout: {
+    type: integer(1, 3_600_000, '<milliseconds>'),
+    group: 'Chain',
+    help: 'Maximum duration of a chain check of an order, in milliseconds.',
+    default: 5000,
+    requires: 'rpc',
+  },
+  solvers: { type: httpUrls(), group: 'Quotes', help: 'URLs of external solvers for quotes.', secret: true },
+  gasPrice: {
+    type: decimal('<wei>', 'a decimal number of wei'),
+    group: 'Quotes',
+    help: 'Gas price for quotes, in wei.',
+    default: DEFAULT_GAS_PRICE,
+  },
+  streams: {
+    type: partialOf({
+      queueSize: {
+        type: integer(1, 1_000_000),
+        group: 'Streams',
+        help: 'Maximum number of events that wait for a slow subscriber.',
+        default: 256,
+      },
+      resumeLimit: {
+        type: integer(1, 10_000_000),
+        group: 'Streams',
+        help: 'Maximum number of log entries that a subscriber can resume over.',
+        default: 10_000,
+      },
+    }),
+    group: 'Streams',
+    help: 'Limits of event streams: `{ "queueSize", "resumeLimit" }`.',
+  },
+} as const satisfies SettingTable;

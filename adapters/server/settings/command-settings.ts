@@ -1,0 +1,23 @@
+import type { SettingTable } from './setting.ts';
+import { integer, onOffAlone, text } from './types.ts';
+
+/** Flags that are no settings of a server. They are absent from the configuration file. */
+export const COMMAND_SETTINGS = {
+  config: {
+    type: text('<file>', 'a file name'),
+    group: 'Server',
+    help: 'JSON configuration file with one or more books. Flags of a book cannot be combined with it.',
+  },
+  olderThan: {
+    type: integer(1, 36_500, '<days>', 'a number of days'),
+    group: 'Command',
+    help: 'Minimum number of days since an order has finished.',
+    default: 90,
+  },
+  json: {
+    type: onOffAlone(),
+    group: 'Command',
+    help: 'Whether the result, or the error, is printed as one JSON object.',
+    default: false,
+  },
+} as const satisfies SettingTable;

@@ -1,0 +1,214 @@
+import { DEFAULT_RATE_LIMIT } from '../rate-limit.ts';
+import type { SettingTable } from './setting.ts';
+import {
+  email,
+  httpUrl,
+  httpUrls,
+  integer,
+  integerOrOff,
+  ipRanges,
+  matching,
+  objectOf,
+  oneOf,
+  onOff,
+  partialOf,
+  rateLimit,
+  text,
+  url,
+} from './types.ts';
+import { usdPrices } from './usd-prices.ts';
+
+const PORT = integer(0, 65_535);
+const HOST = text('<address>', 'an address of this machine');
+
+/** The settings of a server: the top level of a configuration file. */
+export const SERVER_SETTINGS = {
+  port: { type: PORT, group: 'Server', help: 'Port to listen on; 0 selects a free port.', default: 8080 },
+  host: {
+    type: HOST,
+    group: 'Server',
+    help: 'Address to listen on; `0.0.0.0` accepts connections of other machines.',
+    default: '127.0.0.1',
+  },
+  publicUrl: { type: httpUrl(), group: 'Server', help: 'Public URL of this server, for links in mails.' },
+  explorer: {
+    type: onOff(),
+    group: 'Server',
+    help: 'Whether browsers see the explorer.',
+    default: true,
+  },
+  rateLimit: {
+    type: rateLimit(),
+    group: 'Server',
+    help: 'Reads per second, writes per second and open streams of one client, or `off`.',
+    default: DEFAULT_RATE_LIMIT,
+  },
+  trustedProxies: {
+    type: ipRanges(),
+    group: 'Server',
+    help: 'Addresses or ranges of proxies whose `X-Forwarded-For` is used.',
+    default: [],
+    defaultText: 'none',
+  },
+  operatorToken: {
+    type: matching(/^[!-~]{16,}$/, '<text>', '16 or more letters, digits and signs, without blanks'),
+    group: 'Server',
+    help: 'Token of the paths below `/restricted`: `Authorization: Bearer <token>`. At least 16 characters.',
+    defaultText: 'no access',
+    secret: true,
+  },
+  log: {
+    type: oneOf('text', 'json'),
+    group: 'Logs and metrics',
+    help: 'Log format: `text` for a terminal, or `json` with an object per request, which requires the package `pino`.',
+    default: 'text',
+  },
+  metricsPort: {
+    type: PORT,
+    group: 'Logs and metrics',
+    help: 'Separate port for Prometheus metrics at `/metrics`.',
+    package: 'prom-client',
+    defaultText: 'no metrics',
+  },
+  metricsHost: {
+    type: HOST,
+    group: 'Logs and metrics',
+    help: 'Address to listen on for Prometheus.',
+    defaultText: 'the address of `host`',
+  },
+  accounts: {
+    type: text('<location>', 'a file name, ":memory:", a connection string or "off"'),
+    group: 'Accounts',
+    help: 'Account store: a file, `:memory:`, a PostgreSQL connection string, or `off`.',
+    defaultText: 'next to the file of the first book; `off` if that book is in PostgreSQL',
+    secret: true,
+  },
+  affiliateDomain: {
+    type: text('<name>', 'a name'),
+    group: 'Accounts',
+    help: 'Name of the EIP-712 domain of affiliate codes.',
+    defaultText: '`Service Affiliate`',
+  },
+  affiliateRpc: {
+    type: httpUrls(),
+    group: 'Accounts',
+    help: 'Nodes of chain 1, for signatures of contract wallets.',
+    defaultText: 'the nodes of the mainnet book',
+    secret: true,
+  },
+  notifications: {
+    type: oneOf('on', 'off'),
+    group: 'Notifications',
+    help: 'Whether notifications are created and served. If `off`, their endpoints return 503.',
+    default: 'on',
+  },
+  fundingCheck: {
+    type: integerOrOff(1, 86_400, '<seconds>'),
+    group: 'Notifications',
+    help: 'Seconds between two checks of the funds of open orders, or `off`. Has an effect on books with `rpc`.',
+    default: 60,
+  },
+  webhookAllow: {
+    type: ipRanges(),
+    group: 'Notifications',
+    help: 'Private addresses or ranges to which webhooks may be sent, for tests.',
+    default: [],
+    defaultText: 'none',
+  },
+  telegram: {
+    type: objectOf({
+      token: {
+        type: text('<token>', 'the token of a bot'),
+        group: 'Notifications',
+        help: 'Token of the Telegram bot.',
+        secret: true,
+      },
+      bot: { type: text('<name>', 'the name of a bot'), group: 'Notifications', help: 'Name of the Telegram bot.' },
+    }),
+    group: 'Notifications',
+    help: 'Telegram bot for notifications: `{ "token", "bot" }`.',
+  },
+  smtp: {
+    type: url(/^smtps?:\/\/[^/]/, 'a URL: smtps://user:password@host'),
+    group: 'Notifications',
+    help: 'Mail server for notifications.',
+    secret: true,
+    package: 'nodemailer',
+    together: ['mailFrom', 'publicUrl'],
+  },
+  mailFrom: {
+    type: email(),
+    group: 'Notifications',
+    help: 'Sender address of mails.',
+    together: ['smtp', 'publicUrl'],
+  },
+  vapidSubject: {
+    type: matching(
+      /^(mailto:[^@\s]+@[^@\s]+|https:\/\/[^/\s]+.*)$/,
+      '<url>',
+      'an https URL, or mailto: and an address',
+    ),
+    group: 'Notifications',
+    help: 'Contact for push services, a `mailto:` or `https:` URL. With both keys, it enables web push.',
+    package: 'web-push',
+    together: ['vapidPublicKey', 'vapidPrivateKey'],
+  },
+  vapidPublicKey: {
+    type: text('<key>', 'a key'),
+    group: 'Notifications',
+    help: 'Public VAPID key, in base64url.',
+    together: ['vapidSubject', 'vapidPrivateKey'],
+  },
+  vapidPrivateKey: {
+    type: text('<key>', 'a key'),
+    group: 'Notifications',
+    help: 'Private VAPID key, in base64url.',
+    secret: true,
+    together: ['vapidSubject', 'vapidPublicKey'],
+  },
+  cms: {
+    type: objectOf({
+      url: {
+        type: httpUrl(),
+        group: 'Notifications',
+        help: 'URL of the content system.',
+        variable: 'CMS_BASE_URL',
+      },
+      apiKey: {
+        type: text('<key>', 'a key'),
+        group: 'Notifications',
+        help: 'Key of the content system.',
+        secret: true,
+        variable: 'CMS_API_KEY',
+      },
+    }),
+    group: 'Notifications',
+    help: 'Content system whose items appear in notification lists: `{ "url", "apiKey" }`.',
+  },
+  coinGecko: {
+    type: partialOf({
+      apiKey: {
+        type: text('<key>', 'a key'),
+        group: 'Prices in US dollars',
+        help: 'Key of the CoinGecko API.',
+        flag: 'coin-gecko',
+        secret: true,
+      },
+      plan: {
+        type: oneOf('pro', 'demo'),
+        group: 'Prices in US dollars',
+        help: 'Plan of the CoinGecko key: `pro` or `demo`.',
+        defaultText: '`pro`',
+      },
+      url: { type: httpUrl(), group: 'Prices in US dollars', help: 'Base URL of the CoinGecko API.' },
+    }),
+    group: 'Prices in US dollars',
+    help: 'Prices of CoinGecko: `{ "apiKey", "plan", "url" }`.',
+  },
+  usdPrices: {
+    type: usdPrices(),
+    group: 'Prices in US dollars',
+    help: 'Fixed prices in US dollars per whole token, by chain id and token.',
+    flag: null,
+  },
+} as const satisfies SettingTable;

@@ -1,0 +1,92 @@
+import type * as z from 'zod';
+
+/** Headings of the help, in its order. */
+export const GROUPS = [
+  'Server',
+  'Logs and metrics',
+  'Book',
+  'Store',
+  'Orders',
+  'Chain',
+  'Quotes',
+  'Streams',
+  'Accounts',
+  'Notifications',
+  'Prices in US dollars',
+  'Command',
+] as const;
+/** A heading of the help. */
+export type Group = (typeof GROUPS)[number];
+
+/** The type of a setting: the schema of its value in JSON, and the parser of its text. */
+export interface SettingType<S extends z.ZodType = z.ZodType> {
+  readonly schema: S;
+  /** Placeholder of the value in the help: `<number>`. */
+  readonly value: string;
+  /** Describes valid texts: `<name> must be <expected>`. */
+  readonly expected: string;
+  /** Converts the text of a flag or variable to a value for the schema. `undefined` if that is impossible. */
+  fromText(text: string): unknown;
+  /** Formats a value as it is typed on the command line. Default: its JSON without quotes. */
+  toText?(value: never): string;
+  /** Whether the flag may have no value; then its text is `on`. */
+  readonly alone?: boolean;
+  /** The members of an object, each with its own flag. */
+  readonly parts?: SettingTable;
+  /** Whether each member of the object is optional. */
+  readonly partial?: boolean;
+}
+
+/**
+ * A setting. The flag `--max-open-orders` and the variable `INTENTBOOK_MAX_OPEN_ORDERS` derive from the key
+ * `maxOpenOrders`.
+ */
+export interface Setting {
+  readonly type: SettingType;
+  readonly group: Group;
+  /** One or more sentences. Code is between backticks. */
+  readonly help: string;
+  readonly default?: unknown;
+  /** The default in words, if it is not a constant. */
+  readonly defaultText?: string;
+  /** Default of a server without a configuration file, if it differs. */
+  readonly single?: string;
+  /** Whether messages must not repeat the value. The value can also be read from a file. */
+  readonly secret?: true;
+  /** Name of the flag, if it does not derive from the key. `null`: the setting has no flag. */
+  readonly flag?: string | null;
+  /** Name of the variable, if it does not derive from the flag. */
+  readonly variable?: string;
+  /** The optional package that the setting needs. */
+  readonly package?: string;
+  /** The setting without which this one has no effect. */
+  readonly requires?: string;
+  /** The settings that must be given together with this one. */
+  readonly together?: readonly string[];
+}
+
+/** Settings by key. */
+export type SettingTable = Readonly<Record<string, Setting>>;
+
+/** Formats the default of a setting, between backticks if it is code. `undefined` if there is none. */
+export function formatDefault(setting: Setting): string | undefined {
+  if (setting.defaultText !== undefined) return setting.defaultText;
+  return setting.default === undefined ? undefined : `\`${formatValue(setting.type, setting.default)}\``;
+}
+
+function formatValue(type: SettingType, value: unknown): string {
+  if (type.toText !== undefined) return type.toText(value as never); // a value of this type
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Formats the help of a setting with its default and its package. */
+export function describeSetting(setting: Setting): string {
+  const initial = formatDefault(setting);
+  const needed = setting.package === undefined ? '' : ` Requires the package \`${setting.package}\`.`;
+  return `${setting.help}${needed}${initial === undefined ? '' : ` Default: ${initial}.`}`;
+}
+
+/** Removes the backticks of a description, for a terminal. */
+export function toPlainText(text: string): string {
+  return text.replaceAll('`', '');
+}

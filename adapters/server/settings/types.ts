@@ -1,0 +1,177 @@
+import * as z from 'zod';
+import { isIpRange, parseDecimal, parseHex } from '#internal';
+import type { Setting, SettingType } from './setting.ts';
+
+const ADDRESS = '0x and 40 hex digits';
+const CONNECTION = 'a connection string: postgres://user:password@host:5432/database';
+
+/** Text that the schema validates. `expected` describes it. */
+function textOf<S extends z.ZodType>(schema: S, value: string, expected: string): SettingType<S> {
+  return { schema, value, expected, fromText: (text) => text };
+}
+
+const plainText = (error = 'must be text') => z.string({ error }).min(1, { error: 'must not be empty' });
+
+/** Any text that is not empty. */
+export const text = (value: string, expected: string) => textOf(plainText(), value, expected);
+
+/** Text that matches a pattern. */
+export const matching = (pattern: RegExp, value: string, expected: string) => {
+  const error = `must be ${expected}`;
+  return textOf(z.string({ error }).regex(pattern, { error }), value, expected);
+};
+
+export const address = () => ({
+  ...matching(/^0x[0-9a-fA-F]{40}$/, '<address>', ADDRESS),
+  fromText: (given: string) => parseHex(given, 20),
+});
+
+export const connection = () => matching(/^postgres(ql)?:\/\//, '<url>', CONNECTION);
+
+export const url = (pattern: RegExp, expected: string) => {
+  const type = matching(pattern, '<url>', expected);
+  const schema = type.schema.refine((given) => URL.canParse(given), { error: `must be ${expected}` });
+  return { ...type, schema };
+};
+
+export const httpUrl = () => url(/^https?:\/\/[^/]/, 'an http or https URL');
+
+export const email = () => {
+  const expected = 'a mail address, such as books@example.org';
+  return textOf(z.email({ error: `must be ${expected}` }), '<address>', expected);
+};
+
+/** A decimal number as text. */
+export const decimal = (value: string, expected: string) => {
+  const error = `must be ${expected}`;
+  return textOf(
+    z.string({ error }).refine((given) => parseDecimal(given) !== undefined, { error }),
+    value,
+    expected,
+  );
+};
+
+/** A price: a decimal number, or a number with the decimals of its token. */
+export const price = () =>
+  z.union(
+    [
+      decimal('', 'a decimal number').schema,
+      z.strictObject({ price: decimal('', 'a decimal number').schema, decimals: integer(0, 255).schema }),
+    ],
+    { error: 'must be a decimal number as text, or { "price", "decimals" }' },
+  );
+
+/** An integer in a range. `value` names its unit. */
+export const integer = (least: number, most = Number.MAX_SAFE_INTEGER, value = '<number>', unit = 'an integer') => {
+  const expected = `${unit} ${rangeText(least, most)}`;
+  return { schema: integerIn(least, most, expected), value, expected, fromText: parseInteger };
+};
+
+/** An integer, or `off`. */
+export const integerOrOff = (least: number, most = Number.MAX_SAFE_INTEGER, value = '<number>') => {
+  const expected = `an integer ${rangeText(least, most)}, or "off"`;
+  const schema = z.union([integerIn(least, most, expected), z.literal('off')], { error: `must be ${expected}` });
+  return { schema, value, expected, fromText: (given: string) => (given === 'off' ? given : parseInteger(given)) };
+};
+
+function integerIn(least: number, most: number, expected: string) {
+  const error = `must be ${expected}`;
+  return z.int({ error }).min(least, { error }).max(most, { error });
+}
+
+function rangeText(least: number, most: number): string {
+  return most === Number.MAX_SAFE_INTEGER ? `from ${least} up` : `from ${least} to ${most}`;
+}
+
+/** A boolean, typed as on or off. */
+export const onOff = () => ({
+  schema: z.boolean({ error: 'must be true or false' }),
+  value: 'on|off',
+  expected: '"on" or "off"',
+  fromText: (given: string) => ({ on: true, off: false })[given],
+  toText: (value: boolean) => (value ? 'on' : 'off'),
+});
+
+/** A boolean whose flag may have no value. */
+export const onOffAlone = () => ({ ...onOff(), alone: true });
+
+export const oneOf = <const T extends readonly [string, ...string[]]>(...names: T) => {
+  const expected = `one of ${names.join(', ')}`;
+  return textOf(z.enum(names, { error: `must be ${expected}` }), names.join('|'), expected);
+};
+
+/** A list of texts, typed with commas or blanks between its elements. */
+function listOf<S extends z.ZodType>(schema: S, value: string, expected: string) {
+  return { schema, value, expected, fromText: splitList, toText: (list: readonly string[]) => list.join(',') };
+}
+
+export const httpUrls = () => {
+  const error = 'must be a list of URLs';
+  const schema = z.array(httpUrl().schema, { error }).min(1, { error }).readonly();
+  return listOf(schema, '<urls>', 'one or more http or https URLs, separated by commas');
+};
+
+export const ipRanges = () => {
+  const range = plainText().refine(isIpRange, { error: 'must be an address or a range, as 10.0.0.0/8' });
+  const schema = z.array(range, { error: 'must be a list of addresses' }).readonly();
+  return listOf(schema, '<ranges>', 'addresses or ranges, separated by commas, as in 127.0.0.1,10.0.0.0/8');
+};
+
+/** Addresses, or the name of a file with them. */
+export const addressesOrFile = () => {
+  const error = 'must be a list of addresses, or the name of a file with them';
+  const list = z.array(address().schema, { error }).readonly();
+  return textOf(z.union([list, plainText(error)], { error }), '<file>', 'a file name');
+};
+
+/** An object. Each member is a setting with its own flag. All members are required. */
+export function objectOf<const P extends Readonly<Record<string, Setting>>>(parts: P) {
+  return objectType(z.strictObject(schemasOf(parts), { error: membersText(parts) }), parts);
+}
+
+/** An object whose members are optional. */
+export function partialOf<const P extends Readonly<Record<string, Setting>>>(parts: P) {
+  const type = objectType(z.strictObject(schemasOf(parts), { error: membersText(parts) }).partial(), parts);
+  return { ...type, partial: true };
+}
+
+function objectType<S extends z.ZodType, P>(schema: S, parts: P) {
+  return { schema, parts, value: '', expected: '', fromText: () => undefined };
+}
+
+function schemasOf<P extends Readonly<Record<string, Setting>>>(parts: P) {
+  const entries = Object.entries(parts).map(([key, { type, help }]) => [key, type.schema.describe(help)]);
+  return Object.fromEntries(entries) as { [K in keyof P]: P[K]['type']['schema'] }; // the same keys
+}
+
+function membersText(parts: object): string {
+  return `must be { ${Object.keys(parts)
+    .map((key) => `"${key}"`)
+    .join(', ')} }`;
+}
+
+function splitList(given: string): string[] {
+  return given.trim().split(/\s*,\s*|\s+/);
+}
+
+function parseInteger(given: string): number | undefined {
+  return /^\d{1,16}$/.test(given) ? Number(given) : undefined;
+}
+
+/** Reads and writes per second, and open streams: `50,10,32`. */
+export const rateLimit = () => {
+  const rate = integer(1, 1_000_000).schema;
+  const limits = z.strictObject({ reads: rate, writes: rate, streams: rate });
+  const expected = 'three integers from 1 up, as in 50,10,32, or "off"';
+  return {
+    schema: z.union([z.literal('off'), limits], { error: 'must be { "reads", "writes", "streams" }, or "off"' }),
+    value: '<numbers>',
+    expected,
+    fromText(given: string) {
+      if (given === 'off') return given;
+      const [reads, writes, streams, ...more] = splitList(given).map(parseInteger);
+      return more.length > 0 ? undefined : { reads, writes, streams };
+    },
+    toText: (value: object) => Object.values(value).join(),
+  };
+};

@@ -1,0 +1,138 @@
+import { yieldToEventLoop } from '../concurrency/yield.ts';
+import type { OrderCursor, Store, StoredEvent, StoredOrder } from '../ports/store.ts';
+import type { Hex } from '../protocol/hex.ts';
+import type { AuctionCandidate } from './auction-order.ts';
+import { auctionCandidate } from './auction-order.ts';
+
+/** The open orders of a book, kept up to date with the event log. */
+export interface OpenOrders {
+  /**
+   * Reads the changes since the last call and returns the candidates, oldest first. A candidate is replaced when its
+   * order changes. Orders whose `validTo` has passed may be included. Must not be called concurrently.
+   *
+   * @param now - Seconds since 1970.
+   */
+  update(now: number): Promise<readonly AuctionCandidate[]>;
+}
+
+/** Orders that are read in one tick of the event loop. */
+const PAGE = 128;
+
+/** Log entries that are read in one tick of the event loop. */
+const LOG_PAGE = 500;
+
+/** Maximum number of log entries to follow. If there are more, all open orders are read again. */
+const MAX_LOG_ENTRIES = 20_000;
+
+/** Creates the reader of open orders. The first call reads all of them, the next calls read changed orders only. */
+export function createOpenOrders(
+  { orders, events }: Pick<Store, 'orders' | 'events'>,
+  onFailure: (failure: unknown) => void,
+): OpenOrders {
+  let sorted: AuctionCandidate[] = [];
+  let known = new Map<Hex, AuctionCandidate>();
+  /** Log entries up to here are part of the candidates. */
+  let position: number | undefined;
+
+  /** Returns the first index whose candidate is not older. */
+  function indexOf(candidate: AuctionCandidate): number {
+    const newest = sorted.at(-1);
+    if (newest === undefined || compareAge(newest, candidate) < 0) return sorted.length;
+    let [low, high] = [0, sorted.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const at = sorted[middle];
+      if (at !== undefined && compareAge(at, candidate) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  function remove(uid: Hex): void {
+    const candidate = known.get(uid);
+    if (candidate === undefined) return;
+    known.delete(uid);
+    sorted.splice(indexOf(candidate), 1);
+  }
+
+  function put(candidate: AuctionCandidate): void {
+    const { uid } = candidate.order;
+    const before = known.get(uid);
+    if (before !== undefined)
+      sorted[indexOf(before)] = candidate; // the creation date of a UID does not change
+    else sorted.splice(indexOf(candidate), 0, candidate);
+    known.set(uid, candidate);
+  }
+
+  /** Reads orders with their quotes, which listings do not include. */
+  async function read(uids: readonly Hex[]): Promise<void> {
+    const rows = new Map((await orders.get(uids)).map((row) => [row.uid, row]));
+    for (const uid of uids) {
+      const row = rows.get(uid);
+      const candidate = row && toCandidate(row);
+      if (candidate === undefined || known.get(uid)?.created !== candidate.created) remove(uid);
+      if (candidate !== undefined) put(candidate);
+    }
+    await yieldToEventLoop();
+  }
+
+  function toCandidate(row: StoredOrder): AuctionCandidate | undefined {
+    if (row.state !== 'open') return undefined;
+    try {
+      return auctionCandidate(row);
+    } catch (failure) {
+      onFailure(failure);
+      return undefined;
+    }
+  }
+
+  async function readAll(last: number, now: number): Promise<void> {
+    sorted = [];
+    known = new Map();
+    let after: OrderCursor | undefined;
+    do {
+      const query = { status: { is: 'open', now }, limit: PAGE } as const;
+      const page = await orders.list(after === undefined ? query : { ...query, after });
+      if (page.length > 0) await read(page.map(({ uid }) => uid));
+      const oldest = page.length === PAGE ? page.at(-1) : undefined;
+      after = oldest && { creationDate: oldest.creationDate, uid: oldest.uid };
+    } while (after !== undefined);
+    position = last;
+  }
+
+  async function follow(from: number, last: number): Promise<void> {
+    for (let at = from; at < last; ) {
+      const page = await events.after(at, LOG_PAGE);
+      const changed = new Set<Hex>();
+      for (const entry of page) {
+        if (applyExpiry(entry)) changed.delete(entry.uid);
+        else changed.add(entry.uid);
+      }
+      const uids = [...changed];
+      for (let i = 0; i < uids.length; i += PAGE) await read(uids.slice(i, i + PAGE));
+      at = page.at(-1)?.id ?? last;
+      position = at;
+    }
+  }
+
+  /** Removes an order whose expiry is recorded. Its row does not show it. */
+  function applyExpiry({ type, uid }: StoredEvent): boolean {
+    if (type === 'expired') remove(uid);
+    return type === 'expired';
+  }
+
+  return {
+    async update(now) {
+      const last = await events.last();
+      if (position === undefined || last < position || last - position > MAX_LOG_ENTRIES) {
+        position = undefined; // a failure on the way starts again
+        await readAll(last, now);
+      } else await follow(position, last);
+      return sorted;
+    },
+  };
+}
+
+function compareAge(a: AuctionCandidate, b: AuctionCandidate): number {
+  return a.created - b.created || (a.order.uid < b.order.uid ? -1 : a.order.uid > b.order.uid ? 1 : 0);
+}

@@ -1,0 +1,63 @@
+import { yieldToEventLoop } from '../concurrency/yield.ts';
+import type { Auction } from './auction.ts';
+import type { AuctionOrder } from './auction-order.ts';
+
+/** An auction as JSON in UTF-8, as the HTTP interface sends it. */
+export interface RenderedAuction {
+  readonly id: number;
+  /** A strong entity tag. It changes with each auction. */
+  readonly etag: string;
+  readonly bytes: Uint8Array;
+  /** Number of orders. */
+  readonly size: number;
+}
+
+/** Orders that are rendered or written in one tick of the event loop. */
+const ORDERS_PER_TICK = 500;
+
+const encoder = /* @__PURE__ */ new TextEncoder();
+
+/** The text of each order. An order that stays in several auctions is rendered once. */
+const texts = new WeakMap<AuctionOrder, string>();
+
+/** Renders an order in ASCII, so that its length in bytes is known without encoding it. */
+function renderOrder(order: AuctionOrder): string {
+  let text = texts.get(order);
+  if (text === undefined) {
+    const toEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+    text = JSON.stringify(order).replace(/[\u0080-\uffff]/g, toEscape);
+    texts.set(order, text);
+  }
+  return text;
+}
+
+/** Renders an auction in steps. The result is one allocation, into which the orders are encoded. */
+export async function renderAuction(auction: Auction): Promise<RenderedAuction> {
+  const { orders, ...members } = auction;
+  const head = encoder.encode(`${JSON.stringify(members).slice(0, -1)},"orders":[`);
+  const tail = encoder.encode(']}');
+  const parts: string[] = [];
+  let length = head.length + tail.length + Math.max(0, orders.length - 1);
+  await inSteps(orders, (order) => {
+    const part = renderOrder(order);
+    parts.push(part);
+    length += part.length;
+  });
+  const bytes = new Uint8Array(length);
+  bytes.set(head);
+  let at = head.length;
+  await inSteps(parts, (part, i) => {
+    if (i > 0) bytes[at++] = 0x2c; // ,
+    at += encoder.encodeInto(part, bytes.subarray(at)).written;
+  });
+  bytes.set(tail, at);
+  return { id: auction.id, etag: `"auction-${auction.id}"`, bytes, size: orders.length };
+}
+
+/** Calls a function for each item, with a tick of the event loop after every 500. */
+export async function inSteps<T>(items: readonly T[], visit: (item: T, index: number) => void): Promise<void> {
+  for (const [i, item] of items.entries()) {
+    if (i > 0 && i % ORDERS_PER_TICK === 0) await yieldToEventLoop();
+    visit(item, i);
+  }
+}

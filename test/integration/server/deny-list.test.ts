@@ -1,0 +1,69 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { serve } from 'intentbook/server';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createDenyList } from '../../../adapters/server/deny-list.ts';
+import { account, signOrder } from '../../support/orders.ts';
+import { until } from '../channels/channel-fixture.ts';
+import { cleanUp, scratch } from './process.ts';
+
+afterAll(cleanUp);
+
+const [FIRST, SECOND] = ['0x00000000000000000000000000000000000000f1', '0x00000000000000000000000000000000000000f2'];
+
+async function written(content: string): Promise<string> {
+  const file = join(await scratch(), 'list.txt');
+  writeFileSync(file, content);
+  return file;
+}
+
+describe('deny list', () => {
+  test('reads addresses, comments and empty lines', async () => {
+    const list = createDenyList(
+      await written(`# sanctioned\n${FIRST}  # since May\n\n${SECOND?.toUpperCase().replace('X', 'x')}\n`),
+    );
+    expect([...list.addresses]).toEqual([FIRST, SECOND]);
+    list.close();
+  });
+
+  test('rejects a file that is missing or has another line', async () => {
+    const file = await written(`${FIRST}\nCOW\n`);
+    expect(() => createDenyList(file)).toThrow(`${file}, line 2 must be 0x and 40 hex digits, got "COW"`);
+    expect(() => createDenyList(`${file}x`)).toThrow(`the deny list ${file}x cannot be read`);
+  });
+
+  test('follows the file, and keeps the previous addresses when it becomes invalid', async () => {
+    const file = await written(`${FIRST}\n`);
+    const failures: unknown[] = [];
+    const list = createDenyList(file, (failure) => failures.push(failure), 20);
+    const replace = (content: string) => {
+      writeFileSync(`${file}.new`, content);
+      renameSync(`${file}.new`, file);
+    };
+    replace(`${FIRST}\n${SECOND}\n`);
+    await until(() => list.addresses.size === 2);
+    replace('COW, which is no address\n');
+    await until(() => failures.length > 0);
+    expect(list.addresses.size).toBe(2);
+    list.close();
+  });
+
+  test('applies to owners and tokens of new orders at once', async () => {
+    const owner = account(1);
+    const [addresses, tokens] = [await written(`${owner.address}\n`), await written('')];
+    const server = await serve({ port: 0, db: ':memory:', deniedAddresses: addresses, deniedTokens: tokens });
+    const validTo = Math.floor(Date.now() / 1000) + 3600;
+    const submit = async (seed: number) => server.book.orders.submit(await signOrder(account(seed), { validTo }));
+    expect(await submit(1)).toMatchObject({ status: 'rejected', error: { code: 'Forbidden' } });
+    expect(await submit(2)).toMatchObject({ status: 'accepted' });
+    const { sellToken } = await signOrder(account(3), { validTo });
+    writeFileSync(tokens, `${sellToken}\n`);
+    const code = async (seed: number) => {
+      const result = await submit(seed);
+      return result.status === 'rejected' ? result.error.code : undefined;
+    };
+    let seed = 4;
+    await until(async () => (await code(seed++)) === 'UnsupportedToken');
+    await server.close();
+  });
+});
