@@ -14,7 +14,9 @@ export interface FrontProgram {
 
 /** Returns the names of the programs that are not installed. */
 export function findMissingPrograms(...names: readonly string[]): string[] {
-  return names.filter((name) => spawnSync(name, ['--version'], { stdio: 'ignore' }).status !== 0);
+  return names.filter(
+    (name) => spawnSync(name, [name === 'haproxy' ? '-v' : '--version'], { stdio: 'ignore' }).status !== 0,
+  );
 }
 
 /** Starts PgBouncer in front of a server on this machine. */
