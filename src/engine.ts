@@ -5,7 +5,6 @@ import { createChainIndexing } from './chain/chain-indexing.ts';
 import { createSurplusReader } from './chain/surplus.ts';
 import { createTradeApi } from './chain/trade-api.ts';
 import { createDeadlineLimiter } from './concurrency/deadline.ts';
-import { createThrottle } from './concurrency/throttle.ts';
 import { createBookEmitter } from './emitter.ts';
 import { observedStore, observedVerifier } from './instrumentation.ts';
 import { createLifecycle } from './lifecycle.ts';
@@ -15,17 +14,15 @@ import type { OrderBook } from './order-book.ts';
 import type { AdmissionContext } from './orders/admission.ts';
 import { createOrderCache } from './orders/cache.ts';
 import { createExpirySweep } from './orders/expiry.ts';
-import { createGroupCommit } from './orders/group-commit.ts';
 import { createOrderApi } from './orders/order-api.ts';
 import { readOrders } from './orders/read.ts';
+import { createSubmissionQueue } from './orders/submission-queue.ts';
 import { createQuoteModule } from './quotes/index.ts';
+import { createReadinessCheck } from './readiness.ts';
 import { createStreamBroadcaster } from './streams/broadcaster.ts';
 import { createEventDispatcher } from './streams/event-dispatcher.ts';
 import { createEventLog, orderLog } from './streams/order-log.ts';
 import { createVerifier } from './verification/verifier.ts';
-
-/** Submissions per tick of the event loop. A signature takes about 100 µs to verify. */
-const SUBMISSIONS_PER_TICK = 8;
 
 /**
  * Creates an order book. Nothing runs before `start`.
@@ -41,8 +38,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const dispatcher = createEventDispatcher(store, clock, emitter.events);
   const cache = configuration.cacheBytes > 0 ? createOrderCache(store.events, configuration.cacheBytes) : undefined;
   const reading = { store, clock, onFailure, ...(cache && { cache }) };
-  const throttle = createThrottle(SUBMISSIONS_PER_TICK);
-  const commits = createGroupCommit({ store, clock, more: () => throttle.waiting > 0 });
+  const submissions = createSubmissionQueue(store, clock);
   const { assertStarted, ...lifecycle } = createLifecycle<AdmissionContext>({ open, started, close });
   const auctions = createAuctionModule(configuration, {
     onFailure,
@@ -55,8 +51,8 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     host: { isActivelyBidOn: auctions.isBidOn, ...configuration.host },
     store,
     onFailure,
-    pace: throttle.acquire,
-    insert: commits.insert,
+    pace: submissions.pace,
+    insert: (...insert) => readiness.observe(submissions.insert(...insert)),
     quoting: configuration.quotes !== undefined,
     remote: createDeadlineLimiter(clock, configuration.checkTimeout),
   };
@@ -74,6 +70,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     emit: emitter.emit,
     requestQuote: quotes.methods.request,
   });
+  const readiness = createReadinessCheck({ store, clock, assertStarted, chain });
   const expiry = createExpirySweep({
     store,
     clock,
@@ -82,11 +79,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     interval: configuration.expiryInterval,
     wake: dispatcher.wake,
     getBlockTime: chain.getBlockTime,
-    // The log has no entries for deleted orders.
-    onPruned() {
-      cache?.clear();
-      surplus.clear();
-    },
+    onPruned: forgetReads, // the log has no entries for deleted orders
     holder: crypto.randomUUID(),
     isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
   });
@@ -97,6 +90,11 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     onFailure,
     log: orderLog(log, { read: (uids) => readOrders(uids, reading), placed: store.orders.placed }),
   });
+
+  function forgetReads(): void {
+    cache?.clear();
+    surplus.clear();
+  }
 
   async function open(): Promise<AdmissionContext> {
     const verifier = await createVerifier({ chainId, settlementContract, ...configuration.recovery });
@@ -117,12 +115,11 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     end();
     await expiry.stop();
     broadcaster.close();
-    await commits.drained();
+    await submissions.drained();
     await quotes.stop();
     await dispatcher.stop();
     await store.close();
-    cache?.clear();
-    surplus.clear();
+    forgetReads();
   }
 
   return {
@@ -150,7 +147,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     start: lifecycle.start,
     close: lifecycle.close,
     [Symbol.asyncDispose]: lifecycle.close,
-    ready: () => lifecycle.readiness(store, chain),
+    ready: readiness.check,
     reportError: onFailure,
     on: emitter.on,
     off: emitter.off,

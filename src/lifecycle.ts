@@ -1,5 +1,3 @@
-import type { Readiness } from './order-book.ts';
-import type { Store } from './ports/store.ts';
 import { StoreError } from './ports/store.ts';
 
 /** What a lifecycle starts and stops. `T` is the state that exists while the book runs. */
@@ -18,13 +16,6 @@ export interface Lifecycle<T> {
   /** Starts the book, once for concurrent callers. */
   start(): Promise<void>;
   close(): Promise<void>;
-  /** Returns whether the book can serve, and the state of each check. Never rejects. */
-  readiness(store: Store, chain: ChainState): Promise<Readiness>;
-}
-
-interface ChainState {
-  readonly state: string | undefined;
-  checks(): Readonly<Record<string, string>>;
 }
 
 /** Creates the lifecycle of a book. A closed book can be started again. */
@@ -57,16 +48,6 @@ export function createLifecycle<T>(steps: LifecycleSteps<T>): Lifecycle<T> {
       await steps.close(() => {
         running = undefined;
       });
-    },
-    async readiness(store, chain) {
-      try {
-        assertStarted();
-        await store.check();
-        return { ready: chain.state !== 'stopped', checks: { store: 'ok', ...chain.checks() } };
-      } catch (failure) {
-        const code = failure instanceof StoreError ? failure.code : 'unavailable';
-        return { ready: false, checks: { store: code, ...chain.checks() } };
-      }
     },
   };
 }

@@ -126,8 +126,8 @@ export async function createPool(url: string, { connections, limited = true }: P
 const ignore = () => {};
 
 /**
- * Sets the limits of a session, unless a pooler lends it to other clients too: then the process id of the server differs
- * from that of the connection.
+ * Sets the limits of a session, unless a pooler lends it to other clients too: then the process id of the server
+ * differs from that of the connection.
  */
 async function limitSession(client: PgClient): Promise<void> {
   const settings = Object.entries(SESSION_SETTINGS).map(

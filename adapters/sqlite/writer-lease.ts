@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import type { Cancel, Clock } from 'intentbook';
 import { StoreError } from 'intentbook';
 import type { SqliteConnection } from './connection.ts';
+import { createFileWatch } from './file-watch.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 import { getOwnIdentity, isRunning } from './process-identity.ts';
 import { prepare, transact } from './session.ts';
@@ -51,6 +52,7 @@ export function acquireLease({ database, prefix: p }: SqliteConnection, clock: C
   ).run(token, hostname(), pid, started, clock.now() + LEASE_TTL);
   held.add(token);
 
+  const files = createFileWatch(database.name);
   let expires = clock.now() + LEASE_TTL;
   let lost = false;
   let failure: StoreError | undefined;
@@ -58,6 +60,7 @@ export function acquireLease({ database, prefix: p }: SqliteConnection, clock: C
 
   function renew(): void {
     try {
+      files.assertUnchanged();
       // During a transaction of the host the renewal has to wait; no other process can write either.
       if (!database.inTransaction) {
         const next = clock.now() + LEASE_TTL;
@@ -68,6 +71,7 @@ export function acquireLease({ database, prefix: p }: SqliteConnection, clock: C
       failure = undefined;
     } catch (error) {
       if (error instanceof StoreError) failure = error;
+      if (failure?.code === 'WriterLost') lost = true;
     }
     if (lost) held.delete(token);
     else startRenewal();
@@ -79,6 +83,7 @@ export function acquireLease({ database, prefix: p }: SqliteConnection, clock: C
 
   return {
     assertHeld() {
+      if (lost && failure !== undefined) throw failure;
       if (ownLease.get(token) === undefined) {
         throw new StoreError('WriterLost', 'another process has become the writer of this store; open it again');
       }
@@ -87,7 +92,10 @@ export function acquireLease({ database, prefix: p }: SqliteConnection, clock: C
       if (failure !== undefined) throw failure;
     },
     isExclusive: () => !lost && clock.now() < expires,
-    startRenewal,
+    startRenewal() {
+      files.remember();
+      startRenewal();
+    },
     release() {
       cancel();
       held.delete(token);

@@ -1,0 +1,75 @@
+import type { Readiness } from './order-book.ts';
+import type { Clock } from './ports/clock.ts';
+import type { Store } from './ports/store.ts';
+import { StoreError } from './ports/store.ts';
+
+/** Milliseconds for which the result of a check is reused, so that frequent requests cost nothing. */
+const CHECK_INTERVAL = 1_000;
+
+/**
+ * Milliseconds after a failed insert in which the book is not ready, unless another insert succeeds. Afterwards one
+ * insert decides again: a load balancer that sends nothing to the book would otherwise keep it unready.
+ */
+const FAILURE_PERIOD = 5_000;
+
+/** The parts of the book that decide whether it is ready. */
+export interface ReadinessContext {
+  readonly store: Pick<Store, 'check'>;
+  readonly clock: Clock;
+  /** Throws a `StoreError` `Closed` if the book is not started. */
+  readonly assertStarted: () => void;
+  readonly chain: {
+    readonly state: string | undefined;
+    checks(): Readonly<Record<string, string>>;
+  };
+}
+
+/** The readiness of a book. */
+export interface ReadinessCheck {
+  /** Returns whether the book can serve, and the state of each check. Never rejects. */
+  check(): Promise<Readiness>;
+  /** Observes an insert and returns it. While inserts fail, the book is not ready, although the store responds. */
+  observe<T>(insert: Promise<T>): Promise<T>;
+}
+
+/** Creates the readiness check of a book. */
+export function createReadinessCheck({ store, clock, assertStarted, chain }: ReadinessContext): ReadinessCheck {
+  let checked: { readonly at: number; readonly result: Promise<void> } | undefined;
+  let failed: { readonly at: number; readonly failure: StoreError } | undefined;
+
+  /** Checks the store at most once per interval. A failed check is not reused: its cause may have ended. */
+  function checkStore(): Promise<void> {
+    if (checked !== undefined && Math.abs(clock.now() - checked.at) < CHECK_INTERVAL) return checked.result;
+    const result = store.check();
+    checked = { at: clock.now(), result };
+    result.catch(() => {
+      if (checked?.result === result) checked = undefined;
+    });
+    return result;
+  }
+
+  return {
+    async check() {
+      try {
+        assertStarted();
+        await checkStore();
+        if (failed !== undefined && Math.abs(clock.now() - failed.at) < FAILURE_PERIOD) throw failed.failure;
+        return { ready: chain.state !== 'stopped', checks: { store: 'ok', ...chain.checks() } };
+      } catch (failure) {
+        const code = failure instanceof StoreError ? failure.code : 'unavailable';
+        return { ready: false, checks: { store: code, ...chain.checks() } };
+      }
+    },
+    observe(insert) {
+      insert.then(
+        () => {
+          failed = undefined;
+        },
+        (failure: unknown) => {
+          if (failure instanceof StoreError && failure.code !== 'Closed') failed = { at: clock.now(), failure };
+        },
+      );
+      return insert;
+    },
+  };
+}
