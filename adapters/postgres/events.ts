@@ -16,9 +16,9 @@ type EventRow = readonly [id: number, type: number, key: Hex, at: number, cause:
  * row of `log`: one for each transaction that has events, with the last id and the number of events.
  *
  * The function `number_events` adds these rows, for all transactions that were committed since the previous call. It
- * finds them by the snapshot of the previous call: their ids are not below its end, or were in progress then. So an open
- * transaction of another application delays no event, and nothing is updated or deleted, so that a held snapshot does
- * not slow it down.
+ * finds them by the snapshot of the previous call: their ids are not below its end, or were in progress then. So an
+ * open transaction of another application delays no event, and nothing is updated or deleted, so that a held snapshot
+ * does not slow it down.
  *
  * Every id belongs to a committed event, and ids of an incarnation have no gaps. Transactions are in the order of their
  * last events. A writer of an owner's orders waits for the previous one, so each event comes after all events that its

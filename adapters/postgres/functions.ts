@@ -6,8 +6,8 @@ const CANCELLED = EVENT_TYPES.indexOf('cancelled');
 const REINSTATED = EVENT_TYPES.indexOf('reinstated');
 
 /**
- * Returns SQL for the functions that write orders. Each is one statement of the client, so a write takes one round trip,
- * and a client that freezes or dies between two statements cannot keep a lock.
+ * Returns SQL for the functions that write orders. Each is one statement of the client, so a write takes one round
+ * trip, and a client that freezes or dies between two statements cannot keep a lock.
  *
  * `lock_timeout` limits the wait for the lock of an owner. Sequential scans are disabled, because a plan that is cached
  * while a table is nearly empty would be used until the next `ANALYZE`.

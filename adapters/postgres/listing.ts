@@ -25,8 +25,8 @@ const NEWEST = `o.created DESC, ${sqlUid('o.key')} DESC`;
 
 /**
  * Returns the query of a listing. It merges one part for each phase that the status includes. A part reads at most one
- * page from one index, from the cursor on: that of the owner, of a token, or of all orders. These indexes end with phase
- * and creation date, so orders before the cursor cost nothing. Only orders of the same millisecond are sorted.
+ * page from one index, from the cursor on: that of the owner, of a token, or of all orders. These indexes end with
+ * phase and creation date, so orders before the cursor cost nothing. Only orders of the same millisecond are sorted.
  *
  * PostgreSQL has no hint for an index. Therefore, only the filters of that index are written as operators. The others
  * are combined in one expression, which no index supports. The planner expects it to match half of the rows.

@@ -33,7 +33,8 @@ interface WalPosition {
  * The replayed position is stored for each connection, because a pool may lead to several replicas. It is queried again
  * only after new writes.
  *
- * After a failover, positions begin again on a new timeline. A promoted replica is a primary: it has replayed everything.
+ * After a failover, positions begin again on a new timeline. A promoted replica is a primary: it has replayed
+ * everything.
  */
 export function createReplica(pool: PgPool): Replica {
   let required: WalPosition | undefined;

@@ -35,15 +35,15 @@ CREATE TABLE IF NOT EXISTS ${s}.domain (
 /**
  * Creates the tables of a book.
  *
- * Columns of fixed width come first, to avoid alignment padding. The codes of phase, scheme and budget, and the key of a
- * row, are explained in rows.ts.
+ * Columns of fixed width come first, to avoid alignment padding. The codes of phase, scheme and budget, and the key of
+ * a row, are explained in rows.ts.
  *
- * An order has a wide row, which is written when it is created and when its phase changes. Partial fills of a live order
- * are written to `fills`, a narrow table whose updates touch no index.
+ * An order has a wide row, which is written when it is created and when its phase changes. Partial fills of a live
+ * order are written to `fills`, a narrow table whose updates touch no index.
  *
  * An order has six index entries: by key, owner, sold token, bought token and age, and by expiry while it is live. The
- * entries of the key and of expiry are clustered by `validTo`, the others end with the creation date. The phase precedes
- * the creation date, so that each index serves the listings of every status.
+ * entries of the key and of expiry are clustered by `validTo`, the others end with the creation date. The phase
+ * precedes the creation date, so that each index serves the listings of every status.
  *
  * Statistics of owners and tokens are disabled. They contain averages, by which an owner has few orders; the planner
  * would then read and sort all orders of an owner with a million. Without statistics, the planner expects many rows for

@@ -44,8 +44,8 @@ interface Member {
 /**
  * Creates a group commit: concurrent submissions are stored in one durable step, because the sync to disk dominates its
  * cost. Each member has its own outcome. If a group fails because of a member, its members are retried one by one, so
- * that only the invalid one fails. Orders of an owner with a running write are left out and inserted again later, so that
- * they delay no other owner. Inserts that join a transaction of the host are passed on directly.
+ * that only the invalid one fails. Orders of an owner with a running write are left out and inserted again later, so
+ * that they delay no other owner. Inserts that join a transaction of the host are passed on directly.
  */
 export function createGroupCommit({
   store,
