@@ -1,6 +1,7 @@
 import { EventEmitter } from 'eventemitter3';
 import type { OrderBookEvents } from './events.ts';
 import type { Observer } from './instrumentation.ts';
+import { formatUnknownName } from './validation/options.ts';
 
 type Payload<E extends keyof OrderBookEvents> = Parameters<OrderBookEvents[E]>[0];
 
@@ -19,6 +20,32 @@ export interface BookEmitter {
   emitFailure(failure: unknown): void;
   /** Returns an observer that emits an event. */
   observer<E extends keyof OrderBookEvents>(event: E): Observer<Payload<E>>;
+}
+
+const NAMES: readonly string[] = [
+  'orderCreated',
+  'orderCancelled',
+  'orderPlaced',
+  'orderPresigned',
+  'orderPresignatureRevoked',
+  'orderTraded',
+  'orderRefunded',
+  'orderExpired',
+  'orderReinstated',
+  'orderReverted',
+  'chainApplied',
+  'chainRolledBack',
+  'chainProgress',
+  'estimatorQueried',
+  'ordersSubmitted',
+  'signersRecovered',
+  'storeQueried',
+  'failure',
+] satisfies readonly (keyof OrderBookEvents)[];
+
+/** Rejects the name of an event that is never emitted. */
+function assertKnownEvent(event: string): void {
+  if (!NAMES.includes(event)) throw new TypeError(`book.on: ${formatUnknownName('event', String(event), NAMES)}`);
 }
 
 /** Creates the emitter of a book. */
@@ -49,7 +76,10 @@ export function createBookEmitter(): BookEmitter {
     events,
     emit,
     emitFailure,
-    on: (event, listener) => void events.on(event, listener as AnyListener),
+    on(event, listener) {
+      assertKnownEvent(event);
+      events.on(event, listener as AnyListener);
+    },
     off: (event, listener) => void events.off(event, listener as AnyListener),
     observer: (event) => ({
       hasListeners: () => events.listenerCount(event) > 0,

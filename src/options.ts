@@ -160,7 +160,7 @@ export function parseOptions(options: OrderBookOptions): Configuration {
   const { chainId, store, chain, quotes, recovery, recoveryPool, checkTimeout = 5000 } = options;
   if (!Number.isSafeInteger(chainId) || chainId <= 0)
     throw invalid(`chainId must be a positive integer, got ${describe(chainId)}`);
-  if (store === undefined) throw invalid('store must be a store such as memoryStore(), got undefined');
+  assertStore(store);
   if (!Number.isSafeInteger(checkTimeout) || checkTimeout < 1)
     throw invalid(`checkTimeout must be a positive integer of milliseconds, got ${describe(checkTimeout)}`);
   const eip1271 = oneOf('eip1271', ['reject', 'accept-unverified'], options.eip1271);
@@ -197,6 +197,14 @@ export function parseOptions(options: OrderBookOptions): Configuration {
     streams: parseStreamLimits('createOrderBook', options.streams ?? {}),
     clock: options.clock ?? systemClock,
   };
+}
+
+/** @throws TypeError with the right call, if the name of a file is given. */
+function assertStore(store: unknown): void {
+  const isStore = typeof store === 'object' && store !== null && 'traits' in store && 'open' in store;
+  if (isStore) return;
+  const example = typeof store === 'string' ? `sqliteStore({ path: ${JSON.stringify(store)} })` : 'memoryStore()';
+  throw invalid(`store must be a store such as ${example}, got ${describe(store)}`);
 }
 
 function expiryInterval({ expiryInterval: interval = 1000 }: OrderBookOptions): number | undefined {

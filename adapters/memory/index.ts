@@ -49,7 +49,7 @@ export function memoryStore(): Store {
     };
 
   return {
-    traits: { name: 'memory', durable: false, writers: 'single', hostTransaction: false },
+    traits: { name: 'memory', durable: false, writers: 'single', verifiesBodies: true, hostTransaction: false },
     async open(next) {
       if (opened !== undefined) throw new StoreError('WriterActive', 'this memory store is in use by another book');
       const { domain } = next;
@@ -75,6 +75,7 @@ export function memoryStore(): Store {
       expire: method(orders.expire),
       reinstate: method(orders.reinstate),
       prune: method(orders.prune),
+      total: method(orders.total),
     },
     appData: { put: method(documents.put), get: method(documents.get) },
     quotes: { insert: method(quotes.insert), match: method(quotes.match), prune: method(quotes.prune) },

@@ -54,6 +54,7 @@ export interface MemoryOrders {
   expire(now: number, limit: number): number;
   reinstate(request: ReinstateRequest): number;
   prune(request: PruneRequest): number;
+  total(endedBefore?: number): number;
   find(uid: string): Row | undefined;
   /** Returns the UIDs of the orders that an account owns or has placed on chain. */
   listByAccount(account: string): string[];
@@ -218,11 +219,13 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
     }
   }
 
+  function endedBefore(before: number): Row[] {
+    return [...byAge.from(0)].filter((row) => row.creationDate < before * 1000 && row.validTo < before && !isLive(row));
+  }
+
   function prune({ before, limit, tombstonesBefore }: PruneRequest): number {
     if (tombstonesBefore !== undefined) releaseTombstones(tombstonesBefore, limit);
-    const old = [...byAge.from(0)]
-      .filter((row) => row.creationDate < before * 1000 && row.validTo < before && !isLive(row))
-      .slice(-limit);
+    const old = endedBefore(before).slice(-limit);
     for (const row of old) {
       removeRow(row);
       if (row.cancelledOffChain) tombstones.set(row.uid, unpackUid(row.uid).validTo);
@@ -294,6 +297,7 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
     expire,
     reinstate,
     prune,
+    total: (before) => (before === undefined ? [...byAge.from(0)] : endedBefore(before)).length,
     find: (uid) => rows.get(uid),
     listByAccount: (account) => [...(byAccount.get(account)?.from(0) ?? [])].map(({ uid }) => uid),
     change,

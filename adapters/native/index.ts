@@ -33,6 +33,6 @@ async function loadBindings() {
     // The root module of the package would silently fall back to JavaScript.
     return (await import('secp256k1/bindings.js')).default;
   } catch (cause) {
-    throw new Error('native recovery needs the package secp256k1, compiled; install it beside intentbook', { cause });
+    throw new Error('native recovery requires the package secp256k1, compiled: npm install secp256k1', { cause });
   }
 }

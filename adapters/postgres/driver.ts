@@ -97,7 +97,7 @@ export const LOCAL_LIMITS =
 /** Creates a pool with node-postgres, which is loaded on the first call. */
 export async function createPool(url: string, { connections, limited = true }: PoolSettings): Promise<OwnPool> {
   const driver = await import('pg').catch((cause: unknown) => {
-    throw new StoreError('Unavailable', 'postgresStore needs the package pg; install it beside intentbook', { cause });
+    throw new StoreError('Unavailable', 'postgresStore requires the package pg: npm install pg', { cause });
   });
   try {
     const pool = new driver.default.Pool({

@@ -59,3 +59,20 @@ export function createPruner({
       return keys.length === 0 ? 0 : (await run(remove, toByteArray(keys))).length;
     });
 }
+
+/** Creates a function that counts all orders, or those that ended before a time. */
+export function createOrderTotal({
+  schema: s,
+  prepare,
+  read,
+}: PostgresSession): (endedBefore?: number) => Promise<number> {
+  const all = prepare<readonly [number]>(`SELECT count(*)::int FROM ${s}.orders`);
+  const ended = prepare<readonly [number]>(
+    `SELECT count(*)::int FROM ${s}.orders WHERE created < $1 AND phase >= 2 AND valid_to < $2`,
+  );
+  return (before) =>
+    read('count orders', async (run) => {
+      const rows = await (before === undefined ? run(all) : run(ended, before * 1000, before));
+      return Number(rows[0]?.[0] ?? 0);
+    });
+}

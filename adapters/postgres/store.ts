@@ -15,7 +15,7 @@ import { createListing } from './listing.ts';
 import { assertSchema, claimDomain, migrate, quote } from './migrate.ts';
 import { createOrderTable } from './orders.ts';
 import { createOwnerCounts } from './owner-counts.ts';
-import { createPruner } from './pruning.ts';
+import { createOrderTotal, createPruner } from './pruning.ts';
 import { withConnection } from './query.ts';
 import { createQuoteTable } from './quotes.ts';
 import { createReaders, createReplica } from './replica.ts';
@@ -60,6 +60,7 @@ export function createPostgresStore(
         ),
       cancel: (request) => run((book) => book.orders.cancel(request)),
       count: (owner, now) => run((book) => book.owners.read(owner, now)),
+      total: (endedBefore) => run((book) => book.total(endedBefore)),
       expire: (now, limit) => run((book) => book.expire(now, limit)),
       reinstate: (request) => run((book) => book.reinstate(request)),
       prune: (request) => run((book) => book.prune(request)),
@@ -184,6 +185,7 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
     expire: createExpirySweeper(session, chainEvents),
     reinstate: createReinstater(session, chainEvents),
     prune: createPruner(session),
+    total: createOrderTotal(session),
     async readDocument(hash: Parameters<Store['appData']['get']>[0]) {
       // A replica may lack a document that another process just stored, and a missing document is a rejection.
       const copied = await readers.read('read a document', (run) => documents.get(run, hash));

@@ -1,4 +1,5 @@
 import type { ChainClient, OrderBookOptions } from 'intentbook';
+import { requirePackage } from './require-package.ts';
 
 /** The chain options of a book. */
 export interface NodeOptions {
@@ -15,7 +16,7 @@ const BATCH = 100;
 /** Creates the client of chain 1 over several nodes. Nothing without nodes. */
 export async function mainnetChain(rpc: readonly string[] = []): Promise<ChainClient | undefined> {
   if (rpc.length === 0) return undefined;
-  const { createPublicClient, fallback, http } = await import('viem');
+  const { createPublicClient, fallback, http } = await requirePackage('--affiliate-rpc', 'viem', () => import('viem'));
   const { viemChain } = await import('intentbook/viem');
   return viemChain(createPublicClient({ transport: fallback(rpc.map((url) => http(url, { retryCount: 0 }))) }));
 }
@@ -28,7 +29,7 @@ export async function createChainOptions({
   reorgLimit,
 }: NodeOptions): Promise<Pick<OrderBookOptions, 'chain' | 'indexer'>> {
   if (rpc.length === 0) return {};
-  const { createPublicClient, fallback, http } = await import('viem');
+  const { createPublicClient, fallback, http } = await requirePackage('--rpc', 'viem', () => import('viem'));
   const { viemChain, viemSource } = await import('intentbook/viem');
   // The indexer handles failures and switches nodes, so the transport must not retry.
   const transports = rpc.map((url) => http(url, { batch: { batchSize: BATCH }, retryCount: 0 }));

@@ -1,7 +1,7 @@
 import type { Accounts, OrderBook, Store } from 'intentbook';
 import { createApi } from 'intentbook';
 import { jsonResponse, VERSION } from '#internal';
-import { planServer } from './config/plan.ts';
+import type { ChainChange } from './chain-monitor.ts';
 import { mountAccounts } from './http/account-mount.ts';
 import type { Exchange } from './http/exchange.ts';
 import type { HardenedServer } from './http/hardened-server.ts';
@@ -14,11 +14,11 @@ import { createMetrics, metricsServer } from './metrics.ts';
 import { openAccounts } from './open-accounts.ts';
 import type { OpenBook } from './open-books.ts';
 import { openBook } from './open-books.ts';
+import { planOptions } from './plan-options.ts';
 import { toRateLimitOptions } from './rate-limit.ts';
 import type { BookSettings, ServerSettings } from './settings/schema.ts';
-import { BOOK_KEYS } from './settings/schema.ts';
-import { singleBook } from './settings/single-book.ts';
 
+export type { ChainChange } from './chain-monitor.ts';
 export { ConfigError } from './config/config-errors.ts';
 export type { Exchange } from './http/exchange.ts';
 export type { OpenBook } from './open-books.ts';
@@ -43,6 +43,12 @@ export interface ServeOptions extends BookOptions, Omit<ServerSettings, 'books'>
   readonly folder?: string;
   /** Called after every response. */
   readonly onExchange?: (exchange: Exchange) => void;
+  /** Called for failures without a caller, from the start on, with the path of the book. */
+  readonly onFailure?: (path: string, failure: unknown) => void;
+  /** Called when the connection of a book to its nodes changes. */
+  readonly onChainChange?: (change: ChainChange) => void;
+  /** Called with a line about the start, such as the wait for a writer lease. */
+  readonly onNotice?: (message: string) => void;
 }
 
 /** A running server. */
@@ -62,8 +68,8 @@ export interface RunningServer {
   /** The account interface, if enabled. */
   readonly accounts?: Accounts;
   /**
-   * Ends event streams, accepts no more connections, waits up to 10 seconds for running requests, and closes the
-   * books.
+   * Waits for the seconds of `lameduck`, in which `/ready` is false. Then ends event streams, accepts no more
+   * connections, waits up to 10 seconds for running requests, and closes the books.
    */
   close(): Promise<void>;
 }
@@ -76,10 +82,14 @@ export interface RunningServer {
  * Node's error if the address is not available.
  */
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
-  const { folder = '.', onExchange, ...given } = options;
-  const { settings, stores } = separate(given);
-  const plan = planServer(settings, folder);
+  const { folder = '.', onExchange, onFailure, onChainChange, onNotice, ...given } = options;
+  const { plan, stores } = planOptions({ ...given, folder });
   const { port, host, rateLimit, trustedProxies, operatorToken, metricsPort, metricsHost = host } = plan.settings;
+  const observer = {
+    onFailure: onFailure ?? (() => {}),
+    onChainChange: onChainChange ?? (() => {}),
+    leaseWait: { timeout: plan.settings.leaseWait * 1000, onWait: onNotice ?? (() => {}) },
+  };
   // One limiter for all books, since they share the machine.
   const gate = toRateLimitOptions(rateLimit, trustedProxies);
   const apiOptions = { ...gate, ...(operatorToken === undefined ? {} : { operatorToken }) };
@@ -95,9 +105,9 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
   }
 
   try {
-    for (const [i, book] of plan.books.entries()) deployments.push(await openBook(book, stores[i]));
+    for (const [i, book] of plan.books.entries()) deployments.push(await openBook(book, observer, stores[i]));
     const hosted = stores.some((store) => store !== undefined);
-    accounts = await openAccounts({ plan, deployments, hosted, folder });
+    accounts = await openAccounts({ plan, deployments, hosted, folder, leaseWait: observer.leaseWait });
     const opened = accounts;
     const explorer = plan.settings.explorer ? (await import('intentbook/explorer')).createExplorer() : undefined;
     const document = describe(deployments);
@@ -130,6 +140,8 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     const metricsUrl = metrics && (await listen(metricsServer(metrics), metricsPort ?? 0, metricsHost));
     const close = once(async () => {
       closing = true;
+      // Load balancers need time to notice that the server is not ready.
+      if (plan.settings.lameduck > 0) await new Promise((end) => setTimeout(end, plan.settings.lameduck * 1000));
       api.closeStreams();
       await Promise.all(servers.map((server) => server.close(GRACE)));
       await opened?.close();
@@ -151,21 +163,6 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     await closeAll(deployments);
     throw error;
   }
-}
-
-/** Separates the stores from the settings, which are plain data. A single book becomes a list. */
-function separate(options: Omit<ServeOptions, 'folder' | 'onExchange'>) {
-  const { books, ...rest } = options;
-  if (books === undefined) {
-    const { store, ...plain } = rest;
-    const members = Object.entries(plain).filter(([, value]) => value !== undefined);
-    const of = (key: string) => BOOK_KEYS.includes(key);
-    const single = Object.fromEntries(members.filter(([key]) => of(key)));
-    const others = Object.fromEntries(members.filter(([key]) => !of(key)));
-    return { settings: { ...others, books: [singleBook(single)] }, stores: [store] };
-  }
-  const stores = books.map(({ store }) => store);
-  return { settings: { ...rest, books: books.map(({ store: _, ...book }) => book) }, stores };
 }
 
 async function closeAll(deployments: readonly OpenBook[]): Promise<void> {

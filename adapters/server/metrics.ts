@@ -5,6 +5,7 @@ import { rejectionResponse } from '#internal';
 import type { Exchange } from './http/exchange.ts';
 import { createHardenedServer, type HardenedServer } from './http/hardened-server.ts';
 import type { OpenBook } from './open-books.ts';
+import { requirePackage } from './require-package.ts';
 
 /** Histogram buckets in seconds, from a cached read to a slow response. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -28,7 +29,11 @@ export async function createMetrics(
   streams: () => number,
   accounts: Accounts | undefined,
 ): Promise<Metrics> {
-  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('prom-client');
+  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await requirePackage(
+    '--metrics-port',
+    'prom-client',
+    () => import('prom-client'),
+  );
   const registers: Registry[] = [new Registry()];
   const [register] = registers as [Registry]; // one element
   collectDefaultMetrics({ register });
@@ -99,11 +104,23 @@ export async function createMetrics(
     buckets: SECONDS,
     registers,
   });
-  const lag = new Gauge({
-    name: 'intentbook_indexer_lag_blocks',
-    help: 'Blocks between the head of the chain and the indexed block.',
+  new Gauge({
+    name: 'intentbook_chain_up',
+    help: 'Whether a node of the chain responded to the last request: 1 or 0.',
     labelNames: ['book'],
     registers,
+    collect() {
+      for (const { path, monitor } of deployments) if (monitor) this.set({ book: path }, monitor.up === true ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'intentbook_indexer_lag_blocks',
+    help: 'Blocks between the head of the chain and the indexed block. NaN before the first response of a node.',
+    labelNames: ['book'],
+    registers,
+    collect() {
+      for (const { path, monitor } of deployments) if (monitor) this.set({ book: path }, monitor.lag ?? Number.NaN);
+    },
   });
   const reorganisations = new Counter({
     name: 'intentbook_reorganisations_total',
@@ -136,7 +153,6 @@ export async function createMetrics(
       sources.observe({ ...label, source, question, outcome }, ms / 1000);
     });
     book.on('chainProgress', (observation) => {
-      if (observation.type === 'progress') lag.set(label, Math.max(0, observation.head - observation.block));
       if (observation.type === 'reorganised') reorganisations.inc(label);
     });
     book.on('failure', () => failures.inc(label));

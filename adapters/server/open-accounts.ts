@@ -1,11 +1,14 @@
-import { dirname, join, parse, resolve } from 'node:path';
+import { join, parse, resolve } from 'node:path';
 import type { AccountStore, Accounts, Channel } from 'intentbook';
 import { createAccounts } from 'intentbook';
 import { mainnetChain } from './chain-options.ts';
 import { cmsAnnouncements } from './cms.ts';
 import type { ServerPlan } from './config/plan.ts';
 import type { OpenBook } from './open-books.ts';
+import { requirePackage } from './require-package.ts';
 import { usdPriceOptions } from './usd-price-options.ts';
+import type { LeaseWait } from './wait-for-lease.ts';
+import { waitForLease } from './wait-for-lease.ts';
 
 /** The dependencies of the account interface. */
 export interface AccountsContext {
@@ -15,6 +18,7 @@ export interface AccountsContext {
   readonly hosted: boolean;
   /** Base of relative file names. */
   readonly folder: string;
+  readonly leaseWait: LeaseWait;
 }
 
 /** Opens the account interface of all books. `undefined` if it is disabled. */
@@ -23,6 +27,7 @@ export async function openAccounts({
   deployments,
   hosted,
   folder,
+  leaseWait,
 }: AccountsContext): Promise<Accounts | undefined> {
   const { accounts: setting, notifications, fundingCheck } = plan.settings;
   const location = setting ?? (hosted ? ':memory:' : defaultLocation(plan));
@@ -41,7 +46,7 @@ export async function openAccounts({
     ...(plan.settings.cms === undefined ? {} : { announcements: cmsAnnouncements(plan.settings.cms) }),
     onFailure: (failure) => deployments[0]?.book.reportError(failure),
   });
-  await accounts.start();
+  await waitForLease(accounts.start, leaseWait);
   return accounts;
 }
 
@@ -54,11 +59,12 @@ function rpcOfMainnet({ books }: ServerPlan): readonly string[] | undefined {
  * Returns the default account store: next to the file of the first book, or in memory if that book is. With PostgreSQL
  * the account interface is off by default, since its schema must be migrated first.
  */
-function defaultLocation({ books: [first] }: ServerPlan): string {
+export function defaultLocation({ books: [first] }: ServerPlan): string {
   switch (first?.place.kind) {
     case 'file': {
-      const { path } = first.place;
-      return join(dirname(path), `${parse(path).name}-accounts.sqlite`);
+      const { dir, base, name, ext } = parse(first.place.path);
+      // Books with the same stem, such as a.sqlite and a.db, must not share an account store.
+      return join(dir, ext === '.sqlite' ? `${name}-accounts.sqlite` : `${base}.accounts.sqlite`);
     }
     case 'postgres':
       return 'off';
@@ -75,11 +81,11 @@ async function createChannels({ settings }: ServerPlan): Promise<Channel[]> {
   if (telegram !== undefined) channels.push(telegramChannel(telegram));
   // The plan has checked that these settings are complete.
   if (smtp !== undefined && from !== undefined && publicUrl !== undefined) {
-    await import('nodemailer'); // fail at start if the package is missing
+    await requirePackage('--smtp', 'nodemailer', () => import('nodemailer'));
     channels.push(emailChannel({ smtp, from, publicUrl }));
   }
   if (subject !== undefined && publicKey !== undefined && privateKey !== undefined) {
-    await import('web-push');
+    await requirePackage('--vapid-subject', 'web-push', () => import('web-push'));
     channels.push(webPushChannel({ subject, publicKey, privateKey, allow }));
   }
   return channels;

@@ -1,9 +1,13 @@
 import { createOrderBook, type OrderBook, type Store } from 'intentbook';
 import { chainById, deployment, type Environment } from '#internal';
+import type { ChainChange, ChainMonitor } from './chain-monitor.ts';
+import { monitorChain } from './chain-monitor.ts';
 import { createChainOptions } from './chain-options.ts';
 import { addressOf, type BookPlan, type StoreLocation } from './config/plan.ts';
 import { createDenyList } from './deny-list.ts';
 import { quoteOptions } from './quote-options.ts';
+import type { LeaseWait } from './wait-for-lease.ts';
+import { waitForLease } from './wait-for-lease.ts';
 
 /** A served book. */
 export interface OpenBook {
@@ -15,14 +19,23 @@ export interface OpenBook {
   readonly path: string;
   /** The store: the absolute path of the file, or the address of the database without secrets. */
   readonly database: string | undefined;
+  /** The connection to its nodes. Absent without nodes. */
+  readonly monitor?: ChainMonitor;
   /** Host names of its nodes, the preferred one first. */
   readonly nodes: readonly string[];
   /** Closes the book and its deny lists. */
   close(): Promise<void>;
 }
 
+/** Receives what happens to a book from its start on. */
+export interface BookObserver {
+  readonly onFailure: (path: string, failure: unknown) => void;
+  readonly onChainChange: (change: ChainChange) => void;
+  readonly leaseWait: LeaseWait;
+}
+
 /** Opens a planned book, in a store of the host if given. */
-export async function openBook(plan: BookPlan, store?: Store): Promise<OpenBook> {
+export async function openBook(plan: BookPlan, observer: BookObserver, store?: Store): Promise<OpenBook> {
   const { settings, chain, chainId, environment, path, place } = plan;
   const onFailure = (failure: unknown) => book.reportError(failure);
   const addresses = createDenyList(settings.deniedAddresses, onFailure);
@@ -40,8 +53,10 @@ export async function openBook(plan: BookPlan, store?: Store): Promise<OpenBook>
       ? {}
       : { isDenied: (address: string) => addresses.addresses.has(address) }),
   });
+  const monitor = settings.rpc === undefined ? undefined : monitorChain(path, book, observer.onChainChange);
+  book.on('failure', (failure) => observer.onFailure(path, failure));
   try {
-    await book.start();
+    await waitForLease(book.start, observer.leaseWait);
   } catch (error) {
     closeLists();
     throw error;
@@ -52,6 +67,7 @@ export async function openBook(plan: BookPlan, store?: Store): Promise<OpenBook>
     environment,
     path,
     database: store === undefined ? nameOf(place) : undefined,
+    ...(monitor === undefined ? {} : { monitor }),
     nodes: (settings.rpc ?? []).map((url) => new URL(url).host),
     async close() {
       closeLists();

@@ -24,7 +24,7 @@ const PAGES_PER_STEP = 1024;
 export async function backupSqlite({ from, to, onProgress }: SqliteBackupOptions): Promise<void> {
   if (existsSync(to)) throw new StoreError('Unavailable', `the file "${to}" already exists`);
   const driver = await import('better-sqlite3').catch((cause: unknown) => {
-    throw new StoreError('Unavailable', 'a backup needs the package better-sqlite3; install it beside intentbook', {
+    throw new StoreError('Unavailable', 'a backup requires the package better-sqlite3: npm install better-sqlite3', {
       cause,
     });
   });

@@ -25,7 +25,7 @@ export interface SqliteStatement {
 /** Opens a file with better-sqlite3, which is loaded on the first call. */
 export async function openDatabase(path: string, busyTimeout: number): Promise<SqliteDatabase> {
   const driver = await import('better-sqlite3').catch((cause: unknown) => {
-    throw new StoreError('Unavailable', 'sqliteStore needs the package better-sqlite3; install it beside intentbook', {
+    throw new StoreError('Unavailable', 'sqliteStore requires the package better-sqlite3: npm install better-sqlite3', {
       cause,
     });
   });

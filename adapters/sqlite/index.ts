@@ -51,8 +51,8 @@ export function sqliteStore(options: SqliteStoreOptions): Store;
  */
 export function sqliteStore(database: SqliteDatabase, options?: SqliteHandleOptions): Store;
 export function sqliteStore(target: SqliteStoreOptions | SqliteDatabase, options: SqliteHandleOptions = {}): Store {
-  const source = 'prepare' in target ? parseHandleSource(target, options) : parseFileSource(target);
-  return createSqliteStore(source, MIGRATIONS);
+  const isHandle = typeof target === 'object' && target !== null && 'prepare' in target;
+  return createSqliteStore(isHandle ? parseHandleSource(target, options) : parseFileSource(target), MIGRATIONS);
 }
 
 /**
@@ -67,6 +67,14 @@ export function sqliteAccountStore(options: SqliteStoreOptions): AccountStore {
 }
 
 function parseFileSource(options: SqliteStoreOptions): SqliteSource {
+  if (typeof options === 'string') {
+    const example = `{ path: ${JSON.stringify(options)} }`;
+    throw new TypeError(`sqliteStore: options must be ${example}, got ${JSON.stringify(options)}`);
+  }
+  const { file, filename } = Object(options) as { readonly file?: unknown; readonly filename?: unknown };
+  if (file !== undefined || filename !== undefined) {
+    throw new TypeError(`sqliteStore: unknown option "${file === undefined ? 'filename' : 'file'}", use "path"`);
+  }
   assertKnownOptions('sqliteStore', options, ['path', 'synchronous', 'busyTimeout']);
   const { path, synchronous, busyTimeout = 1000 } = options;
   if (typeof path !== 'string' || path === '' || path === ':memory:') {

@@ -42,3 +42,11 @@ export function createPruner({ prefix: p, prepare, read, write }: SqliteSession)
     return removeOrders(before, limit);
   };
 }
+
+/** Creates a function that counts all orders, or those that ended before a time. */
+export function createOrderTotal({ prefix: p, prepare, read }: SqliteSession): (endedBefore?: number) => number {
+  const all = prepare(`SELECT count(*) FROM ${p}orders`).pluck();
+  const ended = prepare(`SELECT count(*) FROM ${p}orders WHERE created < ? AND live = 0 AND valid_to < ?`).pluck();
+  return (before) =>
+    read('count orders', () => Number(before === undefined ? all.get() : ended.get(before * 1000, before)));
+}

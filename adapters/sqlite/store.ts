@@ -13,7 +13,7 @@ import { assertOwnSchema, migrate } from './migrate.ts';
 import { createOrderProjectionTable } from './order-projection.ts';
 import { createOrderTable } from './orders.ts';
 import { createOwnerCounts } from './owner-counts.ts';
-import { createPruner } from './pruning.ts';
+import { createOrderTotal, createPruner } from './pruning.ts';
 import { createQuoteTable } from './quotes.ts';
 import type { Migration } from './schema.ts';
 import { openSession, transact } from './session.ts';
@@ -28,7 +28,7 @@ export function createSqliteStore(source: SqliteSource, migrations: readonly Mig
     close,
   } = createStoreLifecycle<ReturnType<typeof assemble>>(
     'SQLite store',
-    'this SQLite store is in use by another book of this process',
+    'this SQLite store is in use by another book of this process; create one store for each book',
   );
 
   return {
@@ -36,6 +36,7 @@ export function createSqliteStore(source: SqliteSource, migrations: readonly Mig
       name: 'sqlite',
       durable: source.synchronous === 'FULL' || source.synchronous === 'EXTRA',
       writers: 'single',
+      verifiesBodies: true,
       hostTransaction: source.kind === 'handle',
     },
     open: (context) => open(() => start(source, context, migrations)),
@@ -49,6 +50,7 @@ export function createSqliteStore(source: SqliteSource, migrations: readonly Mig
       placed: async (account, uids) => book().placed(account, uids),
       cancel: async (request) => book().orders.cancel(request),
       count: async (owner, now) => book().count(owner, now),
+      total: async (endedBefore) => book().total(endedBefore),
       expire: async (now, limit) => book().expire(now, limit),
       reinstate: async (request) => book().reinstate(request),
       prune: async (request) => book().prune(request),
@@ -142,6 +144,7 @@ function assemble(connection: SqliteConnection, lease: Lease, clock: StoreContex
     expire: createExpirySweeper(session, owners, chain.listEventsOfOrder, events),
     reinstate: createReinstater(session, owners, logReinstatement),
     prune: createPruner(session),
+    total: createOrderTotal(session),
     count: (...[owner, now]: Parameters<Store['orders']['count']>) => owners.read(owner, now),
     /** Commits an empty write transaction. The lease renewals show that pages can be written. */
     check(): void {

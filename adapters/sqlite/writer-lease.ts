@@ -43,11 +43,7 @@ export function acquireLease({ database, prefix: p }: SqliteConnection, clock: C
 
   const current = holder.get() as Holder | undefined; // the columns selected
   if (current !== undefined && isActive(current, clock.now())) {
-    throw new StoreError(
-      'WriterActive',
-      `this store already has a writer: process ${current.pid} on host ${current.host}. ` +
-        'An SQLite store allows one writer; close the other one first',
-    );
+    throw new StoreError('WriterActive', describeHolder(current, database.name));
   }
   prepare(
     database,
@@ -107,6 +103,13 @@ interface Holder extends ProcessIdentity {
   readonly token: string;
   readonly host: string;
   readonly expires: number;
+}
+
+function describeHolder({ pid, host, token }: Holder, file: string): string {
+  if (held.has(token)) {
+    return `the file "${file}" is already open as a book of this process. Close that book first; where modules are reloaded, keep the book on globalThis`;
+  }
+  return `the file "${file}" already has a writer: process ${pid} on host ${host}. An SQLite store allows one writer; close the other one first`;
 }
 
 function isActive(holder: Holder, now: number): boolean {

@@ -42,12 +42,17 @@ function getReason(error: unknown): string {
   if (!(error instanceof Error)) return 'failed';
   const { shortMessage, details } = error as { shortMessage?: unknown; details?: unknown }; // of viem's own errors
   const texts = [shortMessage, details].filter((text): text is string => typeof text === 'string' && text !== '');
-  return texts.length === 0
-    ? 'failed'
-    : texts
-        .join(' ')
-        .replaceAll(/\w+:\/\/\S+/g, '…')
-        .slice(0, 300);
+  const code = findNetworkCode(error);
+  const reason = texts.length === 0 ? 'failed' : texts.join(' ').replaceAll(/\w+:\/\/\S+/g, '…');
+  return reason.slice(0, 300) + (code === undefined ? '' : ` (${code})`);
+}
+
+/** Finds the code of a network error among the causes: `ECONNREFUSED`. */
+function findNetworkCode(error: unknown): string | undefined {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if ('code' in cause && typeof cause.code === 'string' && /^[A-Z][A-Z_]{2,40}$/.test(cause.code)) return cause.code;
+  }
+  return undefined;
 }
 
 function isUnsupported(error: unknown): boolean {

@@ -36,7 +36,7 @@ export async function recoveryPool(options: RecoveryPoolOptions = {}): Promise<C
     throw new TypeError(`recoveryPool: \`threads\` must be a positive integer, got ${threads}`);
   }
   const { Piscina } = await import('piscina').catch((cause: unknown) => {
-    throw new Error('recoveryPool needs the package piscina; install it beside intentbook', { cause });
+    throw new Error('recoveryPool requires the package piscina: npm install piscina', { cause });
   });
   const pool = new Piscina<Uint8Array, Uint8Array>({
     filename: new URL('./recovery-worker.js', import.meta.url).href,

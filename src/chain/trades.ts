@@ -1,4 +1,5 @@
 import { OrderBookError } from '../errors.ts';
+import { assertKnownFilters } from '../orders/listing.ts';
 import type { ProtocolFee, TradeChainEvent, TradeFilter, TradeQuery } from '../ports/chain-store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
@@ -35,7 +36,9 @@ const LARGEST_PAGE = 1000;
 const LARGEST_OFFSET = 1_000_000;
 
 /** Parses a trade query. @throws OrderBookError `InvalidParameter` naming the parameter and its valid values. */
-export function parseTradeQuery({ owner, orderUid, offset, limit }: TradeListQuery): TradeQuery {
+export function parseTradeQuery(query: TradeListQuery): TradeQuery {
+  assertKnownFilters(Object.keys(query), ['owner', 'orderUid', 'offset', 'limit']);
+  const { owner, orderUid, offset, limit } = query;
   return {
     filter: parseTradeFilter(owner, orderUid),
     offset: wholeNumber('offset', offset ?? 0, 0, LARGEST_OFFSET),

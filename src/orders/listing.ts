@@ -36,6 +36,16 @@ export interface OrderPage {
   readonly next?: string;
 }
 
+const FILTERS = [
+  'owner',
+  'sellToken',
+  'buyToken',
+  'status',
+  'cursor',
+  'offset',
+  'limit',
+] as const satisfies readonly (keyof ListQuery)[];
+
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 1000;
 /** Maximum offset. A listing beyond it needs a cursor. */
@@ -48,6 +58,7 @@ const MAX_OFFSET = 1_000_000;
  */
 export function parseListQuery(query: ListQuery): Omit<OrderQuery, 'status'> & { readonly status?: OrderStatus } {
   const { cursor, status } = query;
+  assertKnownFilters(Object.keys(query), FILTERS);
   return {
     ...parseAddressFilter(query, 'owner'),
     ...parseAddressFilter(query, 'sellToken'),
@@ -57,6 +68,18 @@ export function parseListQuery(query: ListQuery): Omit<OrderQuery, 'status'> & {
     offset: parseInteger('offset', query.offset ?? 0, 0, MAX_OFFSET),
     limit: parseInteger('limit', query.limit ?? DEFAULT_LIMIT, 1, MAX_LIMIT),
   };
+}
+
+/**
+ * Rejects unknown filters, which would otherwise select more than the caller expects.
+ *
+ * @throws OrderBookError `InvalidParameter` with the most similar known name.
+ */
+export function assertKnownFilters(given: Iterable<string>, known: readonly string[]): void {
+  for (const name of given) {
+    // The name is the client's and may be long.
+    if (!known.includes(name)) throw invalid(name.slice(0, 64), formatUnknownName('filter', name, known));
+  }
 }
 
 /** Parses a UID and returns it in lower case. @throws OrderBookError `InvalidParameter` if it is not a valid UID. */

@@ -57,6 +57,11 @@ export interface StoreTraits {
   readonly durable: boolean;
   /** Whether several processes may write to one store concurrently. */
   readonly writers: 'single' | 'many';
+  /**
+   * Whether reads verify the body of each order, for example by a checksum. A damaged body is then returned as empty
+   * text. Default: false, the book checks the structure of each body that it reads.
+   */
+  readonly verifiesBodies?: boolean;
   /** Whether `insert` can join a transaction of the host. */
   readonly hostTransaction: boolean;
 }
@@ -238,6 +243,12 @@ export interface OrderStore {
 
   /** Counts an owner's live orders. The duration MUST NOT grow with the owner's history. */
   count(owner: Address, now: number): Promise<OrderCounts>;
+
+  /**
+   * Returns the number of stored orders, or of those that ended before a time in seconds, as `prune` removes them. For
+   * the progress of maintenance; it may take a scan. Optional.
+   */
+  total?(endedBefore?: number): Promise<number>;
 
   /**
    * Records the expiry of orders, soonest expired first, at most `limit`. It includes orders that are open or wait for

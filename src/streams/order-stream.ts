@@ -1,5 +1,5 @@
 import { OrderBookError } from '../errors.ts';
-import { requireUid } from '../orders/listing.ts';
+import { assertKnownFilters, requireUid } from '../orders/listing.ts';
 import type { Order } from '../orders/order-json.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
@@ -26,9 +26,11 @@ export type OrderStreamEvent =
 /**
  * Returns the subscription key of a filter.
  *
- * @throws OrderBookError `InvalidParameter` if both members are given, or one is malformed.
+ * @throws OrderBookError `InvalidParameter` if both members are given, or one is unknown or malformed.
  */
-export function getOrderStreamKey({ owner, uid }: OrderStreamFilter): string {
+export function getOrderStreamKey(filter: OrderStreamFilter): string {
+  assertKnownFilters(Object.keys(filter), ['owner', 'uid']);
+  const { owner, uid } = filter;
   if (owner !== undefined && uid !== undefined) {
     throw new OrderBookError('InvalidParameter', 'owner: give either an owner or a uid', { parameter: 'owner' });
   }

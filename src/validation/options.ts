@@ -1,9 +1,14 @@
 /**
  * Rejects unknown options and suggests the most similar known name, so that a misspelled option is not ignored.
  *
- * @throws TypeError naming the unknown option.
+ * @throws TypeError naming the unknown option, or if the options are not an object.
  */
 export function assertKnownOptions(where: string, options: object, known: readonly string[]): void {
+  const given: unknown = options;
+  if (typeof given !== 'object' || given === null) {
+    const text = typeof given === 'string' ? JSON.stringify(given) : String(given);
+    throw new TypeError(`${where}: options must be an object such as { ${known[0]} }, got ${text}`);
+  }
   for (const name of Object.keys(options)) {
     if (!known.includes(name)) throw new TypeError(`${where}: ${formatUnknownName('option', name, known)}`);
   }

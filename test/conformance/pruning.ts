@@ -27,6 +27,12 @@ export const PRUNING: readonly Rule[] = [
       const log = await store.events.after(0, ALL);
       const kept = await store.orders.get([unswept.uid, valid.uid, young.uid]);
 
+      if (store.orders.total !== undefined) {
+        assert.equal(await store.orders.total(), 5);
+        assert.equal(await store.orders.total(NOW + 5), 0);
+        assert.equal(await store.orders.total(NOW + 50), 2);
+      }
+
       // Creation and end must both be earlier.
       assert.equal(await store.orders.prune({ before: NOW + 5, limit: ALL }), 0);
       assert.equal(await store.orders.prune({ before: NOW + 50, limit: ALL }), 2);

@@ -35,7 +35,15 @@ describe('book options', () => {
     [{ chainID: 1, store: memoryStore() }, /unknown option "chainID", did you mean "chainId"\?/],
     [{ chainId: 1, store: memoryStore(), limits: { minimumValidity: 1 } }, /did you mean "minValidity"\?/],
     [{ chainId: 1.5, store: memoryStore() }, /chainId/],
-    [{ chainId: 1 }, /store must be a store/],
+    [{ chainId: 1 }, /store must be a store such as memoryStore\(\), got undefined/],
+    [undefined, /options must be an object such as { chainId }, got undefined/],
+    ['x.sqlite', /options must be an object such as { chainId }, got "x.sqlite"/],
+    [
+      { chainId: 1, store: 'x.sqlite' },
+      /store must be a store such as sqliteStore\({ path: "x.sqlite" }\), got "x.sql/,
+    ],
+    [{ chainId: 1, store: {} }, /store must be a store such as memoryStore\(\), got \[object Object\]/],
+    [{ chainId: 1, store: memoryStore(), deniedTokens: new Set(['x']) }, /deniedTokens/],
     [
       { chainId: 1, store: memoryStore(), settlementContract: '0x12' },
       /settlementContract must be 0x and 40 hex digits/,
@@ -264,6 +272,13 @@ describe('order read', () => {
 });
 
 describe('book events', () => {
+  test('rejects a listener of an unknown event, with the most similar name', () => {
+    const listen = (event: string) => () => book.on(event as 'failure', () => {});
+    expect(listen('orderCreate')).toThrow('book.on: unknown event "orderCreate", did you mean "orderCreated"?');
+    expect(listen('toString')).toThrow(TypeError);
+    expect(listen('failure')).not.toThrow();
+  });
+
   const recordEvents = (on: OrderBook) => {
     const events: [string, string, number][] = [];
     for (const name of ['orderCreated', 'orderCancelled'] as const) {

@@ -96,6 +96,21 @@ start, and with 2 for an invalid command line or configuration.`,
     ],
   },
   {
+    name: 'check',
+    summary: 'checks the settings, packages and files of a server without starting it',
+    description: `Takes the flags of serve. Opens no database and sends no request. Exits with 1 if a package or a file is missing, and
+with 2 if a setting is invalid.`,
+    flags: [...SERVE_FLAGS, ...named('json')],
+    examples: ['check --config intentbook.json', 'check --chain gnosis --rpc https://rpc.example.org'],
+  },
+  {
+    name: 'init',
+    argument: '[file]',
+    summary: 'writes a configuration file with comments; intentbook.json by default',
+    flags: named('chain', 'json'),
+    examples: ['init', 'init books.json --chain gnosis'],
+  },
+  {
     name: 'sandbox',
     summary: 'starts a local chain, an order book and a solver for tests',
     flags: [],

@@ -41,7 +41,7 @@ function commandText(command: CommandInfo, style: Style): string {
   const paragraphs = [
     `${style.title(['intentbook', name, argument].filter(Boolean).join(' '))}: ${summary}`,
     section('Usage', `  ${usage}`, style),
-    ...(description === undefined ? [] : [description]),
+    ...(description ?? '').split('\n\n').flatMap((text) => (text === '' ? [] : [reflow(text)])),
     ...flagSections(flags, style),
     ...(flags.some((flag) => flag.name === 'chain') ? [section('Chains', `  ${CHAIN_NAMES.join(' ')}`, style)] : []),
     ...(flags.some((flag) => flag.name === 'config') ? [section('Configuration file', CONFIG_EXAMPLE, style)] : []),
@@ -80,6 +80,10 @@ function row(paint: (text: string) => string, left: string, right: string): stri
   const lines = rest.map((line) => indent + line);
   if (left.length + 4 > COLUMN) return [`  ${paint(left)}`, indent + first, ...lines].join('\n');
   return [`  ${paint(left)}${' '.repeat(COLUMN - left.length - 2)}${first}`, ...lines].join('\n');
+}
+
+function reflow(text: string): string {
+  return wrap(text.replaceAll('\n', ' '), WIDTH).join('\n');
 }
 
 function wrap(text: string, width: number): string[] {

@@ -1,12 +1,15 @@
 #!/usr/bin/env node
 import { createRequire } from 'node:module';
+import { checkSettings } from '../commands/check.ts';
 import { type CommandOptions, runCommand } from '../commands/index.ts';
+import { initConfig } from '../commands/init.ts';
 import { migrateAll } from '../commands/migrate.ts';
 import { mergeSettings, readConfigFile } from '../config/load.ts';
 import { ConfigError, type ServeOptions, serve } from '../index.ts';
 import { failureText, getReason } from '../logging/failure.ts';
 import { createLog } from '../logging/log.ts';
 import { textLog } from '../logging/text-log.ts';
+import { planOptions } from '../plan-options.ts';
 import { helpText } from './help.ts';
 import type { Command } from './parse.ts';
 import { parseCommand } from './parse.ts';
@@ -35,6 +38,15 @@ async function run(): Promise<void> {
       return console.log(version);
     case 'migrate':
       return runMigration(command);
+    case 'init': {
+      const file = await initConfig(command.file, command.chain).catch((error: unknown) => failWith(error));
+      const next = `intentbook check --config ${command.file}`;
+      return console.log(
+        command.json ? JSON.stringify({ ok: true, file }) : `${file} was written; check it with "${next}"`,
+      );
+    }
+    case 'check':
+      return runCheck(command);
     case 'command':
       return runMaintenance(command.options);
     case 'serve':
@@ -42,21 +54,34 @@ async function run(): Promise<void> {
   }
 }
 
+async function runCheck(command: Command & { name: 'check' }): Promise<void> {
+  const options = await configured(command);
+  const { books, problems } = await (async () => checkSettings(planOptions(options).plan))().catch((error: unknown) => {
+    throw error instanceof ConfigError ? new UsageError(error.problems.join('\n  ')) : error;
+  });
+  const ok = problems.length === 0;
+  if (!ok) process.exitCode = FAILED;
+  if (command.json) return console.log(JSON.stringify({ ok, books, problems }));
+  const lines = books.map(({ path, chain, chainId, environment, database }) => {
+    return `  ${path}: ${chain} (${chainId}), ${environment}, ${database}`;
+  });
+  console.log([`${books.length === 1 ? '1 book' : `${books.length} books`} would be served`, ...lines].join('\n'));
+  for (const problem of problems) console.error(`intentbook: ${problem}`);
+}
+
 async function runMigration({ options, json }: Command & { name: 'migrate' }): Promise<void> {
-  const schemas = await migrateAll(options).catch((error: unknown) => fail(FAILED, getReason(error)));
+  const schemas = await migrateAll(options).catch((error: unknown) => failWith(error));
   console.log(json ? JSON.stringify({ ok: true, schemas }) : schemas.join('\n'));
 }
 
 async function runMaintenance(options: CommandOptions): Promise<void> {
-  const { ok, words, data } = await runCommand(options, process.stderr).catch((error: unknown) =>
-    fail(FAILED, getReason(error)),
-  );
+  const { ok, words, data } = await runCommand(options, process.stderr).catch((error: unknown) => failWith(error));
   console.log(options.json ? JSON.stringify({ ok, ...data }) : words);
   if (!ok) process.exitCode = FAILED;
 }
 
 /** Reads the configuration file, if one is named. Options of the command line override it. */
-async function configured({ config: file, options }: Command & { name: 'serve' }): Promise<ServeOptions> {
+async function configured({ config: file, options }: Command & { name: 'serve' | 'check' }): Promise<ServeOptions> {
   if (file === undefined) return options;
   const settings = await readConfigFile(file).catch((error: unknown) => {
     if (!(error instanceof ConfigError)) throw error;
@@ -71,8 +96,14 @@ async function runServer(command: Command & { name: 'serve' }): Promise<void> {
     fail(error instanceof ConfigError ? MISUSED : FAILED, failureText(error, options));
   const log = options.log === 'json' ? await createLog(version).catch(cannotStart) : textLog(version);
   for (const warning of command.warnings) log.warning(warning);
-  const server = await serve({ ...options, onExchange: log.exchanged }).catch(cannotStart);
-  for (const { path, book } of server.deployments) book.on('failure', (failure) => log.failure(path, failure));
+  const server = await serve({
+    ...options,
+    onExchange: log.exchanged,
+    onFailure: log.failure,
+    onNotice: log.notice,
+    onChainChange: ({ path, up, message }) =>
+      (up ? log.notice : log.warning)(path === '/' ? message : `${path} ${message}`),
+  }).catch(cannotStart);
   onSignals(process, () => performance.now(), {
     first(signal) {
       log.stopping(signal);
@@ -89,8 +120,20 @@ async function runServer(command: Command & { name: 'serve' }): Promise<void> {
   log.started(server);
 }
 
-function fail(exitCode: number, message: string): never {
-  console.error(`intentbook: ${message}`);
+/** Whether the output is JSON. Also read if the command line is invalid. */
+const isJson = process.argv.some((argument) => argument === '--json' || argument === '--json=on');
+
+/** Ends a command that has failed. */
+function failWith(error: unknown): never {
+  return fail(FAILED, getReason(error), error);
+}
+
+/** Prints an error and exits: as one line, or as JSON on the standard output. */
+function fail(exitCode: number, message: string, error?: unknown): never {
+  const name = error instanceof Error ? error.name : 'Error';
+  const code = error instanceof Error && 'code' in error ? String(error.code) : name;
+  if (isJson) console.log(JSON.stringify({ ok: false, error: { code, message } }));
+  else console.error(`intentbook: ${message}`);
   process.exit(exitCode);
 }
 
@@ -99,6 +142,6 @@ process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 
 run().catch((error: unknown) => {
-  if (error instanceof UsageError) fail(MISUSED, error.message);
+  if (error instanceof UsageError) fail(MISUSED, error.message, error);
   throw error;
 });

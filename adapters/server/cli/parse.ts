@@ -2,6 +2,7 @@ import { formatUnknownName } from '#internal';
 import type { CommandOptions } from '../commands/index.ts';
 import { rejectUnknownVariables } from '../config/environment.ts';
 import type { BookOptions, ServeOptions } from '../index.ts';
+import { BOOK_SETTINGS } from '../settings/book-settings.ts';
 import type { Flag } from '../settings/flags.ts';
 import { findFlag, flagOfPath, PREFIX } from '../settings/flags.ts';
 import { createSettingReader, type SettingReader } from '../settings/read.ts';
@@ -31,7 +32,9 @@ export type Command =
       readonly config?: string;
       readonly options: ServeOptions;
       readonly warnings: readonly string[];
-    };
+    }
+  | { readonly name: 'check'; readonly config?: string; readonly options: ServeOptions; readonly json: boolean }
+  | { readonly name: 'init'; readonly file: string; readonly chain: string | number; readonly json: boolean };
 
 /**
  * Parses a command line. Every flag has an environment variable, such as `INTENTBOOK_MAX_OPEN_ORDERS` for
@@ -56,6 +59,15 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
   if (foreign !== undefined) throw new UsageError(`--${foreign} is not a flag of "intentbook ${command.name}"`);
   const contract = readContractVariables(given, env);
   const reader = createSettingReader({ given, env: contract.env });
+  const json = reader.value('json') === true;
+  if (command.name === 'init') {
+    const chain = (reader.value('chain') ?? BOOK_SETTINGS.chain.default) as string | number; // parsed
+    return { name: 'init', file: argument ?? 'intentbook.json', chain, json };
+  }
+  if (command.name === 'check') {
+    const { config, options } = toServeCommand(command, given, reader, contract);
+    return { name: 'check', options, json, ...(config === undefined ? {} : { config }) };
+  }
   const maintenance = toMaintenanceName(command.name);
   if (maintenance !== undefined) return toMaintenanceCommand(maintenance, command, argument, given, reader);
   return command.name === 'migrate'
@@ -114,7 +126,7 @@ function toServeCommand(
   given: ReadonlyMap<string, string>,
   reader: SettingReader,
   { settings, warnings }: ReturnType<typeof readContractVariables>,
-): Command {
+): Command & { name: 'serve' } {
   const config = reader.value('config');
   const bookFlags = flags.filter(({ scope }) => scope === 'book' || scope === 'common');
   const server = { ...reader.values(flags.filter(({ scope }) => scope === 'server')), ...settings };

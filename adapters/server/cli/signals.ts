@@ -4,19 +4,23 @@
  */
 export const ECHO = 500;
 
+/** Signals that stop a server. SIGHUP is sent when a terminal is closed. */
+export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+export type StopSignal = (typeof STOP_SIGNALS)[number];
+
 /** The members of `process` that are used. */
 export interface SignalSource {
-  on(signal: 'SIGINT' | 'SIGTERM', listener: (signal: 'SIGINT' | 'SIGTERM') => void): unknown;
+  on(signal: StopSignal, listener: (signal: StopSignal) => void): unknown;
 }
 
-/** Calls `first` at the first SIGINT or SIGTERM, and `second` at the next one. */
+/** Calls `first` at the first stop signal, and `second` at the next one. */
 export function onSignals(
   source: SignalSource,
   now: () => number,
   { first, second }: { first(signal: string): void; second(): void },
 ): void {
   let since: number | undefined;
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  for (const name of STOP_SIGNALS) {
     source.on(name, (signal) => {
       if (since === undefined) {
         since = now();

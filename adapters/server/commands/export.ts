@@ -35,6 +35,7 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
     if (at === 0) await write(headerLine(domain));
     let { orders } = begun;
     let left = 0;
+    const total = await store.orders.total?.();
     for await (const page of readPages(store, begun.last)) {
       // Listings do not include quotes.
       const whole = new Map((await store.orders.get(page.map(({ uid }) => uid))).map((order) => [order.uid, order]));
@@ -45,7 +46,7 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
       await write(lines.join(''));
       orders += lines.length;
       left += page.length - lines.length;
-      progress.at(orders);
+      progress.at(orders + left, total);
     }
     const trailer: Trailer = { orders, sha256: hash.digest('hex') };
     await file.write(trailerLine(trailer), at);

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Domain, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
@@ -31,14 +32,18 @@ export interface CommandOutcome {
   readonly data: object;
 }
 
-/** Runs a command and shows its progress on `out`. */
+/** Runs a command and shows its progress on `out`. The result in words ends with the duration. */
 export async function runCommand(
   options: CommandOptions,
   out: Parameters<typeof progressBar>[1],
 ): Promise<CommandOutcome> {
+  assertFilesExist(options);
   const progress = progressBar(options.command, out);
   try {
-    return await (options.command === 'backup' ? backUp(options, progress) : withStore(options, progress));
+    const since = performance.now();
+    const outcome = await (options.command === 'backup' ? backUp(options, progress) : withStore(options, progress));
+    const seconds = (performance.now() - since) / 1000;
+    return { ...outcome, words: `${outcome.words}\nfinished in ${seconds.toFixed(1)} s` };
   } finally {
     progress.end();
   }
@@ -57,6 +62,15 @@ async function backUp({ book, file }: CommandOptions, progress: Progress): Promi
     },
   });
   return { ok: true, words: `${from} was copied to ${to}`, data: { from, to, pages } };
+}
+
+/** @throws Error if a file that the command reads does not exist. Only `import` creates a database. */
+function assertFilesExist({ command, file, book }: CommandOptions): void {
+  if (command === 'import' && !existsSync(file)) throw new Error(`the file "${resolve(file)}" does not exist`);
+  if (command === 'import' || book.postgres !== undefined) return;
+  if (book.db === ':memory:') throw new Error(`${command} requires a database that is stored: --db <file>`);
+  const path = resolve(book.db ?? '');
+  if (!existsSync(path)) throw new Error(`the database "${path}" does not exist; select one with --db <file>`);
 }
 
 async function withStore(options: CommandOptions, progress: Progress): Promise<CommandOutcome> {

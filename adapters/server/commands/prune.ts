@@ -18,11 +18,12 @@ export async function pruneBook(store: Store, days: number, now: number, progres
   const second = Math.floor(now / 1000);
   const before = second - days * 24 * 60 * 60;
   const swept = await repeat(() => store.orders.expire(second, STEP));
+  const total = await store.orders.total?.(before);
   let orders = 0;
   await repeat(async () => {
     const removed = await store.orders.prune({ before, limit: STEP });
     orders += removed;
-    progress.at(orders);
+    progress.at(orders, total);
     return removed;
   });
   const quotes = await repeat(() => store.quotes.prune(now, STEP));

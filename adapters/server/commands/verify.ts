@@ -24,6 +24,7 @@ const ZERO_HASH = `0x${'0'.repeat(64)}`;
 /** Verifies every UID, signature and document of a store. */
 export async function verifyBook(store: Store, domain: Domain, progress: Progress): Promise<Verified> {
   const verifier = await createVerifier(domain);
+  const total = await store.orders.total?.();
   const problems: Problem[] = [];
   let orders = 0;
   let signatures = 0;
@@ -34,7 +35,7 @@ export async function verifyBook(store: Store, domain: Domain, progress: Progres
       if (reason !== undefined) problems.push({ uid: page[i]?.uid ?? '', reason });
     }
     orders += page.length;
-    progress.at(orders);
+    progress.at(orders, total);
   }
   return { orders, signatures, onChain: orders - signatures, problems };
 }

@@ -4,6 +4,7 @@ import type { ServeOptions } from '../index.ts';
 import { SERVER_SETTINGS } from '../settings/server-settings.ts';
 import type { SettingTable } from '../settings/setting.ts';
 import { ConfigError } from './config-errors.ts';
+import { parseJsonc } from './jsonc.ts';
 import { planServer } from './plan.ts';
 
 /**
@@ -39,7 +40,7 @@ export function mergeSettings(file: ServeOptions, options: ServeOptions): ServeO
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonc(text);
   } catch (error) {
     throw new ConfigError([`the file is not JSON: ${error instanceof Error ? error.message : String(error)}`]);
   }

@@ -1,4 +1,5 @@
 import type { Exchange, RunningServer } from '../index.ts';
+import { requirePackage } from '../require-package.ts';
 
 /** The log of a running server. */
 export interface Log {
@@ -16,7 +17,7 @@ export interface Log {
 
 /** Creates a JSON log on the standard output. Requires the package pino. */
 export async function createLog(version: string): Promise<Log> {
-  const { pino } = await import('pino');
+  const { pino } = await requirePackage('--log json', 'pino', () => import('pino'));
   const log = pino({
     base: { name: 'intentbook', version, pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,

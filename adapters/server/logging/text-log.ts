@@ -13,6 +13,7 @@ export interface TextOutput {
 /** Creates the log for people: the start, failures, the stop, and on a terminal a line for each request. */
 export function textLog(version: string, { stdout, stderr, env }: TextOutput = process): Log {
   const style = styleOf(stdout, env);
+  let lastNodeError: string | undefined;
   return {
     started: (server) => void stdout.write(`${banner(version, server, style)}\n`),
     exchanged({ method, path, status, ms, errorType }) {
@@ -25,7 +26,12 @@ export function textLog(version: string, { stdout, stderr, env }: TextOutput = p
     },
     notice: (text) => void stdout.write(`${text}\n`),
     warning: (text) => void stderr.write(`intentbook: ${text}\n`),
-    failure: (_path, failure) => console.error('intentbook:', failure),
+    failure(_path, failure) {
+      // A node that does not respond is no defect of the server: its stack is of no use.
+      if (!(failure instanceof Error && failure.name === 'NodeError')) return console.error('intentbook:', failure);
+      if (failure.message !== lastNodeError) stderr.write(`intentbook: node: ${failure.message}\n`);
+      lastNodeError = failure.message;
+    },
     stopping: (signal) =>
       void stdout.write(`${signal}: finishing running requests; a second signal exits immediately\n`),
     stopped: () => void stdout.write('stopped\n'),

@@ -50,12 +50,24 @@ export const SERVER_SETTINGS = {
     default: [],
     defaultText: 'none',
   },
+  lameduck: {
+    type: integer(0, 3600, '<seconds>'),
+    group: 'Server',
+    help: 'Seconds after a stop signal in which `/ready` is false and requests are still served.',
+    default: 0,
+  },
   operatorToken: {
     type: matching(/^[!-~]{16,}$/, '<text>', '16 or more letters, digits and signs, without blanks'),
     group: 'Server',
     help: 'Token of the paths below `/restricted`: `Authorization: Bearer <token>`. At least 16 characters.',
     defaultText: 'no access',
     secret: true,
+  },
+  leaseWait: {
+    type: integer(0, 3600, '<seconds>'),
+    group: 'Store',
+    help: 'Seconds to wait for the writer lease of an SQLite file, which a container that was killed leaves behind.',
+    default: 10,
   },
   log: {
     type: oneOf('text', 'json'),

@@ -4,7 +4,7 @@ import type { OrderCancellation, OrderCancellations } from '../../orders/cancel.
 import { createTooManyUidsError, MAX_UIDS } from '../../orders/cancel.ts';
 import type { OrderCreation } from '../../orders/creation.ts';
 import type { ListQuery } from '../../orders/listing.ts';
-import { formatCursor, requireUid } from '../../orders/listing.ts';
+import { assertKnownFilters, formatCursor, requireUid } from '../../orders/listing.ts';
 import type { RenderedPage } from '../../orders/read.ts';
 import { parseUid } from '../../protocol/uid.ts';
 import type { RouteCost } from '../cost.ts';
@@ -35,13 +35,17 @@ const submitOrder: Route = {
   },
 };
 
+/** Filters of the listing of all orders. */
+const LIST_FILTERS = ['status', 'sellToken', 'buyToken', 'owner', 'cursor', 'limit'] as const;
+
 /** Lists orders by status, token and owner, newest first. */
 const listOrders: Route = {
   method: 'GET',
   path: '/api/v1/orders',
   cost: LISTING_COST,
   async handle({ book, query, work }) {
-    const filter = listingQuery(query, ['status', 'sellToken', 'buyToken', 'owner', 'cursor', 'limit']);
+    assertKnownFilters(query.keys(), LIST_FILTERS);
+    const filter = listingQuery(query, LIST_FILTERS);
     return pageResponse(await book.orders.rendered.list(filter, work), query);
   },
 };
@@ -142,6 +146,7 @@ const streamOrders: Route = {
   cost: readCost('log entries since `Last-Event-ID`', 'log entries since `Last-Event-ID`, at most `resumeLimit`'),
   stream: true,
   async handle({ book, query, request, work }) {
+    assertKnownFilters(query.keys(), ['owner', 'uid']);
     const after = lastEventId(request);
     const owner = queryText(query, 'owner');
     const uid = queryText(query, 'uid');

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Order, OrderTrade } from 'intentbook';
@@ -20,6 +23,11 @@ beforeAll(async () => {
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
 afterEach(cleanUp);
+
+/** Sends a request to the fixture's node. */
+function connect(url: string, method: string, onResponse: (response: IncomingMessage) => void) {
+  return httpRequest(url, { method, headers: { 'content-type': 'application/json' } }, onResponse);
+}
 
 async function read<T>(url: string, path: string): Promise<T> {
   return (await (await fetch(`${url}/api/v1${path}`)).json()) as T; // asserted by the test
@@ -49,6 +57,42 @@ async function until<T>(question: () => Promise<T>, isIt: (answer: T) => boolean
 }
 
 const prices = () => ({ [fixture.sellToken]: 60n, [fixture.buyToken]: 100n });
+
+describe('node that does not respond', () => {
+  test('is reported once when it fails and when it responds again, with metrics from the start', async () => {
+    const proxy = createServer((request, response) => {
+      const upstream = connect(fixture.url, request.method ?? 'POST', (answer) => {
+        response.writeHead(answer.statusCode ?? 502, { 'content-type': 'application/json' });
+        answer.pipe(response);
+      });
+      request.pipe(upstream);
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    const { port } = proxy.address() as AddressInfo; // a listening server has an address
+    proxy.close();
+    const rpc = ['--rpc', `http://127.0.0.1:${port}`, '--poll-interval', '20', '--metrics-port', '0'];
+    const server = intentbook(['serve', '--port', '0', '--db', ':memory:', ...rpc]);
+    const [, metricsUrl = ''] = await server.printed(/metrics +(http:\S+)/);
+    await server.printed(new RegExp(`nodes +127.0.0.1:${port}`));
+    const metric = async (name: string) => {
+      const text = await (await fetch(metricsUrl)).text();
+      return new RegExp(`^${name}\\{book="/"\\} (.*)$`, 'm').exec(text)?.[1];
+    };
+    expect(await metric('intentbook_chain_up')).toBe('0');
+    expect(await metric('intentbook_indexer_lag_blocks')).toMatch(/nan/i);
+
+    await once(proxy.listen(port, '127.0.0.1'), 'listening');
+    await server.printed(/chain: connected; block \d+ of \d+ is indexed/);
+    expect(await metric('intentbook_chain_up')).toBe('1');
+    expect(Number(await metric('intentbook_indexer_lag_blocks'))).toBeGreaterThanOrEqual(0);
+    server.child.kill('SIGTERM');
+    const { stderr } = await server.ended;
+    proxy.close();
+    expect(stderr.match(/chain: node 1 at 127\.0\.0\.1 does not respond \(.*ECONNREFUSED\)\); retrying/g)).toHaveLength(
+      1,
+    );
+  });
+});
 
 describe('server with a node', () => {
   test('indexes the chain and fulfils settled orders', async () => {

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { createOrderBook } from 'intentbook';
@@ -118,6 +118,27 @@ describe('export and import', () => {
   });
 });
 
+describe('database that does not exist', () => {
+  test.each([
+    ['verify', []],
+    ['export', ['orders.ndjson']],
+    ['prune', []],
+    ['backup', ['copy.sqlite']],
+  ])('is not created by %s', async (command, files) => {
+    const folder = await scratch();
+    const args = [command, ...files.map((file) => join(folder, file)), '--db', join(folder, 'typo.sqlite')];
+    expect(await rejected(args)).toContain(`the database "${join(folder, 'typo.sqlite')}" does not exist`);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('is not created by an import of a missing file', async () => {
+    const folder = await scratch();
+    const args = ['import', join(folder, 'missing.ndjson'), '--db', join(folder, 'new.sqlite')];
+    expect(await rejected(args)).toContain('missing.ndjson" does not exist');
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
+
 describe('verify', () => {
   test.each([
     ['a signature', (body: string) => body.replace(/("signature":"0x..)../, '$1ff'), /the signer is|is damaged/],
@@ -164,7 +185,7 @@ describe('backup', () => {
     expect(await done(['backup', copy, '--db', db])).toMatchObject({ ok: true, to: copy });
     expect(await done(['verify', '--db', copy])).toMatchObject({ orders: uids.length, problems: [] });
     expect(await rejected(['backup', copy, '--db', db])).toContain('already exists');
-    expect(await rejected(['backup', join(folder, 'x'), '--db', join(folder, 'missing')])).toContain('cannot copy');
+    expect(await rejected(['backup', join(folder, 'x'), '--db', join(folder, 'missing')])).toContain('does not exist');
   });
 });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { helpText } from '../../../adapters/server/cli/help.ts';
 import { parseCommand } from '../../../adapters/server/cli/parse.ts';
-import { ECHO, onSignals } from '../../../adapters/server/cli/signals.ts';
+import { ECHO, onSignals, STOP_SIGNALS, type StopSignal } from '../../../adapters/server/cli/signals.ts';
 import { UsageError } from '../../../adapters/server/cli/usage-error.ts';
 import { planServer } from '../../../adapters/server/config/plan.ts';
 import { FLAGS as FLAG_TABLE, findFlag } from '../../../adapters/server/settings/flags.ts';
@@ -322,16 +322,16 @@ describe('secret in a file', () => {
 describe('stop signals', () => {
   function stopper() {
     const calls: string[] = [];
-    const listeners = new Map<string, (signal: 'SIGINT' | 'SIGTERM') => void>();
+    const listeners = new Map<string, (signal: StopSignal) => void>();
     const clock = { now: 1000 };
     onSignals({ on: (signal, listener) => listeners.set(signal, listener) }, () => clock.now, {
       first: (signal) => calls.push(`first ${signal}`),
       second: () => calls.push('second'),
     });
-    return { calls, clock, send: (signal: 'SIGINT' | 'SIGTERM') => listeners.get(signal)?.(signal) };
+    return { calls, clock, send: (signal: StopSignal) => listeners.get(signal)?.(signal) };
   }
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('%s is the first signal', (signal) => {
+  test.each(STOP_SIGNALS)('%s is the first signal', (signal) => {
     const { calls, send } = stopper();
     send(signal);
     expect(calls).toEqual([`first ${signal}`]);

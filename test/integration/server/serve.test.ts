@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { memoryStore } from 'intentbook/memory';
 import { serve } from 'intentbook/server';
 import { afterEach, describe, expect, test } from 'vitest';
+import { planServer } from '../../../adapters/server/config/plan.ts';
+import { defaultLocation } from '../../../adapters/server/open-accounts.ts';
 import { account, signOrder } from '../../support/orders.ts';
 import { addressOf, cleanUp, intentbook, type Spawned, scratch } from './process.ts';
 
@@ -117,7 +119,8 @@ describe('startup error in one line', () => {
     const db = join(await scratch(), 'orders.sqlite');
     const first = intentbook(['serve', '--port', '0', '--db', db]);
     await addressOf(first);
-    expect(await rejection(['serve', '--port', '0', '--db', db], 1)).toContain(`process ${first.child.pid} `);
+    const text = await rejection(['serve', '--port', '0', '--db', db, '--lease-wait', '0'], 1);
+    expect(text).toContain(`the file "${db}" already has a writer: process ${first.child.pid} `);
   });
 
   test('names a file of another chain', async () => {
@@ -151,13 +154,16 @@ describe('server stop', () => {
 
   const stopping = (server: Spawned) => server.printed(/finishing running requests/);
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('by %s closes idle connections and exits with 0', async (signal) => {
-    const server = intentbook(['serve', '--port', '0', '--db', join(await scratch(), 'orders.sqlite')]);
-    const url = await addressOf(server);
-    await (await fetch(`${url}/api/v1/version`)).text();
-    server.child.kill(signal);
-    expect(await server.ended).toMatchObject({ code: 0, signal: null, stderr: '' });
-  });
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'by %s closes idle connections and exits with 0',
+    async (signal) => {
+      const server = intentbook(['serve', '--port', '0', '--db', join(await scratch(), 'orders.sqlite')]);
+      const url = await addressOf(server);
+      await (await fetch(`${url}/api/v1/version`)).text();
+      server.child.kill(signal);
+      expect(await server.ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+    },
+  );
 
   test('completes a running request, accepts no new ones and keeps acknowledged orders', async () => {
     const db = join(await scratch(), 'orders.sqlite');
@@ -197,6 +203,36 @@ describe('server stop', () => {
     server.child.stderr?.destroy();
     server.child.kill('SIGTERM');
     expect((await once(server.child, 'exit'))[0]).toBe(0);
+  });
+});
+
+describe('writer lease', () => {
+  test('of another process is awaited before the server gives up', async () => {
+    const db = join(await scratch(), 'orders.sqlite');
+    const first = intentbook(['serve', '--port', '0', '--db', db]);
+    await addressOf(first);
+    const second = intentbook(['serve', '--port', '0', '--db', db, '--lease-wait', '300']);
+    await second.printed(/already has a writer: process \d+ .*Waiting up to 300 s/);
+    first.child.kill('SIGTERM');
+    expect((await fetch(`${await addressOf(second)}/ready`)).status).toBe(200);
+  });
+
+  test('of this process is reported at once, with a remedy', async () => {
+    const db = join(await scratch(), 'orders.sqlite');
+    const server = await serve({ port: 0, db, accounts: 'off' });
+    const second = serve({ port: 0, db, accounts: 'off', leaseWait: 300 });
+    await expect(second).rejects.toThrow(`the file "${db}" is already open as a book of this process. Close that book`);
+    await server.close();
+  });
+});
+
+describe('account store', () => {
+  test.each([
+    ['orders.sqlite', 'orders-accounts.sqlite'],
+    ['orders.db', 'orders.db.accounts.sqlite'],
+    ['orders', 'orders.accounts.sqlite'],
+  ])('of %s is %s', (db, accounts) => {
+    expect(defaultLocation(planServer({ books: [{ db }] }, '/srv'))).toBe(`/srv/${accounts}`);
   });
 });
 

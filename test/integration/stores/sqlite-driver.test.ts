@@ -1,5 +1,5 @@
 import { StoreError } from 'intentbook';
-import { sqliteStore } from 'intentbook/sqlite';
+import { sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
 import { expect, test, vi } from 'vitest';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { manualClock } from '../../support/clock.ts';
@@ -14,4 +14,17 @@ test('SQLite driver is imported when a store is opened, and a missing one is nam
   if (!(error instanceof StoreError)) throw new Error('expected a StoreError');
   expect([error.code, error.message]).toEqual(['Unavailable', expect.stringContaining('better-sqlite3')]);
   await store.close();
+});
+
+test.each([
+  ['orders.sqlite', 'sqliteStore: options must be { path: "orders.sqlite" }, got "orders.sqlite"'],
+  [undefined, 'sqliteStore: options must be an object such as { path }, got undefined'],
+  [{ file: 'x' }, 'sqliteStore: unknown option "file", use "path"'],
+  [{ filename: 'x' }, 'sqliteStore: unknown option "filename", use "path"'],
+  [{ path: ':memory:' }, 'sqliteStore: `path` must be a file path'],
+])('SQLite store created with %j is rejected with the right call', (options, message) => {
+  for (const create of [sqliteStore, sqliteAccountStore]) {
+    expect(() => create(options as never)).toThrow(message);
+    expect(() => create(options as never)).toThrow(TypeError);
+  }
 });

@@ -32,6 +32,7 @@ describe('listing parameter is rejected by name with its valid range', () => {
     ['sellToken', ADDRESS.slice(2), 'must be 0x and 40 hex digits'],
     ['buyToken', UID, 'must be 0x and 40 hex digits'],
     ['status', 'opne', 'unknown status "opne", did you mean "open"?'],
+    ['state' as 'status', 'open', 'unknown filter "state", did you mean "status"?'],
     ['limit', 0, WHOLE(1, 1000)],
     ['limit', 1001, WHOLE(1, 1000)],
     ['limit', 1.5, WHOLE(1, 1000)],

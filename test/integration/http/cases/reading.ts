@@ -98,6 +98,24 @@ export const READING: readonly HttpCase[] = [
     },
   },
   {
+    name: 'an unknown filter of a listing or of a stream is rejected with the name that was probably meant',
+    async run(fixture) {
+      for (const [path, meant] of [
+        [`${ORDERS}?sellTokn=${WETH}`, 'did you mean "sellToken"?'],
+        [`${ORDERS}?status=open&state=open`, 'did you mean "status"?'],
+        [`${ORDERS}/stream?ownr=${WETH}`, 'did you mean "owner"?'],
+        [`${ORDERS}?${'x'.repeat(5000)}=1`, 'unknown filter'],
+      ] as const) {
+        const answer = await fixture.send('GET', path);
+        assert.equal(answer.status, 400, path);
+        const { errorType, description } = answer.json() as Record<string, string>;
+        assert.equal(errorType, 'InvalidParameter');
+        assert.ok(description?.includes(meant), description);
+        assert.ok((description?.length ?? 0) < 300);
+      }
+    },
+  },
+  {
     name: 'orders are filtered by owner, tokens and status together',
     async run(fixture) {
       const owner = newOwner();

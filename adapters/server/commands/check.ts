@@ -1,0 +1,85 @@
+import { createRequire } from 'node:module';
+import type { BookPlan, ServerPlan } from '../config/plan.ts';
+import { addressOf } from '../config/plan.ts';
+import { createDenyList } from '../deny-list.ts';
+import { priceTable } from '../quote-options.ts';
+import { SERVER_SETTINGS } from '../settings/server-settings.ts';
+import type { SettingTable } from '../settings/setting.ts';
+
+/** The result of a check of the settings. */
+export interface CheckedSettings {
+  readonly books: readonly CheckedBook[];
+  /** One line each. Empty if the server can start. */
+  readonly problems: readonly string[];
+}
+
+/** A book that would be served. */
+export interface CheckedBook {
+  readonly path: string;
+  readonly chain: string;
+  readonly chainId: number;
+  readonly environment: string;
+  /** The file, or the address of the database without secrets. */
+  readonly database: string;
+}
+
+/** Checks what settings refer to: packages and files. Opens no database and sends no request. */
+export async function checkSettings(plan: ServerPlan): Promise<CheckedSettings> {
+  const problems = await Promise.all(plan.books.map(fileProblems));
+  return {
+    books: plan.books.map((book) => {
+      const { path, chain, chainId, environment } = book;
+      return { path, chain, chainId, environment, database: databaseOf(book) };
+    }),
+    problems: [...packageProblems(plan), ...problems.flat()],
+  };
+}
+
+function databaseOf({ place }: BookPlan): string {
+  if (place.kind === 'memory') return 'in memory';
+  return place.kind === 'file' ? place.path : `${addressOf(place.url)}, schema ${place.schema}`;
+}
+
+async function fileProblems({ settings, chain, path }: BookPlan): Promise<string[]> {
+  const checks = [
+    () => createDenyList(settings.deniedAddresses).close(),
+    () => createDenyList(settings.deniedTokens).close(),
+    () => priceTable(chain, settings.prices),
+  ];
+  const problems: string[] = [];
+  for (const check of checks) {
+    try {
+      await check();
+    } catch (error) {
+      problems.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return problems;
+}
+
+function packageProblems({ settings, books }: ServerPlan): string[] {
+  const table: SettingTable = SERVER_SETTINGS;
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
+  const needed = new Map<string, string>();
+  for (const [key] of given) {
+    const name = table[key]?.package;
+    if (name !== undefined) needed.set(name, key);
+  }
+  if (settings.log === 'json') needed.set('pino', 'log');
+  for (const { place, settings: book } of books) {
+    if (place.kind === 'file') needed.set('better-sqlite3', 'db');
+    if (place.kind === 'postgres') needed.set('pg', 'postgres');
+    if (book.rpc !== undefined) needed.set('viem', 'rpc');
+  }
+  const missing = [...needed].filter(([name]) => !isInstalled(name));
+  return missing.map(([name, key]) => `"${key}" requires the package ${name}: npm install ${name}`);
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    createRequire(import.meta.url).resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}

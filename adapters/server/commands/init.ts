@@ -1,0 +1,62 @@
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { BOOK_SETTINGS, COMMON_SETTINGS } from '../settings/book-settings.ts';
+import { SERVER_SETTINGS } from '../settings/server-settings.ts';
+import { describeSetting, type Setting, toPlainText } from '../settings/setting.ts';
+
+/** Settings that a new configuration file shows. The others are in the reference. */
+const SERVER_KEYS = ['host', 'port', 'metricsPort', 'trustedProxies', 'operatorToken', 'accounts'] as const;
+const COMMON_KEYS = ['postgres', 'maxOpenOrders', 'maxAppDataSize', 'retention', 'rpc', 'solvers'] as const;
+
+/** Examples of settings without a default. */
+const EXAMPLES: Readonly<Record<string, string>> = {
+  metricsPort: '9464',
+  trustedProxies: '["127.0.0.1"]',
+  operatorToken: '"a-token-of-16-or-more-characters"',
+  accounts: '"accounts.sqlite"',
+  postgres: '"postgres://user:password@localhost:5432/books"',
+  retention: '90',
+  rpc: '["http://127.0.0.1:8545"]',
+  solvers: '["http://127.0.0.1:7872"]',
+};
+
+/** Returns a configuration file with comments, which serves one book. */
+export function configTemplate(chain: string | number): string {
+  const server = SERVER_KEYS.map((key) => comment(key, SERVER_SETTINGS[key], '  '));
+  const common = COMMON_KEYS.map((key) => comment(key, COMMON_SETTINGS[key], '    '));
+  return `{
+  // Editors validate this file by its schema. All settings: https://github.com/intentbook/intentbook#readme
+  "$schema": "./node_modules/intentbook/dist/config.schema.json",
+
+${server.join('\n')}
+
+  // Settings of all books.
+  "defaults": {
+${common.join('\n')}
+  },
+
+  "books": [
+    {
+      // ${toPlainText(BOOK_SETTINGS.chain.help)}
+      "chain": ${JSON.stringify(chain)},
+    },
+  ],
+}
+`;
+}
+
+function comment(key: string, setting: Setting, indent: string): string {
+  const value = setting.default === undefined ? EXAMPLES[key] : JSON.stringify(setting.default);
+  const example = EXAMPLES[key] ?? value ?? 'null';
+  return `${indent}// ${toPlainText(describeSetting(setting))}\n${indent}// "${key}": ${example},`;
+}
+
+/** Writes a new configuration file. @throws Error if the file exists. */
+export async function initConfig(file: string, chain: string | number): Promise<string> {
+  const path = resolve(file);
+  await writeFile(path, configTemplate(chain), { flag: 'wx' }).catch((cause: unknown) => {
+    const exists = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST';
+    throw exists ? new Error(`the file "${path}" already exists`) : cause;
+  });
+  return path;
+}

@@ -1,0 +1,101 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { configTemplate } from '../../../adapters/server/commands/init.ts';
+import { parseJsonc } from '../../../adapters/server/config/jsonc.ts';
+import { planServer } from '../../../adapters/server/config/plan.ts';
+import { CHAINS } from '../../../src/protocol/chains.ts';
+import { cleanUp, intentbook, scratch } from './process.ts';
+
+afterAll(cleanUp);
+
+describe('intentbook init', () => {
+  test.each([...CHAINS.map(({ segment }) => segment), 'gnosis', 31337])('writes a valid file for %s', (chain) => {
+    const text = configTemplate(chain);
+    expect(planServer(parseJsonc(text), '/srv').books).toHaveLength(1);
+    // Each commented line is valid as well, except for a database beside the file.
+    const all = text.replace(/^( *)\/\/ ("\w+": )/gm, '$1$2');
+    expect(planServer(parseJsonc(all), '/srv').settings).toMatchObject({ metricsPort: 9464 });
+  });
+
+  test('writes a file that check accepts, and does not overwrite it', async () => {
+    const cwd = await scratch();
+    const first = await intentbook(['init', '--chain', 'gnosis'], { cwd }).ended;
+    expect([first.code, first.stderr]).toEqual([0, '']);
+    expect(readFileSync(join(cwd, 'intentbook.json'), 'utf8')).toContain('"chain": "gnosis"');
+    const checked = await intentbook(['check', '--config', 'intentbook.json', '--json'], { cwd }).ended;
+    expect(JSON.parse(checked.stdout)).toEqual({
+      ok: true,
+      books: [
+        {
+          path: '/xdai',
+          chain: 'xdai',
+          chainId: 100,
+          environment: 'production',
+          database: join(cwd, 'xdai.sqlite'),
+        },
+      ],
+      problems: [],
+    });
+    const second = await intentbook(['init'], { cwd }).ended;
+    expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('intentbook.json" already exists')]);
+  });
+});
+
+describe('intentbook check', () => {
+  test('lists files that are missing or malformed, and exits with 1', async () => {
+    const cwd = await scratch();
+    writeFileSync(join(cwd, 'denied.txt'), 'COW\n');
+    const args = ['check', '--prices', 'prices.json', '--denied-tokens', 'denied.txt'];
+    const { code, stdout, stderr } = await intentbook(args, { cwd }).ended;
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/^1 book would be served\n {2}\/: sepolia \(11155111\)/)]);
+    expect(stderr).toContain(`${join(cwd, 'prices.json')} cannot be read`);
+    expect(stderr).toContain(`${join(cwd, 'denied.txt')}, line 1 must be 0x and 40 hex digits`);
+  });
+
+  test('exits with 2 for an invalid file, and prints the error as JSON', async () => {
+    const cwd = await scratch();
+    writeFileSync(join(cwd, 'books.json'), '{\n  "books": [{ "chain": "gnosis" }], // a comment\n  "prot": 1\n}\n');
+    const { code, stdout, stderr } = await intentbook(['check', '--config', 'books.json', '--json'], { cwd }).ended;
+    expect([code, stderr]).toEqual([2, '']);
+    expect(JSON.parse(stdout)).toEqual({
+      ok: false,
+      error: { code: 'UsageError', message: expect.stringContaining('unknown key "prot", did you mean "port"?') },
+    });
+  });
+});
+
+describe('error of a command with --json', () => {
+  test.each([
+    [['verify', '--db', 'missing.sqlite', '--json'], 1, 'does not exist'],
+    [['verify', '--dbb', 'x', '--json'], 2, 'did you mean "--db"?'],
+    [['import', 'missing.ndjson', '--json'], 1, 'missing.ndjson" does not exist'],
+    [['migrate', '--json'], 2, 'a database is missing'],
+  ])('%j is one JSON object', async (args, code, message) => {
+    const ended = await intentbook(args, { cwd: await scratch() }).ended;
+    expect([ended.code, ended.stderr]).toEqual([code, '']);
+    expect(JSON.parse(ended.stdout)).toMatchObject({ ok: false, error: { message: expect.stringContaining(message) } });
+  });
+});
+
+describe('JSON with comments', () => {
+  test.each([
+    [
+      '{"a": "// no comment /* none */ ,}", /* one */ "b": [1, 2,], // two\n}',
+      { a: '// no comment /* none */ ,}', b: [1, 2] },
+    ],
+    ['// first\n[]', []],
+    ['{"a": "\\"//"}', { a: '"//' }],
+    ['{"a": 1, /* , */ }', { a: 1 }],
+    ['{"http": "http://a/b"}', { http: 'http://a/b' }],
+  ])('%j is parsed', (text, value) => expect(parseJsonc(text)).toEqual(value));
+
+  test.each([
+    ['{\n  "a": x\n}', 'line 2, column 8: expected a value, got "x"'],
+    ['{\n  // note\n  "a": 1 "b"\n}', 'line 3, column 10: expected "," or "}", got "\\"b\\""'],
+    ['{ "a": 1', 'line 1, column 9: expected "," or "}", got the end of the file'],
+    ['[1,,]', 'line 1, column 5: expected a value'],
+  ])('%j is rejected with its line and column', (text, message) => {
+    expect(() => parseJsonc(text)).toThrow(message);
+  });
+});
