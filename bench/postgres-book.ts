@@ -55,7 +55,7 @@ export async function fillStore(server: BenchServer, schema: string, count: numb
         `"buyAmount":"${BOUGHT}","feeAmount":"0","executedFee":"12345678901","prices":null,"protocolFees":[]}`,
     ],
   );
-  await client.query(`VACUUM ANALYZE ${schema}.orders, ${schema}.documents`);
+  await client.query(`VACUUM ANALYZE ${schema}.orders, ${schema}.documents, ${schema}.chain_events`);
   await store.close();
   return store;
 }

@@ -65,8 +65,10 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
     `UPDATE ${s}.chain_events t SET onchain_user = ${userOf('t.key')} ` +
       `WHERE t.key = ANY($1::bytea[]) AND t.type = ${TRADE}`,
   );
+  // Each key is looked up in the index, whatever the planner knows about the table.
   const selectByKeys = prepare<ChainEventRow>(
-    `SELECT ${columns} FROM ${s}.chain_events f WHERE f.key = ANY($1::bytea[]) ORDER BY f.block, f.log`,
+    `SELECT ${columns} FROM unnest($1::bytea[]) k (key) CROSS JOIN LATERAL ` +
+      `(SELECT * FROM ${s}.chain_events f WHERE f.key = k.key OFFSET 0) f ORDER BY f.block, f.log`,
   );
   const hashes = prepare<readonly [number, Hex]>(
     `SELECT n, coalesce((SELECT b.hash FROM ${s}.blocks b WHERE b.number = n), ` +

@@ -58,7 +58,7 @@ type Server = readonly [
 
 /** Properties of the connections to a server that determine how statements run. */
 export interface ConnectionTraits {
-  /** Whether a connection has a session of its own. Behind a pooler, its process id is not that of the server. */
+  /** Whether a connection is one session. Behind a pooler, its process id is not that of the server. */
   readonly direct: boolean;
   /** Whether statements outside a transaction run with another isolation level than READ COMMITTED. */
   readonly strict: boolean;

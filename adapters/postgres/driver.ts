@@ -10,6 +10,8 @@ export interface PgQuery {
   readonly values?: readonly unknown[];
   readonly name?: string;
   readonly rowMode?: 'array';
+  /** Duration after which the store's own driver requests the cancellation, in milliseconds. */
+  readonly limit?: number;
   readonly types?: { getTypeParser(oid: number, format?: 'text' | 'binary'): (text: string) => unknown };
 }
 
@@ -67,6 +69,8 @@ export const TIMEOUTS = {
   lock: 4000,
   /** Duration of a statement. */
   statement: 5000,
+  /** Duration of a statement in a transaction of a worker, such as the indexer. */
+  workerStatement: 30_000,
   /** Pause of the client within a transaction, after which the server ends the session and frees its locks. */
   idle: 4000,
   /** Interval at which the server checks that the client of a running statement is still connected. */
@@ -85,10 +89,10 @@ const SESSION_SETTINGS = {
   default_transaction_isolation: "'read committed'",
 } as const;
 
-/** SQL for the limits of one transaction, for connections on which the session has none. */
-export const LOCAL_LIMITS = ['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout']
-  .map((name) => `SET LOCAL ${name} = ${SESSION_SETTINGS[name as keyof typeof SESSION_SETTINGS]}`)
-  .join('; ');
+/** SQL for the limits of one transaction. */
+export const LOCAL_LIMITS =
+  `SET LOCAL lock_timeout = ${TIMEOUTS.lock}; SET LOCAL statement_timeout = ${TIMEOUTS.workerStatement}; ` +
+  `SET LOCAL idle_in_transaction_session_timeout = ${TIMEOUTS.idle}`;
 
 /** Creates a pool with node-postgres, which is loaded on the first call. */
 export async function createPool(url: string, { connections, limited = true }: PoolSettings): Promise<OwnPool> {
@@ -165,7 +169,7 @@ function limitQuery(client: DriverClient): PgPoolClient['query'] {
       requestCancellation(client);
       // Without a response, the connection is unusable; the query fails when it is closed.
       timer = setTimeout(() => client.connection?.stream.destroy(), TIMEOUTS.cancelled);
-    }, TIMEOUTS.cancel);
+    }, query.limit ?? TIMEOUTS.cancel);
     try {
       return await client.query(query);
     } finally {
@@ -175,8 +179,8 @@ function limitQuery(client: DriverClient): PgPoolClient['query'] {
 }
 
 /**
- * Asks the server to cancel the running statement, on a connection without a session. The server then reports whether a
- * commit that waits for a standby is complete.
+ * Requests that the server cancels the running statement, on a connection without a session. The server then reports
+ * whether a commit that waits for a standby is complete.
  */
 function requestCancellation({ processID, secretKey, host, port }: DriverClient): void {
   if (processID === undefined || secretKey === undefined || host === undefined || host.startsWith('/')) return;

@@ -68,7 +68,7 @@ export function createOrderTotal({
 }: PostgresSession): (endedBefore?: number) => Promise<number> {
   const all = prepare<readonly [number]>(`SELECT count(*)::int FROM ${s}.orders`);
   const ended = prepare<readonly [number]>(
-    `SELECT count(*)::int FROM ${s}.orders WHERE created < $1 AND NOT live AND valid_to < $2`,
+    `SELECT count(*)::int FROM ${s}.orders WHERE created < $1 AND phase >= 2 AND valid_to < $2`,
   );
   return (before) =>
     read('count orders', async (run) => {

@@ -91,9 +91,11 @@ function isReusable(cause: unknown): boolean {
   return isServerError(cause) && !UNSUITABLE.test(getErrorCode(cause) ?? '');
 }
 
-export function createQuery(client: PgClient): Query {
+/** @param limit - Maximum duration of a statement in milliseconds. Default: that of a request. */
+export function createQuery(client: PgClient, limit?: number): Query {
+  const options = { rowMode: 'array', types: TYPES, ...(limit === undefined ? {} : { limit }) } as const;
   return async (statement, ...values) => {
-    const { rows } = await client.query({ ...statement, values, rowMode: 'array', types: TYPES });
+    const { rows } = await client.query({ ...statement, values, ...options });
     return rows as never; // arrays of the selected columns, as the type of the statement declares
   };
 }

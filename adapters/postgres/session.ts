@@ -3,7 +3,7 @@ import { StoreError } from 'intentbook';
 import type { CommitOutcomeResolver, StartedTransaction } from './commit-outcome.ts';
 import { createCommitOutcomeResolver } from './commit-outcome.ts';
 import type { PgClient, PgPool } from './driver.ts';
-import { getErrorCode, toStoreError } from './driver.ts';
+import { getErrorCode, TIMEOUTS, toStoreError } from './driver.ts';
 import type { PgSession, Query, Statement } from './query.ts';
 import { CommitOutcomeUnknown, createQuery, isServerError, observeReplication, withConnection } from './query.ts';
 
@@ -16,8 +16,8 @@ export interface PostgresSession {
   /** Runs one or a few statements that only read. */
   read<T>(operation: string, work: (run: Query) => Promise<T>): Promise<T>;
   /**
-   * Runs one writing statement, which is a durable transaction of its own: one round trip. It is retried after a
-   * conflict with another writer.
+   * Runs one writing statement as one durable transaction and one round trip. It is retried after a conflict with
+   * another writer.
    *
    * @throws StoreError `OutcomeUnknown` if the connection broke. With `repeatable`, `Unavailable`.
    */
@@ -199,7 +199,7 @@ async function transact<T>(client: PgClient, { work, committed, resolver }: Tran
   const transaction = await resolver.begin(client);
   let result: T;
   try {
-    result = await work(createQuery(client));
+    result = await work(createQuery(client, TIMEOUTS.workerStatement + 1000));
   } catch (cause) {
     // A broken connection has already rolled back.
     if (isServerError(cause)) await client.query({ text: 'ROLLBACK' });

@@ -116,9 +116,11 @@ export async function openStore(place: StoreLocation): Promise<Store> {
     case 'file':
       return (await import('intentbook/sqlite')).sqliteStore({ path: place.path });
     case 'postgres': {
-      const { url, readUrl, schema, migrate, connections } = place;
+      const { url, readUrl, schema, migrate, connections, pooler } = place;
       const { postgresStore } = await import('intentbook/postgres');
-      return postgresStore({ url, schema, migrate, connections, ...defined({ readUrl }) });
+      const session = pooler === undefined || pooler === 'detect' ? undefined : pooler === 'session';
+      const traits = defined({ readUrl, prepare: session, listen: session });
+      return postgresStore({ url, schema, migrate, connections, ...traits });
     }
   }
 }

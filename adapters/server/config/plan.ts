@@ -18,6 +18,7 @@ export type StoreLocation =
       readonly schema: string;
       readonly migrate: boolean;
       readonly connections: number;
+      readonly pooler: 'detect' | 'transaction' | 'session' | undefined;
     };
 
 /** Default number of PostgreSQL connections of all books together. A PostgreSQL server allows 100. */
@@ -119,12 +120,12 @@ function toStoreLocation(
   name: string,
   { folder, share }: PlanContext,
 ): StoreLocation {
-  const { postgres: url, postgresRead: readUrl, migrate } = settings;
+  const { postgres: url, postgresRead: readUrl, postgresPooler: pooler, migrate } = settings;
   // The file of a book wins over a shared database.
   if (url !== undefined && db === undefined) {
     const schema = settings.schema ?? `intentbook_${name.replaceAll('-', '_')}`;
     const connections = settings.postgresConnections ?? share;
-    return { kind: 'postgres', url, readUrl, schema, migrate, connections };
+    return { kind: 'postgres', url, readUrl, schema, migrate, connections, pooler };
   }
   return db === ':memory:' ? { kind: 'memory' } : { kind: 'file', path: resolve(folder, db ?? `${name}.sqlite`) };
 }

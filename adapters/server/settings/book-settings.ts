@@ -156,6 +156,15 @@ export const COMMON_SETTINGS = {
     defaultText: '10, fewer if many books share 80',
     requires: 'postgres',
   },
+  postgresPooler: {
+    type: oneOf('detect', 'transaction', 'session'),
+    group: 'Store',
+    help:
+      'Pooler in front of PostgreSQL. `transaction`: no prepared statements and no listening connection. ' +
+      '`session`: both.',
+    defaultText: '`detect`: `transaction` behind a pooler, otherwise `session`',
+    requires: 'postgres',
+  },
   migrate: {
     type: onOffAlone(),
     group: 'Store',
