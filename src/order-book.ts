@@ -88,7 +88,7 @@ export interface TradeApi {
   /** Lists the trades of an order or an account, newest first. Throws `InvalidParameter` for an invalid filter. */
   list(query: TradeListQuery, options?: ReadOptions): Promise<OrderTrade[]>;
   /**
-   * Iterates over the trades of an order or an account in pages of at most 250, newest first, up to `limit` trades in
+   * Iterates over the trades of an order or an account in pages of at most 100, newest first, up to `limit` trades in
    * total. Default: all. Throws `InvalidParameter` for an invalid filter.
    */
   pages(query: Omit<TradeListQuery, 'offset'>, options?: ReadOptions): AsyncIterable<readonly OrderTrade[]>;

@@ -18,7 +18,7 @@ import type { RpcClient } from './rpc.ts';
 import { callRpc, parseAmount, parseHexResult, parseQuantity } from './rpc.ts';
 import type { SimulatedCall, SimulatedResult } from './simulation.ts';
 import { simulateCalls, toInteractionCalls } from './simulation.ts';
-import { readTokenInfo } from './token-info.ts';
+import { readTokenInfo, readTokensInfo } from './token-info.ts';
 
 /** Options of reading funds and contract signatures. */
 export interface ViemChainOptions {
@@ -115,6 +115,8 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
     balancesAndAllowances: (queries, { signal }) => readFunds(queries, signal),
 
     tokenInfo: (token, { signal }) => readTokenInfo(client, token, signal),
+
+    tokensInfo: (tokens, { signal }) => readTokensInfo(client, tokens, signal),
 
     async isValidSignature(query, { signal }): Promise<ContractSignatureAnswer> {
       const result = await checkSignature(query, signal);

@@ -57,37 +57,71 @@ export interface BalancesContext {
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Maximum number of cached tokens; the oldest are dropped first. */
+/** Maximum number of cached tokens, and of cached addresses without a token; the oldest are dropped first. */
 const MAX_TOKENS = 10_000;
 
 /** Number of pairs per chain query, which every chain client must support. */
 const PAIRS_PER_QUERY = 100;
+
+/** Milliseconds until an address without a token is queried again. */
+const MISSING_TTL = 600_000;
 
 /** Native currency has 18 decimals on every chain of the protocol. */
 const NATIVE: TokenInfo = { decimals: 18 };
 
 export function createBalances({ chain, vaultRelayer, clock, deadline, onFailure }: BalancesContext): BalanceApi {
   const cache = new Map<Address, TokenInfo>();
+  /** Addresses without a token, and the time until which they are not queried again. */
+  const missing = new Map<Address, number>();
 
-  async function getTokenInfo(token: Address, call: ChainCall): Promise<TokenInfo | undefined> {
-    if (token === NATIVE_MARKER) return NATIVE;
-    const cached = cache.get(token);
-    if (cached !== undefined || chain?.tokenInfo === undefined) return cached;
-    const info = toTokenInfo(await chain.tokenInfo(token, call));
-    if (info === undefined) return undefined;
-    cache.set(token, info);
-    const [oldest] = cache.keys();
-    if (cache.size > MAX_TOKENS && oldest !== undefined) cache.delete(oldest);
-    return info;
+  /** Returns the metadata of tokens. Only addresses that are not cached are queried. */
+  async function getTokensInfo(tokens: readonly Address[], call: ChainCall): Promise<Map<Address, TokenInfo>> {
+    const known = new Map<Address, TokenInfo>();
+    const unknown: Address[] = [];
+    for (const token of tokens) {
+      const info = token === NATIVE_MARKER ? NATIVE : cache.get(token);
+      if (info !== undefined) known.set(token, info);
+      else if ((missing.get(token) ?? 0) <= clock.now()) unknown.push(token);
+    }
+    for (let i = 0; i < unknown.length; i += PAIRS_PER_QUERY) {
+      const batch = unknown.slice(i, i + PAIRS_PER_QUERY);
+      const infos = await queryTokens(batch, call);
+      for (const [n, token] of batch.entries()) {
+        const info = toTokenInfo(infos[n]);
+        if (info === undefined) putBounded(missing, token, clock.now() + MISSING_TTL);
+        else {
+          putBounded(cache, token, info);
+          known.set(token, info);
+        }
+      }
+    }
+    return known;
   }
 
-  async function getBalance(owner: Address, token: Address, call: ChainCall): Promise<TokenBalance[]> {
-    const info = await getTokenInfo(token, call);
+  async function queryTokens(tokens: readonly Address[], call: ChainCall): Promise<readonly (TokenInfo | undefined)[]> {
+    if (chain?.tokensInfo !== undefined) return chain.tokensInfo(tokens, call);
+    return Promise.all(tokens.map((token) => chain?.tokenInfo?.(token, call)));
+  }
+
+  async function getBalances(owner: Address, tokens: readonly Address[], call: ChainCall): Promise<TokenBalance[]> {
+    const readsInfo = chain?.tokenInfo !== undefined || chain?.tokensInfo !== undefined;
+    const infos = readsInfo ? await getTokensInfo(tokens, call) : new Map<Address, TokenInfo>();
     // Without token metadata, every address is treated as a token.
-    if (info === undefined && chain?.tokenInfo !== undefined) return [];
-    const funds = await chain?.balanceAndAllowance?.({ owner, token, spender: vaultRelayer }, call);
-    const { balance, allowance } = funds ?? throwNoChain();
-    return [{ balance: balance.toString(), allowance: allowance.toString(), token: { address: token, ...info } }];
+    const found = readsInfo ? tokens.filter((token) => infos.has(token)) : tokens;
+    const balances: TokenBalance[] = [];
+    for (let i = 0; i < found.length; i += PAIRS_PER_QUERY) {
+      const batch = found.slice(i, i + PAIRS_PER_QUERY);
+      const funds = await getFunds(
+        batch.map((token) => ({ owner, token, spender: vaultRelayer })),
+        call,
+      );
+      for (const [n, address] of batch.entries()) {
+        const { balance, allowance } = funds[n] ?? throwNoChain();
+        const info = address === NATIVE_MARKER ? NATIVE : infos.get(address);
+        balances.push({ balance: String(balance), allowance: String(allowance), token: { address, ...info } });
+      }
+    }
+    return balances;
   }
 
   async function getFunds(queries: readonly FundsQuery[], call: ChainCall): Promise<readonly Funds[]> {
@@ -118,11 +152,7 @@ export function createBalances({ chain, vaultRelayer, clock, deadline, onFailure
     async get(account, tokens, options) {
       const owner = requireAddress('account', account);
       const distinct = [...new Set(tokens.map((token) => requireAddress('tokens', token)))];
-      const each = await runQuery(
-        (call) => Promise.all(distinct.map((token) => getBalance(owner, token, call))),
-        options,
-      );
-      return each.flat();
+      return runQuery((call) => getBalances(owner, distinct, call), options);
     },
     async funds(pairs, options) {
       const result: Funds[] = [];
@@ -137,9 +167,17 @@ export function createBalances({ chain, vaultRelayer, clock, deadline, onFailure
     },
     async token(text, options) {
       const token = requireAddress('token', text);
-      return runQuery((call) => getTokenInfo(token, call), options);
+      return (await runQuery((call) => getTokensInfo([token], call), options)).get(token);
     },
   };
+}
+
+/** Adds an entry to a cache and removes the oldest entry above the maximum. */
+function putBounded<T>(cache: Map<Address, T>, token: Address, value: T): void {
+  cache.delete(token);
+  cache.set(token, value);
+  const [oldest] = cache.keys();
+  if (cache.size > MAX_TOKENS && oldest !== undefined) cache.delete(oldest);
 }
 
 /** Keeps the members with a valid type, because tokens are untrusted contracts. */

@@ -2,7 +2,7 @@ import type { AbortState } from '../concurrency/abort.ts';
 import { assertNotAborted } from '../concurrency/abort.ts';
 import type { ReadOptions } from '../concurrency/read-options.ts';
 import { countRows } from '../concurrency/read-options.ts';
-import { yieldToEventLoop } from '../concurrency/yield.ts';
+import { nextStep } from '../concurrency/steps.ts';
 import { selectAccountEntries } from '../orders/account-entries.ts';
 import type { TradeChainEvent, TradeCursor } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
@@ -18,7 +18,7 @@ export interface SignedTerms {
 }
 
 /** Trades that are read in one step. */
-const PAGE = 200;
+const PAGE = 100;
 
 /** Log entries that are read in one step. */
 const LOG_PAGE = 500;
@@ -143,7 +143,7 @@ export function createSurplusReader({
       const callers = [options.signal];
       const step = async (rows: number) => {
         countRows(options, rows);
-        await yieldToEventLoop();
+        await nextStep();
         if (callers.every((caller) => caller?.aborted)) assertNotAborted(options.signal);
       };
       const result = compute(account, step).finally(() => running.delete(account));

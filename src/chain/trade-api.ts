@@ -1,7 +1,7 @@
 import { assertNotAborted } from '../concurrency/abort.ts';
 import type { ReadOptions } from '../concurrency/read-options.ts';
 import { countRows } from '../concurrency/read-options.ts';
-import { yieldToEventLoop } from '../concurrency/yield.ts';
+import { nextStep } from '../concurrency/steps.ts';
 import type { TradeApi } from '../order-book.ts';
 import type { TradeChainEvent, TradeCursor, TradeQuery } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
@@ -9,13 +9,13 @@ import type { SurplusReader } from './surplus.ts';
 import { parseTradeFilter, parseTradeQuery, requireAccount, requireToken, toOrderTrade } from './trades.ts';
 
 /** Trades that are read in one step. */
-const PAGE = 250;
+const PAGE = 100;
 
 /** Trades that are skipped in one step. */
-const SKIPPED_PAGE = 5000;
+const SKIPPED_PAGE = 400;
 
 /** Skipped trades that cost as much as one that is read. */
-const SKIPPED_PER_ROW = 32;
+const SKIPPED_PER_ROW = 2;
 
 /** Creates the trade methods of a book. */
 export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: SurplusReader): TradeApi {
@@ -31,7 +31,7 @@ export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Surplus
     for (; skip > SKIPPED_PAGE; skip -= SKIPPED_PAGE) {
       [after] = await read({ offset: SKIPPED_PAGE - 1, limit: 1 });
       if (after === undefined) return;
-      await yieldToEventLoop();
+      await nextStep();
       assertNotAborted(options.signal);
     }
     countRows(options, Math.ceil(offset / SKIPPED_PER_ROW));
@@ -43,7 +43,7 @@ export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Surplus
       left -= page.length;
       after = page.at(-1);
       if (page.length < wanted || left === 0) return;
-      await yieldToEventLoop();
+      await nextStep();
       assertNotAborted(options.signal);
     }
   }

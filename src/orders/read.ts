@@ -1,7 +1,7 @@
 import { assertNotAborted } from '../concurrency/abort.ts';
 import type { ReadOptions } from '../concurrency/read-options.ts';
 import { countRows } from '../concurrency/read-options.ts';
-import { yieldToEventLoop } from '../concurrency/yield.ts';
+import { nextStep } from '../concurrency/steps.ts';
 import type { TradeChainEvent } from '../ports/chain-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
@@ -61,13 +61,13 @@ export async function readManyBytes(uids: readonly Hex[], context: ReadContext):
 }
 
 /** Orders that are read and rendered in one tick of the event loop. */
-const ORDERS_PER_STEP = 200;
+const ORDERS_PER_STEP = 100;
 
 /** Orders that a listing skips in one step because of its offset. */
-const SKIPPED_PER_STEP = 5000;
+const SKIPPED_PER_STEP = 1000;
 
 /** Index entries that a search examines in one step. */
-const EXAMINED_PER_STEP = 1000;
+const EXAMINED_PER_STEP = 500;
 
 /** Index entries that a search examines at most. The page is then shorter than its limit, and has a next page. */
 const MAX_EXAMINED = 100_000;
@@ -144,6 +144,9 @@ export async function listOrders(
   context: ReadContext,
   options: ReadOptions = {},
 ): Promise<RenderedPage> {
+  if (query.limit > ORDERS_PER_STEP || query.offset || query.status || query.sellToken || query.buyToken) {
+    await endStep(options, 0);
+  }
   const now = seconds(context.clock);
   const { status, limit, offset = 0, ...filter } = query;
   const filters = status === undefined ? filter : { ...filter, status: { is: status, now } };
@@ -172,7 +175,7 @@ const toCursor = ({ creationDate, uid }: StoredOrder): OrderCursor => ({ creatio
 /** Waits for the next tick of the event loop, and ends a read whose result is no longer needed. */
 async function endStep(options: ReadOptions, rows: number): Promise<void> {
   countRows(options, rows);
-  await yieldToEventLoop();
+  await nextStep();
   assertNotAborted(options.signal);
 }
 

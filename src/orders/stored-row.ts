@@ -39,9 +39,7 @@ const AMOUNT = '"\\d+"';
 const INTERACTION = `\\{"target":${/* @__PURE__ */ hex(20)},"value":${AMOUNT},"callData":"0x[0-9a-f]*"\\}`;
 const INTERACTIONS = `\\[(?:${INTERACTION}(?:,${INTERACTION})*)?\\]`;
 
-/**
- * The members of a body after the UID, in the order of `renderBody`. One compiled expression is faster than a parser.
- */
+/** The members of a body after the UID, in the order of `renderBody`. A compiled expression is faster than a parser. */
 const BODY = /* @__PURE__ */ new RegExp(
   /* @__PURE__ */ [
     `"sellToken":${hex(20)}`,

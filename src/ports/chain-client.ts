@@ -29,6 +29,9 @@ export interface ChainClient {
    */
   tokenInfo?(token: Address, call: ChainCall): Promise<TokenInfo | undefined>;
 
+  /** Like `tokenInfo`, for up to 100 tokens, in input order. Default: one call per token. */
+  tokensInfo?(tokens: readonly Address[], call: ChainCall): Promise<readonly (TokenInfo | undefined)[]>;
+
   /**
    * Checks whether a contract accepts a signature (EIP-1271). The call MUST have a bounded amount of gas, and at most
    * 32 bytes of its return data MUST be read. The result is `valid: false` if the contract does not exist, reverts,

@@ -1,4 +1,4 @@
-import { yieldToEventLoop } from '../concurrency/yield.ts';
+import { nextStep } from '../concurrency/steps.ts';
 import { selectAccountEntries } from '../orders/account-entries.ts';
 import type { RenderedResult } from '../orders/read.ts';
 import type { EventStore, OrderStore, StoredEvent } from '../ports/store.ts';
@@ -59,7 +59,7 @@ export function orderLog(log: EventLog, { read, placed }: OrderLogReads): Stream
   async function readInSteps(uids: readonly Hex[]): Promise<RenderedResult[]> {
     const results: RenderedResult[] = [];
     for (let i = 0; i < uids.length; i += ORDERS_PER_TICK) {
-      if (i > 0) await yieldToEventLoop();
+      if (i > 0) await nextStep();
       results.push(...(await read(uids.slice(i, i + ORDERS_PER_TICK))));
     }
     return results;

@@ -8,6 +8,7 @@ import { helpText } from '../../adapters/server/cli/help.ts';
 import { FLAGS, TABLES } from '../../adapters/server/settings/flags.ts';
 import { configSchema } from '../../adapters/server/settings/schema.ts';
 import { describeSetting, GROUPS } from '../../adapters/server/settings/setting.ts';
+import { listCosts } from './cost-table.ts';
 import { blockOf, codeIn, readPage, root, tablesOf } from './docs-pages.ts';
 
 /** Whether tables are written instead of compared: `INTENTBOOK_WRITE=1`. */
@@ -60,6 +61,12 @@ describe('documentation tables', () => {
       }),
     );
     checkTable('docs/reference/http.md', 'routes', ['endpoint', 'description'], rows);
+  });
+
+  test('list the cost of every endpoint', () => {
+    const rows = listCosts().map(({ endpoint, bucket, tokens, growth }) => [`\`${endpoint}\``, bucket, tokens, growth]);
+    const header = ['endpoint', 'bucket', 'tokens', 'work grows with'];
+    checkTable('docs/reference/costs.md', 'costs', header, rows, { exact: true });
   });
 
   test('list every setting with its scope, flag and environment variable', () => {

@@ -1,6 +1,9 @@
 /** The headings of README.md and docs: nouns that a reader searches for. */
 export const HEADINGS: ReadonlySet<string> = new Set([
   '1. Wire conventions',
+  'Caching',
+  'Event loop',
+  'Costs',
   '2. Orders',
   '3. Quotes',
   '4. Chain',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Address, BalanceEvent, Funds, FundsQuery, OrderBookOptions, TokenInfo } from 'intentbook';
+import type { Address, BalanceEvent, ChainClient, Funds, FundsQuery, OrderBookOptions, TokenInfo } from 'intentbook';
 import { composeApis, createAccountApi, createAccounts, createApi, createOrderBook } from 'intentbook';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { nodeHandler } from 'intentbook/node-http';
@@ -85,9 +85,35 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
   });
 
   test('reads token metadata once and balances for each request', async () => {
-    const { send, recordedCalls } = await fixture();
+    const { send, recordedCalls, clock } = await fixture();
     for (let i = 0; i < 3; i++) await send('GET', balances(`${weth},${NOTHING}`));
-    assert.deepEqual([recordedCalls('balanceAndAllowance'), recordedCalls('tokenInfo')], [3, 1 + 3]);
+    assert.deepEqual([recordedCalls('balanceAndAllowance'), recordedCalls('tokenInfo')], [3, 2]);
+    // A token may be deployed later.
+    clock.advance(600_000);
+    await send('GET', balances(`${weth},${NOTHING}`));
+    assert.deepEqual([recordedCalls('balanceAndAllowance'), recordedCalls('tokenInfo')], [4, 3]);
+  });
+
+  test('reads 100 tokens with two queries if the chain client supports lists', async () => {
+    const queries: string[] = [];
+    const chain: ChainClient = {
+      ...scriptedChain({ balanceAndAllowance: new Error('not used'), tokenInfo: new Error('not used') }),
+      async tokensInfo(tokens) {
+        queries.push(`${tokens.length} tokens`);
+        return tokens.map((_, i) => (i % 2 === 0 ? { decimals: i } : undefined));
+      },
+      async balancesAndAllowances(pairs) {
+        queries.push(`${pairs.length} balances`);
+        return pairs.map((_, i) => ({ balance: BigInt(i), allowance: 0n }));
+      },
+    };
+    const { send } = await fixture({ chain });
+    const tokens = Array.from({ length: 100 }, (_, i) => `0x${(i + 1).toString(16).padStart(40, '0')}`);
+    const answer = (await send('GET', balances(tokens.join(',')))).json() as { balance: string; token: object }[];
+    assert.equal(answer.length, 50);
+    assert.deepEqual(answer[2], { balance: '2', allowance: '0', token: { address: tokens[4], decimals: 4 } });
+    await send('GET', balances(tokens.join(',')));
+    assert.deepEqual(queries, ['100 tokens', '50 balances', '50 balances']);
   });
 
   test('omits invalid token metadata', async () => {
