@@ -34,9 +34,8 @@ export type {
 export type { UsdPrice, UsdPriceApi, UsdPricesOptions } from './accounts/usd-prices.ts';
 export { UsdPriceError } from './accounts/usd-prices.ts';
 export type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
-export type { Auction } from './auctions/auction.ts';
 export type { AuctionApi, RecordResult } from './auctions/auction-api.ts';
-export type { AuctionOrder, AuctionQuote } from './auctions/auction-order.ts';
+export type { Auction, AuctionOrder, AuctionQuote } from './auctions/auction-order.ts';
 export type { AuctionPrices } from './auctions/auction-prices.ts';
 export type { Competition, CompetitionSolution } from './auctions/competition.ts';
 export type { CompetitionStatus, SolverExecution } from './auctions/competition-status.ts';

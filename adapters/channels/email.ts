@@ -66,7 +66,7 @@ export function emailChannel(options: EmailOptions): Channel {
     async invite({ subscription: { account, target, types }, path }, call) {
       const text = [
         `The owner of ${account} requests notifications to this address: ${types.join(', ')}.`,
-        `To confirm, open this link within a day:\n\n${base}${path}`,
+        `To confirm, open this page within a day and press its button:\n\n${base}${path}`,
         'If you did not request this, ignore this mail. You will receive no further mail.',
       ];
       const mail = { to: target, subject: 'Confirm your notifications', text: `${text.join('\n\n')}\n` };
@@ -75,11 +75,13 @@ export function emailChannel(options: EmailOptions): Channel {
       });
       return undefined;
     },
-    async deliver({ id, subscription: { target, account }, body }, call) {
+    async deliver({ id, subscription: { target, account }, body, unsubscribePath }, call) {
       const { type, message, timestamp, metadata } = JSON.parse(body) as Notification; // rendered from a notification
       const { orderUid } = metadata;
       const order = typeof orderUid === 'string' ? `\nOrder: ${orderUid}` : '';
-      const text = `${message}\n\nAccount: ${account}${order}\nTime: ${timestamp}\n`;
+      const unsubscribe = unsubscribePath === undefined ? undefined : `${base}${unsubscribePath}`;
+      const end = unsubscribe === undefined ? '' : `\nTo end these notifications, open: ${unsubscribe}\n`;
+      const text = `${message}\n\nAccount: ${account}${order}\nTime: ${timestamp}\n${end}`;
       try {
         await send(
           {
@@ -88,7 +90,7 @@ export function emailChannel(options: EmailOptions): Channel {
             text,
             messageId: `<${id}@${domain}>`,
             // Prevents automatic replies (RFC 3834).
-            headers: { 'Auto-Submitted': 'auto-generated' },
+            headers: { 'Auto-Submitted': 'auto-generated', ...createUnsubscribeHeaders(unsubscribe) },
           },
           call,
         );
@@ -114,6 +116,12 @@ function parseAddress(text: string): string | undefined {
   const domain = domainToASCII(host ?? '');
   if (local === undefined || !/^[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(domain)) return undefined;
   return `${local}@${domain}`;
+}
+
+/** Creates the headers with which mail programs offer to unsubscribe (RFC 2369, RFC 8058). */
+function createUnsubscribeHeaders(url: string | undefined): Record<string, string> {
+  if (url === undefined) return {};
+  return { 'List-Unsubscribe': `<${url}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
 }
 
 function formatSubject(type: string): string {

@@ -1,4 +1,5 @@
-import { lookup as resolve } from 'node:dns';
+import type { LookupAddress, LookupAllOptions } from 'node:dns';
+import { lookup } from 'node:dns';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
@@ -20,7 +21,16 @@ export interface PostOptions {
   readonly body: string | Uint8Array;
   readonly signal: AbortSignal;
   readonly guard: AddressGuard;
+  /** Resolves host names. Default: the resolver of the system. */
+  readonly resolve?: Resolve;
 }
+
+/** A resolver with the interface of `dns.lookup`, for all addresses of a name. */
+export type Resolve = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
 
 /** Limit of the response body, in bytes. */
 const MAX_BODY = 4096;
@@ -29,7 +39,7 @@ const MAX_BODY = 4096;
  * Sends a POST request to an untrusted URL. Each address is checked after its name was resolved, when the connection is
  * made, so that a name cannot resolve to another address later. A connection is used once; redirects are not followed.
  */
-export function post({ url, headers, body, signal, guard }: PostOptions): Promise<Posted> {
+export function post({ url, headers, body, signal, guard, resolve = lookup }: PostOptions): Promise<Posted> {
   return new Promise((fulfil, reject) => {
     const { protocol, hostname } = new URL(url);
     const host = hostname.replace(/^\[|\]$/g, '');
@@ -40,7 +50,7 @@ export function post({ url, headers, body, signal, guard }: PostOptions): Promis
       method: 'POST',
       agent: false,
       headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
-      lookup: createGuardedLookup(guard),
+      lookup: createGuardedLookup(guard, resolve),
       signal,
     });
     request.on('error', reject);
@@ -70,7 +80,7 @@ export function post({ url, headers, body, signal, guard }: PostOptions): Promis
   });
 }
 
-function createGuardedLookup(guard: AddressGuard): LookupFunction {
+function createGuardedLookup(guard: AddressGuard, resolve: Resolve): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, '', 0);

@@ -13,6 +13,11 @@ export interface WebPushOptions {
   readonly publicKey: string;
   /** Private key: 32 bytes in base64url. */
   readonly privateKey: string;
+  /**
+   * Host names of further push services: `push.example.org`, or `*.example.org` for its subdomains. Default: only the
+   * services of Google, Mozilla, Apple and Microsoft.
+   */
+  readonly hosts?: readonly string[];
   /** Ranges of private addresses to allow, over http too, for tests: `127.0.0.1/32`. */
   readonly allow?: readonly string[];
 }
@@ -32,14 +37,16 @@ interface PushTarget {
  * @throws TypeError for an unknown, missing or malformed option. The message contains no secrets.
  */
 export function webPushChannel(options: WebPushOptions): Channel {
-  assertKnownOptions('webPushChannel', options, ['subject', 'publicKey', 'privateKey', 'allow']);
-  const { subject, publicKey, privateKey, allow = [] } = options;
+  assertKnownOptions('webPushChannel', options, ['subject', 'publicKey', 'privateKey', 'hosts', 'allow']);
+  const { subject, publicKey, privateKey, hosts = [], allow = [] } = options;
   if (!/^(mailto:[^@\s]+@[^@\s]+|https:\/\/[^/\s]+.*)$/.test(subject)) {
     throw new TypeError('webPushChannel: subject must be an https URL, or "mailto:" and an e-mail address');
   }
   if (!isPublicKey(publicKey)) throw new TypeError('webPushChannel: publicKey must be a P-256 point in base64url');
   if (decodeBase64Url(privateKey)?.length !== 32)
     throw new TypeError('webPushChannel: privateKey must be 32 bytes in base64url');
+  const invalid = hosts.find((host) => !URL.canParse(`https://${host.replace(/^\*\./, '')}`) || host.includes('/'));
+  if (invalid !== undefined) throw new TypeError(`webPushChannel: hosts must be host names, got "${invalid}"`);
   const guard = createAddressGuard(allow);
   const vapidDetails = { subject, publicKey, privateKey };
 
@@ -48,7 +55,7 @@ export function webPushChannel(options: WebPushOptions): Channel {
     signs: false,
     // The target contains a secret that the browser generated.
     confirmation: 'none',
-    parseTarget: (target) => parseTarget(target, allow.length > 0),
+    parseTarget: (target) => parseTarget(target, [...PUSH_SERVICES, ...hosts], allow.length > 0),
     async deliver(delivery, { signal }) {
       const { default: webPush } = await import('web-push');
       const target = JSON.parse(delivery.subscription.target) as PushTarget; // validated by parseTarget
@@ -64,7 +71,11 @@ export function webPushChannel(options: WebPushOptions): Channel {
   };
 }
 
-function parseTarget(text: string, allowHttp: boolean): string | undefined {
+/**
+ * Parses a target. Only known push services are accepted, because this channel needs no confirmation: otherwise anyone
+ * could make the server send requests to any host.
+ */
+function parseTarget(text: string, hosts: readonly string[], isTest: boolean): string | undefined {
   let target: Partial<PushTarget> | null;
   try {
     target = JSON.parse(text) as Partial<PushTarget> | null; // validated below
@@ -73,12 +84,27 @@ function parseTarget(text: string, allowHttp: boolean): string | undefined {
   }
   const { endpoint, keys } = target ?? {};
   if (typeof endpoint !== 'string' || !URL.canParse(endpoint)) return undefined;
-  const { protocol, username, password, href } = new URL(endpoint);
-  if (protocol !== 'https:' && !(allowHttp && protocol === 'http:')) return undefined;
+  const { protocol, hostname, username, password, href } = new URL(endpoint);
+  if (!isTest && (protocol !== 'https:' || !hosts.some((host) => matchesHost(host, hostname)))) return undefined;
+  if (protocol !== 'https:' && protocol !== 'http:') return undefined;
   const { p256dh, auth } = keys ?? {};
   if (username !== '' || password !== '') return undefined;
   if (!isPublicKey(p256dh) || decodeBase64Url(auth)?.length !== 16) return undefined;
   return JSON.stringify({ endpoint: href, keys: { p256dh, auth } });
+}
+
+/** The push services of browsers. */
+const PUSH_SERVICES = [
+  'fcm.googleapis.com',
+  'jmt17.google.com',
+  'updates.push.services.mozilla.com',
+  '*.push.apple.com',
+  '*.notify.windows.com',
+];
+
+/** @param pattern - A host name, or `*.` and a parent domain. */
+function matchesHost(pattern: string, hostname: string): boolean {
+  return pattern.startsWith('*.') ? hostname.endsWith(pattern.slice(1)) : hostname === pattern;
 }
 
 function decodeBase64Url(text: unknown): Buffer | undefined {

@@ -31,6 +31,7 @@ export function webhookChannel(options: WebhookOptions = {}): Channel {
     signs: true,
     confirmation: 'echo',
     parseTarget,
+    getHost: (target) => new URL(target).host,
     async challenge(url, challenge, { signal }) {
       const body = JSON.stringify({ type: 'subscription.challenge', challenge });
       const { status, body: responseBody } = await post({ url, headers: json, body, signal, guard });

@@ -6,6 +6,7 @@ import type {
   Delivery,
   DeliveryState,
   Hex,
+  InvitationLimits,
   NewAffiliate,
   NewNotification,
   NewSubscription,
@@ -50,6 +51,7 @@ export function memoryAccountStore(): AccountStore {
   const nonces = new Map<string, UsedNonce>();
   const subscriptions = new Map<string, Subscription>();
   const confirmations = new Map<string, Pending>();
+  let invitations: { readonly channel: string; readonly target: string; readonly sentAt: number }[] = [];
   const deliveries = createMemoryDeliveries({
     subscription: (id) => subscriptions.get(id),
     body: (id) => rows.get(id)?.body ?? '{}',
@@ -126,11 +128,33 @@ export function memoryAccountStore(): AccountStore {
     return nonces.has(toKey(nonce));
   }
 
-  function create({ subscription, confirmation, nonce, cap, now: at }: NewSubscription): SubscribeOutcome {
+  /** Returns the limit that forbids an invitation, if any. */
+  function checkInvitation(
+    { channel, target }: Subscription,
+    { since, perTarget, perChannel }: InvitationLimits,
+  ): 'pending' | 'target' | 'channel' | undefined {
+    invitations = invitations.filter(({ sentAt }) => sentAt >= since);
+    const ofChannel = invitations.filter((each) => each.channel === channel);
+    const waiting = [...subscriptions.values()].some(
+      (each) => each.state === 'pending' && each.channel === channel && each.target === target,
+    );
+    if (waiting) return 'pending';
+    if (ofChannel.filter((each) => each.target === target).length >= perTarget) return 'target';
+    return ofChannel.length >= perChannel ? 'channel' : undefined;
+  }
+
+  function create(request: NewSubscription): SubscribeOutcome {
+    const { subscription, confirmation, nonce, cap, invitation, now: at } = request;
     for (const [id, { expiresAt }] of confirmations) if (expiresAt < at) removeSubscription(id);
     if (isUsed(nonce, at)) return { status: 'used' };
     if (listByAccount(subscription.account).length >= cap) return { status: 'capped', limit: cap };
+    const by = invitation === undefined ? undefined : checkInvitation(subscription, invitation);
+    if (by !== undefined) return { status: 'limited', by };
     nonces.set(toKey(nonce), nonce);
+    if (invitation !== undefined) {
+      const { channel, target } = subscription;
+      invitations.push({ channel, target, sentAt: at });
+    }
     subscriptions.set(subscription.id, subscription);
     if (confirmation !== undefined) confirmations.set(subscription.id, confirmation);
     return { status: 'created' };

@@ -61,9 +61,21 @@ export function createMemoryDeliveries(context: DeliveriesContext) {
       rows.splice(0, rows.length, ...remaining);
     },
 
-    claim({ now, until, limit }: Argument<'claim'>): Awaited<ReturnType<DeliveryStore['claim']>> {
-      const due = heads().filter((row) => row.due <= now);
-      const claimed = due.slice(0, limit).map((row): ClaimedDelivery => {
+    claim(request: Argument<'claim'>): Awaited<ReturnType<DeliveryStore['claim']>> {
+      const { now, until, limit, perAccount = limit, busy = { accounts: [], channels: [] } } = request;
+      const isFree = ({ due, account, channel }: Row) =>
+        due <= now && !busy.accounts.includes(account) && !busy.channels.includes(channel);
+      const ofAccount = new Map<string, number>();
+      const due = heads()
+        .filter(isFree)
+        .map((row) => {
+          const ordinal = (ofAccount.get(row.account) ?? 0) + 1;
+          ofAccount.set(row.account, ordinal);
+          return { row, ordinal };
+        })
+        .filter(({ ordinal }) => ordinal <= perAccount)
+        .sort((a, b) => a.ordinal - b.ordinal); // stable: the longest due stays first
+      const claimed = due.slice(0, limit).map(({ row }): ClaimedDelivery => {
         row.attempts++;
         row.claims++;
         row.due = until;
@@ -72,7 +84,7 @@ export function createMemoryDeliveries(context: DeliveriesContext) {
         const { seq, notification, attempts: attempt, claims: claim } = row;
         return { seq, subscription, notification, body: context.body(notification), attempt, claim };
       });
-      return { claimed, next: heads()[0]?.due ?? null };
+      return { claimed, next: heads().find((row) => row.due > now)?.due ?? null };
     },
 
     settle({ seq, claim, outcome }: Argument<'settle'>): 'settled' | 'lost' {
@@ -84,6 +96,11 @@ export function createMemoryDeliveries(context: DeliveriesContext) {
         return 'settled';
       }
       if (row.state === 'dropped') return 'lost';
+      if (outcome.status === 'released') {
+        row.due = outcome.at;
+        row.attempts--;
+        return 'settled';
+      }
       row.error = outcome.error;
       if (outcome.status === 'dead') row.state = 'dead';
       else row.due = outcome.at;

@@ -49,7 +49,7 @@ export function memoryStore(): Store {
     };
 
   return {
-    traits: { name: 'memory', durable: false, writers: 'single', hostTransaction: false },
+    traits: { name: 'memory', durable: false, writers: 'single', verifiesBodies: true, hostTransaction: false },
     async open(next) {
       if (opened !== undefined) throw new StoreError('WriterActive', 'this memory store is in use by another book');
       const { domain } = next;

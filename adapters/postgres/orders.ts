@@ -47,10 +47,10 @@ export function createOrderTable(
     `SELECT DISTINCT f.uid FROM ${s}.chain_events f WHERE f.uid = ANY($1::bytea[]) ` +
       `AND NOT EXISTS (SELECT FROM ${s}.orders o WHERE o.uid = f.uid)`,
   );
-  const selectTombstones = prepare<readonly [uid: Hex]>(`SELECT uid FROM ${s}.tombstones WHERE uid = ANY($1::bytea[])`);
   const selectPlaced = prepare<readonly [uid: Hex]>(
     `SELECT uid FROM ${s}.orders WHERE onchain_user = $1 AND uid = ANY($2::bytea[])`,
   );
+  const selectTombstones = prepare<readonly [uid: Hex]>(`SELECT uid FROM ${s}.tombstones WHERE uid = ANY($1::bytea[])`);
   const apply = createBatchWriter(session);
 
   async function findAll(run: Query, uids: Iterable<Hex>): Promise<Map<Hex, OrderRecord>> {

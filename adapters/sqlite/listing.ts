@@ -94,7 +94,11 @@ function getScannedIndexes(query: OrderQuery, placements: boolean): readonly Sca
     return hasTokens ? [{ index: 'orders_expired', where: 'o.live = 0 AND o.state < 2', values: [] }] : [];
   }
   if (live) return [{ index, where: 'o.live = 1', values: [] }];
-  if (status === undefined || !hasTokens) return [];
+  if (status === undefined) {
+    const isPair = sellToken !== undefined && buyToken !== undefined;
+    return isPair ? [{ index, where: 'o.sell_token = ?', values: [toBytes(sellToken)] }] : [];
+  }
+  if (!hasTokens) return [];
   return [{ index, where: `o.live = 0 AND o.state = ${STATES.indexOf(status.is)}`, values: [] }];
 }
 
@@ -204,7 +208,6 @@ function listingIndex({ owner, sellToken, buyToken, status }: OrderQuery): strin
   const live = status?.is === 'open' || status?.is === 'presignaturePending';
   if (owner !== undefined) return live ? 'orders_live_owner' : 'orders_owner';
   if (status !== undefined) return live ? 'orders_live' : 'orders_done';
-  if (sellToken !== undefined && buyToken !== undefined) return 'orders_pair';
   if (sellToken !== undefined) return 'orders_sell';
   if (buyToken !== undefined) return 'orders_buy';
   return 'orders_newest';

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import type { NewOrder } from 'intentbook';
 import type { KnownOrder, OrderProgress, RowChange } from 'intentbook/store-kit';
 import type { OwnerCounts } from './owner-counts.ts';
@@ -31,7 +32,7 @@ export function createOrderProjectionTable(
 ): OrderProjectionTable {
   const insert = prepare(
     `INSERT INTO ${p}orders (uid, owner, sell_token, buy_token, created, valid_to, signing_scheme, state, budget, ` +
-      'live, app_data, body, placed_on_chain, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)',
+      'live, app_data, body, checksum, placed_on_chain, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)',
   );
   const insertQuote = prepare(`INSERT INTO ${p}order_quotes (order_id, body, metadata) VALUES (?, ?, ?)`);
   const removeQuote = prepare(`DELETE FROM ${p}order_quotes WHERE order_id = ?`);
@@ -65,6 +66,7 @@ export function createOrderProjectionTable(
       BUDGETS.indexOf(order.budget),
       toBytes(order.appData),
       order.body,
+      crc32(order.body),
       placedOnChain ? 1 : 0,
       version,
     );

@@ -1,4 +1,6 @@
+import { crc32 } from 'node:zlib';
 import type { Hex, OrderState, StoredOrder } from 'intentbook';
+import { isSoundBody } from 'intentbook/store-kit';
 
 /**
  * Returns SQL that reads a column of bytes as hexadecimal text. Reads of many rows use it because every `Buffer` of the
@@ -10,7 +12,7 @@ export const hexOrNull = (column: string) => `CASE WHEN ${column} IS NOT NULL TH
 
 /** Returns the columns of an order, in the order of {@link OrderRow}. `o` is the table of orders. */
 export const orderColumns = (prefix: string) =>
-  `${toHexText('o.uid')}, o.body, o.version, o.created, o.valid_to, o.state, o.invalidated, o.executed_sell_amount, ` +
+  `${toHexText('o.uid')}, o.body, o.checksum, o.version, o.created, o.valid_to, o.state, o.invalidated, o.executed_sell_amount, ` +
   'o.executed_buy_amount, o.executed_fee_amount, o.executed_fee, ' +
   `${hexOrNull('o.executed_fee_token')}, ` +
   'o.placement, ' +
@@ -20,6 +22,7 @@ export const orderColumns = (prefix: string) =>
 export type OrderRow = readonly [
   uid: Hex,
   body: string,
+  checksum: number | null,
   version: number,
   created: number,
   validTo: number,
@@ -40,26 +43,28 @@ export type OrderRow = readonly [
 export const quoteColumns = 'q.body, q.metadata';
 
 /**
- * Converts a row to an order. Nothing is parsed, so that a damaged row does not fail a whole batch. The caller detects
- * damage when it renders the order. See docs/internals/decisions.md#d2-27.
+ * Converts a row to an order. A damaged row does not fail a whole batch: a body that differs from its checksum becomes
+ * empty, and the caller detects other damage when it renders the order. See docs/internals/decisions.md#d2-27.
  */
 export function readOrder(row: OrderRow): StoredOrder {
+  const [uid, body, checksum] = row;
+  const isIntact = checksum === null ? isSoundBody(body, uid) : crc32(body) === checksum;
   return {
-    uid: row[0],
-    body: row[1],
-    version: row[2],
-    creationDate: row[3],
-    validTo: row[4],
-    state: STATES[row[5]] as OrderState, // the table checks the range
-    invalidated: row[6] === 1,
-    executedSellAmount: row[7],
-    executedBuyAmount: row[8],
-    executedFeeAmount: row[9],
-    executedFee: row[10],
-    executedFeeToken: row[11],
-    placement: row[12],
-    fullAppData: row[13],
-    quote: typeof row[14] === 'string' ? { body: row[14], metadata: row[15] ?? '{}' } : null,
+    uid,
+    body: isIntact ? body : '',
+    version: row[3],
+    creationDate: row[4],
+    validTo: row[5],
+    state: STATES[row[6]] as OrderState, // the table checks the range
+    invalidated: row[7] === 1,
+    executedSellAmount: row[8],
+    executedBuyAmount: row[9],
+    executedFeeAmount: row[10],
+    executedFee: row[11],
+    executedFeeToken: row[12],
+    placement: row[13],
+    fullAppData: row[14],
+    quote: typeof row[15] === 'string' ? { body: row[15], metadata: row[16] ?? '{}' } : null,
   };
 }
 

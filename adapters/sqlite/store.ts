@@ -36,6 +36,7 @@ export function createSqliteStore(source: SqliteSource, migrations: readonly Mig
       name: 'sqlite',
       durable: source.synchronous === 'FULL' || source.synchronous === 'EXTRA',
       writers: 'single',
+      verifiesBodies: true,
       hostTransaction: source.kind === 'handle',
     },
     open: (context) => open(() => start(source, context, migrations)),

@@ -67,6 +67,8 @@ export interface AccountsOptions {
   readonly deliveries?: DeliveryOptions;
   /** Maximum number of subscriptions per account. Default: 20. */
   readonly maxSubscriptions?: number;
+  /** Maximum number of invitations that a channel sends in a day, such as confirmation mails. Default: 1000. */
+  readonly maxInvitations?: number;
   /** Affiliate codes: their signing domain, terms, and source of statistics. */
   readonly affiliates?: AffiliatesOptions;
   /** Sources of prices in US dollars. Default: none. */
@@ -99,6 +101,7 @@ const OPTIONS = [
   'channels',
   'deliveries',
   'maxSubscriptions',
+  'maxInvitations',
   'affiliates',
   'usdPrices',
   'mainnet',
@@ -273,6 +276,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     onFailure: report,
     domainName: options.affiliates?.domainName,
     cap: parsePositiveInteger('maxSubscriptions', options.maxSubscriptions ?? 20),
+    maxInvitations: parsePositiveInteger('maxInvitations', options.maxInvitations ?? 1_000),
     random: (size) => crypto.getRandomValues(new Uint8Array(size)),
   });
   const dispatcher = createDeliveryDispatcher({

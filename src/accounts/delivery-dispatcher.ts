@@ -5,6 +5,8 @@ import type { AccountStore, ClaimedDelivery } from '../ports/account-store.ts';
 import type { Channel, DeliveryResult } from '../ports/channel.ts';
 import type { Clock } from '../ports/clock.ts';
 import { createHashedId } from './notification-rules.ts';
+import { createSlowHosts } from './slow-hosts.ts';
+import { getUnsubscribePath } from './unsubscribe.ts';
 
 /** How deliveries are retried. */
 export interface DeliveryOptions {
@@ -31,7 +33,17 @@ export interface DispatcherContext extends Required<DeliveryOptions> {
 export type DeliveryDispatcher = Pick<Worker, 'start' | 'wake' | 'stop'>;
 
 /** Maximum number of concurrent attempts. */
-const MAX_CONCURRENT = 32;
+const MAX_CONCURRENT = 64;
+
+/** Maximum number of concurrent attempts of a channel, so that a slow channel leaves room for the others. */
+const MAX_PER_CHANNEL = 32;
+
+/** Maximum numbers of concurrent attempts for an account and for a target host. They keep slow targets from others. */
+const MAX_PER_ACCOUNT = 2;
+const MAX_PER_HOST = 4;
+
+/** Milliseconds until a delivery that was released, because its host is busy, can be claimed again. */
+const RELEASE_DELAY = 1_000;
 
 /** Milliseconds until the store is queried again without a signal. It finds what other processes have left. */
 const INTERVAL = 5_000;
@@ -44,23 +56,57 @@ const MAX_ERROR_LENGTH = 500;
  *
  * It claims a delivery before an attempt, so that one of several processes attempts it. After a crash the claim expires
  * and another process takes over. So each notification arrives at least once, under an id that does not change.
+ *
+ * Accounts, channels and target hosts have limits of concurrent attempts, and a host that was slow gets a shorter
+ * timeout. So a slow target delays its own notifications only.
  */
 export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDispatcher {
   const { store, channels, clock, timeout, onFailure } = context;
-  const inProgress = new Set<Promise<void>>();
+  const inProgress = new Map<Promise<void>, ClaimedDelivery['subscription']>();
+  const slowHosts = createSlowHosts(timeout);
 
   async function attempt({ subscription, notification, body }: ClaimedDelivery): Promise<DeliveryResult> {
     const channel = channels.get(subscription.channel);
     if (channel === undefined)
       return { status: 'failed', error: `the channel ${subscription.channel} is not configured` };
     const id = `msg_${createHashedId([subscription.id, notification])}`;
+    const host = channel.getHost?.(subscription.target);
+    const startedAt = clock.now();
     try {
-      return await withDeadline(clock, timeout, (signal) =>
-        channel.deliver({ id, subscription, body, now: clock.now() }, { signal }),
+      return await withDeadline(clock, slowHosts.getTimeout(host), (signal) =>
+        channel.deliver({ id, subscription, body, now: startedAt, ...getUnsubscribePath(subscription) }, { signal }),
       );
     } catch (failure) {
       return { status: 'failed', error: failure instanceof Error ? failure.message : 'the channel failed' };
+    } finally {
+      slowHosts.record(host, clock.now() - startedAt);
     }
+  }
+
+  const count = (matches: (subscription: ClaimedDelivery['subscription']) => boolean) =>
+    [...inProgress.values()].filter(matches).length;
+
+  /** Returns the accounts and channels that have their maximum number of attempts in progress. */
+  function getBusy() {
+    const running = [...inProgress.values()];
+    const accounts = new Set(running.map(({ account }) => account));
+    return {
+      accounts: [...accounts].filter((account) => count((each) => each.account === account) >= MAX_PER_ACCOUNT),
+      channels: [...channels.keys()].filter((name) => count(({ channel }) => channel === name) >= MAX_PER_CHANNEL),
+    };
+  }
+
+  /** Returns whether the host of a delivery has its maximum number of attempts in progress. */
+  function isHostBusy({ subscription: { channel: name, target } }: ClaimedDelivery): boolean {
+    const channel = channels.get(name);
+    const host = channel?.getHost?.(target);
+    if (host === undefined) return false;
+    return count((each) => each.channel === name && channel?.getHost?.(each.target) === host) >= MAX_PER_HOST;
+  }
+
+  async function release({ seq, claim }: ClaimedDelivery): Promise<void> {
+    const at = clock.now() + RELEASE_DELAY;
+    await store.deliveries.settle({ seq, claim, outcome: { status: 'released', at } }).catch(onFailure);
   }
 
   async function deliver(delivery: ClaimedDelivery): Promise<void> {
@@ -100,13 +146,21 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
       if (free <= 0) return INTERVAL;
       const now = clock.now();
       // A claim lasts twice the timeout, so that no other process attempts the delivery meanwhile.
-      const { claimed, next } = await store.deliveries.claim({ now, until: now + 2 * timeout, limit: free });
+      const until = now + 2 * timeout;
+      const busy = getBusy();
+      const request = { now, until, limit: free, perAccount: MAX_PER_ACCOUNT, busy };
+      const { claimed, next } = await store.deliveries.claim(request);
       for (const delivery of claimed) {
+        const isOver = count(({ account }) => account === delivery.subscription.account) >= MAX_PER_ACCOUNT;
+        if (isOver || isHostBusy(delivery)) {
+          await release(delivery);
+          continue;
+        }
         const task = deliver(delivery).finally(() => {
           inProgress.delete(task);
           worker.wake();
         });
-        inProgress.add(task);
+        inProgress.set(task, delivery.subscription);
       }
       return next === null ? INTERVAL : Math.min(INTERVAL, Math.max(1, next - now));
     },
@@ -117,7 +171,7 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
     wake: worker.wake,
     async stop() {
       await worker.stop();
-      await Promise.all(inProgress);
+      await Promise.all(inProgress.keys());
     },
   };
 }

@@ -14,6 +14,7 @@ import { parseShape } from '../protocol/shape.ts';
 import { subscriptionDigest } from '../protocol/subscription.ts';
 import { AccountError } from './account-error.ts';
 import { requireAccount } from './notification-list.ts';
+import { getUnsubscribeToken } from './unsubscribe.ts';
 import type { WalletVerifier } from './wallet-signature.ts';
 
 /**
@@ -64,6 +65,8 @@ export interface SubscriptionApi {
   remove(account: string, id: string, proof: SubscriptionProof): Promise<void>;
   /** Confirms a subscription by the token of its invitation. Returns the active subscription. */
   confirm(token: string): Promise<SubscriptionView>;
+  /** Removes a subscription with the token that its messages contain. Rejects with 404 for a wrong token. */
+  unsubscribe(account: string, id: string, token: string): Promise<void>;
 }
 
 export interface SubscriptionsContext {
@@ -74,6 +77,8 @@ export interface SubscriptionsContext {
   readonly clock: Clock;
   /** Maximum number of subscriptions per account. */
   readonly cap: number;
+  /** Maximum number of invitations that a channel sends in a day. */
+  readonly maxInvitations: number;
   /** Time limit for a target, in milliseconds. */
   readonly deadline: number;
   readonly random: (size: number) => Uint8Array;
@@ -104,6 +109,11 @@ const MAX_PROOF_VALIDITY = 86_400;
 /** Time in which a token can be confirmed, in milliseconds. */
 const TOKEN_TTL = 86_400_000;
 
+/** Milliseconds in which invitations count against their limits. */
+const INVITATION_PERIOD = 86_400_000;
+/** Maximum number of invitations to one target within the period. */
+const INVITATIONS_PER_TARGET = 3;
+
 export function createSubscriptions(context: SubscriptionsContext): SubscriptionApi {
   const { store, channels, clock, random } = context;
   let separator: Uint8Array | undefined;
@@ -124,6 +134,12 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
     if (result.status === 'invalid') throw new AccountError(401, 'Subscription has invalid signature');
     if (result.status === 'unverifiable') throw new AccountError(503, 'Contract signatures cannot be verified now', 5);
   }
+
+  const createInvitationLimits = (now: number) => ({
+    since: now - INVITATION_PERIOD,
+    perTarget: INVITATIONS_PER_TARGET,
+    perChannel: context.maxInvitations,
+  });
 
   const createNonce = (account: Address, { nonce, deadline }: z.output<typeof PROOF>) => ({
     account,
@@ -178,8 +194,9 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
       await verifyProof(account, parsed, parsed);
 
       const token = bytesToHex(random(32)).slice(2);
-      const secret = channel.signs ? `whsec_${btoa(String.fromCharCode(...random(32)))}` : null;
       const pending = channel.confirmation === 'token';
+      // Without signatures, the secret authorises the unsubscribe links only, and is not shown.
+      const secret = channel.signs || pending ? `whsec_${btoa(String.fromCharCode(...random(32)))}` : null;
       const subscription: Subscription = {
         id: bytesToHex(random(16)).slice(2),
         account,
@@ -198,13 +215,16 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
         nonce: createNonce(account, parsed),
         cap: context.cap,
         now,
+        // Channels without a target at this point send nothing before the subscriber contacts them.
+        ...(pending && target !== '' ? { invitation: createInvitationLimits(now) } : {}),
         ...(pending ? { confirmation: { tokenHash: hashToken(token), expiresAt: now + TOKEN_TTL } } : {}),
       });
       if (outcome.status === 'used') throw NONCE_USED;
       if (outcome.status === 'capped') {
         throw new AccountError(409, `The account must have at most ${outcome.limit} subscriptions`);
       }
-      const view = { ...toSubscriptionView(subscription), ...(secret === null ? {} : { secret }) };
+      if (outcome.status === 'limited') throw createLimitedError(outcome.by);
+      const view = { ...toSubscriptionView(subscription), ...(channel.signs && secret !== null ? { secret } : {}) };
       if (!pending) return view;
       try {
         const confirm = await startConfirmation(channel, subscription, token);
@@ -239,7 +259,28 @@ export function createSubscriptions(context: SubscriptionsContext): Subscription
       if (confirmed === undefined) throw new AccountError(404, 'The token is unknown, used or expired');
       return toSubscriptionView(confirmed);
     },
+
+    async unsubscribe(accountText, id, token) {
+      context.assertStarted();
+      const account = requireAccount(accountText);
+      const subscription = (await store.subscriptions.list(account)).find((each) => each.id === id);
+      const expected = subscription && getUnsubscribeToken(subscription);
+      // Compares hashes, so that the duration reveals nothing about the token.
+      if (expected === undefined || hashToken(expected) !== hashToken(token)) {
+        throw new AccountError(404, 'Subscription not found');
+      }
+      await store.subscriptions.remove({ id, account, now: clock.now() });
+    },
   };
+}
+
+function createLimitedError(by: 'pending' | 'target' | 'channel'): AccountError {
+  const reasons = {
+    pending: 'An invitation to this target waits for its confirmation',
+    target: 'Too many invitations were sent to this target today',
+    channel: 'Too many invitations were sent over this channel today',
+  };
+  return new AccountError(429, reasons[by], 3600);
 }
 
 const NONCE_USED = /* @__PURE__ */ new AccountError(409, 'The nonce was used before');

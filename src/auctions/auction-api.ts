@@ -1,7 +1,7 @@
 import type { OrderBookError } from '../errors.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { NativePriceResult } from '../quotes/quote-api.ts';
-import type { Auction } from './auction.ts';
+import type { Auction } from './auction-order.ts';
 import type { Competition } from './competition.ts';
 import type { RenderedAuction } from './render-auction.ts';
 

@@ -6,6 +6,18 @@ import { ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { InteractionData } from '../protocol/trampoline.ts';
+import type { AuctionPrices } from './auction-prices.ts';
+
+/** An auction: the funded open orders and the native prices of their tokens. */
+export interface Auction {
+  /** Greater than the id of every earlier auction. */
+  readonly id: number;
+  /** The newest indexed block. 0 if none is indexed. */
+  readonly block: number;
+  readonly orders: readonly AuctionOrder[];
+  readonly prices: AuctionPrices;
+  readonly surplusCapturingJitOrderOwners: readonly Address[];
+}
 
 /** An order of an auction. Amounts are decimal strings of atoms, as signed. */
 export interface AuctionOrder {

@@ -4,24 +4,13 @@ import { seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import type { AuctionCandidate, AuctionOrder } from './auction-order.ts';
-import type { AuctionPrices, AuctionPricing } from './auction-prices.ts';
+import type { Auction, AuctionCandidate, AuctionOrder } from './auction-order.ts';
+import type { AuctionPricing } from './auction-prices.ts';
 import type { Funding } from './funding.ts';
 import { fundsKey } from './funding.ts';
 import { createOpenOrders } from './open-orders.ts';
 import type { RenderedAuction } from './render-auction.ts';
 import { inSteps, renderAuction } from './render-auction.ts';
-
-/** An auction: the funded open orders and the native prices of their tokens. */
-export interface Auction {
-  /** Greater than the id of every earlier auction. */
-  readonly id: number;
-  /** The newest indexed block. 0 if none is indexed. */
-  readonly block: number;
-  readonly orders: readonly AuctionOrder[];
-  readonly prices: AuctionPrices;
-  readonly surplusCapturingJitOrderOwners: readonly Address[];
-}
 
 export interface Auctions {
   /** Returns the current auction. After a new block or a change of the book a call creates a new one. */

@@ -1,6 +1,5 @@
 import { yieldToEventLoop } from '../concurrency/yield.ts';
-import type { Auction } from './auction.ts';
-import type { AuctionOrder } from './auction-order.ts';
+import type { Auction, AuctionOrder } from './auction-order.ts';
 
 /** An auction as JSON in UTF-8, as the HTTP interface sends it. */
 export interface RenderedAuction {

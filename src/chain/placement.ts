@@ -65,7 +65,7 @@ export async function readPlacement(
   if (data === undefined || signer === undefined || extra === undefined) return undefined;
 
   const { owner, scheme, signature } = signer;
-  // A contract can shorten the validity of its own orders only.
+  // A contract can shorten the validity of an order only if it owns the order.
   const userValidTo = owner === event.address ? extra.userValidTo : null;
   const validTo = userValidTo ?? data.validTo;
   const uid = packUid({ digest: bytesToHex(context.hasher.digest(data)), owner, validTo: data.validTo });

@@ -74,7 +74,7 @@ function createSweep(context: ExpirySweepContext & { readonly interval: number }
     let changed = BATCH_SIZE;
     while (!isStopping() && changed === BATCH_SIZE && !watch.hasJumped(SETTLING_TIME)) {
       changed = await step();
-      await yieldToEventLoop();
+      if (changed === BATCH_SIZE) await yieldToEventLoop();
     }
   }
 

@@ -9,6 +9,7 @@ import type { SigningScheme } from '../protocol/signature.ts';
 import type { Interactions } from '../protocol/trampoline.ts';
 import type { OrderStatus } from './status.ts';
 import { getOrderStatus } from './status.ts';
+import { findDamage } from './stored-row.ts';
 
 /**
  * The quote of an order. Amounts are decimal strings of atoms; gas and prices are plain decimals without an exponent.
@@ -199,12 +200,13 @@ export interface PreparedOrder {
 /**
  * Prepares a row for rendering: the unchanged stored body and the members that change.
  *
+ * @param bodyIsVerified - Whether the store has compared the body with a checksum.
  * @throws Error if the row is damaged.
  */
-export function prepareOrder(order: StoredOrder): PreparedOrder {
+export function prepareOrder(order: StoredOrder, bodyIsVerified = false): PreparedOrder {
   const { uid, body, state, validTo, version, quote } = order;
-  if (!body.startsWith(uid, UID_OFFSET) || !body.endsWith('}'))
-    throw new Error(`the stored row of order ${uid} is damaged`);
+  const damage = findDamage(order, bodyIsVerified);
+  if (damage !== undefined) throw new Error(`the stored row of order ${uid} is damaged: ${damage}`);
   const feeToken = order.executedFeeToken ?? body.slice(SELL_TOKEN_OFFSET, SELL_TOKEN_OFFSET + 42);
   const signedFee = order.executedFeeAmount;
   const sellBeforeFees =

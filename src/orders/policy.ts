@@ -10,7 +10,9 @@ import type { Terms } from './checks.ts';
 /** The part of the admission context that policy checks need. */
 export type PolicyCheckContext = Pick<AdmissionContext, 'host' | 'remote' | 'onFailure'>;
 
-/** The lane of a quote's policy checks. The owner of a quote is a claim, so quotes do not use the lane of its orders. */
+/**
+ * The lane of a quote's policy checks. The owner of a quote is a claim, so quotes do not use the lane of its orders.
+ */
 export const getQuoteLane = (owner: Address): CheckLane => ({ lane: `quote ${owner}` });
 
 /**

@@ -41,7 +41,7 @@ export async function readOrder(uid: Hex, { store, clock, cache }: ReadContext):
   if (cached !== undefined) return renderPrepared(cached, seconds(clock));
   const [row] = await store.orders.get([uid]);
   if (row === undefined) return undefined;
-  const order = prepareOrder(row);
+  const order = prepareOrder(row, store.traits.verifiesBodies);
   if (version !== undefined) cache?.put(order, version);
   return renderPrepared(order, seconds(clock));
 }
@@ -67,13 +67,13 @@ const ORDERS_PER_STEP = 200;
 const SKIPPED_PER_STEP = 5000;
 
 /** Index entries that a search examines in one step. */
-const EXAMINED_PER_STEP = 4000;
+const EXAMINED_PER_STEP = 1000;
 
 /** Index entries that a search examines at most. The page is then shorter than its limit, and has a next page. */
-const MAX_EXAMINED = 1_000_000;
+const MAX_EXAMINED = 100_000;
 
 /** Skipped or examined entries that cost as much as one order that is read. */
-const SKIPPED_PER_ROW = 32;
+const SKIPPED_PER_ROW = 8;
 
 async function loadOrders(uids: readonly Hex[], context: ReadContext): Promise<LoadedOrders> {
   const { store, clock, cache } = context;
@@ -242,9 +242,9 @@ interface StatusFilter {
   readonly status?: NonNullable<OrderQuery['status']>['is'];
 }
 
-function prepare(row: StoredOrder, { onFailure }: ReadContext): PreparedOrder | undefined {
+function prepare(row: StoredOrder, { store, onFailure }: ReadContext): PreparedOrder | undefined {
   try {
-    return prepareOrder(row);
+    return prepareOrder(row, store.traits.verifiesBodies);
   } catch (failure) {
     onFailure(failure);
     return undefined;

@@ -25,8 +25,8 @@ export interface SubmitOptions {
   /** Whether an order that is already stored is accepted, with `existing: true`. Default: false, it is rejected. */
   readonly acceptExisting?: boolean;
   /**
-   * Identifies the sender, such as an address. Checks of orders whose owner is not proven by a key wait for those of the
-   * same client. Default: they wait for those of the same owner.
+   * Identifies the sender, such as an address. Checks of orders whose owner is not proven by a key wait for those of
+   * the same client. Default: they wait for those of the same owner.
    */
   readonly client?: string;
   /** Ends the submission before the insert when its sender has disconnected. Then the call rejects. */

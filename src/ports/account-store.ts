@@ -263,8 +263,20 @@ export interface NewSubscription {
   readonly nonce: UsedNonce;
   /** Maximum number of subscriptions of the account, including this one and pending ones. */
   readonly cap: number;
+  /** Limits of invitations, for a channel that sends one to the target. Default: the invitation is not counted. */
+  readonly invitation?: InvitationLimits;
   /** Current time in milliseconds since 1970, for the expiry of pending subscriptions and nonces. */
   readonly now: number;
+}
+
+/** Limits of the invitations that a channel sends to its targets. */
+export interface InvitationLimits {
+  /** Invitations sent at or after this time count. In milliseconds since 1970. */
+  readonly since: number;
+  /** Maximum number of invitations to the same target. Only one may wait for its confirmation. */
+  readonly perTarget: number;
+  /** Maximum number of invitations of the channel. */
+  readonly perChannel: number;
 }
 
 /** The result of creating a subscription. */
@@ -272,13 +284,16 @@ export type SubscribeOutcome =
   | { readonly status: 'created' }
   /** The nonce was used before. */
   | { readonly status: 'used' }
-  | { readonly status: 'capped'; readonly limit: number };
+  | { readonly status: 'capped'; readonly limit: number }
+  /** An invitation to the target waits for its confirmation, or a limit of invitations is reached. */
+  | { readonly status: 'limited'; readonly by: 'pending' | 'target' | 'channel' };
 
 /** Subscriptions of accounts to channels. */
 export interface SubscriptionStore {
   /**
    * Stores a subscription and marks its nonce as used, in one step. Pending subscriptions with an expired confirmation
-   * and expired nonces are deleted before anything is counted.
+   * and expired nonces are deleted before anything is counted. An invitation stays counted when its subscription is
+   * removed.
    */
   create(request: NewSubscription): Promise<SubscribeOutcome>;
 
@@ -350,15 +365,19 @@ export interface DeliveryStore {
   /**
    * Claims deliveries, longest due first, at most `limit`: of each active subscription the first pending one, if it is
    * due by `now` and not claimed. No other caller receives them before `until`. So a delivery that waits for its retry
-   * delays those behind it, and no others.
+   * delays those behind it, and no others. Of each account at most `perAccount` are claimed, and every account's first
+   * before any second.
    *
-   * @returns The claimed deliveries, and the earliest time at which another claim may succeed; null if nothing is
-   * pending.
+   * @returns The claimed deliveries, and the earliest time after `now` at which another becomes due; null if none does.
    */
   claim(request: {
     readonly now: number;
     readonly until: number;
     readonly limit: number;
+    /** Default: unlimited. */
+    readonly perAccount?: number;
+    /** Accounts and channels whose deliveries are not claimed now. Default: none. */
+    readonly busy?: { readonly accounts: readonly Address[]; readonly channels: readonly string[] };
   }): Promise<{ readonly claimed: ClaimedDelivery[]; readonly next: number | null }>;
 
   /**
@@ -372,6 +391,8 @@ export interface DeliveryStore {
     readonly outcome:
       | { readonly status: 'delivered' }
       | { readonly status: 'retry'; readonly at: number; readonly error: string }
+      /** No attempt was made. The delivery is due at `at`. */
+      | { readonly status: 'released'; readonly at: number }
       | { readonly status: 'dead'; readonly error: string };
   }): Promise<'settled' | 'lost'>;
 

@@ -12,6 +12,12 @@ export interface Channel {
   /** Parses a target into its normal form; `undefined` if it is not a valid target of this channel. */
   parseTarget(target: string): string | undefined;
 
+  /**
+   * Returns the host that deliveries to a target connect to, if the subscriber has chosen it. Attempts to one host are
+   * limited. `undefined`, and by default: no such host.
+   */
+  getHost?(target: string): string | undefined;
+
   /** Whether deliveries are signed with a secret of the subscription. The secret is shown once. */
   readonly signs: boolean;
 
@@ -62,6 +68,11 @@ export interface ChannelDelivery {
   readonly subscription: Subscription;
   /** The notification as JSON. */
   readonly body: string;
+  /**
+   * Path and query, relative to the account interface, of the page that removes the subscription. Also accepts POST
+   * (RFC 8058).
+   */
+  readonly unsubscribePath?: string;
   /** Milliseconds since 1970. */
   readonly now: number;
 }

@@ -56,6 +56,11 @@ export interface StoreTraits {
   readonly durable: boolean;
   /** Whether several processes may write to one store concurrently. */
   readonly writers: 'single' | 'many';
+  /**
+   * Whether reads verify the body of each order, for example by a checksum. A damaged body is then returned as empty
+   * text. Default: false, the book checks the structure of each body that it reads.
+   */
+  readonly verifiesBodies?: boolean;
   /** Whether `insert` can join a transaction of the host. */
   readonly hostTransaction: boolean;
 }

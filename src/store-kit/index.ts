@@ -25,6 +25,7 @@ export {
 } from '../chain/project-order.ts';
 export type { CancellableOrder, OrderStatus } from '../orders/status.ts';
 export { checkCancellable, getOrderStatus, ORDER_STATUSES } from '../orders/status.ts';
+export { isSoundBody } from '../orders/stored-row.ts';
 export { assertSameDomain } from '../ports/store.ts';
 export { appDataHash } from '../protocol/app-data.ts';
 export { bytesToHex, hexToBytes, parseHex } from '../protocol/hex.ts';

@@ -24,6 +24,9 @@ export interface Outbox {
 const STATES = ['pending', 'delivered', 'dead', 'dropped'] as const;
 const [PENDING, DELIVERED, DEAD, DROPPED] = [0, 1, 2, 3];
 
+const UNLIMITED = 2 ** 31 - 1;
+const NONE_BUSY = { accounts: [], channels: [] };
+
 type ClaimedRow = readonly [
   seq: number,
   notification: string,
@@ -86,8 +89,12 @@ export function createDeliveryTable(
     `SELECT n.* FROM heads h CROSS JOIN LATERAL (${first} AND d.subscription > h.subscription ` +
     'ORDER BY d.subscription, d.seq LIMIT 1) n)';
   const due = prepare<readonly [number]>(
-    `${heads} SELECT d.seq FROM heads h JOIN ${s}.deliveries d ON d.seq = h.seq ` +
-      `WHERE d.state = ${PENDING} AND d.due <= $1 ORDER BY h.due, h.seq LIMIT $2 FOR UPDATE OF d SKIP LOCKED`,
+    `${heads}, free AS (SELECT h.seq, h.due, row_number() OVER (PARTITION BY w.account ORDER BY h.due, h.seq) AS ordinal ` +
+      `FROM heads h JOIN ${s}.subscriptions w ON w.id = h.subscription ` +
+      'WHERE h.due <= $1 AND w.account <> ALL($3::bytea[]) AND w.channel <> ALL($4::text[])) ' +
+      `SELECT d.seq FROM free f JOIN ${s}.deliveries d ON d.seq = f.seq ` +
+      `WHERE d.state = ${PENDING} AND d.due <= $1 AND f.ordinal <= $5 ` +
+      'ORDER BY f.ordinal, f.due, f.seq LIMIT $2 FOR UPDATE OF d SKIP LOCKED',
   );
   const take = prepare<ClaimedRow>(
     `WITH taken AS (UPDATE ${s}.deliveries SET attempts = attempts + 1, claims = claims + 1, due = $2 ` +
@@ -96,7 +103,7 @@ export function createDeliveryTable(
       `JOIN ${s}.notifications n ON n.id = t.notification JOIN ${s}.subscriptions w ON w.id = t.subscription ` +
       'ORDER BY array_position($1::bigint[], t.seq)',
   );
-  const next = prepare<readonly [number | null]>(`${heads} SELECT min(due) FROM heads`);
+  const next = prepare<readonly [number | null]>(`${heads} SELECT min(due) FROM heads WHERE due > $1`);
   const update = `UPDATE ${s}.deliveries SET`;
   const delivered = prepare<readonly [number]>(
     `${update} state = ${DELIVERED}, error = NULL WHERE seq = $1 AND claims = $2 ` +
@@ -104,6 +111,9 @@ export function createDeliveryTable(
   );
   const retry = prepare<readonly [number]>(
     `${update} due = $3, error = $4 WHERE seq = $1 AND claims = $2 AND state = ${PENDING} RETURNING 1`,
+  );
+  const release = prepare<readonly [number]>(
+    `${update} due = $3, attempts = attempts - 1 WHERE seq = $1 AND claims = $2 AND state = ${PENDING} RETURNING 1`,
   );
   const dead = prepare<readonly [number]>(
     `${update} state = ${DEAD}, error = $3 WHERE seq = $1 AND claims = $2 AND state = ${PENDING} RETURNING 1`,
@@ -125,9 +135,10 @@ export function createDeliveryTable(
   );
 
   return {
-    claim: ({ now, until, limit }) =>
+    claim: ({ now, until, limit, perAccount = UNLIMITED, busy = NONE_BUSY }) =>
       write('claim deliveries', async (run) => {
-        const seqs = (await run(due, now, limit)).map(([seq]) => seq);
+        const found = await run(due, now, limit, busy.accounts.map(toBytes), busy.channels, perAccount);
+        const seqs = found.map(([seq]) => seq);
         const rows = seqs.length === 0 ? [] : await run(take, seqs, until);
         const claimed = rows.map(([seq, notification, body, attempt, claim, ...subscription]) => ({
           seq,
@@ -137,13 +148,14 @@ export function createDeliveryTable(
           attempt,
           claim,
         }));
-        return { claimed, next: (await run(next))[0]?.[0] ?? null };
+        return { claimed, next: (await run(next, now))[0]?.[0] ?? null };
       }),
 
     settle: ({ seq, claim, outcome }) =>
       write('settle a delivery', async (run) => {
         let rows: readonly unknown[];
         if (outcome.status === 'delivered') rows = await run(delivered, seq, claim);
+        else if (outcome.status === 'released') rows = await run(release, seq, claim, outcome.at);
         else if (outcome.status === 'retry') rows = await run(retry, seq, claim, outcome.at, outcome.error);
         else rows = await run(dead, seq, claim, outcome.error);
         return rows.length > 0 ? 'settled' : 'lost';

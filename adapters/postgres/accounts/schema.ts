@@ -75,6 +75,16 @@ CREATE TABLE ${s}.subscriptions (
 );
 CREATE INDEX subscriptions_account ON ${s}.subscriptions (account, ordinal);
 CREATE INDEX subscriptions_pending ON ${s}.subscriptions (token_expires) WHERE NOT active;
+CREATE INDEX subscriptions_waiting ON ${s}.subscriptions (channel, target) WHERE NOT active;
+
+CREATE TABLE ${s}.invitations (
+  sent bigint NOT NULL,
+  channel text NOT NULL,
+  target text NOT NULL
+);
+
+CREATE INDEX invitations_target ON ${s}.invitations (channel, target);
+CREATE INDEX invitations_sent ON ${s}.invitations (sent);
 
 CREATE TABLE ${s}.nonces (
   expires bigint NOT NULL,

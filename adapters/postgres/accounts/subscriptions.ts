@@ -1,4 +1,4 @@
-import type { Address, Subscription, SubscriptionStore, UsedNonce } from 'intentbook';
+import type { Address, InvitationLimits, Subscription, SubscriptionStore, UsedNonce } from 'intentbook';
 import type { Query } from '../query.ts';
 import { toBytes } from '../rows.ts';
 import type { PostgresSession } from '../session.ts';
@@ -38,6 +38,12 @@ export function createSubscriptionTable(
     `INSERT INTO ${s}.subscriptions (id, account, channel, target, types, active, secret, created, token_hash, ` +
       'token_expires) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
   );
+  const deleteOldInvitations = prepare(`DELETE FROM ${s}.invitations WHERE sent < $1`);
+  const selectInvitations = prepare<readonly [waiting: boolean, ofTarget: number, ofChannel: number]>(
+    `SELECT EXISTS (SELECT FROM ${s}.subscriptions WHERE NOT active AND channel = $1 AND target = $2), ` +
+      `count(*) FILTER (WHERE target = $2), count(*) FROM ${s}.invitations WHERE channel = $1`,
+  );
+  const insertInvitation = prepare(`INSERT INTO ${s}.invitations (channel, target, sent) VALUES ($1, $2, $3)`);
   const confirm = prepare<PgSubscriptionRow>(
     `UPDATE ${s}.subscriptions w SET active = true, target = coalesce($3, target), token_hash = NULL, ` +
       `token_expires = NULL WHERE token_hash = $1 AND token_expires >= $2 RETURNING ${subscriptionColumns}`,
@@ -53,11 +59,24 @@ export function createSubscriptionTable(
     return (await run(selectNonce, toBytes(account), nonce)).length > 0;
   }
 
+  /** Returns the limit that forbids an invitation, if any. */
+  async function checkInvitation(
+    run: Query,
+    { channel, target }: Subscription,
+    { since, perTarget, perChannel }: InvitationLimits,
+  ): Promise<'pending' | 'target' | 'channel' | undefined> {
+    await run(deleteOldInvitations, since);
+    const [[waiting, ofTarget, ofChannel] = [false, 0, 0]] = await run(selectInvitations, channel, target);
+    if (waiting) return 'pending';
+    if (ofTarget >= perTarget) return 'target';
+    return ofChannel >= perChannel ? 'channel' : undefined;
+  }
+
   const markUsed = (run: Query, { account, nonce, expiresAt }: UsedNonce) =>
     run(insertNonce, toBytes(account), nonce, expiresAt);
 
   return {
-    create: ({ subscription, confirmation, nonce, cap, now }) =>
+    create: ({ subscription, confirmation, nonce, cap, invitation, now }) =>
       write('store a subscription', async (run) => {
         await acquireLock(run, 'subscriptions');
         await run(deleteExpiredPending, now);
@@ -66,7 +85,10 @@ export function createSubscriptionTable(
         const owner = toBytes(account);
         const [counted] = await run(count, owner);
         if ((counted?.[0] ?? 0) >= cap) return { status: 'capped', limit: cap };
+        const by = invitation === undefined ? undefined : await checkInvitation(run, subscription, invitation);
+        if (by !== undefined) return { status: 'limited', by };
         await markUsed(run, nonce);
+        if (invitation !== undefined) await run(insertInvitation, channel, target, now);
         const token = confirmation === undefined ? null : toBytes(confirmation.tokenHash);
         const expires = confirmation?.expiresAt ?? null;
         const active = state === 'active';

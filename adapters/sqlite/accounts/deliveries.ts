@@ -16,10 +16,15 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
     `WITH RECURSIVE heads (subscription) AS (SELECT min(subscription) ${pending} UNION ALL ` +
     `SELECT (SELECT min(subscription) ${pending} AND subscription > heads.subscription) FROM heads ` +
     'WHERE heads.subscription IS NOT NULL) ' +
-    `SELECT d.seq, d.due FROM heads JOIN ${p}deliveries d ON d.seq = ` +
+    `SELECT d.seq, d.due, d.subscription FROM heads JOIN ${p}deliveries d ON d.seq = ` +
     `(SELECT min(seq) ${pending} AND subscription = heads.subscription)`;
-  const dueHeads = prepare(`SELECT seq FROM (${heads}) WHERE due <= ? ORDER BY due, seq LIMIT ?`).pluck();
-  const nextDue = prepare(`SELECT min(due) FROM (${heads})`).pluck();
+  const dueHeads = prepare(
+    'SELECT seq FROM (SELECT h.seq, h.due, row_number() OVER (PARTITION BY s.account ORDER BY h.due, h.seq) AS ordinal ' +
+      `FROM (${heads}) h JOIN ${p}subscriptions s ON s.n = h.subscription WHERE h.due <= ? ` +
+      'AND s.account NOT IN (SELECT unhex(substr(value, 3)) FROM json_each(?)) ' +
+      'AND s.channel NOT IN (SELECT value FROM json_each(?))) WHERE ordinal <= ? ORDER BY ordinal, due, seq LIMIT ?',
+  ).pluck();
+  const nextDue = prepare(`SELECT min(due) FROM (${heads}) WHERE due > ?`).pluck();
   const take = prepare(`UPDATE ${p}deliveries SET attempts = attempts + 1, claims = claims + 1, due = ? WHERE seq = ?`);
   const claimed = prepare(
     `SELECT d.seq, n.id, n.body, d.attempts, d.claims, ${subscriptionColumns} FROM ${p}deliveries d ` +
@@ -29,6 +34,9 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
     `UPDATE ${p}deliveries SET state = 1, error = NULL WHERE seq = ? AND claims = ? AND state IN (0, 3)`,
   );
   const retry = prepare(`UPDATE ${p}deliveries SET due = ?, error = ? WHERE seq = ? AND claims = ? AND state = 0`);
+  const release = prepare(
+    `UPDATE ${p}deliveries SET due = ?, attempts = attempts - 1 WHERE seq = ? AND claims = ? AND state = 0`,
+  );
   const markDead = prepare(`UPDATE ${p}deliveries SET state = 2, error = ? WHERE seq = ? AND claims = ? AND state = 0`);
   const list = prepare(
     `SELECT d.seq, s.id, n.id, s.account, s.channel, d.state, d.attempts, d.error FROM ${p}deliveries d ` +
@@ -44,27 +52,36 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
       'WHERE seq = ? AND state = 2 RETURNING state',
   ).pluck();
 
+  function run(seq: number, claim: number, outcome: Argument<'settle'>['outcome']) {
+    switch (outcome.status) {
+      case 'delivered':
+        return deliver.run(seq, claim);
+      case 'dead':
+        return markDead.run(outcome.error, seq, claim);
+      case 'retry':
+        return retry.run(outcome.at, outcome.error, seq, claim);
+      case 'released':
+        return release.run(outcome.at, seq, claim);
+    }
+  }
+
   return {
-    claim: ({ now, until, limit }: Argument<'claim'>) =>
+    claim: ({ now, until, limit, perAccount = UNLIMITED, busy = NONE_BUSY }: Argument<'claim'>) =>
       write('claim deliveries', () => {
-        const seqs = dueHeads.all(now, limit) as number[]; // an integer column
+        const [accounts, channels] = [JSON.stringify(busy.accounts), JSON.stringify(busy.channels)];
+        const seqs = dueHeads.all(now, accounts, channels, perAccount, limit) as number[]; // an integer column
         const deliveries = seqs.map((seq): ClaimedDelivery => {
           take.run(until, seq);
           const [, notification, body, attempt, claim, ...subscription] = claimed.get(seq) as ClaimedRow; // as selected
           return { seq, subscription: readSubscription(subscription), notification, body, attempt, claim };
         });
-        return { claimed: deliveries, next: nextDue.get() as number | null }; // an integer, or null if none is pending
+        // An integer, or null if none is pending.
+        return { claimed: deliveries, next: nextDue.get(now) as number | null };
       }),
 
     settle: ({ seq, claim, outcome }: Argument<'settle'>) =>
       write('settle a delivery', (): 'settled' | 'lost' => {
-        const { changes } =
-          outcome.status === 'delivered'
-            ? deliver.run(seq, claim)
-            : outcome.status === 'dead'
-              ? markDead.run(outcome.error, seq, claim)
-              : retry.run(outcome.at, outcome.error, seq, claim);
-        return changes > 0 ? 'settled' : 'lost';
+        return run(seq, claim, outcome).changes > 0 ? 'settled' : 'lost';
       }),
 
     list: ({ state, after = 0, limit }: Argument<'list'>) =>
@@ -85,6 +102,9 @@ export function createDeliveryTable({ prefix: p, prepare, read, write }: SqliteS
       ),
   };
 }
+
+const UNLIMITED = 2 ** 31 - 1;
+const NONE_BUSY = { accounts: [], channels: [] };
 
 type ClaimedRow = readonly [
   seq: number,

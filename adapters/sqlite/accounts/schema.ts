@@ -62,6 +62,17 @@ const createAccounts: Migration = (p) => `
 
   CREATE INDEX ${p}subscriptions_account ON ${p}subscriptions (account, n);
   CREATE INDEX ${p}subscriptions_expiry ON ${p}subscriptions (expires_at) WHERE active = 0;
+  CREATE INDEX ${p}subscriptions_pending ON ${p}subscriptions (channel, target) WHERE active = 0;
+
+  CREATE TABLE ${p}invitations (
+    id INTEGER PRIMARY KEY,
+    channel TEXT NOT NULL,
+    target TEXT NOT NULL,
+    sent_at INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE INDEX ${p}invitations_target ON ${p}invitations (channel, target);
+  CREATE INDEX ${p}invitations_sent ON ${p}invitations (sent_at);
 
   CREATE TABLE ${p}nonces (
     account BLOB NOT NULL,

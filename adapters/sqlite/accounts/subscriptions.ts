@@ -1,5 +1,6 @@
 import type {
   Address,
+  InvitationLimits,
   NewSubscription,
   SubscribeOutcome,
   Subscription,
@@ -53,6 +54,14 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
     `UPDATE ${p}subscriptions SET active = 1, target = coalesce(?, target), token_hash = NULL, expires_at = NULL ` +
       'WHERE token_hash = ? AND expires_at >= ? RETURNING id, account, channel, target, types, active, secret, created_at',
   ).raw();
+  const deleteOldInvitations = prepare(`DELETE FROM ${p}invitations WHERE sent_at < ?`);
+  const selectWaiting = prepare(
+    `SELECT 1 FROM ${p}subscriptions WHERE active = 0 AND channel = ? AND target = ? LIMIT 1`,
+  ).pluck();
+  const countInvitations = prepare(
+    `SELECT coalesce(sum(target = ?), 0), count(*) FROM ${p}invitations WHERE channel = ?`,
+  ).raw();
+  const insertInvitation = prepare(`INSERT INTO ${p}invitations (channel, target, sent_at) VALUES (?, ?, ?)`);
   const find = prepare(`SELECT n FROM ${p}subscriptions WHERE id = ? AND account = ?`).pluck();
   const remove = prepare(`DELETE FROM ${p}subscriptions WHERE n = ?`);
   const removeDeliveries = prepare(`DELETE FROM ${p}deliveries WHERE subscription = ?`);
@@ -63,18 +72,33 @@ export function createSubscriptionTable({ prefix: p, prepare, read, write }: Sql
     return selectNonce.get(toBytes(account), nonce) !== undefined;
   }
 
+  /** Returns the limit that forbids an invitation, if any. */
+  function checkInvitation(
+    { channel, target }: Subscription,
+    { since, perTarget, perChannel }: InvitationLimits,
+  ): 'pending' | 'target' | 'channel' | undefined {
+    deleteOldInvitations.run(since);
+    if (selectWaiting.get(channel, target) !== undefined) return 'pending';
+    const [ofTarget, ofChannel] = countInvitations.get(target, channel) as [number, number]; // as selected
+    if (ofTarget >= perTarget) return 'target';
+    return ofChannel >= perChannel ? 'channel' : undefined;
+  }
+
   function markUsed({ account, nonce, expiresAt }: UsedNonce): void {
     insertNonce.run(toBytes(account), nonce, expiresAt);
   }
 
   return {
-    create: ({ subscription, confirmation, nonce, cap, now }: NewSubscription) =>
+    create: ({ subscription, confirmation, nonce, cap, invitation, now }: NewSubscription) =>
       write('store a subscription', (): SubscribeOutcome => {
         sweep.run(now);
         if (isUsed(nonce, now)) return { status: 'used' };
         const { id, account, channel, target, types, state, secret, createdAt } = subscription;
         if (Number(count.get(toBytes(account))) >= cap) return { status: 'capped', limit: cap };
+        const by = invitation === undefined ? undefined : checkInvitation(subscription, invitation);
+        if (by !== undefined) return { status: 'limited', by };
         markUsed(nonce);
+        if (invitation !== undefined) insertInvitation.run(channel, target, now);
         const { tokenHash, expiresAt } = confirmation ?? {};
         insert.run(
           id,

@@ -2,6 +2,7 @@ import { AccountError } from '../../accounts/account-error.ts';
 import type { SubscriptionProof, SubscriptionRequest } from '../../accounts/subscriptions.ts';
 import { READ, WRITE } from '../cost.ts';
 import type { ApiRequest } from '../message.ts';
+import { pageResponse } from '../page.ts';
 import { jsonResponse } from '../response.ts';
 import { BODY_LIMIT } from '../route.ts';
 import type { AccountRoute } from './route.ts';
@@ -41,15 +42,52 @@ const removeSubscription: AccountRoute = {
   },
 };
 
-/** Confirms a subscription with the token of an invitation. */
-const confirmSubscription: AccountRoute = {
+/** Shows the page that confirms a subscription. It changes nothing, because mail scanners open links. */
+const showConfirmation: AccountRoute = {
   method: 'GET',
-  path: '/accounts/:account/subscriptions/confirm',
-  cost: WRITE,
-  async handle({ accounts, query }) {
-    return jsonResponse(200, await accounts.subscriptions.confirm(query.get('token') ?? ''));
+  path: `${PATH}/confirm`,
+  cost: READ,
+  async handle() {
+    return pageResponse('Confirm notifications', 'This address will receive notifications.', 'Confirm');
   },
 };
+
+/** Confirms a subscription with the token of an invitation. */
+const confirmSubscription: AccountRoute = {
+  method: 'POST',
+  path: `${PATH}/confirm`,
+  cost: WRITE,
+  async handle({ accounts, query, request }) {
+    const confirmed = await accounts.subscriptions.confirm(query.get('token') ?? '');
+    if (!acceptsPage(request)) return jsonResponse(200, confirmed);
+    return pageResponse('Notifications confirmed', 'This address now receives notifications.');
+  },
+};
+
+/** Shows the page that removes a subscription. */
+const showUnsubscription: AccountRoute = {
+  method: 'GET',
+  path: `${PATH}/unsubscribe`,
+  cost: READ,
+  async handle() {
+    return pageResponse('End notifications', 'This address will receive no further notifications.', 'Unsubscribe');
+  },
+};
+
+/** Removes a subscription with the token of a message. Mail programs send this request themselves (RFC 8058). */
+const unsubscribe: AccountRoute = {
+  method: 'POST',
+  path: `${PATH}/unsubscribe`,
+  cost: WRITE,
+  async handle({ accounts, param, query, request }) {
+    const [id, token] = [query.get('id') ?? '', query.get('token') ?? ''];
+    await accounts.subscriptions.unsubscribe(param('account'), id, token);
+    if (!acceptsPage(request)) return jsonResponse(200, { removed: true });
+    return pageResponse('Notifications ended', 'This address receives no further notifications.');
+  },
+};
+
+const acceptsPage = (request: ApiRequest) => (request.header('accept') ?? '').includes('text/html');
 
 /** Reads `Authorization: Subscription nonce=1, deadline=1700000000, signature=0x…`. */
 function readProof(request: ApiRequest): SubscriptionProof {
@@ -72,5 +110,8 @@ export const SUBSCRIPTION_ROUTES: readonly AccountRoute[] = [
   createSubscription,
   listSubscriptions,
   removeSubscription,
+  showConfirmation,
   confirmSubscription,
+  showUnsubscription,
+  unsubscribe,
 ];

@@ -149,6 +149,7 @@ function toContent(body: Success['body'] | undefined): { content?: object } {
   if (body === 'nothing') return {};
   if (body === undefined) return { content: json({}) };
   if (body === 'text') return { content: { 'text/plain': { schema: { type: 'string' } } } };
+  if (body === 'page') return { content: { 'text/html': { schema: { type: 'string' } } } };
   if (body === 'events') return { content: { 'text/event-stream': { schema: { type: 'string' } } } };
   if (typeof body === 'string') return { content: json(ref(body)) };
   return { content: json({ type: 'array', items: ref(body[0]) }) };

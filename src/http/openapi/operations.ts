@@ -5,7 +5,7 @@ import type { SchemaName } from './schemas.ts';
 export interface Success {
   readonly description: string;
   /** A JSON schema, a list of it, plain text, an event stream, or no body. */
-  readonly body: SchemaName | readonly [SchemaName] | 'text' | 'events' | 'nothing';
+  readonly body: SchemaName | readonly [SchemaName] | 'text' | 'page' | 'events' | 'nothing';
   readonly headers?: readonly string[];
 }
 
@@ -88,6 +88,10 @@ const QUOTE_RULES: readonly ErrorCode[] = [
   'ZeroAmount',
   ...APP_DATA,
 ];
+const UNSUBSCRIBE = {
+  id: text('Id of the subscription.'),
+  token: text('Token from a message of the subscription.'),
+};
 const TOKENS = { tokens: text('Addresses separated by commas, at most 100. Required.') };
 const statistics = (summary: string): Operation => ({
   summary,
@@ -332,10 +336,28 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     success: { 200: { description: 'The subscription is removed.', body: 'RemovedSubscription' } },
   },
   'GET /accounts/:account/subscriptions/confirm': {
+    summary: 'Returns a page whose button confirms a subscription. Changes nothing',
+    tag: 'accounts',
+    query: { token: text('Token of the invitation.') },
+    success: { 200: { description: 'The page.', body: 'page' } },
+  },
+  'POST /accounts/:account/subscriptions/confirm': {
     summary: 'Confirms a subscription with the token of an invitation',
     tag: 'accounts',
     query: { token: text('Token of the invitation. Valid once, for a day.') },
-    success: { 200: { description: 'The subscription is active.', body: 'Subscription' } },
+    success: { 200: { description: 'The subscription is active. A page for browsers.', body: 'Subscription' } },
+  },
+  'GET /accounts/:account/subscriptions/unsubscribe': {
+    summary: 'Returns a page whose button removes a subscription. Changes nothing',
+    tag: 'accounts',
+    query: UNSUBSCRIBE,
+    success: { 200: { description: 'The page.', body: 'page' } },
+  },
+  'POST /accounts/:account/subscriptions/unsubscribe': {
+    summary: 'Removes a subscription with the token that its messages contain (RFC 8058)',
+    tag: 'accounts',
+    query: UNSUBSCRIBE,
+    success: { 200: { description: 'The subscription is removed. A page for browsers.', body: 'RemovedSubscription' } },
   },
   'POST /affiliate/:address': {
     summary: 'Registers the affiliate code of the wallet that signed it',

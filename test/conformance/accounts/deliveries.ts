@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { AccountStore, ClaimedDelivery } from 'intentbook';
-import { BOB, range, word } from '../orders.ts';
+import { ALICE, BOB, range, word } from '../orders.ts';
 import type { AccountRule } from './harness.ts';
 import { AT } from './harness.ts';
 import { notification, notify, step, withdraw } from './notifications.ts';
@@ -33,6 +33,48 @@ async function claimOne(store: AccountStore, now = LATER): Promise<ClaimedDelive
 }
 
 export const DELIVERIES: readonly AccountRule[] = [
+  {
+    name: 'claims a limited number of deliveries of each account, and none of busy accounts and channels',
+    async run({ store }) {
+      const alices = range(4).map((n) => subscription(n + 1));
+      const [bobs, mail] = [subscription(5, { account: BOB }), subscription(6, { account: BOB, channel: 'email' })];
+      await subscribe(store, ...alices, bobs, mail);
+      await step(store, [...notify(notification(1)), ...notify(notification(2, { account: BOB }))]);
+      const request = { now: LATER, until: LATER + 1000, limit: 100 };
+      const claimIds = async (more: Partial<Parameters<AccountStore['deliveries']['claim']>[0]>) => {
+        const { claimed } = await store.deliveries.claim({ ...request, ...more });
+        for (const { seq, claim } of claimed) {
+          await store.deliveries.settle({ seq, claim, outcome: { status: 'released', at: AT } });
+        }
+        return claimed.map(({ subscription: { id } }) => Number(id.replace(/\D/g, '')));
+      };
+
+      assert.deepEqual(
+        (await claimIds({ perAccount: 1 })).map((n) => (n < 5 ? ALICE : BOB)).sort(),
+        [ALICE, BOB].sort(),
+      );
+      assert.equal((await claimIds({ perAccount: 2 })).length, 4);
+      const [first, second] = await claimIds({ perAccount: 2, limit: 2 });
+      assert.notEqual((first ?? 0) < 5, (second ?? 0) < 5, "every account's first comes before any second");
+      assert.deepEqual((await claimIds({ busy: { accounts: [ALICE], channels: [] } })).sort(), [5, 6]);
+      assert.deepEqual((await claimIds({ busy: { accounts: [ALICE], channels: ['email'] } })).sort(), [5]);
+    },
+  },
+  {
+    name: 'makes a released delivery due again without an attempt',
+    async run({ store }) {
+      await subscribe(store, subscription(1));
+      await step(store, notify(notification(1)));
+      const { seq, claim: number } = await claimOne(store);
+      const outcome = { status: 'released', at: LATER + 5 } as const;
+      assert.equal(await store.deliveries.settle({ seq, claim: number, outcome }), 'settled');
+      const { claimed, next } = await store.deliveries.claim({ now: LATER, until: LATER + 1000, limit: 9 });
+      assert.deepEqual([claimed, next], [[], LATER + 5]);
+      const again = await claimOne(store, LATER + 5);
+      assert.deepEqual([again.attempt, again.claim], [1, 2]);
+      assert.equal(await store.deliveries.settle({ seq, claim: number, outcome }), 'lost');
+    },
+  },
   {
     name: 'creates deliveries for the active subscriptions of an account that include the type',
     async run({ store }) {

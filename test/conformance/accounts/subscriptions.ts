@@ -83,6 +83,36 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
     },
   },
   {
+    name: 'limits the invitations to a target and of a channel, also after the subscription is removed',
+    async run({ store }) {
+      const limits = { since: AT - 1000, perTarget: 2, perChannel: 3 };
+      let count = 0;
+      const invite = (target: string, now = AT, changes: Partial<Subscription> = {}) => {
+        const n = ++count;
+        const confirmation = { tokenHash: word(n), expiresAt: now + 10 };
+        const invitation = { ...limits, since: now - 1000 };
+        const made = { state: 'pending', target, ...changes } as const;
+        return store.subscriptions.create(request(n, made, { confirmation, invitation, now }));
+      };
+      const remove = (n: number) => store.subscriptions.remove({ id: `subscription-${n}`, account: ALICE, now: AT });
+      const created = { status: 'created' };
+      const limited = (by: string) => ({ status: 'limited', by });
+
+      assert.deepEqual(await invite('a'), created);
+      assert.deepEqual(await invite('a', AT, { account: BOB }), limited('pending'));
+      await remove(1);
+      assert.deepEqual(await invite('a'), created);
+      await remove(3);
+      assert.deepEqual(await invite('a'), limited('target'));
+      assert.deepEqual(await invite('b'), created);
+      assert.deepEqual(await invite('c'), limited('channel'));
+      assert.deepEqual(await invite('c', AT, { channel: 'another' }), created);
+      assert.deepEqual(await invite('a', AT + 1001), created);
+      // A rejected invitation uses no nonce.
+      assert.deepEqual(await store.subscriptions.create(request(6)), created);
+    },
+  },
+  {
     name: 'activates a pending subscription by its token, once and before it expires',
     async run({ store }) {
       await store.subscriptions.create(pending(1, AT + 10));

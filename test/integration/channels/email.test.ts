@@ -19,8 +19,11 @@ describe('email channel', () => {
     const [invitation = ''] = recipient.mails;
     assert.match(invitation, /^To: alice@example\.net\r$/m);
     const link = confirmationOf(invitation);
-    assert.equal((await fixture.http.send('GET', link)).status, 200);
-    assert.equal((await fixture.http.send('GET', link)).status, 404);
+    // Mail scanners open links. Only the button of the page confirms.
+    for (const method of ['GET', 'HEAD'] as const) assert.equal((await fixture.http.send(method, link)).status, 200);
+    await fixture.notify('early');
+    assert.equal((await fixture.http.send('POST', link)).status, 200);
+    assert.equal((await fixture.http.send('POST', link)).status, 404);
     await fixture.notify('after');
     await until(() => recipient.taken.length === 1);
     const mail = recipient.mails.at(-1) ?? '';
@@ -28,6 +31,37 @@ describe('email channel', () => {
     assert.match(mail, /^From: books@example\.org\r$/m);
     assert.match(mail, /^Auto-Submitted: auto-generated\r$/m);
     assert.equal(recipient.taken[0]?.name, 'after', 'nothing is sent before the confirmation');
+  });
+
+  test('sends one invitation to an address at a time', async () => {
+    await using recipient = await mailRecipient();
+    await using fixture = await channelFixture(recipient.channel);
+    await fixture.subscribe('email', 'alice@example.net');
+    const body = await proof('email', 'alice@example.net', ['order_filled']);
+    const answer = await fixture.http.send('POST', PATH, { body });
+    assert.equal(answer.status, 429, answer.text);
+    await until(() => recipient.mails.length === 1);
+  });
+
+  test('contains a link and headers that end the notifications', async () => {
+    await using recipient = await mailRecipient();
+    await using fixture = await channelFixture(recipient.channel);
+    await recipient.subscribe(fixture);
+    await fixture.notify('one');
+    await until(() => recipient.taken.length === 1);
+    const mail = (recipient.mails.at(-1) ?? '').replace(/=\r\n/g, '').replace(/=3D/g, '=').replace(/\r\n /g, ' ');
+    assert.match(mail, /^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m);
+    const [, link = ''] = /^List-Unsubscribe:\s+<https:\/\/api\.example\.org([^>]+)>\r$/m.exec(mail) ?? [];
+    assert.ok(mail.includes(`open: https://api.example.org${link}`), mail);
+    const list = async () =>
+      (await fixture.http.send('GET', PATH, { headers: await authorization() })).json() as unknown[];
+
+    for (const method of ['GET', 'HEAD'] as const) assert.equal((await fixture.http.send(method, link)).status, 200);
+    const forged = link.replace(/token=.*/, `token=${'0'.repeat(32)}`);
+    assert.equal((await fixture.http.send('POST', forged)).status, 404);
+    assert.equal((await list()).length, 1);
+    assert.equal((await fixture.http.send('POST', link)).status, 200);
+    assert.deepEqual(await list(), []);
   });
 
   test('authenticates at the mail server without leaking the password', async () => {

@@ -215,7 +215,7 @@ export async function mailRecipient({ user, pass }: { user?: string; pass?: stri
       assert.deepEqual([shown, confirm], ['pending', undefined], 'the response does not contain the link');
       await until(() => mails.length === 1);
       const path = confirmationOf(mails[0] ?? '');
-      const answer = await fixture.http.send('GET', path);
+      const answer = await fixture.http.send('POST', path);
       assert.equal(answer.status, 200, answer.text);
     },
   });

@@ -63,7 +63,8 @@ describe('web push channel', () => {
   test.each(['https://127.0.0.1:1/', 'https://169.254.169.254/', 'https://[::ffff:10.0.0.1]/', 'https://localhost/'])(
     'does not send to %s',
     async (endpoint) => {
-      await using fixture = await channelFixture(webPushChannel(OPTIONS));
+      const hosts = [new URL(endpoint).hostname];
+      await using fixture = await channelFixture(webPushChannel({ ...OPTIONS, hosts }));
       await fixture.subscribe('webpush', target(endpoint));
       await fixture.notify('one');
       await until(async () => (await fixture.accounts.deliveries.list({ state: 'dead' })).length === 1);
@@ -73,6 +74,7 @@ describe('web push channel', () => {
   );
 
   const good = 'https://push.example.org/1';
+  const hosts = ['push.example.org'];
   const offCurve = Buffer.concat([Buffer.of(4), Buffer.alloc(64, 1)]).toString('base64url');
   test.each([
     'not JSON',
@@ -88,7 +90,7 @@ describe('web push channel', () => {
     target(good, { ...KEYS, auth: 'AAAA' }),
     target(good, { ...KEYS, auth: 7 }),
   ])('rejects a subscription for %s', (text) => {
-    assert.equal(webPushChannel(OPTIONS).parseTarget(text), undefined);
+    assert.equal(webPushChannel({ ...OPTIONS, hosts }).parseTarget(text), undefined);
   });
 
   test('normalises its target and ignores other members', () => {
@@ -97,13 +99,30 @@ describe('web push channel', () => {
       keys: { ...KEYS, more: 1 },
       endpoint: 'HTTPS://Push.Example.org/1',
     });
-    assert.equal(webPushChannel(OPTIONS).parseTarget(subscription), JSON.stringify({ endpoint: good, keys: KEYS }));
+    const { parseTarget } = webPushChannel({ ...OPTIONS, hosts });
+    assert.equal(parseTarget(subscription), JSON.stringify({ endpoint: good, keys: KEYS }));
+  });
+
+  test.each([
+    ['https://fcm.googleapis.com/fcm/send/1', true],
+    ['https://updates.push.services.mozilla.com/wpush/v2/1', true],
+    ['https://web.push.apple.com/1', true],
+    ['https://db5p.notify.windows.com/w/1', true],
+    ['https://a.example.net/1', true],
+    ['https://example.net/1', false],
+    ['https://push.example.org/1', false],
+    ['https://fcm.googleapis.com.example.org/1', false],
+    ['https://evilnotify.windows.com/1', false],
+  ])('accepts %s only if it is a known push service: %s', (endpoint, accepted) => {
+    const { parseTarget } = webPushChannel({ ...OPTIONS, hosts: ['*.example.net'] });
+    assert.equal(parseTarget(target(endpoint)) !== undefined, accepted);
   });
 
   test.each([
     [{ subject: 'us@example.org' }, /subject must be/],
     [{ publicKey: offCurve }, /publicKey must be/],
     [{ privateKey: 'hush' }, /privateKey must be/],
+    [{ hosts: ['https://push.example.org'] }, /hosts must be/],
     [{ allow: ['localhost'] }, /not a valid address/],
     [{ pubicKey: 'x' }, /unknown option "pubicKey".*publicKey/],
   ])('rejects the options %o without naming a secret', (changes, message) => {

@@ -4,6 +4,7 @@ import { webhookChannel } from 'intentbook/channels';
 import { Webhook } from 'standardwebhooks';
 import { describe, test } from 'vitest';
 import { createAddressGuard } from '../../../adapters/channels/address-guard.ts';
+import type { Resolve } from '../../../adapters/channels/http-post.ts';
 import { post } from '../../../adapters/channels/http-post.ts';
 import { ALICES } from '../../unit/accounts/accounts-fixture.ts';
 import { authorization, channelFixture, proof, receiver, until } from './channel-fixture.ts';
@@ -49,6 +50,17 @@ describe('webhook channel', () => {
     target.behave('echo');
     assert.equal(await fixture.accounts.deliveries.replay(), 2);
     await until(() => target.received.length === 3);
+  });
+
+  test('keeps the subscription after 404 Not Found', async () => {
+    await using target = await receiver();
+    await using fixture = await channelFixture(webhookChannel(LOOPBACK));
+    await fixture.subscribe('webhook', target.url);
+    target.behave(404);
+    await fixture.notify('one');
+    await until(async () => (await fixture.accounts.deliveries.list({ state: 'dead' })).length === 1);
+    const listed = await fixture.http.send('GET', PATH, { headers: await authorization() });
+    assert.equal((listed.json() as unknown[]).length, 1);
   });
 
   test('removes the subscription after 410 Gone', async () => {
@@ -121,6 +133,17 @@ describe('webhook target outside the public internet', () => {
     const posted = await post({ ...call, guard: createAddressGuard(['127.0.0.0/8', '::1']) });
     assert.equal(posted.status, 200);
     server.close();
+  });
+
+  test.each([
+    ['first', ['10.0.0.1', '93.184.216.34']],
+    ['last', ['93.184.216.34', '10.0.0.1']],
+    ['in the middle', ['93.184.216.34', 'fd00::1', '2606:4700::1111']],
+  ])('is rejected if a private address is %s among the addresses of a name', async (_, addresses) => {
+    const resolved = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    const resolve: Resolve = (_name, _options, callback) => callback(null, resolved);
+    const call = { url: 'http://example.org/', headers: {}, body: '', signal: AbortSignal.timeout(5000) };
+    await assert.rejects(post({ ...call, guard: createAddressGuard([]), resolve }), /not on the public internet/);
   });
 
   test.each([
@@ -205,7 +228,7 @@ describe('subscription routes', () => {
       assert.match((answer.json() as { message: string }).message, message, shown);
     }
     assert.equal((await fixture.http.send('GET', PATH)).status, 401);
-    const token = await fixture.http.send('GET', `${PATH}/confirm?token=abc`);
+    const token = await fixture.http.send('POST', `${PATH}/confirm?token=abc`);
     assert.equal(token.status, 404);
   });
 });

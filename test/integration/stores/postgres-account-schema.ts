@@ -6,6 +6,7 @@ const TABLES = [
   'notifications',
   'subscriptions',
   'nonces',
+  'invitations',
   'affiliates',
   'used_signatures',
   'progress_markers',

@@ -21,7 +21,7 @@ const FILTERS: readonly (readonly [filters: Partial<OrderQuery>, walk: string])[
   [{ owner: ALICE }, 'orders_owner (owner=?)'],
   [{ sellToken: WETH }, 'orders_sell (sell_token=?)'],
   [{ buyToken: USDC }, 'orders_buy (buy_token=?)'],
-  [{ sellToken: WETH, buyToken: USDC }, 'orders_pair (sell_token=? AND buy_token=?)'],
+  [{ sellToken: WETH, buyToken: USDC }, 'orders_sell (sell_token=?)'],
   [{ owner: ALICE, sellToken: WETH, buyToken: USDC }, 'orders_owner (owner=?)'],
   ...(['open', 'presignaturePending'] as const).flatMap((is) => {
     const status = { is, now: NOW };

@@ -10,15 +10,15 @@ import { readManyBytes, readOrder, readOrders } from '../../../src/orders/read.t
 import { DOMAIN } from '../../conformance/harness.ts';
 import { document, NOW, order, PLACED_AT, range, USDC, WETH, word } from '../../conformance/orders.ts';
 import { manualClock } from '../../support/clock.ts';
+import { completeOrder } from '../../support/complete-orders.ts';
 
 const METADATA = '{"plan":[]}';
 
 /** Returns an order with the body format of the engine; every third has a quote, every other a document of its own. */
 function nth(n: number): NewOrder {
-  const plain = order(n, { validTo: NOW + 5 + n, appData: word(n % 4) });
-  const body = { uid: plain.uid, sellToken: WETH, sellAmount: '100', buyAmount: '50', kind: 'sell' };
+  const plain = completeOrder(n, { validTo: NOW + 5 + n, appData: word(n % 4) });
   const quote = { body: '{"solver":"s"}', metadata: METADATA };
-  return { ...plain, body: JSON.stringify(body), ...(n % 3 === 0 ? { quote } : {}) };
+  return { ...plain, ...(n % 3 === 0 ? { quote } : {}) };
 }
 
 const uidOf = (n: number) => nth(n).uid;

@@ -5,8 +5,8 @@ import { formatIsoDate, prepareOrder, renderBody, renderPrepared } from '../../.
 import type { Address } from '../../../src/protocol/hex.ts';
 
 const NOW = 1_700_000_000;
-const UID = `0x${'0e'.repeat(56)}` as const;
 const OWNER: Address = `0x${'a1'.repeat(20)}`;
+const UID = `0x${'0e'.repeat(32)}${OWNER.slice(2)}${(NOW + 600).toString(16)}` as const;
 const WETH: Address = `0x${'e1'.repeat(20)}`;
 const COW: Address = `0x${'c0'.repeat(20)}`;
 
