@@ -3,14 +3,18 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import fastify from 'fastify';
-import type { OrderBook } from 'intentbook';
-import { createOrderBook } from 'intentbook';
+import type { ChainSource, OrderBook } from 'intentbook';
+import { composeApis, createApi, createOrderBook, OrderBookError } from 'intentbook';
 import { expressRouter } from 'intentbook/express';
 import { fastifyPlugin } from 'intentbook/fastify';
+import { fetchHandler } from 'intentbook/fetch';
 import { memoryStore } from 'intentbook/memory';
 import { nodeHandler } from 'intentbook/node-http';
+import { openApiPages } from 'intentbook/server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { SEPOLIA } from '../../support/orders.ts';
+import { manualClock } from '../../support/clock.ts';
+import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
+import { until } from '../channels/channel-fixture.ts';
 
 const ORIGIN = 'https://app.example.org';
 
@@ -106,4 +110,71 @@ describe('CORS headers of a host', () => {
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
     server.close();
   });
+});
+
+describe('openApiPages', () => {
+  test('serve the document and its page below a prefix, beside a book', async () => {
+    const api = composeApis(openApiPages(), createApi(book));
+    const handler = fetchHandler(api, { prefix: '/a/b' });
+    const get = (path: string) => handler(new Request(`http://localhost/a/b${path}`));
+    expect(await (await get('/openapi.json')).json()).toMatchObject({ openapi: '3.1.0', servers: [{ url: '.' }] });
+    expect(await (await get('/docs')).text()).toContain('src="docs/swagger-ui-bundle.js"');
+    expect((await get('/docs/swagger-ui.css')).headers.get('content-type')).toContain('text/css');
+    expect((await get('/api/v1/version')).status).toBe(200);
+  });
+});
+
+describe('beforeSubmit', () => {
+  test('receives the order and the request, and can reject it', async () => {
+    const seen: unknown[] = [];
+    const api = createApi(book, {
+      beforeSubmit(order, { request }) {
+        seen.push(order, request.header('x-tenant'));
+        if (request.header('x-tenant') === undefined) throw new OrderBookError('Forbidden', 'no tenant');
+      },
+    });
+    const handler = fetchHandler(api);
+    const order = await signOrder(account(1), { validTo: Math.floor(Date.now() / 1000) + 600 });
+    const post = (headers: Record<string, string>) =>
+      handler(
+        new Request('http://localhost/api/v1/orders', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: JSON.stringify(order),
+        }),
+      );
+    const rejected = await post({});
+    expect([rejected.status, await rejected.json()]).toMatchObject([403, { errorType: 'Forbidden' }]);
+    expect((await post({ 'x-tenant': 'acme' })).status).toBe(201);
+    expect(seen).toEqual([order, undefined, order, 'acme']);
+  });
+});
+
+test('logger with the interface of pino receives failures and reorganisations once', async () => {
+  const lines: [level: string, fields: object, message: string][] = [];
+  const log = (level: string) => (fields: object, message: string) => void lines.push([level, fields, message]);
+  const logger = { info: log('info'), warn: log('warn'), error: log('error') };
+  const failure = new Error('unreachable');
+  const clock = manualClock();
+  const broken: ChainSource = {
+    id: 'node-1',
+    name: 'node 1',
+    settleCalls: () => Promise.reject(failure),
+    head: () => Promise.reject(failure),
+    block: () => Promise.reject(failure),
+    logs: () => Promise.reject(failure),
+    verify: () => Promise.reject(failure),
+  };
+  const indexer = { sources: [broken], pollInterval: 1000 };
+  const logged = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), clock, logger, indexer });
+  await logged.start();
+  await until(() => {
+    clock.advance(1000);
+    return lines.some(([, , message]) => message === 'node does not respond');
+  });
+  logged.reportError(failure);
+  await logged.close();
+  const nodes = lines.filter(([, , message]) => message === 'node does not respond');
+  expect(nodes).toEqual([['warn', { chainId: SEPOLIA, source: 'node 1', err: failure }, 'node does not respond']]);
+  expect(lines).toContainEqual(['error', { chainId: SEPOLIA, err: failure }, 'failure']);
 });
