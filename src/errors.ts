@@ -24,6 +24,7 @@ export const ERRORS = {
   RateLimited: retryable(429, 'Too many requests. Retry after the seconds in `Retry-After`.'),
   InternalServerError: retryable(500, 'An unexpected failure of the server. Nothing was stored.'),
   ChainUnavailable: retryable(500, 'A check against the chain failed or timed out. Nothing was stored.'),
+  OutcomeUnknown: retryable(500, 'The change may be stored or not. Query the order by its UID before a retry.'),
   Forbidden: rejection(403, 'The owner or the receiver is deny-listed, or the operator token is missing.'),
 
   InvalidSignature: rejection(400, 'The signature is malformed, or its signer is not the owner.'),

@@ -7,9 +7,17 @@ import type {
   TradeChainEvent,
   TradeQuery,
 } from 'intentbook';
-import { firstTradeBlocks, isOrderChainEvent } from 'intentbook/store-kit';
+import type { ChainEventRow } from 'intentbook/store-kit';
+import {
+  CHAIN_EVENT_TYPES,
+  firstTradeBlocks,
+  formatChainEventDetail,
+  getAffectedUids,
+  isOrderChainEvent,
+  readChainEvent,
+} from 'intentbook/store-kit';
 import type { Query } from './query.ts';
-import { toBytes } from './rows.ts';
+import { toByteArray, toBytes, toKey, toNumberArray, toUid } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 /** Table of chain events. */
@@ -30,36 +38,35 @@ export interface PgChainEventTable {
   firstTrade(run: Query, token: Address): Promise<number | undefined>;
 }
 
-type ChainEventRow = readonly [
-  block: number,
-  log: number,
-  blockHash: Hex,
-  transactionHash: Hex,
-  timestamp: number | null,
-  type: number,
-  uid: Hex | null,
-  owner: Address | null,
-  detail: string,
-];
-
-/** Codes are indexes in this list. They are stored in databases: append only. */
-const TYPES = ['trade', 'settlement', 'invalidation', 'presignature', 'placement', 'refund'] as const;
-const TRADE = TYPES.indexOf('trade');
-const SETTLEMENT = TYPES.indexOf('settlement');
+const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
+const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
+const PLACEMENT = CHAIN_EVENT_TYPES.indexOf('placement');
 
 /** Formats the log position of a chain event as a map key. */
 export const formatLogPosition = ({ blockNumber, logIndex }: ChainEvent) => `${blockNumber} ${logIndex}`;
 
 export function createChainEventTable({ schema: s, prepare }: PostgresSession): PgChainEventTable {
-  const columns = 'f.block, f.log, f.block_hash, f.transaction_hash, f."timestamp", f.type, f.uid, f.owner, f.detail';
+  const columns = 'f.block, f.log, f.block_hash, f.transaction_hash, f."timestamp", f.type, f.key, f.owner, f.detail';
+  // A trade has the account that placed its order on chain, so that the trades of an account need no join.
+  const userOf = (key: string) =>
+    `(SELECT p.onchain_user FROM ${s}.chain_events p WHERE p.key = ${key} AND p.type = ${PLACEMENT} ` +
+    'ORDER BY p.block, p.log LIMIT 1)';
   const insert = prepare<readonly [number, number]>(
-    `INSERT INTO ${s}.chain_events AS f (block, log, block_hash, transaction_hash, "timestamp", type, uid, owner, detail, ` +
-      'auction) ' +
-      'SELECT * FROM unnest($1::bigint[], $2::integer[], $3::bytea[], $4::bytea[], $5::bigint[], $6::smallint[], ' +
-      '$7::bytea[], $8::bytea[], $9::text[], $10::bigint[]) ON CONFLICT (block, log) DO NOTHING RETURNING f.block, f.log',
+    `INSERT INTO ${s}.chain_events AS f (block, log, block_hash, transaction_hash, "timestamp", type, key, owner, detail, ` +
+      'auction, onchain_user) ' +
+      'SELECT block, log, block_hash, transaction_hash, "timestamp", type, key, owner, detail, auction, ' +
+      `CASE WHEN type = ${TRADE} THEN ${userOf('e.key')} ELSE onchain_user END ` +
+      'FROM unnest($1::bigint[], $2::integer[], $3::bytea[], $4::bytea[], $5::bigint[], $6::smallint[], ' +
+      '$7::bytea[], $8::bytea[], $9::text[], $10::bigint[], $11::bytea[]) ' +
+      'e (block, log, block_hash, transaction_hash, "timestamp", type, key, owner, detail, auction, onchain_user) ' +
+      'ON CONFLICT (block, log) DO NOTHING RETURNING f.block, f.log',
   );
-  const selectByUids = prepare<ChainEventRow>(
-    `SELECT ${columns} FROM ${s}.chain_events f WHERE f.uid = ANY($1::bytea[]) ORDER BY f.block, f.log`,
+  const assignUsers = prepare(
+    `UPDATE ${s}.chain_events t SET onchain_user = ${userOf('t.key')} ` +
+      `WHERE t.key = ANY($1::bytea[]) AND t.type = ${TRADE}`,
+  );
+  const selectByKeys = prepare<ChainEventRow>(
+    `SELECT ${columns} FROM ${s}.chain_events f WHERE f.key = ANY($1::bytea[]) ORDER BY f.block, f.log`,
   );
   const hashes = prepare<readonly [number, Hex]>(
     `SELECT n, coalesce((SELECT b.hash FROM ${s}.blocks b WHERE b.number = n), ` +
@@ -67,7 +74,7 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
   );
   const removeAbove = prepare<ChainEventRow>(`DELETE FROM ${s}.chain_events f WHERE f.block > $1 RETURNING ${columns}`);
   const page = `AND f.type = ${TRADE} AND (f.block, f.log) < ($4, $5) ORDER BY f.block DESC, f.log DESC LIMIT $2 OFFSET $3`;
-  const tradesOfUid = prepare<ChainEventRow>(`SELECT ${columns} FROM ${s}.chain_events f WHERE f.uid = $1 ${page}`);
+  const tradesOfUid = prepare<ChainEventRow>(`SELECT ${columns} FROM ${s}.chain_events f WHERE f.key = $1 ${page}`);
   const tradesOfTransaction = prepare<ChainEventRow>(
     `SELECT ${columns} FROM ${s}.chain_events f WHERE f.transaction_hash = $1 ${page}`,
   );
@@ -76,7 +83,7 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
     'ORDER BY f.block DESC, f.log DESC LIMIT $2::bigint + $3::bigint)';
   const tradesOfAccount = prepare<ChainEventRow>(
     `SELECT * FROM (${part(`${s}.chain_events f WHERE f.owner = $1`)} UNION ` +
-      `${part(`${s}.orders o JOIN ${s}.chain_events f ON f.uid = o.uid WHERE o.onchain_user = $1`)}) f ` +
+      `${part(`${s}.chain_events f WHERE f.onchain_user = $1`)}) f ` +
       'ORDER BY f.block DESC, f.log DESC LIMIT $2::bigint OFFSET $3::bigint',
   );
   const settlements = prepare<ChainEventRow>(
@@ -95,19 +102,22 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
   return {
     async add(run, events) {
       if (events.length === 0) return new Set();
+      const placed = getAffectedUids(events.filter(({ type }) => type === 'placement'));
       const rows = await run(
         insert,
-        events.map(({ blockNumber }) => blockNumber),
-        events.map(({ logIndex }) => logIndex),
-        events.map(({ blockHash }) => toBytes(blockHash)),
-        events.map(({ transactionHash }) => toBytes(transactionHash)),
-        events.map(({ timestamp }) => timestamp),
-        events.map(({ type }) => TYPES.indexOf(type)),
-        events.map((event) => (isOrderChainEvent(event) ? toBytes(event.uid) : null)),
+        toNumberArray(events.map(({ blockNumber }) => blockNumber)),
+        toNumberArray(events.map(({ logIndex }) => logIndex)),
+        toByteArray(events.map(({ blockHash }) => toBytes(blockHash))),
+        toByteArray(events.map(({ transactionHash }) => toBytes(transactionHash))),
+        toNumberArray(events.map(({ timestamp }) => timestamp)),
+        toNumberArray(events.map(({ type }) => CHAIN_EVENT_TYPES.indexOf(type))),
+        events.map((event) => (isOrderChainEvent(event) ? toKey(event.uid) : null)),
         events.map((event) => (event.type === 'trade' ? toBytes(event.owner) : null)),
-        events.map(formatDetail),
-        events.map((event) => (event.type === 'settlement' ? event.auctionId : null)),
+        events.map(formatChainEventDetail),
+        toNumberArray(events.map((event) => (event.type === 'settlement' ? event.auctionId : null))),
+        events.map((event) => (event.type === 'placement' ? toBytes(event.sender) : null)),
       );
+      if (placed.length > 0) await run(assignUsers, toByteArray(placed.map(toKey)));
       const added = new Set(rows.map(([block, log]) => `${block} ${log}`));
       const firstTrades = [...firstTradeBlocks(events.filter((event) => added.has(formatLogPosition(event))))];
       if (firstTrades.length > 0) {
@@ -122,8 +132,8 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
 
     async listByOrders(run, uids) {
       const byOrder = new Map<Hex, OrderChainEvent[]>(uids.map((uid) => [uid, []]));
-      const rows = uids.length === 0 ? [] : await run(selectByUids, uids.map(toBytes));
-      for (const event of rows.map(readChainEvent)) if (isOrderChainEvent(event)) byOrder.get(event.uid)?.push(event);
+      const rows = uids.length === 0 ? [] : await run(selectByKeys, toByteArray(uids.map(toKey)));
+      for (const event of rows.map(readRow)) if (isOrderChainEvent(event)) byOrder.get(event.uid)?.push(event);
       return byOrder;
     },
 
@@ -134,7 +144,10 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
 
     async removeAbove(run, block) {
       await run(deleteFirstTradesAbove, block);
-      return (await run(removeAbove, block)).map(readChainEvent);
+      const removed = (await run(removeAbove, block)).map(readRow);
+      const placed = getAffectedUids(removed.filter(({ type }) => type === 'placement'));
+      if (placed.length > 0) await run(assignUsers, toByteArray(placed.map(toKey)));
+      return removed;
     },
 
     firstTrade: async (run, token) => (await run(firstTrade, toBytes(token)))[0]?.[0],
@@ -142,43 +155,32 @@ export function createChainEventTable({ schema: s, prepare }: PostgresSession): 
     async trades(run, { filter, after, limit, offset = 0 }) {
       const page = [limit, offset, after?.blockNumber ?? Number.MAX_SAFE_INTEGER, after?.logIndex ?? 0];
       let rows: readonly ChainEventRow[];
-      if ('uid' in filter) rows = await run(tradesOfUid, toBytes(filter.uid), ...page);
+      if ('uid' in filter) rows = await run(tradesOfUid, toKey(filter.uid), ...page);
       else if ('account' in filter) rows = await run(tradesOfAccount, toBytes(filter.account), ...page);
       else rows = await run(tradesOfTransaction, toBytes(filter.transactionHash), ...page);
-      return rows.map(readChainEvent).filter((event) => event.type === 'trade');
+      return rows.map(readRow).filter((event) => event.type === 'trade');
     },
 
     settlementsOfAuction: async (run, auctionId) =>
-      (await run(selectByAuction, auctionId)).map(readChainEvent).filter((event) => event.type === 'settlement'),
+      (await run(selectByAuction, auctionId)).map(readRow).filter((event) => event.type === 'settlement'),
 
     settlements: async (run, hash) =>
-      (await run(settlements, toBytes(hash))).map(readChainEvent).filter((event) => event.type === 'settlement'),
+      (await run(settlements, toBytes(hash))).map(readRow).filter((event) => event.type === 'settlement'),
   };
 }
 
-/** Formats the fields of a chain event besides its log position and order. */
-function formatDetail(event: ChainEvent): string {
-  const { blockNumber, blockHash, logIndex, transactionHash, timestamp, type, ...rest } = event;
-  if ('uid' in rest) {
-    const { uid, ...orderEvent } = rest;
-    if (!('owner' in orderEvent)) return JSON.stringify(orderEvent);
-    const { owner, ...detail } = orderEvent;
-    return JSON.stringify(detail);
-  }
-  return JSON.stringify(rest);
-}
-
-function readChainEvent(row: ChainEventRow): ChainEvent {
-  const [blockNumber, logIndex, blockHash, transactionHash, timestamp, type, uid, owner, detail] = row;
-  return {
-    type: TYPES[type],
-    blockNumber,
-    logIndex,
-    blockHash,
-    transactionHash,
-    timestamp,
-    ...(uid === null ? {} : { uid }),
-    ...(owner === null ? {} : { owner }),
-    ...JSON.parse(detail),
-  } as ChainEvent; // the inverse of `add`
+/** Converts the key of a row to the UID, and the rest like every store. */
+function readRow([
+  block,
+  log,
+  blockHash,
+  transactionHash,
+  timestamp,
+  type,
+  key,
+  owner,
+  detail,
+]: ChainEventRow): ChainEvent {
+  const uid = key === null ? null : toUid(key);
+  return readChainEvent([block, log, blockHash, transactionHash, timestamp, type, uid, owner, detail]);
 }

@@ -20,7 +20,7 @@ import { formatLogPosition } from './chain-events.ts';
 import { createOrderProjectionTable } from './order-projection.ts';
 import type { PgOwnerCounts } from './owner-counts.ts';
 import type { Query } from './query.ts';
-import { toBytes } from './rows.ts';
+import { getOwner, toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 export interface PgChainOperations {
@@ -148,5 +148,3 @@ function toBlockRef(row: BlockRow | undefined): BlockRef | null {
   const [number, hash] = row ?? [null, null];
   return number === null || hash === null ? null : { number, hash };
 }
-
-const getOwner = (uid: Hex): Hex => `0x${uid.slice(66, 106)}`;

@@ -1,6 +1,5 @@
-import { StoreError } from 'intentbook';
 import type { PgClient, PgPool } from './driver.ts';
-import { getErrorCode } from './driver.ts';
+import { getErrorCode, LOCAL_LIMITS } from './driver.ts';
 import { createQuery, toResults, withConnection } from './query.ts';
 
 /**
@@ -20,12 +19,12 @@ export interface StartedTransaction {
 /** Determines the outcome of transactions whose connection broke during the commit. */
 export interface CommitOutcomeResolver {
   begin(client: PgClient): Promise<StartedTransaction>;
-  /** @throws StoreError `Unavailable` if the outcome cannot be determined. */
-  wasCommitted(transaction: StartedTransaction): Promise<boolean>;
+  /** Returns whether a transaction was committed; `undefined` if this cannot be determined in time. */
+  wasCommitted(transaction: StartedTransaction): Promise<boolean | undefined>;
 }
 
-/** Number and interval of the queries, in milliseconds: together longer than a restart of the server takes. */
-const RETRIES = { times: 40, interval: 250 };
+/** Number and interval of the queries, in milliseconds. The caller waits for them. */
+const RETRIES = { times: 8, interval: 250 };
 
 const INVALID_PARAMETER = '22023';
 
@@ -67,29 +66,24 @@ export function createCommitOutcomeResolver(pool: PgPool, wait: (ms: number) => 
     async begin(client) {
       const serverEpoch = await getEpoch(client);
       // The id is assigned immediately, because every transaction of the store writes.
-      const text = `${BEGIN}; SELECT pg_current_xact_id()::text AS number`;
-      const [, numbered] = toResults(await client.query({ text }));
+      const text = `${BEGIN}; ${LOCAL_LIMITS}; SELECT pg_current_xact_id()::text AS number`;
+      const numbered = toResults(await client.query({ text })).at(-1);
       const { number } = (numbered?.rows[0] ?? {}) as { readonly number?: string }; // the column selected
       if (number === undefined) throw new Error('the server returned no id for a transaction');
       return { number, serverEpoch };
     },
 
     async wasCommitted(transaction) {
-      let failure: unknown;
       for (let i = 0; i < RETRIES.times; i++) {
         if (i > 0) await wait(RETRIES.interval);
         try {
           const committed = await queryOutcome(transaction);
           if (committed !== undefined) return committed;
-        } catch (cause) {
-          failure = cause;
+        } catch {
+          // The server may be restarting.
         }
       }
-      throw new StoreError(
-        'Unavailable',
-        'the connection to PostgreSQL broke during a commit, and its outcome cannot be determined',
-        { cause: failure },
-      );
+      return undefined;
     },
   };
 }

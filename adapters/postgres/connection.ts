@@ -1,11 +1,17 @@
 import { StoreError } from 'intentbook';
-import type { OwnPool, PgPool } from './driver.ts';
+import type { OwnPool, PgClient, PgPool } from './driver.ts';
 import { createPool } from './driver.ts';
-import type { Query } from './query.ts';
+import { createQuery } from './query.ts';
 
 /** Source of connections: a URL, or a pool of the host. */
 export type PostgresSource =
-  | { readonly kind: 'url'; readonly url: string; readonly readUrl?: string; readonly connections: number }
+  | {
+      readonly kind: 'url';
+      readonly url: string;
+      readonly readUrl?: string;
+      readonly connections: number;
+      readonly limited?: boolean;
+    }
   | { readonly kind: 'pool'; readonly pool: PgPool; readonly readPool?: PgPool };
 
 /** Open pools. */
@@ -18,8 +24,8 @@ export interface PostgresConnection {
 
 export async function connectPostgres(source: PostgresSource): Promise<PostgresConnection> {
   if (source.kind === 'pool') return { pool: source.pool, readPool: source.readPool, disconnect: async () => {} };
-  const { url, readUrl, connections } = source;
-  const pool = await createPool(url, { connections });
+  const { url, readUrl, connections, limited = true } = source;
+  const pool = await createPool(url, { connections, limited });
   let readPool: OwnPool | undefined;
   if (readUrl !== undefined) readPool = await createPool(readUrl, { connections });
   return {
@@ -33,7 +39,8 @@ const SERVER = {
   text:
     "SELECT current_setting('server_version_num')::integer, pg_is_in_recovery(), current_setting('server_encoding'), " +
     "current_setting('bytea_output'), current_setting('synchronous_commit'), current_setting('fsync'), " +
-    "current_setting('full_page_writes')",
+    "current_setting('full_page_writes'), current_setting('synchronous_standby_names'), " +
+    "current_setting('default_transaction_isolation'), pg_backend_pid()",
 };
 
 type Server = readonly [
@@ -44,26 +51,51 @@ type Server = readonly [
   synchronousCommit: string,
   fsync: string,
   fullPageWrites: string,
+  standbys: string,
+  isolation: string,
+  processId: number,
 ];
 
+/** Properties of the connections to a server that determine how statements run. */
+export interface ConnectionTraits {
+  /** Whether a connection has a session of its own. Behind a pooler, its process id is not that of the server. */
+  readonly direct: boolean;
+  /** Whether statements outside a transaction run with another isolation level than READ COMMITTED. */
+  readonly strict: boolean;
+}
+
 /**
- * Checks that the server can keep the store's guarantees.
+ * Checks that the server can keep the store's guarantees, and returns properties of its connections.
  *
  * @throws StoreError `Unsupported` with the reason, `Unavailable` if the server is a standby.
  */
-export async function assertServer(run: Query, durable: boolean): Promise<void> {
-  const [server] = await run<Server>(SERVER);
+export async function assertServer(client: PgClient, durable: boolean): Promise<ConnectionTraits> {
+  const [server] = await createQuery(client)<Server>(SERVER);
   if (server === undefined) throw new StoreError('Unavailable', 'the server returned no settings');
-  const [version, standby, encoding, byteaOutput, ...settings] = server;
+  const [version, standby, encoding, byteaOutput, commit, fsync, fullPageWrites, standbys, isolation, processId] =
+    server;
   if (version < 140_000) throw createError(`version ${version / 10_000}, and 14 is the oldest that is supported`);
   if (standby) throw new StoreError('Unavailable', 'the server is a standby: it cannot be written to');
   if (encoding !== 'UTF8') throw createError(`the encoding ${encoding}, which cannot store every document; use UTF8`);
   if (byteaOutput !== 'hex') throw createError(`bytea_output = ${byteaOutput}, and the store reads hex`);
-  if (!durable) return;
-  for (const [i, name] of ['synchronous_commit', 'fsync', 'full_page_writes'].entries()) {
-    if (settings[i] !== 'off') continue;
+  if (durable) assertDurable({ synchronous_commit: commit, fsync, full_page_writes: fullPageWrites }, standbys);
+  return {
+    direct: client.processID === undefined || client.processID === processId,
+    strict: isolation !== 'read committed',
+  };
+}
+
+function assertDurable(settings: Readonly<Record<string, string>>, standbys: string): void {
+  for (const [name, value] of Object.entries(settings)) {
+    if (value !== 'off') continue;
     throw createError(
       `${name} = off, so it may lose acknowledged writes; enable it, or accept this with durable: false`,
+    );
+  }
+  if (standbys !== '' && settings['synchronous_commit'] === 'local') {
+    throw createError(
+      'synchronous_commit = local, so a commit does not wait for the synchronous standby; set it to on, or accept this ' +
+        'with durable: false',
     );
   }
 }

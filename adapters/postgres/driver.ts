@@ -1,4 +1,6 @@
+import { connect } from 'node:net';
 import { StoreError } from 'intentbook';
+import type { PoolConfig } from 'pg';
 
 /**
  * Statement of node-postgres. The server binds the values. With a name, each connection prepares the statement once.
@@ -14,6 +16,8 @@ export interface PgQuery {
 /** Connection: the part of node-postgres's `Client` that the store uses. */
 export interface PgClient {
   query(query: PgQuery): Promise<{ readonly rows: unknown[] }>;
+  /** Process id that the server, or a pooler, has assigned to the connection. */
+  readonly processID?: number;
   on?(event: string, listener: (argument: unknown) => void): unknown;
   removeListener?(event: string, listener: (argument: unknown) => void): unknown;
 }
@@ -24,6 +28,14 @@ export interface PgPoolClient extends PgClient {
   release(error?: Error | boolean): void;
   /** Allows the process to exit while the connection is open. */
   unref?(): void;
+}
+
+/** Connection of the store's own driver. */
+interface DriverClient extends PgPoolClient {
+  readonly secretKey?: number | Buffer;
+  readonly host?: string;
+  readonly port?: number;
+  readonly connection?: { readonly stream: { destroy(): unknown } };
 }
 
 /** Pool: the part of node-postgres's `Pool` that the store uses. */
@@ -40,10 +52,46 @@ export interface OwnPool extends PgPool {
 export interface PoolSettings {
   /** Maximum number of connections. */
   readonly connections: number;
+  /** Whether to limit the duration of statements. Migrations have no limit. Default: true. */
+  readonly limited?: boolean;
 }
 
+/**
+ * Time limits, in milliseconds. Those of the server are shorter than those of the client, so that the server reports
+ * what it did. A request that waits for a connection, and then for a lock, fails within 10 seconds.
+ */
+export const TIMEOUTS = {
+  /** Wait for a connection. */
+  connect: 4000,
+  /** Wait for a lock. */
+  lock: 4000,
+  /** Duration of a statement. */
+  statement: 5000,
+  /** Pause of the client within a transaction, after which the server ends the session and frees its locks. */
+  idle: 4000,
+  /** Interval at which the server checks that the client of a running statement is still connected. */
+  connectionCheck: 1000,
+  /** Duration of a statement after which the client requests its cancellation. */
+  cancel: 6000,
+  /** Time until the server has to respond to the cancellation. */
+  cancelled: 1000,
+} as const;
+
+/** Settings of a session, as the server names them. */
+const SESSION_SETTINGS = {
+  lock_timeout: TIMEOUTS.lock,
+  statement_timeout: TIMEOUTS.statement,
+  idle_in_transaction_session_timeout: TIMEOUTS.idle,
+  default_transaction_isolation: "'read committed'",
+} as const;
+
+/** SQL for the limits of one transaction, for connections on which the session has none. */
+export const LOCAL_LIMITS = ['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout']
+  .map((name) => `SET LOCAL ${name} = ${SESSION_SETTINGS[name as keyof typeof SESSION_SETTINGS]}`)
+  .join('; ');
+
 /** Creates a pool with node-postgres, which is loaded on the first call. */
-export async function createPool(url: string, { connections }: PoolSettings): Promise<OwnPool> {
+export async function createPool(url: string, { connections, limited = true }: PoolSettings): Promise<OwnPool> {
   const driver = await import('pg').catch((cause: unknown) => {
     throw new StoreError('Unavailable', 'postgresStore requires the package pg: npm install pg', { cause });
   });
@@ -51,25 +99,108 @@ export async function createPool(url: string, { connections }: PoolSettings): Pr
     const pool = new driver.default.Pool({
       connectionString: url,
       max: connections,
-      // An unresponsive server must not block a caller forever.
-      connectionTimeoutMillis: 10_000,
-      query_timeout: 60_000,
+      connectionTimeoutMillis: TIMEOUTS.connect,
       keepAlive: true,
       allowExitOnIdle: true,
-    });
+      // Runs before a new connection is lent. A failure is reported by the next statement.
+      ...(limited && {
+        verify: (client: unknown, done: () => void) => void limitSession(client as PgClient).then(done, done),
+      }),
+    } as PoolConfig); // whose types lack "verify"
     // Emitted when an idle connection breaks. The pool removes it and opens another one for the next request.
-    pool.on('error', () => {});
-    return pool as unknown as OwnPool; // its overloads of `query` accept more than the store needs
+    pool.on('error', ignore);
+    // Before the pool lends a connection: the server can end it in the same packet in which it accepts it.
+    pool.on('connect', (client) => void client.on('error', ignore));
+    return {
+      connect: async () => {
+        const client = (await pool.connect()) as unknown as DriverClient; // the part that the store uses
+        return limited ? limitStatements(client) : client;
+      },
+      end: () => pool.end(),
+    };
   } catch (cause) {
     throw toStoreError('read the connection string', cause);
   }
 }
+
+const ignore = () => {};
+
+/**
+ * Sets the limits of a session, unless a pooler lends it to other clients too: then the process id of the server differs
+ * from that of the connection.
+ */
+async function limitSession(client: PgClient): Promise<void> {
+  const settings = Object.entries(SESSION_SETTINGS).map(
+    ([name, value]) => `set_config('${name}', ${quoteText(value)}, false)`,
+  );
+  const direct = `pg_backend_pid() = ${Number(client.processID ?? 0)}`;
+  const queries = [settings, [`set_config('client_connection_check_interval', '${TIMEOUTS.connectionCheck}', false)`]];
+  // The second fails on platforms that cannot check a connection. A broken connection fails with the next statement.
+  for (const calls of queries) await client.query({ text: `SELECT ${calls.join()} WHERE ${direct}` }).catch(ignore);
+}
+
+const quoteText = (value: number | string) => (typeof value === 'number' ? `'${value}'` : value);
+
+/** Returns a connection on which a statement that takes too long is cancelled. */
+function limitStatements(client: DriverClient): PgPoolClient {
+  const known = limitedClients.get(client);
+  if (known !== undefined) return known;
+  const limited: PgPoolClient = {
+    query: limitQuery(client),
+    on: (event, listener) => client.on?.(event, listener),
+    removeListener: (event, listener) => client.removeListener?.(event, listener),
+    release: (error) => client.release(error),
+    unref: () => client.unref?.(),
+    ...(client.processID === undefined ? {} : { processID: client.processID }),
+  };
+  limitedClients.set(client, limited);
+  return limited;
+}
+
+const limitedClients = new WeakMap<PgPoolClient, PgPoolClient>();
+
+function limitQuery(client: DriverClient): PgPoolClient['query'] {
+  return async (query) => {
+    let timer = setTimeout(() => {
+      requestCancellation(client);
+      // Without a response, the connection is unusable; the query fails when it is closed.
+      timer = setTimeout(() => client.connection?.stream.destroy(), TIMEOUTS.cancelled);
+    }, TIMEOUTS.cancel);
+    try {
+      return await client.query(query);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+/**
+ * Asks the server to cancel the running statement, on a connection without a session. The server then reports whether a
+ * commit that waits for a standby is complete.
+ */
+function requestCancellation({ processID, secretKey, host, port }: DriverClient): void {
+  if (processID === undefined || secretKey === undefined || host === undefined || host.startsWith('/')) return;
+  const key = Buffer.isBuffer(secretKey) ? secretKey : toInt32(secretKey);
+  const request = Buffer.concat([toInt32(12 + key.length), toInt32(CANCEL_REQUEST), toInt32(processID), key]);
+  const socket = connect({ host, port: port ?? 5432, timeout: TIMEOUTS.cancelled });
+  socket.on('error', ignore).on('timeout', () => socket.destroy());
+  socket.on('close', ignore).end(request);
+}
+
+function toInt32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(value | 0);
+  return bytes;
+}
+
+const CANCEL_REQUEST = (1234 << 16) | 5678;
 
 /** Meaning of the server's error codes for an operator. The first matching prefix is used. */
 const MEANINGS: readonly (readonly [code: string, meaning: string])[] = [
   ['08', 'the connection failed'],
   ['22', 'a value does not fit the schema'],
   ['23', 'a value does not fit the schema'],
+  ['25P03', 'the server ended the session, because the transaction was idle'],
   ['25006', 'the server is read-only'],
   ['28', 'the server rejects this user'],
   ['3D000', 'the database does not exist'],
@@ -93,7 +224,8 @@ const MEANINGS: readonly (readonly [code: string, meaning: string])[] = [
 /** Converts a thrown value to a `StoreError`. Its message contains no SQL and no address. */
 export function toStoreError(operation: string, cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause;
-  return new StoreError('Unavailable', `the PostgreSQL store cannot ${operation}: ${getMeaning(cause)}`, { cause });
+  const code = /^2[23]/.test(getErrorCode(cause) ?? '') ? 'InvalidValue' : 'Unavailable';
+  return new StoreError(code, `the PostgreSQL store cannot ${operation}: ${getMeaning(cause)}`, { cause });
 }
 
 function getMeaning(cause: unknown): string {

@@ -1,5 +1,6 @@
-import type { Address, Hex, OrderEventType, StoredEvent } from 'intentbook';
+import type { Hex, OrderEventType, StoredEvent } from 'intentbook';
 import type { Query } from './query.ts';
+import { EVENT_TYPES, getOwner, toUid } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 /** Event log of orders. */
@@ -8,85 +9,98 @@ export interface PgEventTable {
   after(id: number, limit: number): Promise<StoredEvent[]>;
 }
 
-type EventRow = readonly [id: number, type: OrderEventType, uid: Hex, owner: Address, at: number, cause: string | null];
+type EventRow = readonly [id: number, type: number, key: Hex, at: number, cause: string | null];
 
 /**
- * Creates the event log, which is written in two steps. A transaction that changes orders appends its events to a
- * queue, where no writer waits for another, even if the transaction of a host stays open for long. A reader of the log
- * then moves the committed events from the queue to the log and numbers them, one reader at a time.
+ * Creates the event log. An event is written once, with the id of its transaction. Its id in the log is determined by a
+ * row of `log`: one for each transaction that has events, with the last id and the number of events.
  *
- * Therefore every number belongs to a committed event, and numbers have no gaps. Each event comes after all events that
- * its transaction could have seen.
+ * The function `number_events` adds these rows, for all transactions that were committed since the previous call. It
+ * finds them by the snapshot of the previous call: their ids are not below its end, or were in progress then. So an open
+ * transaction of another application delays no event, and nothing is updated or deleted, so that a held snapshot does
+ * not slow it down.
  *
- * @param onNumbered - Called after events have been numbered.
+ * Every id belongs to a committed event, and ids of an incarnation have no gaps. Transactions are in the order of their
+ * last events. A writer of an owner's orders waits for the previous one, so each event comes after all events that its
+ * transaction could have seen.
+ *
+ * A promoted standby, or a restored backup, may lack events that have been read. It therefore begins a new incarnation,
+ * whose ids begin at the next multiple of 2^40.
+ *
+ * @param signature - Identifies the notifications of this process.
  * @param onRead - Called after events have been read, before they are returned.
  */
 export function createEventTable(
-  session: PostgresSession,
-  onNumbered: () => Promise<void>,
+  { schema: s, prepare, call }: PostgresSession,
+  { channel, signature }: { readonly channel: string; readonly signature: string },
   onRead: (run: Query) => Promise<void> = async () => {},
 ): PgEventTable {
-  const { schema: s, prepare, read } = session;
-  const queued = prepare(`SELECT 1 FROM ${s}.event_queue LIMIT 1`);
-  const newest = prepare<readonly [number]>(`SELECT last FROM ${s}.event_ids`);
-  const select = prepare<EventRow>(
-    `SELECT id, type, uid, owner, at, cause FROM ${s}.events WHERE id > $1 ORDER BY id LIMIT $2`,
-  );
-  // The first statement waits for a concurrent numbering; the second sees everything committed by then. Events keep the
-  // order of the queue. Changes of one owner's orders hold a lock, so their events are in order there.
-  const numbering = [
-    `SELECT 1 FROM ${s}.event_ids FOR UPDATE`,
-    `WITH moved AS (DELETE FROM ${s}.event_queue WHERE ordinal = ANY(ARRAY` +
-      `(SELECT ordinal FROM ${s}.event_queue ORDER BY ordinal LIMIT ${MAX_BATCH})) ` +
-      'RETURNING ordinal, at, type, uid, owner, cause) ' +
-      `INSERT INTO ${s}.events (id, at, type, uid, owner, cause) SELECT c.last + row_number() OVER (ORDER BY m.ordinal), ` +
-      `m.at, m.type, m.uid, m.owner, m.cause FROM moved m CROSS JOIN ${s}.event_ids c`,
-    `UPDATE ${s}.event_ids SET last = greatest(last, (SELECT max(id) FROM ${s}.events))`,
-  ];
-  let running: Promise<number> | undefined;
-
-  /** Numbers all events that were committed before the call. */
-  async function numberEvents(): Promise<void> {
-    for (;;) {
-      if (running !== undefined) {
-        // The running batch may have started before this caller's events were committed.
-        await running;
-        continue;
-      }
-      if ((await read('read events', (run) => run(queued))).length === 0) return;
-      if (running !== undefined) continue;
-      running = moveBatch().finally(() => {
-        running = undefined;
-      });
-      if ((await running) < MAX_BATCH) return;
-    }
-  }
-
-  async function moveBatch(): Promise<number> {
-    const [, moved = 0] = await session.script('number events', numbering);
-    if (moved > 0) await onNumbered();
-    return moved;
-  }
+  const number = prepare<readonly [number]>(`SELECT ${s}.number_events($1, $2)`);
+  const select = prepare<EventRow>(`SELECT * FROM ${s}.read_events($1, $2, $3, $4)`);
 
   return {
-    async last() {
-      await numberEvents();
-      return (await read('read events', (run) => run(newest)))[0]?.[0] ?? 0;
-    },
-    async after(id, limit) {
-      await numberEvents();
-      const rows = await read('read events', async (run) => {
-        const page = await run(select, id, limit);
-        if (page.length > 0) await onRead(run);
-        return page;
-      });
-      return rows.map(([id, type, uid, owner, at, cause]) => {
-        const event = { id, type, uid, owner, at };
-        return cause === null ? event : { ...event, cause: JSON.parse(cause) };
-      });
-    },
+    last: () =>
+      call('read events', async (run) => (await run(number, channel, signature))[0]?.[0] ?? 0, { repeatable: true }),
+    after: (id, limit) =>
+      call(
+        'read events',
+        async (run) => {
+          const rows = await run(select, id, limit, channel, signature);
+          if (rows.length > 0) await onRead(run);
+          return rows.map(readEvent);
+        },
+        { repeatable: true },
+      ),
   };
 }
 
-/** Maximum number of events that one transaction numbers. */
-const MAX_BATCH = 5000;
+function readEvent([id, type, key, at, cause]: EventRow): StoredEvent {
+  const uid = toUid(key);
+  const event = { id, type: getType(type), uid, owner: getOwner(uid), at };
+  return cause === null ? event : { ...event, cause: JSON.parse(cause) };
+}
+
+function getType(code: number): OrderEventType {
+  const type = EVENT_TYPES[code];
+  if (type === undefined) throw new Error(`the log contains the unknown event type ${code}`);
+  return type;
+}
+
+/**
+ * Compares the database with the one in which the log was written. After a restore from a dump, the server assigns
+ * transaction ids again that the log already contains. Those of the log are then moved below all new ones, and a new
+ * incarnation begins.
+ */
+export async function adoptLog({ schema: s, read, write }: PostgresSession): Promise<void> {
+  const system = '(SELECT system_identifier::text FROM pg_control_system())';
+  const find = { text: `SELECT system, ${system} FROM ${s}.incarnations ORDER BY number DESC LIMIT 1` };
+  const [row] = await read('open', (run) => run<readonly [recorded: string, current: string]>(find));
+  if (row !== undefined && row[0] === row[1]) return;
+  await write('adopt the event log', async (run) => {
+    await run({ text: `SELECT 1 FROM ${s}.log_lock FOR UPDATE` });
+    const [newest] = await run<readonly [string, string]>(find);
+    if (newest !== undefined && newest[0] === newest[1]) return;
+    if (newest !== undefined && newest[0] !== '') {
+      const offset = `(SELECT coalesce(max(xid), 0) + 1 FROM ${s}.events)`;
+      const [moved] = await run<readonly [string]>({ text: `SELECT ${offset}::text` });
+      for (const table of ['events', 'log']) {
+        await run({ text: `UPDATE ${s}.${table} SET xid = xid - $1::bigint` }, moved?.[0]);
+      }
+      await run({
+        text:
+          `INSERT INTO ${s}.log (last, size, xid) SELECT l.last + sum(u.n) OVER (ORDER BY u.o), u.n, u.xid ` +
+          `FROM (SELECT xid, count(*) AS n, max(ordinal) AS o FROM ${s}.events e ` +
+          `WHERE NOT EXISTS (SELECT FROM ${s}.log x WHERE x.xid = e.xid) GROUP BY xid) u, ` +
+          `(SELECT coalesce(max(last), 0) AS last FROM ${s}.log) l`,
+      });
+      await run({
+        text: `UPDATE ${s}.log SET snapshot = '1:1:' WHERE last = (SELECT max(last) FROM ${s}.log)`,
+      });
+    }
+    await run({
+      text:
+        `INSERT INTO ${s}.incarnations (number, system, timeline) SELECT coalesce(max(number) + 1, 0), ${system}, ` +
+        `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM ${s}.incarnations`,
+    });
+  });
+}

@@ -26,13 +26,12 @@ export interface PostgresOptions {
    */
   readonly durable?: boolean;
   /**
-   * Whether each connection prepares statements by name. Set it to false behind a pooler that changes connections
-   * between transactions and does not track prepared statements. Default: true.
+   * Whether each connection prepares statements by name. Default: true for direct connections, false behind a pooler.
    */
   readonly prepare?: boolean;
   /**
    * Whether to hold one connection that listens for events of other processes. Without it, these are found by polling.
-   * Set it to false behind a pooler that changes connections between transactions. Default: true.
+   * Default: true for direct connections, false behind a pooler.
    */
   readonly listen?: boolean;
   /** Interval of polling the log for events of other processes, in milliseconds. Default: 1000. */
@@ -131,12 +130,12 @@ function parseSettings(options: PostgresOptions, defaultSchema: string) {
     schema = defaultSchema,
     migrate = false,
     durable = true,
-    prepare = true,
-    listen = true,
+    prepare: named,
+    listen,
     pollInterval = 1000,
   } = options;
   assertInteger('pollInterval', pollInterval, 10);
-  return { schema: parseSchemaName(schema), migrate, durable, named: prepare, listen, pollInterval };
+  return { schema: parseSchemaName(schema), migrate, durable, named, listen, pollInterval };
 }
 
 function assertInteger(name: string, value: number, minimum: number): void {
@@ -192,7 +191,7 @@ export function postgresMigrations(options: SchemaOptions = {}): SchemaStep[] {
 export async function migratePostgres(options: SchemaOptions & { readonly url: string }): Promise<number[]> {
   assertKnownOptions('migratePostgres', options, ['url', 'schema', 'of']);
   const schema = parseSchemaName(options.schema ?? getDefaultSchema(options));
-  const { pool, disconnect } = await connectPostgres({ kind: 'url', url: options.url, connections: 2 });
+  const { pool, disconnect } = await connectPostgres({ kind: 'url', url: options.url, connections: 2, limited: false });
   try {
     return await migrate(pool, schema, getMigrations(options));
   } finally {

@@ -1,7 +1,7 @@
-import type { OrderQuery, OrderState, StoredOrder } from 'intentbook';
+import type { OrderQuery, StoredOrder } from 'intentbook';
 import type { Query } from './query.ts';
 import type { PgOrderRow } from './rows.ts';
-import { orderColumns, readOrder, STATES, toBytes } from './rows.ts';
+import { ENDED, getPhase, joinFills, orderColumns, PHASES, readOrders, sqlUid, toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 /** SQL of a paged query and its parameters. */
@@ -17,92 +17,88 @@ export function createListing({
 }: PostgresSession): (run: Query, query: OrderQuery) => Promise<StoredOrder[]> {
   return async (run, query) => {
     const { text, values } = listingSql(schema, query);
-    return (await run(prepare<PgOrderRow>(text), ...values)).map(readOrder);
+    return readOrders(await run(prepare<PgOrderRow>(text), ...values));
   };
 }
 
+const NEWEST = `o.created DESC, ${sqlUid('o.key')} DESC`;
+
 /**
- * Returns the query of a listing. For each combination of filters, there is one index in the order of the listing, from
- * which the page is read from the cursor on. The index begins with columns that are compared for equality, so that
- * nothing is sorted and orders before the cursor cost nothing.
+ * Returns the query of a listing. It merges one part for each phase that the status includes. A part reads at most one
+ * page from one index, from the cursor on: that of the owner, of a token, or of all orders. These indexes end with phase
+ * and creation date, so orders before the cursor cost nothing. Only orders of the same millisecond are sorted.
  *
  * PostgreSQL has no hint for an index. Therefore, only the filters of that index are written as operators. The others
  * are combined in one expression, which no index supports. The planner expects it to match half of the rows.
  */
 export function listingSql(schema: string, query: OrderQuery): PgListingSql {
   const { owner, sellToken, buyToken, status, after, offset, limit } = query;
-  const conditions: string[] = [];
-  const others: string[] = [];
   const values: unknown[] = [];
   const bind = (value: unknown) => `$${values.push(value)}`;
-  const indexed = getIndexedFilters(query);
-  const where = (filter: Filter, condition: string) => (indexed.includes(filter) ? conditions : others).push(condition);
-
-  if (sellToken !== undefined) where('sellToken', `o.sell_token = ${bind(toBytes(sellToken))}`);
-  if (buyToken !== undefined) where('buyToken', `o.buy_token = ${bind(toBytes(buyToken))}`);
-  if (status !== undefined && isDone(status)) {
-    if (indexed.includes('status')) conditions.push('NOT o.live');
-    where('status', `o.state = ${getStateCode(status.is)}`);
-  } else if (status !== undefined && status.is !== 'expired') {
-    conditions.push('o.live');
-    others.push(`o.valid_to >= ${bind(status.now)}`, `o.state = ${getStateCode(status.is)}`);
-  }
-  const cursor =
-    after === undefined ? [] : [`(o.created, o.uid) < (${bind(after.creationDate)}, ${bind(toBytes(after.uid))})`];
-
-  const newest = 'o.created DESC, o.uid DESC';
-  const select = (indexable: readonly string[], rest: readonly string[], order = newest) => {
-    const all = [...indexable, ...conditions];
-    const unindexed = [...rest, ...others];
-    if (unindexed.length > 0) all.push(`coalesce(${unindexed.join(' AND ')}, false)`);
-    return `SELECT * FROM ${schema}.orders o${all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`} ORDER BY ${order}`;
-  };
+  const tokens = [
+    ...(sellToken === undefined ? [] : [`o.sell_token = ${bind(toBytes(sellToken))}`]),
+    ...(buyToken === undefined ? [] : [`o.buy_token = ${bind(toBytes(buyToken))}`]),
+  ];
+  // A filter by a state that is final does not depend on the time.
+  const phases = getPhases(status);
+  const now =
+    status?.is === 'expired' || (status && phases[0] !== undefined && phases[0] < ENDED) ? bind(status.now) : undefined;
+  const account = owner === undefined ? undefined : bind(toBytes(owner));
+  const cursor = after === undefined ? undefined : [bind(after.creationDate), bind(toBytes(after.uid))];
   const pageSize = bind(limit);
   const skipped = offset === undefined || offset === 0 ? undefined : bind(offset);
-  const page = `LIMIT ${pageSize}::bigint${skipped === undefined ? '' : ` OFFSET ${skipped}::bigint`}`;
   const reach = `LIMIT ${pageSize}::bigint${skipped === undefined ? '' : ` + ${skipped}::bigint`}`;
-  // Merges two parts, each of which reads at most one page from its own index.
-  const merged = (one: string, other: string) =>
-    `((${one} ${reach}) UNION ALL (${other} ${reach}) ORDER BY created DESC, uid DESC ${page}) o`;
 
-  let orders: string;
-  if (owner !== undefined) {
-    // Orders that an account owns, and orders that it placed on chain through a contract.
-    const account = bind(toBytes(owner));
-    const expired =
-      status?.is === 'expired' ? [`o.state < 2 AND (NOT o.live OR o.valid_to < ${bind(status.now)})`] : [];
-    orders = merged(
-      select([`o.owner = ${account}`, ...cursor], expired),
-      select([`o.onchain_user = ${account}`, ...cursor], [`o.owner <> ${account}`, ...expired]),
+  /** Selects from one index: `first` is its first column, if that is not the phase. */
+  const part = (phase: number, first: string | undefined, others: readonly string[]) => {
+    const all = [...(first === undefined ? [] : [first]), `o.phase = ${phase}`];
+    const rest = [...others];
+    if (cursor !== undefined) {
+      all.push(`o.created <= ${cursor[0]}`);
+      rest.push(`(o.created < ${cursor[0]} OR ${sqlUid('o.key')} < ${cursor[1]})`);
+    }
+    if (phase < ENDED && now !== undefined) rest.push(`o.valid_to >= ${now}`);
+    if (rest.length > 0) all.push(`coalesce(${rest.join(' AND ')}, false)`);
+    return `(SELECT o.* FROM ${schema}.orders o WHERE ${all.join(' AND ')} ORDER BY ${NEWEST} ${reach})`;
+  };
+
+  /** Selects live orders whose expiry the next sweep records: these few are read from the index of expiry. */
+  const unrecorded = () => {
+    const rest = [
+      ...tokens,
+      ...(account === undefined ? [] : [`(o.owner = ${account} OR o.onchain_user = ${account})`]),
+    ];
+    if (cursor !== undefined) rest.push(`(o.created, ${sqlUid('o.key')}) < (${cursor[0]}, ${cursor[1]})`);
+    const matches = rest.length === 0 ? '' : ` AND coalesce(${rest.join(' AND ')}, false)`;
+    // The sum prevents the index in the order of the listing.
+    return (
+      `(SELECT o.* FROM ${schema}.orders o WHERE o.phase / 2 = 0 AND o.phase < 4 AND o.valid_to >= 0 AND o.valid_to < ${now}${matches} ` +
+      `ORDER BY o.created + 0 DESC, ${sqlUid('o.key')} DESC ${reach})`
     );
-  } else if (status?.is === 'expired') {
-    // Orders with recorded expiry, and the few that the next sweep will find. Sorting these few must look cheap: the
-    // lower bound makes the planner expect few rows, and the sum prevents the index in the order of the listing.
-    orders = merged(
-      select(['NOT o.live AND o.state < 2', ...cursor], []),
-      select(
-        [`o.live AND o.valid_to >= 0 AND o.valid_to < ${bind(status.now)}`],
-        cursor,
-        'o.created + 0 DESC, o.uid DESC',
-      ),
-    );
-  } else orders = `(${select(cursor, [])} ${page}) o`;
-  return { text: `SELECT ${orderColumns(schema)} FROM ${orders} ORDER BY ${newest}`, values };
+  };
+
+  const parts =
+    account === undefined
+      ? phases.map((phase) => part(phase, tokens[0], tokens.slice(1)))
+      : // Orders that an account owns, and orders that it placed on chain through a contract.
+        phases.flatMap((phase) => [
+          part(phase, `o.owner = ${account}`, tokens),
+          part(phase, `o.onchain_user = ${account}`, [...tokens, `o.owner <> ${account}`]),
+        ]);
+  if (status?.is === 'expired') parts.push(unrecorded());
+  const page =
+    `SELECT * FROM (${parts.join(' UNION ALL ')}) o ORDER BY ${NEWEST} LIMIT ${pageSize}::bigint` +
+    (skipped === undefined ? '' : ` OFFSET ${skipped}::bigint`);
+  return {
+    text: `SELECT ${orderColumns(schema)} FROM (${page}) o ${joinFills(schema)} ORDER BY ${NEWEST}`,
+    values,
+  };
 }
 
-type Filter = 'sellToken' | 'buyToken' | 'status';
-type Status = NonNullable<OrderQuery['status']>;
-type Done = Status & { readonly is: 'cancelled' | 'fulfilled' };
-
-const isDone = (status: Status): status is Done => status.is === 'cancelled' || status.is === 'fulfilled';
-
-/** Returns the filters that begin the index of a listing, without the owner. Indexes of live orders stay small. */
-function getIndexedFilters({ owner, sellToken, buyToken, status }: OrderQuery): readonly Filter[] {
-  if (owner !== undefined || status?.is === 'expired') return [];
-  if (status !== undefined && isDone(status)) return ['status'];
-  if (status !== undefined && sellToken !== undefined && buyToken !== undefined) return ['sellToken', 'buyToken'];
-  if (sellToken !== undefined) return ['sellToken'];
-  return buyToken === undefined ? [] : ['buyToken'];
+/** Returns the phases of a status. Live orders may be expired, so they are compared with the time as well. */
+function getPhases(status: OrderQuery['status']): readonly number[] {
+  if (status === undefined) return PHASES.map((_, phase) => phase);
+  return status.is === 'expired'
+    ? [getPhase('open', true), getPhase('presignaturePending', true)]
+    : [getPhase(status.is)];
 }
-
-const getStateCode = (state: OrderState) => STATES.indexOf(state);

@@ -9,17 +9,25 @@ import type {
   OrderInsert,
   StoredOrder,
 } from 'intentbook';
-import { checkCancellable } from 'intentbook/store-kit';
-import type { ReinstateOrders } from './expiry.ts';
-import type { LiveCounts, PgOwnerCounts } from './owner-counts.ts';
-import type { BatchState } from './plan-inserts.ts';
-import { planInserts } from './plan-inserts.ts';
+import { StoreError } from 'intentbook';
+import { OUTCOMES } from './functions.ts';
 import type { Query } from './query.ts';
-import { RetryTransaction } from './query.ts';
-import type { OrderRecord, OrderRecordRow, PgOrderRow } from './rows.ts';
-import { isExpiryRecorded, orderColumns, quoteColumns, readOrder, readOrderRecord, toBytes } from './rows.ts';
+import type { PgOrderRow } from './rows.ts';
+import {
+  BUDGETS,
+  getPhase,
+  joinFills,
+  orderColumns,
+  readOrders,
+  SCHEMES,
+  SEPARATOR,
+  toByteArray,
+  toBytes,
+  toKey,
+  toNumberArray,
+  toUid,
+} from './rows.ts';
 import type { PostgresSession } from './session.ts';
-import { createBatchWriter } from './write-batch.ts';
 
 export interface PgOrderTable {
   insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]>;
@@ -28,177 +36,165 @@ export interface PgOrderTable {
   cancel(request: CancelRequest): Promise<CancelOutcome>;
 }
 
+/** Whether an insert skips locked owners, and whether the caller applies stored chain events itself. */
+interface Mode {
+  readonly skip: boolean;
+  readonly split: boolean;
+}
+
+/** Reasons by the codes of the function `cancel_rejection`. */
+const REASONS: readonly CancelRejection[] = ['missing', 'fulfilled', 'cancelled', 'expired', 'on-chain'];
+
 export function createOrderTable(
   session: PostgresSession,
-  owners: PgOwnerCounts,
   projectNewOrders: (run: Query, uids: readonly Hex[], at: number) => Promise<void>,
-  reinstate: ReinstateOrders,
 ): PgOrderTable {
-  const { schema: s, prepare, read, write, join } = session;
+  const { schema: s, prepare, read, call, write, join, settle } = session;
   const select = prepare<PgOrderRow>(
-    `SELECT ${orderColumns(s)}, ${quoteColumns(s)} FROM ${s}.orders o WHERE o.uid = ANY($1::bytea[])`,
+    `SELECT ${orderColumns(s)}, o.quote FROM ${s}.orders o ${joinFills(s)} WHERE o.key = ANY($1::bytea[])`,
   );
-  const find = prepare<OrderRecordRow>(
-    `SELECT uid, owner, state, valid_to, signing_scheme, budget, ${isExpiryRecorded} FROM ${s}.orders ` +
-      'WHERE uid = ANY($1::bytea[])',
+  const selectPlaced = prepare<readonly [key: Hex]>(
+    `SELECT key FROM ${s}.orders WHERE key = ANY($2::bytea[]) AND onchain_user = $1`,
   );
-  // The chain events of a stored order are already applied.
-  const selectWithEvents = prepare<readonly [uid: Hex]>(
-    `SELECT DISTINCT f.uid FROM ${s}.chain_events f WHERE f.uid = ANY($1::bytea[]) ` +
-      `AND NOT EXISTS (SELECT FROM ${s}.orders o WHERE o.uid = f.uid)`,
+  const parameters = Array.from({ length: 17 }, (_, i) => `$${i + 1}`).join();
+  const insert = prepare<readonly [codes: string]>(`SELECT ${s}.insert_orders(${parameters})::text`);
+  const cancel = prepare<readonly [code: number]>(`SELECT ${s}.cancel_orders($1, $2, $3)`);
+  const selectWithEvents = prepare<readonly [key: Hex]>(
+    `SELECT DISTINCT e.key FROM ${s}.chain_events e WHERE e.key = ANY($1::bytea[]) ` +
+      `AND NOT EXISTS (SELECT FROM ${s}.orders o WHERE o.key = e.key)`,
   );
-  const selectPlaced = prepare<readonly [uid: Hex]>(
-    `SELECT uid FROM ${s}.orders WHERE onchain_user = $1 AND uid = ANY($2::bytea[])`,
-  );
-  const selectTombstones = prepare<readonly [uid: Hex]>(`SELECT uid FROM ${s}.tombstones WHERE uid = ANY($1::bytea[])`);
-  const apply = createBatchWriter(session);
 
-  async function findAll(run: Query, uids: Iterable<Hex>): Promise<Map<Hex, OrderRecord>> {
-    const rows = await run(find, [...uids].map(toBytes));
-    return new Map(rows.map((row) => [row[0], readOrderRecord(row)]));
+  /** Inserts a batch in one statement. @returns undefined if a chain event of an order is already stored. */
+  async function insertBatch(
+    run: Query,
+    inserts: readonly OrderInsert[],
+    mode: Mode,
+  ): Promise<InsertOutcome[] | undefined> {
+    const [row] = await run(insert, ...toParameters(inserts, mode));
+    const codes = row?.[0].slice(1, -1).split(',').map(Number) ?? [];
+    if (codes[0] === OUTCOMES.split) return undefined;
+    return inserts.map(({ cap = 0 }, i) => toOutcome(codes[i], cap));
   }
 
-  async function insertAll(run: Query, inserts: readonly OrderInsert[]): Promise<InsertOutcome[]> {
-    const counts = await owners.lock(
-      run,
-      inserts.map(({ order }) => order.owner),
-    );
-    // Without a possible cap rejection or replacement, the insert itself detects the duplicates.
-    if (isBelowCaps(inserts, counts)) return insertStep(run, inserts, undefined);
+  /** Inserts a batch in parts, each of which ends with an order whose chain events are applied next. */
+  async function insertParts(run: Query, inserts: readonly OrderInsert[]): Promise<InsertOutcome[]> {
+    const keys = inserts.map(({ order }) => toKey(order.uid));
+    const rows = await run(selectWithEvents, toByteArray(keys));
+    const withEvents = new Set(rows.map(([key]) => `\\x${key.slice(2)}`));
     const outcomes: InsertOutcome[] = [];
-    for (const step of await splitBatch(run, inserts)) {
-      outcomes.push(...(await insertStep(run, step, await readState(run, step))));
+    for (let start = 0; start < inserts.length; ) {
+      const found = keys.findIndex((key, i) => i >= start && withEvents.has(key));
+      const end = found < 0 ? inserts.length : found + 1;
+      const part = inserts.slice(start, end);
+      outcomes.push(...((await insertBatch(run, part, { skip: false, split: true })) ?? []));
+      const last = part.at(-1)?.order;
+      if (found >= 0 && last !== undefined && outcomes.at(-1)?.status === 'inserted') {
+        await projectNewOrders(run, [last.uid], last.creationDate);
+      }
+      start = end;
     }
     return outcomes;
   }
 
-  /** Splits a batch after each order with stored chain events, because these affect the checks of later orders. */
-  async function splitBatch(run: Query, inserts: readonly OrderInsert[]): Promise<OrderInsert[][]> {
-    const rows = await run(
-      selectWithEvents,
-      inserts.map(({ order }) => toBytes(order.uid)),
-    );
-    const boundaries = new Set(rows.map(([uid]) => uid));
-    const steps: OrderInsert[][] = [[]];
-    for (const insert of inserts) {
-      steps.at(-1)?.push(insert);
-      // After each occurrence of a repeated UID: the first may be rejected.
-      if (boundaries.has(insert.order.uid)) steps.push([]);
-    }
-    return steps.filter((step) => step.length > 0);
+  async function insertDurably(inserts: readonly OrderInsert[], mode: Mode): Promise<InsertOutcome[]> {
+    const outcomes = await call('insert orders', (run) => insertBatch(run, inserts, mode));
+    return outcomes ?? write('insert orders', (run) => insertParts(run, inserts));
   }
 
-  async function insertStep(run: Query, inserts: readonly OrderInsert[], state?: BatchState): Promise<InsertOutcome[]> {
-    const { outcomes, changes } = planInserts(inserts, state);
-    for (const { uid, expiryRecorded } of changes.cancel) {
-      const at = inserts.find(({ replaces }) => replaces === uid)?.order.creationDate;
-      if (expiryRecorded && at !== undefined) await reinstate(run, [uid], at);
+  /**
+   * Resolves an insert with an unknown outcome. When its session has ended, the insert is repeated: an order that is
+   * stored now was stored by the first attempt, or was there before.
+   */
+  async function resolve(inserts: readonly OrderInsert[], failure: unknown): Promise<InsertOutcome[]> {
+    if (await settle(failure)) {
+      try {
+        const outcomes = await insertDurably(inserts, { skip: false, split: false });
+        return outcomes.map((outcome) => (outcome.status === 'duplicate' ? { status: 'inserted' } : outcome));
+      } catch (cause) {
+        if (await isNothingStored(inserts)) throw cause;
+      }
     }
-    const inserted = await apply(run, changes);
-    const times = new Map(inserts.map(({ order: { uid, creationDate } }) => [uid, creationDate])); // each UID once
-    for (const [uid, at] of times) if (inserted.get(uid)?.hasChainEvents) await projectNewOrders(run, [uid], at);
-    return outcomes.map((outcome, i) => {
-      const uid = inserts[i]?.order.uid;
-      if (outcome.status !== 'inserted' || (uid !== undefined && inserted.has(uid))) return outcome;
-      // The order was not stored when the owner was locked, so another owner inserted the same UID since.
-      if (state !== undefined) throw new RetryTransaction();
-      return { status: 'duplicate' };
-    });
+    return inserts.map(() => ({ status: 'unknown' }));
   }
 
-  async function readState(run: Query, inserts: readonly OrderInsert[]): Promise<BatchState> {
-    const uids = new Set(inserts.flatMap(({ order, replaces = order.uid }) => [order.uid, replaces]));
-    const orders = await findAll(run, uids);
-    const tombstones = await run(
-      selectTombstones,
-      inserts.map(({ order }) => toBytes(order.uid)),
+  async function isNothingStored(inserts: readonly OrderInsert[]): Promise<boolean> {
+    const keys = toByteArray(inserts.map(({ order }) => toKey(order.uid)));
+    return read('read orders', (run) => run(select, keys)).then(
+      (rows) => rows.length === 0,
+      () => false,
     );
-    // Expiry is evaluated at the creation time of each order.
-    const queries = inserts.flatMap(({ order: { owner, budget, creationDate }, cap }) =>
-      cap === undefined ? [] : [{ owner, budget, now: Math.floor(creationDate / 1000) }],
-    );
-    const counts = await owners.count(run, queries);
-    return {
-      orders,
-      tombstones: new Set(tombstones.map(([uid]) => uid)),
-      counts: queries.map((query, i) => ({ ...query, count: counts[i] ?? 0 })),
-    };
   }
 
   return {
-    insert(inserts, options) {
-      if (inserts.length === 0) return Promise.resolve([]);
+    async insert(inserts, options) {
+      if (inserts.length === 0) return [];
       const transaction = options?.transaction;
-      const work = (run: Query) => insertAll(run, inserts);
-      return transaction === undefined ? write('insert orders', work) : join('insert orders', transaction, work);
+      const mode = { skip: options?.skipLocked ?? false, split: false };
+      const work = async (run: Query) => (await insertBatch(run, inserts, mode)) ?? insertParts(run, inserts);
+      if (transaction !== undefined) return join('insert orders', transaction, work);
+      try {
+        return await insertDurably(inserts, mode);
+      } catch (cause) {
+        if (!isOutcomeUnknown(cause)) throw cause;
+        return resolve(inserts, cause);
+      }
     },
 
     async get(run, uids) {
-      const rows = uids.length === 0 ? [] : await run(select, [...new Set(uids)].map(toBytes));
-      return rows.map(readOrder);
+      return uids.length === 0 ? [] : readOrders(await run(select, toByteArray([...new Set(uids)].map(toKey))));
     },
 
     async placed(run, account, uids) {
       if (uids.length === 0) return [];
-      return (await run(selectPlaced, toBytes(account), uids.map(toBytes))).map(([uid]) => uid);
+      return (await run(selectPlaced, toBytes(account), toByteArray(uids.map(toKey)))).map(([key]) => toUid(key));
     },
 
-    async cancel(request) {
-      const uids = [...new Set(request.uids)];
-      // A rejection needs no lock: it was correct at the time of the read.
-      const unlocked = await read('cancel orders', (run) => findAll(run, uids));
-      const rejected = reject(uids, unlocked, request.now);
-      if (rejected !== undefined || uids.length === 0) return rejected ?? { status: 'cancelled' };
-      return write('cancel orders', async (run) => {
-        await owners.lock(
-          run,
-          [...unlocked.values()].map(({ owner }) => owner),
-        );
-        const records = await findAll(run, uids);
-        const lateRejection = reject(uids, records, request.now);
-        if (lateRejection !== undefined) return lateRejection;
-        const cancelled = uids.flatMap((uid) => records.get(uid) ?? []);
-        const at = request.cancelledAt;
-        const early = cancelled.filter(({ expiryRecorded }) => expiryRecorded).map(({ uid }) => uid);
-        if (early.length > 0) await reinstate(run, early, at);
-        await apply(run, {
-          insert: [],
-          documents: [],
-          cancel: cancelled,
-          events: cancelled.map(({ uid, owner }) => ({ type: 'cancelled', uid, owner, at })),
-        });
-        return { status: 'cancelled' };
-      });
+    async cancel({ uids, now, cancelledAt }) {
+      const unique = [...new Set(uids)];
+      if (unique.length === 0) return { status: 'cancelled' };
+      const keys = toByteArray(unique.map(toKey));
+      const [row] = await call('cancel orders', (run) => run(cancel, keys, now, cancelledAt));
+      const code = row?.[0] ?? 0;
+      const [uid, reason] = [unique[Math.floor(code / 10) - 1], REASONS[(code % 10) - 1]];
+      return uid === undefined || reason === undefined ? { status: 'cancelled' } : { status: 'rejected', uid, reason };
     },
   };
 }
 
-/**
- * Returns whether no cap can be reached, even if all orders are inserted and expired orders are counted, and no order
- * is replaced. A pending order also counts as open, because a stored pre-signature event may open it within the batch.
- */
-function isBelowCaps(inserts: readonly OrderInsert[], counts: ReadonlyMap<Address, LiveCounts>): boolean {
-  const totals = new Map<string, number>();
-  const getKey = (owner: Address, budget: keyof LiveCounts) => `${owner} ${budget}`;
-  for (const { order } of inserts) {
-    for (const budget of new Set(['open', order.budget] as const)) {
-      const key = getKey(order.owner, budget);
-      totals.set(key, (totals.get(key) ?? counts.get(order.owner)?.[budget] ?? 0) + 1);
-    }
-  }
-  return inserts.every(
-    ({ order, cap = Number.POSITIVE_INFINITY, replaces }) =>
-      replaces === undefined && (totals.get(getKey(order.owner, order.budget)) ?? 0) <= cap,
-  );
+const isOutcomeUnknown = (cause: unknown) => cause instanceof StoreError && cause.code === 'OutcomeUnknown';
+
+/** Returns the arguments of the function `insert_orders`. */
+function toParameters(inserts: readonly OrderInsert[], { skip, split }: Mode): unknown[] {
+  const orders = inserts.map(({ order }) => order);
+  const nullable = (values: readonly (string | null)[]) => (values.some((value) => value !== null) ? values : null);
+  return [
+    skip,
+    split,
+    toNumberArray(orders.map(({ creationDate }) => creationDate)),
+    toNumberArray(orders.map(({ validTo }) => validTo)),
+    toNumberArray(orders.map(({ signingScheme }) => SCHEMES.indexOf(signingScheme))),
+    toNumberArray(orders.map(({ state }) => getPhase(state))),
+    toNumberArray(orders.map(({ budget }) => BUDGETS.indexOf(budget))),
+    toByteArray(orders.map(({ uid }) => toKey(uid))),
+    toByteArray(orders.map(({ sellToken }) => toBytes(sellToken))),
+    toByteArray(orders.map(({ buyToken }) => toBytes(buyToken))),
+    toByteArray(orders.map(({ appData }) => toBytes(appData))),
+    orders.map(({ body }) => body).join(SEPARATOR),
+    nullable(orders.map(({ quote }) => (quote === undefined ? null : `${quote.body}${SEPARATOR}${quote.metadata}`))),
+    toNumberArray(inserts.map(({ cap = null }) => cap)),
+    nullable(inserts.map(({ replaces }) => (replaces === undefined ? null : toKey(replaces)))),
+    nullable(inserts.map(({ document }) => (document === undefined ? null : toBytes(document.hash)))),
+    nullable(inserts.map(({ document }) => document?.document ?? null)),
+  ];
 }
 
-/** Returns the rejection of the first missing order, otherwise of the first order whose state forbids it. */
-function reject(uids: readonly Hex[], records: ReadonlyMap<Hex, OrderRecord>, now: number): CancelOutcome | undefined {
-  let rejected: CancelOutcome | undefined;
-  for (const uid of uids) {
-    const reason: CancelRejection | undefined = checkCancellable(records.get(uid), now);
-    if (reason === 'missing') return { status: 'rejected', uid, reason };
-    if (reason !== undefined) rejected ??= { status: 'rejected', uid, reason };
-  }
-  return rejected;
+function toOutcome(code: number | undefined, cap: number): InsertOutcome {
+  if (code === OUTCOMES.inserted) return { status: 'inserted' };
+  if (code === OUTCOMES.duplicate) return { status: 'duplicate' };
+  if (code === OUTCOMES.busy) return { status: 'busy' };
+  if (code === undefined) throw new Error('the server returned no outcome for an order');
+  if (code >= OUTCOMES.capped) return { status: 'capped', limit: cap, count: code - OUTCOMES.capped };
+  const reason = REASONS[code - OUTCOMES.irreplaceable - 1];
+  if (reason === undefined) throw new Error(`the server returned the unknown outcome ${code}`);
+  return { status: 'irreplaceable', reason };
 }

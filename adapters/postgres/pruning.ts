@@ -1,69 +1,63 @@
 import type { Hex, PruneRequest } from 'intentbook';
-import { unpackUid } from 'intentbook/store-kit';
-import { toBytes } from './rows.ts';
+import { toByteArray } from './rows.ts';
+
 import type { PostgresSession } from './session.ts';
 
 /**
- * Returns SQL for the oldest order, and for the orders to remove with their owners' locks. As for expiry, the queries
- * are written so that the planner needs no estimates: see expiry.ts.
+ * Returns SQL for the orders to remove with their owners' locks, soonest expired first. Keys begin with the signed
+ * `validTo`, so the first part reads the index of keys, in which nearly every order before the limit can be removed.
+ * The second part reads orders that were placed on chain, whose effective `validTo` may be earlier than the signed one.
  */
-export function pruningSql(s: string): { readonly oldest: string; readonly due: string } {
-  return {
-    oldest: `SELECT created FROM ${s}.orders ORDER BY created, uid LIMIT 1`,
-    due:
-      `SELECT o.uid FROM ${s}.orders o JOIN ${s}.owners w ON w.owner = o.owner ` +
-      'WHERE o.created >= 0 AND o.created < $1 AND coalesce(NOT o.live AND o.valid_to < $2, false) ' +
-      'ORDER BY o.created, o.uid LIMIT $3 FOR NO KEY UPDATE OF w SKIP LOCKED',
-  };
+export function pruningSql(s: string): string {
+  const part = (condition: string, sort: string) =>
+    `(SELECT o.key, o.owner FROM ${s}.orders o WHERE ${condition} ` +
+    `AND coalesce(o.phase >= 2 AND o.valid_to < $1 AND o.created < $1 * 1000, false) ORDER BY ${sort} LIMIT $2)`;
+  const parts = [
+    part(`o.key > '' AND o.key < ${firstKey('$1')}`, 'o.key'),
+    part('o.onchain_user IS NOT NULL AND o.valid_to >= 0 AND o.valid_to < $1', 'o.valid_to'),
+  ];
+  return (
+    `SELECT d.key FROM (SELECT DISTINCT key, owner FROM (${parts.join(' UNION ALL ')}) p ORDER BY key LIMIT $2) d ` +
+    `JOIN ${s}.owners w ON w.owner = d.owner ORDER BY d.key FOR NO KEY UPDATE OF w SKIP LOCKED`
+  );
 }
+
+/** Returns SQL for the first key with a signed `validTo` that is not before a parameter. */
+const firstKey = (parameter: string) => `substr(int8send(${parameter}::bigint), 5)`;
+
+const MAX_VALID_TO = 2 ** 32 - 1;
+const toValidTo = (seconds: number) => Math.min(Math.max(Math.floor(seconds), 0), MAX_VALID_TO);
 
 /**
  * Creates a function that removes orders that ended before a time, each under its owner's lock. It skips owners that
- * are locked by another transaction. The orders are found by creation date, which has an index.
+ * are locked by another transaction. Orders that were cancelled off chain leave a tombstone.
  */
 export function createPruner({
   schema: s,
   prepare,
-  read,
   write,
 }: PostgresSession): (request: PruneRequest) => Promise<number> {
-  const sql = pruningSql(s);
-  const oldest = prepare<readonly [created: number]>(sql.oldest);
-  const due = prepare<readonly [Hex]>(sql.due);
+  const due = prepare<readonly [Hex]>(pruningSql(s));
   // The condition is checked again: an order may be live again before its owner was locked.
-  const remove = prepare<readonly [uid: Hex, cancelledOffChain: boolean]>(
-    `WITH removed AS (DELETE FROM ${s}.orders WHERE uid = ANY($1::bytea[]) AND NOT live RETURNING uid, cancelled_off_chain), ` +
-      `quotes AS (DELETE FROM ${s}.order_quotes WHERE uid IN (SELECT uid FROM removed)) SELECT uid, cancelled_off_chain FROM removed`,
+  const remove = prepare<readonly [Hex]>(
+    `WITH filled AS (DELETE FROM ${s}.fills WHERE key = ANY($1::bytea[]) AND EXISTS (SELECT FROM ${s}.orders o ` +
+      'WHERE o.key = fills.key AND o.phase >= 2)), ' +
+      `removed AS (DELETE FROM ${s}.orders WHERE key = ANY($1::bytea[]) AND phase >= 2 ` +
+      'RETURNING key, cancelled_off_chain), ' +
+      `marked AS (INSERT INTO ${s}.tombstones (key) SELECT key FROM removed WHERE cancelled_off_chain ` +
+      'ON CONFLICT DO NOTHING) SELECT key FROM removed',
   );
-  const addTombstones = prepare(
-    `INSERT INTO ${s}.tombstones (valid_to, uid) SELECT * FROM unnest($1::bigint[], $2::bytea[])`,
-  );
-  const removeTombstones = prepare(
-    `DELETE FROM ${s}.tombstones WHERE uid IN ` +
-      `(SELECT uid FROM ${s}.tombstones WHERE valid_to < $1 ORDER BY valid_to LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+  const release = prepare(
+    `DELETE FROM ${s}.tombstones WHERE key = ANY(ARRAY(SELECT key FROM ${s}.tombstones ` +
+      `WHERE key < ${firstKey('$1')} ORDER BY key LIMIT $2))`,
   );
 
-  return async ({ before, limit, tombstonesBefore }) => {
-    if (tombstonesBefore !== undefined) {
-      await write('remove old tombstones', async (run) => void (await run(removeTombstones, tombstonesBefore, limit)));
-    }
-    const [first] = await read('find old orders', (run) => run(oldest));
-    if (first === undefined || first[0] >= before * 1000) return 0;
-    return write('remove old orders', async (run) => {
-      const uids = (await run(due, before * 1000, before, limit)).map(([uid]) => uid);
-      if (uids.length === 0) return 0;
-      const removed = await run(remove, uids.map(toBytes));
-      const cancelled = removed.filter(([, cancelledOffChain]) => cancelledOffChain).map(([uid]) => uid);
-      if (cancelled.length > 0) {
-        await run(
-          addTombstones,
-          cancelled.map((uid) => unpackUid(uid).validTo),
-          cancelled.map(toBytes),
-        );
-      }
-      return removed.length;
+  return ({ before, limit, tombstonesBefore }) =>
+    write('remove old orders', async (run) => {
+      if (tombstonesBefore !== undefined) await run(release, toValidTo(tombstonesBefore), limit);
+      const keys = (await run(due, toValidTo(before), limit)).map(([key]) => `\\x${key.slice(2)}`);
+      return keys.length === 0 ? 0 : (await run(remove, toByteArray(keys))).length;
     });
-  };
 }
 
 /** Creates a function that counts all orders, or those that ended before a time. */

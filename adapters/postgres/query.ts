@@ -17,12 +17,24 @@ export type Query = <Row extends readonly unknown[]>(
   ...values: readonly unknown[]
 ) => Promise<readonly Row[]>;
 
-/** Thrown to run a transaction again although the server reported no conflict. */
-export class RetryTransaction extends Error {
-  override readonly name = 'RetryTransaction';
+/** Thrown if a commit was sent and the server did not report its outcome. */
+export class CommitOutcomeUnknown extends Error {
+  override readonly name = 'CommitOutcomeUnknown';
+  /** The session that ran it, if it is known. */
+  readonly session: PgSession | undefined;
+
+  constructor(session: PgSession | undefined, cause: unknown) {
+    super('the outcome of a commit is unknown', { cause });
+    this.session = session;
+  }
 }
 
-/** Runs `work` with a connection of the pool. After any error that is not an SQL error, the connection is closed. */
+/** Identity of a session of the server. */
+export interface PgSession {
+  readonly processId: number;
+}
+
+/** Runs `work` with a connection of the pool. After an error that may affect later statements, it is closed. */
 export async function withConnection<T>(pool: PgPool, work: (client: PgPoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   // A connection that breaks while idle emits an error event, which must not end the process.
@@ -31,7 +43,7 @@ export async function withConnection<T>(pool: PgPool, work: (client: PgPoolClien
   try {
     return await work(client);
   } catch (cause) {
-    if (!isServerError(cause)) broken = cause instanceof Error ? cause : new Error('the driver failed');
+    if (!isReusable(cause)) broken = cause instanceof Error ? cause : new Error('the driver failed');
     throw cause;
   } finally {
     client.removeListener?.('error', ignore);
@@ -42,13 +54,41 @@ export async function withConnection<T>(pool: PgPool, work: (client: PgPoolClien
 const ignore = () => {};
 
 /**
- * Returns whether an error is an SQL error of the server, after which the connection can still be used. The codes of
- * the server and the system differ by their first letter.
+ * Runs work that commits, and detects a commit that is complete on this server, but not on the synchronous standby: its
+ * wait was cancelled, which the server reports as a warning.
+ */
+export async function observeReplication<T>(client: PgClient, work: () => Promise<T>): Promise<T> {
+  let cancelled = false;
+  const onNotice = (notice: unknown) => {
+    const { routine } = notice as { readonly routine?: string }; // as the driver documents it
+    cancelled ||= routine === 'SyncRepWaitForLSN';
+  };
+  client.on?.('notice', onNotice);
+  try {
+    const result = await work();
+    if (cancelled) throw new CommitOutcomeUnknown(undefined, new Error('a standby did not confirm the commit'));
+    return result;
+  } finally {
+    client.removeListener?.('notice', onNotice);
+  }
+}
+
+/**
+ * Returns whether an error is a response of the server to a statement, which therefore has no effect. The codes of the
+ * server and the system differ by their first letter.
  */
 export function isServerError(cause: unknown): boolean {
-  if (cause instanceof StoreError || cause instanceof RetryTransaction) return true;
+  if (cause instanceof StoreError) return true;
   const code = getErrorCode(cause);
   return code !== undefined && /^[0-9FHPX][0-9A-Z]{4}$/.test(code) && !/^(08|57P|25P0[345])/.test(code);
+}
+
+/** Codes of a server that is read-only, or that does not know a prepared statement. */
+const UNSUITABLE = /^(25006|0A000|55000|26000|42P05)$/;
+
+/** Returns whether a connection can be used again after an error. One that leads to a read-only server cannot. */
+function isReusable(cause: unknown): boolean {
+  return isServerError(cause) && !UNSUITABLE.test(getErrorCode(cause) ?? '');
 }
 
 export function createQuery(client: PgClient): Query {

@@ -1,7 +1,7 @@
 import type { PgClient, PgPool } from './driver.ts';
 import type { Query } from './query.ts';
-import { createQuery, toResults, withConnection } from './query.ts';
-import type { Commit, PostgresSession } from './session.ts';
+import { createQuery, withConnection } from './query.ts';
+import type { PostgresSession } from './session.ts';
 
 /** Reads that a replica may serve. */
 export interface Readers {
@@ -11,12 +11,18 @@ export interface Readers {
 /** Pool of connections to replicas, with the position that they must have replayed. */
 export interface Replica {
   readonly pool: PgPool;
-  /** Commits a transaction and records the position that a replica must have replayed to show it. */
-  readonly commit: Commit;
+  /** Records the position that a replica must have replayed to show the last commit of a connection. */
+  committed(client: PgClient): Promise<void>;
   /** Requires replicas to show everything up to now. Runs on a connection to the primary. */
   catchUp(run: Query): Promise<void>;
   /** Returns whether a replica shows everything that this process has written or read from the log. */
   isCurrent(client: PgClient): Promise<boolean>;
+}
+
+/** A position in the log of the server. Positions of different timelines cannot be compared. */
+interface WalPosition {
+  readonly timeline: string;
+  readonly offset: bigint;
 }
 
 /**
@@ -26,13 +32,18 @@ export interface Replica {
  *
  * The replayed position is stored for each connection, because a pool may lead to several replicas. It is queried again
  * only after new writes.
+ *
+ * After a failover, positions begin again on a new timeline. A promoted replica is a primary: it has replayed everything.
  */
 export function createReplica(pool: PgPool): Replica {
-  let required = 0n;
-  const replayed = new WeakMap<PgClient, bigint>();
+  let required: WalPosition | undefined;
+  /** Number of commits whose position is unknown. Until the next known one, the primary serves all reads. */
+  let unknown = 0;
+  const replayed = new WeakMap<PgClient, WalPosition>();
 
-  function requirePosition(position: bigint | undefined): void {
-    if (position !== undefined && position > required) required = position;
+  function requirePosition(position: WalPosition | undefined): void {
+    if (position === undefined) return;
+    if (required?.timeline !== position.timeline || position.offset > required.offset) required = position;
   }
 
   return {
@@ -41,28 +52,37 @@ export function createReplica(pool: PgPool): Replica {
       const [row] = await run<readonly [string]>({ text: `SELECT ${FLUSHED}` });
       requirePosition(parseWalPosition(row?.[0]));
     },
-    async commit(client) {
-      const text = `COMMIT; SELECT ${FLUSHED} AS position`;
-      const [, flushed] = toResults(await client.query({ text }));
-      // The column selected.
-      const row = flushed?.rows[0] as { readonly position: string } | undefined;
-      requirePosition(parseWalPosition(row?.position));
+    async committed(client) {
+      // A later position includes this commit, so the number of unknown positions is reset.
+      const started = ++unknown;
+      const [row] = await createQuery(client)<readonly [string]>({ text: `SELECT ${FLUSHED}` });
+      requirePosition(parseWalPosition(row?.[0]));
+      if (unknown === started) unknown = 0;
     },
     async isCurrent(client) {
       const target = required;
-      if ((replayed.get(client) ?? -1n) >= target) return true;
-      const [row] = await createQuery(client)<readonly [string | null]>({
-        text: 'SELECT pg_last_wal_replay_lsn()::text',
-      });
+      if (unknown > 0) return false;
+      const known = replayed.get(client);
+      if (target === undefined) return true;
+      if (known !== undefined && covers(known, target)) return true;
+      const [row] = await createQuery(client)<readonly [string | null]>({ text: `SELECT ${REPLAYED}` });
       // A server that replays nothing is not a replica but the primary.
-      const position = row?.[0] == null ? target : (parseWalPosition(row[0]) ?? -1n);
+      const position = row?.[0] == null ? target : parseWalPosition(row[0]);
+      if (position === undefined) return false;
       replayed.set(client, position);
-      return position >= target;
+      return covers(position, target);
     },
   };
 }
 
-const FLUSHED = 'pg_current_wal_flush_lsn()::text';
+const covers = (replayed: WalPosition, target: WalPosition) =>
+  replayed.timeline === target.timeline && replayed.offset >= target.offset;
+
+const FLUSHED = "substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8) || ' ' || pg_current_wal_flush_lsn()::text";
+// The name of a file cannot be determined during recovery. The control file has the timeline of the last restart point.
+const REPLAYED =
+  "CASE WHEN pg_is_in_recovery() THEN (SELECT lpad(upper(to_hex(coalesce(r.received_tli, c.timeline_id))), 8, '0') " +
+  "FROM pg_control_checkpoint() c LEFT JOIN pg_stat_wal_receiver r ON true) || ' ' || pg_last_wal_replay_lsn()::text END";
 
 /** Creates a reader that uses a current replica, and otherwise or after a failure the primary. */
 export function createReaders(session: PostgresSession, replica: Replica | undefined): Readers {
@@ -82,8 +102,9 @@ export function createReaders(session: PostgresSession, replica: Replica | undef
   };
 }
 
-/** Parses a WAL position of the server: two hexadecimal numbers of 32 bits. */
-function parseWalPosition(text: string | undefined): bigint | undefined {
-  const [, high, low] = /^([0-9A-F]+)\/([0-9A-F]+)$/i.exec(text ?? '') ?? [];
-  return high === undefined || low === undefined ? undefined : (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`);
+/** Parses the timeline, and a WAL position of the server: two hexadecimal numbers of 32 bits. */
+function parseWalPosition(text: string | undefined): WalPosition | undefined {
+  const [, timeline, high, low] = /^([0-9A-F]{8}) ([0-9A-F]+)\/([0-9A-F]+)$/i.exec(text ?? '') ?? [];
+  if (timeline === undefined || high === undefined || low === undefined) return undefined;
+  return { timeline, offset: (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`) };
 }

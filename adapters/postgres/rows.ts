@@ -1,52 +1,53 @@
-import type { Address, Budget, Hex, OrderState, StoredOrder } from 'intentbook';
+import type { Address, Budget, Hex, OrderEventType, OrderState, StoredOrder } from 'intentbook';
 
 /**
- * Returns the columns of an order, in the order of {@link PgOrderRow}. `o` is the table of orders. Short values are
- * combined in one text: each value costs server and driver a microsecond, and a page has thousands.
+ * Returns the columns of an order, in the order of {@link PgOrderRow}. `o` is the table of orders, `f` its fill. Short
+ * values are combined in one text: each value costs server and driver a microsecond, and a page has thousands.
+ *
+ * Many orders of a page refer to the same document. Only the first of them reads and returns it.
  */
 export const orderColumns = (schema: string) =>
-  "o.uid, o.body, concat_ws(' ', o.version, o.created, o.valid_to, o.state, o.invalidated, o.executed_sell_amount, " +
+  `o.key, o.body, CASE WHEN f.key IS NULL THEN ${shortColumns('o')} ELSE ${shortColumns('f')} END, o.placement, ` +
+  'o.app_data, CASE WHEN row_number() OVER (PARTITION BY o.app_data) = 1 THEN ' +
+  `(SELECT d.document FROM ${schema}.documents d WHERE d.hash = o.app_data) END`;
+
+const shortColumns = (source: 'o' | 'f') =>
+  `concat_ws(' ', ${source}.version, o.created, o.valid_to, o.phase, o.invalidated, ${source}.executed_sell_amount, ` +
+  `${source}.executed_buy_amount, ${source}.executed_fee_amount, ${source}.executed_fee, ` +
   // The fee token comes last, because concat_ws omits it if it is null.
-  'o.executed_buy_amount, o.executed_fee_amount, o.executed_fee, o.executed_fee_token), o.placement, ' +
-  // A subquery instead of a join: independent of the planner, it is one index lookup for each row of the page.
-  `(SELECT d.document FROM ${schema}.documents d WHERE d.hash = o.app_data)`;
+  `${source}.executed_fee_token)`;
 
-/**
- * Returns the columns that a read by UID appends; listings omit them. The quote is in the order row, which avoids a
- * second lookup; only rows of older releases have it in `order_quotes`.
- */
-export const quoteColumns = (schema: string) =>
-  ['quote', 'quote_metadata']
-    .map((column, i) => {
-      const stored = `SELECT q.${['body', 'metadata'][i]} FROM ${schema}.order_quotes q WHERE q.uid = o.uid`;
-      return `CASE WHEN o.quote IS NULL THEN (${stored}) ELSE o.${column} END`;
-    })
-    .join(', ');
-
-/** Value of a row without a quote. NULL means that an older release wrote the row. */
-export const NO_QUOTE = '';
+/** Returns the join of a partially filled order with its totals. Other orders cause no lookup. */
+export const joinFills = (schema: string) =>
+  `LEFT JOIN LATERAL (SELECT * FROM ${schema}.fills f WHERE f.key = o.key AND o.phase < ${UNFILLABLE} OFFSET 0) f ON true`;
 
 export type PgOrderRow = readonly [
-  uid: Hex,
+  key: Hex,
   body: string,
   short: string,
   placement: string | null,
+  appData: Hex,
   document: string | null,
   quote?: string | null,
-  quoteMetadata?: string | null,
 ];
 
-/** Converts a row to an order. Nothing is parsed; the caller detects a damaged row when it renders the order. */
-export function readOrder([uid, body, short, placement, document, quote, quoteMetadata]: PgOrderRow): StoredOrder {
-  const [version, created, validTo, state, invalidated, sold, bought, signedFee, fee, feeToken] = short.split(' ');
+/** Converts rows to orders. Nothing is parsed; the caller detects a damaged row when it renders the order. */
+export function readOrders(rows: readonly PgOrderRow[]): StoredOrder[] {
+  const documents = new Map<Hex, string>();
+  for (const row of rows) if (row[5] !== null) documents.set(row[4], row[5]);
+  return rows.map((row) => readOrder(row, documents.get(row[4]) ?? null));
+}
+
+function readOrder([key, body, short, placement, , , quote]: PgOrderRow, document: string | null): StoredOrder {
+  const [version, created, validTo, phase, invalidated, sold, bought, signedFee, fee, feeToken] = short.split(' ');
   // Without object spread, which would be slower.
   return {
-    uid,
+    uid: toUid(key),
     body,
     version: Number(version),
     creationDate: Number(created),
     validTo: Number(validTo),
-    state: STATES[Number(state)] as OrderState, // the table checks the range
+    state: PHASES[Number(phase)]?.state as OrderState, // the table checks the range
     invalidated: invalidated === 't',
     executedSellAmount: sold ?? '',
     executedBuyAmount: bought ?? '',
@@ -55,65 +56,110 @@ export function readOrder([uid, body, short, placement, document, quote, quoteMe
     executedFeeToken: feeToken === undefined ? null : `0x${feeToken.slice(2)}`,
     placement,
     fullAppData: document,
-    quote: quote ? { body: quote, metadata: quoteMetadata ?? '{}' } : null,
+    quote: quote ? parseQuote(quote) : null,
   };
 }
 
-/** Columns that are needed to check and cancel an order. */
-export interface OrderRecord {
-  readonly uid: Hex;
-  readonly owner: Address;
-  readonly state: OrderState;
-  readonly validTo: number;
-  readonly signingScheme: (typeof SCHEMES)[number];
-  readonly budget: Budget;
-  readonly expiryRecorded?: boolean;
+/** Separates texts that are JSON, in which this character can only occur as an escape sequence. */
+export const SEPARATOR = '\x1e';
+
+function parseQuote(text: string) {
+  const [body = '', metadata = '{}'] = text.split(SEPARATOR);
+  return { body, metadata };
 }
-
-export type OrderRecordRow = readonly [
-  uid: Hex,
-  owner: Address,
-  state: number,
-  validTo: number,
-  scheme: number,
-  budget: number,
-  expiryRecorded: boolean,
-];
-
-export function readOrderRecord([
-  uid,
-  owner,
-  state,
-  validTo,
-  scheme,
-  budget,
-  expiryRecorded,
-]: OrderRecordRow): OrderRecord {
-  return {
-    uid,
-    owner,
-    validTo,
-    expiryRecorded,
-    // The table checks the ranges.
-    state: STATES[state] as OrderState,
-    signingScheme: SCHEMES[scheme] as OrderRecord['signingScheme'],
-    budget: BUDGETS[budget] as Budget,
-  };
-}
-
-/** SQL condition for a recorded expiry: the order is not live, and neither cancelled nor fulfilled. */
-export const isExpiryRecorded = '(NOT live AND state < 2)';
 
 /** Codes are indexes in these lists. They are stored in databases: append only. */
-export const STATES = ['open', 'presignaturePending', 'cancelled', 'fulfilled'] as const;
 export const SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;
 export const BUDGETS = ['open', 'pending'] as const;
 export const KINDS = ['sell', 'buy'] as const;
+export const EVENT_TYPES = [
+  'created',
+  'cancelled',
+  'placed',
+  'presigned',
+  'presignatureRevoked',
+  'traded',
+  'refunded',
+  'expired',
+  'reinstated',
+  'reverted',
+] as const satisfies readonly OrderEventType[];
 export const QUOTE_KINDS = ['standard', 'onchainPresign', 'onchainEip1271'] as const;
+
+/**
+ * Phases of an order: its state, and whether its expiry is recorded. The code is the index, which listings and the
+ * sweep use as an index column: below 2, an order is live; below 4, it may be filled in part.
+ */
+export const PHASES = [
+  { state: 'open', expiryRecorded: false },
+  { state: 'presignaturePending', expiryRecorded: false },
+  { state: 'open', expiryRecorded: true },
+  { state: 'presignaturePending', expiryRecorded: true },
+  { state: 'cancelled', expiryRecorded: false },
+  { state: 'fulfilled', expiryRecorded: false },
+] as const satisfies readonly { readonly state: OrderState; readonly expiryRecorded: boolean }[];
+
+/** The first phase of orders that are not live. */
+export const ENDED = 2;
+/** The first phase of orders without a separate row for their fills. */
+export const UNFILLABLE = 4;
+
+/** SQL conditions of the index of expiry, for live orders and for orders whose expiry is recorded. */
+export const LIVE = 'phase / 2 = 0 AND phase < 4';
+export const EXPIRED = 'phase / 2 = 1 AND phase < 4';
+
+export function getPhase(state: OrderState, expiryRecorded = false): number {
+  return PHASES.findIndex(
+    (phase) =>
+      phase.state === state &&
+      (phase.expiryRecorded === expiryRecorded || phase.state === 'cancelled' || phase.state === 'fulfilled'),
+  );
+}
+
+/** Returns the budget with a code. The table checks the range. */
+export const getBudget = (code: number) => BUDGETS[code] as Budget;
+
+/** Returns the signing scheme with a code. The table checks the range. */
+export const getScheme = (code: number) => SCHEMES[code] as (typeof SCHEMES)[number];
 
 /** Converts to the server's text format of bytes, without an intermediate buffer. */
 export function toBytes(hex: Hex): string {
   return `\\x${hex.slice(2)}`;
+}
+
+/** Length of a UID and of its parts, in characters of the text `0x…`. */
+const [VALID_TO_AT, UID_END] = [106, 114];
+
+/**
+ * Converts a UID to the key of its row, in the server's text format. The last part of a UID, `validTo`, comes first in
+ * the key. UIDs are random, so an index of them would write a different page for each order. Keys of recent orders are
+ * close together.
+ */
+export function toKey(uid: Hex): string {
+  return `\\x${uid.slice(VALID_TO_AT, UID_END)}${uid.slice(2, VALID_TO_AT)}`;
+}
+
+/** Converts a key, as it is parsed from the server, to the UID. */
+export function toUid(key: Hex): Hex {
+  return `0x${key.slice(10)}${key.slice(2, 10)}`;
+}
+
+/** Returns SQL for the UID of a key, for sorting. */
+export const sqlUid = (key: string) => `(substr(${key}, 5) || substr(${key}, 1, 4))`;
+
+/** Returns SQL for the owner of a key. */
+export const sqlOwner = (key: string) => `substr(${key}, 37)`;
+
+export const getOwner = (uid: Hex): Address => `0x${uid.slice(66, VALID_TO_AT)}`;
+
+/** Formats bytes as an array of the server. The driver's own format escapes each character. */
+export function toByteArray(values: readonly string[]): string {
+  return values.length === 0 ? '{}' : `{"\\${values.join('","\\')}"}`;
+}
+
+/** Formats numbers as an array of the server. */
+export function toNumberArray(values: readonly (number | null)[]): string {
+  return `{${values.map((value) => value ?? 'NULL').join()}}`;
 }
 
 const asText = (text: string) => text;

@@ -1,3 +1,5 @@
+import { createFunctions } from './functions.ts';
+
 /** One schema migration. */
 export interface PgMigration {
   /** 1, 2, 3 and so on, without gaps. */
@@ -31,13 +33,17 @@ CREATE TABLE IF NOT EXISTS ${s}.domain (
 `;
 
 /**
- * Creates the tables of orders, app data, the event log and leases.
+ * Creates the tables of a book.
  *
- * Columns of fixed width come first, to avoid alignment padding. The codes of state, scheme and budget are in rows.ts.
- * Each page keeps free space for new row versions, so that a partial fill updates no index.
+ * Columns of fixed width come first, to avoid alignment padding. The codes of phase, scheme and budget, and the key of a
+ * row, are explained in rows.ts.
  *
- * `live` is true for an order that is open or waits for its pre-signature, and its expiry is not recorded yet. Queries
- * that depend on the time also compare `valid_to`.
+ * An order has a wide row, which is written when it is created and when its phase changes. Partial fills of a live order
+ * are written to `fills`, a narrow table whose updates touch no index.
+ *
+ * An order has six index entries: by key, owner, sold token, bought token and age, and by expiry while it is live. The
+ * entries of the key and of expiry are clustered by `validTo`, the others end with the creation date. The phase precedes
+ * the creation date, so that each index serves the listings of every status.
  *
  * Statistics of owners and tokens are disabled. They contain averages, by which an owner has few orders; the planner
  * would then read and sort all orders of an owner with a million. Without statistics, the planner expects many rows for
@@ -45,11 +51,11 @@ CREATE TABLE IF NOT EXISTS ${s}.domain (
  *
  * Executed totals are not bounded by 2^256, and numeric is not either.
  *
- * The log is written in two steps, so that ids follow commits although no writer waits for another: see events.ts.
+ * `events` and `log` are explained in events.ts.
  */
 const createBook: PgMigration = {
   version: 1,
-  name: 'orders',
+  name: 'book',
   breaking: false,
   sql: (s) => `
 CREATE TABLE ${s}.orders (
@@ -57,11 +63,12 @@ CREATE TABLE ${s}.orders (
   valid_to bigint NOT NULL,
   version bigint NOT NULL DEFAULT 1,
   signing_scheme smallint NOT NULL CHECK (signing_scheme BETWEEN 0 AND 3),
-  state smallint NOT NULL CHECK (state BETWEEN 0 AND 3),
+  phase smallint NOT NULL CHECK (phase BETWEEN 0 AND 5),
   budget smallint NOT NULL CHECK (budget BETWEEN 0 AND 1),
-  live boolean NOT NULL,
   invalidated boolean NOT NULL DEFAULT false,
-  uid bytea NOT NULL CHECK (octet_length(uid) = 56),
+  cancelled_off_chain boolean NOT NULL DEFAULT false,
+  placed_on_chain boolean NOT NULL DEFAULT false,
+  key bytea PRIMARY KEY CHECK (octet_length(key) = 56),
   owner bytea NOT NULL CHECK (octet_length(owner) = 20),
   sell_token bytea NOT NULL CHECK (octet_length(sell_token) = 20),
   buy_token bytea NOT NULL CHECK (octet_length(buy_token) = 20),
@@ -71,32 +78,42 @@ CREATE TABLE ${s}.orders (
   executed_fee_amount numeric NOT NULL DEFAULT 0 CHECK (executed_fee_amount >= 0),
   executed_fee numeric NOT NULL DEFAULT 0 CHECK (executed_fee >= 0),
   executed_fee_token bytea CHECK (octet_length(executed_fee_token) = 20),
-  body text NOT NULL CHECK (body::json IS NOT NULL)
-) WITH (fillfactor = 90);
+  onchain_user bytea CHECK (octet_length(onchain_user) = 20),
+  body text NOT NULL CHECK (body::json IS NOT NULL),
+  quote text,
+  placement text
+);
 
-CREATE UNIQUE INDEX orders_uid ON ${s}.orders (uid);
+CREATE INDEX orders_owner ON ${s}.orders (owner, phase, created);
+CREATE INDEX orders_sell ON ${s}.orders (sell_token, phase, created);
+CREATE INDEX orders_buy ON ${s}.orders (buy_token, phase, created);
+CREATE INDEX orders_newest ON ${s}.orders (phase, created);
+CREATE INDEX orders_expiry ON ${s}.orders ((phase / 2), valid_to) WHERE phase < 4;
+CREATE INDEX orders_onchain_user ON ${s}.orders (onchain_user, phase, created) WHERE onchain_user IS NOT NULL;
+CREATE INDEX orders_onchain_expiry ON ${s}.orders (valid_to) WHERE onchain_user IS NOT NULL;
 
-CREATE INDEX orders_newest ON ${s}.orders (created, uid);
-CREATE INDEX orders_owner ON ${s}.orders (owner, created, uid);
-CREATE INDEX orders_sell ON ${s}.orders (sell_token, created, uid);
-CREATE INDEX orders_buy ON ${s}.orders (buy_token, created, uid);
+ALTER TABLE ${s}.orders ALTER owner SET STATISTICS 0, ALTER sell_token SET STATISTICS 0,
+  ALTER buy_token SET STATISTICS 0, ALTER onchain_user SET STATISTICS 0, ALTER phase SET STATISTICS 0;
 
-CREATE INDEX orders_live_newest ON ${s}.orders (created, uid) WHERE live;
-CREATE INDEX orders_live_owner ON ${s}.orders (owner, created, uid) WHERE live;
-CREATE INDEX orders_live_sell ON ${s}.orders (sell_token, created, uid) WHERE live;
-CREATE INDEX orders_live_buy ON ${s}.orders (buy_token, created, uid) WHERE live;
-CREATE INDEX orders_live_pair ON ${s}.orders (sell_token, buy_token, created, uid) WHERE live;
-CREATE INDEX orders_live_expiry ON ${s}.orders (owner, budget, valid_to) WHERE live;
+CREATE TABLE ${s}.fills (
+  version bigint NOT NULL,
+  key bytea PRIMARY KEY CHECK (octet_length(key) = 56),
+  executed_sell_amount numeric NOT NULL CHECK (executed_sell_amount >= 0),
+  executed_buy_amount numeric NOT NULL CHECK (executed_buy_amount >= 0),
+  executed_fee_amount numeric NOT NULL CHECK (executed_fee_amount >= 0),
+  executed_fee numeric NOT NULL CHECK (executed_fee >= 0),
+  executed_fee_token bytea CHECK (octet_length(executed_fee_token) = 20)
+) WITH (fillfactor = 45);
 
-CREATE INDEX orders_done ON ${s}.orders (state, created, uid) WHERE NOT live;
-
-ALTER TABLE ${s}.orders ALTER owner SET STATISTICS 0, ALTER sell_token SET STATISTICS 0, ALTER buy_token SET STATISTICS 0;
+CREATE TABLE ${s}.tombstones (
+  key bytea PRIMARY KEY CHECK (octet_length(key) = 56)
+);
 
 CREATE TABLE ${s}.owners (
   owner bytea PRIMARY KEY CHECK (octet_length(owner) = 20),
   live_open bigint NOT NULL CHECK (live_open >= 0),
   live_pending bigint NOT NULL CHECK (live_pending >= 0)
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 45);
 
 CREATE TABLE ${s}.documents (
   ordinal bigint GENERATED ALWAYS AS IDENTITY,
@@ -104,30 +121,35 @@ CREATE TABLE ${s}.documents (
   hash bytea PRIMARY KEY CHECK (octet_length(hash) = 32),
   document text NOT NULL
 );
-
 CREATE INDEX documents_unreferenced ON ${s}.documents (ordinal) WHERE NOT referenced;
 
 CREATE TABLE ${s}.events (
-  id bigint PRIMARY KEY,
+  xid bigint NOT NULL,
+  ordinal bigint GENERATED ALWAYS AS IDENTITY,
   at bigint NOT NULL,
-  type text NOT NULL,
-  uid bytea NOT NULL,
-  owner bytea NOT NULL
+  type smallint NOT NULL,
+  key bytea NOT NULL CHECK (octet_length(key) = 56),
+  cause text,
+  PRIMARY KEY (xid, ordinal)
 );
 
-CREATE TABLE ${s}.event_queue (
-  ordinal bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  at bigint NOT NULL,
-  type text NOT NULL,
-  uid bytea NOT NULL CHECK (octet_length(uid) = 56),
-  owner bytea NOT NULL CHECK (octet_length(owner) = 20)
-) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+CREATE TABLE ${s}.log (
+  last bigint PRIMARY KEY,
+  size bigint NOT NULL,
+  xid bigint NOT NULL,
+  snapshot pg_snapshot
+);
 
-CREATE TABLE ${s}.event_ids (
-  id smallint PRIMARY KEY CHECK (id = 1),
-  last bigint NOT NULL
-) WITH (fillfactor = 10);
-INSERT INTO ${s}.event_ids (id, last) VALUES (1, 0);
+CREATE TABLE ${s}.incarnations (
+  number bigint PRIMARY KEY,
+  system text NOT NULL,
+  timeline text NOT NULL
+);
+
+CREATE TABLE ${s}.log_lock (
+  id smallint PRIMARY KEY CHECK (id = 1)
+);
+INSERT INTO ${s}.log_lock (id) VALUES (1);
 
 CREATE TABLE ${s}.leases (
   name text PRIMARY KEY,
@@ -135,18 +157,7 @@ CREATE TABLE ${s}.leases (
   term bigint NOT NULL,
   expires bigint NOT NULL
 );
-`,
-};
 
-/**
- * Creates the tables of quotes. An order has its own copy of its quote. The codes of kinds are in rows.ts. `rank` is
- * compared byte by byte, independent of the collation of the database.
- */
-const createQuotes: PgMigration = {
-  version: 2,
-  name: 'quotes',
-  breaking: false,
-  sql: (s) => `
 CREATE TABLE ${s}.quotes (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   expires_at bigint NOT NULL,
@@ -159,55 +170,29 @@ CREATE TABLE ${s}.quotes (
   body text NOT NULL CHECK (body::json IS NOT NULL),
   metadata text NOT NULL CHECK (metadata::json IS NOT NULL)
 );
-
 CREATE INDEX quotes_terms ON ${s}.quotes (sell_token, buy_token, kind, amount, quote_kind, rank, id);
 CREATE INDEX quotes_expiry ON ${s}.quotes (expires_at);
-
-CREATE TABLE ${s}.order_quotes (
-  uid bytea PRIMARY KEY CHECK (octet_length(uid) = 56),
-  body text NOT NULL CHECK (body::json IS NOT NULL),
-  metadata text NOT NULL CHECK (metadata::json IS NOT NULL)
-);
-`,
-};
-
-/**
- * Creates the tables of chain events and of the indexer's progress. The key of a chain event is its log position;
- * `detail` is JSON with the other fields. The migration is breaking: a release that does not write
- * `cancelled_off_chain` would lose cancellations when a block is rolled back.
- */
-const createChainEvents: PgMigration = {
-  version: 3,
-  name: 'chain',
-  breaking: true,
-  sql: (s) => `
-ALTER TABLE ${s}.orders
-  ADD COLUMN cancelled_off_chain boolean NOT NULL DEFAULT false,
-  ADD COLUMN placed_on_chain boolean NOT NULL DEFAULT false,
-  ADD COLUMN placement text,
-  ADD COLUMN onchain_user bytea CHECK (octet_length(onchain_user) = 20);
-UPDATE ${s}.orders SET cancelled_off_chain = true WHERE invalidated;
-ALTER TABLE ${s}.orders ALTER onchain_user SET STATISTICS 0;
-CREATE INDEX orders_onchain_user ON ${s}.orders (onchain_user, created, uid) WHERE onchain_user IS NOT NULL;
-
-ALTER TABLE ${s}.events ADD COLUMN cause text;
-ALTER TABLE ${s}.event_queue ADD COLUMN cause text;
 
 CREATE TABLE ${s}.chain_events (
   block bigint NOT NULL,
   log integer NOT NULL,
   type smallint NOT NULL,
   "timestamp" bigint,
+  auction bigint,
   block_hash bytea NOT NULL CHECK (octet_length(block_hash) = 32),
   transaction_hash bytea NOT NULL CHECK (octet_length(transaction_hash) = 32),
-  uid bytea CHECK (octet_length(uid) = 56),
+  key bytea CHECK (octet_length(key) = 56),
   owner bytea CHECK (octet_length(owner) = 20),
+  onchain_user bytea CHECK (octet_length(onchain_user) = 20),
   detail text NOT NULL,
   PRIMARY KEY (block, log)
 );
-CREATE INDEX chain_events_uid ON ${s}.chain_events (uid, block, log) WHERE uid IS NOT NULL;
+CREATE INDEX chain_events_key ON ${s}.chain_events (key, block, log) WHERE key IS NOT NULL;
 CREATE INDEX chain_events_owner ON ${s}.chain_events (owner, block, log) WHERE owner IS NOT NULL;
+CREATE INDEX chain_events_user ON ${s}.chain_events (onchain_user, block, log) WHERE onchain_user IS NOT NULL;
 CREATE INDEX chain_events_transaction ON ${s}.chain_events (transaction_hash, block, log);
+CREATE INDEX chain_events_auction ON ${s}.chain_events (auction, block, log) WHERE auction IS NOT NULL;
+ALTER TABLE ${s}.chain_events ALTER owner SET STATISTICS 0, ALTER onchain_user SET STATISTICS 0;
 
 CREATE TABLE ${s}.blocks (
   number bigint PRIMARY KEY,
@@ -220,36 +205,12 @@ CREATE TABLE ${s}.progress (
   hash bytea CHECK (octet_length(hash) = 32)
 );
 INSERT INTO ${s}.progress (id) VALUES (1);
-`,
-};
 
-/**
- * Creates the indexes for recording expiry: the live orders by `valid_to`, and the listing of expired orders, which are
- * not live and neither cancelled nor fulfilled. The migration is breaking: an older release would not list expired
- * orders and would make them live again.
- */
-const createExpiryIndexes: PgMigration = {
-  version: 4,
-  name: 'expiry',
-  breaking: true,
-  sql: (s) => `
-CREATE INDEX orders_expiring ON ${s}.orders (valid_to) WHERE live;
-CREATE INDEX orders_expired ON ${s}.orders (created, uid) WHERE NOT live AND state < 2;
-`,
-};
-
-/**
- * Creates the tables of auctions. Auction ids are never reused, so a settlement always refers to one auction. An older
- * release leaves the column empty; its only effect is that competitions lack those transactions.
- */
-const createAuctions: PgMigration = {
-  version: 5,
-  name: 'auctions',
-  breaking: false,
-  sql: (s) => `
-ALTER TABLE ${s}.chain_events ADD COLUMN auction bigint;
-UPDATE ${s}.chain_events SET auction = (detail::json ->> 'auctionId')::bigint WHERE type = 1;
-CREATE INDEX chain_events_auction ON ${s}.chain_events (auction, block, log) WHERE auction IS NOT NULL;
+CREATE TABLE ${s}.first_trades (
+  block bigint NOT NULL,
+  token bytea PRIMARY KEY CHECK (octet_length(token) = 20)
+);
+CREATE INDEX first_trades_block ON ${s}.first_trades (block);
 
 CREATE TABLE ${s}.auctions (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -261,77 +222,8 @@ CREATE TABLE ${s}.competitions (
   auction bigint PRIMARY KEY,
   body text NOT NULL CHECK (body::json IS NOT NULL)
 );
-`,
-};
-
-/**
- * Creates the table of the first trade of each token, sold or bought. The index serves rollbacks of the newest blocks.
- * The only effect of an older release is that tokens first traded while it indexes the chain are missing.
- */
-const createFirstTrades: PgMigration = {
-  version: 6,
-  name: 'first trades',
-  breaking: false,
-  sql: (s) => `
-CREATE TABLE ${s}.first_trades (
-  block bigint NOT NULL,
-  token bytea PRIMARY KEY CHECK (octet_length(token) = 20)
-);
-
-INSERT INTO ${s}.first_trades (token, block)
-  SELECT decode(substr(token, 3), 'hex'), min(block) FROM (
-    SELECT detail::json ->> 'sellToken' AS token, block FROM ${s}.chain_events WHERE type = 0
-    UNION ALL SELECT detail::json ->> 'buyToken', block FROM ${s}.chain_events WHERE type = 0
-  ) traded GROUP BY token;
-
-CREATE INDEX first_trades_block ON ${s}.first_trades (block);
-`,
-};
-
-/**
- * Adds the quote to the order row: a read of many orders took as long for the quotes as for the orders. Existing rows
- * keep their quote in `order_quotes`, so no row is rewritten. In new rows, an empty text means that there is no quote.
- * The migration is breaking: an older release would return orders without their quotes.
- */
-const addOrderQuotes: PgMigration = {
-  version: 7,
-  name: 'quotes of orders',
-  breaking: true,
-  sql: (s) => `
-ALTER TABLE ${s}.orders ADD COLUMN quote text, ADD COLUMN quote_metadata text;
-ALTER TABLE ${s}.orders
-  ADD CONSTRAINT orders_quote CHECK (CASE WHEN quote IS NULL OR quote = '' THEN quote_metadata IS NULL
-    ELSE quote::json IS NOT NULL AND quote_metadata::json IS NOT NULL END) NOT VALID;
-`,
-};
-
-/**
- * Adds the tombstones of deleted orders that were cancelled off chain, and the index that finds recorded expiries to
- * revert. The migration is breaking: an older release would accept a cancelled order again.
- */
-const createTombstones: PgMigration = {
-  version: 8,
-  name: 'tombstones',
-  breaking: true,
-  sql: (s) => `
-CREATE TABLE ${s}.tombstones (
-  valid_to bigint NOT NULL,
-  uid bytea PRIMARY KEY CHECK (octet_length(uid) = 56)
-);
-
-CREATE INDEX tombstones_validity ON ${s}.tombstones (valid_to);
-CREATE INDEX orders_expired_validity ON ${s}.orders (valid_to) WHERE NOT live AND state < 2;
-`,
+${createFunctions(s)}`,
 };
 
 /** Schema migrations. A released migration is never changed: new ones are appended. */
-export const MIGRATIONS: readonly PgMigration[] = [
-  createBook,
-  createQuotes,
-  createChainEvents,
-  createExpiryIndexes,
-  createAuctions,
-  createFirstTrades,
-  addOrderQuotes,
-  createTombstones,
-];
+export const MIGRATIONS: readonly PgMigration[] = [createBook];

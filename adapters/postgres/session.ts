@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { StoreError } from 'intentbook';
 import type { CommitOutcomeResolver, StartedTransaction } from './commit-outcome.ts';
-import { BEGIN, createCommitOutcomeResolver } from './commit-outcome.ts';
+import { createCommitOutcomeResolver } from './commit-outcome.ts';
 import type { PgClient, PgPool } from './driver.ts';
 import { getErrorCode, toStoreError } from './driver.ts';
-import type { Query, Statement } from './query.ts';
-import { createQuery, isServerError, RetryTransaction, toResults, withConnection } from './query.ts';
+import type { PgSession, Query, Statement } from './query.ts';
+import { CommitOutcomeUnknown, createQuery, isServerError, observeReplication, withConnection } from './query.ts';
 
 /** Database access for the tables of the store. */
 export interface PostgresSession {
@@ -13,19 +13,27 @@ export interface PostgresSession {
   readonly schema: string;
   /** Returns a statement that each connection prepares on its first run. */
   prepare<Row extends readonly unknown[]>(text: string): Statement<Row>;
-  /** Runs one or a few statements without a transaction. */
+  /** Runs one or a few statements that only read. */
   read<T>(operation: string, work: (run: Query) => Promise<T>): Promise<T>;
+  /**
+   * Runs one writing statement, which is a durable transaction of its own: one round trip. It is retried after a
+   * conflict with another writer.
+   *
+   * @throws StoreError `OutcomeUnknown` if the connection broke. With `repeatable`, `Unavailable`.
+   */
+  call<T>(operation: string, work: (run: Query) => Promise<T>, options?: CallOptions): Promise<T>;
   /** Runs `work` in its own durable transaction. It is retried after a conflict with another writer. */
   write<T>(operation: string, work: (run: Query) => Promise<T>): Promise<T>;
-  /**
-   * Runs statements without values in one round trip and one durable transaction. It is retried after a conflict with
-   * another writer.
-   *
-   * @returns The number of affected rows of each statement.
-   */
-  script(operation: string, texts: readonly string[]): Promise<number[]>;
   /** Runs `work` inside the open transaction of the host on a client. If it fails, all of it is rolled back. */
   join<T>(operation: string, transaction: unknown, work: (run: Query) => Promise<T>): Promise<T>;
+  /** Waits until the statement of a failed `call` has ended. @returns false if this cannot be determined in time. */
+  settle(failure: unknown): Promise<boolean>;
+}
+
+/** Options of a call. */
+export interface CallOptions {
+  /** Whether the statement can be repeated after an unknown outcome. */
+  readonly repeatable?: boolean;
 }
 
 /** Maximum number of attempts of a transaction. An attempt that fails has no visible effect. */
@@ -35,18 +43,23 @@ export interface SessionSettings {
   readonly schema: string;
   /** Whether statements are prepared by name. Must be false if a pooler changes connections between transactions. */
   readonly named: boolean;
-  /** Commits a transaction. Default: the statement `COMMIT`. */
-  readonly commit?: Commit;
+  /** Whether connections lead to the server itself, so that a session can be identified by its process. */
+  readonly direct: boolean;
+  /** Whether statements outside a transaction run with another isolation level than READ COMMITTED. */
+  readonly strict: boolean;
+  /** Called on the same connection after a commit. A failure does not affect the result. */
+  readonly committed?: (client: PgClient) => Promise<void>;
   /** Resolves after `ms` milliseconds. */
   readonly wait: (ms: number) => Promise<void>;
 }
 
 export function openSession(
   pool: PgPool,
-  { schema, named, wait, commit = plainCommit }: SessionSettings,
+  { schema, named, direct, strict, wait, committed = async () => {} }: SessionSettings,
 ): PostgresSession {
   const resolver = createCommitOutcomeResolver(pool, wait);
   const statements = new Map<string, Statement>();
+  const failures = new WeakMap<StoreError, PgSession>();
 
   async function withRetry<T>(operation: string, work: (client: PgClient) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
@@ -59,7 +72,20 @@ export function openSession(
     }
   }
 
-  return {
+  async function runStatement<T>(client: PgClient, work: (run: Query) => Promise<T>): Promise<T> {
+    let result: T;
+    try {
+      result = await observeReplication(client, () => work(createQuery(client)));
+    } catch (cause) {
+      if (isServerError(cause) || cause instanceof CommitOutcomeUnknown) throw cause;
+      const processId = direct ? client.processID : undefined;
+      throw new CommitOutcomeUnknown(processId === undefined ? undefined : { processId }, cause);
+    }
+    await committed(client).catch(() => {});
+    return result;
+  }
+
+  const session: PostgresSession = {
     schema,
     prepare(text) {
       const statement = statements.get(text) ?? (named ? { text, name: getStatementName(text) } : { text });
@@ -73,17 +99,32 @@ export function openSession(
         throw toStoreError(operation, cause);
       }
     },
-    async write<T>(operation: string, work: (run: Query) => Promise<T>) {
+    async call(operation, work, { repeatable = false } = {}) {
+      if (strict) return session.write(operation, work);
       try {
-        return await withRetry(operation, (client) => transact(client, work, commit, resolver));
+        return await withRetry(operation, (client) => runStatement(client, work));
       } catch (cause) {
         if (!(cause instanceof CommitOutcomeUnknown)) throw cause;
+        if (repeatable) throw toStoreError(operation, cause.cause);
+        const failure = toUnknown(operation, cause);
+        if (cause.session !== undefined) failures.set(failure, cause.session);
+        throw failure;
+      }
+    },
+    async write<T>(operation: string, work: (run: Query) => Promise<T>) {
+      try {
+        return await withRetry(operation, (client) => transact(client, { work, committed, resolver }));
+      } catch (cause) {
+        if (!(cause instanceof TransactionOutcomeUnknown)) {
+          throw cause instanceof CommitOutcomeUnknown ? toUnknown(operation, cause) : cause;
+        }
         // The outcome is queried on another connection, so that a committed transaction is not reported as failed.
-        if (await resolver.wasCommitted(cause.transaction)) return cause.result as T; // of this work
+        const committed = await resolver.wasCommitted(cause.transaction);
+        if (committed === undefined) throw toUnknown(operation, cause);
+        if (committed) return cause.result as T; // of this work
         throw toStoreError(operation, cause.cause);
       }
     },
-    script: (operation, texts) => withRetry(operation, (client) => runScript(client, texts)),
     async join(operation, transaction, work) {
       if (!isClient(transaction)) {
         throw new StoreError('Unsupported', '`transaction` must be the node-postgres client on which it is open');
@@ -94,35 +135,67 @@ export function openSession(
         throw toStoreError(operation, cause);
       }
     },
+    async settle(failure) {
+      const started = failure instanceof StoreError ? failures.get(failure) : undefined;
+      return started === undefined ? false : endSession(pool, started, wait);
+    },
   };
+  return session;
 }
 
-/** Commits the open transaction of a client. */
-export type Commit = (client: PgClient) => Promise<void>;
+/** Number and interval of the attempts to end a session, in milliseconds. */
+const END = { times: 8, interval: 250 };
 
-const plainCommit: Commit = async (client) => {
-  await client.query({ text: 'COMMIT' });
-};
+/**
+ * Ends the session of a broken connection, which may still run its statement or wait for a standby.
+ *
+ * @returns whether it has ended.
+ */
+async function endSession(
+  pool: PgPool,
+  { processId }: PgSession,
+  wait: (ms: number) => Promise<void>,
+): Promise<boolean> {
+  const text =
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = current_user ' +
+    'AND pid <> pg_backend_pid()';
+  for (let i = 0; i < END.times; i++) {
+    if (i > 0) await wait(END.interval);
+    try {
+      const rows = await withConnection(pool, (client) => createQuery(client)({ text }, processId));
+      if (rows.length === 0) return true;
+    } catch {
+      // The server may be restarting.
+    }
+  }
+  return false;
+}
 
-/** Thrown if the connection broke during the commit, so that its outcome is unknown. */
-class CommitOutcomeUnknown extends Error {
+function toUnknown(operation: string, { cause }: CommitOutcomeUnknown): StoreError {
+  const message = `the PostgreSQL store cannot determine the outcome of an attempt to ${operation}: it may be stored`;
+  return new StoreError('OutcomeUnknown', message, { cause });
+}
+
+/** Thrown if the outcome of the commit of a transaction is unknown. */
+class TransactionOutcomeUnknown extends CommitOutcomeUnknown {
   readonly transaction: StartedTransaction;
   /** Result of the transaction, valid if it is committed. */
   readonly result: unknown;
 
   constructor(transaction: StartedTransaction, result: unknown, cause: unknown) {
-    super('the outcome of a commit is unknown', { cause });
+    super(undefined, cause);
     this.transaction = transaction;
     this.result = result;
   }
 }
 
-async function transact<T>(
-  client: PgClient,
-  work: (run: Query) => Promise<T>,
-  commit: Commit,
-  resolver: CommitOutcomeResolver,
-): Promise<T> {
+interface Transaction<T> {
+  readonly work: (run: Query) => Promise<T>;
+  readonly committed: (client: PgClient) => Promise<void>;
+  readonly resolver: CommitOutcomeResolver;
+}
+
+async function transact<T>(client: PgClient, { work, committed, resolver }: Transaction<T>): Promise<T> {
   const transaction = await resolver.begin(client);
   let result: T;
   try {
@@ -133,21 +206,13 @@ async function transact<T>(
     throw cause;
   }
   try {
-    await commit(client);
+    await observeReplication(client, () => client.query({ text: 'COMMIT' }));
   } catch (cause) {
-    throw isServerError(cause) ? cause : new CommitOutcomeUnknown(transaction, result, cause);
+    if (isServerError(cause) || cause instanceof CommitOutcomeUnknown) throw cause;
+    throw new TransactionOutcomeUnknown(transaction, result, cause);
   }
+  await committed(client).catch(() => {});
   return result;
-}
-
-async function runScript(client: PgClient, texts: readonly string[]): Promise<number[]> {
-  try {
-    const results = toResults(await client.query({ text: [BEGIN, ...texts, 'COMMIT'].join('; ') }));
-    return results.slice(1, -1).map(({ rowCount }) => rowCount ?? 0);
-  } catch (cause) {
-    if (isServerError(cause)) await client.query({ text: 'ROLLBACK' });
-    throw cause;
-  }
 }
 
 async function runInSavepoint<T>(client: PgClient, work: (run: Query) => Promise<T>): Promise<T> {
@@ -171,12 +236,12 @@ async function runInSavepoint<T>(client: PgClient, work: (run: Query) => Promise
 }
 
 const NO_TRANSACTION = '25P01';
-const SERIALIZATION_FAILURE = '40001';
-const DEADLOCK = '40P01';
+
+/** Serialization failure, deadlock, and statements that a pooler has lost with its connection. */
+const RETRYABLE = /^(40001|40P01|26000|42P05)$/;
 
 function isRetryable(cause: unknown): boolean {
-  const code = getErrorCode(cause);
-  return cause instanceof RetryTransaction || code === SERIALIZATION_FAILURE || code === DEADLOCK;
+  return RETRYABLE.test(getErrorCode(cause) ?? '');
 }
 
 function isClient(transaction: unknown): transaction is PgClient {

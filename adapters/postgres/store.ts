@@ -5,17 +5,18 @@ import { createAppDataTable } from './app-data.ts';
 import { createAuctionTable } from './auctions.ts';
 import { createChainStore } from './chain.ts';
 import { createChainEventTable } from './chain-events.ts';
-import type { PostgresConnection, PostgresSource } from './connection.ts';
+import type { ConnectionTraits, PostgresConnection, PostgresSource } from './connection.ts';
 import { assertServer, connectPostgres } from './connection.ts';
 import { toStoreError } from './driver.ts';
-import { createEventTable } from './events.ts';
-import { createExpirySweeper, createReinstateOrders, createReinstater } from './expiry.ts';
+import { adoptLog, createEventTable } from './events.ts';
+import { createExpirySweeper, createReinstater } from './expiry.ts';
 import { createLeaseTable } from './leases.ts';
 import { createListing } from './listing.ts';
 import { assertSchema, claimDomain, migrate, quote } from './migrate.ts';
 import { createOrderTable } from './orders.ts';
 import { createOwnerCounts } from './owner-counts.ts';
 import { createOrderTotal, createPruner } from './pruning.ts';
+import { withConnection } from './query.ts';
 import { createQuoteTable } from './quotes.ts';
 import { createReaders, createReplica } from './replica.ts';
 import type { PgMigration } from './schema.ts';
@@ -26,8 +27,10 @@ export interface StoreSettings {
   readonly schema: string;
   readonly migrate: boolean;
   readonly durable: boolean;
-  readonly named: boolean;
-  readonly listen: boolean;
+  /** Whether statements are prepared by name. Default: unless a pooler is detected. */
+  readonly named: boolean | undefined;
+  /** Whether a connection listens. Default: unless a pooler is detected. */
+  readonly listen: boolean | undefined;
   readonly pollInterval: number;
 }
 
@@ -118,11 +121,12 @@ async function start(
 ) {
   const connection = await connectPostgres(source);
   try {
-    const book = assemble(connection, settings, clock);
-    await book.session.read('open', (run) => assertServer(run, settings.durable));
+    const traits = await withConnection(connection.pool, (client) => assertServer(client, settings.durable));
+    const book = assemble(connection, resolveSettings(settings, traits), clock);
     if (settings.migrate) await migrate(connection.pool, settings.schema, migrations);
     await book.session.read('open', (run) => assertSchema(run, settings.schema, migrations));
     await claimDomain(book.session, domain);
+    await adoptLog(book.session);
     return book;
   } catch (cause) {
     await connection.disconnect().catch(() => {}); // the first failure is reported
@@ -130,30 +134,39 @@ async function start(
   }
 }
 
-function assemble(connection: PostgresConnection, settings: StoreSettings, clock: StoreContext['clock']) {
+/** Settings for the connections that were found. */
+export type ResolvedSettings = Omit<StoreSettings, 'named' | 'listen'> &
+  ConnectionTraits & { readonly named: boolean; readonly listen: boolean };
+
+/**
+ * Resolves the settings that depend on the connections. A pooler may lend another session to each transaction: a
+ * prepared statement is then missing, and notifications are lost.
+ */
+export function resolveSettings(settings: StoreSettings, traits: ConnectionTraits): ResolvedSettings {
+  const { named = traits.direct, listen = traits.direct } = settings;
+  return { ...settings, ...traits, named, listen };
+}
+
+function assemble(connection: PostgresConnection, settings: ResolvedSettings, clock: StoreContext['clock']) {
   const { pool, readPool } = connection;
   const replica = readPool === undefined ? undefined : createReplica(readPool);
   const schema = quote(settings.schema);
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
-  const commit = replica === undefined ? {} : { commit: replica.commit };
-  const session = openSession(pool, { schema, named: settings.named, wait, ...commit });
+  const { named, direct, strict } = settings;
+  const committed = replica === undefined ? {} : { committed: replica.committed };
+  const session = openSession(pool, { schema, named, direct, strict, wait, ...committed });
   const readers = createReaders(session, replica);
   const hint = { channel: `intentbook.${settings.schema}`, signature: randomUUID() };
-  const notify = session.prepare('SELECT pg_notify($1, $2)');
   const owners = createOwnerCounts(session);
   const documents = createAppDataTable(session);
   const chainEvents = createChainEventTable(session);
   const chain = createChainStore(session, chainEvents, owners);
-  const reinstateOrders = createReinstateOrders(session, chainEvents);
   const watch = createWatch(pool, clock, { ...hint, listen: settings.listen, pollInterval: settings.pollInterval });
-  // Outside a writing transaction: the server serializes the commits of writing transactions with notifications.
-  const events = createEventTable(
-    session,
-    () => session.read('notify of events', async (run) => void (await run(notify, hint.channel, hint.signature))),
-    replica?.catchUp,
+  const events = createEventTable(session, hint, replica?.catchUp);
+  // Locking a row is the cheapest operation that fails on a read-only server. A locked table of orders fails too.
+  const probe = session.prepare(
+    `SELECT 1, EXISTS (SELECT FROM ${schema}.orders) FROM ${schema}.domain d FOR UPDATE OF d`,
   );
-  // Locking a row is the cheapest operation that fails on a read-only server.
-  const lockRow = session.prepare(`SELECT 1 FROM ${schema}.domain FOR UPDATE`);
 
   return {
     session,
@@ -164,13 +177,13 @@ function assemble(connection: PostgresConnection, settings: StoreSettings, clock
     watch,
     chainEvents,
     chain,
-    orders: createOrderTable(session, owners, chain.projectNewOrders, reinstateOrders),
+    orders: createOrderTable(session, chain.projectNewOrders),
     quotes: createQuoteTable(session),
     auctions: createAuctionTable(session),
     leases: createLeaseTable(session, () => clock.now()),
     list: createListing(session),
     expire: createExpirySweeper(session, chainEvents),
-    reinstate: createReinstater(session, reinstateOrders),
+    reinstate: createReinstater(session, chainEvents),
     prune: createPruner(session),
     total: createOrderTotal(session),
     async readDocument(hash: Parameters<Store['appData']['get']>[0]) {
@@ -179,7 +192,7 @@ function assemble(connection: PostgresConnection, settings: StoreSettings, clock
       if (copied !== undefined || replica === undefined) return copied;
       return session.read('read a document', (run) => documents.get(run, hash));
     },
-    check: () => session.write('be written to', async (run) => void (await run(lockRow))),
+    check: () => session.call('be written to', async (run) => void (await run(probe)), { repeatable: true }),
     async close(): Promise<void> {
       watch.close();
       await connection.disconnect();

@@ -172,7 +172,7 @@ export function createTrader(account: SandboxAccount, context: TraderContext, wa
 
     async placeOrder(terms, options) {
       const result = await book.orders.submit(createOrder(terms, options));
-      if (result.status === 'rejected') throw result.error;
+      if (result.status !== 'accepted') throw result.error;
       return result.uid;
     },
 
@@ -207,7 +207,7 @@ export function createTrader(account: SandboxAccount, context: TraderContext, wa
     async cancel(...orderUids) {
       const signature = signTypedData(cancellationTypedData(domain, orderUids));
       const result = await book.orders.cancel({ orderUids, signature, signingScheme: 'eip712' });
-      if (result.status === 'rejected') throw result.error;
+      if (result.status !== 'cancelled') throw result.error;
     },
 
     async cancelOnChain(uid) {

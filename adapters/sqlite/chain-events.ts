@@ -1,5 +1,6 @@
 import type { ChainEvent, Hex, OrderChainEvent, SettlementChainEvent, TradeChainEvent, TradeQuery } from 'intentbook';
-import { isOrderChainEvent } from 'intentbook/store-kit';
+import type { ChainEventRow } from 'intentbook/store-kit';
+import { CHAIN_EVENT_TYPES, formatChainEventDetail, isOrderChainEvent, readChainEvent } from 'intentbook/store-kit';
 import { hexOrNull, toBytes, toHex, toHexText } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
@@ -17,22 +18,8 @@ export interface ChainEventTable {
   settlementsOfAuction(auctionId: number): SettlementChainEvent[];
 }
 
-type ChainEventRow = readonly [
-  block: number,
-  log: number,
-  blockHash: Hex,
-  transactionHash: Hex,
-  timestamp: number | null,
-  type: number,
-  uid: Hex | null,
-  owner: Hex | null,
-  detail: string,
-];
-
-/** Codes are indexes in this list. They are stored in files: append only. */
-const TYPES = ['trade', 'settlement', 'invalidation', 'presignature', 'placement', 'refund'] as const;
-const TRADE = TYPES.indexOf('trade');
-const SETTLEMENT = TYPES.indexOf('settlement');
+const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
+const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
 
 export function createChainEventTable({ prefix: p, prepare }: SqliteSession): ChainEventTable {
   const columns =
@@ -80,11 +67,11 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
         toBytes(blockHash),
         toBytes(transactionHash),
         timestamp,
-        TYPES.indexOf(event.type),
+        CHAIN_EVENT_TYPES.indexOf(event.type),
         uid,
         owner,
         event.type === 'settlement' ? event.auctionId : null,
-        formatDetail(event),
+        formatChainEventDetail(event),
       );
       return changes > 0;
     },
@@ -117,49 +104,4 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession): Ch
         .map(readChainEvent)
         .filter((event) => event.type === 'settlement'), // likewise
   };
-}
-
-/** Formats the fields of a chain event besides its log position and order. */
-function formatDetail(event: ChainEvent): string {
-  switch (event.type) {
-    case 'trade': {
-      const { sellToken, buyToken, sellAmount, buyAmount, feeAmount, executedFee, prices, protocolFees } = event;
-      return JSON.stringify({
-        sellToken,
-        buyToken,
-        sellAmount,
-        buyAmount,
-        feeAmount,
-        executedFee,
-        prices,
-        protocolFees,
-      });
-    }
-    case 'settlement':
-      return JSON.stringify({ solver: event.solver, auctionId: event.auctionId });
-    case 'presignature':
-      return JSON.stringify({ signed: event.signed });
-    case 'placement': {
-      const { order, sender, userValidTo, placementError } = event;
-      return JSON.stringify({ order, sender, userValidTo, placementError });
-    }
-    case 'invalidation':
-    case 'refund':
-      return '{}';
-  }
-}
-
-function readChainEvent(row: ChainEventRow): ChainEvent {
-  const [blockNumber, logIndex, blockHash, transactionHash, timestamp, type, uid, owner, detail] = row;
-  return {
-    type: TYPES[type],
-    blockNumber,
-    logIndex,
-    blockHash,
-    transactionHash,
-    timestamp,
-    ...(uid === null ? {} : { uid }),
-    ...(owner === null ? {} : { owner }),
-    ...JSON.parse(detail),
-  } as ChainEvent; // the inverse of `add`
 }

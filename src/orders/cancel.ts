@@ -3,6 +3,7 @@ import type { ErrorCode } from '../errors.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CancelRejection, Store } from '../ports/store.ts';
+import { StoreError } from '../ports/store.ts';
 import { cancellationDigest, cancellationsDigest } from '../protocol/cancellation.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { bytesToHex } from '../protocol/hex.ts';
@@ -33,7 +34,9 @@ export interface OrderCancellation {
 /** The result of a cancellation: all of its orders, or none. */
 export type CancelResult =
   | { readonly status: 'cancelled'; readonly uids: readonly Hex[] }
-  | { readonly status: 'rejected'; readonly error: OrderBookError };
+  | { readonly status: 'rejected'; readonly error: OrderBookError }
+  /** The outcome of the write is unknown: all of the orders are cancelled, or none. */
+  | { readonly status: 'unknown'; readonly error: OrderBookError };
 
 export interface CancelContext {
   readonly store: Store;
@@ -57,7 +60,13 @@ export async function cancel(input: unknown, context: CancelContext): Promise<Ca
   const uids = parseAuthorised(input, context);
   if (uids instanceof OrderBookError) return { status: 'rejected', error: uids };
   const cancelledAt = context.clock.now();
-  const outcome = await context.store.orders.cancel({ uids, now: Math.floor(cancelledAt / 1000), cancelledAt });
+  const request = { uids, now: Math.floor(cancelledAt / 1000), cancelledAt };
+  const outcome = await context.store.orders.cancel(request).catch((failure: unknown) => {
+    if (failure instanceof StoreError && failure.code === 'OutcomeUnknown') return undefined;
+    throw failure;
+  });
+  if (outcome === undefined)
+    return { status: 'unknown', error: new OrderBookError('OutcomeUnknown', undefined, { uids }) };
   if (outcome.status === 'cancelled') return { status: 'cancelled', uids };
   const code = CANCEL_ERRORS[outcome.reason];
   return { status: 'rejected', error: new OrderBookError(code, undefined, { uid: outcome.uid }) };

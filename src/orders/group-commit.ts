@@ -1,6 +1,7 @@
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { InsertOptions, InsertOutcome, OrderInsert, Store } from '../ports/store.ts';
+import { StoreError } from '../ports/store.ts';
 
 /** Inserts orders like `OrderStore.insert`, grouped with those of other callers. */
 export interface GroupCommit {
@@ -26,16 +27,25 @@ export const MAX_WAIT_MS = 10;
 /** Number of results delivered per event-loop tick: each may cause the caller to continue with further work. */
 const RESULTS_PER_TICK = 16;
 
+/** Delay before an order of an owner with a running write is inserted again, in milliseconds. */
+export const BUSY_DELAY_MS = 50;
+
+/** Maximum time in milliseconds that an order waits for running writes of its owner. */
+export const MAX_BUSY_MS = 5000;
+
 interface Member {
   readonly inserts: readonly OrderInsert[];
   readonly settle: (outcomes: InsertOutcome[]) => void;
   readonly fail: (failure: unknown) => void;
+  /** When an insert of this member was first `busy`. */
+  readonly busySince?: number;
 }
 
 /**
  * Creates a group commit: concurrent submissions are stored in one durable step, because the sync to disk dominates its
- * cost. Each member has its own outcome. If a group fails, its members are retried one by one, so that only the invalid
- * one fails. Inserts that join a transaction of the host are passed on directly.
+ * cost. Each member has its own outcome. If a group fails because of a member, its members are retried one by one, so
+ * that only the invalid one fails. Orders of an owner with a running write are left out and inserted again later, so that
+ * they delay no other owner. Inserts that join a transaction of the host are passed on directly.
  */
 export function createGroupCommit({
   store,
@@ -88,33 +98,72 @@ export function createGroupCommit({
   async function commit(group: readonly Member[]): Promise<void> {
     let outcomes: InsertOutcome[];
     try {
-      outcomes = await store.orders.insert(group.flatMap(({ inserts }) => inserts));
+      outcomes = await store.orders.insert(
+        group.flatMap(({ inserts }) => inserts),
+        { skipLocked: true },
+      );
     } catch (failure) {
       return commitEach(group, failure);
     }
     let start = 0;
-    for (const [i, { inserts, settle }] of group.entries()) {
+    for (const [i, member] of group.entries()) {
       if (group.length > RESULTS_PER_TICK && i % RESULTS_PER_TICK === 0) await nextTick();
-      settle(outcomes.slice(start, start + inserts.length));
-      start += inserts.length;
+      settle(member, outcomes.slice(start, start + member.inserts.length));
+      start += member.inserts.length;
     }
+  }
+
+  /** Settles a member, or inserts its busy orders again later. */
+  function settle(member: Member, outcomes: InsertOutcome[]): void {
+    const busy = outcomes.flatMap(({ status }, i) => (status === 'busy' ? [i] : []));
+    const { busySince = clock.now() } = member;
+    if (busy.length === 0) member.settle(outcomes);
+    else if (clock.now() - busySince >= MAX_BUSY_MS) {
+      member.fail(new StoreError('Unavailable', 'another write of orders of the same owner does not end'));
+    } else {
+      const retry: Member = {
+        inserts: member.inserts.filter((_, i) => outcomes[i]?.status === 'busy'),
+        busySince,
+        fail: member.fail,
+        settle(later) {
+          for (const [i, position] of busy.entries()) outcomes[position] = later[i] ?? { status: 'unknown' };
+          member.settle(outcomes);
+        },
+      };
+      postpone(retry);
+    }
+  }
+
+  function postpone(member: Member): void {
+    const waiting = new Promise<void>((resolve) => {
+      clock.after(BUSY_DELAY_MS, resolve);
+    }).then(() => {
+      committing.delete(waiting);
+      add(member);
+    });
+    committing.add(waiting);
+  }
+
+  function add(member: Member): void {
+    queue.push(member);
+    draining ??= drain();
   }
 
   /** Retries the members of a failed group one by one. Stops if the store itself has failed. */
   async function commitEach(group: readonly Member[], failure: unknown): Promise<void> {
-    let alone = group.length > 1;
+    let alone = group.length > 1 && !isStoreFailure(failure);
     let last = failure;
-    for (const { inserts, settle, fail } of group) {
+    for (const member of group) {
       if (!alone) {
-        fail(last);
+        member.fail(last);
         continue;
       }
       try {
-        settle(await store.orders.insert(inserts));
+        settle(member, await store.orders.insert(member.inserts, { skipLocked: true }));
       } catch (cause) {
-        fail(cause);
+        member.fail(cause);
         last = cause;
-        alone = await isAvailable(store);
+        alone = !isStoreFailure(cause) && (await isAvailable(store));
       }
     }
   }
@@ -123,8 +172,7 @@ export function createGroupCommit({
     insert(inserts, options) {
       if (options?.transaction !== undefined) return store.orders.insert(inserts, options);
       return new Promise((settle, fail) => {
-        queue.push({ inserts, settle, fail });
-        draining ??= drain();
+        add({ inserts, settle, fail });
       });
     },
     async drained() {
@@ -135,6 +183,11 @@ export function createGroupCommit({
 
 function countOrders(queue: readonly Member[]): number {
   return queue.reduce((size, { inserts }) => size + inserts.length, 0);
+}
+
+/** Returns whether a failure concerns the store, and not one of the orders. */
+function isStoreFailure(failure: unknown): boolean {
+  return failure instanceof StoreError && failure.code !== 'InvalidValue';
 }
 
 async function isAvailable(store: Store): Promise<boolean> {

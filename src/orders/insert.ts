@@ -74,6 +74,9 @@ export function toRejection(
       if (replacedOrder === undefined) throw new Error('the store rejected a replacement that was not requested');
       return createReplacementError(replacedOrder, outcome.reason);
     }
+    case 'busy':
+    case 'unknown':
+      return new OrderBookError('OutcomeUnknown', undefined, { uid: candidate.uid });
   }
 }
 

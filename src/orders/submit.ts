@@ -36,7 +36,9 @@ export interface SubmitOptions {
 /** The result of submitting one order. `existing`: whether it was stored before. */
 export type SubmitResult =
   | { readonly status: 'accepted'; readonly uid: Hex; readonly existing: boolean }
-  | { readonly status: 'rejected'; readonly error: OrderBookError };
+  | { readonly status: 'rejected'; readonly error: OrderBookError }
+  /** The order may be stored: the outcome of the write is unknown. A later read by UID returns it if it is. */
+  | { readonly status: 'unknown'; readonly uid: Hex; readonly error: OrderBookError };
 
 /**
  * The checks that query the store, the host or the chain, in the order in which their rejections are reported. Each
@@ -191,5 +193,6 @@ function toResult(
   if (error === undefined) return { status: 'accepted', uid: candidate.uid, existing: false };
   if (acceptExisting && outcome.status === 'duplicate')
     return { status: 'accepted', uid: candidate.uid, existing: true };
-  return { status: 'rejected', error };
+  const { uid } = candidate;
+  return error.code === 'OutcomeUnknown' ? { status: 'unknown', uid, error } : { status: 'rejected', error };
 }

@@ -13,7 +13,8 @@ import type { OrderQuote, QuoteStore } from './quotes.ts';
  *
  * Every method that writes is one atomic, conditional step: either all of it is stored or nothing. It returns the
  * outcome instead of throwing for a lost race. When its promise is fulfilled, a durable store MUST have the outcome on
- * stable storage. A rejected promise is a failure after which nothing of the step is stored.
+ * stable storage. A rejected promise is a failure after which nothing of the step is stored, except for a `StoreError`
+ * `OutcomeUnknown`: the step may be stored. An insert returns `unknown` instead.
  *
  * Times in milliseconds are named `…At` or `creationDate`, times in seconds `validTo` or `now`.
  */
@@ -127,7 +128,11 @@ export type InsertOutcome =
   /** The budget is exhausted: it contains `count` live orders and allows `limit`. */
   | { readonly status: 'capped'; readonly limit: number; readonly count: number }
   /** The order to replace cannot be cancelled. */
-  | { readonly status: 'irreplaceable'; readonly reason: CancelRejection };
+  | { readonly status: 'irreplaceable'; readonly reason: CancelRejection }
+  /** Another write of the owner's orders is in progress. Only with `skipLocked`. */
+  | { readonly status: 'busy' }
+  /** The order may be stored or not: the connection broke during the commit. A later read by UID returns the result. */
+  | { readonly status: 'unknown' };
 
 /** The reason why an order cannot be cancelled off chain, checked in this order. */
 export type CancelRejection = 'missing' | 'fulfilled' | 'cancelled' | 'expired' | 'on-chain';
@@ -184,6 +189,11 @@ export interface OrderCounts {
 export interface InsertOptions {
   /** A transaction of the host to join, of the type that the store's driver uses. The host commits it. */
   readonly transaction?: unknown;
+  /**
+   * Whether to return `busy` for orders of an owner with a running write, instead of waiting for it. A store whose
+   * writes never wait MAY ignore it. Default: false.
+   */
+  readonly skipLocked?: boolean;
 }
 
 /** Orders, their totals and their owners' budgets. */
@@ -335,6 +345,17 @@ export interface StoredEvent extends NewEvent {
   readonly id: number;
 }
 
+/**
+ * Number of ids in an incarnation of a log. A store begins a new incarnation, at the next multiple, if it may have lost
+ * entries that have been read: after a failover to an asynchronous standby, or from a backup.
+ */
+export const INCARNATION_SIZE = 2 ** 40;
+
+/** Returns whether two positions belong to one incarnation of a log. Position 0 belongs to each. */
+export function isSameIncarnation(a: number, b: number): boolean {
+  return a === 0 || b === 0 || Math.floor(a / INCARNATION_SIZE) === Math.floor(b / INCARNATION_SIZE);
+}
+
 /** The event log, in the order of commits. */
 export interface EventStore {
   /** Returns the id of the newest event, 0 if there is none. */
@@ -395,6 +416,8 @@ export type StoreErrorCode =
   | 'WriterLost'
   | 'SchemaTooNew'
   | 'SchemaTooOld'
+  | 'InvalidValue'
+  | 'OutcomeUnknown'
   | 'Unavailable'
   | 'Unsupported';
 

@@ -26,11 +26,13 @@ export {
 export type { CancellableOrder, OrderStatus } from '../orders/status.ts';
 export { checkCancellable, getOrderStatus, ORDER_STATUSES } from '../orders/status.ts';
 export { isSoundBody } from '../orders/stored-row.ts';
-export { assertSameDomain } from '../ports/store.ts';
+export { assertSameDomain, INCARNATION_SIZE, isSameIncarnation } from '../ports/store.ts';
 export { appDataHash } from '../protocol/app-data.ts';
 export { bytesToHex, hexToBytes, parseHex } from '../protocol/hex.ts';
 export { unpackUid } from '../protocol/uid.ts';
 export { assertKnownOptions } from '../validation/options.ts';
+export type { ChainEventRow } from './chain-event-codec.ts';
+export { CHAIN_EVENT_TYPES, formatChainEventDetail, readChainEvent } from './chain-event-codec.ts';
 export { createInMemoryLeases } from './in-memory-leases.ts';
 export type { StoreLifecycle } from './store-lifecycle.ts';
 export { createStoreLifecycle } from './store-lifecycle.ts';

@@ -1,5 +1,6 @@
 import { createConcurrencyLimit } from '../concurrency/limit.ts';
 import { createThrottle } from '../concurrency/throttle.ts';
+import { isSameIncarnation } from '../ports/store.ts';
 import type { LogPage, Stream, StreamOptions } from './stream.ts';
 import type { StreamSubscriber } from './subscriber.ts';
 import { createSubscriber } from './subscriber.ts';
@@ -76,6 +77,8 @@ export function createStreamBroadcaster({
         joinedDuringRead = new Set();
         const { items, keysOf, through } = await log.follow(position, new Set(subscribers.keys()));
         if (epoch !== startEpoch || position === undefined) return;
+        // The log has lost entries that were distributed, and begins again: each subscriber receives a gap.
+        if (!isSameIncarnation(position, through)) for (const subscriber of open) subscriber.restart(through);
         if (items.length > 0 || through > position) {
           for (const subscriber of joinedDuringRead) subscriber.fallBehind();
         }

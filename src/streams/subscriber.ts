@@ -1,3 +1,4 @@
+import { isSameIncarnation } from '../ports/store.ts';
 import type { LogPage, Stream, StreamEvent, StreamItem } from './stream.ts';
 
 export interface SubscriberOptions {
@@ -22,6 +23,8 @@ export interface StreamSubscriber extends Stream {
   push(item: StreamItem): void;
   /** Makes the subscriber read the log separately, since it may have missed an item. */
   fallBehind(): void;
+  /** Replaces the queue by a gap up to a position, since the log has lost entries. */
+  restart(through: number): void;
 }
 
 /** Creates the subscriber of one stream. */
@@ -131,7 +134,7 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
         position = last;
         queue.push({ type: 'gap', from: 1, to: last });
       } else if (last - after > resumeLimit) {
-        position = last - resumeLimit;
+        position = isSameIncarnation(after, last) ? last - resumeLimit : last;
         queue.push({ type: 'gap', from: after + 1, to: position });
       }
       start = position;
@@ -142,6 +145,13 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     fallBehind() {
       live = false;
       options.onLagging();
+      wake?.();
+    },
+    restart(through) {
+      if (ended || through <= position) return;
+      queue = [];
+      gap = { from: position + 1, to: through };
+      position = through;
       wake?.();
     },
     push,

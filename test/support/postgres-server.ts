@@ -136,7 +136,7 @@ interface Account {
 }
 
 /** PostgreSQL refuses to run as root. */
-function unprivileged(): Account {
+export function unprivileged(): Account {
   if (process.getuid?.() !== 0) return {};
   for (const name of ['postgres', 'nobody']) {
     const [uid, gid] = ['-u', '-g'].map((flag) => spawnSync('id', [flag, name], { encoding: 'utf8' }));
@@ -236,7 +236,7 @@ function isReady(directory: string): boolean {
   return status === 'ready' || status === 'standby';
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer();
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
   const address = probe.address();

@@ -32,14 +32,15 @@ export async function emptySchema({ schema, query }: TemporarySchema): Promise<v
   const tables = [
     'domain',
     'orders',
+    'fills',
+    'tombstones',
     'owners',
     'documents',
     'events',
-    'event_queue',
+    'log',
+    'incarnations',
     'leases',
     'quotes',
-    'order_quotes',
-    'tombstones',
     'chain_events',
     'first_trades',
     'blocks',
@@ -47,21 +48,18 @@ export async function emptySchema({ schema, query }: TemporarySchema): Promise<v
     'competitions',
   ];
   const found = await query('SELECT tablename FROM pg_tables WHERE schemaname = $1', [schema]);
-  const expected = [...tables, 'event_ids', 'progress', 'migrations'].sort();
+  const expected = [...tables, 'log_lock', 'progress', 'migrations'].sort();
   const names = found.map(({ tablename }) => tablename).sort();
   if (names.join() !== expected.join()) throw new Error(`a table is not known here: ${names}`);
   const deletions = tables.map((table) => `DELETE FROM "${schema}".${table}`);
-  const resets = [
-    `UPDATE "${schema}".event_ids SET last = 0`,
-    `UPDATE "${schema}".progress SET number = NULL, hash = NULL`,
-  ];
+  const resets = [`UPDATE "${schema}".progress SET number = NULL, hash = NULL`];
   await query([...deletions, ...resets].join('; '));
 }
 
 let made = 0;
 
-export async function temporarySchema(): Promise<TemporarySchema> {
-  const url = await postgresUrl();
+export async function temporarySchema(server?: string): Promise<TemporarySchema> {
+  const url = server ?? (await postgresUrl());
   const schema = `test_${process.pid}_${++made}`;
   const query = async (sql: string, values: unknown[] = []) => {
     const client = new pg.Client({ connectionString: url });

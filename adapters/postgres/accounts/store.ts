@@ -6,8 +6,10 @@ import { assertServer, connectPostgres } from '../connection.ts';
 import { toStoreError } from '../driver.ts';
 import { createLeaseTable } from '../leases.ts';
 import { assertSchema, migrate, quote } from '../migrate.ts';
+import { withConnection } from '../query.ts';
 import { openSession } from '../session.ts';
-import type { StoreSettings } from '../store.ts';
+import type { ResolvedSettings, StoreSettings } from '../store.ts';
+import { resolveSettings } from '../store.ts';
 import { createWatch } from '../watch.ts';
 import { createAffiliateTable } from './affiliates.ts';
 import { createDeliveryTable, createOutbox } from './deliveries.ts';
@@ -69,8 +71,8 @@ const REMEDY = 'run "intentbook migrate --accounts <url>", or open it with `migr
 async function start(source: PostgresSource, settings: StoreSettings, clock: Clock) {
   const connection = await connectPostgres(source);
   try {
-    const parts = assemble(connection, settings, clock);
-    await parts.session.read('open', (run) => assertServer(run, settings.durable));
+    const traits = await withConnection(connection.pool, (client) => assertServer(client, settings.durable));
+    const parts = assemble(connection, resolveSettings(settings, traits), clock);
     if (settings.migrate) await migrate(connection.pool, settings.schema, ACCOUNT_MIGRATIONS);
     await parts.session.read('open', (run) => assertSchema(run, settings.schema, ACCOUNT_MIGRATIONS, REMEDY));
     return parts;
@@ -80,10 +82,11 @@ async function start(source: PostgresSource, settings: StoreSettings, clock: Clo
   }
 }
 
-function assemble(connection: PostgresConnection, settings: StoreSettings, clock: Clock) {
+function assemble(connection: PostgresConnection, settings: ResolvedSettings, clock: Clock) {
   const schema = quote(settings.schema);
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
-  const session = openSession(connection.pool, { schema, named: settings.named, wait });
+  const { named, direct, strict } = settings;
+  const session = openSession(connection.pool, { schema, named, direct, strict, wait });
   const acquireLock = createSerialLock(session);
   const hint = { channel: `intentbook.${settings.schema}`, signature: randomUUID() };
   const notify = session.prepare('SELECT pg_notify($1, $2)');

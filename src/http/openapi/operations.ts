@@ -66,6 +66,7 @@ const ORDER_RULES: readonly ErrorCode[] = [
   'AlreadyCancelled',
   'Forbidden',
   'ChainUnavailable',
+  'OutcomeUnknown',
   ...APP_DATA,
 ];
 const QUOTE_RULES: readonly ErrorCode[] = [

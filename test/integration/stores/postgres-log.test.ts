@@ -74,8 +74,8 @@ describe('PostgreSQL event log', () => {
     while (writing) await follow();
     await Promise.all([fast, ...slow]);
     await follow();
-    const truth = await here.query(`SELECT id::int FROM "${here.schema}".events ORDER BY id`);
-    expect(seen.map(({ id }) => id)).toEqual(truth.map(({ id }) => id));
+    const truth = await here.query(`SELECT count(*)::int AS n FROM "${here.schema}".events`);
+    expect(seen.length).toBe(truth[0]?.['n']);
     expect(seen.map(({ id }) => id)).toEqual(range(seen.length).map((n) => n + 1));
     const stored = await here.query(`SELECT count(*)::int AS n FROM "${here.schema}".orders`);
     expect(seen.length).toBe(stored[0]?.['n']);
@@ -100,6 +100,26 @@ describe('PostgreSQL event log', () => {
     await crashing.close(); // without a reader, no event has a number
     expect((await other.events.after(0, 9)).map(({ id }) => id)).toEqual([1, 2]);
   });
+});
+
+test('PostgreSQL log of a dump that was restored on another server continues in a new incarnation', async () => {
+  const store = await opened();
+  await place(store, order(1));
+  await store.events.last();
+  await place(store, order(2)); // without a number
+  await store.close();
+  // The ids of transactions and the snapshot come from a server that was far ahead.
+  const s = `"${here.schema}"`;
+  await here.query(`UPDATE ${s}.incarnations SET system = '1'; UPDATE ${s}.events SET xid = xid + 100000;
+    UPDATE ${s}.log SET xid = xid + 100000, snapshot = '100900:100900:'`);
+  const restored = await opened();
+  await place(restored, order(3));
+  const events = await restored.events.after(0, 9);
+  expect(events.map(({ id, uid }) => [id, uid])).toEqual([
+    [1, order(1).uid],
+    [2, order(2).uid],
+    [2 ** 40 + 1, order(3).uid],
+  ]);
 });
 
 describe('PostgreSQL notification', () => {

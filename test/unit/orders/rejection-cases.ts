@@ -171,6 +171,12 @@ export const REJECTION_CASES: readonly Rejection[] = [
     data: { check: 'balanceAndAllowance', reason: 'failure' },
   },
   {
+    code: 'OutcomeUnknown',
+    options: () => ({ store: withoutOutcome() }),
+    call: () => submit(orderOf()),
+    data: { uid },
+  },
+  {
     code: 'Forbidden',
     texts: ['receiver', 'deny-listed'],
     options: () => ({ isDenied: (address) => address === bob }),
@@ -363,6 +369,15 @@ export const REJECTION_CASES: readonly Rejection[] = [
 ];
 
 /** Makes a call in process. @returns the rejection, or `undefined` if it was not rejected. */
+/** A store whose connection breaks during each insert. */
+function withoutOutcome(): Store {
+  const store = memoryStore();
+  return {
+    ...store,
+    orders: { ...store.orders, insert: async (inserts) => inserts.map(() => ({ status: 'unknown' })) },
+  };
+}
+
 export async function inProcess({ book }: AdmissionFixture, call: Call): Promise<unknown> {
   if ('submit' in call) return errorOf(await book.orders.submit(call.submit as never)); // can be anything
   if ('cancel' in call) return errorOf(await book.orders.cancel(call.cancel));

@@ -257,3 +257,55 @@ describe('stream broadcaster', () => {
     );
   });
 });
+
+describe('stream broadcaster of a log that begins a new incarnation', () => {
+  const next = 2 ** 40;
+
+  /** A log whose ids continue in the next incarnation after `switchOver`. */
+  function failingOver() {
+    let ids = [1, 2];
+    const wakeUps = new Set<() => void>();
+    const read = async (after: number) => {
+      const page = ids.filter((id) => id > after);
+      const items = page.map((id): StreamItem => ({ type: 'item', id, event: 'a', data: '' }));
+      return { items, keysOf: page.map(() => ['a']), through: page.at(-1) ?? after };
+    };
+    const hub = createStreamBroadcaster({
+      queueSize: 4,
+      resumeLimit: 1000,
+      onFailure: (failure) => assert.fail(String(failure)),
+      log: {
+        last: async () => ids.at(-1) ?? 0,
+        watch: (wakeUp) => {
+          wakeUps.add(wakeUp);
+          return () => void wakeUps.delete(wakeUp);
+        },
+        follow: read,
+        resume: read,
+      },
+    });
+    return {
+      hub,
+      switchOver() {
+        ids = [1, next + 1, next + 2];
+        for (const wakeUp of wakeUps) wakeUp();
+      },
+    };
+  }
+
+  test('sends a gap to a subscriber that is connected', async () => {
+    const { hub, switchOver } = failingOver();
+    const stream = await hub.subscribe('a');
+    switchOver();
+    assert.deepEqual(await stream.take(), [{ type: 'gap', from: 3, to: next + 2 }]);
+    hub.close();
+  });
+
+  test('sends a gap to a subscriber that resumes from the previous incarnation', async () => {
+    const { hub, switchOver } = failingOver();
+    switchOver();
+    const stream = await hub.subscribe('a', { after: 2 });
+    assert.deepEqual(await stream.take(), [{ type: 'gap', from: 3, to: next + 2 }]);
+    hub.close();
+  });
+});

@@ -1,0 +1,104 @@
+import type { Store } from 'intentbook';
+import { systemClock } from 'intentbook';
+import { migratePostgres, postgresStore } from 'intentbook/postgres';
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import { DOMAIN } from '../../conformance/harness.ts';
+import { ALICE, address, BOB, NOW, order, PLACED_AT, USDC, uid, WETH } from '../../conformance/orders.ts';
+import { temporarySchema } from '../../support/postgres.ts';
+import { createRecordingPool } from '../../support/postgres-explain.ts';
+
+const ACCOUNT = address(7);
+const PAGE = { limit: 10 };
+const DEEP = { ...PAGE, after: { creationDate: PLACED_AT + 500, uid: uid(1) } };
+const LAST = `0x${(2 ** 32 - 1).toString(16)}` as const;
+
+/** Every operation that a request or a worker performs, with a query that reads few rows of many. */
+const OPERATIONS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
+  get: ({ orders }) => orders.get([order(3).uid]),
+  'insert, below the cap': ({ orders }) => orders.insert([{ order: order(900_001), cap: 10_000_000 }]),
+  'insert, at the cap': ({ orders }) => orders.insert([{ order: order(900_002), cap: 1 }]),
+  'insert with a replacement': ({ orders }) => orders.insert([{ order: order(900_003), replaces: uid(9) }]),
+  cancel: ({ orders }) => orders.cancel({ uids: [uid(9)], now: NOW, cancelledAt: PLACED_AT }),
+  count: ({ orders }) => orders.count(ALICE, NOW),
+  expire: ({ orders }) => orders.expire(NOW, 10),
+  reinstate: ({ orders }) => orders.reinstate({ validFrom: 2 ** 32, at: PLACED_AT, limit: 10 }),
+  'prune without old orders': ({ orders }) => orders.prune({ before: NOW, limit: 10, tombstonesBefore: NOW }),
+  'event after the last one': async ({ events }) => events.after(await events.last(), 10),
+  'events after the first': ({ events }) => events.after(1, 10),
+  document: ({ appData }) => appData.get(`0x${'00'.repeat(32)}`),
+  'trades of an account': ({ chain }) => chain.trades({ filter: { account: ACCOUNT }, limit: 10 }),
+  'trades of an order': ({ chain }) => chain.trades({ filter: { uid: uid(3) }, limit: 10 }),
+  'first trade': ({ chain }) => chain.firstTrade(WETH),
+  ...Object.fromEntries(
+    [
+      {},
+      { owner: ALICE },
+      { sellToken: WETH },
+      { buyToken: USDC },
+      { owner: BOB },
+      { sellToken: LAST.padEnd(42, '0') as typeof WETH },
+    ].flatMap((filters) =>
+      ([undefined, 'open', 'presignaturePending', 'cancelled', 'fulfilled', 'expired'] as const).flatMap((is) => {
+        const query = { ...filters, ...(is === undefined ? {} : { status: { is, now: NOW } }) };
+        return [PAGE, DEEP].map((page) => [
+          `list ${JSON.stringify({ ...query, ...page })}`,
+          ({ orders }: Store) => orders.list({ ...query, ...page }),
+        ]);
+      }),
+    ),
+  ),
+};
+
+/** Returns the blocks that each operation reads in a book with `count` orders and as many trades of one account. */
+async function measure(count: number): Promise<ReadonlyMap<string, number>> {
+  await using here = await temporarySchema();
+  const s = `"${here.schema}"`;
+  await migratePostgres({ url: here.url, schema: here.schema });
+  // One owner and one token have almost all orders, which misleads a planner with average statistics.
+  await here.query(`
+    INSERT INTO ${s}.orders (created, valid_to, signing_scheme, phase, budget, key, owner, sell_token, buy_token,
+      app_data, body)
+    SELECT ${PLACED_AT} + n, ${NOW} + 3600 + n, 0, n % 6, CASE WHEN n % 2 = 1 THEN 1 ELSE 0 END,
+      decode(lpad(to_hex(${NOW} + 3600 + n), 8, '0') || lpad(to_hex(n), 64, '0') || '${ALICE.slice(2)}', 'hex'),
+      CASE WHEN n % 10 < 9 THEN '\\x${ALICE.slice(2)}'::bytea ELSE decode(lpad(to_hex(n % 50), 40, '0'), 'hex') END,
+      CASE WHEN n % 10 < 9 THEN '\\x${WETH.slice(2)}'::bytea ELSE decode(lpad(to_hex(n % 500), 40, '0'), 'hex') END,
+      CASE WHEN n % 10 < 8 THEN '\\x${USDC.slice(2)}'::bytea ELSE decode(lpad(to_hex(n % 300), 40, '0'), 'hex') END,
+      decode(repeat('00', 32), 'hex'), '{"filler":"' || repeat('x', 300) || '"}'
+    FROM generate_series(1, ${count}) n`);
+  await here.query(`INSERT INTO ${s}.owners SELECT owner, count(*) FILTER (WHERE phase = 0), count(*) FILTER (WHERE phase = 1)
+    FROM ${s}.orders GROUP BY owner`);
+  await here.query(`INSERT INTO ${s}.chain_events (block, log, type, block_hash, transaction_hash, key, owner, detail)
+    SELECT n, 0, 0, decode(lpad(to_hex(n), 64, '0'), 'hex'), decode(lpad(to_hex(n), 64, '0'), 'hex'),
+      decode(lpad(to_hex(n), 112, '0'), 'hex'), '\\x${ACCOUNT.slice(2)}', '{}' FROM generate_series(1, ${count}) n`);
+  await here.query(`INSERT INTO ${s}.events (xid, at, type, key) SELECT n, 0, 0, key FROM (SELECT row_number() OVER () - 1000000 AS n, key
+    FROM ${s}.orders) e`);
+  await here.query(`INSERT INTO ${s}.log SELECT n, 1, n - 1000000, CASE WHEN n = ${count} THEN pg_current_snapshot() END
+    FROM generate_series(1, ${count}) n`);
+  await here.query(`VACUUM ANALYZE ${s}.orders`);
+  await here.query(`VACUUM ANALYZE ${s}.chain_events`);
+  const connections = new pg.Pool({ connectionString: here.url, max: 3 });
+  const pool = createRecordingPool(connections);
+  const store = postgresStore(pool, { schema: here.schema, listen: false });
+  await store.open({ domain: DOMAIN, clock: systemClock });
+  const measured = new Map<string, number>();
+  for (const [name, operation] of Object.entries(OPERATIONS)) {
+    const blocks = await pool.countBlocks(() => operation(store));
+    measured.set(
+      name,
+      [...blocks.values()].reduce((sum, each) => sum + each, 0),
+    );
+  }
+  await store.close();
+  await connections.end();
+  return measured;
+}
+
+describe('PostgreSQL store', () => {
+  test('reads as many blocks among 30,000 orders as among 3,000', async () => {
+    const [few, many] = [await measure(3000), await measure(30_000)];
+    // Higher trees of indexes add a few blocks to each lookup.
+    const grown = [...many].filter(([name, blocks]) => blocks > 1.5 * (few.get(name) ?? 0) + 12);
+    expect(grown.map(([name, blocks]) => ({ name, few: few.get(name), many: blocks }))).toEqual([]);
+  });
+});

@@ -1,0 +1,61 @@
+import type { Store } from 'intentbook';
+import { systemClock } from 'intentbook';
+import { migratePostgres, postgresStore } from 'intentbook/postgres';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DOMAIN } from '../../conformance/harness.ts';
+import { address, NOW, order, PLACED_AT, range } from '../../conformance/orders.ts';
+import type { FrontProgram } from '../../support/poolers.ts';
+import { findMissingPrograms, startPgBouncer } from '../../support/poolers.ts';
+import type { PostgresServer } from '../../support/postgres-server.ts';
+import { startPostgres } from '../../support/postgres-server.ts';
+
+const missing = findMissingPrograms('pgbouncer').join();
+
+describe.each(['transaction', 'session'] as const)('PostgreSQL store behind PgBouncer in %s mode', (mode) => {
+  let server: PostgresServer;
+  let pooler: FrontProgram;
+  beforeAll(async () => {
+    if (missing !== '') return;
+    server = await startPostgres();
+    await migratePostgres({ url: server.url });
+    pooler = await startPgBouncer(server.port, mode);
+  });
+  afterAll(async () => {
+    await pooler?.stop();
+    await server?.dispose();
+  });
+
+  async function opened(): Promise<Store> {
+    const store = postgresStore({ url: pooler.url, pollInterval: 50 });
+    await store.open({ domain: DOMAIN, clock: systemClock });
+    return store;
+  }
+
+  test('stores every order and returns every event without settings', async (context) => {
+    if (missing !== '') {
+      context.task.meta.skipped = `${missing} is not installed`;
+      context.skip(`${missing} is not installed`);
+    }
+    const stores = [await opened(), await opened(), await opened()];
+    const [reader] = stores;
+    const seen = new Set<string>();
+    let hints = 0;
+    const stop = reader?.events.watch(() => hints++);
+    const orders = range(150).map((n) => order(n, { owner: address(n % 20) }));
+    const outcomes = await Promise.all(
+      orders.map((each, n) => stores[n % 3]?.orders.insert([{ order: each, cap: 100 }])),
+    );
+    expect(outcomes.flat().every((outcome) => outcome?.status === 'inserted')).toBe(true);
+    const cancelled = orders
+      .slice(0, 30)
+      .map(({ uid }, n) => stores[n % 3]?.orders.cancel({ uids: [uid], now: NOW, cancelledAt: PLACED_AT }));
+    expect((await Promise.all(cancelled)).every((outcome) => outcome?.status === 'cancelled')).toBe(true);
+    await Promise.all(stores.map((store) => store.check()));
+    for (const { uid } of (await reader?.events.after(0, 500)) ?? []) seen.add(uid);
+    expect(seen.size).toBe(orders.length);
+    // Without a session of its own, the store polls for events of other processes.
+    await expect.poll(() => hints).toBeGreaterThan(1);
+    stop?.();
+    await Promise.all(stores.map((store) => store.close()));
+  });
+});
