@@ -28,6 +28,7 @@ export default defineConfig({
     solver: 'adapters/solver/index.ts',
     server: 'adapters/server/index.ts',
     cli: 'adapters/server/cli/main.ts',
+    prometheus: 'adapters/prometheus/index.ts',
     'explorer/index': 'adapters/explorer/index.ts',
     testing: 'test/conformance/index.ts',
   },

@@ -8,6 +8,7 @@ import { createDeadlineLimiter } from './concurrency/deadline.ts';
 import { createBookEmitter } from './emitter.ts';
 import { observedStore, observedVerifier } from './instrumentation.ts';
 import { createLifecycle } from './lifecycle.ts';
+import { attachLogger } from './logger.ts';
 import type { OrderBookOptions } from './options.ts';
 import { parseOptions } from './options.ts';
 import type { OrderBook } from './order-book.ts';
@@ -34,6 +35,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const { chainId, settlementContract, limits, clock } = configuration;
   const emitter = createBookEmitter();
   const onFailure = emitter.emitFailure;
+  if (configuration.logger !== undefined) attachLogger(emitter, configuration.logger, chainId);
   const store = observedStore(configuration.store, clock, emitter.observer('storeQueried'));
   const dispatcher = createEventDispatcher(store, clock, emitter.events);
   const cache = configuration.cacheBytes > 0 ? createOrderCache(store.events, configuration.cacheBytes) : undefined;

@@ -65,9 +65,11 @@ export type { ApiOptions } from './http/api.ts';
 export { createApi } from './http/api.ts';
 export type { Api, ApiRequest, ApiRequestBody, ApiResponse } from './http/message.ts';
 export type { RateLimitOptions } from './http/rate-limit.ts';
+export type { BeforeSubmit } from './http/route.ts';
 export type { RecoveryObservation, StoreObservation, SubmissionObservation } from './instrumentation.ts';
 export type { Rate, TokenBucketsOptions } from './limits/token-buckets.ts';
 export { tokenBuckets } from './limits/token-buckets.ts';
+export type { Logger } from './logger.ts';
 export type { OrderBookOptions, OwnerLimitsOption } from './options.ts';
 export type {
   AppDataApi,

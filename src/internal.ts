@@ -7,6 +7,8 @@
 export { accelerateKeccak } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
 export { selectRecoveryBackend } from './crypto/recovery.ts';
+export type { OpenStreams } from './http/open-streams.ts';
+export { createOpenStreams } from './http/open-streams.ts';
 export { CORS_HEADERS, jsonResponse, PREFLIGHT_HEADERS, rejectionResponse } from './http/response.ts';
 export { isIpRange } from './limits/ip-address.ts';
 export { assertSameChain } from './ports/chain-source.ts';

@@ -3,6 +3,7 @@ import type { IndexerOptions, ParsedIndexerOptions } from './chain/indexer-optio
 import { parseIndexerOptions } from './chain/indexer-options.ts';
 import type { RecoveryPool } from './crypto/packed.ts';
 import type { RecoveryBackendOption } from './crypto/recovery.ts';
+import type { Logger } from './logger.ts';
 import type { OrderPolicy } from './orders/admission.ts';
 import type { SigningDomain } from './orders/authenticate.ts';
 import type { ContractSignatures } from './orders/checks.ts';
@@ -89,6 +90,8 @@ export interface OrderBookOptions extends OrderPolicy {
   readonly streams?: StreamLimits;
   /** The clock. Default: the system clock. */
   readonly clock?: Clock;
+  /** Logger of failures, nodes that do not respond, and reorganisations; pino is one. Default: none. */
+  readonly logger?: Logger;
 }
 
 /** Limits of one owner. `null`: no limit. Absent: the general limit. */
@@ -119,6 +122,7 @@ const OPTIONS = [
   'retention',
   'streams',
   'clock',
+  'logger',
 ] as const satisfies readonly (keyof OrderBookOptions)[];
 
 /** The parsed options of a book: with defaults, and addresses in lower case. */
@@ -148,6 +152,7 @@ export interface Configuration {
   readonly retention: number | undefined;
   readonly streams: Required<StreamLimits>;
   readonly clock: Clock;
+  readonly logger: Logger | undefined;
 }
 
 /**
@@ -196,6 +201,7 @@ export function parseOptions(options: OrderBookOptions): Configuration {
     retention: retention(options),
     streams: parseStreamLimits('createOrderBook', options.streams ?? {}),
     clock: options.clock ?? systemClock,
+    logger: options.logger,
   };
 }
 

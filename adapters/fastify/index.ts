@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Api, OrderBook } from 'intentbook';
 import { createApi } from 'intentbook';
-import { nodeHandler } from 'intentbook/node-http';
-import { assertKnownOptions } from '#internal';
+import { sendApiResponse, toApiRequest } from 'intentbook/node-http';
+import { assertKnownOptions, createOpenStreams } from '#internal';
 
 /** Options of the Fastify plugin. */
 export interface FastifyPluginOptions {
@@ -21,6 +21,7 @@ export interface FastifyLike {
     type: string,
     parser: (request: never, payload: never, done: (error: Error | null, body?: unknown) => void) => void,
   ): unknown;
+  addHook(name: 'preClose', hook: (done: () => void) => void): unknown;
   route(options: {
     method: string[];
     url: string;
@@ -37,6 +38,11 @@ export interface FastifyRequestLike {
 /** The part of a Fastify reply that the plugin uses. */
 export interface FastifyReplyLike {
   readonly raw: ServerResponse;
+  code(status: number): unknown;
+  header(name: string, value: string): unknown;
+  hasHeader(name: string): boolean;
+  getHeaders(): Readonly<Record<string, number | string | string[] | undefined>>;
+  send(payload?: string | Buffer): unknown;
   hijack(): unknown;
   callNotFound(): unknown;
 }
@@ -46,6 +52,10 @@ export interface FastifyReplyLike {
  * parsers, its error handler and its 404. Without a prefix, the application responds with its 404 to paths that do not
  * belong to the interface.
  *
+ * Responses are sent by `reply`, so hooks and headers of the application apply. Event streams, and responses to a body
+ * that is still arriving, are written to the socket with the headers of the application, but without `onSend`. Streams
+ * end when the application closes.
+ *
  * ```ts
  * app.register(fastifyPlugin, { prefix: '/sepolia', book });
  * ```
@@ -54,7 +64,38 @@ export function fastifyPlugin(instance: FastifyLike, options: FastifyPluginOptio
   assertKnownOptions('fastifyPlugin', options, ['book', 'prefix']);
   const api = 'handle' in options.book ? options.book : createApi(options.book);
   const { prefix } = instance;
-  const serve = nodeHandler(api, { prefix });
+  const streams = createOpenStreams();
+
+  // Fastify waits for open responses before it closes, and event streams do not end on their own.
+  instance.addHook('preClose', (closed) => {
+    streams.close();
+    closed();
+  });
+
+  async function respond({ raw: request }: FastifyRequestLike, reply: FastifyReplyLike): Promise<void> {
+    const { raw: response } = reply;
+    const { status, headers, body } = await api.handle(toApiRequest(request, response, prefix));
+    const isStream = typeof body === 'object' && Symbol.asyncIterator in body;
+    if (isStream || !request.complete) {
+      for (const [name, value] of Object.entries(reply.getHeaders())) {
+        if (value !== undefined && !response.headersSent) response.setHeader(name, value);
+      }
+      reply.hijack();
+      const content = isStream ? streams.track(body) : body;
+      await sendApiResponse(request, response, {
+        status,
+        headers,
+        ...(content === undefined ? {} : { body: content }),
+      });
+      return;
+    }
+    const hasCors = reply.hasHeader('access-control-allow-origin');
+    reply.code(status);
+    for (const [name, value] of Object.entries(headers)) {
+      if (!hasCors || !name.startsWith('access-control-')) reply.header(name, value);
+    }
+    reply.send(typeof body === 'object' ? Buffer.from(body) : body);
+  }
 
   // The API reads bodies itself, because their limits depend on the route.
   instance.removeAllContentTypeParsers();
@@ -70,8 +111,8 @@ export function fastifyPlugin(instance: FastifyLike, options: FastifyPluginOptio
           reply.callNotFound();
           return;
         }
-        reply.hijack();
-        serve(request.raw, reply.raw);
+        // A partial response is cut off, so that the client does not take it for a complete one.
+        respond(request, reply).catch(() => reply.raw.destroy());
       },
     });
   }

@@ -85,7 +85,8 @@ function toReadableStream(stream: AsyncIterator<string>, signal: AbortSignal): R
     {
       start: (controller) =>
         signal.addEventListener('abort', () => {
-          controller.error(signal.reason);
+          // An error would be printed by some hosts for each client that disconnects.
+          controller.close();
           stop().catch(() => {});
         }),
       async pull(controller) {

@@ -1,5 +1,6 @@
-import type { ServerResponse } from 'node:http';
-import { type Api, type ApiRequest, type ApiRequestBody, createApi, type OrderBook } from 'intentbook';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Api, ApiRequest, ApiRequestBody, ApiResponse, OrderBook } from 'intentbook';
+import { createApi } from 'intentbook';
 import { assertKnownOptions } from '#internal';
 import { getBody, type NodeRequestLike } from './body.ts';
 import { ClientConnection } from './client-connection.ts';
@@ -38,23 +39,14 @@ export function nodeHandler(target: OrderBook | Api, options: NodeHandlerOptions
   const api = 'handle' in target ? target : createApi(target);
 
   return (request, response, next) => {
-    const url = toOriginForm(request.url ?? '/');
-    const queryStart = url.indexOf('?');
-    const path = queryStart < 0 ? url : url.slice(0, queryStart);
-    const isInside = path === prefix || path.startsWith(`${prefix}/`);
+    const { path, query, isInside } = splitUrl(request.url, prefix);
     // At the root of a host, other paths belong to the host.
     const isHandled = isInside && (prefix !== '' || isMountedBelow(request) || (api.handlesPath?.(path) ?? true));
     if (!isHandled && next !== undefined) return next();
 
     const connection = new ClientConnection(request, response);
     api
-      .handle(
-        new NodeApiRequest(request, connection, {
-          // No route begins with a dot segment, so the API responds with its own 404.
-          path: isInside ? path.slice(prefix.length) || '/' : `/..${path}`,
-          query: queryStart < 0 ? '' : url.slice(queryStart + 1),
-        }),
-      )
+      .handle(new NodeApiRequest(request, connection, { path, query }))
       .then((answer) => respond(request, response, answer, connection))
       .catch((error: unknown) => {
         // A partial response is cut off, so that the client does not take it for a complete one.
@@ -62,6 +54,27 @@ export function nodeHandler(target: OrderBook | Api, options: NodeHandlerOptions
         else next(error);
       });
   };
+}
+
+/**
+ * Converts a request of `node:http` to a request of the HTTP interface, for mounts of other frameworks.
+ *
+ * @param prefix - Path prefix without a trailing slash, which is removed from the path. Default: none.
+ */
+export function toApiRequest(request: NodeRequestLike, response: ServerResponse, prefix = ''): ApiRequest {
+  return new NodeApiRequest(request, new ClientConnection(request, response), splitUrl(request.url, prefix));
+}
+
+/**
+ * Writes a response of the HTTP interface, with the rest of the body discarded and streams under backpressure.
+ * Headers that the host has set remain, and its CORS headers replace those of the interface.
+ */
+export async function sendApiResponse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  apiResponse: ApiResponse,
+): Promise<void> {
+  await respond(request, response, apiResponse, new ClientConnection(request, response));
 }
 
 /** Request for the API. A class, because getters of an object literal would cost more than they save. */
@@ -105,6 +118,20 @@ class NodeApiRequest implements ApiRequest {
 /** Returns whether the host has mounted the handler below a path and removed it from the URL, as Express does. */
 function isMountedBelow({ baseUrl }: NodeRequestLike): boolean {
   return baseUrl !== undefined && baseUrl !== '';
+}
+
+/** Splits a request target. The path is relative to the prefix. */
+function splitUrl(target: string | undefined, prefix: string) {
+  const url = toOriginForm(target ?? '/');
+  const queryStart = url.indexOf('?');
+  const path = queryStart < 0 ? url : url.slice(0, queryStart);
+  const isInside = path === prefix || path.startsWith(`${prefix}/`);
+  return {
+    isInside,
+    // No route begins with a dot segment, so the API responds with its own 404.
+    path: isInside ? path.slice(prefix.length) || '/' : `/..${path}`,
+    query: queryStart < 0 ? '' : url.slice(queryStart + 1),
+  };
 }
 
 /** Removes the origin of an absolute request target (RFC 9112, 3.2.2), which proxies send. */

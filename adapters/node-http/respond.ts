@@ -12,9 +12,10 @@ const SMALL_BODY = 64 * 1024;
 export async function respond(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, body }: ApiResponse,
+  { status, headers: own, body }: ApiResponse,
   connection: ClientConnection,
 ): Promise<void> {
+  const headers = response.hasHeader('access-control-allow-origin') ? omitCors(own) : own;
   const stream = typeof body === 'object' && Symbol.asyncIterator in body ? body[Symbol.asyncIterator]() : undefined;
   const content = typeof body === 'object' && Symbol.asyncIterator in body ? undefined : (body ?? '');
   const isBodyless = status === 204 || status === 304;
@@ -36,6 +37,11 @@ export async function respond(
   } else if (omitsBody) response.end();
   else if (stream === undefined) response.end(content);
   else await writeStream(stream, response, connection.signal);
+}
+
+/** Removes CORS headers, since those of the host take precedence. */
+function omitCors(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('access-control-')));
 }
 
 /** Writes a stream with backpressure. */

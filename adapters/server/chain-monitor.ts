@@ -1,4 +1,5 @@
 import type { OrderBook } from 'intentbook';
+import { type ChainState, observeChain } from 'intentbook/prometheus';
 
 /** A change of the connection of a book to its nodes. */
 export interface ChainChange {
@@ -10,44 +11,18 @@ export interface ChainChange {
   readonly message: string;
 }
 
-/** The connection of a book to its nodes. */
-export interface ChainMonitor {
-  /** Whether a node responded at last. `undefined` before the first request has finished. */
-  readonly up: boolean | undefined;
-  /** Blocks between the head of the chain and the indexed block. `undefined` before the first response. */
-  readonly lag: number | undefined;
-}
-
-/** Watches the indexer of a book that has not started. Reports each change of state once. */
+/** Watches the nodes of a book that has not started. Reports each change of state once. */
 export function monitorChain(
   path: string,
   book: Pick<OrderBook, 'on'>,
   onChange: (change: ChainChange) => void,
-): ChainMonitor {
-  let up: boolean | undefined;
-  let lag: number | undefined;
-  book.on('chainProgress', (observation) => {
-    if (observation.type === 'progress') {
-      const { block, head } = observation;
-      lag = Math.max(0, head - block);
-      if (up === true) return;
-      up = true;
-      onChange({ path, up, message: `chain: connected; block ${block} of ${head} is indexed` });
-    }
-    if (observation.type === 'failure' && up !== false) {
-      up = false;
-      const { source, failure } = observation;
-      onChange({ path, up, message: `chain: ${source} does not respond (${reasonOf(failure)}); retrying` });
-    }
+): ChainState {
+  const state = observeChain(book, ({ up, source, failure }) => {
+    const lag = state.lag === undefined ? '' : `; ${state.lag} blocks are not indexed yet`;
+    const failed = `chain: ${source} does not respond (${reasonOf(failure)}); retrying`;
+    onChange({ path, up, message: up ? `chain: connected${lag}` : failed });
   });
-  return {
-    get up() {
-      return up;
-    },
-    get lag() {
-      return lag;
-    },
-  };
+  return state;
 }
 
 /** Returns the first line of a message. */

@@ -21,6 +21,8 @@ import type { BookSettings, ServerSettings } from './settings/schema.ts';
 export type { ChainChange } from './chain-monitor.ts';
 export { ConfigError } from './config/config-errors.ts';
 export type { Exchange } from './http/exchange.ts';
+export type { OpenApiPagesOptions } from './http/openapi-pages.ts';
+export { openApiPages } from './http/openapi-pages.ts';
 export type { OpenBook } from './open-books.ts';
 export type { BookServer, ServeBooksOptions, ServedBook } from './serve-books.ts';
 export { serveBooks } from './serve-books.ts';

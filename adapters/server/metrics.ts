@@ -1,5 +1,6 @@
-import type { AccountBacklog, Accounts, OrderBook } from 'intentbook';
+import type { AccountBacklog, Accounts } from 'intentbook';
 import { OrderBookError } from 'intentbook';
+import { instrumentBooks } from 'intentbook/prometheus';
 import type { Registry } from 'prom-client';
 import { rejectionResponse } from '#internal';
 import type { Exchange } from './http/exchange.ts';
@@ -65,98 +66,10 @@ export async function createMetrics(
       this.set(streams());
     },
   });
-  const orders = new Counter({
-    name: 'intentbook_orders_submitted_total',
-    help: 'Submitted orders by result: "accepted" or the rejection code.',
-    labelNames: ['book', 'outcome'],
-    registers,
-  });
-  const submission = new Histogram({
-    name: 'intentbook_submission_seconds',
-    help: 'Duration of submissions until all orders were stored or rejected.',
-    labelNames: ['book'],
-    buckets: SECONDS,
-    registers,
-  });
-  const signatures = new Counter({
-    name: 'intentbook_signatures_recovered_total',
-    help: 'Recovered signers by backend.',
-    labelNames: ['book', 'backend'],
-    registers,
-  });
-  const recovery = new Counter({
-    name: 'intentbook_signature_recovery_seconds_total',
-    help: 'Duration of signer recovery by backend.',
-    labelNames: ['book', 'backend'],
-    registers,
-  });
-  const store = new Histogram({
-    name: 'intentbook_store_seconds',
-    help: 'Duration of store operations.',
-    labelNames: ['book', 'operation', 'outcome'],
-    buckets: SECONDS,
-    registers,
-  });
-  const sources = new Histogram({
-    name: 'intentbook_estimator_seconds',
-    help: 'Duration of estimator queries by outcome.',
-    labelNames: ['book', 'source', 'question', 'outcome'],
-    buckets: SECONDS,
-    registers,
-  });
-  new Gauge({
-    name: 'intentbook_chain_up',
-    help: 'Whether a node of the chain responded to the last request: 1 or 0.',
-    labelNames: ['book'],
-    registers,
-    collect() {
-      for (const { path, monitor } of deployments) if (monitor) this.set({ book: path }, monitor.up === true ? 1 : 0);
-    },
-  });
-  new Gauge({
-    name: 'intentbook_indexer_lag_blocks',
-    help: 'Blocks between the head of the chain and the indexed block. NaN before the first response of a node.',
-    labelNames: ['book'],
-    registers,
-    collect() {
-      for (const { path, monitor } of deployments) if (monitor) this.set({ book: path }, monitor.lag ?? Number.NaN);
-    },
-  });
-  const reorganisations = new Counter({
-    name: 'intentbook_reorganisations_total',
-    help: 'Chain reorganisations.',
-    labelNames: ['book'],
-    registers,
-  });
-  const failures = new Counter({
-    name: 'intentbook_failures_total',
-    help: 'Failures without a caller.',
-    labelNames: ['book'],
-    registers,
-  });
-
-  function follow(path: string, book: OrderBook): void {
-    const label = { book: path };
-    book.on('ordersSubmitted', ({ accepted, rejected, ms }) => {
-      if (accepted > 0) orders.inc({ ...label, outcome: 'accepted' }, accepted);
-      for (const outcome of rejected) orders.inc({ ...label, outcome });
-      submission.observe(label, ms / 1000);
-    });
-    book.on('signersRecovered', ({ backend, signatures: count, ms }) => {
-      signatures.inc({ ...label, backend }, count);
-      recovery.inc({ ...label, backend }, ms / 1000);
-    });
-    book.on('storeQueried', ({ operation, ms, failed }) => {
-      store.observe({ ...label, operation, outcome: failed ? 'failure' : 'answered' }, ms / 1000);
-    });
-    book.on('estimatorQueried', ({ source, question, outcome, ms }) => {
-      sources.observe({ ...label, source, question, outcome }, ms / 1000);
-    });
-    book.on('chainProgress', (observation) => {
-      if (observation.type === 'reorganised') reorganisations.inc(label);
-    });
-    book.on('failure', () => failures.inc(label));
-  }
+  await instrumentBooks(
+    register,
+    deployments.map(({ path, book, monitor }) => ({ name: path, book, ...(monitor && { chain: monitor }) })),
+  );
 
   if (accounts !== undefined) {
     const look = shared(accounts);
@@ -185,7 +98,6 @@ export async function createMetrics(
     });
   }
 
-  for (const { path, book } of deployments) follow(path, book);
   return {
     exchanged({ method, status, errorType, ms }, route) {
       requests.inc({ method, route, status });

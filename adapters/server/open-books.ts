@@ -1,6 +1,7 @@
 import { createOrderBook, type OrderBook, type Store } from 'intentbook';
+import type { ChainState } from 'intentbook/prometheus';
 import { chainById, deployment, type Environment } from '#internal';
-import type { ChainChange, ChainMonitor } from './chain-monitor.ts';
+import type { ChainChange } from './chain-monitor.ts';
 import { monitorChain } from './chain-monitor.ts';
 import { createChainOptions } from './chain-options.ts';
 import { addressOf, type BookPlan, type StoreLocation } from './config/plan.ts';
@@ -20,7 +21,7 @@ export interface OpenBook {
   /** The store: the absolute path of the file, or the address of the database without secrets. */
   readonly database: string | undefined;
   /** The connection to its nodes. Absent without nodes. */
-  readonly monitor?: ChainMonitor;
+  readonly monitor?: ChainState;
   /** Host names of its nodes, the preferred one first. */
   readonly nodes: readonly string[];
   /** Closes the book and its deny lists. */

@@ -6,7 +6,7 @@ import { readJson } from './body.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions } from './rate-limit.ts';
 import { FAILURE_RESPONSE, rejectionResponse } from './response.ts';
-import type { Call, Route } from './route.ts';
+import type { BeforeSubmit, Call, Route } from './route.ts';
 import type { Match } from './router.ts';
 import { ORDER_BOOK_ROUTES } from './routes/index.ts';
 import { PROBE_ROUTES } from './routes/system.ts';
@@ -21,6 +21,11 @@ export interface ApiOptions extends RateLimitOptions {
    * reject every request.
    */
   readonly operatorToken?: string;
+  /**
+   * Called before an order of `POST /api/v1/orders` is validated, for example to authenticate the request. A thrown
+   * `OrderBookError`, such as `Forbidden`, rejects the order; any other error is a failure. Default: none.
+   */
+  readonly beforeSubmit?: BeforeSubmit;
 }
 
 /**
@@ -28,11 +33,14 @@ export interface ApiOptions extends RateLimitOptions {
  * mount's prefix. See docs/reference/http.md.
  */
 export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
-  assertKnownOptions('createApi', options, ['probes', 'operatorToken', 'limiter', 'trustedProxies']);
+  assertKnownOptions('createApi', options, ['probes', 'operatorToken', 'beforeSubmit', 'limiter', 'trustedProxies']);
   return serveRoutes({
     routes: options.probes ? [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES] : ORDER_BOOK_ROUTES,
     rateLimit: options,
-    call: (match, request, client) => call(book, request, match, { client, operatorToken: options.operatorToken }),
+    call: (match, request, client) => {
+      const { operatorToken, beforeSubmit } = options;
+      return call(book, request, match, { client, operatorToken, beforeSubmit });
+    },
     reject: (error) => (error instanceof OrderBookError ? rejectionResponse(error, allowHeader(error)) : undefined),
     failure: FAILURE_RESPONSE,
     report: book.reportError,
@@ -43,7 +51,7 @@ async function call(
   book: OrderBook,
   request: ApiRequest,
   { route, param }: Match<Route>,
-  { client, operatorToken }: Pick<Call, 'client' | 'operatorToken'>,
+  { client, operatorToken, beforeSubmit }: Pick<Call, 'client' | 'operatorToken' | 'beforeSubmit'>,
 ): Promise<ApiResponse> {
   route.before?.({ request, operatorToken });
   const limit = typeof route.bodyLimit === 'function' ? route.bodyLimit(book) : route.bodyLimit;
@@ -58,6 +66,7 @@ async function call(
     client,
     work: { signal, meter },
     operatorToken,
+    beforeSubmit,
     query: request.query === '' ? NO_QUERY : new URLSearchParams(request.query),
     param: (name) => decodeParam(name, param(name)),
   });

@@ -22,7 +22,12 @@ export interface Call {
   client(): string;
   /** Token that operators must present. `undefined`: operator routes are closed. */
   readonly operatorToken: string | undefined;
+  /** Hook of the host for submissions. */
+  readonly beforeSubmit: BeforeSubmit | undefined;
 }
+
+/** Decides about an order from the request that submits it. `order` is the body, not yet validated. */
+export type BeforeSubmit = (order: unknown, context: { readonly request: ApiRequest }) => void | Promise<void>;
 
 /** A method and a path. */
 export interface Endpoint {

@@ -130,7 +130,7 @@ describe('command line page', () => {
 });
 
 test('metrics page lists every metric and no other', () => {
-  const code = readPage('adapters/server/metrics.ts').text;
+  const code = ['adapters/server/metrics.ts', 'adapters/prometheus/index.ts'].map((path) => readPage(path).text).join();
   const counted = new Set([...code.matchAll(/'(intentbook_\w+)'/g)].map(([, metric]) => metric));
   const page = readPage('docs/reference/metrics.md');
   const documented = new Set([...page.text.matchAll(/^\| `(intentbook_\w+)` \|/gm)].map(([, metric]) => metric));

@@ -33,6 +33,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Balances',
   'Benchmarks',
   'Between versions',
+  'CORS',
   'Cancel orders',
   'Chain',
   'Chain checks',

@@ -26,6 +26,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'events',
     'emitter',
     'instrumentation',
+    'logger',
   ],
   ['store-kit', 'concurrency', 'validation'],
   ['ports'],

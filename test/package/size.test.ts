@@ -84,6 +84,7 @@ const PEERS: Readonly<Record<string, readonly string[]>> = {
   'intentbook/channels': ['nodemailer', 'web-push'],
   'intentbook/native': ['secp256k1'],
   'intentbook/workers': ['piscina'],
+  'intentbook/prometheus': ['prom-client'],
   // The sandbox serves its book with the server. Packages with bytecode are resolved, not imported.
   'intentbook/sandbox': ['better-sqlite3', 'nodemailer', 'pg', 'web-push'],
   // The standalone server contains all entries and loads each lazily; pino belongs to its command.

@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { ApiResponse } from 'intentbook';
+import type { Api, ApiResponse } from 'intentbook';
 import { OrderBookError } from 'intentbook';
 import type { OpenApiDocument } from 'intentbook/openapi';
 import { openApiDocument } from 'intentbook/openapi';
 import { jsonResponse, rejectionResponse } from '#internal';
 import type { OpenBook } from '../open-books.ts';
 import type { Page } from './server-api.ts';
+import { createServerApi } from './server-api.ts';
 
 /** Content security policy of the page: only files of this server. The library writes inline styles. */
 const POLICY = [
@@ -43,6 +44,27 @@ export function describe(deployments: readonly OpenBook[]): OpenApiDocument {
     })),
     standalone: true,
   });
+}
+
+/** Options of the pages of the API reference. */
+export interface OpenApiPagesOptions {
+  /** Base URLs of the books, relative to the pages. Default: the pages' own path. */
+  readonly servers?: readonly { readonly url: string; readonly description?: string }[];
+}
+
+/**
+ * Creates an interface with `/openapi.json` and `/docs`, to be mounted in an application. The page requires the package
+ * swagger-ui-dist and no network access.
+ *
+ * ```ts
+ * app.use('/sepolia', nodeHandler(composeApis(openApiPages(), createApi(book))));
+ * ```
+ */
+export function openApiPages({ servers = [{ url: '.' }] }: OpenApiPagesOptions = {}): Api {
+  const document = openApiDocument({ servers });
+  const pages = referencePages(() => document);
+  const { handle } = createServerApi({ mounted: [], pages });
+  return { handle, handlesPath: (path) => Object.hasOwn(pages, path.replace(/\/+$/, '')) };
 }
 
 /** Creates the OpenAPI document, on the first request, and its page, which needs no network access. */

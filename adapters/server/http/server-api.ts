@@ -1,9 +1,8 @@
 import type { Api, ApiRequest, ApiRequestBody, ApiResponse } from 'intentbook';
 import { OrderBookError } from 'intentbook';
-import { CORS_HEADERS, PREFLIGHT_HEADERS, rejectionResponse } from '#internal';
+import { CORS_HEADERS, createOpenStreams, PREFLIGHT_HEADERS, rejectionResponse } from '#internal';
 import type { Exchange } from './exchange.ts';
 import { createExchange, requestId } from './exchange.ts';
-import { createOpenStreams } from './open-streams.ts';
 
 /** An interface and its path: `/`, or a path without a trailing slash. */
 export interface Mounted {

@@ -28,7 +28,8 @@ const submitOrder: Route = {
   path: '/api/v1/orders',
   cost: WRITE,
   bodyLimit: documentBodyLimit,
-  async handle({ book, body, client, work }) {
+  async handle({ book, body, client, work, request, beforeSubmit }) {
+    await beforeSubmit?.(body, { request });
     const options = { client: client(), ...(work.signal && { signal: work.signal }) };
     const result = await book.orders.submit(body as OrderCreation, options); // `submit` validates the shape
     return result.status === 'accepted' ? jsonResponse(201, result.uid) : rejectionResponse(result.error);

@@ -1,4 +1,4 @@
-/** The open event streams of a server. */
+/** The open event streams of a server or a mount. */
 export interface OpenStreams {
   /** Number of open streams. */
   readonly size: number;

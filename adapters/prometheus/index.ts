@@ -1,0 +1,155 @@
+import type { OrderBook } from 'intentbook';
+import type { Registry } from 'prom-client';
+
+/** Histogram buckets in seconds, from a cached read to a slow response. */
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** The connection of a book to its nodes. */
+export interface ChainState {
+  /** Whether a node responded to the last request. `undefined` before the first one. */
+  readonly up: boolean | undefined;
+  /** Blocks between the head of the chain and the indexed block. `undefined` before the first response. */
+  readonly lag: number | undefined;
+}
+
+/** A book whose metrics are collected. */
+export interface InstrumentedBook {
+  /** Value of the label `book`. */
+  readonly name: string;
+  readonly book: OrderBook;
+  /** The connection to its nodes: a live object. Absent: the book has no nodes, and no such series. */
+  readonly chain?: ChainState;
+}
+
+/**
+ * Observes the connection of a book to its nodes. Call it before the book starts, so that no event is missed.
+ *
+ * @param onChange - Called when a node responds for the first time, fails, or responds again.
+ */
+export function observeChain(
+  book: Pick<OrderBook, 'on'>,
+  onChange: (state: { readonly up: boolean; readonly source?: string; readonly failure?: unknown }) => void = () => {},
+): ChainState {
+  const state: { up: boolean | undefined; lag: number | undefined } = { up: undefined, lag: undefined };
+  book.on('chainProgress', (observation) => {
+    if (observation.type === 'progress') {
+      state.lag = Math.max(0, observation.head - observation.block);
+      if (state.up === true) return;
+      state.up = true;
+      onChange({ up: true });
+    } else if (observation.type === 'failure' && state.up !== false) {
+      state.up = false;
+      onChange({ up: false, source: observation.source, failure: observation.failure });
+    }
+  });
+  return state;
+}
+
+/**
+ * Adds the metrics of books to a registry of the application. The names are those of the standalone server. Call it
+ * once per registry, with all books. Requires the package prom-client.
+ *
+ * ```ts
+ * await instrumentBooks(register, [{ name: 'sepolia', book }]);
+ * ```
+ */
+export async function instrumentBooks(registry: Registry, books: readonly InstrumentedBook[]): Promise<void> {
+  const { Counter, Gauge, Histogram } = await import('prom-client');
+  const registers = [registry];
+  const chains = books.flatMap(({ name, chain }) => (chain === undefined ? [] : [{ name, chain }]));
+
+  const orders = new Counter({
+    name: 'intentbook_orders_submitted_total',
+    help: 'Submitted orders by result: "accepted" or the rejection code.',
+    labelNames: ['book', 'outcome'],
+    registers,
+  });
+  const submission = new Histogram({
+    name: 'intentbook_submission_seconds',
+    help: 'Duration of submissions until all orders were stored or rejected.',
+    labelNames: ['book'],
+    buckets: SECONDS,
+    registers,
+  });
+  const signatures = new Counter({
+    name: 'intentbook_signatures_recovered_total',
+    help: 'Recovered signers by backend.',
+    labelNames: ['book', 'backend'],
+    registers,
+  });
+  const recovery = new Counter({
+    name: 'intentbook_signature_recovery_seconds_total',
+    help: 'Duration of signer recovery by backend.',
+    labelNames: ['book', 'backend'],
+    registers,
+  });
+  const store = new Histogram({
+    name: 'intentbook_store_seconds',
+    help: 'Duration of store operations.',
+    labelNames: ['book', 'operation', 'outcome'],
+    buckets: SECONDS,
+    registers,
+  });
+  const sources = new Histogram({
+    name: 'intentbook_estimator_seconds',
+    help: 'Duration of estimator queries by outcome.',
+    labelNames: ['book', 'source', 'question', 'outcome'],
+    buckets: SECONDS,
+    registers,
+  });
+  new Gauge({
+    name: 'intentbook_chain_up',
+    help: 'Whether a node of the chain responded to the last request: 1 or 0.',
+    labelNames: ['book'],
+    registers,
+    collect() {
+      for (const { name, chain } of chains) this.set({ book: name }, chain.up === true ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'intentbook_indexer_lag_blocks',
+    help: 'Blocks between the head of the chain and the indexed block. NaN before the first response of a node.',
+    labelNames: ['book'],
+    registers,
+    collect() {
+      for (const { name, chain } of chains) this.set({ book: name }, chain.lag ?? Number.NaN);
+    },
+  });
+  const reorganisations = new Counter({
+    name: 'intentbook_reorganisations_total',
+    help: 'Chain reorganisations.',
+    labelNames: ['book'],
+    registers,
+  });
+  const failures = new Counter({
+    name: 'intentbook_failures_total',
+    help: 'Failures without a caller.',
+    labelNames: ['book'],
+    registers,
+  });
+
+  function follow({ name, book }: InstrumentedBook): void {
+    const label = { book: name };
+    book.on('ordersSubmitted', ({ accepted, rejected, ms }) => {
+      if (accepted > 0) orders.inc({ ...label, outcome: 'accepted' }, accepted);
+      for (const outcome of rejected) orders.inc({ ...label, outcome });
+      submission.observe(label, ms / 1000);
+    });
+    book.on('signersRecovered', ({ backend, signatures: count, ms }) => {
+      signatures.inc({ ...label, backend }, count);
+      recovery.inc({ ...label, backend }, ms / 1000);
+    });
+    book.on('storeQueried', ({ operation, ms, failed }) => {
+      store.observe({ ...label, operation, outcome: failed ? 'failure' : 'answered' }, ms / 1000);
+    });
+    book.on('estimatorQueried', ({ source, question, outcome, ms }) => {
+      sources.observe({ ...label, source, question, outcome }, ms / 1000);
+    });
+    book.on('chainProgress', (observation) => {
+      if (observation.type === 'reorganised') reorganisations.inc(label);
+    });
+    book.on('failure', () => failures.inc(label));
+  }
+
+  for (const book of books) follow(book);
+}

@@ -1,0 +1,180 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import fastify from 'fastify';
+import type { ChainSource, OrderBook } from 'intentbook';
+import { composeApis, createApi, createOrderBook, OrderBookError } from 'intentbook';
+import { expressRouter } from 'intentbook/express';
+import { fastifyPlugin } from 'intentbook/fastify';
+import { fetchHandler } from 'intentbook/fetch';
+import { memoryStore } from 'intentbook/memory';
+import { nodeHandler } from 'intentbook/node-http';
+import { openApiPages } from 'intentbook/server';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { manualClock } from '../../support/clock.ts';
+import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
+import { until } from '../channels/channel-fixture.ts';
+
+const ORIGIN = 'https://app.example.org';
+
+let book: OrderBook;
+beforeEach(async () => {
+  book = createOrderBook({ chainId: SEPOLIA, store: memoryStore() });
+  await book.start();
+});
+afterEach(() => book.close());
+
+/** The CORS headers that a host sets, as @fastify/cors and the package cors do. */
+const HOST_CORS = { 'access-control-allow-origin': ORIGIN, 'access-control-allow-credentials': 'true' };
+
+function expectHostCors(response: Response): void {
+  expect(response.headers.get('access-control-allow-origin')).toBe(ORIGIN);
+  expect(response.headers.get('access-control-allow-credentials')).toBe('true');
+}
+
+async function fastifyApp() {
+  const app = fastify();
+  const seen: string[] = [];
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.headers({ ...HOST_CORS, 'x-ratelimit-limit': '100' });
+  });
+  app.addHook('onSend', async (request, reply, payload) => {
+    seen.push(`${request.method} ${reply.statusCode}`);
+    reply.header('x-sent', 'yes');
+    return payload;
+  });
+  await app.register(fastifyPlugin, { prefix: '/sepolia', book });
+  const url = await app.listen({ port: 0 });
+  return { app, seen, url: `${url}/sepolia` };
+}
+
+describe('fastifyPlugin', () => {
+  test('sends responses with the headers and hooks of the application', async () => {
+    const { app, seen, url } = await fastifyApp();
+    for (const [path, status] of [
+      ['/api/v1/version', 200],
+      ['/api/v1/nowhere', 404],
+    ] as const) {
+      const response = await fetch(url + path);
+      expect(response.status).toBe(status);
+      expectHostCors(response);
+      expect(response.headers.get('x-ratelimit-limit')).toBe('100');
+      expect(response.headers.get('x-sent')).toBe('yes');
+    }
+    const rejected = await fetch(`${url}/api/v1/orders`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    });
+    expectHostCors(rejected);
+    expect(seen.slice(0, 2)).toEqual(['GET 200', 'GET 404']);
+    await app.close();
+  });
+
+  test('sends an event stream with the headers of the application, and ends it when the application closes', async () => {
+    const { app, url } = await fastifyApp();
+    const response = await fetch(`${url}/api/v1/orders/stream`);
+    expectHostCors(response);
+    expect(response.headers.get('x-ratelimit-limit')).toBe('100');
+    const body = response.text();
+    await app.close();
+    expect(await body).toContain('id: ');
+    // The book is the host's, and closes after the application.
+    expect(await book.ready()).toMatchObject({ ready: true });
+  });
+});
+
+describe('CORS headers of a host', () => {
+  test('replace those of the interface in Express', async () => {
+    const app = express();
+    app.use((_request, response, next) => {
+      response.set(HOST_CORS);
+      next();
+    });
+    app.use('/sepolia', expressRouter(book));
+    const server = app.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo; // a listening server has an address
+    const response = await fetch(`http://127.0.0.1:${port}/sepolia/api/v1/version`);
+    expectHostCors(response);
+    expect(response.headers.get('access-control-expose-headers')).toBeNull();
+    server.close();
+  });
+
+  test('are those of the interface if the host sets none', async () => {
+    const server = createServer(nodeHandler(book)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo; // a listening server has an address
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1/version`);
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    server.close();
+  });
+});
+
+describe('openApiPages', () => {
+  test('serve the document and its page below a prefix, beside a book', async () => {
+    const api = composeApis(openApiPages(), createApi(book));
+    const handler = fetchHandler(api, { prefix: '/a/b' });
+    const get = (path: string) => handler(new Request(`http://localhost/a/b${path}`));
+    expect(await (await get('/openapi.json')).json()).toMatchObject({ openapi: '3.1.0', servers: [{ url: '.' }] });
+    expect(await (await get('/docs')).text()).toContain('src="docs/swagger-ui-bundle.js"');
+    expect((await get('/docs/swagger-ui.css')).headers.get('content-type')).toContain('text/css');
+    expect((await get('/api/v1/version')).status).toBe(200);
+  });
+});
+
+describe('beforeSubmit', () => {
+  test('receives the order and the request, and can reject it', async () => {
+    const seen: unknown[] = [];
+    const api = createApi(book, {
+      beforeSubmit(order, { request }) {
+        seen.push(order, request.header('x-tenant'));
+        if (request.header('x-tenant') === undefined) throw new OrderBookError('Forbidden', 'no tenant');
+      },
+    });
+    const handler = fetchHandler(api);
+    const order = await signOrder(account(1), { validTo: Math.floor(Date.now() / 1000) + 600 });
+    const post = (headers: Record<string, string>) =>
+      handler(
+        new Request('http://localhost/api/v1/orders', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: JSON.stringify(order),
+        }),
+      );
+    const rejected = await post({});
+    expect([rejected.status, await rejected.json()]).toMatchObject([403, { errorType: 'Forbidden' }]);
+    expect((await post({ 'x-tenant': 'acme' })).status).toBe(201);
+    expect(seen).toEqual([order, undefined, order, 'acme']);
+  });
+});
+
+test('logger with the interface of pino receives failures and reorganisations once', async () => {
+  const lines: [level: string, fields: object, message: string][] = [];
+  const log = (level: string) => (fields: object, message: string) => void lines.push([level, fields, message]);
+  const logger = { info: log('info'), warn: log('warn'), error: log('error') };
+  const failure = new Error('unreachable');
+  const clock = manualClock();
+  const broken: ChainSource = {
+    id: 'node-1',
+    name: 'node 1',
+    settleCalls: () => Promise.reject(failure),
+    head: () => Promise.reject(failure),
+    block: () => Promise.reject(failure),
+    logs: () => Promise.reject(failure),
+    verify: () => Promise.reject(failure),
+  };
+  const indexer = { sources: [broken], pollInterval: 1000 };
+  const logged = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), clock, logger, indexer });
+  await logged.start();
+  await until(() => {
+    clock.advance(1000);
+    return lines.some(([, , message]) => message === 'node does not respond');
+  });
+  logged.reportError(failure);
+  await logged.close();
+  const nodes = lines.filter(([, , message]) => message === 'node does not respond');
+  expect(nodes).toEqual([['warn', { chainId: SEPOLIA, source: 'node 1', err: failure }, 'node does not respond']]);
+  expect(lines).toContainEqual(['error', { chainId: SEPOLIA, err: failure }, 'failure']);
+});
