@@ -27,7 +27,6 @@ import { createVerifier } from './verification/verifier.ts';
 
 /**
  * Creates an order book. Nothing runs before `start`.
- *
  * @throws TypeError naming the option that is unknown or malformed.
  */
 export function createOrderBook(options: OrderBookOptions): OrderBook {
@@ -41,7 +40,11 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const cache = configuration.cacheBytes > 0 ? createOrderCache(store.events, configuration.cacheBytes) : undefined;
   const reading = { store, clock, onFailure, ...(cache && { cache }) };
   const submissions = createSubmissionQueue(store, clock);
-  const { assertStarted, ...lifecycle } = createLifecycle<AdmissionContext>({ open, started, close });
+  const { assertStarted, ...lifecycle } = createLifecycle({
+    open,
+    close,
+    workers: () => [chain, expiry],
+  });
   const auctions = createAuctionModule(configuration, {
     onFailure,
     assertStarted,
@@ -74,10 +77,9 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   });
   const readiness = createReadinessCheck({ store, clock, assertStarted, chain });
   const expiry = createExpirySweep({
+    ...configuration,
     store,
-    clock,
     onFailure,
-    retention: configuration.retention,
     interval: configuration.expiryInterval,
     wake: dispatcher.wake,
     getBlockTime: chain.getBlockTime,
@@ -107,11 +109,6 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     return { ...admission, verifier: observedVerifier(verifier, clock, emitter.observer('signersRecovered')) };
   }
 
-  function started(): void {
-    chain.start();
-    expiry.start();
-  }
-
   async function close(end: () => void): Promise<void> {
     await chain.stop();
     end();
@@ -131,8 +128,6 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     clock,
     log,
     orders: createOrderApi({
-      store,
-      clock,
       reading,
       broadcaster,
       admission: assertStarted,
@@ -146,8 +141,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     trades: createTradeApi(store, surplus),
     balances: createBalances({ ...configuration, deadline: configuration.checkTimeout, onFailure }),
     auctions: auctions.methods,
-    start: lifecycle.start,
-    close: lifecycle.close,
+    ...lifecycle,
     [Symbol.asyncDispose]: lifecycle.close,
     ready: readiness.check,
     reportError: onFailure,

@@ -3,8 +3,8 @@ import { StoreError } from './ports/store.ts';
 /** What a lifecycle starts and stops. `T` is the state that exists while the book runs. */
 export interface LifecycleSteps<T> {
   open(): Promise<T>;
-  /** Runs once after `open`, when the book accepts work. */
-  started(): void;
+  /** Returns the workers to start after `open`, when the book accepts work. */
+  workers(): readonly { start(): void }[];
   /** Stops everything. Calls `end` at the point from which the book rejects new work. */
   close(end: () => void): Promise<void>;
 }
@@ -31,7 +31,7 @@ export function createLifecycle<T>(steps: LifecycleSteps<T>): Lifecycle<T> {
   async function open(): Promise<void> {
     if (running !== undefined) return;
     running = await steps.open();
-    steps.started();
+    for (const worker of steps.workers()) worker.start();
   }
 
   return {

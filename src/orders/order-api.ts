@@ -24,9 +24,8 @@ import { submit } from './submit.ts';
 const LISTS_PER_TICK = 1;
 
 export interface OrderApiContext {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly reading: ReadContext;
+  /** The context of reads, with the store and the clock of the book. */
+  readonly reading: ReadContext & { readonly store: Store; readonly clock: Clock };
   readonly broadcaster: StreamBroadcaster;
   /** Returns the context of a started book. Throws a `StoreError` `Closed` otherwise. */
   readonly admission: () => AdmissionContext;
@@ -38,7 +37,8 @@ export interface OrderApiContext {
 
 /** Creates the order methods of a book. */
 export function createOrderApi(context: OrderApiContext): OrderApi {
-  const { store, clock, reading, wake, onSubmitted } = context;
+  const { reading, wake, onSubmitted } = context;
+  const { store, clock } = reading;
   const lists = createThrottle(LISTS_PER_TICK);
   // A store with one writer returns before another read could arrive, so there is nothing to share.
   const share = store.traits.writers === 'many' ? createSharing() : readAlone;
