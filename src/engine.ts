@@ -40,11 +40,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const cache = configuration.cacheBytes > 0 ? createOrderCache(store.events, configuration.cacheBytes) : undefined;
   const reading = { store, clock, onFailure, ...(cache && { cache }) };
   const submissions = createSubmissionQueue(store, clock);
-  const { assertStarted, ...lifecycle } = createLifecycle({
-    open,
-    close,
-    workers: () => [chain, expiry],
-  });
+  const { assertStarted, ...lifecycle } = createLifecycle({ open, close, workers: () => [chain, expiry] });
   const auctions = createAuctionModule(configuration, {
     onFailure,
     assertStarted,
