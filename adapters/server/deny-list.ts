@@ -15,7 +15,7 @@ const INTERVAL = 1000;
  * Creates a deny list from a list of addresses, or from a file with an address per line. A `#` begins a comment. A
  * changed file is read again; if it is invalid then, the previous addresses remain and the failure is reported.
  *
- * @throws TypeError naming the file, and the line that is no address.
+ * @throws TypeError with the file and the number of the line that is not an address.
  */
 export function createDenyList(
   given: string | readonly string[] = [],

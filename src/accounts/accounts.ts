@@ -3,7 +3,7 @@ import { mapAsync } from '../concurrency/map-async.ts';
 import type { RecoveryBackendOption } from '../crypto/recovery.ts';
 import type { OrderBook, Readiness } from '../order-book.ts';
 import type { AccountStore, Delivery, DeliveryCounts, DeliveryState } from '../ports/account-store.ts';
-import type { AnnouncementSource } from '../ports/announcements.ts';
+import type { Announcement, AnnouncementSource } from '../ports/announcements.ts';
 import type { ChainClient } from '../ports/chain-client.ts';
 import type { Channel } from '../ports/channel.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -57,7 +57,10 @@ export interface AccountsOptions {
   readonly fundingInterval?: number | 'off';
   /** Source of additional list entries from a content system. Default: none. */
   readonly announcements?: AnnouncementSource;
-  /** Returns decimals and symbols of tokens for messages. Default: the wrapped native token of each chain only. */
+  /**
+   * Returns decimals and symbols of tokens for messages. Default: the wrapped native token of each chain, and tokens of
+   * books with a chain client. Amounts of other tokens are shown in atoms.
+   */
   readonly tokens?: TokenLookup;
   /** Buffer limits of notification streams. */
   readonly streams?: StreamLimits;
@@ -185,7 +188,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     throw new TypeError(`createAccounts: notifications must be "on" or "off", got ${JSON.stringify(notificationMode)}`);
   }
   const books = readBooks(options.books);
-  const { tokens = wrappedNative } = options;
+  const { tokens = createTokenLookup(books) } = options;
   if (typeof tokens !== 'function')
     throw new TypeError(`createAccounts: tokens must be a function, got ${typeof tokens}`);
   const hints = new Set<() => void>();
@@ -298,8 +301,15 @@ export function createAccounts(options: AccountsOptions): Accounts {
   }
 
   const { announcements } = options;
-  const announce = async (account: Address) =>
-    announcements === undefined ? [] : withDeadline(clock, deadline, (signal) => announcements(account, { signal }));
+  const announce = async (account: Address): Promise<readonly Announcement[]> => {
+    if (announcements === undefined) return [];
+    try {
+      return await withDeadline(clock, deadline, (signal) => announcements(account, { signal }));
+    } catch (failure) {
+      report(failure); // own notifications do not depend on the content system
+      return [];
+    }
+  };
 
   const rendered: NotificationApi['rendered'] = {
     async list(account, query = {}) {
@@ -390,10 +400,14 @@ export function createAccounts(options: AccountsOptions): Accounts {
 }
 
 /** Returns the tokens that the protocol defines. */
-const wrappedNative: TokenLookup = (chainId, token) => {
-  const chain = chainById(chainId);
-  return chain?.wrappedNative === token ? { decimals: 18, symbol: chain.wrappedSymbol } : undefined;
-};
+/** Creates a lookup that queries the chain for tokens other than wrapped native currency. The books cache results. */
+function createTokenLookup(books: readonly KnownBook[]): TokenLookup {
+  return (chainId, token) => {
+    const chain = chainById(chainId);
+    if (chain?.wrappedNative === token) return { decimals: 18, symbol: chain.wrappedSymbol };
+    return books.find(({ book }) => book.chainId === chainId)?.book.balances.token(token);
+  };
+}
 
 function createChannelMap(channels: readonly Channel[]): ReadonlyMap<string, Channel> {
   const byName = new Map(channels.map((channel) => [channel.name, channel]));

@@ -38,8 +38,9 @@ const MAX_CONCURRENT = 64;
 /** Maximum number of concurrent attempts of a channel, so that a slow channel leaves room for the others. */
 const MAX_PER_CHANNEL = 32;
 
-/** Maximum numbers of concurrent attempts for an account and for a target host. They keep slow targets from others. */
+/** Maximum number of concurrent attempts for an account. A slow target then does not delay other accounts. */
 const MAX_PER_ACCOUNT = 2;
+/** Maximum number of concurrent attempts to a target host. A slow host then does not delay other hosts. */
 const MAX_PER_HOST = 4;
 
 /** Milliseconds until a delivery that was released, because its host is busy, can be claimed again. */

@@ -44,13 +44,16 @@ export async function findTokens(
   onFailure: (failure: unknown) => void,
 ): Promise<(order: Pick<Order, 'sellToken' | 'buyToken'>) => OrderTokens> {
   const known = new Map<Address, TokenLabel | undefined>();
-  for (const token of new Set(orders.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken]))) {
-    try {
-      known.set(token, await lookup(token));
-    } catch (failure) {
-      // Without a label the message shows atoms.
-      onFailure(failure);
-    }
-  }
+  const tokens = new Set(orders.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken]));
+  await Promise.all(
+    [...tokens].map(async (token) => {
+      try {
+        known.set(token, await lookup(token));
+      } catch (failure) {
+        // Without a label the message shows atoms.
+        onFailure(failure);
+      }
+    }),
+  );
   return ({ sellToken, buyToken }) => ({ sell: known.get(sellToken), buy: known.get(buyToken) });
 }

@@ -1,4 +1,7 @@
-/** Whether a result is no longer needed. An `AbortSignal` is one; a request is a cheaper one. */
+/**
+ * State that shows whether a result is still needed. `AbortSignal` and `ApiRequest` implement it; `ApiRequest` is
+ * cheaper to read.
+ */
 export interface AbortState {
   readonly aborted?: boolean | undefined;
 }

@@ -14,7 +14,7 @@ export interface RouteCost {
   readonly rowsPerToken?: number;
   /** Description of the tokens for people. Default: "1". */
   readonly tokens?: string;
-  /** What the work of a request grows with, for people. Default: nothing. */
+  /** The factors that increase the work of a request, for the documentation. Default: nothing. */
   readonly growth?: string;
 }
 

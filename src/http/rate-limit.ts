@@ -13,7 +13,7 @@ export interface RateLimitOptions {
   readonly trustedProxies?: readonly string[];
 }
 
-/** What a request is charged. `free`: not limited. */
+/** The charge for a request. `free`: not limited. */
 export interface RequestCost {
   readonly kind: RequestKind | 'free';
   /** Tokens that are taken before the response. */

@@ -34,7 +34,7 @@ export interface Endpoint {
   readonly method: Method;
   /** Path template. Segments that start with a colon are parameters; a literal segment wins over a parameter. */
   readonly path: string;
-  /** What a request costs, and what its work grows with. */
+  /** Cost of a request, and the factors that increase its work. */
   readonly cost: RouteCost;
   /** Whether a successful response is an event stream. The number of open streams per client is limited. */
   readonly stream?: boolean;

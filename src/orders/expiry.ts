@@ -100,7 +100,7 @@ function createSweep(context: ExpirySweepContext & { readonly interval: number }
     prunedAt = clock.now();
     const blockTime = await context.getBlockTime();
     const before = Math.min(seconds(clock), blockTime ?? Number.POSITIVE_INFINITY) - retention;
-    // Without a chain, only the clock could decide that a cancelled order is over, so its tombstone is kept.
+    // Without a chain, only the clock shows that a cancelled order has expired, so its tombstone is kept.
     const tombstones = blockTime === undefined ? {} : { tombstonesBefore: before };
     await repeat(isStopping, async () => {
       const removed = await store.orders.prune({ before, limit: BATCH_SIZE, ...tombstones });

@@ -234,7 +234,7 @@ export function prepareOrder(order: StoredOrder, bodyIsVerified = false): Prepar
   };
 }
 
-/** Returns the document of an order whose app data the store need not know. */
+/** Returns the built-in app-data document that the body of an order refers to, or `null`. */
 function findBuiltInDocument(body: string): string | null {
   const hash = /"appData":"(0x[0-9a-f]{64})"/.exec(body)?.[1];
   return hash === undefined ? null : (getBuiltInDocument(hash as Hex) ?? null);

@@ -37,7 +37,10 @@ export interface SubmitOptions {
 export type SubmitResult =
   | { readonly status: 'accepted'; readonly uid: Hex; readonly existing: boolean }
   | { readonly status: 'rejected'; readonly error: OrderBookError }
-  /** The order may be stored: the outcome of the write is unknown. A later read by UID returns it if it is. */
+  /**
+   * The order may be stored: the outcome of the write is unknown. A read of the order by UID shows whether it is
+   * stored.
+   */
   | { readonly status: 'unknown'; readonly uid: Hex; readonly error: OrderBookError };
 
 /**

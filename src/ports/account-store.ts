@@ -364,9 +364,9 @@ export interface DeliveryCounts {
 export interface DeliveryStore {
   /**
    * Claims deliveries, longest due first, at most `limit`: of each active subscription the first pending one, if it is
-   * due by `now` and not claimed. No other caller receives them before `until`. So a delivery that waits for its retry
-   * delays those behind it, and no others. Of each account at most `perAccount` are claimed, and every account's first
-   * before any second.
+   * due by `now` and not claimed. No other caller receives them before `until`. A delivery that waits for its retry
+   * blocks only later deliveries of the same subscription. At most `perAccount` deliveries are claimed per account. The
+   * first delivery of every account is claimed before the second delivery of any account.
    *
    * @returns The claimed deliveries, and the earliest time after `now` at which another becomes due; null if none does.
    */

@@ -245,8 +245,8 @@ export interface OrderStore {
   count(owner: Address, now: number): Promise<OrderCounts>;
 
   /**
-   * Returns the number of stored orders, or of those that ended before a time in seconds, as `prune` removes them. For
-   * the progress of maintenance; it may take a scan. Optional.
+   * Returns the number of stored orders. With `endedBefore` (seconds since 1970), it counts only orders that `prune`
+   * would delete. Used for progress output; it may scan the table. Optional.
    */
   total?(endedBefore?: number): Promise<number>;
 

@@ -15,8 +15,8 @@ export const EMPTY_DOCUMENT = '{}';
 const EMPTY_DOCUMENT_HASH: Hex = '0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d';
 
 /**
- * Returns the document of a hash that every book knows: `{}` for its own hash, and for the zero hash, which orders
- * without app data have.
+ * Returns the built-in document of a hash: `{}` for its own hash, and for the zero hash, which orders without app data
+ * have.
  */
 export function getBuiltInDocument(hash: Hex): string | undefined {
   return hash === ZERO_APP_DATA || hash === EMPTY_DOCUMENT_HASH ? EMPTY_DOCUMENT : undefined;

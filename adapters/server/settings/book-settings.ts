@@ -97,7 +97,7 @@ export const BOOK_SETTINGS = {
   db: {
     type: text('<file>', 'a file name, or ":memory:"'),
     group: 'Store',
-    help: 'SQLite file, created if it is missing, or `:memory:`, which stores nothing.',
+    help: 'SQLite file, created if it is missing. `:memory:` keeps the data in memory until the process ends.',
     defaultText: '`intentbook.sqlite`; in a configuration file the name of the chain, such as `mainnet.sqlite`',
     single: 'intentbook.sqlite',
   },

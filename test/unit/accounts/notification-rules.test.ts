@@ -122,6 +122,15 @@ describe('notification', () => {
     assert.deepEqual(fixture.failures, []);
   });
 
+  test('names tokens by symbol and decimals if the book has a chain client', async () => {
+    const chain = { tokenInfo: async () => ({ decimals: 1, symbol: 'BBB' }) };
+    await using fixture = await accountFixture({ bookOptions: { chain } });
+    const order = await fixture.order({ sellAmount: '70' });
+    await fixture.applyBlock(5, [tradeOf(order, 70n, 500n)]);
+    const [notification] = await fixture.listNotifications();
+    assert.match(notification?.message ?? '', / WETH for 50 BBB$/);
+  });
+
   test('of an order owned by a contract goes to the user who placed it', async () => {
     await using fixture = await accountFixture();
     await fixture.applyBlock(5, [placementOf({ sellToken: SELL, buyToken: BUY })]);
