@@ -211,7 +211,7 @@ export class BookModel {
   #logOf(n: number): ShownLog {
     const { state, sold, bought, logged } = this.standing(n);
     const facts = this.blocks.flat().filter(({ order }) => order === n);
-    const invalidated = this.placed.get(n)?.cancelled === true || facts.some(({ type }) => type === 'invalidation');
+    const invalidated = this.placed.get(n)?.cancelled === true || invalidatesOpen(n, facts);
     const signed =
       sample(n).scheme === 'presign' && facts.findLast(({ type }) => type === 'signature')?.signed === true;
     const filled = state === 'fulfilled';
@@ -227,6 +227,18 @@ export class BookModel {
       expired: logged,
     };
   }
+}
+
+/** Returns whether an invalidation precedes the fill of an order. A later one is not logged. */
+function invalidatesOpen(n: number, facts: readonly Fact[]): boolean {
+  const { kind, sellAmount, buyAmount } = sample(n);
+  let [sold, bought] = [0n, 0n];
+  for (const fact of facts) {
+    if (fact.type === 'trade') [sold, bought] = [sold + fact.sold, bought + fact.bought];
+    const filled = kind === 'sell' ? sold >= sellAmount : bought >= buyAmount;
+    if (fact.type === 'invalidation' && !filled) return true;
+  }
+  return false;
 }
 
 export interface ShownOrder {

@@ -15,7 +15,7 @@ export interface CrashingStore {
   readonly isDead: boolean;
 }
 
-const WRITES = new Set(['insert', 'cancel', 'expire', 'prune', 'put', 'apply', 'rollback', 'record']);
+const WRITES = new Set(['insert', 'cancel', 'expire', 'reinstate', 'prune', 'put', 'apply', 'rollback', 'record']);
 const NOUNS = ['orders', 'appData', 'quotes', 'events', 'leases', 'chain', 'auctions'] as const;
 
 type Verb = (...args: unknown[]) => unknown;

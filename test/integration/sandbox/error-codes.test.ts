@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest';
 const IMPOSSIBLE: Partial<Record<ErrorCode, string>> = {
   OnChainOrder:
     'orders that are placed on chain belong to a contract, so that a cancellation is signed by another owner',
+  OutcomeUnknown: 'the store of a sandbox is in its process, so that every commit is confirmed',
   UnsupportedSigningScheme: 'the sandbox has a chain, which checks contract signatures',
 };
 
