@@ -142,7 +142,7 @@ DECLARE
   bodies text[] := string_to_array(p_bodies, chr(30));
   held bytea[];
   outcomes bigint[];
-  stored bytea[];
+  stored bigint[];
   r record;
   old record;
   reason integer;
@@ -208,7 +208,7 @@ BEGIN
       UPDATE ${s}.owners w SET live_open = w.live_open + CASE r.budget WHEN 0 THEN 1 ELSE 0 END,
         live_pending = w.live_pending + CASE r.budget WHEN 1 THEN 1 ELSE 0 END
       WHERE w.owner = substr(r.key, 37);
-      stored := stored || r.key;
+      stored := stored || r.ordinal;
       outcomes := outcomes || ${OUTCOMES.inserted}::bigint;
     END LOOP;
   ELSE
@@ -231,7 +231,7 @@ BEGIN
     )
     SELECT array_agg(CASE WHEN n.key IS NOT NULL THEN ${OUTCOMES.inserted}
         WHEN substr(i.key, 37) = ANY(held) THEN ${OUTCOMES.duplicate} ELSE ${OUTCOMES.busy} END ORDER BY i.ordinal),
-      array_agg(n.key) FILTER (WHERE n.key IS NOT NULL)
+      array_agg(i.ordinal) FILTER (WHERE n.key IS NOT NULL)
     INTO outcomes, stored FROM input i LEFT JOIN inserted n ON n.key = i.key;
   END IF;
 
@@ -239,14 +239,14 @@ BEGIN
     IF EXISTS (SELECT FROM unnest(p_hash) h WHERE h IS NOT NULL) THEN
       INSERT INTO ${s}.documents AS k (hash, document, referenced)
       SELECT DISTINCT ON (d.hash) d.hash, d.document, true
-      FROM unnest(p_hash, p_document, p_key) WITH ORDINALITY d (hash, document, key, ordinal)
-      WHERE d.key = ANY(stored) AND d.hash IS NOT NULL
+      FROM unnest(p_hash, p_document) WITH ORDINALITY d (hash, document, ordinal)
+      WHERE d.ordinal = ANY(stored) AND d.hash IS NOT NULL
         AND NOT EXISTS (SELECT FROM ${s}.documents x WHERE x.hash = d.hash AND x.referenced)
       ORDER BY d.hash, d.ordinal
       ON CONFLICT (hash) DO UPDATE SET referenced = true WHERE NOT k.referenced;
     END IF;
     UPDATE ${s}.documents SET referenced = true WHERE NOT referenced
-      AND hash IN (SELECT u.app FROM unnest(p_app, p_key) u (app, key) WHERE u.key = ANY(stored));
+      AND hash IN (SELECT u.app FROM unnest(p_app) WITH ORDINALITY u (app, ordinal) WHERE u.ordinal = ANY(stored));
   END IF;
   RETURN outcomes;
 END $$;

@@ -147,9 +147,6 @@ export function toUid(key: Hex): Hex {
 /** Returns SQL for the UID of a key, for sorting. */
 export const sqlUid = (key: string) => `(substr(${key}, 5) || substr(${key}, 1, 4))`;
 
-/** Returns SQL for the owner of a key. */
-export const sqlOwner = (key: string) => `substr(${key}, 37)`;
-
 export const getOwner = (uid: Hex): Address => `0x${uid.slice(66, VALID_TO_AT)}`;
 
 /** Formats bytes as an array of the server. The driver's own format escapes each character. */

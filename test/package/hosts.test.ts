@@ -150,6 +150,7 @@ describe('package entry', () => {
       'express',
       'fastify',
       'pg',
+      'prom-client',
       'viem',
     ];
     for (const each of packages) {

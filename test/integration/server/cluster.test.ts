@@ -219,7 +219,9 @@ test(
     await client.connect();
     const rows = async (text: string) => (await client.query({ text, rowMode: 'array' })).rows as unknown[][];
     try {
-      const stored = await rows(`SELECT '0x' || encode(uid, 'hex'), state = 2 FROM intentbook.orders`);
+      const stored = await rows(
+        `SELECT '0x' || encode(substr(key, 5) || substr(key, 1, 4), 'hex'), phase = 4 FROM intentbook.orders`,
+      );
       const states = new Map(stored.map(([uid, cancelled]) => [uid, cancelled]));
       expect(observations.placed.filter((uid) => !states.has(uid))).toEqual([]);
       expect(observations.cancelled.filter((uid) => states.get(uid) !== true)).toEqual([]);
@@ -233,18 +235,18 @@ test(
       expect(notified.sort()).toEqual(cancelled.sort());
       // Each order has one start in the log and at most one end, which is later.
       const odd = await rows(`
-      SELECT o.uid FROM intentbook.orders o LEFT JOIN intentbook.events e USING (uid) GROUP BY o.uid, o.state
-      HAVING string_agg(e.type, ',' ORDER BY e.id) <> CASE o.state WHEN 2 THEN 'created,cancelled' ELSE 'created' END`);
+      SELECT o.key FROM intentbook.orders o LEFT JOIN intentbook.events e USING (key) GROUP BY o.key, o.phase
+      HAVING string_agg(e.type::text, ',' ORDER BY e.ordinal) <> CASE o.phase WHEN 4 THEN '0,1' ELSE '0' END`);
       expect(odd).toEqual([]);
       // In the log, no owner ever exceeded the cap of live orders, and the counters match the orders.
       const most = await rows(`
-      SELECT max(n) FROM (SELECT sum(CASE type WHEN 'created' THEN 1 ELSE -1 END)
-        OVER (PARTITION BY owner ORDER BY id) AS n FROM intentbook.events) running`);
+      SELECT max(n) FROM (SELECT sum(CASE type WHEN 0 THEN 1 ELSE -1 END)
+        OVER (PARTITION BY substr(key, 37) ORDER BY ordinal) AS n FROM intentbook.events) running`);
       expect(Number(most[0]?.[0])).toBeLessThanOrEqual(CAP);
       expect(Number(most[0]?.[0])).toBeGreaterThan(CAP / 2);
       const wrong = await rows(`
       SELECT w.owner FROM intentbook.owners w WHERE w.live_open <> (SELECT count(*) FROM intentbook.orders o
-        WHERE o.owner = w.owner AND o.live)`);
+        WHERE o.owner = w.owner AND o.phase < 2)`);
       expect(wrong).toEqual([]);
     } finally {
       await client.end();

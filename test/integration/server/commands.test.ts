@@ -142,7 +142,11 @@ describe('database that does not exist', () => {
 describe('verify', () => {
   test.each([
     ['a signature', (body: string) => body.replace(/("signature":"0x..)../, '$1ff'), /the signer is|is damaged/],
-    ['a field', (body: string) => body.replace('"sellAmount":"2"', '"sellAmount":"3"'), /the UID does not match/],
+    [
+      'a field',
+      (body: string) => body.replace('"sellAmount":"2"', '"sellAmount":"3"'),
+      /the UID does not match|is damaged/,
+    ],
     ['a body', () => '{}', /is damaged/],
   ])('finds %s that was changed', async (_, tamper, reason) => {
     const { db, uids } = await bookWith(6);

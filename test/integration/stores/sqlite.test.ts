@@ -12,7 +12,7 @@ describeConformance('SQLite store with its own file', {
 });
 
 describeConformance('SQLite store on a host connection', {
-  traits: { name: 'sqlite', durable: true, writers: 'single', hostTransaction: true },
+  traits: { name: 'sqlite', durable: true, writers: 'single', hostTransaction: true, verifiesBodies: true },
   async create() {
     const file = temporaryFile();
     const database = new Database(file.path);

@@ -231,8 +231,7 @@ describe('expiry sweep stop', () => {
     const { sweep, state, clock, done } = fixture({ retention: 0 });
     state.expired = 5 * STEP;
     sweep.start();
-    await new Promise((resolve) => setImmediate(resolve));
-    await new Promise((resolve) => setImmediate(resolve));
+    while (state.expired === 5 * STEP) await Promise.resolve();
     await sweep.stop();
     expect(state.expired).toBe(4 * STEP);
     expect(clock.pending).toBe(0);

@@ -192,6 +192,8 @@ describe('contract signature check', () => {
   test('rejects without waiting for the funds check', async () => {
     const chain = scriptedChain({ isValidSignature: { valid: false }, balanceAndAllowance: 'silence' });
     await using fixture = await admissionFixture({ chain });
+    // The first expiry sweep ends and sets its timer.
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
     const timers = fixture.clock.pending;
     expect(await outcome(fixture.book, byContract(await orderOf()))).toBe('InvalidSignature');
     expect(chain.recordedCalls[1]?.signal.aborted).toBe(true);
