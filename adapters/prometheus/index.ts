@@ -1,6 +1,12 @@
 import type { OrderBook } from 'intentbook';
 import type { Registry } from 'prom-client';
 
+/** The `Registry` of prom-client. Declared by its shape, so that other hosts need no types of the package. */
+export interface MetricsRegistry {
+  metrics(): Promise<string>;
+  readonly contentType: string;
+}
+
 /** Histogram buckets in seconds, from a cached read to a slow response. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -53,7 +59,8 @@ export function observeChain(
  * await instrumentBooks(register, [{ name: 'sepolia', book }]);
  * ```
  */
-export async function instrumentBooks(registry: Registry, books: readonly InstrumentedBook[]): Promise<void> {
+export async function instrumentBooks(target: MetricsRegistry, books: readonly InstrumentedBook[]): Promise<void> {
+  const registry = target as Registry; // the package's own registry has more members
   const { Counter, Gauge, Histogram } = await import('prom-client');
   const registers = [registry];
   const chains = books.flatMap(({ name, chain }) => (chain === undefined ? [] : [{ name, chain }]));
