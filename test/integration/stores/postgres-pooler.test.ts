@@ -53,7 +53,7 @@ describe.each(['transaction', 'session'] as const)('PostgreSQL store behind PgBo
     await Promise.all(stores.map((store) => store.check()));
     for (const { uid } of (await reader?.events.after(0, 500)) ?? []) seen.add(uid);
     expect(seen.size).toBe(orders.length);
-    // Without a session of its own, the store polls for events of other processes.
+    // Without a dedicated session, the store polls for events of other processes.
     await expect.poll(() => hints).toBeGreaterThan(1);
     stop?.();
     await Promise.all(stores.map((store) => store.close()));
