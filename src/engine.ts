@@ -88,7 +88,13 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const streams = lazy(async () => {
     const { createOrderStreams } = await import('./streams/order-streams.ts');
     const read = (uids: readonly Hex[]) => readOrders(uids, reading);
-    return createOrderStreams({ ...configuration.streams, onFailure, log, read, placed: store.orders.placed });
+    return createOrderStreams({
+      ...configuration.streams,
+      onFailure,
+      log,
+      read,
+      filterPlaced: store.orders.filterPlaced,
+    });
   });
 
   function forgetReads(): void {

@@ -168,8 +168,8 @@ export function parseOptions(options: OrderBookOptions): Configuration {
   assertStore(store);
   if (!Number.isSafeInteger(checkTimeout) || checkTimeout < 1)
     throw invalid(`checkTimeout must be a positive integer of milliseconds, got ${describe(checkTimeout)}`);
-  const eip1271 = oneOf('eip1271', ['reject', 'accept-unverified'], options.eip1271);
-  const appDataHash = oneOf('appDataHash', ['accept', 'reject'], options.appDataHash);
+  const eip1271 = requireMember('eip1271', ['reject', 'accept-unverified'], options.eip1271);
+  const appDataHash = requireMember('appDataHash', ['accept', 'reject'], options.appDataHash);
   const contracts = parseContracts(options);
   const limits = parseLimits(options.limits ?? {});
   return {
@@ -313,7 +313,7 @@ function requireInteger(value: unknown, name: string, least: number): void {
   }
 }
 
-function oneOf<T extends string>(name: string, allowed: readonly [T, ...T[]], value: T | undefined): T {
+function requireMember<T extends string>(name: string, allowed: readonly [T, ...T[]], value: T | undefined): T {
   const chosen = value ?? allowed[0];
   if (allowed.includes(chosen)) return chosen;
   throw invalid(`${name} must be one of ${allowed.join(', ')}, got ${describe(value)}`);

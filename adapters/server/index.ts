@@ -128,13 +128,13 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
         ...referencePages(() => document),
       },
       onExchange(exchange) {
-        metrics?.exchanged(exchange, nameOf(exchange.path));
+        metrics?.exchanged(exchange, getRouteName(exchange.path));
         onExchange?.(exchange);
       },
     });
     const metrics =
       metricsPort === undefined ? undefined : await createMetrics(deployments, () => api.openStreams, accounts);
-    const nameOf = createRouteNames(
+    const getRouteName = createRouteNames(
       document,
       deployments.map(({ path }) => path),
     );
@@ -156,7 +156,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       docsUrl: docs ? `${url}/docs` : undefined,
       metricsUrl,
       deployments,
-      book: firstOf(deployments).book,
+      book: getFirstBook(deployments).book,
       ...(opened && { accounts: opened }),
       close,
     };
@@ -172,7 +172,7 @@ async function closeAll(deployments: readonly OpenBook[]): Promise<void> {
   await Promise.all(deployments.map((deployment) => deployment.close()));
 }
 
-function firstOf([first]: readonly OpenBook[]): OpenBook {
+function getFirstBook([first]: readonly OpenBook[]): OpenBook {
   if (first === undefined) throw new Error('a server must have at least one book');
   return first;
 }

@@ -4,8 +4,8 @@ import { OrderBookError } from '../errors.ts';
 import type { ChainCall, ChainClient, Funds, Simulation } from '../ports/chain-client.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { unpackUid } from '../protocol/uid.ts';
-import type { AdmissionContext, CheckLane, RemoteCheck } from './admission.ts';
-import { createQueueFullError, getCheckLane } from './admission.ts';
+import type { AdmissionContext, CheckQueue, RemoteCheck } from './admission.ts';
+import { createQueueFullError, getCheckQueue } from './admission.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
 /** A chain query that returns a rejection or `undefined`. */
@@ -27,11 +27,11 @@ export const checkOnChain: RemoteCheck = async (candidate, context, submission) 
   const checks = [createSignatureCheck(candidate, chain), createFundsCheck(candidate, chain, context)].filter(
     (check) => check !== undefined,
   );
-  const lane = getCheckLane(candidate, context, submission);
+  const queue = getCheckQueue(candidate, context, submission);
   const decided = new AbortController();
   const rejections = await Promise.all(
     checks.map(async (check, i) => {
-      const rejection = await runCheck(check, lane, context, decided.signal);
+      const rejection = await runCheck(check, queue, context, decided.signal);
       // A rejection of the first check has the highest precedence, so the other checks can be cancelled.
       if (i === 0 && rejection !== undefined && !rejection.retryable) decided.abort(rejection);
       return rejection;
@@ -42,12 +42,12 @@ export const checkOnChain: RemoteCheck = async (candidate, context, submission) 
 
 async function runCheck(
   { check, run }: OnChainCheck,
-  { lane, ...options }: CheckLane,
+  { queue, ...options }: CheckQueue,
   { remote, onFailure }: AdmissionContext,
   cancelled: AbortSignal,
 ): Promise<OrderBookError | undefined> {
   try {
-    return await remote.run(lane, (signal) => run({ signal }), { ...options, cancelled });
+    return await remote.run(queue, (signal) => run({ signal }), { ...options, cancelled });
   } catch (failure) {
     if (cancelled.aborted) return undefined; // another check has rejected the order
     if (failure instanceof AbortedError) throw failure;

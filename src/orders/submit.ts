@@ -7,7 +7,7 @@ import { seconds } from '../ports/clock.ts';
 import type { InsertOutcome } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { AdmissionContext, RemoteCheck, Submission } from './admission.ts';
-import { getCheckLane } from './admission.ts';
+import { getCheckQueue } from './admission.ts';
 import type { UnverifiedOrder } from './authenticate.ts';
 import { authenticate, parseUnverifiedOrder } from './authenticate.ts';
 import { LOCAL_CHECKS } from './checks.ts';
@@ -51,7 +51,7 @@ const onChain = lazy(() => import('./on-chain-checks.ts'));
  * starts after the previous one has passed.
  */
 const REMOTE_CHECKS: readonly RemoteCheck[] = [
-  (candidate, context, submission) => checkDenyList(candidate, context, getCheckLane(candidate, context, submission)),
+  (candidate, context, submission) => checkDenyList(candidate, context, getCheckQueue(candidate, context, submission)),
   checkReplacement,
   async (candidate, context, submission) => {
     if (context.chain === undefined) return undefined;

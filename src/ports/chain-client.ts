@@ -37,7 +37,7 @@ export interface ChainClient {
    * 32 bytes of its return data MUST be read. The result is `valid: false` if the contract does not exist, reverts,
    * runs out of gas or returns anything except the magic value. If the order has pre-hooks, they run first.
    */
-  isValidSignature?(query: ContractSignatureQuery, call: ChainCall): Promise<ContractSignatureAnswer>;
+  isValidSignature?(query: ContractSignatureQuery, call: ChainCall): Promise<ContractSignatureResult>;
 
   /**
    * Simulates an order's pre-hooks and then the transfer of the sell token, as a settlement would make it. Returns the
@@ -98,7 +98,7 @@ export interface ContractSignatureQuery {
 }
 
 /** The result of a contract signature check. */
-export type ContractSignatureAnswer =
+export type ContractSignatureResult =
   /** `signature` is the signature without its deployment, if it had one. */
   | { readonly valid: true; readonly signature?: Hex }
   /**

@@ -7,14 +7,14 @@ import {
   addressesOrFile,
   connection,
   decimal,
+  enumSetting,
   httpUrls,
   integer,
   integerOrOff,
   matching,
-  objectOf,
-  oneOf,
+  objectSetting,
   onOffAlone,
-  partialOf,
+  partialSetting,
   price,
   text,
 } from './types.ts';
@@ -58,7 +58,7 @@ export const BOOK_SETTINGS = {
     default: 'sepolia',
   },
   environment: {
-    type: oneOf(...ENVIRONMENTS),
+    type: enumSetting(...ENVIRONMENTS),
     group: 'Book',
     help: 'Deployment of the contracts: `production` or `staging`.',
     default: 'production',
@@ -120,7 +120,7 @@ export const BOOK_SETTINGS = {
     defaultText: 'test tokens on Sepolia, otherwise `off`',
   },
   usdToken: {
-    type: objectOf({
+    type: objectSetting({
       token: {
         type: address(),
         group: 'Prices in US dollars',
@@ -157,7 +157,7 @@ export const COMMON_SETTINGS = {
     requires: 'postgres',
   },
   postgresPooler: {
-    type: oneOf('detect', 'transaction', 'session'),
+    type: enumSetting('detect', 'transaction', 'session'),
     group: 'Store',
     help:
       'Pooler in front of PostgreSQL. `transaction`: no prepared statements and no listening connection. ' +
@@ -221,13 +221,13 @@ export const COMMON_SETTINGS = {
     default: 10_000,
   },
   appDataHash: {
-    type: oneOf('accept', 'reject'),
+    type: enumSetting('accept', 'reject'),
     group: 'Orders',
     help: 'Orders that give only the hash of a stored document: `accept` or `reject`.',
     default: 'accept',
   },
   eip1271: {
-    type: oneOf('reject', 'accept-unverified'),
+    type: enumSetting('reject', 'accept-unverified'),
     group: 'Orders',
     help: 'Contract signatures without `rpc`: `reject` or `accept-unverified`.',
     default: 'reject',
@@ -287,7 +287,7 @@ export const COMMON_SETTINGS = {
     default: DEFAULT_GAS_PRICE,
   },
   streams: {
-    type: partialOf({
+    type: partialSetting({
       queueSize: {
         type: integer(1, 1_000_000),
         group: 'Streams',
