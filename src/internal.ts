@@ -36,7 +36,7 @@ export {
 export type { Decimal } from './protocol/decimal.ts';
 export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
-export { SETTLE_SELECTOR } from './protocol/settle-calldata.ts';
+export { SETTLE_SELECTOR } from './protocol/settle-selector.ts';
 export { assertKnownOptions, formatUnknownName } from './validation/options.ts';
 export { readResponseText } from './validation/response-text.ts';
 export { VERSION } from './version.ts';

@@ -1,5 +1,6 @@
-import type { Accounts, OrderBook, Store } from 'intentbook';
+import type { OrderBook, Store } from 'intentbook';
 import { createApi } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
 import { jsonResponse, VERSION } from '#internal';
 import type { ChainChange } from './chain-monitor.ts';
 import { mountAccounts } from './http/account-mount.ts';

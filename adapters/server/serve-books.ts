@@ -1,5 +1,6 @@
-import type { Accounts, Limiter, OrderBook } from 'intentbook';
+import type { Limiter, OrderBook } from 'intentbook';
 import { createApi } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
 import { createExplorer } from 'intentbook/explorer';
 import { nodeHandler } from 'intentbook/node-http';
 import type { Environment } from '#internal';

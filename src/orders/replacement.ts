@@ -5,7 +5,7 @@ import { isEcdsa } from '../protocol/signature.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import type { RemoteCheck } from './admission.ts';
 import { getCheckLane } from './admission.ts';
-import { CANCEL_ERRORS } from './cancel.ts';
+import { CANCEL_ERRORS } from './cancel-errors.ts';
 import type { OrderBody } from './order-json.ts';
 import { runPolicy } from './policy.ts';
 import { checkCancellable } from './status.ts';

@@ -1,6 +1,7 @@
 import { resolveDocument } from '../app-data/documents.ts';
 import type { AbortState } from '../concurrency/abort.ts';
 import { assertNotAborted } from '../concurrency/abort.ts';
+import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
 import { seconds } from '../ports/clock.ts';
 import type { InsertOutcome } from '../ports/store.ts';
@@ -12,7 +13,6 @@ import { authenticate, parseUnverifiedOrder } from './authenticate.ts';
 import { LOCAL_CHECKS } from './checks.ts';
 import { parseOrderCreation } from './creation.ts';
 import { toOrderInsert, toRejection } from './insert.ts';
-import { checkOnChain } from './on-chain-checks.ts';
 import { checkDenyList } from './policy.ts';
 import { findQuote } from './quote-link.ts';
 import { checkReplacement } from './replacement.ts';
@@ -43,6 +43,9 @@ export type SubmitResult =
    */
   | { readonly status: 'unknown'; readonly uid: Hex; readonly error: OrderBookError };
 
+/** The checks on chain. Books without a chain client do not load them. */
+const onChain = lazy(() => import('./on-chain-checks.ts'));
+
 /**
  * The checks that query the store, the host or the chain, in the order in which their rejections are reported. Each
  * starts after the previous one has passed.
@@ -50,7 +53,10 @@ export type SubmitResult =
 const REMOTE_CHECKS: readonly RemoteCheck[] = [
   (candidate, context, submission) => checkDenyList(candidate, context, getCheckLane(candidate, context, submission)),
   checkReplacement,
-  checkOnChain,
+  async (candidate, context, submission) => {
+    if (context.chain === undefined) return undefined;
+    return onChain.use(({ checkOnChain }) => checkOnChain(candidate, context, submission));
+  },
 ];
 
 /**

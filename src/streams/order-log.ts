@@ -1,35 +1,11 @@
 import { nextStep } from '../concurrency/steps.ts';
 import { selectAccountEntries } from '../orders/account-entries.ts';
 import type { RenderedResult } from '../orders/read.ts';
-import type { EventStore, OrderStore, StoredEvent } from '../ports/store.ts';
+import type { OrderStore, StoredEvent } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { StreamLog } from './broadcaster.ts';
+import type { EventLog } from './event-log.ts';
 import type { StreamItem } from './stream.ts';
-
-/** The event log of a book. */
-export interface EventLog {
-  /** Returns the id of the newest entry. 0 for an empty log. */
-  last(): Promise<number>;
-  /** Returns at most `limit` entries with an id above `id`, in the order of their ids. */
-  after(id: number, limit: number): Promise<StoredEvent[]>;
-  /** Calls `onEntries` when the log may have new entries; calls may be repeated. Returns a function that removes it. */
-  watch(onEntries: () => void): () => void;
-}
-
-/** Creates the log of a book. `assertStarted` throws a `StoreError` `Closed` unless the book is started. */
-export function createEventLog(events: EventStore, watch: EventLog['watch'], assertStarted: () => void): EventLog {
-  return {
-    async last() {
-      assertStarted();
-      return events.last();
-    },
-    async after(id, limit) {
-      assertStarted();
-      return events.after(id, limit);
-    },
-    watch,
-  };
-}
 
 /** Log entries that are read in one call. */
 const BATCH_SIZE = 500;
