@@ -8,7 +8,7 @@ import type { Exchange } from './http/exchange.ts';
 import type { HardenedServer } from './http/hardened-server.ts';
 import { createHardenedServer } from './http/hardened-server.ts';
 import { describe, isReferenceServed, referencePages } from './http/openapi-pages.ts';
-import { frontPage, overview, readiness } from './http/overview.ts';
+import { favicon, frontPage, overview, readiness } from './http/overview.ts';
 import { createRouteNames } from './http/route-names.ts';
 import { createServerApi } from './http/server-api.ts';
 import { createMetrics, metricsServer } from './metrics.ts';
@@ -112,9 +112,12 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     const hosted = stores.some((store) => store !== undefined);
     accounts = await openAccounts({ plan, deployments, hosted, folder, leaseWait: observer.leaseWait });
     const opened = accounts;
-    const explorer = plan.settings.explorer ? (await import('intentbook/explorer')).createExplorer() : undefined;
     const document = describe(deployments);
     const docs = isReferenceServed();
+    const { createExplorer } = await import('intentbook/explorer');
+    const explorer = plan.settings.explorer
+      ? createExplorer({ books: deployments, accounts, docs, ...gate })
+      : undefined;
     const api = createServerApi({
       mounted: [
         mountAccounts(accounts, gate),
@@ -125,6 +128,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
         '/': (request) => frontPage(request, explorer, overview(VERSION, deployments, docs)),
         '/ready': () => readiness(deployments, closing),
         '/live': () => jsonResponse(200, { live: true }),
+        '/favicon.ico': favicon,
         ...referencePages(() => document),
       },
       onExchange(exchange) {

@@ -50,3 +50,8 @@ export async function readiness(deployments: readonly OpenBook[], closing: boole
   const error = { errorType: 'InternalServerError', description: 'not ready' };
   return jsonResponse(500, { ...error, ...document }, { 'retry-after': '1' });
 }
+
+/** Responds to the icon that browsers request of every server: the pages name their own. */
+export function favicon(): ApiResponse {
+  return { status: 204, headers: { 'cache-control': 'max-age=86400' } };
+}
