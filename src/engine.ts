@@ -1,4 +1,5 @@
 import { createAppDataApi } from './app-data/app-data-api.ts';
+import { createDocumentPolicy } from './app-data/document-policy.ts';
 import { createAuctionModule } from './auctions/auctions.ts';
 import { createBalances } from './balances/balances.ts';
 import { createChainIndexing } from './chain/chain-indexing.ts';
@@ -48,6 +49,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   });
   const admission: Omit<AdmissionContext, 'verifier'> = {
     ...configuration,
+    documents: createDocumentPolicy(configuration, onFailure),
     // Without a policy of the host, recorded competitions decide which orders are being bid on.
     host: { isActivelyBidOn: auctions.isBidOn, ...configuration.host },
     store,
@@ -68,6 +70,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     assertStarted,
     wake: dispatcher.wake,
     pricesOf: auctions.pricesOf,
+    findDocument: admission.documents.find,
     emit: emitter.emit,
     requestQuote: quotes.methods.request,
   });

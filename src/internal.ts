@@ -38,5 +38,5 @@ export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
 export { SETTLE_SELECTOR } from './protocol/settle-selector.ts';
 export { assertKnownOptions, formatUnknownName } from './validation/options.ts';
-export { readResponseText } from './validation/response-text.ts';
+export { ResponseTooLargeError, readResponseText } from './validation/response-text.ts';
 export { VERSION } from './version.ts';

@@ -12,6 +12,7 @@ import { DEFAULT_LIMITS } from './orders/limits.ts';
 import type { ChainClient } from './ports/chain-client.ts';
 import type { Clock } from './ports/clock.ts';
 import { systemClock } from './ports/clock.ts';
+import type { DocumentSource } from './ports/document-source.ts';
 import type { Store } from './ports/store.ts';
 import type { Deployment } from './protocol/chains.ts';
 import { chainById, deployment, ENVIRONMENTS, HOOKS_TRAMPOLINE } from './protocol/chains.ts';
@@ -65,6 +66,11 @@ export interface OrderBookOptions extends OrderPolicy {
    * this form. Default: `accept`.
    */
   readonly appDataHash?: 'accept' | 'reject';
+  /**
+   * Source of app-data documents that the store does not have, such as an IPFS gateway. Hash and size are verified.
+   * Default: none, and orders with an unknown hash are rejected.
+   */
+  readonly documentSource?: DocumentSource;
   /** Estimators and their options. Default: none; every quote request is rejected with `NoLiquidity`. */
   readonly quotes?: QuoteOptions;
   /** Backend of signer recovery. Default: native if the package secp256k1 is installed, otherwise WebAssembly. */
@@ -112,6 +118,7 @@ const OPTIONS = [
   'checkTimeout',
   'eip1271',
   'appDataHash',
+  'documentSource',
   'isDenied',
   'isActivelyBidOn',
   'quotes',
@@ -140,6 +147,7 @@ export interface Configuration {
   readonly checkTimeout: number;
   readonly eip1271: ContractSignatures;
   readonly documents: DocumentPolicy;
+  readonly documentSource: DocumentSource | undefined;
   /** The EIP-712 domain that orders are signed for. */
   readonly domain: SigningDomain;
   readonly host: OrderPolicy;
@@ -187,6 +195,7 @@ export function parseOptions(options: OrderBookOptions): Configuration {
       verifyingContract: contracts.settlementContract,
     },
     documents: { maxAppDataSize: limits.maxAppDataSize, appDataHashForm: appDataHash === 'accept' },
+    documentSource: parseDocumentSource(options),
     indexer: options.indexer && parseIndexerOptions(options.indexer, findDeployment(options).ethFlow),
     tokens: tokenPolicy(options),
     ownerLimits: parseOwnerLimits(options.ownerLimits ?? {}),
@@ -267,6 +276,11 @@ function tokenPolicy({ chainId, wrappedNative, deniedTokens = [] }: OrderBookOpt
 function parseDeniedTokens(tokens: readonly string[] | ReadonlySet<string>): ReadonlySet<Address> {
   const parsed = new Set([...tokens].map((token) => address(token, 'deniedTokens')));
   return tokens instanceof Set ? (tokens as ReadonlySet<Address>) : parsed; // its addresses were parsed above
+}
+
+function parseDocumentSource({ documentSource: source }: OrderBookOptions): DocumentSource | undefined {
+  if (source === undefined || typeof source?.find === 'function') return source;
+  throw invalid(`documentSource must have a function find, got ${describe(source)}`);
 }
 
 function parseOrderPolicy({ isDenied, isActivelyBidOn }: OrderBookOptions): OrderPolicy {

@@ -121,7 +121,10 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     const api = createServerApi({
       mounted: [
         mountAccounts(accounts, gate),
-        ...deployments.map(({ path, book }) => ({ path, api: createApi(book, apiOptions) })),
+        ...deployments.map(({ path, book, apiOptions: own }) => ({
+          path,
+          api: createApi(book, { ...apiOptions, ...own }),
+        })),
         ...(explorer === undefined ? [] : [{ path: '/', api: explorer, aside: true }]),
       ],
       pages: {

@@ -1,4 +1,5 @@
-import { createOrderBook, type OrderBook, type Store } from 'intentbook';
+import type { Address, ApiOptions, OrderBook, PolicyContext, Store } from 'intentbook';
+import { createOrderBook } from 'intentbook';
 import type { ChainState } from 'intentbook/prometheus';
 import { chainById, deployment, type Environment } from '#internal';
 import type { ChainChange } from './chain-monitor.ts';
@@ -24,6 +25,8 @@ export interface OpenBook {
   readonly monitor?: ChainState;
   /** Host names of its nodes, the preferred one first. */
   readonly nodes: readonly string[];
+  /** Options of its HTTP interface. Default: those of the server. */
+  readonly apiOptions?: Pick<ApiOptions, 'hideCompetitions'>;
   /** Closes the book and its deny lists. */
   close(): Promise<void>;
 }
@@ -45,14 +48,18 @@ export async function openBook(plan: BookPlan, observer: BookObserver, store?: S
     addresses.close();
     tokens.close();
   };
+  const options = await bookOptions(plan);
   const book = createOrderBook({
-    ...(await bookOptions(plan)),
+    ...options,
     chainId,
     store: store ?? (await openStore(place)),
     deniedTokens: tokens.addresses,
     ...(settings.deniedAddresses === undefined
       ? {}
-      : { isDenied: (address: string) => addresses.addresses.has(address) }),
+      : {
+          isDenied: async (address: Address, call: PolicyContext) =>
+            addresses.addresses.has(address) || (await options.isDenied?.(address, call)) === true,
+        }),
   });
   const monitor = settings.rpc === undefined ? undefined : reportChainChanges(path, book, observer.onChainChange);
   book.on('failure', (failure) => observer.onFailure(path, failure));
@@ -69,6 +76,7 @@ export async function openBook(plan: BookPlan, observer: BookObserver, store?: S
     path,
     database: store === undefined ? getStoreName(place) : undefined,
     ...(monitor === undefined ? {} : { monitor }),
+    apiOptions: { hideCompetitions: settings.hideCompetitions },
     nodes: (settings.rpc ?? []).map((url) => new URL(url).host),
     async close() {
       closeLists();
@@ -98,6 +106,7 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
     eip1271,
     appDataHash,
     ...(await createChainOptions(settings)),
+    ...(await documentOptions(settings.ipfsGateway)),
     ...defined({
       vaultRelayer,
       hooksTrampoline,
@@ -107,6 +116,10 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
       streams: streams && defined(streams),
     }),
   };
+}
+
+async function documentOptions(gateway: string | undefined) {
+  return gateway === undefined ? {} : { documentSource: (await import('intentbook/ipfs')).ipfsGateway(gateway) };
 }
 
 /** Creates the store of a location, not yet opened. */

@@ -1,3 +1,4 @@
+import type { FindDocument } from '../app-data/find-document.ts';
 import { createDeadlineLimiter } from '../concurrency/deadline.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import type { OrderBookEvents } from '../events.ts';
@@ -65,6 +66,7 @@ export interface ChainContext {
   ) => void;
   readonly onFailure: (failure: unknown) => void;
   readonly pricesOf: BatchContext['pricesOf'];
+  readonly findDocument: FindDocument | undefined;
   readonly requestQuote: (request: QuoteRequest) => Promise<QuoteResult>;
 }
 
@@ -119,6 +121,7 @@ export function createChainIndexing(context: ChainContext): ChainIndexing {
       settlementContract,
       hooksTrampoline,
       documents: store.appData,
+      findDocument: context.findDocument,
       now: clock.now(),
       pricesOf: context.pricesOf,
       ...(quotes === undefined ? {} : { findQuote }),

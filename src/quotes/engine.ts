@@ -30,6 +30,7 @@ export function createQuoteEngine(options: ReadQuoteOptions, book: QuotesContext
   const prices = createNativePrices({ sources, clock, wrappedNative, timeout: usual, ttl: options.priceCacheTtl });
   const context = {
     documents: store.appData,
+    findDocument: book.documents.find,
     clock,
     limits,
     tokens,

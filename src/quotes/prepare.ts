@@ -1,4 +1,5 @@
 import { resolveDocument } from '../app-data/documents.ts';
+import type { FindDocument } from '../app-data/find-document.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Terms } from '../orders/checks.ts';
 import { TERMS_CHECKS } from '../orders/checks.ts';
@@ -20,6 +21,8 @@ import { getValidTo, parseQuoteRequest } from './request.ts';
 /** The dependencies of request validation. */
 export interface PrepareContext extends PolicyCheckContext {
   readonly documents: AppDataStore;
+  /** Finds a document that the store does not have. */
+  readonly findDocument: FindDocument | undefined;
   readonly clock: Clock;
   readonly limits: Limits;
   readonly tokens: TokenPolicy;
@@ -49,7 +52,7 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
   if (request instanceof OrderBookError) return request;
   const { appData = ZERO_APP_DATA, appDataHash, sellToken, side } = request;
   // A hash is always accepted, because a request without app data uses the zero hash.
-  const policy = { maxAppDataSize: context.limits.maxAppDataSize, appDataHashForm: true };
+  const policy = { maxAppDataSize: context.limits.maxAppDataSize, appDataHashForm: true, find: context.findDocument };
   const document = await resolveDocument({ appData, appDataHash }, context.documents, policy);
   if (document instanceof OrderBookError) return document;
   const now = Math.floor(context.clock.now() / 1000);

@@ -1,3 +1,4 @@
+import type { DocumentPolicy } from '../app-data/documents.ts';
 import type { OrderBookError } from '../errors.ts';
 import type { Limits, TokenPolicy } from '../orders/limits.ts';
 import type { PolicyCheckContext } from '../orders/policy.ts';
@@ -41,6 +42,7 @@ export interface QuotesContext extends PolicyCheckContext {
   readonly clock: Clock;
   readonly limits: Limits;
   readonly tokens: TokenPolicy;
+  readonly documents: DocumentPolicy;
   readonly observe: (observation: EstimatorObservation) => void;
   /** Throws a `StoreError` `Closed` unless the book is started. */
   readonly assertStarted: () => void;

@@ -4,10 +4,12 @@ import { DEFAULT_GAS_PRICE } from '../quote-options.ts';
 import type { SettingTable } from './setting.ts';
 import {
   address,
+  addresses,
   addressesOrFile,
   connection,
   decimal,
   enumSetting,
+  httpUrl,
   httpUrls,
   integer,
   integerOrOff,
@@ -93,6 +95,13 @@ export const BOOK_SETTINGS = {
     group: 'Book',
     help: 'Wrapped native token.',
     defaultText: 'the known token',
+  },
+  onchainOrderContracts: {
+    type: addresses(),
+    group: 'Book',
+    help: 'Contracts that place orders on chain, such as native-currency-flow contracts.',
+    defaultText: 'the known contract',
+    requires: 'rpc',
   },
   db: {
     type: text('<file>', 'a file name, or ":memory:"'),
@@ -244,6 +253,19 @@ export const COMMON_SETTINGS = {
     help: 'Tokens that the book does not accept: a list, or a file with an address per line. A changed file is read again.',
     defaultText: 'none',
   },
+  ipfsGateway: {
+    type: httpUrl(),
+    group: 'Orders',
+    help: 'IPFS gateway for app-data documents that orders name by hash, such as `https://ipfs.io`.',
+    defaultText: 'none',
+    secret: true,
+  },
+  hideCompetitions: {
+    type: onOffAlone(),
+    group: 'Orders',
+    help: 'Whether public routes show a solver competition only after its deadline block.',
+    default: false,
+  },
   rpc: {
     type: httpUrls(),
     group: 'Chain',
@@ -272,6 +294,13 @@ export const COMMON_SETTINGS = {
     default: 64,
     requires: 'rpc',
   },
+  sanctionsOracle: {
+    type: address(),
+    group: 'Chain',
+    help: 'Contract with `isSanctioned(address)`. Orders of owners and receivers that it reports are rejected.',
+    defaultText: 'none',
+    requires: 'rpc',
+  },
   checkTimeout: {
     type: integer(1, 3_600_000, '<milliseconds>'),
     group: 'Chain',
@@ -285,6 +314,12 @@ export const COMMON_SETTINGS = {
     group: 'Quotes',
     help: 'Gas price for quotes, in wei.',
     default: DEFAULT_GAS_PRICE,
+  },
+  volumeFee: {
+    type: integer(0, 999_999, '<ppm>'),
+    group: 'Quotes',
+    help: 'Fee on the volume of each quote, in parts per million. Quotes contain it and show it as `protocolFeeBps`.',
+    defaultText: 'none',
   },
   streams: {
     type: partialSetting({

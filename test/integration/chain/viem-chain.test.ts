@@ -1,6 +1,6 @@
 import type { ChainClient, Hex } from 'intentbook';
 import type { RpcClient } from 'intentbook/viem';
-import { viemChain } from 'intentbook/viem';
+import { sanctionsOracle, viemChain } from 'intentbook/viem';
 import type { Address as ViemAddress } from 'viem';
 import {
   concatHex,
@@ -253,5 +253,48 @@ describe('viem chain simulation', () => {
       const garbled = viemChain(client({ eth_simulateV1: () => answer }));
       await expect(garbled.simulate?.({ ...query, amount: 1n, pre: [hook] }, call())).rejects.toThrow('the node');
     }
+  });
+});
+
+describe('sanctions oracle', () => {
+  /** Returns a node whose contract call returns a word, and counts its requests. */
+  function oracleNode(word: bigint, size = 32) {
+    const requests: string[] = [];
+    const node: RpcClient = {
+      async request({ params }) {
+        requests.push(JSON.stringify(params));
+        return concatHex([1n, BigInt(size), 1n, word].map((value) => toHex(value, { size: 32 })));
+      },
+    };
+    return { node, requests };
+  }
+  const DENIED = '0x00000000000000000000000000000000000000f1';
+  const ORACLE = '0x40c57923924b5c5c5455c48d93317139addac8fb';
+
+  test('queries the contract for each address once per cache period', async () => {
+    const { node, requests } = oracleNode(1n);
+    let now = 0;
+    const isDenied = sanctionsOracle(node, ORACLE, { cacheTtl: 10, now: () => now });
+    expect([await isDenied(DENIED, call()), await isDenied(DENIED, call())]).toEqual([true, true]);
+    expect(requests).toHaveLength(1);
+    expect(requests[0]).toContain(ORACLE.slice(2));
+    expect(requests[0]).toContain(`df592f7d${DENIED.slice(2).padStart(64, '0')}`);
+    now = 10_000;
+    await isDenied(DENIED, call());
+    expect(requests).toHaveLength(2);
+    expect(await sanctionsOracle(oracleNode(0n).node, ORACLE)(DENIED, call())).toBe(false);
+  });
+
+  test('rejects a contract that is missing or returns no boolean', async () => {
+    await expect(sanctionsOracle(oracleNode(2n).node, ORACLE)(DENIED, call())).rejects.toThrow('returned no boolean');
+    await expect(sanctionsOracle(oracleNode(0n, 0).node, ORACLE)(DENIED, call())).rejects.toThrow(
+      'returned no boolean',
+    );
+    expect(() => sanctionsOracle(oracleNode(0n).node, 'oracle')).toThrow('contract must be 0x and 40 hex digits');
+  });
+
+  test('runs on a real chain', async () => {
+    const isDenied = sanctionsOracle(fixture.client, SETTLEMENT);
+    await expect(isDenied(DENIED, call())).rejects.toThrow('returned no boolean');
   });
 });
