@@ -5,7 +5,7 @@ export type { AuctionPrices } from './auctions/auction-prices.ts';
 export type { Competition, CompetitionQuery, CompetitionSolution } from './auctions/competition.ts';
 export type { CompetitionStatus, SolverExecution } from './auctions/competition-status.ts';
 export type { BalanceApi, BalanceCallOptions, TokenBalance } from './balances/balance-api.ts';
-export type { ChainApi, RollbackOptions } from './chain/chain-indexing.ts';
+export type { ChainApi, RollbackOptions } from './chain/chain-api.ts';
 export type { ChainBatch } from './chain/decode-batch.ts';
 export type { IndexerObservation, IndexerOptions, IndexerState } from './chain/indexer-options.ts';
 export { ReorganisationTooDeep } from './chain/indexer-options.ts';

@@ -4,6 +4,8 @@
  * @module
  */
 
+export type { Lazy } from './concurrency/lazy.ts';
+export { lazy } from './concurrency/lazy.ts';
 export { accelerateKeccak } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
 export { selectRecoveryBackend } from './crypto/recovery.ts';
