@@ -124,6 +124,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     chainId,
     settlementContract,
     limits,
+    rules: configuration.rules,
     clock,
     log,
     orders: createOrderApi({
@@ -141,7 +142,6 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     balances: createBalances({ ...configuration, deadline: configuration.checkTimeout, onFailure }),
     auctions: auctions.methods,
     ...lifecycle,
-    [Symbol.asyncDispose]: lifecycle.close,
     ready: readiness.check,
     reportError: onFailure,
     on: emitter.on,
