@@ -7,6 +7,8 @@ export default defineConfig({
   entry: {
     index: 'src/index.ts',
     internal: 'src/internal.ts',
+    accounts: 'src/entries/accounts.ts',
+    'chain-events': 'src/entries/chain-events.ts',
     'store-kit': 'src/store-kit/index.ts',
     openapi: 'src/http/openapi/index.ts',
     memory: 'adapters/memory/index.ts',

@@ -3,9 +3,9 @@ import { createDocumentPolicy } from './app-data/document-policy.ts';
 import { createAuctionModule } from './auctions/auctions.ts';
 import { createBalances } from './balances/balances.ts';
 import { createChainIndexing } from './chain/chain-indexing.ts';
-import { createSurplusReader } from './chain/surplus.ts';
-import { createTradeApi } from './chain/trade-api.ts';
+import { createTradeModule } from './chain/trade-module.ts';
 import { createDeadlineLimiter } from './concurrency/deadline.ts';
+import { lazy } from './concurrency/lazy.ts';
 import { createBookEmitter } from './emitter.ts';
 import { observedStore, observedVerifier } from './instrumentation.ts';
 import { createLifecycle } from './lifecycle.ts';
@@ -19,11 +19,11 @@ import { createExpirySweep } from './orders/expiry.ts';
 import { createOrderApi } from './orders/order-api.ts';
 import { readOrders } from './orders/read.ts';
 import { createSubmissionQueue } from './orders/submission-queue.ts';
+import type { Hex } from './protocol/hex.ts';
 import { createQuoteModule } from './quotes/index.ts';
 import { createReadinessCheck } from './readiness.ts';
-import { createStreamBroadcaster } from './streams/broadcaster.ts';
 import { createEventDispatcher } from './streams/event-dispatcher.ts';
-import { createEventLog, orderLog } from './streams/order-log.ts';
+import { createEventLog } from './streams/event-log.ts';
 import { createVerifier } from './verification/verifier.ts';
 
 /**
@@ -86,17 +86,23 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     holder: crypto.randomUUID(),
     isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
   });
-  const surplus = createSurplusReader(store);
+  const surplus = lazy(async () => (await import('./chain/surplus.ts')).createSurplusReader(store));
   const log = createEventLog(store.events, dispatcher.watch, assertStarted);
-  const broadcaster = createStreamBroadcaster({
-    ...configuration.streams,
-    onFailure,
-    log: orderLog(log, { read: (uids) => readOrders(uids, reading), placed: store.orders.placed }),
+  const streams = lazy(async () => {
+    const { createOrderStreams } = await import('./streams/order-streams.ts');
+    const read = (uids: readonly Hex[]) => readOrders(uids, reading);
+    return createOrderStreams({
+      ...configuration.streams,
+      onFailure,
+      log,
+      read,
+      filterPlaced: store.orders.filterPlaced,
+    });
   });
 
   function forgetReads(): void {
     cache?.clear();
-    surplus.clear();
+    surplus.loaded?.clear();
   }
 
   async function open(): Promise<AdmissionContext> {
@@ -112,7 +118,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     await chain.stop();
     end();
     await expiry.stop();
-    broadcaster.close();
+    streams.loaded?.close();
     await submissions.drained();
     await quotes.stop();
     await dispatcher.stop();
@@ -129,7 +135,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     log,
     orders: createOrderApi({
       reading,
-      broadcaster,
+      streams,
       admission: assertStarted,
       competitionStatus: auctions.status,
       wake: dispatcher.wake,
@@ -138,7 +144,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     quotes: quotes.methods,
     appData: createAppDataApi(store.appData, limits, assertStarted),
     chain: chain.methods,
-    trades: createTradeApi(store, surplus),
+    trades: createTradeModule(store, surplus),
     balances: createBalances({ ...configuration, deadline: configuration.checkTimeout, onFailure }),
     auctions: auctions.methods,
     ...lifecycle,

@@ -1,45 +1,10 @@
-export type { AccountBalances } from './accounts/account-balances.ts';
-export type { AccountBook } from './accounts/account-books.ts';
-export type { AccountErrorStatus } from './accounts/account-error.ts';
-export { AccountError } from './accounts/account-error.ts';
-export type {
-  AccountBacklog,
-  Accounts,
-  AccountsOptions,
-  DeliveryApi,
-  NotificationApi,
-} from './accounts/accounts.ts';
-export { createAccounts } from './accounts/accounts.ts';
-export type {
-  AffiliateApi,
-  AffiliateRegistration,
-  AffiliatesOptions,
-  AffiliateTerms,
-  RegisteredAffiliate,
-  RegistrationResult,
-} from './accounts/affiliates.ts';
-export type { BalanceEvent, BalanceUpdate } from './accounts/balance-watch.ts';
-export type { DeliveryOptions } from './accounts/delivery-dispatcher.ts';
-export type { Notification } from './accounts/notification.ts';
-export type { NotificationPage, NotificationQuery, RenderedNotifications } from './accounts/notification-list.ts';
-export type { TokenLabel, TokenLookup } from './accounts/notification-messages.ts';
-export type { NotificationStreamEvent } from './accounts/notification-stream.ts';
-export type {
-  CreatedSubscription,
-  SubscriptionApi,
-  SubscriptionProof,
-  SubscriptionRequest,
-  SubscriptionView,
-} from './accounts/subscriptions.ts';
-export type { UsdPrice, UsdPriceApi, UsdPricesOptions } from './accounts/usd-prices.ts';
-export { UsdPriceError } from './accounts/usd-prices.ts';
 export type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
 export type { AuctionApi, RecordResult } from './auctions/auction-api.ts';
 export type { Auction, AuctionOrder, AuctionQuote } from './auctions/auction-order.ts';
 export type { AuctionPrices } from './auctions/auction-prices.ts';
 export type { Competition, CompetitionQuery, CompetitionSolution } from './auctions/competition.ts';
 export type { CompetitionStatus, SolverExecution } from './auctions/competition-status.ts';
-export type { BalanceApi, BalanceCallOptions, TokenBalance } from './balances/balances.ts';
+export type { BalanceApi, BalanceCallOptions, TokenBalance } from './balances/balance-api.ts';
 export type { ChainApi, RollbackOptions } from './chain/chain-indexing.ts';
 export type { ChainBatch } from './chain/decode-batch.ts';
 export type { IndexerObservation, IndexerOptions, IndexerState } from './chain/indexer-options.ts';
@@ -60,7 +25,6 @@ export type {
   RevertedEvent,
   TradeEvent,
 } from './events.ts';
-export { composeApis, createAccountApi } from './http/account-api.ts';
 export type { ApiOptions } from './http/api.ts';
 export { createApi } from './http/api.ts';
 export type { Api, ApiRequest, ApiRequestBody, ApiResponse } from './http/message.ts';
@@ -89,7 +53,6 @@ export type { UnreadableOrder } from './orders/render-by-uids.ts';
 export type { OrderStatus } from './orders/status.ts';
 export type { SubmitOptions, SubmitResult } from './orders/submit.ts';
 export type * from './ports/account-store.ts';
-export { NOTIFICATION_TYPES } from './ports/account-store.ts';
 export type * from './ports/affiliates.ts';
 export type * from './ports/announcements.ts';
 export type * from './ports/auctions.ts';
@@ -110,15 +73,6 @@ export type * from './ports/quotes.ts';
 export type * from './ports/store.ts';
 export { StoreError } from './ports/store.ts';
 export type { Domain } from './protocol/eip712.ts';
-export type {
-  ChainLog,
-  EmittedOrder,
-  EventPosition,
-  OnchainOrderEvent,
-  ProtocolEvent,
-  SettlementEvent,
-} from './protocol/event-decoder.ts';
-export { decodeLog, EVENT_TOPICS } from './protocol/event-decoder.ts';
 export type { Address, Hex } from './protocol/hex.ts';
 export type { OrderKind } from './protocol/order.ts';
 export type { PairPolicy, Profile, Rules } from './protocol/profile.ts';
@@ -131,7 +85,7 @@ export type { QuoteOptions } from './quotes/quote-options.ts';
 export type { QuoteStreamEvent, QuoteStreamResult } from './quotes/quote-stream.ts';
 export type { PriceQuality, QuoteRequest } from './quotes/request.ts';
 export type { QuotedOrder, QuoteResponse } from './quotes/response.ts';
-export type { EventLog } from './streams/order-log.ts';
+export type { EventLog } from './streams/event-log.ts';
 export type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream.ts';
 export type { Stream, StreamEvent, StreamItem, StreamOptions } from './streams/stream.ts';
 export type { StreamLimits } from './streams/stream-limits.ts';

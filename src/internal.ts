@@ -9,7 +9,16 @@ export { recoverPacked } from './crypto/packed.ts';
 export { selectRecoveryBackend } from './crypto/recovery.ts';
 export type { OpenStreams } from './http/open-streams.ts';
 export { createOpenStreams } from './http/open-streams.ts';
-export { CORS_HEADERS, jsonResponse, PREFLIGHT_HEADERS, rejectionResponse } from './http/response.ts';
+export {
+  CORS_HEADERS,
+  FAILURE_RESPONSE,
+  jsonResponse,
+  PREFLIGHT_HEADERS,
+  rejectionResponse,
+} from './http/response.ts';
+export type { Endpoint } from './http/route.ts';
+export type { Match } from './http/router.ts';
+export { allowHeader, decodeParam, serveRoutes } from './http/serve.ts';
 export { isIpRange } from './limits/ip-address.ts';
 export { assertSameChain } from './ports/chain-source.ts';
 export { appDataHash } from './protocol/app-data.ts';
@@ -28,7 +37,7 @@ export type { Decimal } from './protocol/decimal.ts';
 export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
 export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
-export { SETTLE_SELECTOR } from './protocol/settle-calldata.ts';
+export { SETTLE_SELECTOR } from './protocol/settle-selector.ts';
 export { assertKnownOptions, formatUnknownName } from './validation/options.ts';
 export { ResponseTooLargeError, readResponseText } from './validation/response-text.ts';
 export { VERSION } from './version.ts';

@@ -191,10 +191,10 @@ export function parseOptions(options: OrderBookOptions): Configuration {
   assertStore(store);
   if (!Number.isSafeInteger(checkTimeout) || checkTimeout < 1)
     throw invalid(`checkTimeout must be a positive integer of milliseconds, got ${describe(checkTimeout)}`);
-  const eip1271 = oneOf('eip1271', ['reject', 'accept-unverified'], options.eip1271);
-  const appDataHash = oneOf('appDataHash', ['accept', 'reject'], options.appDataHash);
+  const eip1271 = requireMember('eip1271', ['reject', 'accept-unverified'], options.eip1271);
+  const appDataHash = requireMember('appDataHash', ['accept', 'reject'], options.appDataHash);
   const contracts = parseContracts(options);
-  const profile = PROFILE_RULES[oneOf('profile', PROFILES, options.profile)];
+  const profile = PROFILE_RULES[requireMember('profile', PROFILES, options.profile)];
   const rules = parseRules(profile.rules, options.rules ?? {});
   const limits = parseLimits(options.limits ?? {}, profile.maxAppDataSize);
   return {
@@ -319,7 +319,7 @@ function parseOrderPolicy({ isDenied, isActivelyBidOn }: OrderBookOptions): Orde
 function parseRules(standard: Rules, given: Partial<Rules>): Rules {
   assertKnownOptions('createOrderBook, rules', given, Object.keys(RULE_VALUES));
   for (const [name, value] of Object.entries(omitUndefined(given))) {
-    oneOf<string>(`rules.${name}`, RULE_VALUES[name as keyof Rules], value); // the name was checked above
+    requireMember<string>(`rules.${name}`, RULE_VALUES[name as keyof Rules], value); // the name was checked above
   }
   return { ...standard, ...omitUndefined(given) };
 }
@@ -358,7 +358,7 @@ function requireInteger(value: unknown, name: string, least: number): void {
   }
 }
 
-function oneOf<T extends string>(name: string, allowed: readonly [T, ...T[]], value: T | undefined): T {
+function requireMember<T extends string>(name: string, allowed: readonly [T, ...T[]], value: T | undefined): T {
   const chosen = value ?? allowed[0];
   if (allowed.includes(chosen)) return chosen;
   throw invalid(`${name} must be one of ${allowed.join(', ')}, got ${describe(value)}`);

@@ -1,7 +1,7 @@
 import type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
 import type { AuctionApi } from './auctions/auction-api.ts';
 import type { CompetitionStatus } from './auctions/competition-status.ts';
-import type { BalanceApi } from './balances/balances.ts';
+import type { BalanceApi } from './balances/balance-api.ts';
 import type { ChainApi } from './chain/chain-indexing.ts';
 import type { OrderTrade, TradeListQuery } from './chain/trades.ts';
 import type { ReadOptions } from './concurrency/read-options.ts';
@@ -17,7 +17,7 @@ import type { Clock } from './ports/clock.ts';
 import type { Address } from './protocol/hex.ts';
 import type { Rules } from './protocol/profile.ts';
 import type { QuoteApi } from './quotes/quote-api.ts';
-import type { EventLog } from './streams/order-log.ts';
+import type { EventLog } from './streams/event-log.ts';
 import type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream.ts';
 import type { Stream, StreamOptions } from './streams/stream.ts';
 

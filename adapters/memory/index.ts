@@ -69,7 +69,7 @@ export function memoryStore(): Store {
       get: method(orders.get),
       list: method(orders.list),
       scan: method(orders.scan),
-      placed: method(orders.placed),
+      filterPlaced: method(orders.filterPlaced),
       cancel: method(orders.cancel),
       count: method(orders.count),
       expire: method(orders.expire),

@@ -3,9 +3,9 @@ import { createOrderBook } from 'intentbook';
 import type { ChainState } from 'intentbook/prometheus';
 import { chainById, deployment, type Environment } from '#internal';
 import type { ChainChange } from './chain-monitor.ts';
-import { monitorChain } from './chain-monitor.ts';
+import { reportChainChanges } from './chain-monitor.ts';
 import { createChainOptions } from './chain-options.ts';
-import { addressOf, type BookPlan, type StoreLocation } from './config/plan.ts';
+import { type BookPlan, getAddress, type StoreLocation } from './config/plan.ts';
 import { createDenyList } from './deny-list.ts';
 import { quoteOptions } from './quote-options.ts';
 import type { LeaseWait } from './wait-for-lease.ts';
@@ -61,7 +61,7 @@ export async function openBook(plan: BookPlan, observer: BookObserver, store?: S
             addresses.addresses.has(address) || (await options.isDenied?.(address, call)) === true,
         }),
   });
-  const monitor = settings.rpc === undefined ? undefined : monitorChain(path, book, observer.onChainChange);
+  const monitor = settings.rpc === undefined ? undefined : reportChainChanges(path, book, observer.onChainChange);
   book.on('failure', (failure) => observer.onFailure(path, failure));
   try {
     await waitForLease(book.start, observer.leaseWait);
@@ -74,7 +74,7 @@ export async function openBook(plan: BookPlan, observer: BookObserver, store?: S
     chain,
     environment,
     path,
-    database: store === undefined ? nameOf(place) : undefined,
+    database: store === undefined ? getStoreName(place) : undefined,
     ...(monitor === undefined ? {} : { monitor }),
     apiOptions: { hideCompetitions: settings.hideCompetitions },
     nodes: (settings.rpc ?? []).map((url) => new URL(url).host),
@@ -143,9 +143,9 @@ export async function openStore(place: StoreLocation): Promise<Store> {
   }
 }
 
-function nameOf(place: StoreLocation): string | undefined {
+function getStoreName(place: StoreLocation): string | undefined {
   if (place.kind === 'memory') return undefined;
-  return place.kind === 'file' ? place.path : `${addressOf(place.url)}, schema ${place.schema}`;
+  return place.kind === 'file' ? place.path : `${getAddress(place.url)}, schema ${place.schema}`;
 }
 
 /** Removes members that are undefined. */

@@ -1,4 +1,5 @@
-import type { UsdPriceSource, UsdPricesOptions } from 'intentbook';
+import type { UsdPriceSource } from 'intentbook';
+import type { UsdPricesOptions } from 'intentbook/accounts';
 import type { DollarToken } from 'intentbook/prices';
 import { CHAINS } from '#internal';
 import type { ServerPlan } from './config/plan.ts';

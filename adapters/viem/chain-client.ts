@@ -1,8 +1,8 @@
 import type {
   Address,
   ChainClient,
-  ContractSignatureAnswer,
   ContractSignatureQuery,
+  ContractSignatureResult,
   Domain,
   Funds,
   FundsQuery,
@@ -122,7 +122,7 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
 
     tokensInfo: (tokens, { signal }) => readTokensInfo(client, tokens, signal),
 
-    async isValidSignature(query, { signal }): Promise<ContractSignatureAnswer> {
+    async isValidSignature(query, { signal }): Promise<ContractSignatureResult> {
       const result = await checkSignature(query, signal);
       const reason = getSignatureRejection(result);
       if (reason === undefined) return { valid: true, ...(result.gas === undefined ? {} : { gas: result.gas }) };

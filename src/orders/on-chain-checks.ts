@@ -6,8 +6,8 @@ import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import type { Rules } from '../protocol/profile.ts';
 import { unpackUid } from '../protocol/uid.ts';
-import type { AdmissionContext, CheckLane, RemoteCheck } from './admission.ts';
-import { createQueueFullError, getCheckLane } from './admission.ts';
+import type { AdmissionContext, CheckQueue, RemoteCheck } from './admission.ts';
+import { createQueueFullError, getCheckQueue } from './admission.ts';
 import { checkGas } from './checks.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
@@ -30,11 +30,11 @@ export const checkOnChain: RemoteCheck = async (candidate, context, submission) 
   const checks = [createSignatureCheck(candidate, chain, context), createFundsCheck(candidate, chain, context)].filter(
     (check) => check !== undefined,
   );
-  const lane = getCheckLane(candidate, context, submission);
+  const queue = getCheckQueue(candidate, context, submission);
   const decided = new AbortController();
   const rejections = await Promise.all(
     checks.map(async (check, i) => {
-      const rejection = await runCheck(check, lane, context, decided.signal);
+      const rejection = await runCheck(check, queue, context, decided.signal);
       // A rejection of the first check has the highest precedence, so the other checks can be cancelled.
       if (i === 0 && rejection !== undefined && !rejection.retryable) decided.abort(rejection);
       return rejection;
@@ -45,12 +45,12 @@ export const checkOnChain: RemoteCheck = async (candidate, context, submission) 
 
 async function runCheck(
   { check, run }: OnChainCheck,
-  { lane, ...options }: CheckLane,
+  { queue, ...options }: CheckQueue,
   { remote, onFailure }: AdmissionContext,
   cancelled: AbortSignal,
 ): Promise<OrderBookError | undefined> {
   try {
-    return await remote.run(lane, (signal) => run({ signal }), { ...options, cancelled });
+    return await remote.run(queue, (signal) => run({ signal }), { ...options, cancelled });
   } catch (failure) {
     if (cancelled.aborted) return undefined; // another check has rejected the order
     if (failure instanceof AbortedError) throw failure;

@@ -43,7 +43,7 @@ export interface ChainClient {
    * 32 bytes of its return data MUST be read. The result is `valid: false` if the contract does not exist, reverts,
    * runs out of gas or returns anything except the magic value. If the order has pre-hooks, they run first.
    */
-  isValidSignature?(query: ContractSignatureQuery, call: ChainCall): Promise<ContractSignatureAnswer>;
+  isValidSignature?(query: ContractSignatureQuery, call: ChainCall): Promise<ContractSignatureResult>;
 
   /**
    * Simulates an order's pre-hooks and then the transfer of the sell token, as a settlement would make it. Returns the
@@ -109,7 +109,7 @@ export interface ContractSignatureQuery {
 }
 
 /** The result of a contract signature check. */
-export type ContractSignatureAnswer =
+export type ContractSignatureResult =
   /**
    * `signature` is the signature without its deployment, if it had one. `gas` is the gas that the check used, if it is
    * known.

@@ -60,10 +60,13 @@ export interface SolverRejection {
  * one with more pools and more gas. The book knows the gas price and selects the alternative with the best result after
  * gas costs.
  */
-export type EstimatorAnswer = Estimate | readonly Estimate[] | UnsupportedToken | SolverRejection | undefined;
+export type EstimatorResponse = Estimate | readonly Estimate[] | UnsupportedToken | SolverRejection | undefined;
 
 /** Estimates a trade. */
-export type EstimateFunction = (trade: Trade, context: EstimateContext) => Promise<EstimatorAnswer> | EstimatorAnswer;
+export type EstimateFunction = (
+  trade: Trade,
+  context: EstimateContext,
+) => Promise<EstimatorResponse> | EstimatorResponse;
 
 /**
  * A source of quotes. A book queries all estimators concurrently under one deadline, and the best result wins. See

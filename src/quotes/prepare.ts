@@ -5,7 +5,7 @@ import type { Terms } from '../orders/checks.ts';
 import { TERMS_CHECKS } from '../orders/checks.ts';
 import type { Limits, TokenPolicy } from '../orders/limits.ts';
 import type { PolicyCheckContext } from '../orders/policy.ts';
-import { checkDenyList, getQuoteLane } from '../orders/policy.ts';
+import { checkDenyList, getQuoteQueue } from '../orders/policy.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Trade } from '../ports/estimator.ts';
 import type { AppDataStore } from '../ports/store.ts';
@@ -58,7 +58,8 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
   const now = Math.floor(context.clock.now() / 1000);
   const validTo = getValidTo(request, now);
   const terms = toTerms(request, validTo);
-  const rejection = checkTerms(terms, now, context) ?? (await checkDenyList(terms, context, getQuoteLane(terms.owner)));
+  const rejection =
+    checkTerms(terms, now, context) ?? (await checkDenyList(terms, context, getQuoteQueue(terms.owner)));
   if (rejection !== undefined) return rejection;
 
   const unwraps = request.buyToken === NATIVE_MARKER;

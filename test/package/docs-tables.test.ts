@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ERRORS, NOTIFICATION_TYPES } from 'intentbook';
+import { ERRORS } from 'intentbook';
+import { NOTIFICATION_TYPES } from 'intentbook/accounts';
 import { openApiDocument } from 'intentbook/openapi';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../adapters/server/cli/commands.ts';

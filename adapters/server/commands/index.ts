@@ -77,7 +77,7 @@ async function withStore(options: CommandOptions, progress: Progress): Promise<C
   const [plan] = planServer({ books: [{ path: '/', ...defined(options.book) }] }, '.').books;
   if (plan === undefined) throw new Error('the plan has no book');
   const store = await openStore(plan.place);
-  const domain = domainOf(plan);
+  const domain = getDomain(plan);
   await store.open({ domain, clock: systemClock });
   try {
     return await doWith(store, domain, options, progress);
@@ -121,7 +121,7 @@ async function doWith(
   }
 }
 
-function domainOf({ settings, environment, chainId }: BookPlan): Domain {
+function getDomain({ settings, environment, chainId }: BookPlan): Domain {
   const known = deployment(environment, chainById(chainId)).settlement;
   // Validated by the settings.
   const settlementContract = (settings.settlementContract ?? known).toLowerCase() as Domain['settlementContract'];

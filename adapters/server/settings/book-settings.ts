@@ -8,15 +8,15 @@ import {
   addressesOrFile,
   connection,
   decimal,
+  enumSetting,
   httpUrl,
   httpUrls,
   integer,
   integerOrOff,
   matching,
-  objectOf,
-  oneOf,
+  objectSetting,
   onOffAlone,
-  partialOf,
+  partialSetting,
   price,
   text,
 } from './types.ts';
@@ -60,7 +60,7 @@ export const BOOK_SETTINGS = {
     default: 'sepolia',
   },
   environment: {
-    type: oneOf(...ENVIRONMENTS),
+    type: enumSetting(...ENVIRONMENTS),
     group: 'Book',
     help: 'Deployment of the contracts: `production` or `staging`.',
     default: 'production',
@@ -129,7 +129,7 @@ export const BOOK_SETTINGS = {
     defaultText: 'test tokens on Sepolia, otherwise `off`',
   },
   usdToken: {
-    type: objectOf({
+    type: objectSetting({
       token: {
         type: address(),
         group: 'Prices in US dollars',
@@ -166,7 +166,7 @@ export const COMMON_SETTINGS = {
     requires: 'postgres',
   },
   postgresPooler: {
-    type: oneOf('detect', 'transaction', 'session'),
+    type: enumSetting('detect', 'transaction', 'session'),
     group: 'Store',
     help:
       'Pooler in front of PostgreSQL. `transaction`: no prepared statements and no listening connection. ' +
@@ -194,37 +194,37 @@ export const COMMON_SETTINGS = {
     default: 32 * 1024 * 1024,
   },
   profile: {
-    type: oneOf(...PROFILES),
+    type: enumSetting(...PROFILES),
     group: 'Orders',
     help: 'Rules of the book: those of the `specification`, or of the `production` order book.',
     default: 'specification',
   },
   errorCodes: {
-    type: oneOf(...RULE_VALUES.codes),
+    type: enumSetting(...RULE_VALUES.codes),
     group: 'Orders',
     help: 'Codes and statuses of rejections.',
     defaultText: 'by profile',
   },
   balanceRule: {
-    type: oneOf(...RULE_VALUES.balance),
+    type: enumSetting(...RULE_VALUES.balance),
     group: 'Orders',
     help: 'Required balance: the sell amount (`full`), or one atom or a sufficient allowance (`minimum`).',
     defaultText: '`full`; `minimum` in the profile `production`',
   },
   vaultBalances: {
-    type: oneOf(...RULE_VALUES.vaultBalances),
+    type: enumSetting(...RULE_VALUES.vaultBalances),
     group: 'Orders',
     help: 'Orders with balances of the vault: `accept` or `reject`.',
     defaultText: '`accept`; `reject` in the profile `production`',
   },
   sameToken: {
-    type: oneOf(...PAIR_POLICIES),
+    type: enumSetting(...PAIR_POLICIES),
     group: 'Orders',
     help: 'Orders whose sell and buy token are the same: `reject`, `sell` (sell orders only) or `accept`.',
     default: 'reject',
   },
   wrappedToNative: {
-    type: oneOf(...PAIR_POLICIES),
+    type: enumSetting(...PAIR_POLICIES),
     group: 'Orders',
     help: 'Orders that sell wrapped native for native currency: `reject`, `sell` (sell orders only) or `accept`.',
     default: 'reject',
@@ -272,13 +272,13 @@ export const COMMON_SETTINGS = {
     default: 10_000,
   },
   appDataHash: {
-    type: oneOf('accept', 'reject'),
+    type: enumSetting('accept', 'reject'),
     group: 'Orders',
     help: 'Orders that give only the hash of a stored document: `accept` or `reject`.',
     default: 'accept',
   },
   eip1271: {
-    type: oneOf('reject', 'accept-unverified'),
+    type: enumSetting('reject', 'accept-unverified'),
     group: 'Orders',
     help: 'Contract signatures without `rpc`: `reject` or `accept-unverified`.',
     default: 'reject',
@@ -364,7 +364,7 @@ export const COMMON_SETTINGS = {
     defaultText: 'none',
   },
   streams: {
-    type: partialOf({
+    type: partialSetting({
       queueSize: {
         type: integer(1, 1_000_000),
         group: 'Streams',

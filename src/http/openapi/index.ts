@@ -7,8 +7,10 @@ import { accountRoutes } from '../account-routes/index.ts';
 import type { Endpoint } from '../route.ts';
 import { ORDER_BOOK_ROUTES } from '../routes/index.ts';
 import { PROBE_ROUTES } from '../routes/system.ts';
+import { EXAMPLES } from './examples.ts';
 import type { Operation, Success } from './operations.ts';
 import { OPERATIONS } from './operations.ts';
+import type { SchemaName } from './schemas.ts';
 import { componentSchemas, ref } from './schemas.ts';
 
 /** An OpenAPI document as plain JSON. */
@@ -72,6 +74,12 @@ export function openApiDocument({
   };
 }
 
+/** Creates the content of a request body, with an example where there is one. */
+function requestContent(name: SchemaName): object {
+  const example = EXAMPLES[name];
+  return { 'application/json': { schema: ref(name), ...(example === undefined ? {} : { example }) } };
+}
+
 /** Creates the rejection responses of a route. */
 type Rejections = (route: Endpoint, operation: Operation | undefined) => Readonly<Record<string, object>>;
 
@@ -83,7 +91,7 @@ function toOperation(route: Endpoint, rejections: Rejections): object {
     operationId: operationId(route),
     ...(operation && { summary: operation.summary, tags: [operation.tag] }),
     ...(parameters.length > 0 && { parameters }),
-    ...(operation?.body && { requestBody: { required: true, content: json(ref(operation.body)) } }),
+    ...(operation?.body && { requestBody: { required: true, content: requestContent(operation.body) } }),
     responses: {
       ...Object.fromEntries(successes.map(([status, success]) => [status, toSuccess(success)])),
       ...rejections(route, operation),

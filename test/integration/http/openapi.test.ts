@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ERRORS } from 'intentbook';
+import { createApi, createOrderBook, ERRORS } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
 import type { OpenApiDocument } from 'intentbook/openapi';
 import { openApiDocument } from 'intentbook/openapi';
 import { serve } from 'intentbook/server';
@@ -73,6 +74,29 @@ describe('OpenAPI document', () => {
     expect(deprecated.map(([name]) => name)).toEqual(['availableBalance', 'executedFeeAmount']);
   });
 
+  test('has examples of request bodies that the book accepts', async () => {
+    const book = createOrderBook({ chainId: 11155111, store: memoryStore(), limits: { maxValidity: 1e9 } });
+    await book.start();
+    const api = createApi(book);
+    const send = (method: string, path: string) => {
+      const operation = document.paths[path]?.[method.toLowerCase()];
+      const content = { 'application/json': { example: expect.anything() } };
+      expect(operation).toMatchObject({ requestBody: { content } });
+      const { requestBody } = operation as { requestBody: { content: { 'application/json': { example: unknown } } } };
+      const value = requestBody.content['application/json'].example;
+      const header = (name: string) => (name === 'content-type' ? 'application/json' : undefined);
+      return api.handle({ method, path, query: '', header, body: { type: 'parsed', value } });
+    };
+    expect((await send('POST', '/api/v1/orders')).status).toBe(201);
+    expect((await send('POST', '/api/v1/orders/by_uids')).status).toBe(200);
+    expect((await send('PUT', '/api/v1/app_data')).status).toBe(201);
+    // This book has no estimator, so a valid request is rejected for that reason.
+    expect(await send('POST', '/api/v1/quote')).toMatchObject({
+      body: expect.stringContaining('NoLiquidity'),
+    });
+    await book.close();
+  });
+
   test('has no dangling reference', () => {
     const { schemas } = document.components;
     for (const [, name = ''] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
@@ -132,9 +156,10 @@ test('server serves the OpenAPI document and a page without external hosts', asy
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self';");
   const html = await page.text();
   const links = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link = '']) => link);
-  expect(links).toHaveLength(3);
-  for (const link of links) {
-    expect(link).toMatch(/^docs\//);
+  const files = links.filter((link) => !link.startsWith('data:'));
+  expect(files).toHaveLength(5);
+  for (const link of files) {
+    expect(link).toMatch(/^(?:docs\/|openapi\.json)/);
     expect((await fetch(`${server.url}/${link}`)).status).toBe(200);
   }
   expect(html).not.toMatch(/<script>/);

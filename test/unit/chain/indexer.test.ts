@@ -9,7 +9,8 @@ import type {
   OrderBook,
   Store,
 } from 'intentbook';
-import { ChainMismatch, createOrderBook, decodeLog, EVENT_TOPICS, ReorganisationTooDeep } from 'intentbook';
+import { ChainMismatch, createOrderBook, ReorganisationTooDeep } from 'intentbook';
+import { decodeLog, EVENT_TOPICS } from 'intentbook/chain-events';
 import { memoryStore } from 'intentbook/memory';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Happening } from '../../support/chain-events.ts';
