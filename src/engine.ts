@@ -3,7 +3,7 @@ import { createDocumentPolicy } from './app-data/document-policy.ts';
 import { createAuctionModule } from './auctions/auctions.ts';
 import { createBalances } from './balances/balances.ts';
 import { createChainIndexing } from './chain/chain-indexing.ts';
-import { createTradeApi } from './chain/trade-api.ts';
+import { createTradeModule } from './chain/trade-module.ts';
 import { createDeadlineLimiter } from './concurrency/deadline.ts';
 import { lazy } from './concurrency/lazy.ts';
 import { createBookEmitter } from './emitter.ts';
@@ -130,6 +130,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     chainId,
     settlementContract,
     limits,
+    rules: configuration.rules,
     clock,
     log,
     orders: createOrderApi({
@@ -143,11 +144,10 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     quotes: quotes.methods,
     appData: createAppDataApi(store.appData, limits, assertStarted),
     chain: chain.methods,
-    trades: createTradeApi(store, surplus),
+    trades: createTradeModule(store, surplus),
     balances: createBalances({ ...configuration, deadline: configuration.checkTimeout, onFailure }),
     auctions: auctions.methods,
     ...lifecycle,
-    [Symbol.asyncDispose]: lifecycle.close,
     ready: readiness.check,
     reportError: onFailure,
     on: emitter.on,

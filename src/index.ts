@@ -14,7 +14,7 @@ export type { RecoveryBackend } from './crypto/backend.ts';
 export type { RecoveryPool } from './crypto/packed.ts';
 export type { RecoveryBackendOption } from './crypto/recovery.ts';
 export { createOrderBook } from './engine.ts';
-export type { ErrorBody, ErrorCode, ErrorData, ErrorEntry } from './errors.ts';
+export type { ErrorBody, ErrorCode, ErrorData, ErrorDetail, ErrorEntry, SolverErrorCode } from './errors.ts';
 export { ERRORS, OrderBookError } from './errors.ts';
 export type {
   ChainApplied,
@@ -75,6 +75,7 @@ export { StoreError } from './ports/store.ts';
 export type { Domain } from './protocol/eip712.ts';
 export type { Address, Hex } from './protocol/hex.ts';
 export type { OrderKind } from './protocol/order.ts';
+export type { PairPolicy, Profile, Rules } from './protocol/profile.ts';
 export type { InteractionData, Interactions } from './protocol/trampoline.ts';
 export type { EstimatorOutcome } from './quotes/estimator-race.ts';
 export type { EstimatorCounters, EstimatorObservation } from './quotes/estimators.ts';

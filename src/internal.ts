@@ -38,6 +38,7 @@ export {
 export type { Decimal } from './protocol/decimal.ts';
 export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
+export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 export { SETTLE_SELECTOR } from './protocol/settle-selector.ts';
 export { assertKnownOptions, formatUnknownName } from './validation/options.ts';
 export { ResponseTooLargeError, readResponseText } from './validation/response-text.ts';

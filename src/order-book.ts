@@ -15,6 +15,7 @@ import type { RenderedPage, RenderedResult } from './orders/read.ts';
 import type { SubmitOptions, SubmitResult } from './orders/submit.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Address } from './protocol/hex.ts';
+import type { Rules } from './protocol/profile.ts';
 import type { QuoteApi } from './quotes/quote-api.ts';
 import type { EventLog } from './streams/event-log.ts';
 import type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream.ts';
@@ -114,6 +115,8 @@ export interface OrderBook {
   readonly settlementContract: Address;
   /** The limits in force. */
   readonly limits: Limits;
+  /** The rules in force: those of the profile, or of the options. */
+  readonly rules: Rules;
   /** Submits, reads, lists, cancels and streams orders. */
   readonly orders: OrderApi;
   /** Quotes trades and prices tokens. */

@@ -23,8 +23,10 @@ export interface HttpSolverOptions {
  *
  *     { "amount": "<atoms of the other side>", "gas": <units>, "solver"?: "0x…", "verified"?: bool, "metadata"?: {} }
  *     { "unsupportedToken": "0x…", "reason"?: "…" }
+ *     { "rejection": "<code>", "reason"?: "…" }
  *
- * or with 404 if it finds no route. Any other response is a failure. Redirects are not followed.
+ * where the code is `InsufficientLiquidity`, `TokenTemporarilySuspended`, `TradingOutsideAllowedWindow` or
+ * `CustomSolverError`; or with 404 if it finds no route. Any other response is a failure. Redirects are not followed.
  *
  * @param url - Base URL of `/quote`. A user and a password in it are sent as a Basic `Authorization` header only.
  * @throws TypeError if `url` is not an http or https URL, or if an option is malformed.

@@ -90,13 +90,17 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
   const { maxOpenOrders, maxPendingPresign, minValidity, maxValidity } = settings;
   const { maxAppDataSize, maxUnreferencedDocuments, checkTimeout, cacheBytes, streams } = settings;
   const { vaultRelayer, hooksTrampoline, wrappedNative, eip1271, appDataHash, retention } = settings;
+  const { profile, errorCodes, balanceRule, vaultBalances, sameToken, wrappedToNative, maxOrderGas } = settings;
   const quotes = await quoteOptions({ ...settings, chain });
   return {
     settlementContract: settings.settlementContract ?? deployment(environment, chainById(chainId)).settlement,
+    profile,
+    rules: defined({ codes: errorCodes, balance: balanceRule, vaultBalances, sameToken, wrappedToNative }),
     limits: {
       minValidity,
       maxValidity,
-      maxAppDataSize,
+      maxOrderGas,
+      ...defined({ maxAppDataSize }),
       maxUnreferencedDocuments,
       maxOpenOrders: maxOpenOrders === 'off' ? undefined : maxOpenOrders,
       maxPendingOrders: maxPendingPresign === 'off' ? undefined : maxPendingPresign,

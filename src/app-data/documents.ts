@@ -45,9 +45,16 @@ export async function resolveDocument(
   policy: DocumentPolicy,
 ): Promise<KnownDocument | OrderBookError> {
   const hash = expected === undefined ? parseHex(appData, 32) : undefined;
-  if (hash === undefined) return readDocument(appData, expected, policy.maxAppDataSize);
-  if (policy.appDataHashForm) return loadDocument(hash, documents, policy.find);
+  if (hash === undefined) return requireSupported(readDocument(appData, expected, policy.maxAppDataSize));
+  if (policy.appDataHashForm) return requireSupported(await loadDocument(hash, documents, policy.find));
   return new OrderBookError('InvalidAppData', 'appData must be a document, hashes are not accepted', { hash });
+}
+
+/** Rejects a document that requests a settlement outside of auctions: solvers would not know of it. */
+function requireSupported(document: KnownDocument | OrderBookError): KnownDocument | OrderBookError {
+  if (document instanceof OrderBookError || !document.content.fastPath) return document;
+  const reason = 'enableFastPath is not supported';
+  return new OrderBookError('InvalidAppData', reason, { hash: document.hash, reason });
 }
 
 /**

@@ -6,9 +6,11 @@ import type { ChainClient } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { OrderStore, Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
+import type { Rules } from '../protocol/profile.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 import type { AuthenticationContext } from './authenticate.ts';
 import type { ContractSignatures, Terms } from './checks.ts';
+import type { ConvertCodes } from './convert-codes.ts';
 import type { Limits, OwnerLimitsTable, TokenPolicy } from './limits.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
@@ -44,6 +46,8 @@ export interface AdmissionContext extends AuthenticationContext {
   readonly limits: Limits;
   readonly ownerLimits: OwnerLimitsTable;
   readonly tokens: TokenPolicy;
+  readonly rules: Rules;
+  readonly convertCodes: ConvertCodes;
   readonly documents: DocumentPolicy;
   readonly eip1271: ContractSignatures;
   readonly host: OrderPolicy;

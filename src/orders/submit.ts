@@ -143,10 +143,10 @@ async function check(
 }
 
 function checkLocally(candidate: VerifiedOrder, context: AdmissionContext): OrderBookError | undefined {
-  const { limits, tokens, eip1271, clock } = context;
-  const rules = { limits, tokens, eip1271, now: seconds(clock) };
+  const { limits, tokens, eip1271, rules, clock } = context;
+  const checkContext = { limits, tokens, eip1271, rules, now: seconds(clock) };
   for (const check of LOCAL_CHECKS) {
-    const rejection = check(candidate, rules);
+    const rejection = check(candidate, checkContext);
     if (rejection !== undefined) return rejection;
   }
   return undefined;

@@ -21,7 +21,7 @@ export interface QuoteEngine {
 }
 
 export function createQuoteEngine(options: ReadQuoteOptions, book: QuotesContext): QuoteEngine {
-  const { store, clock, limits, tokens, host, remote, onFailure, observe } = book;
+  const { store, clock, limits, tokens, host, remote, onFailure, observe, convertCodes } = book;
   const { estimators, priceAmount, timeouts, quoteCacheTtl, volumeFee } = options;
   const { wrappedNative } = tokens;
   const { usual } = timeouts;
@@ -36,6 +36,7 @@ export function createQuoteEngine(options: ReadQuoteOptions, book: QuotesContext
     tokens,
     host,
     remote,
+    convertCodes,
     sources,
     prices,
     onFailure,
@@ -47,13 +48,13 @@ export function createQuoteEngine(options: ReadQuoteOptions, book: QuotesContext
 
   return {
     methods: {
-      request: (request, call) => requestQuote(request, context, call?.signal),
-      stream: (request, call) => streamQuotes(request, context, call?.signal),
+      request: async (request, call) => convertCodes(await requestQuote(request, context, call?.signal)),
+      stream: async (request, call) => convertCodes(await streamQuotes(request, context, call?.signal)),
       async nativePrice(text, call) {
         const token = parseToken(text, tokens);
         const price = token instanceof OrderBookError ? token : await prices.get(token, usual, 'end', call?.signal);
         return price instanceof OrderBookError
-          ? { status: 'rejected', error: price }
+          ? convertCodes({ status: 'rejected', error: price })
           : { status: 'priced', price: formatDecimal(price) };
       },
       counters: sources.counters,

@@ -40,6 +40,7 @@ export function validateEstimate(
   if (typeof result !== 'object') return INVALID;
   if (!Array.isArray(result)) {
     const value = result as Readonly<Record<string, unknown>>; // an object; each member is validated
+    if (typeof value['rejection'] === 'string') return validateRejection(value);
     if (value['unsupportedToken'] !== undefined && value['unsupportedToken'] !== null)
       return validateUnsupported(trade, value);
   }
@@ -54,6 +55,13 @@ export function validateEstimate(
   }
   return { outcome: 'responded', value: estimates };
 }
+
+const SOLVER_ERRORS = [
+  'CustomSolverError',
+  'InsufficientLiquidity',
+  'TokenTemporarilySuspended',
+  'TradingOutsideAllowedWindow',
+] as const;
 
 const NONE = { outcome: 'none' } as const;
 const INVALID = { outcome: 'invalid' } as const;
@@ -79,6 +87,13 @@ function validateUnsupported(
   const why = typeof reason === 'string' ? `: ${reason.slice(0, 200)}` : '';
   const error = new OrderBookError('UnsupportedToken', `token ${token} cannot be traded${why}`, { token });
   return { outcome: 'rejected', error };
+}
+
+/** Validates the rejection of a solver. An unknown code counts as a custom one. */
+function validateRejection({ rejection, reason }: Readonly<Record<string, unknown>>): RaceResponse<never> {
+  const detail = SOLVER_ERRORS.find((code) => code === rejection) ?? 'CustomSolverError';
+  const description = typeof reason === 'string' ? reason.slice(0, 200) : undefined;
+  return { outcome: 'rejected', error: new OrderBookError('NoLiquidity', description, { reason: detail }, detail) };
 }
 
 /**

@@ -85,7 +85,11 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
 
 function toTerms(request: ParsedQuoteRequest, validTo: number): Terms {
   const { sellToken, buyToken, receiver, from: owner, signing } = request;
-  return { data: { sellToken, buyToken, receiver, validTo }, creation: { signingScheme: signing.scheme }, owner };
+  return {
+    data: { sellToken, buyToken, receiver, validTo, kind: request.side.kind },
+    creation: { signingScheme: signing.scheme },
+    owner,
+  };
 }
 
 function checkTerms(terms: Terms, now: number, { limits, tokens }: PrepareContext): OrderBookError | undefined {

@@ -108,10 +108,8 @@ async function emitQuotes(
     queue.push({ type: 'quote', quote });
   }
   if (best?.amounts === undefined) {
-    queue.push({
-      type: 'error',
-      error: subscription.closed ? createShutdownError() : createNoQuoteError(best, subscription.rejections),
-    });
+    const error = subscription.closed ? createShutdownError() : createNoQuoteError(best, subscription.rejections);
+    queue.push({ type: 'error', ...(await context.convertCodes({ error })) });
   }
   queue.finish();
 }

@@ -1,4 +1,5 @@
 import { OrderBookError } from '../errors.ts';
+import type { ConvertCodes } from '../orders/convert-codes.ts';
 import type { ValidatedEstimate } from './estimate-validation.ts';
 import type { EstimatorPool } from './estimators.ts';
 import type { GasCost } from './fee.ts';
@@ -19,6 +20,7 @@ export interface QuoteContext extends PrepareContext {
   readonly prices: NativePrices;
   readonly gasPrice: ReadGasPrice;
   readonly persister: QuotePersister;
+  readonly convertCodes: ConvertCodes;
 }
 
 /** The result of a quote request. */

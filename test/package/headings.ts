@@ -2,6 +2,8 @@
 export const HEADINGS: ReadonlySet<string> = new Set([
   '1. Wire conventions',
   'Caching',
+  'Profiles',
+  'Rules',
   'Event loop',
   'Costs',
   '2. Orders',

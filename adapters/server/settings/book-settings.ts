@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { CHAIN_ALIASES, CHAINS, ENVIRONMENTS } from '#internal';
+import { CHAIN_ALIASES, CHAINS, ENVIRONMENTS, PAIR_POLICIES, PROFILES, RULE_VALUES } from '#internal';
 import { DEFAULT_GAS_PRICE } from '../quote-options.ts';
 import type { SettingTable } from './setting.ts';
 import {
@@ -193,6 +193,48 @@ export const COMMON_SETTINGS = {
     help: 'Size of the cache of rendered orders in bytes; 0 disables it. Used with SQLite only.',
     default: 32 * 1024 * 1024,
   },
+  profile: {
+    type: enumSetting(...PROFILES),
+    group: 'Orders',
+    help: 'Rules of the book: those of the `specification`, or of the `production` order book.',
+    default: 'specification',
+  },
+  errorCodes: {
+    type: enumSetting(...RULE_VALUES.codes),
+    group: 'Orders',
+    help: 'Codes and statuses of rejections.',
+    defaultText: 'by profile',
+  },
+  balanceRule: {
+    type: enumSetting(...RULE_VALUES.balance),
+    group: 'Orders',
+    help: 'Required balance: the sell amount (`full`), or one atom or a sufficient allowance (`minimum`).',
+    defaultText: '`full`; `minimum` in the profile `production`',
+  },
+  vaultBalances: {
+    type: enumSetting(...RULE_VALUES.vaultBalances),
+    group: 'Orders',
+    help: 'Orders with balances of the vault: `accept` or `reject`.',
+    defaultText: '`accept`; `reject` in the profile `production`',
+  },
+  sameToken: {
+    type: enumSetting(...PAIR_POLICIES),
+    group: 'Orders',
+    help: 'Orders whose sell and buy token are the same: `reject`, `sell` (sell orders only) or `accept`.',
+    default: 'reject',
+  },
+  wrappedToNative: {
+    type: enumSetting(...PAIR_POLICIES),
+    group: 'Orders',
+    help: 'Orders that sell wrapped native for native currency: `reject`, `sell` (sell orders only) or `accept`.',
+    default: 'reject',
+  },
+  maxOrderGas: {
+    type: integer(0, Number.MAX_SAFE_INTEGER, '<gas>'),
+    group: 'Orders',
+    help: 'Maximum gas of the hooks and the contract signature of an order.',
+    default: 8_000_000,
+  },
   maxOpenOrders: {
     type: integerOrOff(1),
     group: 'Orders',
@@ -221,7 +263,7 @@ export const COMMON_SETTINGS = {
     type: integer(2, Number.MAX_SAFE_INTEGER, '<bytes>'),
     group: 'Orders',
     help: 'Maximum size of an app-data document, in bytes. Documents with hooks or bridging need about `8192`.',
-    default: 1000,
+    defaultText: '`1000`; `8192` in the profile `production`',
   },
   maxUnreferencedDocuments: {
     type: integer(1),

@@ -119,7 +119,11 @@ describe('viem chain contract signature', () => {
     const { abi, bytecode } = contract('Wallet');
     const wallet = await deploy(fixture.client, encodeDeployData({ abi, bytecode, args: [KEY.address] }));
     const signature = await KEY.sign({ hash: DIGEST });
-    expect(await checkSignature(wallet, signature)).toEqual({ valid: true });
+    const result = await checkSignature(wallet, signature);
+    expect(result).toEqual({ valid: true, gas: expect.any(Number) });
+    const gas = result?.valid ? (result.gas ?? 0) : 0;
+    expect(gas).toBeGreaterThan(3000); // of `ecrecover` alone
+    expect(gas).toBeLessThan(100_000);
     expect(await checkSignature(wallet, concatHex([`0x${'11'.repeat(64)}`, '0x1b']))).toEqual({
       valid: false,
       reason: 'returned 0xffffffff',
@@ -140,7 +144,7 @@ describe('viem chain contract signature', () => {
     const { abi, bytecode } = contract('Rogue');
     const rogue = await deploy(fixture.client, encodeDeployData({ abi, bytecode, args: [BigInt(kind)] }));
     expect(await checkSignature(rogue, '0x1234')).toEqual(
-      reason === undefined ? { valid: true } : { valid: false, reason },
+      reason === undefined ? { valid: true, gas: expect.any(Number) } : { valid: false, reason },
     );
   });
 
@@ -256,6 +260,62 @@ describe('viem chain simulation', () => {
   });
 });
 
+describe('vault funds', () => {
+  const VAULT = '0xba12222222228d8ba445958a75a0704d566bf2c8';
+  const OWNER = '0x00000000000000000000000000000000000000a1';
+  const word = (value: bigint) => toHex(value, { size: 32 }).slice(2);
+
+  /** Returns a node whose calls return lists of words, and the program that it received. */
+  function vaultNode(results: readonly (readonly bigint[])[]) {
+    const programs: string[] = [];
+    const node: RpcClient = {
+      async request({ params }) {
+        programs.push(JSON.stringify(params));
+        const records = results.map((words) => {
+          const data = words.map(word).join('').padEnd(192, '0');
+          return [1n, BigInt(32 * words.length), 1n, 0n].map(word).join('') + data;
+        });
+        return `0x${records.join('')}`;
+      },
+    };
+    return { node, programs };
+  }
+  const query = (source: 'internal' | 'external') => ({
+    owner: lower(OWNER),
+    token: lower(SETTLEMENT),
+    spender: lower(RELAYER),
+    source,
+  });
+
+  test('of an internal balance are those of the vault, if the owner has approved the relayer', async () => {
+    const { node, programs } = vaultNode([[1n], [32n, 1n, 777n]]);
+    expect(await viemChain(node).vaultFunds?.(query('internal'), call())).toEqual({
+      balance: 777n,
+      allowance: 2n ** 256n - 1n,
+    });
+    expect(programs[0]).toContain(VAULT.slice(2));
+    expect(await viemChain(vaultNode([[0n], [32n, 1n, 777n]]).node).vaultFunds?.(query('internal'), call())).toEqual({
+      balance: 777n,
+      allowance: 0n,
+    });
+  });
+
+  test('of an external balance are those of the token, with its allowance for the vault', async () => {
+    expect(await viemChain(vaultNode([[1n], [5n], [3n]]).node).vaultFunds?.(query('external'), call())).toEqual({
+      balance: 5n,
+      allowance: 3n,
+    });
+    expect(await viemChain(vaultNode([[0n], [5n], [3n]]).node).vaultFunds?.(query('external'), call())).toEqual({
+      balance: 5n,
+      allowance: 0n,
+    });
+  });
+
+  test('are 0 on a chain without a vault', async () => {
+    expect(await chain.vaultFunds?.(query('internal'), call())).toEqual({ balance: 0n, allowance: 0n });
+  });
+});
+
 describe('sanctions oracle', () => {
   /** Returns a node whose contract call returns a word, and counts its requests. */
   function oracleNode(word: bigint, size = 32) {
@@ -263,7 +323,7 @@ describe('sanctions oracle', () => {
     const node: RpcClient = {
       async request({ params }) {
         requests.push(JSON.stringify(params));
-        return concatHex([1n, BigInt(size), 1n, word].map((value) => toHex(value, { size: 32 })));
+        return concatHex([1n, BigInt(size), 1n, 21_000n, word].map((value) => toHex(value, { size: 32 })));
       },
     };
     return { node, requests };
