@@ -89,7 +89,7 @@ export type { UnreadableOrder } from './orders/render-by-uids.ts';
 export type { OrderStatus } from './orders/status.ts';
 export type { SubmitOptions, SubmitResult } from './orders/submit.ts';
 export type * from './ports/account-store.ts';
-export { NOTIFICATION_TYPES } from './ports/account-store.ts';
+export type * from './ports/affiliate-store.ts';
 export type * from './ports/affiliates.ts';
 export type * from './ports/announcements.ts';
 export type * from './ports/auctions.ts';
@@ -100,14 +100,18 @@ export type * from './ports/chain-store.ts';
 export type * from './ports/channel.ts';
 export type { Cancel, Clock } from './ports/clock.ts';
 export { systemClock } from './ports/clock.ts';
+export type * from './ports/delivery-store.ts';
 export type * from './ports/estimator.ts';
 export type * from './ports/limiter.ts';
+export type * from './ports/notification-store.ts';
+export { NOTIFICATION_TYPES } from './ports/notification-store.ts';
 export type * from './ports/order-events.ts';
 export type * from './ports/order-record.ts';
 export type * from './ports/prices.ts';
 export type * from './ports/quotes.ts';
 export type * from './ports/store.ts';
 export { StoreError } from './ports/store.ts';
+export type * from './ports/subscription-store.ts';
 export type { Domain } from './protocol/eip712.ts';
 export type {
   ChainLog,

@@ -7,7 +7,7 @@ import { ERRORS } from '../../errors.ts';
 import { cancellation, cancellations, MAX_UIDS } from '../../orders/cancel.ts';
 import { orderCreation } from '../../orders/creation.ts';
 import { ORDER_STATUSES } from '../../orders/status.ts';
-import { NOTIFICATION_TYPES } from '../../ports/account-store.ts';
+import { NOTIFICATION_TYPES } from '../../ports/notification-store.ts';
 import { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../../protocol/order.ts';
 import { SIGNING_SCHEMES } from '../../protocol/signature.ts';
 import { purchase, sale } from '../../quotes/request.ts';
