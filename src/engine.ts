@@ -18,6 +18,7 @@ import { createExpirySweep } from './orders/expiry.ts';
 import { createOrderApi } from './orders/order-api.ts';
 import { readOrders } from './orders/read.ts';
 import { createSubmissionQueue } from './orders/submission-queue.ts';
+import { systemRandom } from './ports/random.ts';
 import { createQuoteModule } from './quotes/index.ts';
 import { createReadinessCheck } from './readiness.ts';
 import { createStreamBroadcaster } from './streams/broadcaster.ts';
@@ -80,7 +81,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     wake: dispatcher.wake,
     getBlockTime: chain.getBlockTime,
     onPruned: forgetReads, // the log has no entries for deleted orders
-    holder: crypto.randomUUID(),
+    holder: systemRandom.uuid(),
     isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
   });
   const surplus = createSurplusReader(store);

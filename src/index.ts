@@ -2,14 +2,14 @@ export type { AccountBalances } from './accounts/account-balances.ts';
 export type { AccountBook } from './accounts/account-books.ts';
 export type { AccountErrorStatus } from './accounts/account-error.ts';
 export { AccountError } from './accounts/account-error.ts';
+export { createAccounts } from './accounts/accounts.ts';
 export type {
   AccountBacklog,
   Accounts,
-  AccountsOptions,
   DeliveryApi,
   NotificationApi,
-} from './accounts/accounts.ts';
-export { createAccounts } from './accounts/accounts.ts';
+} from './accounts/accounts-api.ts';
+export type { AccountsOptions } from './accounts/accounts-options.ts';
 export type {
   AffiliateApi,
   AffiliateRegistration,
@@ -109,6 +109,7 @@ export type * from './ports/order-events.ts';
 export type * from './ports/order-record.ts';
 export type * from './ports/prices.ts';
 export type * from './ports/quotes.ts';
+export type { Random } from './ports/random.ts';
 export type * from './ports/store.ts';
 export { StoreError } from './ports/store.ts';
 export type * from './ports/subscription-store.ts';
