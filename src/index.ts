@@ -24,6 +24,8 @@ export type { Notification } from './accounts/notification.ts';
 export type { NotificationPage, NotificationQuery, RenderedNotifications } from './accounts/notification-list.ts';
 export type { TokenLabel, TokenLookup } from './accounts/notification-messages.ts';
 export type { NotificationStreamEvent } from './accounts/notification-stream.ts';
+export type { SlippageApi, SlippageOrder, SlippageTolerance } from './accounts/slippage/slippage.ts';
+export type { SlippageOptions } from './accounts/slippage/slippage-options.ts';
 export type {
   CreatedSubscription,
   SubscriptionApi,
@@ -107,6 +109,7 @@ export type * from './ports/notification-store.ts';
 export { NOTIFICATION_TYPES } from './ports/notification-store.ts';
 export type * from './ports/order-events.ts';
 export type * from './ports/order-record.ts';
+export type * from './ports/price-history.ts';
 export type * from './ports/prices.ts';
 export type * from './ports/quotes.ts';
 export type { Random } from './ports/random.ts';

@@ -70,6 +70,12 @@ interface Snapshot {
   readonly accounts: number;
 }
 
+/** Returns the token that is worth one dollar, for the history of prices. */
+function dollarTokens(chainId: number, tokens: readonly SandboxToken[]) {
+  const dollar = tokens.find(({ symbol }) => symbol === 'USDC' || symbol === 'DAI');
+  return dollar === undefined ? {} : { [chainId]: { token: dollar.address, decimals: dollar.decimals } };
+}
+
 /** Starts a chain, a book, an account interface and a solver. */
 export async function openWorld(options: SandboxOptions, keys: Promise<KeyRing>): Promise<World> {
   const { chainId = 11155111 } = options;
@@ -160,6 +166,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     recovery: backend,
     tokens: (_, address) => tokens.find((each) => each.address === address),
     usdPrices: { sources: [usdPrices(chainId, tokens)] },
+    slippage: { dollarTokens: dollarTokens(chainId, tokens) },
   });
   const solver = createSandboxSolver(book, chain, options.solverEngine);
 

@@ -6,6 +6,7 @@ import type { AccountBalances } from './account-balances.ts';
 import type { AffiliateApi } from './affiliates.ts';
 import type { NotificationPage, NotificationQuery, RenderedNotifications } from './notification-list.ts';
 import type { NotificationStreamEvent } from './notification-stream.ts';
+import type { SlippageApi } from './slippage/slippage.ts';
 import type { SubscriptionApi } from './subscriptions.ts';
 import type { UsdPriceApi } from './usd-prices.ts';
 
@@ -48,6 +49,7 @@ export interface Accounts {
   readonly deliveries: DeliveryApi;
   readonly affiliates: AffiliateApi;
   readonly usdPrices: UsdPriceApi;
+  readonly slippage: SlippageApi;
   readonly balances: AccountBalances;
 
   /** The clock, for mounts. */

@@ -11,6 +11,7 @@ import type { AccountBook } from './account-books.ts';
 import type { AffiliatesOptions } from './affiliates.ts';
 import type { DeliveryOptions } from './delivery-dispatcher.ts';
 import type { TokenLookup } from './notification-messages.ts';
+import type { SlippageOptions } from './slippage/slippage-options.ts';
 import type { UsdPricesOptions } from './usd-prices.ts';
 
 /** Options of the account interface. */
@@ -50,6 +51,8 @@ export interface AccountsOptions {
   readonly affiliates?: AffiliatesOptions;
   /** Sources of prices in US dollars. Default: none. */
   readonly usdPrices?: UsdPricesOptions;
+  /** Suggested slippage tolerance: histories of prices, and the default. */
+  readonly slippage?: SlippageOptions;
   /**
    * The client of chain 1, which checks signatures of contract wallets (EIP-1271) for all chains. Default: none, and
    * requests of contract wallets get status 503.
@@ -84,6 +87,7 @@ export const ACCOUNTS_OPTIONS = [
   'maxInvitations',
   'affiliates',
   'usdPrices',
+  'slippage',
   'mainnet',
   'timeout',
   'balanceInterval',

@@ -25,6 +25,8 @@ import { createNotificationIndexer } from './notification-indexer.ts';
 import { listNotifications, requireAccount } from './notification-list.ts';
 import type { TokenLookup } from './notification-messages.ts';
 import { createNotificationLog, toNotificationStreamEvent } from './notification-stream.ts';
+import { createOwnHistory } from './slippage/own-history.ts';
+import { createSlippage } from './slippage/slippage.ts';
 import { createSubscriptions, hashToken } from './subscriptions.ts';
 import { createUsdPrices } from './usd-prices.ts';
 import { createWalletVerifier } from './wallet-signature.ts';
@@ -119,7 +121,28 @@ export function createAccounts(options: AccountsOptions): Accounts {
     onFailure: report,
     assertStarted,
   });
-  const usdPrices = createUsdPrices(options.usdPrices ?? { sources: [] }, { clock, onFailure: report });
+  const usdPrices = createUsdPrices(options.usdPrices ?? { sources: [] }, {
+    clock,
+    onFailure: report,
+    onPrice: (query, price) => ownHistory.addPrice(query, price),
+  });
+  const ownHistory = createOwnHistory({
+    books,
+    dollarTokens: options.slippage?.dollarTokens,
+    tokens,
+    readPrice: ({ chainId, token }) => usdPrices.get(chainId, token),
+    clock,
+    onFailure: report,
+  });
+  const slippage = createSlippage({
+    options: options.slippage ?? {},
+    books,
+    usdPrices,
+    ownHistory,
+    clock,
+    onFailure: report,
+    assertStarted,
+  });
   const balances = createAccountBalances({ books, clock, interval, assertStarted });
 
   const channels = createChannelMap(options.channels ?? []);
@@ -181,6 +204,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     running = false;
     broadcaster.close();
     for (const each of [...indexers, ...fundingChecks]) await each.stop();
+    await ownHistory.stop();
     await dispatcher.stop();
     for (const channel of channels.values()) await channel.stop?.();
     balances.close();
@@ -216,6 +240,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     clock,
     affiliates,
     usdPrices,
+    slippage,
     balances: balances.methods,
     async start() {
       if (running) return;

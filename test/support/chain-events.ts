@@ -10,8 +10,11 @@ import type {
 } from 'intentbook';
 import { keccak256, toHex } from 'viem';
 
-/** Chain events of a block, each in its own transaction by default. */
-export type Happening = (SettlementEvent | OnchainOrderEvent) & { readonly transactionHash?: Hex };
+/** A chain event of a block, in its own transaction by default. `timestamp` is in seconds since 1970. */
+export type Happening = (SettlementEvent | OnchainOrderEvent) & {
+  readonly transactionHash?: Hex;
+  readonly timestamp?: number;
+};
 
 /** A block of one of several forks. */
 export const blockOf = (number: number, fork = 'a'): BlockRef => ({ number, hash: hashOf(`${fork}${number}`) });

@@ -217,6 +217,12 @@ export const SERVER_SETTINGS = {
     group: 'Prices in US dollars',
     help: 'Prices of CoinGecko: `{ "apiKey", "plan", "url" }`.',
   },
+  defaultSlippage: {
+    type: integer(0, 10_000, '<bps>'),
+    group: 'Prices in US dollars',
+    help: 'Suggested slippage tolerance of pairs with unknown volatility, in basis points.',
+    default: 50,
+  },
   usdPrices: {
     type: usdPrices(),
     group: 'Prices in US dollars',

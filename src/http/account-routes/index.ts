@@ -1,5 +1,6 @@
 import { AFFILIATE_ROUTES } from './affiliates.ts';
 import { BALANCE_ROUTES } from './balances.ts';
+import { MARKET_ROUTES } from './markets.ts';
 import { NOTIFICATION_ROUTES } from './notifications.ts';
 import type { AccountRoute } from './route.ts';
 import { SUBSCRIPTION_ROUTES } from './subscriptions.ts';
@@ -11,5 +12,6 @@ export const accountRoutes = (): readonly AccountRoute[] => [
   ...SUBSCRIPTION_ROUTES,
   ...AFFILIATE_ROUTES,
   ...TOKEN_ROUTES,
+  ...MARKET_ROUTES,
   ...BALANCE_ROUTES,
 ];

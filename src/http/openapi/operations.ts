@@ -384,6 +384,19 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'tokens',
     success: { 200: { description: 'The price.', body: 'UsdPrice' } },
   },
+  'GET /:chainId/markets/:base-:quote/slippageTolerance': {
+    summary: 'Returns the suggested slippage tolerance of a pair',
+    tag: 'tokens',
+    query: {
+      orderKind: text('`sell` or `buy`. Malformed parameters of the query are ignored.'),
+      sellAmount: text('Atoms to sell, decimal.'),
+      buyAmount: text('Atoms to buy, decimal.'),
+      expirationTimeInSeconds: integer('Seconds until the order expires.'),
+      partiallyFillable: text('Ignored.'),
+      feeAmount: text('Ignored.'),
+    },
+    success: { 200: { description: 'The tolerance in basis points.', body: 'SlippageTolerance' } },
+  },
   'GET /:chainId/accounts/:account/balances': {
     summary: 'Returns the token balances of an account',
     tag: 'accounts',

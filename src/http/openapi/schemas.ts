@@ -290,6 +290,7 @@ export function createSchemas() {
       .looseObject({ code: z.string() })
       .describe('The code with the terms of the program, if configured.'),
     AffiliateStatistics: z.looseObject({}).describe('Statistics of the configured source.'),
+    SlippageTolerance: z.object({ slippageBps: z.int().min(0).max(10_000).describe('Basis points: 0.01 %.') }),
     UsdPrice: z.object({ price: z.number().describe('Dollars for one whole token.') }),
     TokenBalance: z.object({
       balance: atoms('What the account has.'),
