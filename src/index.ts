@@ -33,6 +33,7 @@ export type {
   SubscriptionRequest,
   SubscriptionView,
 } from './accounts/subscriptions.ts';
+export type { TokenApi, TokenDetails } from './accounts/token-details.ts';
 export type { UsdPrice, UsdPriceApi, UsdPricesOptions } from './accounts/usd-prices.ts';
 export { UsdPriceError } from './accounts/usd-prices.ts';
 export type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
@@ -116,6 +117,7 @@ export type { Random } from './ports/random.ts';
 export type * from './ports/store.ts';
 export { StoreError } from './ports/store.ts';
 export type * from './ports/subscription-store.ts';
+export type * from './ports/token-holders.ts';
 export type { Domain } from './protocol/eip712.ts';
 export type {
   ChainLog,

@@ -8,6 +8,7 @@ import type { NotificationPage, NotificationQuery, RenderedNotifications } from 
 import type { NotificationStreamEvent } from './notification-stream.ts';
 import type { SlippageApi } from './slippage/slippage.ts';
 import type { SubscriptionApi } from './subscriptions.ts';
+import type { TokenApi } from './token-details.ts';
 import type { UsdPriceApi } from './usd-prices.ts';
 
 /** Notification methods. Each rejects with an `AccountError` of status 503 if notifications are off. */
@@ -50,6 +51,7 @@ export interface Accounts {
   readonly affiliates: AffiliateApi;
   readonly usdPrices: UsdPriceApi;
   readonly slippage: SlippageApi;
+  readonly tokens: TokenApi;
   readonly balances: AccountBalances;
 
   /** The clock, for mounts. */

@@ -6,6 +6,7 @@ import type { ChainClient } from '../ports/chain-client.ts';
 import type { Channel } from '../ports/channel.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
+import type { TokenHolderSource } from '../ports/token-holders.ts';
 import type { StreamLimits } from '../streams/stream-limits.ts';
 import type { AccountBook } from './account-books.ts';
 import type { AffiliatesOptions } from './affiliates.ts';
@@ -51,6 +52,8 @@ export interface AccountsOptions {
   readonly affiliates?: AffiliatesOptions;
   /** Sources of prices in US dollars. Default: none. */
   readonly usdPrices?: UsdPricesOptions;
+  /** Sources of the largest holders of tokens. Default: none, and their route responds with 503. */
+  readonly tokenHolders?: readonly TokenHolderSource[];
   /** Suggested slippage tolerance: histories of prices, and the default. */
   readonly slippage?: SlippageOptions;
   /**
@@ -87,6 +90,7 @@ export const ACCOUNTS_OPTIONS = [
   'maxInvitations',
   'affiliates',
   'usdPrices',
+  'tokenHolders',
   'slippage',
   'mainnet',
   'timeout',

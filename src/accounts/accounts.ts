@@ -28,6 +28,7 @@ import { createNotificationLog, toNotificationStreamEvent } from './notification
 import { createOwnHistory } from './slippage/own-history.ts';
 import { createSlippage } from './slippage/slippage.ts';
 import { createSubscriptions, hashToken } from './subscriptions.ts';
+import { createTokenApi } from './token-details.ts';
 import { createUsdPrices } from './usd-prices.ts';
 import { createWalletVerifier } from './wallet-signature.ts';
 
@@ -133,6 +134,14 @@ export function createAccounts(options: AccountsOptions): Accounts {
     readPrice: ({ chainId, token }) => usdPrices.get(chainId, token),
     clock,
     onFailure: report,
+  });
+  const tokenApi = createTokenApi({
+    books,
+    tokens,
+    holders: options.tokenHolders ?? [],
+    clock,
+    onFailure: report,
+    assertStarted,
   });
   const slippage = createSlippage({
     options: options.slippage ?? {},
@@ -241,6 +250,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     affiliates,
     usdPrices,
     slippage,
+    tokens: tokenApi,
     balances: balances.methods,
     async start() {
       if (running) return;

@@ -39,6 +39,11 @@ export interface BalanceApi {
    */
   funds(pairs: readonly FundsPair[], options?: BalanceCallOptions): Promise<Funds[]>;
   /**
+   * Returns the metadata of tokens by address, with 100 tokens per chain query. Addresses that are not a token are
+   * missing. Results are cached. Rejects like `get`.
+   */
+  tokens(tokens: readonly string[], options?: BalanceCallOptions): Promise<ReadonlyMap<Address, TokenInfo>>;
+  /**
    * Returns the metadata of a token; `undefined` if it is not a token, or if there is no chain client. Rejects like
    * `get`.
    */
@@ -164,6 +169,10 @@ export function createBalances({ chain, vaultRelayer, clock, deadline, onFailure
         result.push(...funds);
       }
       return result;
+    },
+    async tokens(texts, options) {
+      const tokens = [...new Set(texts.map((text) => requireAddress('tokens', text)))];
+      return runQuery((call) => getTokensInfo(tokens, call), options);
     },
     async token(text, options) {
       const token = requireAddress('token', text);

@@ -124,6 +124,7 @@ test.each([
   ['affiliates', 'AffiliateApi', 'docs/guides/affiliates-and-prices.md'],
   ['usdPrices', 'UsdPriceApi', 'docs/guides/affiliates-and-prices.md'],
   ['balances', 'AccountBalances', 'docs/guides/affiliates-and-prices.md'],
+  ['tokens', 'TokenApi', 'docs/guides/market-data.md'],
   ['slippage', 'SlippageApi', 'docs/guides/market-data.md'],
 ])('guide lists every method of accounts.%s', (group, type, path) => {
   const documented = new Set(tablesOf(readPage(path).text).flatMap(namesIn));

@@ -384,6 +384,22 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'tokens',
     success: { 200: { description: 'The price.', body: 'UsdPrice' } },
   },
+  'GET /:chainId/tokens/:token/details': {
+    summary: 'Returns the metadata of a token',
+    tag: 'tokens',
+    success: { 200: { description: 'The metadata. Unknown members are absent.', body: 'TokenDetails' } },
+  },
+  'POST /:chainId/tokens/details': {
+    summary: 'Returns the metadata of up to 100 tokens',
+    tag: 'tokens',
+    body: 'TokenAddresses',
+    success: { 200: { description: 'In request order, without unknown tokens.', body: ['TokenDetails'] } },
+  },
+  'GET /:chainId/tokens/:token/topHolders': {
+    summary: 'Returns the largest holders of a token',
+    tag: 'tokens',
+    success: { 200: { description: 'The largest first.', body: ['TokenHolder'] } },
+  },
   'GET /:chainId/markets/:base-:quote/slippageTolerance': {
     summary: 'Returns the suggested slippage tolerance of a pair',
     tag: 'tokens',

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { omit } from 'zod/mini';
 import { affiliateRegistration } from '../../accounts/affiliates.ts';
+import { tokenAddresses } from '../../accounts/token-details.ts';
 import { competition } from '../../auctions/competition.ts';
 import type { ErrorCode } from '../../errors.ts';
 import { ERRORS } from '../../errors.ts';
@@ -290,6 +291,14 @@ export function createSchemas() {
       .looseObject({ code: z.string() })
       .describe('The code with the terms of the program, if configured.'),
     AffiliateStatistics: z.looseObject({}).describe('Statistics of the configured source.'),
+    TokenAddresses: tokenAddresses,
+    TokenDetails: z.object({
+      address: address('The token.'),
+      decimals: z.int().min(0).max(255).optional(),
+      symbol: z.string().optional(),
+      name: z.string().optional(),
+    }),
+    TokenHolder: z.object({ address: address('The holder.'), balance: atoms('The balance.') }),
     SlippageTolerance: z.object({ slippageBps: z.int().min(0).max(10_000).describe('Basis points: 0.01 %.') }),
     UsdPrice: z.object({ price: z.number().describe('Dollars for one whole token.') }),
     TokenBalance: z.object({

@@ -180,6 +180,8 @@ const BOUNDED: readonly Example[] = [
   ['GET /affiliate/affiliate-stats/{address}', () => `/affiliate/affiliate-stats/${BOB}`],
   ['GET /affiliate/trader-stats/{address}', () => `/affiliate/trader-stats/${BOB}`],
   ['GET /affiliate/trader-activity/{address}', () => `/affiliate/trader-activity/${BOB}`],
+  ['GET /{chainId}/tokens/{token}/details', () => `/${SEPOLIA}/tokens/${WETH}/details`],
+  ['GET /{chainId}/tokens/{token}/topHolders', () => `/${SEPOLIA}/tokens/${WETH}/topHolders`],
   [
     'GET /{chainId}/markets/{base}-{quote}/slippageTolerance',
     () => `/${SEPOLIA}/markets/${WETH}-${USDC}/slippageTolerance`,

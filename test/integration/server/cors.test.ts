@@ -80,6 +80,9 @@ describe('server without an account store', () => {
     ['GET', '/ref-codes/ABCDE'],
     ['GET', `/1/accounts/${ACCOUNT}/balances`],
     ['GET', `/1/tokens/${ACCOUNT}/usdPrice`],
+    ['GET', `/1/tokens/${ACCOUNT}/details`],
+    ['GET', `/1/tokens/${ACCOUNT}/topHolders`],
+    ['POST', '/1/tokens/details'],
     ['GET', `/1/markets/${ACCOUNT}-${ACCOUNT}/slippageTolerance`],
   ])('responds 503 with a message to %s %s', async (method, path) => {
     const response = await send(method, path);
