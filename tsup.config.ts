@@ -19,6 +19,7 @@ export default defineConfig({
     channels: 'adapters/channels/index.ts',
     estimators: 'adapters/estimators/index.ts',
     prices: 'adapters/prices/index.ts',
+    simulation: 'adapters/simulation/index.ts',
     native: 'adapters/native/index.ts',
     workers: 'adapters/workers/index.ts',
     'recovery-worker': 'adapters/workers/recovery-worker.ts',

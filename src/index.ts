@@ -24,6 +24,8 @@ export type { Notification } from './accounts/notification.ts';
 export type { NotificationPage, NotificationQuery, RenderedNotifications } from './accounts/notification-list.ts';
 export type { TokenLabel, TokenLookup } from './accounts/notification-messages.ts';
 export type { NotificationStreamEvent } from './accounts/notification-stream.ts';
+export type { SimulatedTransaction, SimulationApi } from './accounts/simulation/simulation.ts';
+export type { BalanceDifferences } from './accounts/simulation/state-diff.ts';
 export type { SlippageApi, SlippageOrder, SlippageTolerance } from './accounts/slippage/slippage.ts';
 export type { SlippageOptions } from './accounts/slippage/slippage-options.ts';
 export type {
@@ -96,6 +98,7 @@ export type * from './ports/affiliate-store.ts';
 export type * from './ports/affiliates.ts';
 export type * from './ports/announcements.ts';
 export type * from './ports/auctions.ts';
+export type * from './ports/bundle-simulation.ts';
 export type * from './ports/chain-client.ts';
 export type { BlockHeader, ChainSource, LogQuery } from './ports/chain-source.ts';
 export { ChainMismatch } from './ports/chain-source.ts';

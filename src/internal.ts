@@ -4,6 +4,7 @@
  * @module
  */
 
+export { decodeTokenTransfers } from './accounts/simulation/token-transfers.ts';
 export { accelerateKeccak } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
 export { selectRecoveryBackend } from './crypto/recovery.ts';

@@ -115,7 +115,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
   const onFailure = (failure: unknown) => void failures.push(failure);
   const books = recordedStore(memoryStore, faults);
   const accounts = recordedStore(memoryAccountStore);
-  const { estimator, gasPrice, ...parts } = chain.bookParts(faults);
+  const { estimator, gasPrice, simulator, ...parts } = chain.bookParts(faults);
   const snapshots = new Map<string, Snapshot>();
   let solving = mode === 'auto';
 
@@ -166,6 +166,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     recovery: backend,
     tokens: (_, address) => tokens.find((each) => each.address === address),
     usdPrices: { sources: [usdPrices(chainId, tokens)] },
+    ...(simulator === undefined ? {} : { simulators: { [chainId]: simulator } }),
     slippage: { dollarTokens: dollarTokens(chainId, tokens) },
   });
   const solver = createSandboxSolver(book, chain, options.solverEngine);

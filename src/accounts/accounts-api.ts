@@ -6,6 +6,7 @@ import type { AccountBalances } from './account-balances.ts';
 import type { AffiliateApi } from './affiliates.ts';
 import type { NotificationPage, NotificationQuery, RenderedNotifications } from './notification-list.ts';
 import type { NotificationStreamEvent } from './notification-stream.ts';
+import type { SimulationApi } from './simulation/simulation.ts';
 import type { SlippageApi } from './slippage/slippage.ts';
 import type { SubscriptionApi } from './subscriptions.ts';
 import type { TokenApi } from './token-details.ts';
@@ -52,6 +53,7 @@ export interface Accounts {
   readonly usdPrices: UsdPriceApi;
   readonly slippage: SlippageApi;
   readonly tokens: TokenApi;
+  readonly simulation: SimulationApi;
   readonly balances: AccountBalances;
 
   /** The clock, for mounts. */

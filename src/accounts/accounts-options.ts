@@ -2,6 +2,7 @@ import type { RecoveryBackendOption } from '../crypto/recovery.ts';
 import type { OrderBook } from '../order-book.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type { AnnouncementSource } from '../ports/announcements.ts';
+import type { BundleSimulator } from '../ports/bundle-simulation.ts';
 import type { ChainClient } from '../ports/chain-client.ts';
 import type { Channel } from '../ports/channel.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -54,6 +55,8 @@ export interface AccountsOptions {
   readonly usdPrices?: UsdPricesOptions;
   /** Sources of the largest holders of tokens. Default: none, and their route responds with 503. */
   readonly tokenHolders?: readonly TokenHolderSource[];
+  /** Simulators of bundles by chain id. Default: none, and simulations respond with 503. */
+  readonly simulators?: Readonly<Record<number, BundleSimulator>>;
   /** Suggested slippage tolerance: histories of prices, and the default. */
   readonly slippage?: SlippageOptions;
   /**
@@ -91,6 +94,7 @@ export const ACCOUNTS_OPTIONS = [
   'affiliates',
   'usdPrices',
   'tokenHolders',
+  'simulators',
   'slippage',
   'mainnet',
   'timeout',

@@ -25,6 +25,7 @@ import { createNotificationIndexer } from './notification-indexer.ts';
 import { listNotifications, requireAccount } from './notification-list.ts';
 import type { TokenLookup } from './notification-messages.ts';
 import { createNotificationLog, toNotificationStreamEvent } from './notification-stream.ts';
+import { createSimulation } from './simulation/simulation.ts';
 import { createOwnHistory } from './slippage/own-history.ts';
 import { createSlippage } from './slippage/slippage.ts';
 import { createSubscriptions, hashToken } from './subscriptions.ts';
@@ -143,6 +144,13 @@ export function createAccounts(options: AccountsOptions): Accounts {
     onFailure: report,
     assertStarted,
   });
+  const simulation = createSimulation({
+    simulators: options.simulators ?? {},
+    clock,
+    random,
+    onFailure: report,
+    assertStarted,
+  });
   const slippage = createSlippage({
     options: options.slippage ?? {},
     books,
@@ -251,6 +259,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     usdPrices,
     slippage,
     tokens: tokenApi,
+    simulation,
     balances: balances.methods,
     async start() {
       if (running) return;

@@ -26,8 +26,8 @@ export interface TokenDetails extends TokenInfo {
 export interface TokenApi {
   /**
    * Returns the metadata of a token (`0xeeee…ee`: native currency), `undefined` if there is no token at the address.
-   * Rejects with `InvalidParameter` for an invalid chain id or address; with an `AccountError` of status 400 for a chain
-   * without a book, of status 503 if the book has no chain client; with `ChainUnavailable` if the chain query fails.
+   * Rejects with `InvalidParameter` for an invalid chain id or address; with an `AccountError` of status 400 for a
+   * chain without a book, of status 503 if the book has no chain client; with `ChainUnavailable` if a query fails.
    */
   get(chainId: number, token: string): Promise<TokenDetails | undefined>;
   /** Returns the metadata of 1 to 100 tokens in input order. Unknown tokens are left out. Rejects like `get`. */

@@ -125,6 +125,7 @@ test.each([
   ['usdPrices', 'UsdPriceApi', 'docs/guides/affiliates-and-prices.md'],
   ['balances', 'AccountBalances', 'docs/guides/affiliates-and-prices.md'],
   ['tokens', 'TokenApi', 'docs/guides/market-data.md'],
+  ['simulation', 'SimulationApi', 'docs/guides/market-data.md'],
   ['slippage', 'SlippageApi', 'docs/guides/market-data.md'],
 ])('guide lists every method of accounts.%s', (group, type, path) => {
   const documented = new Set(tablesOf(readPage(path).text).flatMap(namesIn));

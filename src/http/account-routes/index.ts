@@ -3,6 +3,7 @@ import { BALANCE_ROUTES } from './balances.ts';
 import { MARKET_ROUTES } from './markets.ts';
 import { NOTIFICATION_ROUTES } from './notifications.ts';
 import type { AccountRoute } from './route.ts';
+import { SIMULATION_ROUTES } from './simulation.ts';
 import { SUBSCRIPTION_ROUTES } from './subscriptions.ts';
 import { TOKEN_ROUTES } from './tokens.ts';
 
@@ -13,5 +14,6 @@ export const accountRoutes = (): readonly AccountRoute[] => [
   ...AFFILIATE_ROUTES,
   ...TOKEN_ROUTES,
   ...MARKET_ROUTES,
+  ...SIMULATION_ROUTES,
   ...BALANCE_ROUTES,
 ];

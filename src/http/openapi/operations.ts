@@ -413,6 +413,12 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     },
     success: { 200: { description: 'The tolerance in basis points.', body: 'SlippageTolerance' } },
   },
+  'POST /:chainId/simulation/simulateBundle': {
+    summary: 'Simulates a bundle of up to 20 transactions',
+    tag: 'tokens',
+    body: 'SimulationBundle',
+    success: { 200: { description: 'A result for each transaction, in order.', body: ['SimulatedTransaction'] } },
+  },
   'GET /:chainId/accounts/:account/balances': {
     summary: 'Returns the token balances of an account',
     tag: 'accounts',

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { omit } from 'zod/mini';
 import { affiliateRegistration } from '../../accounts/affiliates.ts';
+import { simulationBundle } from '../../accounts/simulation/simulation.ts';
 import { tokenAddresses } from '../../accounts/token-details.ts';
 import { competition } from '../../auctions/competition.ts';
 import type { ErrorCode } from '../../errors.ts';
@@ -291,6 +292,26 @@ export function createSchemas() {
       .looseObject({ code: z.string() })
       .describe('The code with the terms of the program, if configured.'),
     AffiliateStatistics: z.looseObject({}).describe('Statistics of the configured source.'),
+    SimulationBundle: simulationBundle,
+    SimulatedTransaction: z.object({
+      status: z.boolean().describe('Whether the transaction succeeded.'),
+      id: z.string(),
+      link: z.string().describe('Page of the simulation. Empty if there is none.'),
+      gasUsed: decimal('Units of gas.').optional(),
+      logs: z.array(z.object({ address: address(), topics: z.array(bytes(32, 'A topic.')), data: callData() })),
+      cumulativeBalancesDiff: z
+        .record(z.string(), z.record(z.string(), z.string().regex(/^-?[0-9]+$/)))
+        .describe('Signed atoms by account and token, of this transaction and all before it.'),
+      stateDiff: z.array(
+        z.object({
+          address: address(),
+          soltype: z.record(z.string(), z.unknown()).nullable(),
+          original: z.unknown(),
+          dirty: z.unknown(),
+          raw: z.array(z.object({ address: address(), key: callData(), original: callData(), dirty: callData() })),
+        }),
+      ),
+    }),
     TokenAddresses: tokenAddresses,
     TokenDetails: z.object({
       address: address('The token.'),
