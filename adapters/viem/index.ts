@@ -1,3 +1,5 @@
+export type { ViemSimulatorOptions } from './bundle-simulator.ts';
+export { viemSimulator } from './bundle-simulator.ts';
 export type { ViemChainOptions } from './chain-client.ts';
 export { viemChain } from './chain-client.ts';
 export type { ViemSourceOptions } from './chain-source.ts';

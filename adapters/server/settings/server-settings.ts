@@ -217,6 +217,30 @@ export const SERVER_SETTINGS = {
     group: 'Prices in US dollars',
     help: 'Prices of CoinGecko: `{ "apiKey", "plan", "url" }`.',
   },
+  tenderly: {
+    type: objectSetting({
+      apiKey: {
+        type: text('<key>', 'a key'),
+        group: 'Prices in US dollars',
+        help: 'Key of the Tenderly API.',
+        secret: true,
+      },
+      account: {
+        type: text('<name>', 'a name'),
+        group: 'Prices in US dollars',
+        help: 'Account or organisation on Tenderly.',
+      },
+      project: { type: text('<name>', 'a name'), group: 'Prices in US dollars', help: 'Project on Tenderly.' },
+    }),
+    group: 'Prices in US dollars',
+    help: 'Simulations on Tenderly instead of the nodes of the books: `{ "apiKey", "account", "project" }`.',
+  },
+  defaultSlippage: {
+    type: integer(0, 10_000, '<bps>'),
+    group: 'Prices in US dollars',
+    help: 'Suggested slippage tolerance of pairs with unknown volatility, in basis points.',
+    default: 50,
+  },
   usdPrices: {
     type: usdPrices(),
     group: 'Prices in US dollars',

@@ -213,7 +213,9 @@ describe('indexer reorganisation', () => {
     expect(failures).toMatchObject([expect.any(ReorganisationTooDeep)]);
     const { ready, checks } = await book.ready();
     expect(ready).toBe(false);
-    expect(checks['chain']).toMatch(/^stopped: block 120 is no longer 0x.*, and the 5 blocks before it have changed too/);
+    expect(checks['chain']).toMatch(
+      /^stopped: block 120 is no longer 0x.*, and the 5 blocks before it have changed too/,
+    );
     expect(checks['chain']).toMatch(/roll back to a block that is still on the chain/);
   });
 });
