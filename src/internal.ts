@@ -10,6 +10,7 @@ export { lazy } from './concurrency/lazy.ts';
 export { accelerateKeccak } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
 export { selectRecoveryBackend } from './crypto/recovery.ts';
+export { readJson } from './http/body.ts';
 export type { OpenStreams } from './http/open-streams.ts';
 export { createOpenStreams } from './http/open-streams.ts';
 export {
