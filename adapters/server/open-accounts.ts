@@ -1,5 +1,5 @@
 import { join, parse, resolve } from 'node:path';
-import type { AccountStore, Accounts, Channel } from 'intentbook';
+import type { AccountStore, Accounts, Channel, PoolSource } from 'intentbook';
 import { createAccounts } from 'intentbook';
 import { mainnetChain } from './chain-options.ts';
 import { cmsAnnouncements } from './cms.ts';
@@ -42,6 +42,7 @@ export async function openAccounts({
     fundingInterval: fundingCheck === 'off' ? fundingCheck : fundingCheck * 1000,
     affiliates: domainName === undefined ? {} : { domainName },
     usdPrices: await usdPriceOptions(plan, deployments),
+    pools: await poolSources(plan),
     simulators: await simulatorOptions(plan),
     slippage: await slippageOptions(plan),
     ...(mainnet === undefined ? {} : { mainnet }),
@@ -51,6 +52,10 @@ export async function openAccounts({
   });
   await waitForLease(accounts.start, leaseWait);
   return accounts;
+}
+
+async function poolSources({ settings: { poolsUrl: url } }: ServerPlan): Promise<PoolSource[]> {
+  return url === undefined ? [] : [(await import('intentbook/prices')).jsonPools({ url })];
 }
 
 /** Returns the nodes of the mainnet book, if there is one, for contract wallets. */

@@ -24,6 +24,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Market data',
   'Price history',
   'Slippage',
+  'Pools',
   'Simulation',
   'Tokens',
   'Alerts',

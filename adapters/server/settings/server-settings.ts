@@ -217,6 +217,12 @@ export const SERVER_SETTINGS = {
     group: 'Prices in US dollars',
     help: 'Prices of CoinGecko: `{ "apiKey", "plan", "url" }`.',
   },
+  poolsUrl: {
+    type: httpUrl(),
+    group: 'Prices in US dollars',
+    help: 'URL of a JSON document with liquidity pools by chain id.',
+    defaultText: 'none; the pool endpoints return 503',
+  },
   tenderly: {
     type: objectOf({
       apiKey: {
