@@ -1,10 +1,11 @@
 import { join, parse, resolve } from 'node:path';
-import type { AccountStore, Accounts, Channel, PoolSource } from 'intentbook';
+import type { AccountStore, Accounts, Channel } from 'intentbook';
 import { createAccounts } from 'intentbook';
 import { mainnetChain } from './chain-options.ts';
 import { cmsAnnouncements } from './cms.ts';
 import type { ServerPlan } from './config/plan.ts';
 import type { OpenBook } from './open-books.ts';
+import { poolSources } from './pool-sources.ts';
 import { requirePackage } from './require-package.ts';
 import { simulatorOptions } from './simulator-options.ts';
 import { slippageOptions, usdPriceOptions } from './usd-price-options.ts';
@@ -35,14 +36,14 @@ export async function openAccounts({
   if (location === 'off') return undefined;
   const { affiliateDomain: domainName } = plan.settings;
   const mainnet = await mainnetChain(plan.settings.affiliateRpc ?? rpcOfMainnet(plan));
-  const accounts = createAccounts({
+  const accounts: Accounts = createAccounts({
     books: deployments.map(({ book, environment }) => ({ book, env: environment })),
     store: await accountStoreAt(location, { folder, migrate: migrates(plan) }),
     notifications,
     fundingInterval: fundingCheck === 'off' ? fundingCheck : fundingCheck * 1000,
     affiliates: domainName === undefined ? {} : { domainName },
     usdPrices: await usdPriceOptions(plan, deployments),
-    pools: await poolSources(plan),
+    pools: await poolSources(plan, async (chainId, token) => (await accounts.usdPrices.get(chainId, token))?.price),
     simulators: await simulatorOptions(plan),
     slippage: await slippageOptions(plan),
     ...(mainnet === undefined ? {} : { mainnet }),
@@ -52,10 +53,6 @@ export async function openAccounts({
   });
   await waitForLease(accounts.start, leaseWait);
   return accounts;
-}
-
-async function poolSources({ settings: { poolsUrl: url } }: ServerPlan): Promise<PoolSource[]> {
-  return url === undefined ? [] : [(await import('intentbook/prices')).jsonPools({ url })];
 }
 
 /** Returns the nodes of the mainnet book, if there is one, for contract wallets. */

@@ -117,6 +117,11 @@ export const ipRanges = () => {
   return listOf(schema, '<ranges>', 'addresses or ranges, separated by commas, as in 127.0.0.1,10.0.0.0/8');
 };
 
+export const addresses = () => {
+  const schema = z.array(address().schema, { error: 'must be a list of addresses' }).readonly();
+  return listOf(schema, '<addresses>', 'addresses, separated by commas');
+};
+
 /** Addresses, or the name of a file with them. */
 export const addressesOrFile = () => {
   const error = 'must be a list of addresses, or the name of a file with them';
