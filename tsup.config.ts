@@ -7,6 +7,8 @@ export default defineConfig({
   entry: {
     index: 'src/index.ts',
     internal: 'src/internal.ts',
+    accounts: 'src/entries/accounts.ts',
+    'chain-events': 'src/entries/chain-events.ts',
     'store-kit': 'src/store-kit/index.ts',
     openapi: 'src/http/openapi/index.ts',
     memory: 'adapters/memory/index.ts',
@@ -19,7 +21,8 @@ export default defineConfig({
     channels: 'adapters/channels/index.ts',
     estimators: 'adapters/estimators/index.ts',
     prices: 'adapters/prices/index.ts',
-    simulation: 'adapters/simulation/index.ts',
+    ipfs: 'adapters/ipfs/index.ts',
+    simulators: 'adapters/simulators/index.ts',
     native: 'adapters/native/index.ts',
     workers: 'adapters/workers/index.ts',
     'recovery-worker': 'adapters/workers/recovery-worker.ts',

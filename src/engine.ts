@@ -1,10 +1,11 @@
 import { createAppDataApi } from './app-data/app-data-api.ts';
+import { createDocumentPolicy } from './app-data/document-policy.ts';
 import { createAuctionModule } from './auctions/auctions.ts';
 import { createBalances } from './balances/balances.ts';
 import { createChainIndexing } from './chain/chain-indexing.ts';
-import { createSurplusReader } from './chain/surplus.ts';
-import { createTradeApi } from './chain/trade-api.ts';
+import { createTradeModule } from './chain/trade-module.ts';
 import { createDeadlineLimiter } from './concurrency/deadline.ts';
+import { lazy } from './concurrency/lazy.ts';
 import { createBookEmitter } from './emitter.ts';
 import { observedStore, observedVerifier } from './instrumentation.ts';
 import { createLifecycle } from './lifecycle.ts';
@@ -19,11 +20,11 @@ import { createOrderApi } from './orders/order-api.ts';
 import { readOrders } from './orders/read.ts';
 import { createSubmissionQueue } from './orders/submission-queue.ts';
 import { systemRandom } from './ports/random.ts';
+import type { Hex } from './protocol/hex.ts';
 import { createQuoteModule } from './quotes/index.ts';
 import { createReadinessCheck } from './readiness.ts';
-import { createStreamBroadcaster } from './streams/broadcaster.ts';
 import { createEventDispatcher } from './streams/event-dispatcher.ts';
-import { createEventLog, orderLog } from './streams/order-log.ts';
+import { createEventLog } from './streams/event-log.ts';
 import { createVerifier } from './verification/verifier.ts';
 
 /**
@@ -49,6 +50,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   });
   const admission: Omit<AdmissionContext, 'verifier'> = {
     ...configuration,
+    documents: createDocumentPolicy(configuration, onFailure),
     // Without a policy of the host, recorded competitions decide which orders are being bid on.
     host: { isActivelyBidOn: auctions.isBidOn, ...configuration.host },
     store,
@@ -69,6 +71,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     assertStarted,
     wake: dispatcher.wake,
     pricesOf: auctions.pricesOf,
+    findDocument: admission.documents.find,
     emit: emitter.emit,
     requestQuote: quotes.methods.request,
   });
@@ -84,17 +87,23 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     holder: systemRandom.uuid(),
     isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
   });
-  const surplus = createSurplusReader(store);
+  const surplus = lazy(async () => (await import('./chain/surplus.ts')).createSurplusReader(store));
   const log = createEventLog(store.events, dispatcher.watch, assertStarted);
-  const broadcaster = createStreamBroadcaster({
-    ...configuration.streams,
-    onFailure,
-    log: orderLog(log, { read: (uids) => readOrders(uids, reading), placed: store.orders.placed }),
+  const streams = lazy(async () => {
+    const { createOrderStreams } = await import('./streams/order-streams.ts');
+    const read = (uids: readonly Hex[]) => readOrders(uids, reading);
+    return createOrderStreams({
+      ...configuration.streams,
+      onFailure,
+      log,
+      read,
+      filterPlaced: store.orders.filterPlaced,
+    });
   });
 
   function forgetReads(): void {
     cache?.clear();
-    surplus.clear();
+    surplus.loaded?.clear();
   }
 
   async function open(): Promise<AdmissionContext> {
@@ -110,7 +119,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     await chain.stop();
     end();
     await expiry.stop();
-    broadcaster.close();
+    streams.loaded?.close();
     await submissions.drained();
     await quotes.stop();
     await dispatcher.stop();
@@ -122,11 +131,12 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     chainId,
     settlementContract,
     limits,
+    rules: configuration.rules,
     clock,
     log,
     orders: createOrderApi({
       reading,
-      broadcaster,
+      streams,
       admission: assertStarted,
       competitionStatus: auctions.status,
       wake: dispatcher.wake,
@@ -135,11 +145,10 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     quotes: quotes.methods,
     appData: createAppDataApi(store.appData, limits, assertStarted),
     chain: chain.methods,
-    trades: createTradeApi(store, surplus),
+    trades: createTradeModule(store, surplus),
     balances: createBalances({ ...configuration, deadline: configuration.checkTimeout, onFailure }),
     auctions: auctions.methods,
     ...lifecycle,
-    [Symbol.asyncDispose]: lifecycle.close,
     ready: readiness.check,
     reportError: onFailure,
     on: emitter.on,

@@ -1,52 +1,11 @@
-export type { AccountBalances } from './accounts/account-balances.ts';
-export type { AccountBook } from './accounts/account-books.ts';
-export type { AccountErrorStatus } from './accounts/account-error.ts';
-export { AccountError } from './accounts/account-error.ts';
-export { createAccounts } from './accounts/accounts.ts';
-export type {
-  AccountBacklog,
-  Accounts,
-  DeliveryApi,
-  NotificationApi,
-} from './accounts/accounts-api.ts';
-export type { AccountsOptions } from './accounts/accounts-options.ts';
-export type {
-  AffiliateApi,
-  AffiliateRegistration,
-  AffiliatesOptions,
-  AffiliateTerms,
-  RegisteredAffiliate,
-  RegistrationResult,
-} from './accounts/affiliates.ts';
-export type { BalanceEvent, BalanceUpdate } from './accounts/balance-watch.ts';
-export type { DeliveryOptions } from './accounts/delivery-dispatcher.ts';
-export type { Notification } from './accounts/notification.ts';
-export type { NotificationPage, NotificationQuery, RenderedNotifications } from './accounts/notification-list.ts';
-export type { TokenLabel, TokenLookup } from './accounts/notification-messages.ts';
-export type { NotificationStreamEvent } from './accounts/notification-stream.ts';
-export type { PoolApi } from './accounts/pools.ts';
-export type { SimulatedTransaction, SimulationApi } from './accounts/simulation/simulation.ts';
-export type { BalanceDifferences } from './accounts/simulation/state-diff.ts';
-export type { SlippageApi, SlippageOrder, SlippageTolerance } from './accounts/slippage/slippage.ts';
-export type { SlippageOptions } from './accounts/slippage/slippage-options.ts';
-export type {
-  CreatedSubscription,
-  SubscriptionApi,
-  SubscriptionProof,
-  SubscriptionRequest,
-  SubscriptionView,
-} from './accounts/subscriptions.ts';
-export type { TokenApi, TokenDetails } from './accounts/token-details.ts';
-export type { UsdPrice, UsdPriceApi, UsdPricesOptions } from './accounts/usd-prices.ts';
-export { UsdPriceError } from './accounts/usd-prices.ts';
 export type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
 export type { AuctionApi, RecordResult } from './auctions/auction-api.ts';
 export type { Auction, AuctionOrder, AuctionQuote } from './auctions/auction-order.ts';
 export type { AuctionPrices } from './auctions/auction-prices.ts';
-export type { Competition, CompetitionSolution } from './auctions/competition.ts';
+export type { Competition, CompetitionQuery, CompetitionSolution } from './auctions/competition.ts';
 export type { CompetitionStatus, SolverExecution } from './auctions/competition-status.ts';
-export type { BalanceApi, BalanceCallOptions, TokenBalance } from './balances/balances.ts';
-export type { ChainApi, RollbackOptions } from './chain/chain-indexing.ts';
+export type { BalanceApi, BalanceCallOptions, TokenBalance } from './balances/balance-api.ts';
+export type { ChainApi, RollbackOptions } from './chain/chain-api.ts';
 export type { ChainBatch } from './chain/decode-batch.ts';
 export type { IndexerObservation, IndexerOptions, IndexerState } from './chain/indexer-options.ts';
 export { ReorganisationTooDeep } from './chain/indexer-options.ts';
@@ -55,7 +14,7 @@ export type { RecoveryBackend } from './crypto/backend.ts';
 export type { RecoveryPool } from './crypto/packed.ts';
 export type { RecoveryBackendOption } from './crypto/recovery.ts';
 export { createOrderBook } from './engine.ts';
-export type { ErrorBody, ErrorCode, ErrorData, ErrorEntry } from './errors.ts';
+export type { ErrorBody, ErrorCode, ErrorData, ErrorDetail, ErrorEntry, SolverErrorCode } from './errors.ts';
 export { ERRORS, OrderBookError } from './errors.ts';
 export type {
   ChainApplied,
@@ -66,7 +25,6 @@ export type {
   RevertedEvent,
   TradeEvent,
 } from './events.ts';
-export { composeApis, createAccountApi } from './http/account-api.ts';
 export type { ApiOptions } from './http/api.ts';
 export { createApi } from './http/api.ts';
 export type { Api, ApiRequest, ApiRequestBody, ApiResponse } from './http/message.ts';
@@ -108,10 +66,10 @@ export type * from './ports/channel.ts';
 export type { Cancel, Clock } from './ports/clock.ts';
 export { systemClock } from './ports/clock.ts';
 export type * from './ports/delivery-store.ts';
+export type * from './ports/document-source.ts';
 export type * from './ports/estimator.ts';
 export type * from './ports/limiter.ts';
 export type * from './ports/notification-store.ts';
-export { NOTIFICATION_TYPES } from './ports/notification-store.ts';
 export type * from './ports/order-events.ts';
 export type * from './ports/order-record.ts';
 export type * from './ports/pools.ts';
@@ -124,17 +82,9 @@ export { StoreError } from './ports/store.ts';
 export type * from './ports/subscription-store.ts';
 export type * from './ports/token-holders.ts';
 export type { Domain } from './protocol/eip712.ts';
-export type {
-  ChainLog,
-  EmittedOrder,
-  EventPosition,
-  OnchainOrderEvent,
-  ProtocolEvent,
-  SettlementEvent,
-} from './protocol/event-decoder.ts';
-export { decodeLog, EVENT_TOPICS } from './protocol/event-decoder.ts';
 export type { Address, Hex } from './protocol/hex.ts';
 export type { OrderKind } from './protocol/order.ts';
+export type { PairPolicy, Profile, Rules } from './protocol/profile.ts';
 export type { InteractionData, Interactions } from './protocol/trampoline.ts';
 export type { EstimatorOutcome } from './quotes/estimator-race.ts';
 export type { EstimatorCounters, EstimatorObservation } from './quotes/estimators.ts';
@@ -144,7 +94,7 @@ export type { QuoteOptions } from './quotes/quote-options.ts';
 export type { QuoteStreamEvent, QuoteStreamResult } from './quotes/quote-stream.ts';
 export type { PriceQuality, QuoteRequest } from './quotes/request.ts';
 export type { QuotedOrder, QuoteResponse } from './quotes/response.ts';
-export type { EventLog } from './streams/order-log.ts';
+export type { EventLog } from './streams/event-log.ts';
 export type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream.ts';
 export type { Stream, StreamEvent, StreamItem, StreamOptions } from './streams/stream.ts';
 export type { StreamLimits } from './streams/stream-limits.ts';

@@ -4,13 +4,23 @@
  * @module
  */
 
-export { decodeTokenTransfers } from './accounts/simulation/token-transfers.ts';
+export type { Lazy } from './concurrency/lazy.ts';
+export { lazy } from './concurrency/lazy.ts';
 export { accelerateKeccak } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
 export { selectRecoveryBackend } from './crypto/recovery.ts';
 export type { OpenStreams } from './http/open-streams.ts';
 export { createOpenStreams } from './http/open-streams.ts';
-export { CORS_HEADERS, jsonResponse, PREFLIGHT_HEADERS, rejectionResponse } from './http/response.ts';
+export {
+  CORS_HEADERS,
+  FAILURE_RESPONSE,
+  jsonResponse,
+  PREFLIGHT_HEADERS,
+  rejectionResponse,
+} from './http/response.ts';
+export type { Endpoint } from './http/route.ts';
+export type { Match } from './http/router.ts';
+export { allowHeader, decodeParam, serveRoutes } from './http/serve.ts';
 export { isIpRange } from './limits/ip-address.ts';
 export { assertSameChain } from './ports/chain-source.ts';
 export { appDataHash } from './protocol/app-data.ts';
@@ -28,7 +38,8 @@ export {
 export type { Decimal } from './protocol/decimal.ts';
 export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
-export { SETTLE_SELECTOR } from './protocol/settle-calldata.ts';
+export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
+export { SETTLE_SELECTOR } from './protocol/settle-selector.ts';
 export { assertKnownOptions, formatUnknownName } from './validation/options.ts';
-export { readResponseText } from './validation/response-text.ts';
+export { ResponseTooLargeError, readResponseText } from './validation/response-text.ts';
 export { VERSION } from './version.ts';

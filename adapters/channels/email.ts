@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { domainToASCII } from 'node:url';
-import type { Channel, ChannelCall, DeliveryResult, Notification } from 'intentbook';
+import type { Channel, ChannelCall, DeliveryResult } from 'intentbook';
+import type { Notification } from 'intentbook/accounts';
 import { assertKnownOptions } from '#internal';
 
 /** Options of the e-mail channel. */

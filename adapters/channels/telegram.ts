@@ -1,4 +1,5 @@
-import type { Channel, ChannelHost, Notification } from 'intentbook';
+import type { Channel, ChannelHost } from 'intentbook';
+import type { Notification } from 'intentbook/accounts';
 import { assertKnownOptions } from '#internal';
 
 /** Options of the Telegram channel. */

@@ -1,5 +1,6 @@
 import { createPublicKey } from 'node:crypto';
-import type { Channel, ChannelDelivery, DeliveryResult, Notification } from 'intentbook';
+import type { Channel, ChannelDelivery, DeliveryResult } from 'intentbook';
+import type { Notification } from 'intentbook/accounts';
 import { assertKnownOptions } from '#internal';
 import { createAddressGuard } from './address-guard.ts';
 import type { Posted } from './http-post.ts';

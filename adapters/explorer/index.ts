@@ -1,41 +1,36 @@
-import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import type { Api, ApiRequest, ApiResponse } from 'intentbook';
-import { OrderBookError } from 'intentbook';
-import { rejectionResponse } from '#internal';
+import type { Api, ApiRequest, ApiResponse, OrderBook, RateLimitOptions } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
+import type { Environment } from '#internal';
+import { assertKnownOptions } from '#internal';
+import { createDataApi } from './data.ts';
+import { createPageFiles } from './files.ts';
+import type { KnownToken } from './known-tokens.ts';
 
-/** Directory of the page's files, next to this file in the sources and in the package. */
-const PAGE = new URL('./page/', import.meta.url);
+export type { KnownToken } from './known-tokens.ts';
 
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.svg': 'image/svg+xml',
-};
+/** A book of the explorer. */
+export interface ExplorerBook {
+  readonly book: OrderBook;
+  /** Path of the book, relative to the explorer's mount. Default: `/`. */
+  readonly path?: string;
+  /** Name of the chain. Default: the path segment of the chain id, such as `sepolia`. */
+  readonly chain?: string;
+  /** Default: `production`. */
+  readonly environment?: Environment;
+  /** Tokens that the chain client cannot describe, or whose symbols are wrong. Default: none. */
+  readonly tokens?: readonly KnownToken[];
+  /** Base URL of a block explorer. `false`: no links. Default: the block explorer of the chain, if it is known. */
+  readonly blockExplorer?: string | false;
+}
 
-/** Content security policy: only resources of the same origin, nothing inline, no framing. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self'",
-  "manifest-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-const HEADERS = {
-  'content-security-policy': POLICY,
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-opener-policy': 'same-origin',
-  'cache-control': 'no-cache',
-};
+/** Options of the explorer. The rate limit applies to its data, and not to its files. */
+export interface ExplorerOptions extends RateLimitOptions {
+  readonly books: readonly ExplorerBook[];
+  /** The account interface at the same mount, for notifications and dollar prices. Default: neither is shown. */
+  readonly accounts?: Accounts | undefined;
+  /** Whether the API reference is served at `docs`, relative to the mount. Default: false. */
+  readonly docs?: boolean;
+}
 
 /** Web page that shows the orders of a server's books. */
 export interface Explorer extends Api {
@@ -44,50 +39,32 @@ export interface Explorer extends Api {
 }
 
 /**
- * Creates a web page that shows the orders of a server. The server must return the JSON of `GET /`. The page requests
- * only its own origin and needs no build step. The page is served at `/` (`page`) and its files below `/explorer`
- * (`handle`), so it must be mounted at the root of a server.
+ * Creates a web page that shows the orders of books, with its data. It is served at `/explorer` below any prefix, next
+ * to the interfaces of the books. The page requests only its own origin and needs no build step.
  *
  * ```ts
- * const explorer = createExplorer();
- * const response = wantsHtml(request) ? explorer.page(request) : await api.handle(request);
+ * const explorer = createExplorer({ books: [{ book }] });
+ * app.use('/sepolia', nodeHandler(composeApis(explorer, createApi(book)))); // the page is at /sepolia/explorer
  * ```
+ *
+ * @throws TypeError if an option is unknown, or no book is given.
  */
-export function createExplorer(): Explorer {
-  const files = readPage();
-  const serve = (name: string, { method, header }: ApiRequest): ApiResponse => {
-    const allow = ['GET', 'HEAD'];
-    if (!allow.includes(method)) {
-      const error = new OrderBookError('MethodNotAllowed', undefined, { method, allow });
-      return rejectionResponse(error, { allow: allow.join(', ') });
-    }
-    const file = files.get(name);
-    if (file === undefined) return rejectionResponse(new OrderBookError('NotFound', 'The explorer has no such file'));
-    const headers = { ...HEADERS, 'content-type': TYPES[extname(name)] ?? 'application/octet-stream', etag: file.etag };
-    if (header('if-none-match') === file.etag) return { status: 304, headers };
-    return { status: 200, headers, body: method === 'HEAD' ? '' : file.text };
-  };
+export function createExplorer(options: ExplorerOptions): Explorer {
+  assertKnownOptions('createExplorer', options, ['books', 'accounts', 'docs', 'limiter', 'trustedProxies']);
+  if (!Array.isArray(options.books) || options.books.length === 0) {
+    throw new TypeError('books must be a list with at least one book, got none');
+  }
+  const serve = createPageFiles();
+  const data = createDataApi(options);
   return {
     handlesPath: (path) => path === '/explorer' || path.startsWith('/explorer/'),
-    handle: async (request) => {
-      const name = request.path.replace(/^\/explorer\/?/, '');
-      return serve(name === '' ? 'index.html' : name, request);
+    async handle(request) {
+      const name = request.path.replace(/^\/explorer/, '');
+      if (name.startsWith('/data/')) return data.handle(request);
+      // The page names its files relative to a path without a trailing slash.
+      if (name === '/') return { status: 308, headers: { location: '../explorer' } };
+      return serve(name === '' ? 'index.html' : name.slice(1), request);
     },
     page: (request) => serve('index.html', request),
   };
-}
-
-/** Reads all files of the page once. Other names cannot be requested, so a path cannot leave the directory. */
-function readPage(): Map<string, { readonly text: string; readonly etag: string }> {
-  const root = fileURLToPath(PAGE);
-  const names = readdirSync(root, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => `${entry.parentPath}/${entry.name}`);
-  return new Map(
-    names.map((path) => {
-      const text = readFileSync(path, 'utf8');
-      const name = path.slice(root.length).replaceAll('\\', '/').replace(/^\//, '');
-      return [name, { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` }];
-    }),
-  );
 }

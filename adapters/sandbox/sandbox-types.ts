@@ -1,5 +1,4 @@
 import type {
-  Accounts,
   Hex,
   Limiter,
   NotificationType,
@@ -8,6 +7,7 @@ import type {
   OrderStatus,
   QuoteResponse,
 } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
 import type { SolverEngine } from 'intentbook/solver';
 import type { SandboxAccount } from './chain.ts';
 import type { FaultPoint } from './faults.ts';

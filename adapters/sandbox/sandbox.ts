@@ -44,7 +44,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   const { chain, tokens, book, accountInterface, solver, clock, faults, token, synchronize } = world;
   const { chainId, contracts } = chain;
   const server = await serveBooks({
-    books: [{ book, chain: chainById(chainId)?.segment ?? String(chainId) }],
+    books: [{ book, chain: chainById(chainId)?.segment ?? String(chainId), blockExplorer: false }],
     accounts: accountInterface,
     operatorToken: OPERATOR_TOKEN,
     ...(options.limiter === undefined ? {} : { limiter: options.limiter }),

@@ -1,4 +1,5 @@
-import type { Address, BlockRef, ChainClient, Funds, FundsQuery, Hex, OrderBook, ProtocolEvent } from 'intentbook';
+import type { Address, BlockRef, ChainClient, Funds, FundsQuery, Hex, OrderBook } from 'intentbook';
+import type { ProtocolEvent } from 'intentbook/chain-events';
 import { orderTypedData, orderUid, signingDomain } from 'intentbook/sign';
 import type { Settler, Solution } from 'intentbook/solver';
 import { createEngine, encodeSettlement, executionOf, respectsLimit } from 'intentbook/solver';

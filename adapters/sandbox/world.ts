@@ -1,5 +1,7 @@
-import type { Accounts, OrderBook, RecoveryBackend } from 'intentbook';
-import { createAccounts, createOrderBook } from 'intentbook';
+import type { OrderBook, RecoveryBackend } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
+import { createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { fixedUsdPrices } from 'intentbook/prices';
 import { NATIVE_MARKER } from '#internal';

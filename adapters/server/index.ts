@@ -1,5 +1,6 @@
-import type { Accounts, OrderBook, Store } from 'intentbook';
+import type { OrderBook, Store } from 'intentbook';
 import { createApi } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
 import { jsonResponse, VERSION } from '#internal';
 import type { ChainChange } from './chain-monitor.ts';
 import { mountAccounts } from './http/account-mount.ts';
@@ -7,7 +8,7 @@ import type { Exchange } from './http/exchange.ts';
 import type { HardenedServer } from './http/hardened-server.ts';
 import { createHardenedServer } from './http/hardened-server.ts';
 import { describe, isReferenceServed, referencePages } from './http/openapi-pages.ts';
-import { frontPage, overview, readiness } from './http/overview.ts';
+import { favicon, frontPage, overview, readiness } from './http/overview.ts';
 import { createRouteNames } from './http/route-names.ts';
 import { createServerApi } from './http/server-api.ts';
 import { createMetrics, metricsServer } from './metrics.ts';
@@ -111,29 +112,36 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     const hosted = stores.some((store) => store !== undefined);
     accounts = await openAccounts({ plan, deployments, hosted, folder, leaseWait: observer.leaseWait });
     const opened = accounts;
-    const explorer = plan.settings.explorer ? (await import('intentbook/explorer')).createExplorer() : undefined;
     const document = describe(deployments);
     const docs = isReferenceServed();
+    const { createExplorer } = await import('intentbook/explorer');
+    const explorer = plan.settings.explorer
+      ? createExplorer({ books: deployments, accounts, docs, ...gate })
+      : undefined;
     const api = createServerApi({
       mounted: [
         mountAccounts(accounts, gate),
-        ...deployments.map(({ path, book }) => ({ path, api: createApi(book, apiOptions) })),
+        ...deployments.map(({ path, book, apiOptions: own }) => ({
+          path,
+          api: createApi(book, { ...apiOptions, ...own }),
+        })),
         ...(explorer === undefined ? [] : [{ path: '/', api: explorer, aside: true }]),
       ],
       pages: {
         '/': (request) => frontPage(request, explorer, overview(VERSION, deployments, docs)),
         '/ready': () => readiness(deployments, closing),
         '/live': () => jsonResponse(200, { live: true }),
+        '/favicon.ico': favicon,
         ...referencePages(() => document),
       },
       onExchange(exchange) {
-        metrics?.exchanged(exchange, nameOf(exchange.path));
+        metrics?.exchanged(exchange, getRouteName(exchange.path));
         onExchange?.(exchange);
       },
     });
     const metrics =
       metricsPort === undefined ? undefined : await createMetrics(deployments, () => api.openStreams, accounts);
-    const nameOf = createRouteNames(
+    const getRouteName = createRouteNames(
       document,
       deployments.map(({ path }) => path),
     );
@@ -155,7 +163,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       docsUrl: docs ? `${url}/docs` : undefined,
       metricsUrl,
       deployments,
-      book: firstOf(deployments).book,
+      book: getFirstBook(deployments).book,
       ...(opened && { accounts: opened }),
       close,
     };
@@ -171,7 +179,7 @@ async function closeAll(deployments: readonly OpenBook[]): Promise<void> {
   await Promise.all(deployments.map((deployment) => deployment.close()));
 }
 
-function firstOf([first]: readonly OpenBook[]): OpenBook {
+function getFirstBook([first]: readonly OpenBook[]): OpenBook {
   if (first === undefined) throw new Error('a server must have at least one book');
   return first;
 }

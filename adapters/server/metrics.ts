@@ -1,5 +1,5 @@
-import type { AccountBacklog, Accounts } from 'intentbook';
 import { OrderBookError } from 'intentbook';
+import type { AccountBacklog, Accounts } from 'intentbook/accounts';
 import { instrumentBooks } from 'intentbook/prometheus';
 import type { Registry } from 'prom-client';
 import { rejectionResponse } from '#internal';

@@ -1,6 +1,7 @@
 import { join, parse, resolve } from 'node:path';
-import type { AccountStore, Accounts, Channel } from 'intentbook';
-import { createAccounts } from 'intentbook';
+import type { AccountStore, Channel } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
+import { createAccounts } from 'intentbook/accounts';
 import { mainnetChain } from './chain-options.ts';
 import { cmsAnnouncements } from './cms.ts';
 import type { ServerPlan } from './config/plan.ts';

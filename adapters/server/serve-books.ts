@@ -1,5 +1,6 @@
-import type { Accounts, Limiter, OrderBook } from 'intentbook';
+import type { Limiter, OrderBook } from 'intentbook';
 import { createApi } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
 import { createExplorer } from 'intentbook/explorer';
 import { nodeHandler } from 'intentbook/node-http';
 import type { Environment } from '#internal';
@@ -7,7 +8,7 @@ import { jsonResponse, VERSION } from '#internal';
 import { mountAccounts } from './http/account-mount.ts';
 import { createHardenedServer } from './http/hardened-server.ts';
 import { describe, isReferenceServed, referencePages } from './http/openapi-pages.ts';
-import { frontPage, overview, readiness } from './http/overview.ts';
+import { favicon, frontPage, overview, readiness } from './http/overview.ts';
 import { createServerApi } from './http/server-api.ts';
 
 /** A book that its host has started. */
@@ -19,6 +20,8 @@ export interface ServedBook {
   readonly environment?: Environment;
   /** Path that it is served at. Default: `/`. */
   readonly path?: string;
+  /** Base URL of a block explorer. `false`: no links. Default: the block explorer of the chain, if it is known. */
+  readonly blockExplorer?: string | false;
 }
 
 /** Settings of a server of open books. */
@@ -55,7 +58,8 @@ export async function serveBooks(options: ServeBooksOptions): Promise<BookServer
     return { ...rest, path, environment, database: undefined, nodes: [], close: async () => {} };
   });
   const apiOptions = { ...limits, ...(operatorToken === undefined ? {} : { operatorToken }) };
-  const explorer = createExplorer();
+  const docs = isReferenceServed();
+  const explorer = createExplorer({ books: options.books, accounts, docs, ...limits });
   let closing = false;
   const api = createServerApi({
     mounted: [
@@ -64,9 +68,10 @@ export async function serveBooks(options: ServeBooksOptions): Promise<BookServer
       { path: '/', api: explorer, aside: true },
     ],
     pages: {
-      '/': (request) => frontPage(request, explorer, overview(VERSION, books, isReferenceServed())),
+      '/': (request) => frontPage(request, explorer, overview(VERSION, books, docs)),
       '/ready': () => readiness(books, closing),
       '/live': () => jsonResponse(200, { live: true }),
+      '/favicon.ico': favicon,
       ...referencePages(() => describe(books)),
     },
   });

@@ -10,7 +10,7 @@ export async function simulatorOptions({ settings, books }: ServerPlan): Promise
     const { rpc = [], wrappedNative = chainById(chainId)?.wrappedNative } = book;
     if (simulators[chainId] !== undefined) continue;
     if (settings.tenderly !== undefined) {
-      const { tenderlySimulator } = await import('intentbook/simulation');
+      const { tenderlySimulator } = await import('intentbook/simulators');
       simulators[chainId] = tenderlySimulator({ chainId, ...settings.tenderly });
     } else if (rpc.length > 0) simulators[chainId] = await nodeSimulator(rpc, wrappedNative);
   }

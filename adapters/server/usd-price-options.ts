@@ -1,4 +1,5 @@
-import type { SlippageOptions, UsdPriceSource, UsdPricesOptions } from 'intentbook';
+import type { UsdPriceSource } from 'intentbook';
+import type { SlippageOptions, UsdPricesOptions } from 'intentbook/accounts';
 import type { CoinGeckoOptions, DollarToken } from 'intentbook/prices';
 import { CHAINS } from '#internal';
 import type { ServerPlan } from './config/plan.ts';

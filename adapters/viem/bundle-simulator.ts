@@ -7,10 +7,11 @@ import type {
   SimulatedLog,
   StateChange,
 } from 'intentbook';
-import { assertKnownOptions, decodeTokenTransfers } from '#internal';
+import { assertKnownOptions } from '#internal';
 import type { RpcClient } from './rpc.ts';
 import { callRpc, list, NodeError, parseHexResult, parseQuantity, record, toRpcCall } from './rpc.ts';
 import { createStateTracer } from './state-tracer.ts';
+import { decodeTokenTransfers } from './token-transfers.ts';
 
 /** Options of a bundle simulator on a node. */
 export interface ViemSimulatorOptions {

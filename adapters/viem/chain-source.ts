@@ -1,4 +1,5 @@
-import type { Address, BlockHeader, ChainLog, ChainSource, Hex, LogQuery } from 'intentbook';
+import type { Address, BlockHeader, ChainSource, Hex, LogQuery } from 'intentbook';
+import type { ChainLog } from 'intentbook/chain-events';
 import { assertKnownOptions, SETTLE_SELECTOR } from '#internal';
 import { verifyDomain } from './chain-client.ts';
 import type { RpcClient } from './rpc.ts';

@@ -1,4 +1,5 @@
 import { assertNotAborted } from '../concurrency/abort.ts';
+import type { Lazy } from '../concurrency/lazy.ts';
 import type { ReadOptions } from '../concurrency/read-options.ts';
 import { countRows } from '../concurrency/read-options.ts';
 import { nextStep } from '../concurrency/steps.ts';
@@ -18,7 +19,7 @@ const SKIPPED_PAGE = 400;
 const SKIPPED_PER_ROW = 2;
 
 /** Creates the trade methods of a book. */
-export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: SurplusReader): TradeApi {
+export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Lazy<SurplusReader>): TradeApi {
   /** Reads trades page by page, newest first, with a tick of the event loop after each page. */
   async function* readPages(
     { filter, limit, offset = 0 }: TradeQuery,
@@ -59,7 +60,8 @@ export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Surplus
       return renderPages(readPages({ filter, limit: query.limit ?? Number.POSITIVE_INFINITY }, options));
     },
     async totalSurplus(account, options) {
-      return surplus.total(requireAccount(account), options);
+      const owner = requireAccount(account);
+      return surplus.use((reader) => reader.total(owner, options));
     },
     async firstTradeBlock(token) {
       return chain.firstTrade(requireToken(token));

@@ -22,6 +22,8 @@ export interface Call {
   client(): string;
   /** Token that operators must present. `undefined`: operator routes are closed. */
   readonly operatorToken: string | undefined;
+  /** Whether competitions are hidden until their deadline. */
+  readonly hideCompetitions: boolean;
   /** Hook of the host for submissions. */
   readonly beforeSubmit: BeforeSubmit | undefined;
 }

@@ -1,8 +1,7 @@
 import * as z from 'zod/mini';
-import type { ErrorCode } from '../errors.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { CancelRejection, Store } from '../ports/store.ts';
+import type { Store } from '../ports/store.ts';
 import { StoreError } from '../ports/store.ts';
 import { cancellationDigest, cancellationsDigest } from '../protocol/cancellation.ts';
 import type { Hex } from '../protocol/hex.ts';
@@ -13,9 +12,7 @@ import { ECDSA_SCHEMES, parseEcdsaSignature } from '../protocol/signature.ts';
 import { UID_SIZE, unpackUid } from '../protocol/uid.ts';
 import type { Verifier } from '../verification/verifier.ts';
 import type { SigningDomain } from './authenticate.ts';
-
-/** Maximum number of UIDs in one request. */
-export const MAX_UIDS = 128;
+import { CANCEL_ERRORS, createTooManyUidsError, MAX_UIDS } from './cancel-errors.ts';
 
 /** A list of orders to cancel, with one signature: `OrderCancellations(bytes[] orderUids)`. */
 export interface OrderCancellations {
@@ -72,15 +69,6 @@ export async function cancel(input: unknown, context: CancelContext): Promise<Ca
   return { status: 'rejected', error: new OrderBookError(code, undefined, { uid: outcome.uid }) };
 }
 
-/** The error codes for the store's reasons. */
-export const CANCEL_ERRORS: Readonly<Record<CancelRejection, ErrorCode>> = {
-  missing: 'OrderNotFound',
-  fulfilled: 'OrderFullyExecuted',
-  cancelled: 'AlreadyCancelled',
-  expired: 'OrderExpired',
-  'on-chain': 'OnChainOrder',
-};
-
 /** Returns the UIDs of a cancellation if its signature is by the owner of each order. */
 function parseAuthorised(input: unknown, { verifier, domain }: CancelContext): readonly Hex[] | OrderBookError {
   const single = typeof input === 'object' && input !== null && 'orderUid' in input;
@@ -131,12 +119,4 @@ function parseBatch(input: unknown): ParsedCancellation | OrderBookError {
 function countUids(input: unknown): number {
   if (typeof input !== 'object' || input === null || !('orderUids' in input)) return 0;
   return Array.isArray(input.orderUids) ? input.orderUids.length : 0;
-}
-
-/** Creates the rejection of a list with too many UIDs. It is checked before any UID is decoded. */
-export function createTooManyUidsError(count: number): OrderBookError {
-  return new OrderBookError('TooManyOrderUids', `orderUids must contain at most ${MAX_UIDS} UIDs, got ${count}`, {
-    limit: MAX_UIDS,
-    count,
-  });
 }

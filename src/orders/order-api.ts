@@ -1,5 +1,7 @@
 import { assertNotAborted } from '../concurrency/abort.ts';
 import { createRequestCoalescer } from '../concurrency/coalesce.ts';
+import type { Lazy } from '../concurrency/lazy.ts';
+import { lazy } from '../concurrency/lazy.ts';
 import { mapAsync } from '../concurrency/map-async.ts';
 import { countRows } from '../concurrency/read-options.ts';
 import { createThrottle } from '../concurrency/throttle.ts';
@@ -10,15 +12,16 @@ import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
-import type { StreamBroadcaster } from '../streams/broadcaster.ts';
-import { getOrderStreamKey, toOrderStreamEvent } from '../streams/order-stream.ts';
+import type { OrderStreams } from '../streams/order-streams.ts';
 import type { AdmissionContext } from './admission.ts';
-import { cancel } from './cancel.ts';
 import { parseListQuery, requireUid, toOrderPage, toOrderResults } from './listing.ts';
 import type { Order } from './order-json.ts';
 import type { ReadContext } from './read.ts';
 import { listOrders, readManyBytes, readOrder, readOrders, readTransaction } from './read.ts';
 import { submit } from './submit.ts';
+
+/** Cancellation is loaded on first use. */
+const cancellation = lazy(() => import('./cancel.ts'));
 
 /** Lists of orders that are rendered in one tick of the event loop. Rendering 128 orders takes about a millisecond. */
 const LISTS_PER_TICK = 1;
@@ -26,7 +29,7 @@ const LISTS_PER_TICK = 1;
 export interface OrderApiContext {
   /** The context of reads, with the store and the clock of the book. */
   readonly reading: ReadContext & { readonly store: Store; readonly clock: Clock };
-  readonly broadcaster: StreamBroadcaster;
+  readonly streams: Lazy<OrderStreams>;
   /** Returns the context of a started book. Throws a `StoreError` `Closed` otherwise. */
   readonly admission: () => AdmissionContext;
   readonly competitionStatus: (uid: Hex) => ReturnType<OrderApi['competitionStatus']>;
@@ -83,7 +86,7 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
     },
     async stream(filter, options) {
       context.admission();
-      return context.broadcaster.subscribe(getOrderStreamKey(filter), options);
+      return context.streams.use((streams) => streams.subscribe(filter, options));
     },
   };
 
@@ -96,7 +99,8 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
     },
     async submitMany(creations, options) {
       const startedAt = clock.now();
-      const results = await submit(creations, context.admission(), options);
+      const admission = context.admission();
+      const results = await Promise.all((await submit(creations, admission, options)).map(admission.convertCodes));
       if (onSubmitted.hasListeners()) onSubmitted.notify(toSubmissionObservation(results, clock.now() - startedAt));
       if (results.some(({ status }) => status === 'accepted')) wake();
       return results;
@@ -116,7 +120,7 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
     },
     async cancel(request) {
       const { verifier, domain } = context.admission();
-      const result = await cancel(request, { store, clock, domain, verifier });
+      const result = await cancellation.use(({ cancel }) => cancel(request, { store, clock, domain, verifier }));
       if (result.status === 'cancelled') wake();
       return result;
     },
@@ -124,7 +128,7 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
       return context.competitionStatus(requireUid(uid));
     },
     async stream(filter, options) {
-      return mapAsync(await rendered.stream(filter, options), toOrderStreamEvent);
+      return context.streams.use(async ({ toEvent }) => mapAsync(await rendered.stream(filter, options), toEvent));
     },
   };
   return orders;

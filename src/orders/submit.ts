@@ -1,18 +1,18 @@
 import { resolveDocument } from '../app-data/documents.ts';
 import type { AbortState } from '../concurrency/abort.ts';
 import { assertNotAborted } from '../concurrency/abort.ts';
+import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
 import { seconds } from '../ports/clock.ts';
 import type { InsertOutcome } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { AdmissionContext, RemoteCheck, Submission } from './admission.ts';
-import { getCheckLane } from './admission.ts';
+import { getCheckQueue } from './admission.ts';
 import type { UnverifiedOrder } from './authenticate.ts';
 import { authenticate, parseUnverifiedOrder } from './authenticate.ts';
 import { LOCAL_CHECKS } from './checks.ts';
 import { parseOrderCreation } from './creation.ts';
 import { toOrderInsert, toRejection } from './insert.ts';
-import { checkOnChain } from './on-chain-checks.ts';
 import { checkDenyList } from './policy.ts';
 import { findQuote } from './quote-link.ts';
 import { checkReplacement } from './replacement.ts';
@@ -43,14 +43,20 @@ export type SubmitResult =
    */
   | { readonly status: 'unknown'; readonly uid: Hex; readonly error: OrderBookError };
 
+/** The checks on chain. Books without a chain client do not load them. */
+const onChain = lazy(() => import('./on-chain-checks.ts'));
+
 /**
  * The checks that query the store, the host or the chain, in the order in which their rejections are reported. Each
  * starts after the previous one has passed.
  */
 const REMOTE_CHECKS: readonly RemoteCheck[] = [
-  (candidate, context, submission) => checkDenyList(candidate, context, getCheckLane(candidate, context, submission)),
+  (candidate, context, submission) => checkDenyList(candidate, context, getCheckQueue(candidate, context, submission)),
   checkReplacement,
-  checkOnChain,
+  async (candidate, context, submission) => {
+    if (context.chain === undefined) return undefined;
+    return onChain.use(({ checkOnChain }) => checkOnChain(candidate, context, submission));
+  },
 ];
 
 /**
@@ -137,10 +143,10 @@ async function check(
 }
 
 function checkLocally(candidate: VerifiedOrder, context: AdmissionContext): OrderBookError | undefined {
-  const { limits, tokens, eip1271, clock } = context;
-  const rules = { limits, tokens, eip1271, now: seconds(clock) };
+  const { limits, tokens, eip1271, rules, clock } = context;
+  const checkContext = { limits, tokens, eip1271, rules, now: seconds(clock) };
   for (const check of LOCAL_CHECKS) {
-    const rejection = check(candidate, rules);
+    const rejection = check(candidate, checkContext);
     if (rejection !== undefined) return rejection;
   }
   return undefined;

@@ -2,9 +2,7 @@ import type { AbiReader } from './abi.ts';
 import { readAbi } from './abi.ts';
 import type { Address } from './hex.ts';
 import type { OrderKind } from './order.ts';
-
-/** `settle(address[],uint256[],(…)[],(…)[][3])` (GPv2Settlement.sol). */
-export const SETTLE_SELECTOR = '0x13d79a0b';
+import { SETTLE_SELECTOR } from './settle-selector.ts';
 
 /** One trade of a settlement with its prices. */
 export interface SettledTrade {

@@ -1,35 +1,11 @@
 import { nextStep } from '../concurrency/steps.ts';
 import { selectAccountEntries } from '../orders/account-entries.ts';
 import type { RenderedResult } from '../orders/read.ts';
-import type { EventStore, OrderStore, StoredEvent } from '../ports/store.ts';
+import type { OrderStore, StoredEvent } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { StreamLog } from './broadcaster.ts';
+import type { EventLog } from './event-log.ts';
 import type { StreamItem } from './stream.ts';
-
-/** The event log of a book. */
-export interface EventLog {
-  /** Returns the id of the newest entry. 0 for an empty log. */
-  last(): Promise<number>;
-  /** Returns at most `limit` entries with an id above `id`, in the order of their ids. */
-  after(id: number, limit: number): Promise<StoredEvent[]>;
-  /** Calls `onEntries` when the log may have new entries; calls may be repeated. Returns a function that removes it. */
-  watch(onEntries: () => void): () => void;
-}
-
-/** Creates the log of a book. `assertStarted` throws a `StoreError` `Closed` unless the book is started. */
-export function createEventLog(events: EventStore, watch: EventLog['watch'], assertStarted: () => void): EventLog {
-  return {
-    async last() {
-      assertStarted();
-      return events.last();
-    },
-    async after(id, limit) {
-      assertStarted();
-      return events.after(id, limit);
-    },
-    watch,
-  };
-}
 
 /** Log entries that are read in one call. */
 const BATCH_SIZE = 500;
@@ -48,14 +24,14 @@ const OWNER_KEY = 'owner ';
 export interface OrderLogReads {
   read(uids: readonly Hex[]): Promise<readonly RenderedResult[]>;
   /** Returns those of `uids` that an account has placed on chain. */
-  readonly placed: OrderStore['placed'];
+  readonly filterPlaced: OrderStore['filterPlaced'];
 }
 
 /**
  * Creates the stream log of a book's orders: each entry with the order in its current state. An order that was deleted
  * with the block that had placed it becomes `withdrawn`.
  */
-export function orderLog(log: EventLog, { read, placed }: OrderLogReads): StreamLog {
+export function orderLog(log: EventLog, { read, filterPlaced }: OrderLogReads): StreamLog {
   async function readInSteps(uids: readonly Hex[]): Promise<RenderedResult[]> {
     const results: RenderedResult[] = [];
     for (let i = 0; i < uids.length; i += ORDERS_PER_TICK) {
@@ -69,7 +45,8 @@ export function orderLog(log: EventLog, { read, placed }: OrderLogReads): Stream
   async function select(events: readonly StoredEvent[], key: string): Promise<readonly StoredEvent[]> {
     if (key === ALL_ORDERS) return events;
     if (key.startsWith(UID_KEY)) return events.filter(({ uid }) => key === toUidKey(uid));
-    return selectAccountEntries(events, key.slice(OWNER_KEY.length) as Address, placed); // composed by `toOwnerKey`
+    const account = key.slice(OWNER_KEY.length) as Address; // composed by `toOwnerKey`
+    return selectAccountEntries(events, account, filterPlaced);
   }
 
   async function render(events: readonly StoredEvent[]) {

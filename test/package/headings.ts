@@ -2,6 +2,8 @@
 export const HEADINGS: ReadonlySet<string> = new Set([
   '1. Wire conventions',
   'Caching',
+  'Profiles',
+  'Rules',
   'Event loop',
   'Costs',
   '2. Orders',
@@ -14,6 +16,9 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Account endpoints',
   'Account stores',
   'Accounts',
+  'Tokens',
+  'Pages',
+  'Embedding',
   'Add a route',
   'Add a rule',
   'Add a store',

@@ -56,7 +56,7 @@ const gzipped = (files: readonly OutputFile[]) =>
   files.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
 
 describe('bundle of a host, minified and compressed', () => {
-  test('is less than 68 kB for a memory book behind fetch, without WebAssembly', async () => {
+  test('is less than 60 kB for a memory book behind fetch, without WebAssembly', async () => {
     const bundled = await bundle(`
       import { createOrderBook } from 'intentbook';
       import { fetchHandler } from 'intentbook/fetch';
@@ -65,7 +65,7 @@ describe('bundle of a host, minified and compressed', () => {
       await book.start();
       export default { fetch: fetchHandler(book) };`);
     const files = loadedAtOnce(bundled);
-    expect(gzipped(files)).toBeLessThan(68_000);
+    expect(gzipped(files)).toBeLessThan(60_000);
     expect(gzipped(files)).toBeGreaterThan(40_000); // otherwise the engine was not measured
     // Quotes, auctions and the indexer are loaded lazily.
     expect(gzipped([...bundled.outputFiles])).toBeGreaterThan(gzipped(files));

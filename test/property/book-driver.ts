@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Hex, OrderBook, OrderEvent, Store, StoredEvent } from 'intentbook';
-import { createOrderBook, StoreError } from 'intentbook';
+import type { Clock, Hex, OrderBook, OrderEvent, Store, StoredEvent } from 'intentbook';
+import { createOrderBook, StoreError, systemClock } from 'intentbook';
 import type { Happening } from '../support/chain-events.ts';
 import { blockOf, eventsIn } from '../support/chain-events.ts';
 import type { ManualClock } from '../support/clock.ts';
@@ -60,7 +60,7 @@ export class BookSystem {
     const limits = { maxOpenOrders: CAPS.open, maxPendingOrders: CAPS.pending };
     const book = createOrderBook({
       chainId: SEPOLIA,
-      clock: this.clock,
+      clock: withShortDelays(this.clock),
       store: sequence.store,
       limits,
       expiryInterval: 'off',
@@ -234,6 +234,15 @@ function cancellation(what: Parameters<typeof signCancellation>[1], signer: numb
   const signed = signatures.get(key) ?? signCancellation(wallet, what);
   signatures.set(key, signed);
   return signed;
+}
+
+/** Runs short delays in real time: a process that waits for another one's lock does not wait for a manual clock. */
+function withShortDelays(clock: ManualClock): Clock {
+  return {
+    now: clock.now,
+    ...(clock.monotonic === undefined ? {} : { monotonic: clock.monotonic }),
+    after: (ms, task) => (ms < 100 ? systemClock.after(ms, task) : clock.after(ms, task)),
+  };
 }
 
 function happeningOf({ type, order: n, sold, bought, signed }: Fact): Happening {

@@ -13,10 +13,7 @@ afterAll(async () => await place[Symbol.asyncDispose]());
 const MEDIA: readonly { readonly name: string; readonly runs: number; readonly make: () => BookStorage }[] = [
   { name: 'memory', runs: 150, make: memoryStorage },
   { name: 'SQLite', runs: 50, make: sqliteStorage },
-  // Does not end with the second design of PostgreSQL, for a reason that is not known yet. It runs with --long only.
-  ...(process.env['INTENTBOOK_TEST_LONG'] === undefined
-    ? []
-    : [{ name: 'PostgreSQL', runs: 25, make: () => postgresStorage(place) }]),
+  { name: 'PostgreSQL', runs: 25, make: () => postgresStorage(place) },
 ];
 
 test.each(MEDIA)('book on $name matches the model after random operations', async ({ runs, make }) => {

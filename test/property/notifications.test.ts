@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { AccountStore, Accounts, Hex, Order, OrderBook } from 'intentbook';
-import { createAccounts, createOrderBook } from 'intentbook';
+import type { AccountStore, Hex, Order, OrderBook } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
+import { createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { test } from 'vitest';
 import type { Happening } from '../support/chain-events.ts';

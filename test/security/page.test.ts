@@ -18,7 +18,7 @@ test.each(files)('%s creates neither HTML nor code from its input', (name) => {
 });
 
 test('explorer page is served with a policy that blocks both', () => {
-  const adapter = readFileSync(fileURLToPath(new URL('../../adapters/explorer/index.ts', import.meta.url)), 'utf8');
+  const adapter = readFileSync(fileURLToPath(new URL('../../adapters/explorer/files.ts', import.meta.url)), 'utf8');
   expect(adapter).toMatch(/'content-security-policy': POLICY/);
   expect(adapter).toMatch(/default-src 'none'/);
   expect(adapter).not.toMatch(/unsafe-(?:inline|eval)/);

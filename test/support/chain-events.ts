@@ -1,13 +1,5 @@
-import type {
-  Address,
-  BlockRef,
-  EmittedOrder,
-  Hex,
-  OnchainOrderEvent,
-  Order,
-  ProtocolEvent,
-  SettlementEvent,
-} from 'intentbook';
+import type { Address, BlockRef, Hex, Order } from 'intentbook';
+import type { EmittedOrder, OnchainOrderEvent, ProtocolEvent, SettlementEvent } from 'intentbook/chain-events';
 import { keccak256, toHex } from 'viem';
 
 /** A chain event of a block, in its own transaction by default. `timestamp` is in seconds since 1970. */

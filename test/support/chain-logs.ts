@@ -1,4 +1,5 @@
-import type { ChainLog, Hex } from 'intentbook';
+import type { Hex } from 'intentbook';
+import type { ChainLog } from 'intentbook/chain-events';
 import type { Abi, AbiEvent } from 'viem';
 import { encodeAbiParameters, encodeEventTopics, getAddress, parseAbi } from 'viem';
 

@@ -1,5 +1,6 @@
-import type { BlockHeader, ChainLog, ChainSource, Hex, LogQuery } from 'intentbook';
+import type { BlockHeader, ChainSource, Hex, LogQuery } from 'intentbook';
 import { ChainMismatch } from 'intentbook';
+import type { ChainLog } from 'intentbook/chain-events';
 import type { Happening } from './chain-events.ts';
 import { eventsIn, hashOf } from './chain-events.ts';
 import { encodeLog } from './chain-logs.ts';

@@ -1,120 +1,152 @@
-import { deployments, openBook, Rejection } from './book.js';
+import { openBook, Rejection, readSite } from './api.js';
 import { element, note } from './elements.js';
+import { fragment, parseFragment, prefixOf } from './router.js';
+import { createTokens } from './tokens.js';
 import { account } from './views/account.js';
+import { auction, auctions } from './views/auctions.js';
 import { order } from './views/order.js';
-import { newest } from './views/orders.js';
-import { transaction } from './views/transaction.js';
+import { orders } from './views/orders.js';
+import { overview } from './views/overview.js';
+import { pair } from './views/pair.js';
+import { results } from './views/search.js';
+import { settlement } from './views/settlement.js';
+import { token } from './views/token.js';
 
-// The fragment selects the view: `#/orders/0x…`, or `#/mainnet/orders/0x…` for a book at `/mainnet`.
 const main = document.getElementById('main');
-const search = document.getElementById('search');
 const query = document.getElementById('query');
 const choice = document.getElementById('book');
 
-const UID = /^0x[0-9a-f]{112}$/i;
-const HASH = /^0x[0-9a-f]{64}$/i;
-const ADDRESS = /^0x[0-9a-f]{40}$/i;
+/** An entry or a page that does not exist. */
+class NotFound extends Error {}
 
-let books = [];
+const UID = /^0x[0-9a-f]{112}$/;
+const HASH = /^0x[0-9a-f]{64}$/;
+const ADDRESS = /^0x[0-9a-f]{40}$/;
+const AUCTION = /^(?:latest|\d{1,15})$/;
+
+/** Views by the first segment, with the patterns of the following segments. The first match is rendered. */
+const VIEWS = [
+  [undefined, [], overview],
+  ['orders', [], orders],
+  ['orders', [UID], order],
+  ['accounts', [ADDRESS], account],
+  ['tokens', [ADDRESS], token],
+  ['pairs', [ADDRESS, ADDRESS], pair],
+  ['transactions', [HASH], settlement],
+  ['auctions', [], auctions],
+  ['auctions', [AUCTION], auction],
+  ['search', [], results],
+];
+
+const PAGES = [
+  ['/', 'Overview'],
+  ['/orders', 'Orders'],
+  ['/auctions', 'Auctions'],
+];
+
+let site = { books: [] };
+let clients = [];
 let current = new AbortController();
 
-function parseFragment(hash) {
-  const path = decodeURIComponent(hash.replace(/^#/, '')) || '/';
-  const matching = books
-    .filter((book) => book.path !== '/' && (path === book.path || path.startsWith(`${book.path}/`)))
-    .sort((a, b) => b.path.length - a.path.length)[0];
-  const book = matching ?? books.find((each) => each.path === '/') ?? books[0];
-  const rest = matching === undefined ? path : path.slice(matching.path.length);
-  const [view, subject] = rest.split('/').filter(Boolean);
-  return { book, view, subject, prefix: `#${book?.path === '/' ? '' : book?.path}` };
+function render({ segments, ...target }, signal) {
+  const [name, ...given] = segments.map((segment) => segment.toLowerCase());
+  const [, , view] =
+    VIEWS.find(
+      ([first, patterns]) =>
+        first === name && patterns.length === given.length && patterns.every((pattern, i) => pattern.test(given[i])),
+    ) ?? [];
+  if (view === undefined) return Promise.reject(new NotFound('This page does not exist.'));
+  const client = clients[site.books.indexOf(target.book)];
+  return view({ ...client, prefix: target.prefix, filters: target.filters, site, signal, NotFound }, ...given);
 }
 
-/** Renders the view that a fragment selects. */
-function renderView({ book, view, subject, prefix }, signal) {
-  const opened = openBook(book);
-  if (view === undefined) return newest(opened, prefix, signal);
-  if (view === 'orders' && UID.test(subject)) return order(opened, prefix, subject.toLowerCase(), signal);
-  if (view === 'accounts' && ADDRESS.test(subject)) return account(opened, prefix, subject.toLowerCase(), signal);
-  if (view === 'transactions' && HASH.test(subject)) return transaction(opened, prefix, subject.toLowerCase(), signal);
-  return Promise.resolve([element('h1', {}, 'Page not found'), note('This page does not exist.')]);
-}
-
-function renderError(error) {
-  const [title, text] =
-    error instanceof Rejection && error.status === 404
-      ? ['Not found', 'This book has no such entry. Another book of this server may have it.']
-      : ['Request failed', error.message];
-  return [element('h1', {}, title), note(text)];
+function renderError(error, prefix) {
+  const isMissing = error instanceof NotFound || (error instanceof Rejection && error.status === 404);
+  if (isMissing) {
+    const search = 'Use the search to find it in all books, or go to the ';
+    return [
+      element('h1', {}, 'Not found'),
+      note(error.message),
+      note(search, element('a', { href: fragment(prefix, '/') }, 'overview'), '.'),
+    ];
+  }
+  const retry = element('button', { type: 'button' }, 'Try again');
+  retry.addEventListener('click', () => (site.books.length === 0 ? start() : show()));
+  return [element('h1', {}, 'Request failed'), note(error.message), element('p', {}, retry)];
 }
 
 async function show() {
   current.abort();
   current = new AbortController();
   const { signal } = current;
-  const target = parseFragment(location.hash);
-  if (target.book === undefined) return main.replaceChildren(note('This server has no order book.'));
+  const target = parseFragment(location.hash, site.books);
   choice.value = target.book.path;
+  showPages(target);
   main.setAttribute('aria-busy', 'true');
   let content;
   try {
-    content = await renderView(target, signal);
+    content = await render(target, signal);
   } catch (error) {
-    content = renderError(error);
+    content = renderError(error, target.prefix);
   }
   if (signal.aborted) return;
   main.replaceChildren(...content);
   main.removeAttribute('aria-busy');
   const title = main.querySelector('h1')?.firstChild?.textContent.trim();
   document.title = `${title} · ${target.book.chain} · intentbook`;
+  await clients[site.books.indexOf(target.book)].tokens.loadPrices(signal);
 }
 
-function reportInvalid(text) {
-  query.setCustomValidity(text);
-  query.reportValidity();
+/** Shows the links to the pages of the book, and marks the current one. */
+function showPages({ prefix, segments }) {
+  const links = PAGES.map(([path, label]) => {
+    const isCurrent = (segments[0] ?? '') === path.slice(1) && segments.length < 2;
+    return element('a', { href: fragment(prefix, path), 'aria-current': isCurrent && 'page' }, label);
+  });
+  document.getElementById('pages').replaceChildren(...links);
+  document.querySelector('.brand').href = fragment(prefix, '/');
 }
 
-search.addEventListener('submit', (event) => {
+document.getElementById('search').addEventListener('submit', (event) => {
   event.preventDefault();
   const text = query.value.trim();
-  const { prefix } = parseFragment(location.hash);
-  const view = UID.test(text)
-    ? 'orders'
-    : HASH.test(text)
-      ? 'transactions'
-      : ADDRESS.test(text)
-        ? 'accounts'
-        : undefined;
-  if (view === undefined) {
-    return reportInvalid('An order UID has 112 hex digits after 0x, a transaction 64, an account 40.');
-  }
-  location.hash = `${prefix}/${view}/${text.toLowerCase()}`;
+  if (text === '') return;
+  const { prefix } = parseFragment(location.hash, site.books);
+  location.hash = fragment(prefix, '/search', { q: text });
   query.value = '';
   main.focus();
 });
-query.addEventListener('input', () => query.setCustomValidity(''));
 choice.addEventListener('change', () => {
-  location.hash = choice.value === '/' ? '#/' : `#${choice.value}/`;
+  location.hash = `#${choice.value}/`;
 });
 document.addEventListener('keydown', (event) => {
-  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input, select'))
-    return;
+  const isTyping = event.target.closest('input, select, textarea');
+  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
   event.preventDefault();
   query.focus();
 });
 window.addEventListener('hashchange', show);
 
-try {
-  const deployed = await deployments();
-  books = deployed.books;
-  document.getElementById('deployed').textContent = `intentbook ${deployed.version}`;
-  document.getElementById('docs').hidden = deployed.docs === undefined; // hidden if the API reference is not installed
+async function start() {
+  try {
+    site = await readSite();
+  } catch (error) {
+    main.replaceChildren(...renderError(error, '#'));
+    return;
+  }
+  clients = site.books.map((description, index) => {
+    const book = openBook(description, index, site.accounts);
+    return { book, tokens: createTokens(book, prefixOf(description)) };
+  });
+  document.getElementById('deployed').textContent = `intentbook ${site.version}`;
+  for (const id of ['docs', 'openapi']) document.getElementById(id).hidden = !site.docs;
   choice.append(
-    ...books.map(({ path, chain, environment }) =>
+    ...site.books.map(({ path, chain, environment }) =>
       element('option', { value: path }, environment === 'staging' ? `${chain}, staging` : chain),
     ),
   );
-  choice.closest('label').hidden = books.length < 2;
+  choice.closest('label').hidden = site.books.length < 2;
   await show();
-} catch (error) {
-  main.replaceChildren(...renderError(error));
 }
+
+await start();

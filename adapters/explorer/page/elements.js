@@ -1,3 +1,5 @@
+import { ago, short, time } from './format.js';
+
 /**
  * Creates an element. Text is set as text and never parsed as markup, so that content of orders cannot run.
  *
@@ -29,8 +31,8 @@ export function section(title, ...children) {
   return element('section', {}, element('h2', {}, title), ...children);
 }
 
-export function note(text) {
-  return element('p', { class: 'quiet' }, text);
+export function note(...content) {
+  return element('p', { class: 'quiet' }, ...content);
 }
 
 /** Creates a value with a button that copies the complete value. */
@@ -48,7 +50,45 @@ export function code(text, attributes = {}) {
   return element('code', attributes, text);
 }
 
+/** Creates a relative time with the date on hover. */
+export function timeElement(milliseconds) {
+  const iso = Number.isNaN(milliseconds) ? undefined : new Date(milliseconds).toISOString();
+  return element('time', { datetime: iso, title: time(milliseconds) }, ago(milliseconds));
+}
+
+/** Creates a link to the block explorer of a chain, or nothing without one. */
+export function external(book, path, label) {
+  if (book.blockExplorer === undefined) return undefined;
+  const attributes = { href: `${book.blockExplorer}/${path}`, class: 'external', rel: 'noreferrer noopener' };
+  return element('a', { ...attributes, target: '_blank' }, `${label} ↗`);
+}
+
+/** Creates a link to an account, with its complete address on hover. */
+export function accountLink(address, prefix, shown = short(address)) {
+  return element('a', { href: `${prefix}/accounts/${address}`, title: address, class: 'hex' }, shown);
+}
+
+/** Creates a table. Cells of a row are text or elements; on a narrow screen each has the label of its column. */
+export function table(caption, heads, rows) {
+  const head = element('tr', {}, ...heads.map((text) => element('th', { scope: 'col' }, text)));
+  const body = rows.map((cells) =>
+    element('tr', {}, ...cells.map((content, i) => element('td', { 'data-label': heads[i] }, ...[content].flat()))),
+  );
+  const hidden = element('caption', { class: 'hidden' }, caption);
+  return element('table', {}, hidden, element('thead', {}, head), element('tbody', {}, ...body));
+}
+
 /** Announces a text to screen readers. */
 export function announce(text) {
   document.getElementById('announcement').textContent = text;
+}
+
+/** Creates the label of a live view: `live`, or how the view is updated otherwise. */
+export function liveLabel() {
+  const node = element('span', { class: 'live', role: 'status' });
+  const state = (text) => {
+    node.textContent = text;
+    node.classList.toggle('on', text === 'live');
+  };
+  return { node, state };
 }

@@ -1,38 +1,28 @@
-/** Shortens a hexadecimal text: `0x1234abcd…89abcdef`. */
-export function short(hex, ends = 6) {
+/** Shortens a hexadecimal text: `0x1234…cdef`. */
+export function short(hex, ends = 4) {
   return hex.length <= 2 * ends + 5 ? hex : `${hex.slice(0, ends + 2)}…${hex.slice(-ends)}`;
 }
 
-/** Formats an amount of atoms with all digits, in groups of three without line breaks. */
+/** Formats a whole number with all digits, in groups of three without line breaks. */
 export function atoms(text) {
   return String(text).replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
 }
 
-const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';
-
-/** Formats an amount of atoms in little space: exact up to seven digits, otherwise with the first five digits. */
-export function about(text) {
-  const digits = String(text);
-  if (digits.length <= 7) return atoms(digits);
-  const exponent = [...String(digits.length - 1)].map((digit) => SUPERSCRIPTS[Number(digit)]).join('');
-  const fraction = digits.slice(1, 5).replace(/0+$/, '');
-  const exact = /^0*$/.test(digits.slice(5));
-  return `${exact ? '' : '≈ '}${digits[0]}${fraction === '' ? '' : `.${fraction}`} × 10${exponent}`;
+/** Returns the part of an order that is filled and the whole: of the sell amount or, for a buy order, buy amount. */
+export function filledParts(order) {
+  return order.kind === 'sell'
+    ? [order.executedSellAmountBeforeFees, order.sellAmount]
+    : [order.executedBuyAmount, order.buyAmount];
 }
 
-/**
- * Returns the filled part of an order in hundredths of a percent: of the sell amount or, for a buy order, buy amount.
- */
+/** Returns the filled part of an order in hundredths of a percent. */
 export function filled(order) {
-  const [done, whole] =
-    order.kind === 'sell'
-      ? [order.executedSellAmountBeforeFees, order.sellAmount]
-      : [order.executedBuyAmount, order.buyAmount];
+  const [done, whole] = filledParts(order);
   return BigInt(whole) === 0n ? 0 : Number((BigInt(done) * 10_000n) / BigInt(whole));
 }
 
 export function percent(hundredths) {
-  return `${(hundredths / 100).toLocaleString(undefined, { maximumFractionDigits: 2 })} %`;
+  return `${(hundredths / 100).toLocaleString('en-US', { maximumFractionDigits: 2 })}\u00a0%`;
 }
 
 /** @param {number} milliseconds - Milliseconds since 1970. */
@@ -44,25 +34,34 @@ export function time(milliseconds) {
 }
 
 const UNITS = [
-  ['year', 31_536_000],
-  ['month', 2_592_000],
-  ['day', 86_400],
-  ['hour', 3600],
-  ['minute', 60],
-  ['second', 1],
+  ['year', 31_536_000, 'y'],
+  ['month', 2_592_000, 'mo'],
+  ['day', 86_400, 'd'],
+  ['hour', 3600, 'h'],
+  ['minute', 60, 'min'],
+  ['second', 1, 's'],
 ];
 
 /** Formats a relative time: `3 minutes ago`, `in 2 hours`. */
 export function ago(milliseconds, now = Date.now()) {
   const seconds = Math.round((milliseconds - now) / 1000);
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? UNITS.at(-1);
-  return new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' }).format(Math.trunc(seconds / size), unit);
+  return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(Math.trunc(seconds / size), unit);
 }
 
+/** Formats a duration: `1.2 s`, `3 min`. */
+export function duration(milliseconds) {
+  const seconds = milliseconds / 1000;
+  if (seconds < 60) return `${seconds.toLocaleString('en-US', { maximumFractionDigits: 1 })} s`;
+  const [, size, unit] = UNITS.find(([, size]) => seconds >= size);
+  return `${(seconds / size).toLocaleString('en-US', { maximumFractionDigits: 1 })} ${unit}`;
+}
+
+/** Label and meaning of each status. */
 export const STATUSES = {
-  presignaturePending: 'waiting for the owner’s signature on chain',
-  open: 'open',
-  fulfilled: 'fulfilled',
-  cancelled: 'cancelled',
-  expired: 'expired',
+  presignaturePending: ['signing', 'The owner must sign this order on chain.'],
+  open: ['open', 'The order can be filled.'],
+  fulfilled: ['fulfilled', 'The order is filled completely.'],
+  cancelled: ['cancelled', 'The owner cancelled the order, or replaced it.'],
+  expired: ['expired', 'The validity of the order has ended.'],
 };

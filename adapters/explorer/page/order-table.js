@@ -1,70 +1,76 @@
-import { element } from './elements.js';
-import { about, ago, atoms, filled, percent, STATUSES, short, time } from './format.js';
+import { accountLink, element, timeElement } from './elements.js';
+import { filled, percent, STATUSES, short } from './format.js';
+import { formatRatio, ratio } from './units.js';
 
+/** Renders the status of an order as a coloured label, with the filled part of an order that is partially filled. */
 export function status(order) {
-  return element('span', { class: `status ${order.status}` }, STATUSES[order.status] ?? order.status);
+  const [label, meaning] = STATUSES[order.status] ?? [order.status, ''];
+  const part = filled(order);
+  const partial = part > 0 && order.status !== 'fulfilled' ? ` · ${percent(part)}` : '';
+  return element('span', { class: `status ${order.status}`, title: meaning }, label + partial);
 }
 
-export function amount(atomsText, token, prefix) {
-  return element(
-    'span',
-    { class: 'amount', title: `${atoms(atomsText)} atoms of ${token}` },
-    `${prefix}${about(atomsText)} `,
-    element('span', { class: 'token' }, short(token, 3)),
-  );
+/** Returns the buy tokens for one sell token that an order requires, as a ratio. Undefined without decimals. */
+export function limitPrice(order, tokens) {
+  const [sell, buy] = [tokens.decimalsOf(order.sellToken), tokens.decimalsOf(order.buyToken)];
+  if (sell === undefined || buy === undefined) return undefined;
+  return ratio(order.buyAmount, buy, order.sellAmount, sell);
 }
 
-function row(order, prefix) {
+/** The tokens that a list of orders shows. */
+export function tokensOf(orders) {
+  return orders.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken]);
+}
+
+const HEADS = ['Order', 'Sells', 'Buys', 'Limit price', 'Status', 'Account', 'Created'];
+
+function row(order, { prefix, tokens }) {
   const created = Date.parse(order.creationDate);
+  const owner = order.onchainUser ?? order.owner;
+  const price = limitPrice(order, tokens);
+  const unit = `${tokens.symbolOf(order.buyToken)} per ${tokens.symbolOf(order.sellToken)}`;
   const cells = [
-    ['Order', element('a', { href: `${prefix}/orders/${order.uid}` }, short(order.uid))],
-    ['Status', status(order)],
-    ['Sells', amount(order.sellAmount, order.sellToken, order.kind === 'buy' ? 'at most ' : '')],
-    ['Buys', amount(order.buyAmount, order.buyToken, order.kind === 'sell' ? 'at least ' : '')],
-    ['Filled', percent(filled(order))],
-    [
-      'Account',
-      element(
-        'a',
-        { href: `${prefix}/accounts/${order.onchainUser ?? order.owner}` },
-        short(order.onchainUser ?? order.owner, 4),
-      ),
-    ],
-    ['Created', element('time', { datetime: order.creationDate, title: time(created) }, ago(created))],
+    ['uid', element('a', { href: `${prefix}/orders/${order.uid}`, class: 'hex', title: order.uid }, short(order.uid))],
+    ['sells', tokens.amount(order.sellAmount, order.sellToken, { before: order.kind === 'buy' ? '≤ ' : '' })],
+    ['buys', tokens.amount(order.buyAmount, order.buyToken, { before: order.kind === 'sell' ? '≥ ' : '' })],
+    ['price', element('span', { class: 'digits', title: unit }, formatRatio(price))],
+    ['state', status(order)],
+    ['owner', accountLink(owner, prefix)],
+    ['created', timeElement(created)],
   ];
   const tr = element('tr', { 'data-uid': order.uid });
-  tr.append(...cells.map(([label, content]) => element('td', { 'data-label': label }, content)));
+  tr.append(...cells.map(([name, content]) => element('td', { class: name }, content)));
   return tr;
 }
 
 /**
  * Creates a table of orders that is updated in place: `put` replaces the row of an order that is shown, or adds a new
- * row at the top. On a narrow screen, rows are shown as cards.
+ * row at the top. On a narrow screen, rows are shown as cards of two lines.
  */
-export function orderTable(prefix, caption) {
+export function orderTable(view, caption) {
   const body = element('tbody');
-  const heads = ['Order', 'Status', 'Sells', 'Buys', 'Filled', 'Account', 'Created'];
   const table = element(
     'table',
     { class: 'orders' },
     element('caption', { class: 'hidden' }, caption),
-    element('thead', {}, element('tr', {}, ...heads.map((head) => element('th', { scope: 'col' }, head)))),
+    element('thead', {}, element('tr', {}, ...HEADS.map((head) => element('th', { scope: 'col' }, head)))),
     body,
   );
   const rows = new Map();
   return {
     table,
+    has: (uid) => rows.has(uid),
     size: () => rows.size,
     add(orders) {
       for (const order of orders) {
         if (rows.has(order.uid)) continue;
-        rows.set(order.uid, row(order, prefix));
+        rows.set(order.uid, row(order, view));
         body.append(rows.get(order.uid));
       }
     },
     /** Returns whether the order is new. */
     put(order) {
-      const [before, after] = [rows.get(order.uid), row(order, prefix)];
+      const [before, after] = [rows.get(order.uid), row(order, view)];
       after.classList.add('changed');
       rows.set(order.uid, after);
       if (before === undefined) body.prepend(after);

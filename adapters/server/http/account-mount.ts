@@ -1,5 +1,6 @@
-import type { Accounts, Api, RateLimitOptions } from 'intentbook';
-import { createAccountApi } from 'intentbook';
+import type { Api, RateLimitOptions } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
+import { createAccountApi } from 'intentbook/accounts';
 import type { Mounted } from './server-api.ts';
 
 /** Account paths below a chain id, also a malformed one, which the account interface rejects. */

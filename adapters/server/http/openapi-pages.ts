@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { Api, ApiResponse } from 'intentbook';
+import type { Api, ApiResponse, Profile } from 'intentbook';
 import { OrderBookError } from 'intentbook';
 import type { OpenApiDocument } from 'intentbook/openapi';
 import { openApiDocument } from 'intentbook/openapi';
-import { jsonResponse, rejectionResponse } from '#internal';
+import { jsonResponse, rejectionResponse, VERSION } from '#internal';
 import type { OpenBook } from '../open-books.ts';
 import type { Page } from './server-api.ts';
 import { createServerApi } from './server-api.ts';
@@ -25,15 +25,32 @@ const HTML = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Order book: HTTP interface</title>
+<meta name="color-scheme" content="light dark">
+<meta name="description" content="HTTP interface of this order book">
+<title>intentbook ${VERSION}: HTTP interface</title>
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="docs/style.css">
+<header>intentbook ${VERSION} <a href="openapi.json">OpenAPI</a></header>
 <div id="reference"></div>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/start.js"></script>
 </html>
 `;
 
-const START = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#reference', deepLinking: true, validatorUrl: null });\n`;
+const STYLE = `body { margin: 0 }
+header { padding: 1rem; font: 1rem/1.5 system-ui, sans-serif }
+header a { margin-left: 1rem; color: #0f766e }
+html.dark-mode { background: #101514; color: #e4ece9 }
+html.dark-mode header a { color: #5eead4 }
+`;
+
+const START = `const dark = matchMedia('(prefers-color-scheme: dark)');
+const theme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', theme);
+theme();
+SwaggerUIBundle({ url: 'openapi.json', dom_id: '#reference', deepLinking: true, validatorUrl: null });
+`;
 
 /** Creates the OpenAPI document of a server. */
 export function describe(deployments: readonly OpenBook[]): OpenApiDocument {
@@ -43,6 +60,8 @@ export function describe(deployments: readonly OpenBook[]): OpenApiDocument {
       description: `${chain}, ${environment}`,
     })),
     standalone: true,
+    // Mixed books are described by the specification.
+    codes: deployments.every(({ book }) => book.rules.codes === 'production') ? 'production' : 'specification',
   });
 }
 
@@ -50,6 +69,8 @@ export function describe(deployments: readonly OpenBook[]): OpenApiDocument {
 export interface OpenApiPagesOptions {
   /** Base URLs of the books, relative to the pages. Default: the pages' own path. */
   readonly servers?: readonly { readonly url: string; readonly description?: string }[];
+  /** The profile of the codes of the books. Default: `specification`. */
+  readonly codes?: Profile;
 }
 
 /**
@@ -60,8 +81,8 @@ export interface OpenApiPagesOptions {
  * app.use('/sepolia', nodeHandler(composeApis(openApiPages(), createApi(book))));
  * ```
  */
-export function openApiPages({ servers = [{ url: '.' }] }: OpenApiPagesOptions = {}): Api {
-  const document = openApiDocument({ servers });
+export function openApiPages({ servers = [{ url: '.' }], codes = 'specification' }: OpenApiPagesOptions = {}): Api {
+  const document = openApiDocument({ servers, codes });
   const pages = referencePages(() => document);
   const { handle } = createServerApi({ mounted: [], pages });
   return { handle, handlesPath: (path) => Object.hasOwn(pages, path.replace(/\/+$/, '')) };
@@ -73,6 +94,7 @@ export function referencePages(document: () => OpenApiDocument): Readonly<Record
     '/openapi.json': () => jsonResponse(200, document(), { 'cache-control': 'no-cache' }),
     '/docs': () => content('text/html; charset=utf-8', HTML),
     '/docs/start.js': () => content('text/javascript; charset=utf-8', START),
+    '/docs/style.css': () => content('text/css; charset=utf-8', STYLE),
     '/docs/swagger-ui-bundle.js': () => ofLibrary('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
     '/docs/swagger-ui.css': () => ofLibrary('swagger-ui.css', 'text/css; charset=utf-8'),
   };

@@ -27,8 +27,8 @@ export function overview(version: string, deployments: readonly OpenBook[], docs
 /** Responds with the page to browsers, which request HTML, and with the overview to other clients. */
 export function frontPage(request: ApiRequest, explorer: Explorer | undefined, overview: ApiResponse): ApiResponse {
   if (explorer === undefined) return overview;
-  const answer = request.header('accept')?.includes('text/html') ? explorer.page(request) : overview;
-  return { ...answer, headers: { ...answer.headers, vary: 'accept' } };
+  const overviewResponse = request.header('accept')?.includes('text/html') ? explorer.page(request) : overview;
+  return { ...overviewResponse, headers: { ...overviewResponse.headers, vary: 'accept' } };
 }
 
 /**
@@ -49,4 +49,9 @@ export async function readiness(deployments: readonly OpenBook[], closing: boole
   if (ready) return jsonResponse(200, document);
   const error = { errorType: 'InternalServerError', description: 'not ready' };
   return jsonResponse(500, { ...error, ...document }, { 'retry-after': '1' });
+}
+
+/** Responds to the icon that browsers request of every server: the pages name their own. */
+export function favicon(): ApiResponse {
+  return { status: 204, headers: { 'cache-control': 'max-age=86400' } };
 }

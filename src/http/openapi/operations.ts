@@ -54,6 +54,9 @@ const ORDER_RULES: readonly ErrorCode[] = [
   'SameBuyAndSellToken',
   'InvalidNativeSellToken',
   'UnsupportedToken',
+  'UnsupportedSellTokenSource',
+  'UnsupportedBuyTokenDestination',
+  'TooMuchGas',
   'InsufficientBalance',
   'InsufficientAllowance',
   'TransferSimulationFailed',
@@ -203,7 +206,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       orderUid: text('Order of the trades.'),
     },
     success: { 200: { description: 'Newest first.', body: ['Trade'] } },
-    errors: ['InvalidParameter'],
+    errors: ['InvalidParameter', 'InvalidTradeFilter'],
   },
   'GET /api/v2/trades': {
     summary: 'Lists trades by page',
@@ -215,7 +218,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       limit: PAGE.limit,
     },
     success: { 200: { description: 'Newest first.', body: ['Trade'] } },
-    errors: ['InvalidParameter'],
+    errors: ['InvalidParameter', 'InvalidTradeFilter', 'InvalidLimit'],
   },
   'GET /api/v1/users/:user/total_surplus': {
     summary: 'Returns the total surplus of the trades of an account',

@@ -1,7 +1,7 @@
 import { countRows } from '../../concurrency/read-options.ts';
 import { OrderBookError } from '../../errors.ts';
 import type { OrderCancellation, OrderCancellations } from '../../orders/cancel.ts';
-import { createTooManyUidsError, MAX_UIDS } from '../../orders/cancel.ts';
+import { createTooManyUidsError, MAX_UIDS } from '../../orders/cancel-errors.ts';
 import type { OrderCreation } from '../../orders/creation.ts';
 import type { ListQuery } from '../../orders/listing.ts';
 import { assertKnownFilters, formatCursor, requireUid } from '../../orders/listing.ts';
@@ -14,7 +14,6 @@ import { queryInteger, queryText } from '../query.ts';
 import { jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 import { BODY_LIMIT, cancellable, documentBodyLimit, LIST_BODY_LIMIT } from '../route.ts';
-import { lastEventId, resumableEventStream } from '../sse.ts';
 
 /** Cost of a listing: orders of the page, and orders that its filter or its offset skips. */
 const LISTING_COST = /* @__PURE__ */ readCost('orders', 'page size; entries that the filter or `offset` skips');
@@ -148,6 +147,7 @@ const streamOrders: Route = {
   stream: true,
   async handle({ book, query, request, work }) {
     assertKnownFilters(query.keys(), ['owner', 'uid']);
+    const { lastEventId, resumableEventStream } = await import('../sse.ts');
     const after = lastEventId(request);
     const owner = queryText(query, 'owner');
     const uid = queryText(query, 'uid');

@@ -5,7 +5,6 @@ import { jsonResponse, rejectionResponse } from '../response.ts';
 import type { Route } from '../route.ts';
 import { BODY_LIMIT, cancellable } from '../route.ts';
 import type { ServerSentEvent } from '../sse.ts';
-import { eventStream } from '../sse.ts';
 
 /** Requests a quote. */
 const requestQuote: Route = {
@@ -32,6 +31,7 @@ const streamQuotes: Route = {
   async handle({ book, body, request }) {
     const result = await book.quotes.stream(body as QuoteRequest, cancellable(request)); // `stream` validates
     if (result.status === 'rejected') return rejectionResponse(result.error);
+    const { eventStream } = await import('../sse.ts');
     return eventStream(result.quotes, toServerSentEvent, book.clock);
   },
 };

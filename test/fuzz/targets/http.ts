@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Api, ApiResponse } from 'intentbook';
-import { composeApis, createAccountApi, createAccounts, createApi, createOrderBook } from 'intentbook';
+import { createApi, createOrderBook } from 'intentbook';
+import { composeApis, createAccountApi, createAccounts } from 'intentbook/accounts';
 import { webhookChannel } from 'intentbook/channels';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { manualClock } from '../../support/clock.ts';

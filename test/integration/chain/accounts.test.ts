@@ -1,5 +1,6 @@
 import type { Address } from 'intentbook';
-import { createAccountApi, createAccounts, createOrderBook } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import { createAccountApi, createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { viemChain } from 'intentbook/viem';
 import type { Hex } from 'viem';

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { mkdtemp, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,163 +5,141 @@ import { memoryStore } from 'intentbook/memory';
 import type { RunningServer } from 'intentbook/server';
 import { serve } from 'intentbook/server';
 import type { Browser, Page } from 'playwright-core';
-import { chromium } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { PageOptions } from '../../support/browser.ts';
+import { CHROMIUM, launchChromium, openPage, PHONE, SKIP_REASON, scrollsSideways } from '../../support/browser.ts';
 import { account, COW, type OrderChoice, signCancellation, signOrder, WETH } from '../../support/orders.ts';
 
-const CHROMIUM = [process.env['INTENTBOOK_CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser'].find(
-  (path) => path !== undefined && existsSync(path),
-);
 const OWNER = account(77);
 const SCRIPT = '<img src=x onerror="document.title=\'taken over\'">';
-const DESKTOP = { width: 1200, height: 900 };
-const PHONE = { width: 360, height: 740 };
 
-describe.skipIf(CHROMIUM === undefined)(
-  `explorer${CHROMIUM ? '' : ' (skipped without Chromium: install it, or name it in INTENTBOOK_CHROMIUM)'}`,
-  () => {
-    let server: RunningServer;
-    let browser: Browser;
-    let screenshots: string;
-    const pages: Page[] = [];
+describe.skipIf(CHROMIUM === undefined)(`explorer${SKIP_REASON}`, () => {
+  let server: RunningServer;
+  let browser: Browser;
+  let screenshots: string;
+  const pages: Page[] = [];
 
-    beforeAll(async () => {
-      server = await serve({ port: 0, store: memoryStore() });
-      browser = await chromium.launch({
-        executablePath: CHROMIUM as string, // the tests are skipped without it
-        args: ['--no-sandbox', '--disable-dev-shm-usage'],
-      });
-      screenshots = process.env['INTENTBOOK_SCREENSHOTS'] ?? (await mkdtemp(join(tmpdir(), 'intentbook-explorer-')));
-    }, 60_000);
-    afterEach(async () => {
-      for (const page of pages.splice(0)) await page.close();
-    });
-    afterAll(async () => {
-      await browser?.close();
-      await server?.close();
-    });
+  beforeAll(async () => {
+    server = await serve({ port: 0, store: memoryStore() });
+    browser = await launchChromium();
+    screenshots = process.env['INTENTBOOK_SCREENSHOTS'] ?? (await mkdtemp(join(tmpdir(), 'intentbook-explorer-')));
+  }, 60_000);
+  afterEach(async () => {
+    for (const page of pages.splice(0)) await page.close();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+  });
 
-    /** Opens a URL of the page. Errors and requests to another origin fail the test. */
-    async function open(place: string, { size = DESKTOP, dark = false } = {}) {
-      const page = await browser.newPage({ viewport: size, colorScheme: dark ? 'dark' : 'light' });
-      pages.push(page);
-      const troubles: string[] = [];
-      page.on('pageerror', (error) => troubles.push(String(error)));
-      page.on('console', (message) => {
-        if (message.type() === 'error') troubles.push(message.text());
-      });
-      page.on('request', (request) => {
-        if (new URL(request.url()).origin !== server.url) troubles.push(`requested ${request.url()}`);
-      });
-      await page.goto(`${server.url}/${place}`);
-      await page.locator('main h1').waitFor();
-      return { page, troubles };
+  /** Opens a URL of the page. Errors and requests to another origin fail the test. */
+  async function open(place: string, options: PageOptions = {}) {
+    const { page, problems } = await openPage(browser, `${server.url}/${place}`, options);
+    pages.push(page);
+    await page.locator('main h1').waitFor();
+    return { page, troubles: problems };
+  }
+
+  async function place(more: OrderChoice = {}) {
+    const order = await signOrder(OWNER, { ...more, validTo: Math.floor(Date.now() / 1000) + 3600 });
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify(order);
+    const answer = await fetch(`${server.url}/api/v1/orders`, { method: 'POST', headers, body });
+    expect(answer.status).toBe(201);
+    return (await answer.json()) as string;
+  }
+
+  async function cancel(uid: string) {
+    const body = JSON.stringify({ orderUids: [uid], ...(await signCancellation(OWNER, { orderUids: [uid] })) });
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`${server.url}/api/v1/orders`, { method: 'DELETE', headers, body });
+    expect(answer.status).toBe(200);
+  }
+
+  async function shoot(page: Page, name: string) {
+    const path = join(screenshots, `${name}.png`);
+    await page.screenshot({ path, fullPage: true });
+    expect((await stat(path)).size).toBeGreaterThan(5_000);
+  }
+
+  const rowOf = (page: Page, uid: string) => page.locator(`tr[data-uid="${uid}"]`);
+
+  test('serves the page to browsers and the deployment list to programs', async () => {
+    const get = (accept: string) => fetch(server.url, { headers: { accept } });
+    const html = await get('text/html,application/xhtml+xml,*/*;q=0.8');
+    expect(html.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(html.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(html.headers.get('vary')).toContain('accept');
+    for (const accept of ['*/*', 'application/json']) {
+      expect(await (await get(accept)).json()).toMatchObject({ name: 'intentbook' });
     }
+    expect((await fetch(`${server.url}/explorer/../package.json`)).status).toBe(404);
+    expect((await fetch(`${server.url}/explorer/%2e%2e/index.js`)).status).toBe(404);
+  });
 
-    async function place(more: OrderChoice = {}) {
-      const order = await signOrder(OWNER, { ...more, validTo: Math.floor(Date.now() / 1000) + 3600 });
-      const headers = { 'content-type': 'application/json' };
-      const body = JSON.stringify(order);
-      const answer = await fetch(`${server.url}/api/v1/orders`, { method: 'POST', headers, body });
-      expect(answer.status).toBe(201);
-      return (await answer.json()) as string;
+  test('shows a new order and updates its row', async () => {
+    const { page, troubles } = await open('#/');
+    await page.getByText('live', { exact: true }).waitFor();
+    const uid = await place();
+    const row = rowOf(page, uid);
+    await row.getByText('open').waitFor();
+    await cancel(uid);
+    await row.getByText('cancelled').waitFor();
+    await shoot(page, 'newest');
+    expect(troubles).toEqual([]);
+  });
+
+  test('finds an order by its UID with the keyboard and shows its details', async () => {
+    const appData = JSON.stringify({ appCode: SCRIPT, metadata: { quote: { slippageBips: 50 } } });
+    const uid = await place({ appData, sellToken: WETH, buyToken: COW, sellAmount: '1500000000000000000' });
+    const { page, troubles } = await open('#/');
+    await page.keyboard.press('/');
+    await page.keyboard.type(uid);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'History' }).waitFor();
+    const text = (await page.locator('main').textContent()) ?? '';
+    expect(text).toContain(uid);
+    expect(text).toContain('1.5 WETH');
+    expect(text).toContain('Signed and accepted');
+    expect(text).toContain('50 bps');
+    expect(text).toContain('eip712');
+    // Content of an order is displayed and never executed.
+    expect(text).toContain(SCRIPT);
+    expect(await page.title()).toMatch(/^Order/);
+    await page.getByText('The document').click();
+    await shoot(page, 'order');
+    expect(troubles).toEqual([]);
+  });
+
+  test('shows the orders of an account, newest first', async () => {
+    const uids = [await place({ sellAmount: '1001' }), await place({ sellAmount: '1002' })];
+    const { page, troubles } = await open(`#/accounts/${OWNER.address}`);
+    const shown = await page
+      .locator('tr[data-uid]')
+      .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-uid')));
+    expect(shown.slice(0, 2).sort()).toEqual(uids.sort());
+    await page.getByRole('heading', { name: 'Notifications' }).waitFor();
+    await shoot(page, 'account');
+    expect(troubles).toEqual([]);
+  });
+
+  test('reports unknown and invalid identifiers', async () => {
+    const { page, troubles } = await open(`#/orders/0x${'ab'.repeat(56)}`);
+    expect(await page.locator('h1').textContent()).toBe('Not found');
+    await page.locator('#query').fill('0x12');
+    await page.keyboard.press('Enter');
+    await page.getByText('112 hex digits').waitFor();
+    expect(troubles).toEqual([]);
+  });
+
+  test('needs no horizontal scrolling on a phone and supports dark mode', async () => {
+    const uid = await place({ sellAmount: String(2n ** 256n - 1n) });
+    for (const view of ['#/', `#/orders/${uid}`, `#/accounts/${OWNER.address}`]) {
+      const { page } = await open(view, { size: PHONE, dark: true });
+      expect(await scrollsSideways(page)).toBe(false);
+      const ground = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+      expect(Math.max(...(ground.match(/\d+/g) ?? []).map(Number).slice(0, 3))).toBeLessThan(64);
+      await shoot(page, `phone${view.replaceAll(/[^a-z]+/g, '-').slice(0, 12)}`);
     }
-
-    async function cancel(uid: string) {
-      const body = JSON.stringify({ orderUids: [uid], ...(await signCancellation(OWNER, { orderUids: [uid] })) });
-      const headers = { 'content-type': 'application/json' };
-      const answer = await fetch(`${server.url}/api/v1/orders`, { method: 'DELETE', headers, body });
-      expect(answer.status).toBe(200);
-    }
-
-    async function shoot(page: Page, name: string) {
-      const path = join(screenshots, `${name}.png`);
-      await page.screenshot({ path, fullPage: true });
-      expect((await stat(path)).size).toBeGreaterThan(5_000);
-    }
-
-    const rowOf = (page: Page, uid: string) => page.locator(`tr[data-uid="${uid}"]`);
-
-    test('serves the page to browsers and the deployment list to programs', async () => {
-      const get = (accept: string) => fetch(server.url, { headers: { accept } });
-      const html = await get('text/html,application/xhtml+xml,*/*;q=0.8');
-      expect(html.headers.get('content-type')).toBe('text/html; charset=utf-8');
-      expect(html.headers.get('content-security-policy')).toContain("default-src 'none'");
-      expect(html.headers.get('vary')).toContain('accept');
-      for (const accept of ['*/*', 'application/json']) {
-        expect(await (await get(accept)).json()).toMatchObject({ name: 'intentbook' });
-      }
-      expect((await fetch(`${server.url}/explorer/../package.json`)).status).toBe(404);
-      expect((await fetch(`${server.url}/explorer/%2e%2e/index.js`)).status).toBe(404);
-    });
-
-    test('shows a new order and updates its row', async () => {
-      const { page, troubles } = await open('#/');
-      await page.getByText('live', { exact: true }).waitFor();
-      const uid = await place();
-      const row = rowOf(page, uid);
-      await row.getByText('open').waitFor();
-      await cancel(uid);
-      await row.getByText('cancelled').waitFor();
-      await shoot(page, 'newest');
-      expect(troubles).toEqual([]);
-    });
-
-    test('finds an order by its UID with the keyboard and shows its details', async () => {
-      const appData = JSON.stringify({ appCode: SCRIPT, metadata: { quote: { slippageBips: 50 } } });
-      const uid = await place({ appData, sellToken: WETH, buyToken: COW, sellAmount: '1500000000000000000' });
-      const { page, troubles } = await open('#/');
-      await page.keyboard.press('/');
-      await page.keyboard.type(uid);
-      await page.keyboard.press('Enter');
-      await page.getByRole('heading', { name: 'History' }).waitFor();
-      const text = (await page.locator('main').textContent()) ?? '';
-      expect(text).toContain(uid);
-      expect(text).toContain('1\u202f500\u202f000\u202f000\u202f000\u202f000\u202f000 atoms of');
-      expect(text).toContain('Signed and accepted');
-      expect(text).toContain('50 bps');
-      expect(text).toContain('eip712');
-      // Content of an order is displayed and never executed.
-      expect(text).toContain(SCRIPT);
-      expect(await page.title()).toMatch(/^Order/);
-      await page.getByText('The document').click();
-      await shoot(page, 'order');
-      expect(troubles).toEqual([]);
-    });
-
-    test('shows the orders of an account, newest first', async () => {
-      const uids = [await place({ sellAmount: '1001' }), await place({ sellAmount: '1002' })];
-      const { page, troubles } = await open(`#/accounts/${OWNER.address}`);
-      const shown = await page
-        .locator('tr[data-uid]')
-        .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-uid')));
-      expect(shown.slice(0, 2).sort()).toEqual(uids.sort());
-      await page.getByRole('heading', { name: 'Notifications' }).waitFor();
-      await shoot(page, 'account');
-      expect(troubles).toEqual([]);
-    });
-
-    test('reports unknown and invalid identifiers', async () => {
-      const { page } = await open(`#/orders/0x${'ab'.repeat(56)}`);
-      expect(await page.locator('h1').textContent()).toBe('Not found');
-      await page.locator('#query').fill('0x12');
-      await page.keyboard.press('Enter');
-      const complaint = await page.evaluate<string>('document.querySelector("#query").validationMessage');
-      expect(complaint).toContain('112 hex digits');
-    });
-
-    test('needs no horizontal scrolling on a phone and supports dark mode', async () => {
-      const uid = await place({ sellAmount: String(2n ** 256n - 1n) });
-      for (const view of ['#/', `#/orders/${uid}`, `#/accounts/${OWNER.address}`]) {
-        const { page } = await open(view, { size: PHONE, dark: true });
-        const [needed = 0, shown = 0] = await page.evaluate<number[]>(
-          '[document.documentElement.scrollWidth, innerWidth]',
-        );
-        expect(needed).toBeLessThanOrEqual(shown);
-        const ground = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
-        expect(Math.max(...(ground.match(/\d+/g) ?? []).map(Number).slice(0, 3))).toBeLessThan(64);
-        await shoot(page, `phone${view.replaceAll(/[^a-z]+/g, '-').slice(0, 12)}`);
-      }
-    });
-  },
-);
+  });
+});

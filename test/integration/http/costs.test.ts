@@ -1,5 +1,6 @@
 import type { ApiRequest, ApiResponse, ChainClient, Limiter, Store } from 'intentbook';
-import { createAccountApi, createAccounts, createApi, createOrderBook } from 'intentbook';
+import { createApi, createOrderBook } from 'intentbook';
+import { createAccountApi, createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROWS_PER_TOKEN } from '../../../src/http/cost.ts';

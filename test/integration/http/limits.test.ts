@@ -1,7 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Api, ApiOptions, ApiRequest, Limiter } from 'intentbook';
-import { createAccountApi, createAccounts, createApi, createOrderBook, tokenBuckets } from 'intentbook';
+import { createApi, createOrderBook, tokenBuckets } from 'intentbook';
+import { createAccountApi, createAccounts } from 'intentbook/accounts';
 import { fetchHandler } from 'intentbook/fetch';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { nodeHandler } from 'intentbook/node-http';

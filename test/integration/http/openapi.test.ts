@@ -3,13 +3,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ERRORS } from 'intentbook';
+import { createApi, createOrderBook, ERRORS } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import type { OpenApiDocument } from 'intentbook/openapi';
 import { openApiDocument } from 'intentbook/openapi';
 import { serve } from 'intentbook/server';
 import { afterAll, describe, expect, test } from 'vitest';
 import { accountRoutes } from '../../../src/http/account-routes/index.ts';
 import { ORDER_BOOK_ROUTES } from '../../../src/http/routes/index.ts';
 import { PROBE_ROUTES } from '../../../src/http/routes/system.ts';
+import { CODE_DIFFERENCES } from '../../../src/protocol/profile-codes.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const folder = mkdtempSync(join(root, 'test/integration/http/.generated-'));
@@ -37,19 +40,30 @@ describe('OpenAPI document', () => {
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
   });
 
+  /** Returns each code that a document lists, with its status. */
+  function listCodes({ paths }: OpenApiDocument): ReadonlySet<string> {
+    const responses = Object.values(paths).flatMap((methods) =>
+      Object.values(methods).flatMap((operation) => Object.entries((operation as { responses: object }).responses)),
+    );
+    return new Set(
+      responses.flatMap(([status, response]) =>
+        [...JSON.stringify(response).matchAll(/(?<=`)\w+(?=`:)/g)].map(([code]) => `${code} ${status}`),
+      ),
+    );
+  }
+
   test('lists every error code under its status, and no other', () => {
-    const covered = new Map<string, string>();
-    for (const { responses } of operations) {
-      for (const [status, response] of Object.entries(responses)) {
-        for (const [code] of JSON.stringify(response).matchAll(/(?<=`)\w+(?=`:)/g)) covered.set(code, status);
-      }
-    }
-    // The error codes of the table.
-    for (const [code, status] of covered)
-      expect([code, status]).toEqual([code, String(ERRORS[code as keyof typeof ERRORS].status)]);
-    // Responses for all routes.
-    const missing = Object.keys(ERRORS).filter((code) => !covered.has(code));
-    expect(missing).toEqual(['MethodNotAllowed']);
+    const production = new Set(CODE_DIFFERENCES.map((each) => `${each.production.code} ${each.production.status}`));
+    const table = Object.entries(ERRORS).map(([code, { status }]) => `${code} ${status}`);
+    const listed = listCodes(document);
+    expect([...listed].filter((each) => !table.includes(each))).toEqual([]);
+    const listedInProduction = listCodes(openApiDocument({ codes: 'production' }));
+    expect([...production].filter((each) => !listedInProduction.has(each))).toEqual([]);
+    expect([...listedInProduction].filter((each) => !table.includes(each) && !production.has(each))).toEqual([]);
+    expect(listedInProduction.has('NoLiquidity 400')).toBe(false);
+    // A response for all routes.
+    const missing = table.filter((each) => !listed.has(each) && !listedInProduction.has(each));
+    expect(missing).toEqual(['MethodNotAllowed 405']);
   });
 
   test('has version 0.0.1 of the contract and marks deprecated parts', () => {
@@ -58,6 +72,29 @@ describe('OpenAPI document', () => {
     const { Order } = document.components.schemas as { Order?: { properties: Record<string, { deprecated?: true }> } };
     const deprecated = Object.entries(Order?.properties ?? {}).filter(([, property]) => property.deprecated);
     expect(deprecated.map(([name]) => name)).toEqual(['availableBalance', 'executedFeeAmount']);
+  });
+
+  test('has examples of request bodies that the book accepts', async () => {
+    const book = createOrderBook({ chainId: 11155111, store: memoryStore(), limits: { maxValidity: 1e9 } });
+    await book.start();
+    const api = createApi(book);
+    const send = (method: string, path: string) => {
+      const operation = document.paths[path]?.[method.toLowerCase()];
+      const content = { 'application/json': { example: expect.anything() } };
+      expect(operation).toMatchObject({ requestBody: { content } });
+      const { requestBody } = operation as { requestBody: { content: { 'application/json': { example: unknown } } } };
+      const value = requestBody.content['application/json'].example;
+      const header = (name: string) => (name === 'content-type' ? 'application/json' : undefined);
+      return api.handle({ method, path, query: '', header, body: { type: 'parsed', value } });
+    };
+    expect((await send('POST', '/api/v1/orders')).status).toBe(201);
+    expect((await send('POST', '/api/v1/orders/by_uids')).status).toBe(200);
+    expect((await send('PUT', '/api/v1/app_data')).status).toBe(201);
+    // This book has no estimator, so a valid request is rejected for that reason.
+    expect(await send('POST', '/api/v1/quote')).toMatchObject({
+      body: expect.stringContaining('NoLiquidity'),
+    });
+    await book.close();
   });
 
   test('has no dangling reference', () => {
@@ -119,9 +156,10 @@ test('server serves the OpenAPI document and a page without external hosts', asy
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self';");
   const html = await page.text();
   const links = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link = '']) => link);
-  expect(links).toHaveLength(3);
-  for (const link of links) {
-    expect(link).toMatch(/^docs\//);
+  const files = links.filter((link) => !link.startsWith('data:'));
+  expect(files).toHaveLength(5);
+  for (const link of files) {
+    expect(link).toMatch(/^(?:docs\/|openapi\.json)/);
     expect((await fetch(`${server.url}/${link}`)).status).toBe(200);
   }
   expect(html).not.toMatch(/<script>/);

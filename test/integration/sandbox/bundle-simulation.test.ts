@@ -1,4 +1,4 @@
-import type { SimulatedTransaction } from 'intentbook';
+import type { SimulatedTransaction } from 'intentbook/accounts';
 import type { Sandbox } from 'intentbook/sandbox';
 import { createSandbox } from 'intentbook/sandbox';
 import { viemSimulator } from 'intentbook/viem';

@@ -1,5 +1,7 @@
-import type { AccountsOptions, OrderBookOptions } from 'intentbook';
-import { createAccountApi, createAccounts, createOrderBook } from 'intentbook';
+import type { OrderBookOptions } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import type { AccountsOptions } from 'intentbook/accounts';
+import { createAccountApi, createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { onTestFinished } from 'vitest';
 import { described } from '../../integration/http/described.ts';

@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict';
-import type {
-  AccountStore,
-  Accounts,
-  AccountsOptions,
-  Hex,
-  Notification,
-  Order,
-  OrderBook,
-  OrderBookOptions,
-} from 'intentbook';
-import { createAccounts, createOrderBook } from 'intentbook';
+import type { AccountStore, Hex, Order, OrderBook, OrderBookOptions } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import type { Accounts, AccountsOptions, Notification } from 'intentbook/accounts';
+import { createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import type { Happening } from '../../support/chain-events.ts';
 import { blockOf, eventsIn } from '../../support/chain-events.ts';

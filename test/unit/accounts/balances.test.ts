@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Address, BalanceEvent, ChainClient, Funds, FundsQuery, OrderBookOptions, TokenInfo } from 'intentbook';
-import { composeApis, createAccountApi, createAccounts, createApi, createOrderBook } from 'intentbook';
+import type { Address, ChainClient, Funds, FundsQuery, OrderBookOptions, TokenInfo } from 'intentbook';
+import { createApi, createOrderBook } from 'intentbook';
+import type { BalanceEvent } from 'intentbook/accounts';
+import { composeApis, createAccountApi, createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { nodeHandler } from 'intentbook/node-http';
 import { describe, onTestFinished, test } from 'vitest';

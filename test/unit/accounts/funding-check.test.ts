@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { AccountStore, Funds, FundsQuery, Hex, Order } from 'intentbook';
-import { createAccounts } from 'intentbook';
+import { createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore } from 'intentbook/memory';
 import { describe, test } from 'vitest';
 import { FUNDED, scriptedChain } from '../../support/chain.ts';

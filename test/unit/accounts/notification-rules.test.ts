@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Hex, Notification, Order } from 'intentbook';
-import { createAccounts, createOrderBook } from 'intentbook';
+import type { Hex, Order } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import type { Notification } from 'intentbook/accounts';
+import { createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { describe, test } from 'vitest';
 import { formatAmount } from '../../../src/accounts/notification-messages.ts';

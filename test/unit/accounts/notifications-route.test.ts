@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import type { AccountStore, Accounts } from 'intentbook';
-import { composeApis, createAccountApi, createAccounts, createApi, createOrderBook } from 'intentbook';
+import type { AccountStore } from 'intentbook';
+import { createApi, createOrderBook } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
+import { composeApis, createAccountApi, createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { describe, test } from 'vitest';
 import { directFixture } from '../../integration/http/http-fixture.ts';

@@ -1,5 +1,6 @@
-import type { AccountsOptions, PriceHistorySource, PricePoint } from 'intentbook';
-import { createAccountApi } from 'intentbook';
+import type { PriceHistorySource, PricePoint } from 'intentbook';
+import type { AccountsOptions } from 'intentbook/accounts';
+import { createAccountApi } from 'intentbook/accounts';
 import { fixedUsdPrices } from 'intentbook/prices';
 import { describe, expect, it } from 'vitest';
 import {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { connect } from 'node:net';
 import type { AccountStore } from 'intentbook';
-import { createAccountApi, createAccounts } from 'intentbook';
+import { createAccountApi, createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore } from 'intentbook/memory';
 import { nodeHandler } from 'intentbook/node-http';
 import { test } from 'vitest';

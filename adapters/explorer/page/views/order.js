@@ -1,131 +1,152 @@
-import { code, copyable, descriptionList, element, note, section } from '../elements.js';
-import { ago, atoms, filled, percent, time } from '../format.js';
-import { status } from '../order-table.js';
+import { appData } from '../app-data.js';
+import {
+  accountLink,
+  code,
+  copyable,
+  descriptionList,
+  element,
+  external,
+  liveLabel,
+  section,
+  timeElement,
+} from '../elements.js';
+import { filled, filledParts, percent, short } from '../format.js';
+import { limitPrice, status } from '../order-table.js';
+import { fragment } from '../router.js';
+import { formatRatio, ratio } from '../units.js';
 
-const at = (milliseconds) =>
-  element('time', { datetime: new Date(milliseconds).toISOString() }, `${time(milliseconds)} (${ago(milliseconds)})`);
+const RATIO = 36;
 
-const formatAmount = (text, token) => [element('span', { class: 'digits' }, atoms(text)), ' atoms of ', code(token)];
-
-function progress(order) {
+function progress(order, { tokens }) {
   const done = filled(order);
   const bar = element('progress', { max: 10_000, value: done, 'aria-label': 'Filled' });
-  const [part, whole] =
-    order.kind === 'sell'
-      ? [order.executedSellAmountBeforeFees, order.sellAmount]
-      : [order.executedBuyAmount, order.buyAmount];
-  const text = `${percent(done)}: ${atoms(part)} of ${atoms(whole)} ${order.kind === 'sell' ? 'sold' : 'bought'}`;
-  return element('div', { class: 'progress' }, bar, element('p', {}, text));
+  const [part, whole] = filledParts(order);
+  const token = order.kind === 'sell' ? order.sellToken : order.buyToken;
+  const verb = order.kind === 'sell' ? ' sold' : ' bought';
+  const text = [`${percent(done)}: `, tokens.amount(part, token), ' of ', tokens.amount(whole, token), verb];
+  return element('div', { class: 'progress' }, bar, element('p', {}, ...text));
 }
 
-/** Renders the past and expected events of an order, by time where it is known. */
-function timeline(order, trades, prefix) {
+/** Renders a price in both directions: buy tokens for one sell token, and the inverse. */
+function price(value, order, { tokens }) {
+  if (value === undefined || value === 0n) return undefined;
+  const [sell, buy] = [tokens.symbolOf(order.sellToken), tokens.symbolOf(order.buyToken)];
+  const inverse = ratio(10n ** BigInt(RATIO), RATIO, value, RATIO);
+  return [
+    element('span', { class: 'digits' }, `1 ${sell} = ${formatRatio(value)} ${buy}`),
+    element('span', { class: 'quiet digits' }, ` 1 ${buy} = ${formatRatio(inverse)} ${sell}`),
+  ];
+}
+
+function executionPrice(order, { tokens }) {
+  const [sell, buy] = [tokens.decimalsOf(order.sellToken), tokens.decimalsOf(order.buyToken)];
+  if (sell === undefined || buy === undefined) return undefined;
+  return ratio(order.executedBuyAmount, buy, order.executedSellAmount, sell);
+}
+
+/** Returns the advantage over the limit price in atoms, its token, and its part of the limit in 1/100 %. */
+function surplus(order) {
+  const [sell, buy] = [BigInt(order.sellAmount), BigInt(order.buyAmount)];
+  const [sold, bought] = [BigInt(order.executedSellAmountBeforeFees), BigInt(order.executedBuyAmount)];
+  if (bought === 0n || sell === 0n || buy === 0n) return undefined;
+  const isSell = order.kind === 'sell';
+  const limit = isSell ? (buy * sold) / sell : (sell * bought) / buy;
+  const gained = isSell ? bought - limit : limit - BigInt(order.executedSellAmount);
+  const part = limit === 0n ? 0 : Number((gained * 10_000n) / limit);
+  return {
+    gained: gained < 0n ? 0n : gained,
+    part: Math.max(0, part),
+    token: isSell ? order.buyToken : order.sellToken,
+  };
+}
+
+/** Renders the main facts: amounts, prices, surplus, fee, accounts and times. */
+function facts(order, competition, view) {
+  const { tokens, prefix, book } = view;
+  const amount = (value, token) => [tokens.amount(value, token), tokens.value(value, token)];
+  const extra = surplus(order);
+  const isSell = order.kind === 'sell';
+  const owner = order.onchainUser ?? order.owner;
+  const validTo = (order.ethflowData?.userValidTo ?? order.validTo) * 1000;
+  return descriptionList([
+    [isSell ? 'Sells' : 'Sells at most', amount(order.sellAmount, order.sellToken)],
+    [isSell ? 'Buys at least' : 'Buys', amount(order.buyAmount, order.buyToken)],
+    ['Limit price', price(limitPrice(order, tokens), order, view)],
+    ['Execution price', price(executionPrice(order, view), order, view)],
+    ['Surplus', extra && [...amount(String(extra.gained), extra.token), ` (${percent(extra.part)})`]],
+    ['Fee', order.executedFee === '0' ? undefined : amount(order.executedFee, order.executedFeeToken)],
+    [
+      'Pair',
+      element(
+        'a',
+        { href: fragment(prefix, `/pairs/${order.sellToken}/${order.buyToken}`) },
+        `${tokens.symbolOf(order.sellToken)} / ${tokens.symbolOf(order.buyToken)}`,
+      ),
+    ],
+    ['Account', [accountLink(owner, prefix, owner), ' ', external(book, `address/${owner}`, 'Block explorer')]],
+    ['Receiver', order.receiver && order.receiver !== owner ? accountLink(order.receiver, prefix) : 'the account'],
+    ['Created', timeElement(Date.parse(order.creationDate))],
+    [order.status === 'expired' ? 'Expired' : 'Expires', timeElement(validTo)],
+    ['Not before', order.validFrom === undefined ? undefined : timeElement(order.validFrom * 1000)],
+    ['In the competition', competition?.type],
+  ]);
+}
+
+/** Renders the past and expected events of an order. */
+function timeline(order, trades, { tokens, prefix }) {
   const validTo = (order.ethflowData?.userValidTo ?? order.validTo) * 1000;
   const entry = (kind, text, ...rest) => element('li', { class: kind }, element('strong', {}, text), ' ', ...rest);
-  const link = (hash) => element('a', { href: `${prefix}/transactions/${hash}` }, hash);
-  const items = [
-    entry(
-      'done',
-      order.onchainOrderData ? 'Placed on chain' : 'Signed and accepted',
-      at(Date.parse(order.creationDate)),
-    ),
-  ];
+  const link = (hash) =>
+    element('a', { href: `${prefix}/transactions/${hash}`, title: hash, class: 'hex' }, short(hash, 8));
+  const placed = order.onchainOrderData ? 'Placed on chain' : 'Signed and accepted';
+  const items = [entry('done', placed, timeElement(Date.parse(order.creationDate)))];
   if (order.status === 'presignaturePending') items.push(entry('next', 'Waiting for the owner’s signature on chain'));
-  for (const trade of trades) {
+  for (const trade of [...trades].reverse()) {
     items.push(
       entry(
         'done',
-        `Sold ${atoms(trade.sellAmount)}, bought ${atoms(trade.buyAmount)}`,
-        `in block ${trade.blockNumber} by `,
+        'Filled',
+        tokens.amount(trade.sellAmount, trade.sellToken),
+        ' for ',
+        tokens.amount(trade.buyAmount, trade.buyToken),
+        ` in block ${trade.blockNumber} by `,
         link(trade.txHash),
       ),
     );
   }
-  if (order.ethflowData?.refundTxHash)
-    items.push(entry('done', 'Refunded', 'by ', link(order.ethflowData.refundTxHash)));
+  if (order.ethflowData?.refundTxHash) items.push(entry('done', 'Refunded', link(order.ethflowData.refundTxHash)));
   const ends = { fulfilled: 'Fulfilled', cancelled: 'Cancelled' }[order.status];
   if (ends !== undefined) items.push(entry('end', ends));
-  else
-    items.push(
-      entry(
-        order.status === 'expired' ? 'end' : 'next',
-        order.status === 'expired' ? 'Expired' : 'Expires',
-        at(validTo),
-      ),
-    );
+  else if (order.status === 'expired') items.push(entry('end', 'Expired', timeElement(validTo)));
+  else items.push(entry('next', 'Expires', timeElement(validTo)));
   return element('ol', { class: 'timeline' }, ...items);
 }
 
-/** Renders the quoted, signed and executed amounts. */
-function amountTable(order) {
+/** Renders the quoted, signed and executed amounts. Columns and rows without a value are left out. */
+function amountTable(order, { tokens }) {
   const { quote } = order;
-  const head = element(
-    'tr',
-    {},
-    ...['', 'Quoted', 'Signed', 'Executed'].map((text) => element('th', { scope: 'col' }, text)),
-  );
-  const cell = (label, text) =>
-    element('td', { 'data-label': label, class: 'digits' }, text === undefined ? '–' : atoms(text));
-  const line = (name, quoted, signed, executed) =>
-    element(
-      'tr',
-      {},
-      element('th', { scope: 'row' }, name),
-      cell('Quoted', quoted),
-      cell('Signed', signed),
-      cell('Executed', executed),
-    );
   const rows = [
-    line('Sell atoms', quote?.sellAmount, order.sellAmount, order.executedSellAmount),
-    line('Buy atoms', quote?.buyAmount, order.buyAmount, order.executedBuyAmount),
-    line('Fee atoms', quote?.feeAmount, order.feeAmount, order.executedFee),
+    ['Sell', order.sellToken, quote?.sellAmount, order.sellAmount, order.executedSellAmount],
+    ['Buy', order.buyToken, quote?.buyAmount, order.buyAmount, order.executedBuyAmount],
+    ['Fee', order.sellToken, quote?.feeAmount, order.feeAmount, order.executedFee],
   ];
+  const names = ['Quoted', 'Signed', 'Executed'].slice(quote === undefined ? 1 : 0);
+  const head = element('tr', {}, ...['Amount', ...names].map((name) => element('th', { scope: 'col' }, name)));
+  const body = rows.map(([name, token, ...values]) => {
+    const shown = values.slice(quote === undefined ? 1 : 0);
+    const cells = shown.map((value, i) => element('td', { 'data-label': names[i] }, tokens.amount(value, token)));
+    return element('tr', {}, element('th', { scope: 'row' }, name), ...cells);
+  });
   const caption = element('caption', { class: 'hidden' }, 'Quoted, signed and executed amounts');
-  return element('table', { class: 'amounts' }, caption, element('thead', {}, head), element('tbody', {}, ...rows));
-}
-
-function appData(order) {
-  const { fullAppData } = order;
-  if (fullAppData === undefined || fullAppData === null)
-    return [note('The document is not available.'), copyable(order.appData)];
-  let document;
-  try {
-    document = JSON.parse(fullAppData);
-  } catch {
-    document = undefined;
-  }
-  const about = descriptionList([
-    ['Hash', copyable(order.appData)],
-    ['App', document?.appCode],
-    ['Environment', document?.environment],
-    ['Class', document?.metadata?.orderClass?.orderClass],
-    [
-      'Slippage',
-      document?.metadata?.quote?.slippageBips === undefined ? undefined : `${document.metadata.quote.slippageBips} bps`,
-    ],
-    ['Replaces', document?.metadata?.replacedOrder?.uid],
-    ['Hooks', formatHooks(document?.metadata?.hooks)],
-  ]);
-  const text = document === undefined ? fullAppData : JSON.stringify(document, null, 2);
-  return [about, element('details', {}, element('summary', {}, 'The document'), element('pre', { tabindex: 0 }, text))];
-}
-
-function formatHooks(hooks) {
-  if (hooks === undefined) return undefined;
-  return `${hooks.pre?.length ?? 0} before, ${hooks.post?.length ?? 0} after`;
+  return element('table', { class: 'amounts' }, caption, element('thead', {}, head), element('tbody', {}, ...body));
 }
 
 function signature(order, prefix) {
-  const { uid } = order;
-  const account = (address) => element('a', { href: `${prefix}/accounts/${address}` }, code(address));
   return descriptionList([
     ['Scheme', order.signingScheme],
     ['Signature', copyable(order.signature, element('code', { class: 'long' }, order.signature))],
-    ['Owner', account(order.owner)],
-    ['User', order.onchainUser && account(order.onchainUser)],
-    ['Receiver', order.receiver ? account(order.receiver) : 'the owner'],
-    ['Order digest', code(uid.slice(0, 66))],
-    ['Valid to, as signed', [code(String(order.validTo)), ' seconds since 1970']],
+    ['Owner', accountLink(order.owner, prefix, order.owner)],
+    ['Order digest', code(order.uid.slice(0, 66))],
     ['Settlement contract', order.settlementContract && code(order.settlementContract)],
     ['Balances', `sells from ${order.sellTokenBalance}, receives to ${order.buyTokenBalance}`],
     ['Placement error', order.onchainOrderData?.placementError],
@@ -133,47 +154,37 @@ function signature(order, prefix) {
 }
 
 /** Renders an order, and again after each change. */
-export async function order(book, prefix, uid, signal) {
+export async function order(view, uid) {
+  const { book, tokens, prefix, signal, NotFound } = view;
   const body = element('div');
-  const live = element('span', { class: 'live', role: 'status' });
+  const live = liveLabel();
   let drawing = 0;
 
-  async function draw(changed) {
+  async function draw() {
     const number = ++drawing;
-    const [shown, trades] = await Promise.all([
-      changed ?? book.order(uid, signal),
-      // A book without an indexer rejects requests for trades.
-      book.trades(uid, signal).catch((error) => (error.status === undefined ? Promise.reject(error) : [])),
-    ]);
+    const found = await book.order(uid, signal);
+    if (found === null) throw new NotFound(`This book has no order ${uid}.`);
+    const { order: shown, trades, competition } = found;
+    await tokens.load([shown.sellToken, shown.buyToken, shown.executedFeeToken], signal);
     if (number !== drawing) return;
+    const fills = shown.partiallyFillable ? 'partially fillable' : 'fill or kill';
     body.replaceChildren(
-      element(
-        'p',
-        { class: 'headline' },
-        status(shown),
-        ` A ${shown.kind} order, ${shown.partiallyFillable ? 'in parts or whole' : 'fill or kill'}, of class ${shown.class}`,
-      ),
-      progress(shown),
-      descriptionList([
-        [shown.kind === 'sell' ? 'Sells' : 'Sells at most', formatAmount(shown.sellAmount, shown.sellToken)],
-        [shown.kind === 'sell' ? 'Buys at least' : 'Buys', formatAmount(shown.buyAmount, shown.buyToken)],
-      ]),
-      section('History', timeline(shown, trades, prefix)),
-      section('Quote and execution', amountTable(shown)),
-      section('App data', ...appData(shown)),
+      element('p', { class: 'headline' }, status(shown), ` ${shown.kind} order, ${fills}, ${shown.class}`),
+      progress(shown, view),
+      section('Order', facts(shown, competition, view)),
+      section('History', timeline(shown, trades, view)),
+      section('Quote and execution', amountTable(shown, view)),
+      section('App data', ...appData(shown, prefix)),
       section('Signature', signature(shown, prefix)),
     );
+    void tokens.loadPrices(signal);
   }
 
   await draw();
-  const state = (text) => {
-    live.textContent = text;
-    live.classList.toggle('on', text === 'live');
-  };
-  const redraw = (changed) => draw(changed).catch(() => state('out of date'));
-  book.subscribe({ uid }, { order: redraw, missed: () => redraw(), state }, signal);
+  const redraw = () => draw().catch(() => live.state('out of date'));
+  book.subscribe({ uid }, { order: redraw, missed: redraw, state: live.state }, signal);
   return [
-    element('h1', {}, 'Order ', live),
+    element('h1', {}, 'Order ', live.node),
     element('p', {}, copyable(uid, element('code', { class: 'long' }, uid))),
     body,
   ];

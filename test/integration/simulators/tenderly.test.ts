@@ -1,7 +1,8 @@
 import type { Address, BundleSimulator } from 'intentbook';
-import { createAccounts, createOrderBook } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import { createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
-import { tenderlySimulator } from 'intentbook/simulation';
+import { tenderlySimulator } from 'intentbook/simulators';
 import { describe, expect, it } from 'vitest';
 
 const addressOf = (byte: string): Address => `0x${byte.repeat(20)}`;

@@ -1,6 +1,6 @@
-import type { SimulatedLog, TokenTransfer } from '../../ports/bundle-simulation.ts';
-import type { Address, Hex } from '../../protocol/hex.ts';
-import { ZERO_ADDRESS } from '../../protocol/hex.ts';
+import type { Address, Hex, SimulatedLog, TokenTransfer } from 'intentbook';
+
+const ZERO_ADDRESS: Address = `0x${'00'.repeat(20)}`;
 
 /** `Transfer(address,address,uint256)` of ERC-20. */
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';

@@ -1,0 +1,190 @@
+import type { Api, ApiResponse, Order, OrderBook, OrderTrade } from 'intentbook';
+import { OrderBookError } from 'intentbook';
+import type { Endpoint, Match } from '#internal';
+import {
+  allowHeader,
+  chainById,
+  decodeParam,
+  FAILURE_RESPONSE,
+  jsonResponse,
+  parseHex,
+  rejectionResponse,
+  serveRoutes,
+  VERSION,
+} from '#internal';
+import type { ExplorerBook, ExplorerOptions } from './index.ts';
+import { blockExplorer } from './known-tokens.ts';
+import { createOverview, recentCompetitions } from './overview.ts';
+import { search } from './search.ts';
+import type { TokenReader } from './tokens.ts';
+import { createTokenReader } from './tokens.ts';
+
+/** Maximum number of addresses in a request. */
+const MAX_ADDRESSES = 100;
+
+/** Trades of an order and orders of a settlement that are shown. */
+const MAX_TRADES = 100;
+const MAX_ORDERS = 100;
+
+/** Competitions that are listed. */
+const MAX_COMPETITIONS = 50;
+
+/** Dollar prices that are read concurrently. */
+const PRICES_AT_ONCE = 10;
+
+/** A book with its readers. */
+export interface ShownBook {
+  readonly book: OrderBook;
+  /** Path without a trailing slash; empty at the root. */
+  readonly path: string;
+  readonly tokens: TokenReader;
+}
+
+interface DataCall {
+  readonly shown: ShownBook;
+  readonly query: URLSearchParams;
+  param(name: string): string;
+}
+
+interface DataRoute extends Endpoint {
+  /** Returns the JSON of the response. */
+  read(call: DataCall): Promise<unknown>;
+}
+
+/**
+ * Creates the data interface of the page, below `/explorer/data`. Unlike the interface of a book, it responds with
+ * `null` to a missing entry, since browsers report each 404 as an error.
+ */
+export function createDataApi(options: ExplorerOptions): Api {
+  const { books, accounts } = options;
+  const shown = books.map((entry): ShownBook => {
+    return { book: entry.book, path: pathOf(entry), tokens: createTokenReader(entry.book, entry.tokens) };
+  });
+  const overviews = shown.map(({ book }) => createOverview(book));
+
+  const routes: readonly DataRoute[] = [
+    route('/site', async () => describeSite(options)),
+    route('/search', ({ query }) => search(shown, query.get('q') ?? '')),
+    route('/:book/overview', async ({ shown: book }) => overviews[shown.indexOf(book)]?.()),
+    route('/:book/tokens', ({ shown: { tokens }, query }) => tokens.read(addressesIn(query))),
+    route('/:book/prices', ({ shown: { book }, query }) => readPrices(accounts, book.chainId, addressesIn(query))),
+    route('/:book/orders/:uid', ({ shown: { book }, param }) => readOrder(book, param('uid'))),
+    route('/:book/settlements/:hash', ({ shown: { book }, param }) => readSettlement(book, param('hash'))),
+    route('/:book/competitions', ({ shown: { book } }) => listCompetitions(book)),
+    route('/:book/competitions/:id', ({ shown: { book }, param }) => readCompetition(book, param('id'))),
+  ];
+
+  return serveRoutes<DataRoute>({
+    routes,
+    rateLimit: options,
+    async call({ route: { read }, param }: Match<DataRoute>, request): Promise<ApiResponse> {
+      const decoded = (name: string) => decodeParam(name, param(name));
+      const index = hasParam(request.path) ? Number(decoded('book')) : 0;
+      const book = shown[index];
+      if (book === undefined) throw new OrderBookError('NotFound', 'the explorer has no such book');
+      const query = new URLSearchParams(request.query);
+      return jsonResponse(200, (await read({ shown: book, query, param: decoded })) ?? null);
+    },
+    reject: (error) => (error instanceof OrderBookError ? rejectionResponse(error, allowHeader(error)) : undefined),
+    failure: FAILURE_RESPONSE,
+    report: (failure) => shown[0]?.book.reportError(failure),
+  });
+}
+
+/** Tokens of the rate limit for a request that reads many rows. */
+const COST = { kind: 'read', before: () => 5 } as const;
+
+function route(path: string, read: DataRoute['read']): DataRoute {
+  return { method: 'GET', path: `/explorer/data${path}`, cost: COST, read };
+}
+
+const hasParam = (path: string) => !/^\/explorer\/data\/(?:site|search)\/?$/.test(path);
+
+const pathOf = ({ path = '/' }: ExplorerBook) => path.replace(/\/+$/, '');
+
+/** Describes the books, with paths relative to the mount. */
+function describeSite({ books, accounts, docs = false }: ExplorerOptions) {
+  return {
+    version: VERSION,
+    docs,
+    accounts: accounts !== undefined,
+    books: books.map((entry) => {
+      const { book, chain, environment = 'production', blockExplorer: explorer } = entry;
+      const { chainId, settlementContract } = book;
+      const link = explorer === false ? undefined : (explorer ?? blockExplorer(chainId));
+      return {
+        path: pathOf(entry),
+        chain: chain ?? chainById(chainId)?.segment ?? String(chainId),
+        environment,
+        chainId,
+        settlementContract,
+        ...(link === undefined ? {} : { blockExplorer: link.replace(/\/+$/, '') }),
+      };
+    }),
+  };
+}
+
+function addressesIn(query: URLSearchParams): string[] {
+  const addresses = (query.get('addresses') ?? '').split(',').map((text) => parseHex(text, 20));
+  const valid = addresses.filter((address) => address !== undefined);
+  if (valid.length === addresses.length && valid.length <= MAX_ADDRESSES) return valid;
+  const reason = `must be 1 to ${MAX_ADDRESSES} addresses separated by commas`;
+  throw new OrderBookError('InvalidParameter', `addresses: ${reason}`, { parameter: 'addresses' });
+}
+
+/** Returns US dollars for one whole token, by address. Tokens without a price are left out. */
+async function readPrices(accounts: ExplorerOptions['accounts'], chainId: number, addresses: readonly string[]) {
+  const found: Record<string, number> = {};
+  if (accounts === undefined) return found;
+  for (let i = 0; i < addresses.length; i += PRICES_AT_ONCE) {
+    const batch = addresses.slice(i, i + PRICES_AT_ONCE);
+    const prices = await Promise.all(batch.map((token) => accounts.usdPrices.get(chainId, token)));
+    for (const [n, price] of prices.entries()) if (price !== undefined) found[batch[n] ?? ''] = price.price;
+  }
+  return found;
+}
+
+async function readOrder(book: OrderBook, uid: string) {
+  const order = await book.orders.get(uid);
+  if (order === undefined) return null;
+  const [trades, competition] = await Promise.all([
+    book.trades.list({ orderUid: uid, limit: MAX_TRADES }),
+    book.orders.competitionStatus(uid),
+  ]);
+  return { order, trades, competition };
+}
+
+async function readSettlement(book: OrderBook, hash: string) {
+  const orders: readonly Order[] = (await book.orders.listByTransaction(hash)).slice(0, MAX_ORDERS);
+  const competition = await book.auctions.competitionOfTransaction(hash);
+  if (orders.length === 0 && competition === undefined) return null;
+  const trades: OrderTrade[] = [];
+  for (const { uid } of orders) {
+    const all = await book.trades.list({ orderUid: uid, limit: MAX_TRADES });
+    trades.push(...all.filter(({ txHash }) => txHash === hash.toLowerCase()));
+  }
+  trades.sort((a, b) => a.logIndex - b.logIndex);
+  return { orders, trades, competition: competition ?? null };
+}
+
+async function listCompetitions(book: OrderBook) {
+  const { id, block, orders } = await book.auctions.current();
+  const competitions = await recentCompetitions(book, MAX_COMPETITIONS);
+  return {
+    current: { id, block, orders: orders.length },
+    competitions: competitions.map(({ auctionId, auctionStartBlock, auction, solutions, transactionHashes }) => ({
+      auctionId,
+      auctionStartBlock,
+      orders: auction.orders.length,
+      solutions: solutions.length,
+      winners: [...new Set(solutions.filter(({ isWinner }) => isWinner).map(({ solverAddress }) => solverAddress))],
+      transactionHashes,
+    })),
+  };
+}
+
+async function readCompetition(book: OrderBook, id: string) {
+  if (id !== 'latest' && !/^\d{1,15}$/.test(id)) return null;
+  const found = id === 'latest' ? await book.auctions.latestCompetition() : await book.auctions.competition(Number(id));
+  return found ?? null;
+}

@@ -1,0 +1,107 @@
+/** The mount of the explorer: the folder above this file. */
+const MOUNT = new URL('..', import.meta.url).href;
+
+/** Error response of the server. */
+export class Rejection extends Error {
+  constructor(status, body) {
+    super(body?.description ?? body?.message ?? `the server responded with status ${status}`);
+    this.status = status;
+    this.code = body?.errorType;
+  }
+}
+
+async function read(path, signal) {
+  const response = await fetch(MOUNT + path, { signal, headers: { accept: 'application/json' } }).catch((error) => {
+    if (signal?.aborted) throw error;
+    throw new Error('The server is not reachable.');
+  });
+  const body = await response.json().catch(() => undefined);
+  if (!response.ok) throw new Rejection(response.status, body);
+  return { body, link: response.headers.get('link') };
+}
+
+const toQuery = (values) => new URLSearchParams(Object.entries(values).filter(([, value]) => value !== undefined));
+
+/** Returns the books that the server serves. */
+export async function readSite() {
+  return (await read('explorer/data/site', undefined)).body;
+}
+
+/** Searches all books. */
+export async function searchAll(text, signal) {
+  return (await read(`explorer/data/search?${toQuery({ q: text })}`, signal)).body;
+}
+
+/**
+ * Creates a client of a book. All requests can be aborted.
+ *
+ * @param index - Position of the book in the list of the site.
+ */
+export function openBook({ path, chainId, chain, blockExplorer }, index, hasAccounts) {
+  const api = `${path.slice(1)}${path === '' ? '' : '/'}api/v1`;
+  const data = async (rest, signal) => (await read(`explorer/data/${index}/${rest}`, signal)).body;
+  return {
+    path,
+    chain,
+    chainId,
+    blockExplorer,
+    /** Absolute URL of the interface. */
+    url: MOUNT + api,
+
+    /** Returns the address of a token for its symbol. Other texts are returned in lower case. */
+    async resolve(text, isAccount) {
+      if (isAccount || text === '' || /^0x/i.test(text)) return text.toLowerCase();
+      const found = await searchAll(text, undefined).catch(() => []);
+      return found.find((each) => each.type === 'token' && each.path === path)?.id ?? text;
+    },
+
+    /** Returns orders, newest first, and the cursor of the next page if there is one. */
+    async list(filters, signal) {
+      const { body, link } = await read(`${api}/orders?${toQuery(filters)}`, signal);
+      const next = link?.match(/<([^>]*)>;\s*rel="?next"?/)?.[1];
+      const cursor = next === undefined ? undefined : new URL(next, location.href).searchParams.get('cursor');
+      return { orders: body, next: cursor };
+    },
+
+    overview: (signal) => data('overview', signal),
+    tokens: (addresses, signal) => data(`tokens?addresses=${addresses.join(',')}`, signal),
+    prices: (addresses, signal) => data(`prices?addresses=${addresses.join(',')}`, signal),
+    /** Returns an order with its trades and its competition status, or null. */
+    order: (uid, signal) => data(`orders/${uid}`, signal),
+    /** Returns orders, trades and competition of a transaction, or null. */
+    settlement: (hash, signal) => data(`settlements/${hash}`, signal),
+    competitions: (signal) => data('competitions', signal),
+    competition: (id, signal) => data(`competitions/${id}`, signal),
+
+    /** Returns the notifications of an account, or undefined if the server does not store notifications. */
+    async notifications(account, signal) {
+      if (!hasAccounts) return undefined;
+      const { body } = await read(`accounts/${account}/notifications`, signal);
+      return body.filter(({ metadata }) => metadata?.chainId === undefined || metadata.chainId === chainId);
+    },
+
+    /**
+     * Calls `order` with each new or changed order of the book's stream. Calls `missed` when changes may have been
+     * missed. If the book has no stream, calls `missed` every five seconds while the page is visible.
+     */
+    subscribe(filters, { order, missed, state }, signal) {
+      const source = new EventSource(`${MOUNT}${api}/orders/stream?${toQuery(filters)}`);
+      let timer;
+      const stop = () => {
+        source.close();
+        clearInterval(timer);
+      };
+      source.addEventListener('order', ({ data: text }) => order(JSON.parse(text)));
+      source.addEventListener('withdrawn', missed);
+      source.addEventListener('gap', missed);
+      source.addEventListener('open', () => state('live'));
+      source.addEventListener('error', () => {
+        // The browser reconnects after a broken connection, but not after an error response.
+        state(source.readyState === EventSource.CLOSED ? 'every 5 s' : 'reconnecting');
+        if (source.readyState !== EventSource.CLOSED || timer !== undefined) return;
+        timer = setInterval(() => document.visibilityState === 'visible' && missed(), 5000);
+      });
+      signal.addEventListener('abort', stop);
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import { element, note } from './elements.js';
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+function svg(tag, attributes, ...children) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+  node.append(...children);
+  return node;
+}
+
+function titled(text) {
+  const node = document.createElementNS(SVG, 'title');
+  node.textContent = text;
+  return node;
+}
+
+/** Size of the coordinates. The image is stretched to its element. */
+const [WIDTH, HEIGHT] = [600, 140];
+
+const IMAGE = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', class: 'chart', role: 'img' };
+
+/** Renders the labels of both ends of an axis. */
+function ends(first, last) {
+  return element('p', { class: 'ends' }, element('span', {}, first), element('span', {}, last));
+}
+
+/**
+ * Renders values over time as bars, one colour per series.
+ *
+ * @param {string} label - Description for screen readers.
+ * @param {readonly { name: string, values: readonly number[] }[]} series - At most three, of one length.
+ * @param {(index: number) => string} labelOf - Label of a position on the time axis.
+ */
+export function timeChart(label, series, labelOf) {
+  const count = series[0].values.length;
+  const highest = Math.max(1, ...series.flatMap(({ values }) => values));
+  const slot = WIDTH / count;
+  const bar = slot / series.length;
+  const bars = series.flatMap(({ name, values }, n) =>
+    values.map((value, i) => {
+      const size = (value / highest) * (HEIGHT - 8);
+      const place = { x: i * slot + n * bar, y: HEIGHT - size, width: Math.max(1, bar - 0.5), height: size };
+      return svg('rect', { ...place, class: `series-${n}` }, titled(`${labelOf(i)}: ${value} ${name}`));
+    }),
+  );
+  const axis = svg('line', { x1: 0, x2: WIDTH, y1: HEIGHT, y2: HEIGHT, class: 'axis' });
+  const legend = element(
+    'p',
+    { class: 'legend' },
+    ...series.map(({ name, values }, n) => {
+      const sum = values.reduce((total, value) => total + value, 0);
+      return element('span', { class: `series-${n}` }, `${name}: ${sum}`);
+    }),
+    element('span', { class: 'quiet' }, `highest ${highest}`),
+  );
+  return element(
+    'figure',
+    {},
+    svg('svg', { ...IMAGE, 'aria-label': label }, axis, ...bars),
+    ends(labelOf(0), labelOf(count - 1)),
+    legend,
+  );
+}
+
+/**
+ * Renders shares as horizontal bars with their values as text.
+ *
+ * @param {readonly { label: Node | string, value: number, text: Node | string }[]} entries
+ */
+export function shareChart(entries, empty) {
+  if (entries.length === 0) return note(empty);
+  const highest = Math.max(...entries.map(({ value }) => value), Number.MIN_VALUE);
+  return element(
+    'ul',
+    { class: 'shares' },
+    ...entries.map(({ label, value, text }) => {
+      const bar = element('span', { class: 'bar', 'aria-hidden': 'true' });
+      // The content security policy forbids style attributes, and allows this.
+      bar.style.setProperty('--share', `${(value / highest) * 100}%`);
+      return element('li', {}, element('span', {}, label), bar, element('span', { class: 'digits' }, text));
+    }),
+  );
+}
+
+/**
+ * Renders the cumulated amounts of bids and offers over the price as steps.
+ *
+ * @param {readonly { price: number, size: number }[]} bids - Best first.
+ * @param {readonly { price: number, size: number }[]} offers - Best first.
+ */
+export function depthChart(label, bids, offers) {
+  const sides = [bids, offers].map((orders) => {
+    let total = 0;
+    return orders.map(({ price, size }) => {
+      total += size;
+      return { price, total };
+    });
+  });
+  const points = sides.flat();
+  const [low, high] = [Math.min(...points.map((each) => each.price)), Math.max(...points.map((each) => each.price))];
+  const margin = high === low ? Math.max(high * 0.05, Number.MIN_VALUE) : (high - low) * 0.05;
+  const top = Math.max(...points.map(({ total }) => total), Number.MIN_VALUE);
+  const x = (price) => ((price - low + margin) / (high - low + 2 * margin)) * WIDTH;
+  const y = (total) => (HEIGHT - 8) * (1 - total / top) + 4;
+  const areas = sides.map((steps, n) => {
+    if (steps.length === 0) return svg('g', {});
+    const edge = n === 0 ? 0 : WIDTH;
+    let path = `M ${x(steps[0].price)} ${y(0)}`;
+    for (const { price, total } of steps) path += ` H ${x(price)} V ${y(total)}`;
+    return svg('path', { d: `${path} H ${edge} V ${y(0)} Z`, class: n === 0 ? 'bids' : 'offers' });
+  });
+  const format = (value) => value.toLocaleString('en-US', { maximumSignificantDigits: 6 });
+  return element(
+    'figure',
+    {},
+    svg('svg', { ...IMAGE, 'aria-label': label }, ...areas),
+    ends(format(low - margin), format(high + margin)),
+  );
+}

@@ -1,0 +1,61 @@
+/** Adds a comma after every three digits before the decimal point. */
+function group(digits) {
+  return digits.replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+}
+
+/** Formats atoms as whole tokens with all digits: `1,083.4`. */
+export function exact(atoms, decimals) {
+  const digits = String(atoms).padStart(decimals + 1, '0');
+  const whole = digits.slice(0, digits.length - decimals);
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
+  return `${group(whole)}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
+const SIGNIFICANT = 6;
+
+/** Formats atoms as whole tokens in little space: six significant digits, and all digits before the point. */
+export function rounded(atoms, decimals) {
+  const [whole, fraction = ''] = exact(atoms, decimals).split('.');
+  if (whole.length > 15) return compact(whole);
+  if (whole !== '0') return trim(whole, fraction.slice(0, Math.max(0, SIGNIFICANT - whole.replaceAll(',', '').length)));
+  const zeros = /^0*/.exec(fraction)[0].length;
+  if (fraction !== '' && zeros >= 8) return '< 0.00000001';
+  return trim(whole, fraction.slice(0, zeros + SIGNIFICANT));
+}
+
+function trim(whole, fraction) {
+  const rest = fraction.replace(/0+$/, '');
+  return rest === '' ? whole : `${whole}.${rest}`;
+}
+
+/** Formats a very large whole number with an exponent. */
+function compact(whole) {
+  const digits = whole.replaceAll(',', '');
+  return `≈ ${digits[0]}.${digits.slice(1, 4)}e${digits.length - 1}`;
+}
+
+/** Decimals of a ratio. */
+const RATIO_DECIMALS = 36;
+
+/** Returns atoms of `a` per atom of `b` in whole tokens, as atoms of 36 decimals. Undefined if `b` is zero. */
+export function ratio(a, aDecimals, b, bDecimals) {
+  if (BigInt(b) === 0n) return undefined;
+  return (BigInt(a) * 10n ** BigInt(RATIO_DECIMALS + bDecimals)) / (BigInt(b) * 10n ** BigInt(aDecimals));
+}
+
+/** Formats a ratio in little space. */
+export function formatRatio(value) {
+  return value === undefined ? '–' : rounded(value, RATIO_DECIMALS);
+}
+
+/** Converts atoms to a number for charts and dollar values, which need no exact digits. */
+export function toNumber(atoms, decimals) {
+  return Number(BigInt(atoms)) / 10 ** decimals;
+}
+
+/** Formats US dollars: `$1,234.56`. */
+export function dollars(value) {
+  if (Math.abs(value) >= 1e15) return `$${value.toExponential(2)}`;
+  const digits = value !== 0 && Math.abs(value) < 0.01 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 };
+  return `$${value.toLocaleString('en-US', digits)}`;
+}

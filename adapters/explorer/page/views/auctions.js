@@ -1,0 +1,130 @@
+import { accountLink, descriptionList, element, note, section, table } from '../elements.js';
+import { short } from '../format.js';
+import { fragment } from '../router.js';
+import { exact, rounded } from '../units.js';
+import { auctionLink, orderItem } from './settlement.js';
+
+/** Decimals of scores, which are in wei. */
+const WEI = 18;
+
+/** Orders that are listed by their UID. */
+const MAX_ORDERS = 100;
+
+const transactionLink = (hash, prefix) =>
+  element('a', { href: fragment(prefix, `/transactions/${hash}`), title: hash, class: 'hex' }, short(hash));
+
+/** Renders the current auction and the recorded competitions, newest first. */
+export async function auctions({ book, prefix, signal }) {
+  const { current, competitions } = await book.competitions(signal);
+  const rows = competitions.map((each) => [
+    auctionLink(each.auctionId, prefix),
+    String(each.auctionStartBlock),
+    String(each.orders),
+    String(each.solutions),
+    each.winners.map((solver) => accountLink(solver, prefix)),
+    each.transactionHashes.map((hash) => element('div', {}, transactionLink(hash, prefix))),
+  ]);
+  return [
+    element('h1', {}, 'Auctions'),
+    section(
+      'Current auction',
+      descriptionList([
+        ['Id', `#${current.id}`],
+        ['Block', String(current.block)],
+        ['Orders', String(current.orders)],
+      ]),
+    ),
+    section(
+      'Competitions',
+      rows.length === 0
+        ? note('No competition was recorded yet. A solver or an operator records the solutions of each auction.')
+        : table('Competitions', ['Auction', 'Block', 'Orders', 'Solutions', 'Winners', 'Settlements'], rows),
+    ),
+  ];
+}
+
+/** Renders the competition of an auction: its solutions, best first, with prices and orders. */
+export async function auction({ book, tokens, prefix, signal, NotFound }, id) {
+  const found = await book.competition(id, signal);
+  if (found === null) throw new NotFound(`No competition was recorded for auction ${id}.`);
+  const { auctionId, auctionStartBlock, auctionDeadlineBlock, auction: content, solutions, transactionHashes } = found;
+  await tokens.load(
+    [...solutions.flatMap(({ orders }) => orders.flatMap(pairOf)), ...Object.keys(content.prices)],
+    signal,
+  );
+  const rows = [...solutions]
+    .reverse()
+    .map((solution) => [
+      String(solution.ranking),
+      accountLink(solution.solverAddress, prefix),
+      element('span', { class: 'digits', title: `${solution.score} wei` }, exact(solution.score, WEI)),
+      result(solution),
+      solution.orders.map((order) => trade(order, tokens, prefix)),
+      solution.txHash === null ? '–' : transactionLink(solution.txHash, prefix),
+    ]);
+  const prices = Object.entries(content.prices).map(([token, price]) => [
+    tokens.symbol(token),
+    element('span', { class: 'digits' }, nativePrice(price, tokens.decimalsOf(token))),
+  ]);
+  const neighbours = [Number(id) - 1, Number(id) + 1].filter((each) => each > 0);
+  return [
+    element('h1', {}, `Auction #${auctionId}`),
+    element('p', {}, ...neighbours.flatMap((each) => [auctionLink(each, prefix), ' '])),
+    section(
+      'Auction',
+      descriptionList([
+        ['Block', String(auctionStartBlock)],
+        ['Deadline block', String(auctionDeadlineBlock)],
+        [
+          'Settlements',
+          transactionHashes.length === 0 ? 'none' : transactionHashes.map((each) => transactionLink(each, prefix)),
+        ],
+      ]),
+    ),
+    section(
+      'Solutions',
+      rows.length === 0
+        ? note('No solver found a solution.')
+        : table('Solutions', ['Rank', 'Solver', 'Score', 'Result', 'Orders', 'Transaction'], rows),
+    ),
+    section(
+      'Prices',
+      prices.length === 0
+        ? note('None recorded.')
+        : table('Native prices', ['Token', 'Native currency for one'], prices),
+    ),
+    section(
+      `Orders (${content.orders.length})`,
+      element('ul', { class: 'chips' }, ...content.orders.slice(0, MAX_ORDERS).map((uid) => orderItem(uid, prefix))),
+    ),
+  ];
+}
+
+const pairOf = ({ sellToken, buyToken }) => [sellToken, buyToken];
+
+/** Formats a price in wei for 10^18 atoms as native currency for one whole token. */
+function nativePrice(price, decimals) {
+  if (decimals === undefined) return '–';
+  return decimals <= 2 * WEI ? rounded(price, 2 * WEI - decimals) : '–';
+}
+
+function result({ isWinner, filteredOut }) {
+  const [label, state] = isWinner
+    ? ['winner', 'fulfilled']
+    : filteredOut
+      ? ['filtered', 'expired']
+      : ['lost', 'cancelled'];
+  return element('span', { class: `status ${state}` }, label);
+}
+
+function trade({ id, sellToken, buyToken, sellAmount, buyAmount }, tokens, prefix) {
+  return element(
+    'div',
+    {},
+    element('a', { href: `${prefix}/orders/${id}`, title: id, class: 'hex' }, short(id)),
+    ' ',
+    tokens.amount(sellAmount, sellToken),
+    ' for ',
+    tokens.amount(buyAmount, buyToken),
+  );
+}

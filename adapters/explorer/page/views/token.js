@@ -1,0 +1,54 @@
+import { copyable, descriptionList, element, external, note, section } from '../elements.js';
+import { tokensOf } from '../order-table.js';
+import { fragment } from '../router.js';
+import { dollars } from '../units.js';
+import { orderList } from './order-list.js';
+
+/** Open orders whose pairs are listed. */
+const SAMPLE = 200;
+
+/** Renders a token: its pairs with open orders, and the orders that sell or buy it. */
+export async function token(view, address) {
+  const { book, tokens, signal } = view;
+  const open = (filter) => book.list({ ...filter, status: 'open', limit: SAMPLE }, signal);
+  const [selling, buying] = await Promise.all([open({ sellToken: address }), open({ buyToken: address })]);
+  const orders = [...selling.orders, ...buying.orders];
+  await tokens.load([address, ...tokensOf(orders)], signal);
+  const sold = await orderList(view, { sellToken: address }, `Orders that sell ${address}`, note('No order sells it.'));
+  const bought = await orderList(view, { buyToken: address }, `Orders that buy ${address}`, note('No order buys it.'));
+  const prices = await book.prices([address], signal).catch(() => ({}));
+  const price = prices[address];
+  return [
+    element('h1', {}, `Token ${tokens.symbolOf(address)}`),
+    element('p', {}, copyable(address), ' ', external(book, `token/${address}`, 'Block explorer')),
+    descriptionList([
+      ['Decimals', tokens.decimalsOf(address) ?? 'not known'],
+      ['Price', price === undefined ? undefined : dollars(price)],
+      ['Open orders', `${selling.orders.length} sell it, ${buying.orders.length} buy it`],
+    ]),
+    section('Pairs with open orders', pairs(orders, address, view)),
+    section('Sold', sold.content),
+    section('Bought', bought.content),
+  ];
+}
+
+function pairs(orders, address, { tokens, prefix }) {
+  const counts = new Map();
+  for (const { sellToken, buyToken } of orders) {
+    const other = sellToken === address ? buyToken : sellToken;
+    counts.set(other, (counts.get(other) ?? 0) + 1);
+  }
+  if (counts.size === 0) return note('No pair has open orders.');
+  const link = ([other, count]) =>
+    element(
+      'li',
+      {},
+      element(
+        'a',
+        { href: fragment(prefix, `/pairs/${address}/${other}`) },
+        `${tokens.symbolOf(address)} / ${tokens.symbolOf(other)}`,
+      ),
+      ` ${count}`,
+    );
+  return element('ul', { class: 'chips' }, ...[...counts].sort(([, a], [, b]) => b - a).map(link));
+}

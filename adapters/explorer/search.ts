@@ -1,0 +1,63 @@
+import { parseHex } from '#internal';
+import type { ShownBook } from './data.ts';
+
+/** A result of a search. */
+export interface SearchResult {
+  readonly type: 'order' | 'settlement' | 'account' | 'token' | 'auction';
+  /** Path of the book; empty at the root. */
+  readonly path: string;
+  /** UID, hash, address or auction id. */
+  readonly id: string;
+  /** Symbol of a token. */
+  readonly label?: string;
+}
+
+/**
+ * Searches all books for a UID, a transaction, an address, an auction id or the symbol of a token. An address that no
+ * book knows is a result too: an account without orders.
+ */
+export async function search(books: readonly ShownBook[], text: string): Promise<SearchResult[]> {
+  const term = text.trim();
+  const find = finderOf(term);
+  const results = await Promise.all(books.map(find));
+  return results.flat();
+}
+
+function finderOf(term: string): (book: ShownBook) => Promise<SearchResult[]> {
+  const uid = parseHex(term, 56);
+  if (uid !== undefined) {
+    return async ({ book, path }) =>
+      (await book.orders.get(uid)) === undefined ? [] : [{ type: 'order', path, id: uid }];
+  }
+  const hash = parseHex(term, 32);
+  if (hash !== undefined) {
+    return async ({ book, path }) => {
+      const isSettlement =
+        (await book.orders.listByTransaction(hash)).length > 0 ||
+        (await book.auctions.competitionOfTransaction(hash)) !== undefined;
+      return isSettlement ? [{ type: 'settlement', path, id: hash }] : [];
+    };
+  }
+  const address = parseHex(term, 20);
+  if (address !== undefined) return (book) => findAddress(book, address);
+  if (/^#?\d{1,15}$/.test(term)) {
+    return async ({ book, path }) => {
+      const id = Number(term.replace('#', ''));
+      return (await book.auctions.competition(id)) === undefined ? [] : [{ type: 'auction', path, id: String(id) }];
+    };
+  }
+  return async ({ tokens, path }) =>
+    tokens.find(term).map((id): SearchResult => ({ type: 'token', path, id, label: term.toUpperCase() }));
+}
+
+async function findAddress({ book, path, tokens }: ShownBook, address: string): Promise<SearchResult[]> {
+  const token = (await tokens.read([address]))[address];
+  if (token !== undefined) {
+    return [{ type: 'token', path, id: address, ...(token.symbol === undefined ? {} : { label: token.symbol }) }];
+  }
+  for (const side of ['sellToken', 'buyToken'] as const) {
+    const { orders } = await book.orders.list({ [side]: address, limit: 1 });
+    if (orders.length > 0) return [{ type: 'token', path, id: address }];
+  }
+  return [{ type: 'account', path, id: address }];
+}

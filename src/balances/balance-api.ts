@@ -1,0 +1,59 @@
+import type { ChainClient, Funds, FundsQuery, TokenInfo } from '../ports/chain-client.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Address } from '../protocol/hex.ts';
+
+/** An account's balance of a token. */
+export interface TokenBalance {
+  /** Atoms, as decimal text. */
+  readonly balance: string;
+  /** Allowance of the vault relayer in atoms, as decimal text. */
+  readonly allowance: string;
+  readonly token: { readonly address: Address } & TokenInfo;
+}
+
+/** Options of a balance call. */
+export interface BalanceCallOptions {
+  /** Aborts the call when the result is no longer needed. The call rejects with its reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** Balance methods of a book. They query the chain. */
+export interface BalanceApi {
+  /**
+   * Whether the book has a chain client that reads balances. Without one, every method rejects with `ChainUnavailable`.
+   */
+  readonly available: boolean;
+  /**
+   * Returns an account's balances of tokens, without duplicates, in input order. Addresses without a token contract are
+   * omitted; `0xeeee…ee` is native currency. Rejects with `InvalidParameter` for an invalid address, and with
+   * `ChainUnavailable` if a chain query fails.
+   */
+  get(account: string, tokens: readonly string[], options?: BalanceCallOptions): Promise<TokenBalance[]>;
+  /**
+   * Returns balances and allowances of owner and token pairs, in input order, with 100 pairs per chain query. Rejects
+   * with `ChainUnavailable` if a chain query fails.
+   */
+  funds(pairs: readonly FundsPair[], options?: BalanceCallOptions): Promise<Funds[]>;
+  /**
+   * Returns the metadata of tokens by address, with 100 tokens per chain query. Addresses that are not a token are
+   * missing. Results are cached. Rejects like `get`.
+   */
+  tokens(tokens: readonly string[], options?: BalanceCallOptions): Promise<ReadonlyMap<Address, TokenInfo>>;
+  /**
+   * Returns the metadata of a token; `undefined` if it is not a token, or if there is no chain client. Rejects like
+   * `get`.
+   */
+  token(token: string, options?: BalanceCallOptions): Promise<TokenInfo | undefined>;
+}
+
+/** An owner and a token. */
+export type FundsPair = Omit<FundsQuery, 'spender'>;
+
+export interface BalancesContext {
+  readonly chain: ChainClient | undefined;
+  readonly vaultRelayer: Address;
+  readonly clock: Clock;
+  /** Time limit for the chain, in milliseconds. */
+  readonly deadline: number;
+  readonly onFailure: (failure: unknown) => void;
+}

@@ -1,0 +1,159 @@
+import { DeadlineError, withDeadline } from '../concurrency/deadline.ts';
+import { OrderBookError } from '../errors.ts';
+import type { ChainCall, Funds, FundsQuery, TokenInfo } from '../ports/chain-client.ts';
+import { NATIVE_MARKER } from '../protocol/chains.ts';
+import type { Address } from '../protocol/hex.ts';
+import { parseHex } from '../protocol/hex.ts';
+import type { BalanceApi, BalanceCallOptions, BalancesContext, TokenBalance } from './balance-api.ts';
+
+/** Maximum number of cached tokens, and of cached addresses without a token; the oldest are dropped first. */
+const MAX_TOKENS = 10_000;
+
+/** Number of pairs per chain query, which every chain client must support. */
+const PAIRS_PER_QUERY = 100;
+
+/** Milliseconds until an address without a token is queried again. */
+const MISSING_TTL = 600_000;
+
+/** Native currency has 18 decimals on every chain of the protocol. */
+const NATIVE: TokenInfo = { decimals: 18 };
+
+/** Creates the balance methods. */
+export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 'available'> {
+  const { chain, vaultRelayer, clock, deadline, onFailure } = context;
+  const cache = new Map<Address, TokenInfo>();
+  /** Addresses without a token, and the time until which they are not queried again. */
+  const missing = new Map<Address, number>();
+
+  /** Returns the metadata of tokens. Only addresses that are not cached are queried. */
+  async function getTokensInfo(tokens: readonly Address[], call: ChainCall): Promise<Map<Address, TokenInfo>> {
+    const known = new Map<Address, TokenInfo>();
+    const unknown: Address[] = [];
+    for (const token of tokens) {
+      const info = token === NATIVE_MARKER ? NATIVE : cache.get(token);
+      if (info !== undefined) known.set(token, info);
+      else if ((missing.get(token) ?? 0) <= clock.now()) unknown.push(token);
+    }
+    for (let i = 0; i < unknown.length; i += PAIRS_PER_QUERY) {
+      const batch = unknown.slice(i, i + PAIRS_PER_QUERY);
+      const infos = await queryTokens(batch, call);
+      for (const [n, token] of batch.entries()) {
+        const info = toTokenInfo(infos[n]);
+        if (info === undefined) putBounded(missing, token, clock.now() + MISSING_TTL);
+        else {
+          putBounded(cache, token, info);
+          known.set(token, info);
+        }
+      }
+    }
+    return known;
+  }
+
+  async function queryTokens(tokens: readonly Address[], call: ChainCall): Promise<readonly (TokenInfo | undefined)[]> {
+    if (chain?.tokensInfo !== undefined) return chain.tokensInfo(tokens, call);
+    return Promise.all(tokens.map((token) => chain?.tokenInfo?.(token, call)));
+  }
+
+  async function getBalances(owner: Address, tokens: readonly Address[], call: ChainCall): Promise<TokenBalance[]> {
+    const readsInfo = chain?.tokenInfo !== undefined || chain?.tokensInfo !== undefined;
+    const infos = readsInfo ? await getTokensInfo(tokens, call) : new Map<Address, TokenInfo>();
+    // Without token metadata, every address is treated as a token.
+    const found = readsInfo ? tokens.filter((token) => infos.has(token)) : tokens;
+    const balances: TokenBalance[] = [];
+    for (let i = 0; i < found.length; i += PAIRS_PER_QUERY) {
+      const batch = found.slice(i, i + PAIRS_PER_QUERY);
+      const funds = await getFunds(
+        batch.map((token) => ({ owner, token, spender: vaultRelayer })),
+        call,
+      );
+      for (const [n, address] of batch.entries()) {
+        const { balance, allowance } = funds[n] ?? throwNoChain();
+        const info = address === NATIVE_MARKER ? NATIVE : infos.get(address);
+        balances.push({ balance: String(balance), allowance: String(allowance), token: { address, ...info } });
+      }
+    }
+    return balances;
+  }
+
+  async function getFunds(queries: readonly FundsQuery[], call: ChainCall): Promise<readonly Funds[]> {
+    if (chain?.balancesAndAllowances !== undefined) return chain.balancesAndAllowances(queries, call);
+    const funds = await Promise.all(queries.map((query) => chain?.balanceAndAllowance?.(query, call)));
+    return funds.map((each) => each ?? throwNoChain());
+  }
+
+  function throwNoChain(): never {
+    throw createUnavailableError('this book has no chain client for balances');
+  }
+
+  async function runQuery<T>(query: (call: ChainCall) => Promise<T>, options: BalanceCallOptions = {}): Promise<T> {
+    options.signal?.throwIfAborted();
+    try {
+      return await withDeadline(clock, deadline, (signal) => query({ signal }), options.signal);
+    } catch (failure) {
+      if (options.signal?.aborted || failure instanceof OrderBookError) throw failure;
+      onFailure(failure);
+      throw createUnavailableError(
+        failure instanceof DeadlineError ? 'the chain query timed out' : 'the chain query failed',
+      );
+    }
+  }
+
+  return {
+    async get(account, tokens, options) {
+      const owner = requireAddress('account', account);
+      const distinct = [...new Set(tokens.map((token) => requireAddress('tokens', token)))];
+      return runQuery((call) => getBalances(owner, distinct, call), options);
+    },
+    async funds(pairs, options) {
+      const result: Funds[] = [];
+      for (let i = 0; i < pairs.length; i += PAIRS_PER_QUERY) {
+        const queries = pairs.slice(i, i + PAIRS_PER_QUERY).map((pair) => ({ ...pair, spender: vaultRelayer }));
+        const funds = await runQuery((call) => getFunds(queries, call), options);
+        if (funds.length !== queries.length)
+          throw createUnavailableError('the chain query returned an incomplete result');
+        result.push(...funds);
+      }
+      return result;
+    },
+    async tokens(texts, options) {
+      const tokens = [...new Set(texts.map((text) => requireAddress('tokens', text)))];
+      return runQuery((call) => getTokensInfo(tokens, call), options);
+    },
+    async token(text, options) {
+      const token = requireAddress('token', text);
+      return (await runQuery((call) => getTokensInfo([token], call), options)).get(token);
+    },
+  };
+}
+
+/** Adds an entry to a cache and removes the oldest entry above the maximum. */
+function putBounded<T>(cache: Map<Address, T>, token: Address, value: T): void {
+  cache.delete(token);
+  cache.set(token, value);
+  const [oldest] = cache.keys();
+  if (cache.size > MAX_TOKENS && oldest !== undefined) cache.delete(oldest);
+}
+
+/** Keeps the members with a valid type, because tokens are untrusted contracts. */
+function toTokenInfo(info: TokenInfo | undefined): TokenInfo | undefined {
+  if (info === undefined) return undefined;
+  const { decimals, symbol, name } = info;
+  return {
+    ...(Number.isInteger(decimals) && Number(decimals) >= 0 && Number(decimals) <= 255 && { decimals }),
+    ...(typeof symbol === 'string' && symbol !== '' && { symbol: symbol.slice(0, MAX_TEXT) }),
+    ...(typeof name === 'string' && name !== '' && { name: name.slice(0, MAX_TEXT) }),
+  } as TokenInfo; // the members have valid types
+}
+
+/** Maximum number of characters of a token name or symbol. */
+const MAX_TEXT = 128;
+
+function requireAddress(parameter: string, text: string): Address {
+  const address = parseHex(text, 20);
+  if (address !== undefined) return address;
+  throw new OrderBookError('InvalidParameter', `${parameter}: must be 0x and 40 hex digits`, { parameter });
+}
+
+function createUnavailableError(description: string): OrderBookError {
+  return new OrderBookError('ChainUnavailable', description);
+}

@@ -1,0 +1,23 @@
+import type { ErrorCode } from '../errors.ts';
+import { OrderBookError } from '../errors.ts';
+import type { CancelRejection } from '../ports/store.ts';
+
+/** Maximum number of UIDs in one request. */
+export const MAX_UIDS = 128;
+
+/** The error codes for the store's reasons. */
+export const CANCEL_ERRORS: Readonly<Record<CancelRejection, ErrorCode>> = {
+  missing: 'OrderNotFound',
+  fulfilled: 'OrderFullyExecuted',
+  cancelled: 'AlreadyCancelled',
+  expired: 'OrderExpired',
+  'on-chain': 'OnChainOrder',
+};
+
+/** Creates the rejection of a list with too many UIDs. It is checked before any UID is decoded. */
+export function createTooManyUidsError(count: number): OrderBookError {
+  return new OrderBookError('TooManyOrderUids', `orderUids must contain at most ${MAX_UIDS} UIDs, got ${count}`, {
+    limit: MAX_UIDS,
+    count,
+  });
+}
