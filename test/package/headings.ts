@@ -26,6 +26,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Affiliate codes',
   'Affiliate codes, prices and balances',
   'Affiliates',
+  'Affiliate statistics',
   'Market data',
   'Price history',
   'Slippage',

@@ -1,4 +1,5 @@
 import { DEFAULT_RATE_LIMIT } from '../rate-limit.ts';
+import { affiliateTerms } from './affiliate-terms.ts';
 import type { SettingTable } from './setting.ts';
 import {
   email,
@@ -107,6 +108,19 @@ export const SERVER_SETTINGS = {
     help: 'Nodes of chain 1, for signatures of contract wallets.',
     defaultText: 'the nodes of the mainnet book',
     secret: true,
+  },
+  affiliateTerms: {
+    type: affiliateTerms(),
+    group: 'Accounts',
+    help: 'Terms of the affiliate programme, shown with each code.',
+    flag: null,
+    defaultText: 'no terms',
+  },
+  affiliateStatistics: {
+    type: httpUrl(),
+    group: 'Accounts',
+    help: 'URL of a service with the statistics of affiliates and traders.',
+    defaultText: 'none; the statistics endpoints return 503',
   },
   notifications: {
     type: enumSetting('on', 'off'),
