@@ -72,6 +72,7 @@ export type * from './ports/limiter.ts';
 export type * from './ports/notification-store.ts';
 export type * from './ports/order-events.ts';
 export type * from './ports/order-record.ts';
+export type * from './ports/pools.ts';
 export type * from './ports/price-history.ts';
 export type * from './ports/prices.ts';
 export type * from './ports/quotes.ts';

@@ -416,6 +416,17 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     },
     success: { 200: { description: 'The tolerance in basis points.', body: 'SlippageTolerance' } },
   },
+  'POST /:chainId/yield/pools': {
+    summary: 'Returns liquidity pools with their yield',
+    tag: 'tokens',
+    body: 'PoolAddresses',
+    success: { 200: { description: 'At most 500. Without addresses, the largest pools.', body: ['Pool'] } },
+  },
+  'GET /:chainId/yield/pools-average-apr': {
+    summary: 'Returns the mean yield of each project',
+    tag: 'tokens',
+    success: { 200: { description: 'Percent per year by project.', body: 'AverageApr' } },
+  },
   'POST /:chainId/simulation/simulateBundle': {
     summary: 'Simulates a bundle of up to 20 transactions',
     tag: 'tokens',

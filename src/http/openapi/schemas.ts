@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { omit } from 'zod/mini';
 import { affiliateRegistration } from '../../accounts/affiliates.ts';
+import { poolAddresses } from '../../accounts/pools.ts';
 import { simulationBundle } from '../../accounts/simulation/simulation.ts';
 import { tokenAddresses } from '../../accounts/token-details.ts';
 import { competition } from '../../auctions/competition.ts';
@@ -293,6 +294,17 @@ export function createSchemas() {
       .looseObject({ code: z.string() })
       .describe('The code with the terms of the program, if configured.'),
     AffiliateStatistics: z.looseObject({}).describe('Statistics of the configured source.'),
+    PoolAddresses: poolAddresses,
+    Pool: z.object({
+      contract_address: address(),
+      chain_id: z.int(),
+      project: z.string(),
+      apr: z.number().describe('Yield of liquidity providers, in percent per year.'),
+      fee: z.number().describe('Fee of a trade, in percent.'),
+      tvl: z.number().describe('Value of the reserves, in US dollars.'),
+      volume: z.number().describe('Traded volume of a day, in US dollars.'),
+    }),
+    AverageApr: z.record(z.string(), z.number()),
     SimulationBundle: simulationBundle,
     SimulatedTransaction: z.object({
       status: z.boolean().describe('Whether the transaction succeeded.'),

@@ -181,6 +181,7 @@ const BOUNDED: readonly Example[] = [
   ['GET /affiliate/affiliate-stats/{address}', () => `/affiliate/affiliate-stats/${BOB}`],
   ['GET /affiliate/trader-stats/{address}', () => `/affiliate/trader-stats/${BOB}`],
   ['GET /affiliate/trader-activity/{address}', () => `/affiliate/trader-activity/${BOB}`],
+  ['GET /{chainId}/yield/pools-average-apr', () => `/${SEPOLIA}/yield/pools-average-apr`],
   ['GET /{chainId}/tokens/{token}/details', () => `/${SEPOLIA}/tokens/${WETH}/details`],
   ['GET /{chainId}/tokens/{token}/topHolders', () => `/${SEPOLIA}/tokens/${WETH}/topHolders`],
   [
