@@ -1,4 +1,5 @@
-import type { Accounts, Api, ApiRequest, ApiResponse, OrderBook, RateLimitOptions } from 'intentbook';
+import type { Api, ApiRequest, ApiResponse, OrderBook, RateLimitOptions } from 'intentbook';
+import type { Accounts } from 'intentbook/accounts';
 import type { Environment } from '#internal';
 import { assertKnownOptions } from '#internal';
 import { createDataApi } from './data.ts';
