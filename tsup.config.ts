@@ -21,6 +21,8 @@ export default defineConfig({
     channels: 'adapters/channels/index.ts',
     estimators: 'adapters/estimators/index.ts',
     prices: 'adapters/prices/index.ts',
+    ipfs: 'adapters/ipfs/index.ts',
+    simulators: 'adapters/simulators/index.ts',
     native: 'adapters/native/index.ts',
     workers: 'adapters/workers/index.ts',
     'recovery-worker': 'adapters/workers/recovery-worker.ts',

@@ -1,8 +1,9 @@
 import { createAppDataApi } from './app-data/app-data-api.ts';
+import { createDocumentPolicy } from './app-data/document-policy.ts';
 import { createAuctionModule } from './auctions/auctions.ts';
 import { createBalances } from './balances/balances.ts';
 import { createChainIndexing } from './chain/chain-indexing.ts';
-import { createTradeApi } from './chain/trade-api.ts';
+import { createTradeModule } from './chain/trade-module.ts';
 import { createDeadlineLimiter } from './concurrency/deadline.ts';
 import { lazy } from './concurrency/lazy.ts';
 import { createBookEmitter } from './emitter.ts';
@@ -18,6 +19,7 @@ import { createExpirySweep } from './orders/expiry.ts';
 import { createOrderApi } from './orders/order-api.ts';
 import { readOrders } from './orders/read.ts';
 import { createSubmissionQueue } from './orders/submission-queue.ts';
+import { systemRandom } from './ports/random.ts';
 import type { Hex } from './protocol/hex.ts';
 import { createQuoteModule } from './quotes/index.ts';
 import { createReadinessCheck } from './readiness.ts';
@@ -48,6 +50,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   });
   const admission: Omit<AdmissionContext, 'verifier'> = {
     ...configuration,
+    documents: createDocumentPolicy(configuration, onFailure),
     // Without a policy of the host, recorded competitions decide which orders are being bid on.
     host: { isActivelyBidOn: auctions.isBidOn, ...configuration.host },
     store,
@@ -68,6 +71,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     assertStarted,
     wake: dispatcher.wake,
     pricesOf: auctions.pricesOf,
+    findDocument: admission.documents.find,
     emit: emitter.emit,
     requestQuote: quotes.methods.request,
   });
@@ -80,7 +84,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     wake: dispatcher.wake,
     getBlockTime: chain.getBlockTime,
     onPruned: forgetReads, // the log has no entries for deleted orders
-    holder: crypto.randomUUID(),
+    holder: systemRandom.uuid(),
     isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
   });
   const surplus = lazy(async () => (await import('./chain/surplus.ts')).createSurplusReader(store));
@@ -88,7 +92,13 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const streams = lazy(async () => {
     const { createOrderStreams } = await import('./streams/order-streams.ts');
     const read = (uids: readonly Hex[]) => readOrders(uids, reading);
-    return createOrderStreams({ ...configuration.streams, onFailure, log, read, placed: store.orders.placed });
+    return createOrderStreams({
+      ...configuration.streams,
+      onFailure,
+      log,
+      read,
+      filterPlaced: store.orders.filterPlaced,
+    });
   });
 
   function forgetReads(): void {
@@ -121,6 +131,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     chainId,
     settlementContract,
     limits,
+    rules: configuration.rules,
     clock,
     log,
     orders: createOrderApi({
@@ -134,11 +145,10 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     quotes: quotes.methods,
     appData: createAppDataApi(store.appData, limits, assertStarted),
     chain: chain.methods,
-    trades: createTradeApi(store, surplus),
+    trades: createTradeModule(store, surplus),
     balances: createBalances({ ...configuration, deadline: configuration.checkTimeout, onFailure }),
     auctions: auctions.methods,
     ...lifecycle,
-    [Symbol.asyncDispose]: lifecycle.close,
     ready: readiness.check,
     reportError: onFailure,
     on: emitter.on,

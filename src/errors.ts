@@ -20,6 +20,8 @@ export const ERRORS = {
   UnsupportedMediaType: rejection(415, 'The body must be uncompressed and declared as application/json.'),
   NotFound: rejection(404, 'There is no such route, order or document.'),
   MethodNotAllowed: rejection(405, 'The route exists, but not with this method.'),
+  InvalidLimit: rejection(400, 'The page size of a list of trades is not valid.'),
+  InvalidTradeFilter: rejection(400, 'A list of trades needs either an owner or an order.'),
   TooManyOrderUids: rejection(400, 'More than 128 order UIDs in one request.'),
   RateLimited: retryable(429, 'Too many requests. Retry after the seconds in `Retry-After`.'),
   InternalServerError: retryable(500, 'An unexpected failure of the server. Nothing was stored.'),
@@ -27,6 +29,7 @@ export const ERRORS = {
   OutcomeUnknown: retryable(500, 'The change may be stored or not. Query the order by its UID before a retry.'),
   Forbidden: rejection(403, 'The owner or the receiver is deny-listed, or the operator token is missing.'),
 
+  InvalidEip1271Signature: rejection(400, 'The contract of the owner rejects the signature.'),
   InvalidSignature: rejection(400, 'The signature is malformed, or its signer is not the owner.'),
   MissingFrom: rejection(400, '`from` is required, since the signing scheme does not identify the owner.'),
   AppdataFromMismatch: rejection(400, 'The app data names another signer than `from`.'),
@@ -47,6 +50,9 @@ export const ERRORS = {
   AppDataHashMismatch: rejection(400, 'The hash of the app data differs from the given hash.'),
   InsufficientBalance: rejection(400, 'The balance of the owner in the sell token is too low.'),
   InsufficientAllowance: rejection(400, 'The allowance of the owner for the vault relayer is too low.'),
+  UnsupportedSellTokenSource: rejection(400, 'The book does not accept sell tokens from the vault.'),
+  UnsupportedBuyTokenDestination: rejection(400, 'The book does not accept buy tokens into the vault.'),
+  TooMuchGas: rejection(400, 'Hooks and signature of the order need too much gas.'),
   TransferSimulationFailed: rejection(400, 'A simulated transfer of the sell token failed.'),
   TooManyLimitOrders: rejection(400, 'The owner has the maximum number of open orders.'),
   OldOrderActivelyBidOn: rejection(400, 'The order to replace may be settling right now.'),
@@ -58,11 +64,25 @@ export const ERRORS = {
   AlreadyCancelled: rejection(400, 'The order is already cancelled.'),
 
   NoLiquidity: rejection(400, 'No estimator has a price for this trade.'),
+  CustomSolverError: rejection(400, 'A solver rejects the trade for another reason.'),
+  InsufficientLiquidity: rejection(400, 'A solver reports that the liquidity is not sufficient.'),
+  TokenTemporarilySuspended: rejection(400, 'A solver reports that a token is suspended.'),
+  TradingOutsideAllowedWindow: rejection(400, 'A solver reports that a token is not traded at this time.'),
   SellAmountDoesNotCoverFee: rejection(400, 'The fee is at least the sell amount.'),
 } as const satisfies Readonly<Record<string, ErrorEntry>>;
 
 /** The closed set of rejection codes: `errorType` on the wire. */
 export type ErrorCode = keyof typeof ERRORS;
+
+/** Codes with which a solver rejects a trade. */
+export type SolverErrorCode =
+  | 'CustomSolverError'
+  | 'InsufficientLiquidity'
+  | 'TokenTemporarilySuspended'
+  | 'TradingOutsideAllowedWindow';
+
+/** The case of a code that has several. The production profile has a code for each case. */
+export type ErrorDetail = 'contract' | 'signer' | 'shape' | SolverErrorCode;
 
 /** The `data` of a rejection, as JSON. */
 export type ErrorData = Readonly<Record<string, unknown>>;
@@ -83,11 +103,14 @@ export class OrderBookError extends Error {
   readonly code: ErrorCode;
   /** Numbers and identifiers that help to correct the request. */
   readonly data: ErrorData | undefined;
+  /** The case of the code, if it has several. */
+  readonly detail: ErrorDetail | undefined;
 
-  constructor(code: ErrorCode, description?: string, data?: ErrorData) {
+  constructor(code: ErrorCode, description?: string, data?: ErrorData, detail?: ErrorDetail) {
     super(description ?? ERRORS[code].meaning);
     this.code = code;
     this.data = data;
+    this.detail = detail;
   }
 
   /** The HTTP status of this code. */

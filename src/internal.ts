@@ -4,6 +4,8 @@
  * @module
  */
 
+export type { Lazy } from './concurrency/lazy.ts';
+export { lazy } from './concurrency/lazy.ts';
 export { accelerateKeccak } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
 export { selectRecoveryBackend } from './crypto/recovery.ts';
@@ -36,7 +38,8 @@ export {
 export type { Decimal } from './protocol/decimal.ts';
 export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
+export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 export { SETTLE_SELECTOR } from './protocol/settle-selector.ts';
 export { assertKnownOptions, formatUnknownName } from './validation/options.ts';
-export { readResponseText } from './validation/response-text.ts';
+export { ResponseTooLargeError, readResponseText } from './validation/response-text.ts';
 export { VERSION } from './version.ts';

@@ -16,6 +16,7 @@ export interface Lifecycle<T> {
   /** Starts the book, once for concurrent callers. */
   start(): Promise<void>;
   close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Creates the lifecycle of a book. A closed book can be started again. */
@@ -34,6 +35,14 @@ export function createLifecycle<T>(steps: LifecycleSteps<T>): Lifecycle<T> {
     for (const worker of steps.workers()) worker.start();
   }
 
+  async function close(): Promise<void> {
+    await starting?.catch(() => {}); // the caller of `start` receives the failure
+    if (running === undefined) return;
+    await steps.close(() => {
+      running = undefined;
+    });
+  }
+
   return {
     assertStarted,
     start() {
@@ -42,12 +51,7 @@ export function createLifecycle<T>(steps: LifecycleSteps<T>): Lifecycle<T> {
       });
       return starting;
     },
-    async close() {
-      await starting?.catch(() => {}); // the caller of `start` receives the failure
-      if (running === undefined) return;
-      await steps.close(() => {
-        running = undefined;
-      });
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }

@@ -7,17 +7,22 @@ import type { Logger } from './logger.ts';
 import type { OrderPolicy } from './orders/admission.ts';
 import type { SigningDomain } from './orders/authenticate.ts';
 import type { ContractSignatures } from './orders/checks.ts';
+import type { ConvertCodes } from './orders/convert-codes.ts';
+import { createCodeConverter } from './orders/convert-codes.ts';
 import type { Limits, OwnerLimits, OwnerLimitsTable, TokenPolicy } from './orders/limits.ts';
 import { DEFAULT_LIMITS } from './orders/limits.ts';
 import type { ChainClient } from './ports/chain-client.ts';
 import type { Clock } from './ports/clock.ts';
 import { systemClock } from './ports/clock.ts';
+import type { DocumentSource } from './ports/document-source.ts';
 import type { Store } from './ports/store.ts';
 import type { Deployment } from './protocol/chains.ts';
 import { chainById, deployment, ENVIRONMENTS, HOOKS_TRAMPOLINE } from './protocol/chains.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION } from './protocol/eip712.ts';
 import type { Address } from './protocol/hex.ts';
 import { parseHex } from './protocol/hex.ts';
+import type { Profile, Rules } from './protocol/profile.ts';
+import { PROFILE_RULES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 import type { QuoteOptions } from './quotes/quote-options.ts';
 import type { StreamLimits } from './streams/stream-limits.ts';
 import { parseStreamLimits } from './streams/stream-limits.ts';
@@ -45,6 +50,13 @@ export interface OrderBookOptions extends OrderPolicy {
    * its addresses must be in lower case. Default: none.
    */
   readonly deniedTokens?: readonly string[] | ReadonlySet<string>;
+  /**
+   * The rules of the book. `specification`: those of the specification. `production`: those of the production order
+   * book, for codes, balances and app data. Default: `specification`.
+   */
+  readonly profile?: Profile;
+  /** Rules that replace those of the profile. Default: none. */
+  readonly rules?: Partial<Rules>;
   /** Limits of orders and documents. Each limit has its default. */
   readonly limits?: Partial<Limits>;
   /** Limits of single owners by address. They replace the general limits; `null` removes a limit. */
@@ -65,6 +77,11 @@ export interface OrderBookOptions extends OrderPolicy {
    * this form. Default: `accept`.
    */
   readonly appDataHash?: 'accept' | 'reject';
+  /**
+   * Source of app-data documents that the store does not have, such as an IPFS gateway. Hash and size are verified.
+   * Default: none, and orders with an unknown hash are rejected.
+   */
+  readonly documentSource?: DocumentSource;
   /** Estimators and their options. Default: none; every quote request is rejected with `NoLiquidity`. */
   readonly quotes?: QuoteOptions;
   /** Backend of signer recovery. Default: native if the package secp256k1 is installed, otherwise WebAssembly. */
@@ -105,6 +122,8 @@ const OPTIONS = [
   'hooksTrampoline',
   'wrappedNative',
   'deniedTokens',
+  'profile',
+  'rules',
   'limits',
   'ownerLimits',
   'chain',
@@ -112,6 +131,7 @@ const OPTIONS = [
   'checkTimeout',
   'eip1271',
   'appDataHash',
+  'documentSource',
   'isDenied',
   'isActivelyBidOn',
   'quotes',
@@ -133,6 +153,8 @@ export interface Configuration {
   readonly vaultRelayer: Address;
   readonly hooksTrampoline: Address;
   readonly tokens: TokenPolicy;
+  readonly rules: Rules;
+  readonly convertCodes: ConvertCodes;
   readonly limits: Limits;
   readonly ownerLimits: OwnerLimitsTable;
   readonly chain: ChainClient | undefined;
@@ -140,6 +162,7 @@ export interface Configuration {
   readonly checkTimeout: number;
   readonly eip1271: ContractSignatures;
   readonly documents: DocumentPolicy;
+  readonly documentSource: DocumentSource | undefined;
   /** The EIP-712 domain that orders are signed for. */
   readonly domain: SigningDomain;
   readonly host: OrderPolicy;
@@ -168,10 +191,12 @@ export function parseOptions(options: OrderBookOptions): Configuration {
   assertStore(store);
   if (!Number.isSafeInteger(checkTimeout) || checkTimeout < 1)
     throw invalid(`checkTimeout must be a positive integer of milliseconds, got ${describe(checkTimeout)}`);
-  const eip1271 = oneOf('eip1271', ['reject', 'accept-unverified'], options.eip1271);
-  const appDataHash = oneOf('appDataHash', ['accept', 'reject'], options.appDataHash);
+  const eip1271 = requireMember('eip1271', ['reject', 'accept-unverified'], options.eip1271);
+  const appDataHash = requireMember('appDataHash', ['accept', 'reject'], options.appDataHash);
   const contracts = parseContracts(options);
-  const limits = parseLimits(options.limits ?? {});
+  const profile = PROFILE_RULES[requireMember('profile', PROFILES, options.profile)];
+  const rules = parseRules(profile.rules, options.rules ?? {});
+  const limits = parseLimits(options.limits ?? {}, profile.maxAppDataSize);
   return {
     ...contracts,
     chainId,
@@ -179,6 +204,8 @@ export function parseOptions(options: OrderBookOptions): Configuration {
     chain,
     quotes,
     limits,
+    rules,
+    convertCodes: createCodeConverter(rules),
     checkTimeout,
     domain: {
       name: DOMAIN_NAME,
@@ -187,8 +214,9 @@ export function parseOptions(options: OrderBookOptions): Configuration {
       verifyingContract: contracts.settlementContract,
     },
     documents: { maxAppDataSize: limits.maxAppDataSize, appDataHashForm: appDataHash === 'accept' },
+    documentSource: parseDocumentSource(options),
     indexer: options.indexer && parseIndexerOptions(options.indexer, findDeployment(options).ethFlow),
-    tokens: tokenPolicy(options),
+    tokens: tokenPolicy(options, rules),
     ownerLimits: parseOwnerLimits(options.ownerLimits ?? {}),
     eip1271: chain?.isValidSignature !== undefined ? 'verified' : eip1271 === 'reject' ? 'rejected' : 'unverified',
     host: parseOrderPolicy(options),
@@ -256,17 +284,26 @@ function parseContracts(options: OrderBookOptions) {
   };
 }
 
-function tokenPolicy({ chainId, wrappedNative, deniedTokens = [] }: OrderBookOptions): TokenPolicy {
+function tokenPolicy(
+  { chainId, wrappedNative, deniedTokens = [] }: OrderBookOptions,
+  { sameToken, wrappedToNative }: Rules,
+): TokenPolicy {
   return {
     wrappedNative:
       wrappedNative === undefined ? chainById(chainId)?.wrappedNative : address(wrappedNative, 'wrappedNative'),
     deniedTokens: parseDeniedTokens(deniedTokens),
+    pairs: { sameToken, wrappedToNative },
   };
 }
 
 function parseDeniedTokens(tokens: readonly string[] | ReadonlySet<string>): ReadonlySet<Address> {
   const parsed = new Set([...tokens].map((token) => address(token, 'deniedTokens')));
   return tokens instanceof Set ? (tokens as ReadonlySet<Address>) : parsed; // its addresses were parsed above
+}
+
+function parseDocumentSource({ documentSource: source }: OrderBookOptions): DocumentSource | undefined {
+  if (source === undefined || typeof source?.find === 'function') return source;
+  throw invalid(`documentSource must have a function find, got ${describe(source)}`);
 }
 
 function parseOrderPolicy({ isDenied, isActivelyBidOn }: OrderBookOptions): OrderPolicy {
@@ -279,13 +316,21 @@ function parseOrderPolicy({ isDenied, isActivelyBidOn }: OrderBookOptions): Orde
   };
 }
 
-function parseLimits(limits: Partial<Limits>): Limits {
+function parseRules(standard: Rules, given: Partial<Rules>): Rules {
+  assertKnownOptions('createOrderBook, rules', given, Object.keys(RULE_VALUES));
+  for (const [name, value] of Object.entries(omitUndefined(given))) {
+    requireMember<string>(`rules.${name}`, RULE_VALUES[name as keyof Rules], value); // the name was checked above
+  }
+  return { ...standard, ...omitUndefined(given) };
+}
+
+function parseLimits(limits: Partial<Limits>, maxAppDataSize: number): Limits {
   assertKnownOptions('createOrderBook, limits', limits, Object.keys(DEFAULT_LIMITS));
   for (const [name, limit] of Object.entries(limits)) {
     const least = name === 'maxUnreferencedDocuments' ? 1 : 0;
     if (limit !== undefined) requireInteger(limit, `limits.${name}`, least);
   }
-  return { ...DEFAULT_LIMITS, ...omitUndefined(limits) };
+  return { ...DEFAULT_LIMITS, maxAppDataSize, ...omitUndefined(limits) };
 }
 
 function parseOwnerLimits(table: Readonly<Record<string, OwnerLimitsOption>>): OwnerLimitsTable {
@@ -313,7 +358,7 @@ function requireInteger(value: unknown, name: string, least: number): void {
   }
 }
 
-function oneOf<T extends string>(name: string, allowed: readonly [T, ...T[]], value: T | undefined): T {
+function requireMember<T extends string>(name: string, allowed: readonly [T, ...T[]], value: T | undefined): T {
   const chosen = value ?? allowed[0];
   if (allowed.includes(chosen)) return chosen;
   throw invalid(`${name} must be one of ${allowed.join(', ')}, got ${describe(value)}`);

@@ -2,7 +2,7 @@ import type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
 import type { AuctionApi } from './auctions/auction-api.ts';
 import type { CompetitionStatus } from './auctions/competition-status.ts';
 import type { BalanceApi } from './balances/balance-api.ts';
-import type { ChainApi } from './chain/chain-indexing.ts';
+import type { ChainApi } from './chain/chain-api.ts';
 import type { OrderTrade, TradeListQuery } from './chain/trades.ts';
 import type { ReadOptions } from './concurrency/read-options.ts';
 import type { OrderBookEvents } from './events.ts';
@@ -15,6 +15,7 @@ import type { RenderedPage, RenderedResult } from './orders/read.ts';
 import type { SubmitOptions, SubmitResult } from './orders/submit.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Address } from './protocol/hex.ts';
+import type { Rules } from './protocol/profile.ts';
 import type { QuoteApi } from './quotes/quote-api.ts';
 import type { EventLog } from './streams/event-log.ts';
 import type { OrderStreamEvent, OrderStreamFilter } from './streams/order-stream.ts';
@@ -114,6 +115,8 @@ export interface OrderBook {
   readonly settlementContract: Address;
   /** The limits in force. */
   readonly limits: Limits;
+  /** The rules in force: those of the profile, or of the options. */
+  readonly rules: Rules;
   /** Submits, reads, lists, cancels and streams orders. */
   readonly orders: OrderApi;
   /** Quotes trades and prices tokens. */

@@ -1,4 +1,4 @@
-import type { Estimator, EstimatorAnswer, Trade } from 'intentbook';
+import type { Estimator, EstimatorResponse, Trade } from 'intentbook';
 import { assertKnownOptions, readResponseText } from '#internal';
 
 /** Options of an external solver. */
@@ -23,8 +23,10 @@ export interface HttpSolverOptions {
  *
  *     { "amount": "<atoms of the other side>", "gas": <units>, "solver"?: "0x…", "verified"?: bool, "metadata"?: {} }
  *     { "unsupportedToken": "0x…", "reason"?: "…" }
+ *     { "rejection": "<code>", "reason"?: "…" }
  *
- * or with 404 if it finds no route. Any other response is a failure. Redirects are not followed.
+ * where the code is `InsufficientLiquidity`, `TokenTemporarilySuspended`, `TradingOutsideAllowedWindow` or
+ * `CustomSolverError`; or with 404 if it finds no route. Any other response is a failure. Redirects are not followed.
  *
  * @param url - Base URL of `/quote`. A user and a password in it are sent as a Basic `Authorization` header only.
  * @throws TypeError if `url` is not an http or https URL, or if an option is malformed.
@@ -58,7 +60,7 @@ export function httpSolver(url: string, options: HttpSolverOptions = {}): Estima
         await response.body?.cancel();
         throw new Error(`${name} responded with status ${response.status}`);
       }
-      return parseAnswer(JSON.parse(await readResponseText(response, maxBytes)));
+      return parseResponse(JSON.parse(await readResponseText(response, maxBytes)));
     },
   };
 }
@@ -92,9 +94,10 @@ function createRequestBody({ sellToken, buyToken, kind, amount }: Trade, timeout
 }
 
 /** Parses the amount, which is text in JSON. The book validates everything else. */
-function parseAnswer(answer: unknown): EstimatorAnswer {
-  if (typeof answer !== 'object' || answer === null || !('amount' in answer)) return answer as EstimatorAnswer;
-  const { amount } = answer;
-  if (typeof amount !== 'string' || !/^[0-9]{1,78}$/.test(amount)) return answer as never; // the book rejects it
-  return { ...answer, amount: BigInt(amount) } as EstimatorAnswer;
+function parseResponse(response: unknown): EstimatorResponse {
+  if (typeof response !== 'object' || response === null || !('amount' in response))
+    return response as EstimatorResponse;
+  const { amount } = response;
+  if (typeof amount !== 'string' || !/^[0-9]{1,78}$/.test(amount)) return response as never; // the book rejects it
+  return { ...response, amount: BigInt(amount) } as EstimatorResponse;
 }

@@ -48,7 +48,7 @@ export interface MemoryOrders {
   get(uids: readonly string[]): StoredOrder[];
   list(query: OrderQuery): StoredOrder[];
   scan(query: OrderQuery, examine: number): OrderScan;
-  placed(account: string, uids: readonly Hex[]): Hex[];
+  filterPlaced(account: string, uids: readonly Hex[]): Hex[];
   cancel(request: CancelRequest): CancelOutcome;
   count(owner: string, now: number): OrderCounts;
   expire(now: number, limit: number): number;
@@ -291,7 +291,7 @@ export function createMemoryOrders(context: MemoryOrdersContext): MemoryOrders {
       }),
     list,
     scan,
-    placed: (account, uids) => uids.filter((uid) => rows.get(uid)?.onchainUser === account),
+    filterPlaced: (account, uids) => uids.filter((uid) => rows.get(uid)?.onchainUser === account),
     cancel,
     count: (owner, now) => ({ open: count(owner, 'open', now), pending: count(owner, 'pending', now) }),
     expire,

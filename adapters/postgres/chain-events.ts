@@ -48,21 +48,21 @@ export const formatLogPosition = ({ blockNumber, logIndex }: ChainEvent) => `${b
 export function createChainEventTable({ schema: s, prepare }: PostgresSession): PgChainEventTable {
   const columns = 'f.block, f.log, f.block_hash, f.transaction_hash, f."timestamp", f.type, f.key, f.owner, f.detail';
   // A trade has the account that placed its order on chain, so that the trades of an account need no join.
-  const userOf = (key: string) =>
+  const getUser = (key: string) =>
     `(SELECT p.onchain_user FROM ${s}.chain_events p WHERE p.key = ${key} AND p.type = ${PLACEMENT} ` +
     'ORDER BY p.block, p.log LIMIT 1)';
   const insert = prepare<readonly [number, number]>(
     `INSERT INTO ${s}.chain_events AS f (block, log, block_hash, transaction_hash, "timestamp", type, key, owner, detail, ` +
       'auction, onchain_user) ' +
       'SELECT block, log, block_hash, transaction_hash, "timestamp", type, key, owner, detail, auction, ' +
-      `CASE WHEN type = ${TRADE} THEN ${userOf('e.key')} ELSE onchain_user END ` +
+      `CASE WHEN type = ${TRADE} THEN ${getUser('e.key')} ELSE onchain_user END ` +
       'FROM unnest($1::bigint[], $2::integer[], $3::bytea[], $4::bytea[], $5::bigint[], $6::smallint[], ' +
       '$7::bytea[], $8::bytea[], $9::text[], $10::bigint[], $11::bytea[]) ' +
       'e (block, log, block_hash, transaction_hash, "timestamp", type, key, owner, detail, auction, onchain_user) ' +
       'ON CONFLICT (block, log) DO NOTHING RETURNING f.block, f.log',
   );
   const assignUsers = prepare(
-    `UPDATE ${s}.chain_events t SET onchain_user = ${userOf('t.key')} ` +
+    `UPDATE ${s}.chain_events t SET onchain_user = ${getUser('t.key')} ` +
       `WHERE t.key = ANY($1::bytea[]) AND t.type = ${TRADE}`,
   );
   // Each key is looked up in the index, whatever the planner knows about the table.

@@ -32,7 +32,7 @@ import type { PostgresSession } from './session.ts';
 export interface PgOrderTable {
   insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]>;
   get(run: Query, uids: readonly Hex[]): Promise<StoredOrder[]>;
-  placed(run: Query, account: Address, uids: readonly Hex[]): Promise<Hex[]>;
+  filterPlaced(run: Query, account: Address, uids: readonly Hex[]): Promise<Hex[]>;
   cancel(request: CancelRequest): Promise<CancelOutcome>;
 }
 
@@ -144,7 +144,7 @@ export function createOrderTable(
       return uids.length === 0 ? [] : readOrders(await run(select, toByteArray([...new Set(uids)].map(toKey))));
     },
 
-    async placed(run, account, uids) {
+    async filterPlaced(run, account, uids) {
       if (uids.length === 0) return [];
       return (await run(selectPlaced, toBytes(account), toByteArray(uids.map(toKey)))).map(([key]) => toUid(key));
     },

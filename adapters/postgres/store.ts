@@ -54,9 +54,9 @@ export function createPostgresStore(
       insert: (inserts, options) => run((book) => book.orders.insert(inserts, options)),
       get: (uids) => run((book) => book.readers.read('read orders', (query) => book.orders.get(query, uids))),
       list: (query) => run((book) => book.readers.read('list orders', (run_) => book.list(run_, query))),
-      placed: (account, uids) =>
+      filterPlaced: (account, uids) =>
         run((book) =>
-          book.readers.read('read orders placed on chain', (query) => book.orders.placed(query, account, uids)),
+          book.readers.read('read orders placed on chain', (query) => book.orders.filterPlaced(query, account, uids)),
         ),
       cancel: (request) => run((book) => book.orders.cancel(request)),
       count: (owner, now) => run((book) => book.owners.read(owner, now)),

@@ -147,7 +147,7 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
       recovery.inc({ ...label, backend }, ms / 1000);
     });
     book.on('storeQueried', ({ operation, ms, failed }) => {
-      store.observe({ ...label, operation, outcome: failed ? 'failure' : 'answered' }, ms / 1000);
+      store.observe({ ...label, operation, outcome: failed ? 'failure' : 'responded' }, ms / 1000);
     });
     book.on('estimatorQueried', ({ source, question, outcome, ms }) => {
       sources.observe({ ...label, source, question, outcome }, ms / 1000);

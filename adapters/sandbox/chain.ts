@@ -1,4 +1,4 @@
-import type { Address, ChainClient, Estimator, Hex, IndexerOptions, OrderBook } from 'intentbook';
+import type { Address, BundleSimulator, ChainClient, Estimator, Hex, IndexerOptions, OrderBook } from 'intentbook';
 import type { Settler, SolverEngine } from 'intentbook/solver';
 import type { Contracts } from './deployment.ts';
 import type { Faults } from './faults.ts';
@@ -42,6 +42,8 @@ export interface SandboxChain {
     readonly estimator: Estimator;
     /** Wei for one unit of gas. */
     readonly gasPrice: string;
+    /** Absent in a simulation. */
+    readonly simulator?: BundleSimulator;
   };
   /** Creates the parts of a solver. */
   solverParts(): { readonly engine: SolverEngine; readonly settler: Settler };

@@ -12,21 +12,21 @@ export interface ChainChange {
 }
 
 /** Watches the nodes of a book that has not started. Reports each change of state once. */
-export function monitorChain(
+export function reportChainChanges(
   path: string,
   book: Pick<OrderBook, 'on'>,
   onChange: (change: ChainChange) => void,
 ): ChainState {
   const state = observeChain(book, ({ up, source, failure }) => {
     const lag = state.lag === undefined ? '' : `; ${state.lag} blocks are not indexed yet`;
-    const failed = `chain: ${source} does not respond (${reasonOf(failure)}); retrying`;
+    const failed = `chain: ${source} does not respond (${getReason(failure)}); retrying`;
     onChange({ path, up, message: up ? `chain: connected${lag}` : failed });
   });
   return state;
 }
 
 /** Returns the first line of a message. */
-function reasonOf(failure: unknown): string {
+function getReason(failure: unknown): string {
   const text = failure instanceof Error ? failure.message : String(failure);
   return (text.split('\n')[0] ?? '').slice(0, 200);
 }

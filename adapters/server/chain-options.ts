@@ -8,6 +8,10 @@ export interface NodeOptions {
   readonly fromBlock?: number | undefined;
   readonly pollInterval?: number | undefined;
   readonly reorgLimit?: number | undefined;
+  /** Contracts that place orders on chain. */
+  readonly onchainOrderContracts?: readonly string[] | undefined;
+  /** Contract with `isSanctioned(address)`. */
+  readonly sanctionsOracle?: string | undefined;
 }
 
 /** Maximum number of requests per batch, which many providers allow. */
@@ -27,23 +31,28 @@ export async function createChainOptions({
   fromBlock,
   pollInterval,
   reorgLimit,
-}: NodeOptions): Promise<Pick<OrderBookOptions, 'chain' | 'indexer'>> {
+  onchainOrderContracts,
+  sanctionsOracle: oracle,
+}: NodeOptions): Promise<Pick<OrderBookOptions, 'chain' | 'indexer' | 'isDenied'>> {
   if (rpc.length === 0) return {};
   const { createPublicClient, fallback, http } = await requirePackage('--rpc', 'viem', () => import('viem'));
-  const { viemChain, viemSource } = await import('intentbook/viem');
+  const { sanctionsOracle, viemChain, viemSource } = await import('intentbook/viem');
   // The indexer handles failures and switches nodes, so the transport must not retry.
   const transports = rpc.map((url) => http(url, { batch: { batchSize: BATCH }, retryCount: 0 }));
   const sources = transports.map((transport, i) => {
     const client = createPublicClient({ transport });
     return viemSource(client, { name: `node ${i + 1} at ${new URL(rpc[i] ?? '').hostname}` });
   });
+  const client = createPublicClient({ transport: fallback(transports) });
   return {
-    chain: viemChain(createPublicClient({ transport: fallback(transports) })),
+    chain: viemChain(client),
+    ...(oracle === undefined ? {} : { isDenied: sanctionsOracle(client, oracle) }),
     indexer: {
       sources,
       ...(fromBlock === undefined ? {} : { fromBlock }),
       ...(pollInterval === undefined ? {} : { pollInterval }),
       ...(reorgLimit === undefined ? {} : { reorgLimit }),
+      ...(onchainOrderContracts === undefined ? {} : { onchainOrderContracts }),
     },
   };
 }

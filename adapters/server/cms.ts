@@ -35,11 +35,11 @@ export function cmsAnnouncements({
     }
     const { data: items } = ITEMS.safeParse(JSON.parse(await readResponseText(response, MAX_BYTES)));
     if (items === undefined) throw new Error('the content system did not return a list of notifications');
-    return items.map(announcementOf);
+    return items.map(toAnnouncement);
   };
 }
 
-function announcementOf({
+function toAnnouncement({
   id,
   title,
   description,

@@ -26,10 +26,10 @@ export function createDenyList(
     return { addresses: new Set(given.map((address) => address.toLowerCase())), close() {} };
   }
   // Read before the content, so that a change in between is noticed.
-  let version = versionOf(given);
+  let version = getVersion(given);
   const addresses = new Set(readAddresses(given));
   const reload = () => {
-    const current = versionOf(given);
+    const current = getVersion(given);
     if (current === version) return;
     version = current;
     try {
@@ -45,7 +45,7 @@ export function createDenyList(
 }
 
 /** Returns a text that changes when the file is written or replaced. */
-function versionOf(file: string): string {
+function getVersion(file: string): string {
   const stats = statSync(file, { throwIfNoEntry: false });
   return stats === undefined ? 'absent' : `${stats.ino} ${stats.mtimeMs} ${stats.size}`;
 }

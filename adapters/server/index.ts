@@ -121,7 +121,10 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     const api = createServerApi({
       mounted: [
         mountAccounts(accounts, gate),
-        ...deployments.map(({ path, book }) => ({ path, api: createApi(book, apiOptions) })),
+        ...deployments.map(({ path, book, apiOptions: own }) => ({
+          path,
+          api: createApi(book, { ...apiOptions, ...own }),
+        })),
         ...(explorer === undefined ? [] : [{ path: '/', api: explorer, aside: true }]),
       ],
       pages: {
@@ -132,13 +135,13 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
         ...referencePages(() => document),
       },
       onExchange(exchange) {
-        metrics?.exchanged(exchange, nameOf(exchange.path));
+        metrics?.exchanged(exchange, getRouteName(exchange.path));
         onExchange?.(exchange);
       },
     });
     const metrics =
       metricsPort === undefined ? undefined : await createMetrics(deployments, () => api.openStreams, accounts);
-    const nameOf = createRouteNames(
+    const getRouteName = createRouteNames(
       document,
       deployments.map(({ path }) => path),
     );
@@ -160,7 +163,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       docsUrl: docs ? `${url}/docs` : undefined,
       metricsUrl,
       deployments,
-      book: firstOf(deployments).book,
+      book: getFirstBook(deployments).book,
       ...(opened && { accounts: opened }),
       close,
     };
@@ -176,7 +179,7 @@ async function closeAll(deployments: readonly OpenBook[]): Promise<void> {
   await Promise.all(deployments.map((deployment) => deployment.close()));
 }
 
-function firstOf([first]: readonly OpenBook[]): OpenBook {
+function getFirstBook([first]: readonly OpenBook[]): OpenBook {
   if (first === undefined) throw new Error('a server must have at least one book');
   return first;
 }

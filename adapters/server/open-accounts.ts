@@ -7,7 +7,8 @@ import { cmsAnnouncements } from './cms.ts';
 import type { ServerPlan } from './config/plan.ts';
 import type { OpenBook } from './open-books.ts';
 import { requirePackage } from './require-package.ts';
-import { usdPriceOptions } from './usd-price-options.ts';
+import { simulatorOptions } from './simulator-options.ts';
+import { slippageOptions, usdPriceOptions } from './usd-price-options.ts';
 import type { LeaseWait } from './wait-for-lease.ts';
 import { waitForLease } from './wait-for-lease.ts';
 
@@ -42,6 +43,8 @@ export async function openAccounts({
     fundingInterval: fundingCheck === 'off' ? fundingCheck : fundingCheck * 1000,
     affiliates: domainName === undefined ? {} : { domainName },
     usdPrices: await usdPriceOptions(plan, deployments),
+    simulators: await simulatorOptions(plan),
+    slippage: await slippageOptions(plan),
     ...(mainnet === undefined ? {} : { mainnet }),
     channels: await createChannels(plan),
     ...(plan.settings.cms === undefined ? {} : { announcements: cmsAnnouncements(plan.settings.cms) }),

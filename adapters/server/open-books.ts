@@ -1,10 +1,11 @@
-import { createOrderBook, type OrderBook, type Store } from 'intentbook';
+import type { Address, ApiOptions, OrderBook, PolicyContext, Store } from 'intentbook';
+import { createOrderBook } from 'intentbook';
 import type { ChainState } from 'intentbook/prometheus';
 import { chainById, deployment, type Environment } from '#internal';
 import type { ChainChange } from './chain-monitor.ts';
-import { monitorChain } from './chain-monitor.ts';
+import { reportChainChanges } from './chain-monitor.ts';
 import { createChainOptions } from './chain-options.ts';
-import { addressOf, type BookPlan, type StoreLocation } from './config/plan.ts';
+import { type BookPlan, getAddress, type StoreLocation } from './config/plan.ts';
 import { createDenyList } from './deny-list.ts';
 import { quoteOptions } from './quote-options.ts';
 import type { LeaseWait } from './wait-for-lease.ts';
@@ -24,6 +25,8 @@ export interface OpenBook {
   readonly monitor?: ChainState;
   /** Host names of its nodes, the preferred one first. */
   readonly nodes: readonly string[];
+  /** Options of its HTTP interface. Default: those of the server. */
+  readonly apiOptions?: Pick<ApiOptions, 'hideCompetitions'>;
   /** Closes the book and its deny lists. */
   close(): Promise<void>;
 }
@@ -45,16 +48,20 @@ export async function openBook(plan: BookPlan, observer: BookObserver, store?: S
     addresses.close();
     tokens.close();
   };
+  const options = await bookOptions(plan);
   const book = createOrderBook({
-    ...(await bookOptions(plan)),
+    ...options,
     chainId,
     store: store ?? (await openStore(place)),
     deniedTokens: tokens.addresses,
     ...(settings.deniedAddresses === undefined
       ? {}
-      : { isDenied: (address: string) => addresses.addresses.has(address) }),
+      : {
+          isDenied: async (address: Address, call: PolicyContext) =>
+            addresses.addresses.has(address) || (await options.isDenied?.(address, call)) === true,
+        }),
   });
-  const monitor = settings.rpc === undefined ? undefined : monitorChain(path, book, observer.onChainChange);
+  const monitor = settings.rpc === undefined ? undefined : reportChainChanges(path, book, observer.onChainChange);
   book.on('failure', (failure) => observer.onFailure(path, failure));
   try {
     await waitForLease(book.start, observer.leaseWait);
@@ -67,8 +74,9 @@ export async function openBook(plan: BookPlan, observer: BookObserver, store?: S
     chain,
     environment,
     path,
-    database: store === undefined ? nameOf(place) : undefined,
+    database: store === undefined ? getStoreName(place) : undefined,
     ...(monitor === undefined ? {} : { monitor }),
+    apiOptions: { hideCompetitions: settings.hideCompetitions },
     nodes: (settings.rpc ?? []).map((url) => new URL(url).host),
     async close() {
       closeLists();
@@ -82,13 +90,17 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
   const { maxOpenOrders, maxPendingPresign, minValidity, maxValidity } = settings;
   const { maxAppDataSize, maxUnreferencedDocuments, checkTimeout, cacheBytes, streams } = settings;
   const { vaultRelayer, hooksTrampoline, wrappedNative, eip1271, appDataHash, retention } = settings;
+  const { profile, errorCodes, balanceRule, vaultBalances, sameToken, wrappedToNative, maxOrderGas } = settings;
   const quotes = await quoteOptions({ ...settings, chain });
   return {
     settlementContract: settings.settlementContract ?? deployment(environment, chainById(chainId)).settlement,
+    profile,
+    rules: defined({ codes: errorCodes, balance: balanceRule, vaultBalances, sameToken, wrappedToNative }),
     limits: {
       minValidity,
       maxValidity,
-      maxAppDataSize,
+      maxOrderGas,
+      ...defined({ maxAppDataSize }),
       maxUnreferencedDocuments,
       maxOpenOrders: maxOpenOrders === 'off' ? undefined : maxOpenOrders,
       maxPendingOrders: maxPendingPresign === 'off' ? undefined : maxPendingPresign,
@@ -98,6 +110,7 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
     eip1271,
     appDataHash,
     ...(await createChainOptions(settings)),
+    ...(await documentOptions(settings.ipfsGateway)),
     ...defined({
       vaultRelayer,
       hooksTrampoline,
@@ -107,6 +120,10 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
       streams: streams && defined(streams),
     }),
   };
+}
+
+async function documentOptions(gateway: string | undefined) {
+  return gateway === undefined ? {} : { documentSource: (await import('intentbook/ipfs')).ipfsGateway(gateway) };
 }
 
 /** Creates the store of a location, not yet opened. */
@@ -126,9 +143,9 @@ export async function openStore(place: StoreLocation): Promise<Store> {
   }
 }
 
-function nameOf(place: StoreLocation): string | undefined {
+function getStoreName(place: StoreLocation): string | undefined {
   if (place.kind === 'memory') return undefined;
-  return place.kind === 'file' ? place.path : `${addressOf(place.url)}, schema ${place.schema}`;
+  return place.kind === 'file' ? place.path : `${getAddress(place.url)}, schema ${place.schema}`;
 }
 
 /** Removes members that are undefined. */

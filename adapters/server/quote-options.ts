@@ -12,6 +12,8 @@ export interface PriceOptions {
   readonly solvers?: readonly string[] | undefined;
   /** Wei for one unit of gas, as a decimal number. Default: one gwei. */
   readonly gasPrice?: string | undefined;
+  /** Parts per million. */
+  readonly volumeFee?: number | undefined;
 }
 
 /** Prices by token: wei per atom, or native currency per whole token with its decimals. */
@@ -38,7 +40,13 @@ const SEPOLIA_PRICES: PriceTable = {
  * @returns `undefined` without estimators.
  * @throws TypeError naming the problem of the file, a URL or the gas price.
  */
-export async function quoteOptions({ chain, prices, solvers = [], gasPrice = DEFAULT_GAS_PRICE }: PriceOptions) {
+export async function quoteOptions({
+  chain,
+  prices,
+  solvers = [],
+  gasPrice = DEFAULT_GAS_PRICE,
+  volumeFee,
+}: PriceOptions) {
   const { fixedPrices, httpSolver } = await import('intentbook/estimators');
   const table = await priceTable(chain, prices);
   const estimators: Estimator[] = [
@@ -49,7 +57,7 @@ export async function quoteOptions({ chain, prices, solvers = [], gasPrice = DEF
   if (wei === undefined || wei.digits / 10n ** BigInt(wei.scale) >= 2n ** 256n) {
     throw new TypeError(`gasPrice must be a decimal number of wei below 2^256, got "${gasPrice}"`);
   }
-  const options: QuoteOptions = { estimators, gasPrice };
+  const options: QuoteOptions = { estimators, gasPrice, ...(volumeFee === undefined ? {} : { volumeFee }) };
   return estimators.length === 0 ? undefined : options;
 }
 

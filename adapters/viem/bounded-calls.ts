@@ -21,6 +21,8 @@ export interface BoundedResult {
   readonly size: number;
   /** Whether the address has contract code. */
   readonly exists: boolean;
+  /** Gas that the call used. `undefined` if it is not known. */
+  readonly gas?: number;
 }
 
 /**
@@ -45,12 +47,13 @@ export async function boundedCalls(
     const record = result.slice(2 + 2 * i * size, 2 + 2 * (i + 1) * size);
     const word = (n: number): Hex => `0x${record.slice(64 * n, 64 * n + 64)}`;
     const [success, exists] = [BigInt(word(0)) === 1n, BigInt(word(2)) > 0n];
-    return { success, size: Number(word(1)), exists, word: word(3), data: `0x${record.slice(2 * HEAD)}` };
+    const gas = Number(word(3));
+    return { success, size: Number(word(1)), exists, gas, word: word(4), data: `0x${record.slice(2 * HEAD)}` };
   });
 }
 
-/** Size of the header of each record: success, size of the return data, size of the code. */
-const HEAD = 96;
+/** Size of the header of each record: success, size of the return data, size of the code, gas used. */
+const HEAD = 128;
 
 /**
  * Compiles the compileProgram. It returns no contract code: its first byte is 0, which no code format begins with
@@ -90,6 +93,7 @@ function compileCall(
     push(dataAt),
     push(scratch),
     CODECOPY,
+    GAS,
     push(keep),
     push(at + HEAD),
     push(size),
@@ -98,6 +102,12 @@ function compileCall(
     push(gas),
     STATICCALL,
     push(at),
+    MSTORE,
+    // The gas before the call, less the gas after it.
+    GAS,
+    SWAP_1,
+    SUB,
+    push(at + 96),
     MSTORE,
     RETURNDATASIZE,
     push(at + 32),
@@ -111,4 +121,5 @@ function compileCall(
 
 const push = (value: number) => `63${value.toString(16).padStart(8, '0')}`;
 const [PUSH_0, PUSH_20] = ['6000', '73'];
+const [GAS, SWAP_1, SUB] = ['5a', '90', '03'];
 const [CODECOPY, STATICCALL, MSTORE, RETURNDATASIZE, EXTCODESIZE, RETURN] = ['39', 'fa', '52', '3d', '3b', 'f3'];

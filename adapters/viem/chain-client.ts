@@ -1,8 +1,8 @@
 import type {
   Address,
   ChainClient,
-  ContractSignatureAnswer,
   ContractSignatureQuery,
+  ContractSignatureResult,
   Domain,
   Funds,
   FundsQuery,
@@ -19,6 +19,7 @@ import { callRpc, parseAmount, parseHexResult, parseQuantity } from './rpc.ts';
 import type { SimulatedCall, SimulatedResult } from './simulation.ts';
 import { simulateCalls, toInteractionCalls } from './simulation.ts';
 import { readTokenInfo, readTokensInfo } from './token-info.ts';
+import { readVaultFunds } from './vault.ts';
 
 /** Options of reading funds and contract signatures. */
 export interface ViemChainOptions {
@@ -45,6 +46,7 @@ const PRODUCTION: Address = '0x9008d19f58aabd9ed0d60971565aa8510560ab41';
  * Creates the chain client of a book on a viem client. All reads use the newest block.
  *
  * - Balance and allowance are read in one `eth_call`.
+ * - Balances of the vault are read with the owner's approval of the spender as a relayer.
  * - A contract signature is checked with a gas limit; only the first 32 bytes of the return data are read.
  * - A signature of an account may include the deployment of its contract (ERC-6492); one of an order may not.
  * - Orders with pre-hooks are simulated with `eth_simulateV1`. If the node does not support this method, hooks are
@@ -114,14 +116,16 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
 
     balancesAndAllowances: (queries, { signal }) => readFunds(queries, signal),
 
+    vaultFunds: (query, { signal }) => readVaultFunds(client, query, signal),
+
     tokenInfo: (token, { signal }) => readTokenInfo(client, token, signal),
 
     tokensInfo: (tokens, { signal }) => readTokensInfo(client, tokens, signal),
 
-    async isValidSignature(query, { signal }): Promise<ContractSignatureAnswer> {
+    async isValidSignature(query, { signal }): Promise<ContractSignatureResult> {
       const result = await checkSignature(query, signal);
       const reason = getSignatureRejection(result);
-      if (reason === undefined) return { valid: true };
+      if (reason === undefined) return { valid: true, ...(result.gas === undefined ? {} : { gas: result.gas }) };
       // A contract that exists decides about its signatures itself: its deployment is never simulated.
       const wrapped = query.allowDeployment && !result.exists ? unwrapSignature(query.signature) : undefined;
       if (wrapped === undefined) return { valid: false, reason };

@@ -2,8 +2,8 @@ import * as z from 'zod/mini';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import { formatIsoDate } from '../orders/order-json.ts';
-import type { Affiliate, AffiliateStore } from '../ports/account-store.ts';
-import type { AffiliateStatistics, StatisticsAnswer } from '../ports/affiliates.ts';
+import type { Affiliate, AffiliateStore } from '../ports/affiliate-store.ts';
+import type { AffiliateStatistics, StatisticsResponse } from '../ports/affiliates.ts';
 import type { Clock } from '../ports/clock.ts';
 import { affiliateDigest, affiliateDomainSeparator } from '../protocol/affiliate.ts';
 import type { Address } from '../protocol/hex.ts';
@@ -78,7 +78,7 @@ export interface AffiliateApi {
   /** Returns a code, in either case. Rejects with `InvalidParameter` for an invalid code. */
   byCode(code: string): Promise<RegisteredAffiliate | undefined>;
   /** Returns statistics. Rejects with an `AccountError` of status 503 if there is no source or if it fails. */
-  statistics(kind: keyof AffiliateStatistics, address: string): Promise<StatisticsAnswer | undefined>;
+  statistics(kind: keyof AffiliateStatistics, address: string): Promise<StatisticsResponse | undefined>;
 }
 
 export interface AffiliatesContext {
@@ -183,7 +183,7 @@ export function createAffiliates(options: AffiliatesOptions, context: Affiliates
   };
 }
 
-function createUnverifiableError(reason: 'no chain' | 'no answer'): AccountError {
+function createUnverifiableError(reason: 'no chain' | 'no response'): AccountError {
   return reason === 'no chain'
     ? new AccountError(503, 'Signatures of contract wallets cannot be verified here')
     : new AccountError(503, 'The signature could not be verified right now', 1);

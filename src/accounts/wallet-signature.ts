@@ -17,7 +17,7 @@ export type WalletVerification =
   | { readonly status: 'valid'; readonly signature: Hex }
   | { readonly status: 'invalid' }
   /** It may be a contract signature, but chain 1 is not configured or the query failed. */
-  | { readonly status: 'unverifiable'; readonly reason: 'no chain' | 'no answer' };
+  | { readonly status: 'unverifiable'; readonly reason: 'no chain' | 'no response' };
 
 export interface WalletVerifierOptions {
   /** The client of chain 1, which checks signatures of contract wallets (EIP-1271). */
@@ -78,7 +78,7 @@ export function createWalletVerifier(options: WalletVerifierOptions): WalletVeri
       return { status: 'valid', signature: result.signature ?? signature };
     } catch (failure) {
       onFailure(failure);
-      return { status: 'unverifiable', reason: 'no answer' };
+      return { status: 'unverifiable', reason: 'no response' };
     }
   };
 }

@@ -4,6 +4,7 @@ import type { AppData } from '../protocol/app-data.ts';
 import { appDataHash, getBuiltInDocument, parseAppData } from '../protocol/app-data.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
+import type { FindDocument } from './find-document.ts';
 
 const encoder = /* @__PURE__ */ new TextEncoder();
 
@@ -20,6 +21,8 @@ export interface DocumentPolicy {
   readonly maxAppDataSize: number;
   /** Whether an order or a quote request may contain the hash of a document instead of the document. */
   readonly appDataHashForm: boolean;
+  /** Finds a document that the store does not have. Absent: there is no other source. */
+  readonly find?: FindDocument | undefined;
 }
 
 /** The app-data fields of an order or a quote request. */
@@ -42,9 +45,16 @@ export async function resolveDocument(
   policy: DocumentPolicy,
 ): Promise<KnownDocument | OrderBookError> {
   const hash = expected === undefined ? parseHex(appData, 32) : undefined;
-  if (hash === undefined) return readDocument(appData, expected, policy.maxAppDataSize);
-  if (policy.appDataHashForm) return loadDocument(hash, documents);
+  if (hash === undefined) return requireSupported(readDocument(appData, expected, policy.maxAppDataSize));
+  if (policy.appDataHashForm) return requireSupported(await loadDocument(hash, documents, policy.find));
   return new OrderBookError('InvalidAppData', 'appData must be a document, hashes are not accepted', { hash });
+}
+
+/** Rejects a document that requests a settlement outside of auctions: solvers would not know of it. */
+function requireSupported(document: KnownDocument | OrderBookError): KnownDocument | OrderBookError {
+  if (document instanceof OrderBookError || !document.content.fastPath) return document;
+  const reason = 'enableFastPath is not supported';
+  return new OrderBookError('InvalidAppData', reason, { hash: document.hash, reason });
 }
 
 /**
@@ -68,13 +78,27 @@ export function readDocument(text: string, expected: Hex | undefined, maxSize: n
   return { hash: actual, text, content };
 }
 
-/** Loads the document with a hash. @returns The document, or `InvalidAppData`. */
-export async function loadDocument(hash: Hex, documents: AppDataStore): Promise<KnownDocument | OrderBookError> {
-  const text = getBuiltInDocument(hash) ?? (await documents.get(hash));
+/**
+ * Loads the document with a hash, from the store or from another source.
+ *
+ * @returns The document, `InvalidAppData`, or `InternalServerError` if the other source fails.
+ */
+export async function loadDocument(
+  hash: Hex,
+  documents: AppDataStore,
+  find?: FindDocument,
+): Promise<KnownDocument | OrderBookError> {
+  const text = getBuiltInDocument(hash) ?? (await documents.get(hash)) ?? (await find?.(hash).catch(toRejection));
+  if (text instanceof OrderBookError) return text;
   if (text === undefined) {
     return new OrderBookError('InvalidAppData', `there is no document with the hash ${hash}`, { hash });
   }
   const content = parseAppData(text);
   if (typeof content === 'string') return new OrderBookError('InvalidAppData', content, { hash, reason: content });
   return { hash, text, content };
+}
+
+function toRejection(failure: unknown): OrderBookError {
+  if (failure instanceof OrderBookError) return failure;
+  throw failure;
 }

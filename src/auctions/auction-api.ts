@@ -2,7 +2,7 @@ import type { OrderBookError } from '../errors.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { NativePriceResult } from '../quotes/quote-api.ts';
 import type { Auction } from './auction-order.ts';
-import type { Competition } from './competition.ts';
+import type { Competition, CompetitionQuery } from './competition.ts';
 import type { RenderedAuction } from './render-auction.ts';
 
 /** The result of recording a competition. */
@@ -22,13 +22,13 @@ export interface AuctionApi {
   /** Records the competition of an auction, and replaces an earlier record. For the operator of the auctions. */
   record(competition: Competition): Promise<RecordResult>;
   /** Returns the competition of an auction. */
-  competition(auctionId: number): Promise<Competition | undefined>;
+  competition(auctionId: number, query?: CompetitionQuery): Promise<Competition | undefined>;
   /** Returns the competition of the highest auction id. */
-  latestCompetition(): Promise<Competition | undefined>;
+  latestCompetition(query?: CompetitionQuery): Promise<Competition | undefined>;
   /**
    * Returns the competition of the auction that a transaction settled. Throws `InvalidParameter` for a malformed hash.
    */
-  competitionOfTransaction(hash: string): Promise<Competition | undefined>;
+  competitionOfTransaction(hash: string, query?: CompetitionQuery): Promise<Competition | undefined>;
 }
 
 export interface AuctionModuleContext {

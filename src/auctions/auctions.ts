@@ -31,9 +31,10 @@ export function createAuctionModule(configuration: Configuration, context: Aucti
         assertStarted();
         return engine.use(({ methods }) => methods.record(competition));
       },
-      competition: (auctionId) => engine.use(({ methods }) => methods.competition(auctionId)),
-      latestCompetition: () => engine.use(({ methods }) => methods.latestCompetition()),
-      competitionOfTransaction: (hash) => engine.use(({ methods }) => methods.competitionOfTransaction(hash)),
+      competition: (auctionId, query) => engine.use(({ methods }) => methods.competition(auctionId, query)),
+      latestCompetition: (query) => engine.use(({ methods }) => methods.latestCompetition(query)),
+      competitionOfTransaction: (hash, query) =>
+        engine.use(({ methods }) => methods.competitionOfTransaction(hash, query)),
     },
     status: (uid) => engine.use(({ status }) => status(uid)),
     pricesOf: (auctionId) => engine.use(({ pricesOf }) => pricesOf(auctionId)),

@@ -39,6 +39,15 @@ export interface CompetitionSolution {
   readonly referenceScore: string | null;
 }
 
+/** A choice among the recorded competitions. */
+export interface CompetitionQuery {
+  /**
+   * Whether only competitions are returned whose deadline block has passed. Without indexed blocks no deadline has
+   * passed. Default: false.
+   */
+  readonly published?: boolean;
+}
+
 const whole = (least = 0, error = 'must not be negative') => z.int().check(z.minimum(least, { error }));
 const digits = () => z.string().check(z.regex(/^[0-9]{1,100}$/, { error: 'must be decimal digits only' }));
 /** A decimal amount of any size. Leading zeros are removed. */
@@ -103,21 +112,41 @@ export function recordCompetition(subject: Competition, { auctions }: Store): Pr
 }
 
 /** Returns the competition of an auction, with the settlement transactions indexed since. */
-export async function readCompetition(auctionId: number, store: Store): Promise<Competition | undefined> {
+export async function readCompetition(
+  auctionId: number,
+  store: Store,
+  query?: CompetitionQuery,
+): Promise<Competition | undefined> {
   const stored = await store.auctions.competition(auctionId);
-  return stored && completed(stored, store);
+  return stored && (await isVisible(stored, store, query)) ? completed(stored, store) : undefined;
 }
 
 /** Returns the competition of the highest auction id. */
-export async function latestCompetition(store: Store): Promise<Competition | undefined> {
-  const [stored] = await store.auctions.competitions(1);
-  return stored && completed(stored, store);
+export async function latestCompetition(store: Store, query?: CompetitionQuery): Promise<Competition | undefined> {
+  for (const stored of await store.auctions.competitions(query?.published ? MAX_UNPUBLISHED : 1)) {
+    if (await isVisible(stored, store, query)) return completed(stored, store);
+  }
+  return undefined;
+}
+
+/** Maximum number of competitions that wait for their deadline, searched for the newest published one. */
+const MAX_UNPUBLISHED = 100;
+
+async function isVisible({ body }: StoredCompetition, store: Store, query: CompetitionQuery = {}): Promise<boolean> {
+  if (query.published !== true) return true;
+  const { auctionDeadlineBlock } = JSON.parse(body) as Competition; // stored from this type
+  const { indexedBlock } = await store.chain.progress();
+  return indexedBlock !== null && indexedBlock.number > auctionDeadlineBlock;
 }
 
 /** Returns the competition of the auction that a transaction settled. */
-export async function competitionOfTransaction(hash: Hex, store: Store): Promise<Competition | undefined> {
+export async function competitionOfTransaction(
+  hash: Hex,
+  store: Store,
+  query?: CompetitionQuery,
+): Promise<Competition | undefined> {
   for (const { auctionId } of await store.chain.settlements(hash)) {
-    const found = auctionId === null ? undefined : await readCompetition(auctionId, store);
+    const found = auctionId === null ? undefined : await readCompetition(auctionId, store, query);
     if (found !== undefined) return found;
   }
   return undefined;

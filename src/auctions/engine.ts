@@ -65,9 +65,10 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
         if (competition instanceof OrderBookError) return { status: 'rejected', error: competition };
         return { status: await recordCompetition(competition, store) };
       },
-      competition: async (auctionId) => readCompetition(auctionId, store),
-      latestCompetition: async () => latestCompetition(store),
-      competitionOfTransaction: async (hash) => competitionOfTransaction(requireTransactionHash(hash), store),
+      competition: async (auctionId, query) => readCompetition(auctionId, store, query),
+      latestCompetition: async (query) => latestCompetition(store, query),
+      competitionOfTransaction: async (hash, query) =>
+        competitionOfTransaction(requireTransactionHash(hash), store, query),
     },
     status: (uid) => competitionStatus(uid, { store, now: seconds(clock), listed: auctions.listed }),
     async pricesOf(auctionId) {

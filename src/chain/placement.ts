@@ -1,7 +1,8 @@
 import { loadDocument } from '../app-data/documents.ts';
+import type { FindDocument } from '../app-data/find-document.ts';
 import { OrderBookError } from '../errors.ts';
 import type { CheckContext } from '../orders/checks.ts';
-import { TERMS_CHECKS } from '../orders/checks.ts';
+import { PLACEMENT_CHECKS } from '../orders/checks.ts';
 import { renderBody } from '../orders/order-json.ts';
 import type { PlacementChainEvent, PlacementError } from '../ports/chain-store.ts';
 import type { OrderQuote, QuoteTerms } from '../ports/quotes.ts';
@@ -24,6 +25,8 @@ export interface PlacementContext extends Omit<CheckContext, 'now'> {
   readonly settlementContract: Address;
   readonly hooksTrampoline: Address;
   readonly documents: AppDataStore;
+  /** Finds a document that the store does not have. */
+  readonly findDocument?: FindDocument | undefined;
   /**
    * Finds the quote of a placement. `none`: no quote matches, and no estimator has a price. `past`: no quote matches,
    * and no estimator was queried, since the order is expired or known. Absent: this book has no estimators.
@@ -142,8 +145,8 @@ function readExtra(data: Hex): { quoteId: number; userValidTo: number } | undefi
   return { quoteId: Number(BigInt.asIntN(64, BigInt(data.slice(0, 18)))), userValidTo: Number(`0x${data.slice(18)}`) };
 }
 
-async function readDocument(hash: Hex, { documents }: PlacementContext): Promise<AppData | undefined> {
-  const document = await loadDocument(hash, documents);
+async function readDocument(hash: Hex, { documents, findDocument }: PlacementContext): Promise<AppData | undefined> {
+  const document = await loadDocument(hash, documents, findDocument);
   return document instanceof OrderBookError ? undefined : document.content;
 }
 
@@ -157,7 +160,7 @@ function checkTerms(
   if (userValidTo > now + limits.maxValidity) return 'ValidToTooFarInFuture';
   if (data.sellAmount === 0n || data.buyAmount === 0n || data.feeAmount !== 0n) return 'PreValidationError';
   const subject = { data: { ...data, validTo: userValidTo }, creation: { signingScheme }, owner: ZERO_ADDRESS };
-  const broken = TERMS_CHECKS.some((check) => check(subject, { limits, tokens, now }) !== undefined);
+  const broken = PLACEMENT_CHECKS.some((check) => check(subject, { limits, tokens, now }) !== undefined);
   return broken ? 'PreValidationError' : undefined;
 }
 

@@ -104,7 +104,7 @@ export function createSurplusReader({
       const page = await events.after(at, Math.min(LOG_PAGE, last - at));
       if (page.length === 0) break;
       at = page.at(-1)?.id ?? last;
-      for (const entry of await selectAccountEntries(page, account, orders.placed)) {
+      for (const entry of await selectAccountEntries(page, account, orders.filterPlaced)) {
         if (entry.type === 'reverted' || entry.type === 'placed') return 'recompute';
         if (entry.type !== 'traded') continue;
         const position = entry.cause?.position;

@@ -35,7 +35,7 @@ const DEFAULT_PAGE = 10;
 const LARGEST_PAGE = 1000;
 const LARGEST_OFFSET = 1_000_000;
 
-/** Parses a trade query. @throws OrderBookError `InvalidParameter` naming the parameter and its valid values. */
+/** Parses a trade query. @throws OrderBookError `InvalidTradeFilter`, `InvalidLimit` or `InvalidParameter`. */
 export function parseTradeQuery(query: TradeListQuery): TradeQuery {
   assertKnownFilters(Object.keys(query), ['owner', 'orderUid', 'offset', 'limit']);
   const { owner, orderUid, offset, limit } = query;
@@ -46,10 +46,10 @@ export function parseTradeQuery(query: TradeListQuery): TradeQuery {
   };
 }
 
-/** Parses the filter of a list of trades. @throws OrderBookError `InvalidParameter` unless exactly one is given. */
+/** Parses the filter of a list of trades. @throws OrderBookError `InvalidTradeFilter` unless exactly one is given. */
 export function parseTradeFilter(owner: string | undefined, orderUid: string | undefined): TradeFilter {
   if ((owner === undefined) === (orderUid === undefined)) {
-    throw new OrderBookError('InvalidParameter', 'exactly one of owner and orderUid must be given', {
+    throw new OrderBookError('InvalidTradeFilter', 'exactly one of owner and orderUid must be given', {
       parameter: 'owner',
     });
   }
@@ -95,7 +95,8 @@ export function toOrderTrade(trade: TradeChainEvent): OrderTrade {
 
 function wholeNumber(name: string, value: number, least: number, most: number): number {
   if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw invalid(name, `must be a whole number from ${least} to ${most}`);
+  const description = `${name}: must be a whole number from ${least} to ${most}`;
+  throw new OrderBookError(name === 'limit' ? 'InvalidLimit' : 'InvalidParameter', description, { parameter: name });
 }
 
 function invalid(parameter: string, reason: string): OrderBookError {

@@ -2,60 +2,60 @@ import type { Clock } from '../ports/clock.ts';
 import type { AbortState } from './abort.ts';
 import { AbortedError } from './abort.ts';
 
-/** Maximum number of concurrent requests per lane. See docs/internals/decisions.md#d2-2. */
-const MAX_PER_LANE = 4;
+/** Maximum number of concurrent requests per queue. See docs/internals/decisions.md#d2-2. */
+const MAX_PER_QUEUE = 4;
 
 /** Thrown when a request does not finish before its deadline. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }
 
-/** Thrown when the queue of a lane is full. */
+/** Thrown when a queue is full. */
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
 }
 
 /** Options of a request. */
-export interface LaneOptions {
+export interface QueueOptions {
   /** Aborts the request, also while it waits. */
   readonly cancelled?: AbortSignal;
   /** Skips a waiting request whose caller has disconnected. */
   readonly caller?: AbortState | undefined;
-  /** Maximum number of requests that wait in the lane. Default: no limit. */
+  /** Maximum number of requests that wait in the queue. Default: no limit. */
   readonly maxWaiting?: number;
-  /** Maximum time that the request waits in the lane, in milliseconds. Default: no limit. */
+  /** Maximum time that the request waits in the queue, in milliseconds. Default: no limit. */
   readonly maxWait?: number;
 }
 
 /** Runs requests to systems outside of the engine: nodes, and functions of the host. */
 export interface DeadlineLimiter {
   /**
-   * Runs a request as soon as fewer than four requests of this lane are running. Rejects with the request's error, with
-   * a `DeadlineError` after the timeout or the maximum wait, with a `QueueFullError` if too many requests wait, with an
-   * `AbortedError` if the caller has disconnected, or with the reason of `cancelled`.
+   * Runs a request as soon as fewer than four requests of this queue are running. Rejects with the request's error,
+   * with a `DeadlineError` after the timeout or the maximum wait, with a `QueueFullError` if too many requests wait,
+   * with an `AbortedError` if the caller has disconnected, or with the reason of `cancelled`.
    */
-  run<T>(lane: string, request: (signal: AbortSignal) => T | Promise<T>, options?: LaneOptions): Promise<T>;
+  run<T>(queue: string, request: (signal: AbortSignal) => T | Promise<T>, options?: QueueOptions): Promise<T>;
 }
 
-interface Lane {
+interface Queue {
   running: number;
   /** In order of arrival. A request that gives up removes itself. */
   readonly waiting: Set<() => void>;
 }
 
-/** Creates a limiter. `timeout` is in milliseconds and starts with the request; a wait in the lane is additional. */
+/** Creates a limiter. `timeout` is in milliseconds and starts with the request; a wait in the queue is additional. */
 export function createDeadlineLimiter(clock: Clock, timeout: number): DeadlineLimiter {
-  const lanes = new Map<string, Lane>();
+  const queues = new Map<string, Queue>();
 
   async function enter(name: string, maxWaiting: number, maxWait: number | undefined): Promise<void> {
-    const lane = lanes.get(name);
-    if (lane === undefined) lanes.set(name, { running: 1, waiting: new Set() });
-    else if (lane.running < MAX_PER_LANE) lane.running++;
-    else if (lane.waiting.size >= maxWaiting) throw new QueueFullError('too many requests wait in this lane');
-    else await queue(lane, maxWait);
+    const queue = queues.get(name);
+    if (queue === undefined) queues.set(name, { running: 1, waiting: new Set() });
+    else if (queue.running < MAX_PER_QUEUE) queue.running++;
+    else if (queue.waiting.size >= maxWaiting) throw new QueueFullError('too many requests wait in this queue');
+    else await waitForSlot(queue, maxWait);
   }
 
-  function queue({ waiting }: Lane, maxWait: number | undefined): Promise<void> {
+  function waitForSlot({ waiting }: Queue, maxWait: number | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const start = () => {
         cancelTimer?.();
@@ -71,24 +71,24 @@ export function createDeadlineLimiter(clock: Clock, timeout: number): DeadlineLi
   }
 
   function exit(name: string): void {
-    const lane = lanes.get(name);
-    if (lane === undefined) return;
-    const [next] = lane.waiting;
+    const queue = queues.get(name);
+    if (queue === undefined) return;
+    const [next] = queue.waiting;
     if (next !== undefined) {
-      lane.waiting.delete(next);
+      queue.waiting.delete(next);
       next();
-    } else if (--lane.running === 0) lanes.delete(name);
+    } else if (--queue.running === 0) queues.delete(name);
   }
 
   return {
-    async run(lane, request, { cancelled, caller, maxWaiting = Number.POSITIVE_INFINITY, maxWait } = {}) {
-      await enter(lane, maxWaiting, maxWait);
+    async run(queue, request, { cancelled, caller, maxWaiting = Number.POSITIVE_INFINITY, maxWait } = {}) {
+      await enter(queue, maxWaiting, maxWait);
       try {
         cancelled?.throwIfAborted();
         if (caller?.aborted) throw new AbortedError();
         return await withDeadline(clock, timeout, request, cancelled);
       } finally {
-        exit(lane);
+        exit(queue);
       }
     },
   };
@@ -112,7 +112,7 @@ export function withDeadline<T>(
       controller.abort(reason);
     };
     const cancel = () => abort(cancelled?.reason);
-    const cancelTimer = clock.after(timeout, () => abort(new DeadlineError(`no answer within ${timeout} ms`)));
+    const cancelTimer = clock.after(timeout, () => abort(new DeadlineError(`no response within ${timeout} ms`)));
     const finish = () => {
       cancelTimer();
       cancelled?.removeEventListener('abort', cancel);

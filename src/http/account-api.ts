@@ -1,5 +1,5 @@
 import { AccountError } from '../accounts/account-error.ts';
-import type { Accounts } from '../accounts/accounts.ts';
+import type { Accounts } from '../accounts/accounts-api.ts';
 import { assertNotAborted } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import { assertKnownOptions } from '../validation/options.ts';

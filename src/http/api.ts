@@ -22,6 +22,11 @@ export interface ApiOptions extends RateLimitOptions {
    */
   readonly operatorToken?: string;
   /**
+   * Whether public routes show a solver competition only after its deadline block. The route under `/restricted` shows
+   * all. Default: false.
+   */
+  readonly hideCompetitions?: boolean;
+  /**
    * Called before an order of `POST /api/v1/orders` is validated, for example to authenticate the request. A thrown
    * `OrderBookError`, such as `Forbidden`, rejects the order; any other error is a failure. Default: none.
    */
@@ -33,13 +38,20 @@ export interface ApiOptions extends RateLimitOptions {
  * mount's prefix. See docs/reference/http.md.
  */
 export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
-  assertKnownOptions('createApi', options, ['probes', 'operatorToken', 'beforeSubmit', 'limiter', 'trustedProxies']);
+  assertKnownOptions('createApi', options, [
+    'probes',
+    'operatorToken',
+    'hideCompetitions',
+    'beforeSubmit',
+    'limiter',
+    'trustedProxies',
+  ]);
   return serveRoutes({
     routes: options.probes ? [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES] : ORDER_BOOK_ROUTES,
     rateLimit: options,
     call: (match, request, client) => {
-      const { operatorToken, beforeSubmit } = options;
-      return call(book, request, match, { client, operatorToken, beforeSubmit });
+      const { operatorToken, hideCompetitions = false, beforeSubmit } = options;
+      return call(book, request, match, { client, operatorToken, hideCompetitions, beforeSubmit });
     },
     reject: (error) => (error instanceof OrderBookError ? rejectionResponse(error, allowHeader(error)) : undefined),
     failure: FAILURE_RESPONSE,
@@ -47,11 +59,14 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
   });
 }
 
+/** The part of a call that does not depend on the request's content. */
+type HostChoices = Pick<Call, 'client' | 'operatorToken' | 'hideCompetitions' | 'beforeSubmit'>;
+
 async function call(
   book: OrderBook,
   request: ApiRequest,
   { route, param }: Match<Route>,
-  { client, operatorToken, beforeSubmit }: Pick<Call, 'client' | 'operatorToken' | 'beforeSubmit'>,
+  { client, operatorToken, hideCompetitions, beforeSubmit }: HostChoices,
 ): Promise<ApiResponse> {
   route.before?.({ request, operatorToken });
   const limit = typeof route.bodyLimit === 'function' ? route.bodyLimit(book) : route.bodyLimit;
@@ -66,6 +81,7 @@ async function call(
     client,
     work: { signal, meter },
     operatorToken,
+    hideCompetitions,
     beforeSubmit,
     query: request.query === '' ? NO_QUERY : new URLSearchParams(request.query),
     param: (name) => decodeParam(name, param(name)),

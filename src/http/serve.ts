@@ -49,7 +49,7 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
       const rejection = host.reject(error);
       if (rejection !== undefined) return rejection;
       // The abort error of a client that disconnected is not a failure.
-      if (!isAbortOf(request, error)) host.report(error);
+      if (!isCausedByDisconnect(request, error)) host.report(error);
       return host.failure;
     }
   }
@@ -77,7 +77,7 @@ function find<R extends Endpoint>(router: Router<R>, { method, path }: ApiReques
   }
 }
 
-function isAbortOf(request: ApiRequest, error: unknown): boolean {
+function isCausedByDisconnect(request: ApiRequest, error: unknown): boolean {
   return isDisconnected(request) && (error instanceof AbortedError || error === request.signal?.reason);
 }
 

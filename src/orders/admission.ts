@@ -1,14 +1,16 @@
 import type { DocumentPolicy } from '../app-data/documents.ts';
 import type { AbortState } from '../concurrency/abort.ts';
-import type { DeadlineLimiter, LaneOptions } from '../concurrency/deadline.ts';
+import type { DeadlineLimiter, QueueOptions } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { ChainClient } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { OrderStore, Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
+import type { Rules } from '../protocol/profile.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 import type { AuthenticationContext } from './authenticate.ts';
 import type { ContractSignatures, Terms } from './checks.ts';
+import type { ConvertCodes } from './convert-codes.ts';
 import type { Limits, OwnerLimitsTable, TokenPolicy } from './limits.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
@@ -44,6 +46,8 @@ export interface AdmissionContext extends AuthenticationContext {
   readonly limits: Limits;
   readonly ownerLimits: OwnerLimitsTable;
   readonly tokens: TokenPolicy;
+  readonly rules: Rules;
+  readonly convertCodes: ConvertCodes;
   readonly documents: DocumentPolicy;
   readonly eip1271: ContractSignatures;
   readonly host: OrderPolicy;
@@ -78,38 +82,38 @@ export type RemoteCheck = (
   submission: Submission,
 ) => Promise<OrderBookError | undefined>;
 
-/** A lane of the deadline limiter, and its limits. */
-export interface CheckLane extends LaneOptions {
-  readonly lane: string;
+/** A queue of the deadline limiter, and its limits. */
+export interface CheckQueue extends QueueOptions {
+  readonly queue: string;
 }
 
-/** Maximum number of checks that wait in the lane of an owner whose signature was recovered. */
+/** Maximum number of checks that wait in the queue of an owner whose signature was recovered. */
 const MAX_WAITING = 1000;
 
-/** Maximum number of checks that wait in a lane of orders whose owner is only claimed. */
+/** Maximum number of checks that wait in a queue of orders whose owner is only claimed. */
 const MAX_WAITING_UNVERIFIED = 64;
 
 /** Maximum wait for a free slot, as a multiple of the timeout of a check. */
 const WAIT_FACTOR = 4;
 
 /**
- * Returns the lane of an order's remote checks. Checks of a recovered owner wait for each other only. The owner of any
+ * Returns the queue of an order's remote checks. Checks of a recovered owner wait for each other only. The owner of any
  * other order is a claim of its sender, so its checks wait for those of the same client. So an owner's orders never
  * wait for orders that a stranger has sent in the owner's name.
  */
-export function getCheckLane(
+export function getCheckQueue(
   { owner, creation }: Pick<Terms, 'owner' | 'creation'>,
   { checkTimeout }: Pick<AdmissionContext, 'checkTimeout'>,
   { client, caller }: Pick<Submission, 'client' | 'caller'>,
-): CheckLane {
+): CheckQueue {
   if (isEcdsa(creation.signingScheme)) {
-    return { lane: `owner ${owner}`, caller, maxWaiting: MAX_WAITING, maxWait: WAIT_FACTOR * checkTimeout };
+    return { queue: `owner ${owner}`, caller, maxWaiting: MAX_WAITING, maxWait: WAIT_FACTOR * checkTimeout };
   }
-  const lane = client === undefined ? `claimed ${owner}` : `client ${client}`;
-  return { lane, caller, maxWaiting: MAX_WAITING_UNVERIFIED, maxWait: checkTimeout };
+  const queue = client === undefined ? `claimed ${owner}` : `client ${client}`;
+  return { queue, caller, maxWaiting: MAX_WAITING_UNVERIFIED, maxWait: checkTimeout };
 }
 
-/** Creates the rejection of an order whose checks do not fit into the queue of its lane. */
+/** Creates the rejection of an order whose checks do not fit into their queue. */
 export function createQueueFullError(): OrderBookError {
   const description = 'too many orders of this client wait for their checks; try again in 1 s';
   return new OrderBookError('RateLimited', description, { retryAfter: 1 });

@@ -107,7 +107,7 @@ function checkSigner(
     return new OrderBookError('InvalidSignature', 'no key can be recovered from the signature', details);
   if (expected !== undefined && expected !== owner) {
     const description = `the signature is by ${owner}, not by ${expected}`;
-    return new OrderBookError('InvalidSignature', description, { recovered: owner, expected, ...details });
+    return new OrderBookError('InvalidSignature', description, { recovered: owner, expected, ...details }, 'signer');
   }
   return {
     creation,

@@ -1,8 +1,11 @@
 import { OrderBookError } from '../errors.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
+import type { Hooks } from '../protocol/metadata.ts';
 import type { OrderData } from '../protocol/order.ts';
+import type { Rules } from '../protocol/profile.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
+import { getHooksGas } from '../protocol/trampoline.ts';
 import type { Limits, TokenPolicy } from './limits.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
@@ -17,11 +20,12 @@ export interface CheckContext {
 /** The inputs of an order check, besides the order. */
 export interface OrderCheckContext extends CheckContext {
   readonly eip1271: ContractSignatures;
+  readonly rules: Rules;
 }
 
 /** The terms of an order without its amounts: the values that are known when a quote is requested. */
 export interface Terms {
-  readonly data: Pick<OrderData, 'sellToken' | 'buyToken' | 'receiver' | 'validTo'>;
+  readonly data: Pick<OrderData, 'sellToken' | 'buyToken' | 'receiver' | 'validTo' | 'kind'>;
   readonly creation: { readonly signingScheme: SigningScheme };
   readonly owner: Address;
 }
@@ -48,8 +52,31 @@ const amountsAreNotZero: Check = ({ data }) => {
 const tokensDiffer: Check<Terms, CheckContext> = ({ data }, { tokens }) => {
   const unwraps = data.sellToken === tokens.wrappedNative && data.buyToken === NATIVE_MARKER;
   if (data.sellToken !== data.buyToken && !unwraps) return undefined;
+  const policy = unwraps ? tokens.pairs.wrappedToNative : tokens.pairs.sameToken;
+  if (policy === 'accept' || (policy === 'sell' && data.kind === 'sell')) return undefined;
   return new OrderBookError('SameBuyAndSellToken', undefined, { sellToken: data.sellToken, buyToken: data.buyToken });
 };
+
+/** Rejects balances of the vault, if the rules of the book do. */
+const vaultBalancesAreAccepted: Check = ({ data }, { rules }) => {
+  if (rules.vaultBalances === 'accept') return undefined;
+  const { sellTokenBalance, buyTokenBalance } = data;
+  if (buyTokenBalance !== 'erc20') {
+    return new OrderBookError('UnsupportedBuyTokenDestination', undefined, { buyTokenBalance });
+  }
+  if (sellTokenBalance === 'erc20') return undefined;
+  return new OrderBookError('UnsupportedSellTokenSource', undefined, { sellTokenBalance });
+};
+
+/** Rejects an order whose hooks and contract signature need too much gas. */
+export function checkGas(hooks: Hooks, { maxOrderGas }: Limits, signatureGas = 0): OrderBookError | undefined {
+  const gas = getHooksGas(hooks) + BigInt(signatureGas);
+  if (gas <= maxOrderGas) return undefined;
+  const description = `hooks and signature must need at most ${maxOrderGas} gas, got ${gas}`;
+  return new OrderBookError('TooMuchGas', description, { gas: gas.toString(), limit: maxOrderGas });
+}
+
+const hooksAreAffordable: Check = ({ document }, { limits }) => checkGas(document.content.hooks, limits);
 
 /** Rejects native currency as the sell token, because it has no allowance. */
 const sellTokenIsNotNative: Check<Terms, CheckContext> = ({ data }, { tokens }) => {
@@ -92,18 +119,25 @@ const contractSignatureIsSupported: Check = ({ creation }, { eip1271 }) => {
   return new OrderBookError('UnsupportedSigningScheme', undefined, { scheme });
 };
 
-/** The checks that orders and quotes have in common, so that a quoted order is not rejected by them. */
-export const TERMS_CHECKS: readonly Check<Terms, CheckContext>[] = [
-  tokensDiffer,
+/**
+ * The checks of orders that are placed on chain. Equal tokens are a policy for submitted orders; a placed order with
+ * them cannot be refused any more.
+ */
+export const PLACEMENT_CHECKS: readonly Check<Terms, CheckContext>[] = [
   sellTokenIsNotNative,
   tokensAreSupported,
   validToIsInWindow,
 ];
 
+/** The checks that orders and quotes have in common, so that a quoted order is not rejected by them. */
+export const TERMS_CHECKS: readonly Check<Terms, CheckContext>[] = [tokensDiffer, ...PLACEMENT_CHECKS];
+
 /** The local checks that follow the signature check, in the order in which their rejections are reported. */
 export const LOCAL_CHECKS: readonly Check[] = [
   amountsAreNotZero,
+  vaultBalancesAreAccepted,
   ...TERMS_CHECKS,
+  hooksAreAffordable,
   validFromLeavesTime,
   contractSignatureIsSupported,
 ];

@@ -1,4 +1,5 @@
 import type { Address } from '../protocol/hex.ts';
+import type { Rules } from '../protocol/profile.ts';
 
 /** Limits on the number of an owner's live orders: neither cancelled nor fulfilled nor expired. */
 export interface OwnerLimits {
@@ -18,8 +19,13 @@ export interface Limits extends OwnerLimits {
   readonly minValidity: number;
   /** Maximum remaining validity of a new order, in seconds; presign orders are exempt. Default: 31536000 (one year). */
   readonly maxValidity: number;
-  /** Maximum size of an app-data document in bytes of UTF-8, inclusive. Default: 1000. */
+  /**
+   * Maximum size of an app-data document in bytes of UTF-8, inclusive. Default: 1000, or 8192 in the production
+   * profile.
+   */
   readonly maxAppDataSize: number;
+  /** Maximum gas of an order's hooks and of the check of its contract signature. Default: 8000000. */
+  readonly maxOrderGas: number;
   /**
    * Maximum number of uploaded documents that no order refers to; the oldest is deleted for a new one. Uploads need no
    * signature, so this bounds the storage that strangers can use. Default: 10000.
@@ -31,6 +37,7 @@ export const DEFAULT_LIMITS: Limits = {
   minValidity: 60,
   maxValidity: 365 * 24 * 60 * 60,
   maxAppDataSize: 1000,
+  maxOrderGas: 8_000_000,
   maxUnreferencedDocuments: 10_000,
   maxOpenOrders: undefined,
   maxPendingOrders: undefined,
@@ -44,4 +51,6 @@ export interface TokenPolicy {
   /** The token that represents native currency on the sell side. */
   readonly wrappedNative: Address | undefined;
   readonly deniedTokens: ReadonlySet<Address>;
+  /** The rules for orders whose tokens are worth the same. */
+  readonly pairs: Pick<Rules, 'sameToken' | 'wrappedToNative'>;
 }

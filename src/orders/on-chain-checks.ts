@@ -2,15 +2,18 @@ import { AbortedError } from '../concurrency/abort.ts';
 import { DeadlineError, QueueFullError } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { ChainCall, ChainClient, Funds, Simulation } from '../ports/chain-client.ts';
+import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
+import type { Rules } from '../protocol/profile.ts';
 import { unpackUid } from '../protocol/uid.ts';
-import type { AdmissionContext, CheckLane, RemoteCheck } from './admission.ts';
-import { createQueueFullError, getCheckLane } from './admission.ts';
+import type { AdmissionContext, CheckQueue, RemoteCheck } from './admission.ts';
+import { createQueueFullError, getCheckQueue } from './admission.ts';
+import { checkGas } from './checks.ts';
 import type { VerifiedOrder } from './verified-order.ts';
 
 /** A chain query that returns a rejection or `undefined`. */
 interface OnChainCheck {
-  readonly check: 'balanceAndAllowance' | 'isValidSignature' | 'simulate';
+  readonly check: 'balanceAndAllowance' | 'vaultFunds' | 'isValidSignature' | 'simulate';
   run(call: ChainCall): Promise<OrderBookError | undefined>;
 }
 
@@ -24,14 +27,14 @@ interface OnChainCheck {
 export const checkOnChain: RemoteCheck = async (candidate, context, submission) => {
   const { chain } = context;
   if (chain === undefined) return undefined;
-  const checks = [createSignatureCheck(candidate, chain), createFundsCheck(candidate, chain, context)].filter(
+  const checks = [createSignatureCheck(candidate, chain, context), createFundsCheck(candidate, chain, context)].filter(
     (check) => check !== undefined,
   );
-  const lane = getCheckLane(candidate, context, submission);
+  const queue = getCheckQueue(candidate, context, submission);
   const decided = new AbortController();
   const rejections = await Promise.all(
     checks.map(async (check, i) => {
-      const rejection = await runCheck(check, lane, context, decided.signal);
+      const rejection = await runCheck(check, queue, context, decided.signal);
       // A rejection of the first check has the highest precedence, so the other checks can be cancelled.
       if (i === 0 && rejection !== undefined && !rejection.retryable) decided.abort(rejection);
       return rejection;
@@ -42,12 +45,12 @@ export const checkOnChain: RemoteCheck = async (candidate, context, submission) 
 
 async function runCheck(
   { check, run }: OnChainCheck,
-  { lane, ...options }: CheckLane,
+  { queue, ...options }: CheckQueue,
   { remote, onFailure }: AdmissionContext,
   cancelled: AbortSignal,
 ): Promise<OrderBookError | undefined> {
   try {
-    return await remote.run(lane, (signal) => run({ signal }), { ...options, cancelled });
+    return await remote.run(queue, (signal) => run({ signal }), { ...options, cancelled });
   } catch (failure) {
     if (cancelled.aborted) return undefined; // another check has rejected the order
     if (failure instanceof AbortedError) throw failure;
@@ -60,7 +63,11 @@ async function runCheck(
 }
 
 /** Creates the check that the owner's contract accepts the signature. */
-function createSignatureCheck(candidate: VerifiedOrder, chain: ChainClient): OnChainCheck | undefined {
+function createSignatureCheck(
+  candidate: VerifiedOrder,
+  chain: ChainClient,
+  context: AdmissionContext,
+): OnChainCheck | undefined {
   const { creation, owner, uid, signature, interactions, document } = candidate;
   const { signingScheme: scheme } = creation;
   if (scheme !== 'eip1271' || chain.isValidSignature === undefined) return undefined;
@@ -71,12 +78,12 @@ function createSignatureCheck(candidate: VerifiedOrder, chain: ChainClient): OnC
     async run(call) {
       const query = { owner, digest, signature, pre: interactions.pre, flashloan };
       const result = await chain.isValidSignature?.(query, call);
-      if (result?.valid === true) return undefined;
+      if (result?.valid === true) return checkGas(document.content.hooks, context.limits, result.gas);
       if (result?.valid !== false) throw new TypeError('the result of isValidSignature must have a boolean `valid`');
       const { reason } = result;
       const description = `the contract ${owner} rejects this signature${reason ? `: ${reason}` : ''}`;
       const details = { scheme, expected: owner, digest, ...(reason === undefined ? {} : { reason }) };
-      return new OrderBookError('InvalidSignature', description, details);
+      return new OrderBookError('InvalidSignature', description, details, 'contract');
     },
   };
 }
@@ -84,7 +91,6 @@ function createSignatureCheck(candidate: VerifiedOrder, chain: ChainClient): OnC
 /**
  * Creates the check of the owner's balance and allowance. It is skipped for:
  * - presign orders, which may be funded until they are signed;
- * - balances inside the vault;
  * - orders whose wrappers provide the funds.
  *
  * With pre-hooks or a flash loan, only the state after them counts, so they are simulated. Without a simulation, values
@@ -93,13 +99,13 @@ function createSignatureCheck(candidate: VerifiedOrder, chain: ChainClient): OnC
 function createFundsCheck(
   candidate: VerifiedOrder,
   chain: ChainClient,
-  { vaultRelayer }: AdmissionContext,
+  { vaultRelayer, rules }: AdmissionContext,
 ): OnChainCheck | undefined {
   const { creation, data, owner, interactions, document } = candidate;
   const { flashloan, wrappers } = document.content;
-  if (creation.signingScheme === 'presign' || data.sellTokenBalance !== 'erc20' || wrappers.length > 0)
-    return undefined;
-  const full = creation.fullBalanceCheck || !data.partiallyFillable;
+  if (creation.signingScheme === 'presign' || wrappers.length > 0) return undefined;
+  if (data.sellTokenBalance !== 'erc20') return createVaultCheck(candidate, chain, vaultRelayer);
+  const full = creation.fullBalanceCheck || (rules.balance === 'full' && !data.partiallyFillable);
   const amount = full ? data.sellAmount + data.feeAmount : 1n;
   const query = { owner, token: data.sellToken, spender: vaultRelayer };
   const prepared = interactions.pre.length > 0 || flashloan !== undefined;
@@ -112,7 +118,8 @@ function createFundsCheck(
         const simulation = { ...query, amount, pre: interactions.pre, flashloan };
         const result = assertSimulation(await simulate.call(chain, simulation, call));
         return (
-          checkBalance(result, amount, query) ?? checkAllowance(result, amount, query) ?? checkTransfer(result, query)
+          checkFunds(result, amount, candidate, query, rules) ??
+          (result.balance < amount ? undefined : checkTransfer(result, query))
         );
       },
     };
@@ -122,9 +129,45 @@ function createFundsCheck(
     check: 'balanceAndAllowance',
     async run(call) {
       const funds = assertFunds(await balanceAndAllowance.call(chain, query, call));
-      return checkBalance(funds, amount, query) ?? (prepared ? undefined : checkAllowance(funds, amount, query));
+      return prepared ? checkBalance(funds, amount, query) : checkFunds(funds, amount, candidate, query, rules);
     },
   };
+}
+
+/** Creates the check of a balance of the vault, or of a balance that the vault moves. */
+function createVaultCheck(
+  { creation, data, owner }: VerifiedOrder,
+  chain: ChainClient,
+  spender: Address,
+): OnChainCheck | undefined {
+  const { sellTokenBalance: source, sellToken: token, partiallyFillable } = data;
+  const { vaultFunds } = chain;
+  if (source === 'erc20' || vaultFunds === undefined) return undefined;
+  const amount = creation.fullBalanceCheck || !partiallyFillable ? data.sellAmount + data.feeAmount : 1n;
+  return {
+    check: 'vaultFunds',
+    async run(call) {
+      const query = { owner, token, spender };
+      const funds = assertFunds(await vaultFunds.call(chain, { ...query, source }, call));
+      return checkBalance(funds, amount, query) ?? checkAllowance(funds, amount, query);
+    },
+  };
+}
+
+/**
+ * Checks balance and allowance. By the rule `minimum`, an order without any balance is accepted if the allowance covers
+ * its whole sell amount, unless it requests the full check.
+ */
+function checkFunds(
+  funds: Funds,
+  amount: bigint,
+  { creation, data }: VerifiedOrder,
+  query: FundsSubject,
+  { balance: rule }: Rules,
+): OrderBookError | undefined {
+  const lenient = rule === 'minimum' && !creation.fullBalanceCheck;
+  if (lenient && funds.balance < amount && funds.allowance >= data.sellAmount) return undefined;
+  return checkBalance(funds, amount, query) ?? checkAllowance(funds, amount, query);
 }
 
 type FundsSubject = Parameters<NonNullable<ChainClient['balanceAndAllowance']>>[0];

@@ -99,7 +99,8 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
     },
     async submitMany(creations, options) {
       const startedAt = clock.now();
-      const results = await submit(creations, context.admission(), options);
+      const admission = context.admission();
+      const results = await Promise.all((await submit(creations, admission, options)).map(admission.convertCodes));
       if (onSubmitted.hasListeners()) onSubmitted.notify(toSubmissionObservation(results, clock.now() - startedAt));
       if (results.some(({ status }) => status === 'accepted')) wake();
       return results;

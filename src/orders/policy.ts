@@ -3,15 +3,15 @@ import { QueueFullError } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Address } from '../protocol/hex.ts';
 import { ZERO_ADDRESS } from '../protocol/hex.ts';
-import type { AdmissionContext, CheckLane, PolicyContext } from './admission.ts';
+import type { AdmissionContext, CheckQueue, PolicyContext } from './admission.ts';
 import { createQueueFullError } from './admission.ts';
 import type { Terms } from './checks.ts';
 
 /** The part of the admission context that policy checks need. */
 export type PolicyCheckContext = Pick<AdmissionContext, 'host' | 'remote' | 'onFailure'>;
 
-/** The lane of a quote's policy checks. The owner of a quote is a claim, so quotes do not use the lane of orders. */
-export const getQuoteLane = (owner: Address): CheckLane => ({ lane: `quote ${owner}` });
+/** The queue of a quote's policy checks. The owner of a quote is a claim, so quotes do not use the queue of orders. */
+export const getQuoteQueue = (owner: Address): CheckQueue => ({ queue: `quote ${owner}` });
 
 /**
  * Rejects an order if the host denies its owner or receiver. A null or zero receiver is the owner. The owner of a quote
@@ -20,7 +20,7 @@ export const getQuoteLane = (owner: Address): CheckLane => ({ lane: `quote ${own
 export async function checkDenyList(
   { owner, data }: Pick<Terms, 'owner' | 'data'>,
   context: PolicyCheckContext,
-  lane: CheckLane,
+  queue: CheckQueue,
 ): Promise<OrderBookError | undefined> {
   const { isDenied } = context.host;
   if (isDenied === undefined) return undefined;
@@ -30,7 +30,7 @@ export async function checkDenyList(
     parties.push({ field: 'receiver', address: receiver });
   }
   const results = await Promise.all(
-    parties.map(({ address }) => runPolicy(lane, (call) => isDenied(address, call), context)),
+    parties.map(({ address }) => runPolicy(queue, (call) => isDenied(address, call), context)),
   );
   const denied = parties.find((_, i) => results[i] === true);
   if (denied !== undefined) return new OrderBookError('Forbidden', `the ${denied.field} is deny-listed`, denied);
@@ -39,12 +39,12 @@ export async function checkDenyList(
 
 /** Calls a policy function of the host. An error is reported as a failure and rejects the order. */
 export async function runPolicy(
-  { lane, ...options }: CheckLane,
+  { queue, ...options }: CheckQueue,
   policy: (call: PolicyContext) => boolean | Promise<boolean>,
   { remote, onFailure }: PolicyCheckContext,
 ): Promise<boolean | OrderBookError> {
   try {
-    const result: unknown = await remote.run(lane, (signal) => policy({ signal }), options);
+    const result: unknown = await remote.run(queue, (signal) => policy({ signal }), options);
     if (typeof result === 'boolean') return result;
     throw new TypeError(`the result of a policy function must be a boolean, got ${typeof result}`);
   } catch (failure) {

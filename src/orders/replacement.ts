@@ -4,7 +4,7 @@ import type { Hex } from '../protocol/hex.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import type { RemoteCheck } from './admission.ts';
-import { getCheckLane } from './admission.ts';
+import { getCheckQueue } from './admission.ts';
 import { CANCEL_ERRORS } from './cancel-errors.ts';
 import type { OrderBody } from './order-json.ts';
 import { runPolicy } from './policy.ts';
@@ -39,7 +39,7 @@ export const checkReplacement: RemoteCheck = async (candidate, context, submissi
   const { isActivelyBidOn } = context.host;
   if (isActivelyBidOn === undefined) return undefined;
   const bidOn = await runPolicy(
-    getCheckLane(candidate, context, submission),
+    getCheckQueue(candidate, context, submission),
     (call) => isActivelyBidOn(uid, call),
     context,
   );

@@ -7,7 +7,7 @@ import { seconds } from '../ports/clock.ts';
 import type { InsertOutcome } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { AdmissionContext, RemoteCheck, Submission } from './admission.ts';
-import { getCheckLane } from './admission.ts';
+import { getCheckQueue } from './admission.ts';
 import type { UnverifiedOrder } from './authenticate.ts';
 import { authenticate, parseUnverifiedOrder } from './authenticate.ts';
 import { LOCAL_CHECKS } from './checks.ts';
@@ -51,7 +51,7 @@ const onChain = lazy(() => import('./on-chain-checks.ts'));
  * starts after the previous one has passed.
  */
 const REMOTE_CHECKS: readonly RemoteCheck[] = [
-  (candidate, context, submission) => checkDenyList(candidate, context, getCheckLane(candidate, context, submission)),
+  (candidate, context, submission) => checkDenyList(candidate, context, getCheckQueue(candidate, context, submission)),
   checkReplacement,
   async (candidate, context, submission) => {
     if (context.chain === undefined) return undefined;
@@ -143,10 +143,10 @@ async function check(
 }
 
 function checkLocally(candidate: VerifiedOrder, context: AdmissionContext): OrderBookError | undefined {
-  const { limits, tokens, eip1271, clock } = context;
-  const rules = { limits, tokens, eip1271, now: seconds(clock) };
+  const { limits, tokens, eip1271, rules, clock } = context;
+  const checkContext = { limits, tokens, eip1271, rules, now: seconds(clock) };
   for (const check of LOCAL_CHECKS) {
-    const rejection = check(candidate, rules);
+    const rejection = check(candidate, checkContext);
     if (rejection !== undefined) return rejection;
   }
   return undefined;

@@ -7,7 +7,7 @@ export interface StatisticsCall {
 }
 
 /** A JSON object. */
-export type StatisticsAnswer = Readonly<Record<string, unknown>>;
+export type StatisticsResponse = Readonly<Record<string, unknown>>;
 
 /**
  * Read-only statistics of the affiliate programme, such as those of a service that analyses the chain. Each function is
@@ -16,9 +16,9 @@ export type StatisticsAnswer = Readonly<Record<string, unknown>>;
  */
 export interface AffiliateStatistics {
   /** Returns the volume and earnings of an affiliate: `GET /affiliate/affiliate-stats/{address}`. */
-  affiliate?(address: Address, call: StatisticsCall): Promise<StatisticsAnswer | undefined>;
+  affiliate?(address: Address, call: StatisticsCall): Promise<StatisticsResponse | undefined>;
   /** Returns the volume and earnings of a trader with a code: `GET /affiliate/trader-stats/{address}`. */
-  trader?(address: Address, call: StatisticsCall): Promise<StatisticsAnswer | undefined>;
+  trader?(address: Address, call: StatisticsCall): Promise<StatisticsResponse | undefined>;
   /** Returns the trades of a trader with a code: `GET /affiliate/trader-activity/{address}`. */
-  traderActivity?(address: Address, call: StatisticsCall): Promise<StatisticsAnswer | undefined>;
+  traderActivity?(address: Address, call: StatisticsCall): Promise<StatisticsResponse | undefined>;
 }

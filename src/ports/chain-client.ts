@@ -20,6 +20,12 @@ export interface ChainClient {
    */
   balanceAndAllowance?(query: FundsQuery, call: ChainCall): Promise<Funds>;
 
+  /**
+   * Returns the funds of an order that sells from the vault (`internal`), or whose ERC-20 balance the vault moves
+   * (`external`). The allowance is 0 if the owner has not approved the spender as a relayer of the vault.
+   */
+  vaultFunds?(query: VaultFundsQuery, call: ChainCall): Promise<Funds>;
+
   /** Like `balanceAndAllowance`, for up to 100 queries, in input order. Default: one call per query. */
   balancesAndAllowances?(queries: readonly FundsQuery[], call: ChainCall): Promise<readonly Funds[]>;
 
@@ -37,7 +43,7 @@ export interface ChainClient {
    * 32 bytes of its return data MUST be read. The result is `valid: false` if the contract does not exist, reverts,
    * runs out of gas or returns anything except the magic value. If the order has pre-hooks, they run first.
    */
-  isValidSignature?(query: ContractSignatureQuery, call: ChainCall): Promise<ContractSignatureAnswer>;
+  isValidSignature?(query: ContractSignatureQuery, call: ChainCall): Promise<ContractSignatureResult>;
 
   /**
    * Simulates an order's pre-hooks and then the transfer of the sell token, as a settlement would make it. Returns the
@@ -64,6 +70,11 @@ export interface FundsQuery {
   readonly token: Address;
   /** The vault relayer of the deployment. */
   readonly spender: Address;
+}
+
+/** A query for funds that the vault holds or moves. */
+export interface VaultFundsQuery extends FundsQuery {
+  readonly source: 'internal' | 'external';
 }
 
 /** Atoms of the token. */
@@ -98,9 +109,12 @@ export interface ContractSignatureQuery {
 }
 
 /** The result of a contract signature check. */
-export type ContractSignatureAnswer =
-  /** `signature` is the signature without its deployment, if it had one. */
-  | { readonly valid: true; readonly signature?: Hex }
+export type ContractSignatureResult =
+  /**
+   * `signature` is the signature without its deployment, if it had one. `gas` is the gas that the check used, if it is
+   * known.
+   */
+  | { readonly valid: true; readonly signature?: Hex; readonly gas?: number }
   /**
    * `reason` is for people: "no contract at this address", "reverted", "returned 0xffffffff". It is shown to the sender
    * of the order, so it MUST NOT name nodes or keys.

@@ -1,3 +1,4 @@
+import type { SolverErrorCode } from '../errors.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
 
@@ -45,14 +46,27 @@ export interface UnsupportedToken {
 }
 
 /**
+ * Reports why a solver does not trade. With the codes of production this is the code of the rejection; otherwise the
+ * code is `NoLiquidity` and `data.reason` has this value.
+ */
+export interface SolverRejection {
+  readonly rejection: SolverErrorCode;
+  /** Text for the client. */
+  readonly reason?: string;
+}
+
+/**
  * The result of an estimator; `undefined` if it has no route. An estimator may return up to 16 alternatives, such as
  * one with more pools and more gas. The book knows the gas price and selects the alternative with the best result after
  * gas costs.
  */
-export type EstimatorAnswer = Estimate | readonly Estimate[] | UnsupportedToken | undefined;
+export type EstimatorResponse = Estimate | readonly Estimate[] | UnsupportedToken | SolverRejection | undefined;
 
 /** Estimates a trade. */
-export type EstimateFunction = (trade: Trade, context: EstimateContext) => Promise<EstimatorAnswer> | EstimatorAnswer;
+export type EstimateFunction = (
+  trade: Trade,
+  context: EstimateContext,
+) => Promise<EstimatorResponse> | EstimatorResponse;
 
 /**
  * A source of quotes. A book queries all estimators concurrently under one deadline, and the best result wins. See

@@ -236,7 +236,7 @@ export interface OrderStore {
    * Returns those of `uids` that an account has placed on chain, in any order. The duration MUST NOT grow with the
    * number of orders that the account has placed.
    */
-  placed(account: Address, uids: readonly Hex[]): Promise<Hex[]>;
+  filterPlaced(account: Address, uids: readonly Hex[]): Promise<Hex[]>;
 
   /** Cancels all of the orders or none, with an event for each. A repeated UID counts once. */
   cancel(request: CancelRequest): Promise<CancelOutcome>;

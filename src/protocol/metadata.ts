@@ -55,6 +55,8 @@ export interface Metadata {
   readonly wrappers: readonly Wrapper[];
   /** Seconds since 1970 before which the order must not be settled. */
   readonly validFrom: number | undefined;
+  /** Whether the order requests a settlement outside of auctions. */
+  readonly fastPath: boolean;
 }
 
 /** The metadata of a document without protocol keys. */
@@ -66,6 +68,7 @@ export const NO_METADATA: Metadata = {
   flashloan: undefined,
   wrappers: [],
   validFrom: undefined,
+  fastPath: false,
 };
 
 const address = /* @__PURE__ */ hexSchema(20);
@@ -146,6 +149,7 @@ const metadata = /* @__PURE__ */ z.object({
   wrappers: z.optional(
     z.array(z.object({ address, data: z._default(hex(), '0x'), isOmittable: z._default(z.boolean(), false) })),
   ),
+  enableFastPath: z.optional(z.unknown()),
   validFrom: z.nullish(
     z.number().check(
       z.refine((value) => Number.isInteger(value) && value >= 0 && value <= MAX_UINT32, {
@@ -178,6 +182,7 @@ export function parseMetadata(given: unknown, name: string): Metadata | string {
     flashloan: flashloan ?? undefined,
     wrappers: wrappers ?? [],
     validFrom: validFrom ?? undefined,
+    fastPath: result.data.enableFastPath === true,
   };
 }
 

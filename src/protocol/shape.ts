@@ -32,7 +32,7 @@ export function parseShape<T>(
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const { path, reason } = firstShapeError(result.error, value);
-  return new OrderBookError(code, `${path === '' ? 'the body' : path} ${reason}`, { path });
+  return new OrderBookError(code, `${path === '' ? 'the body' : path} ${reason}`, { path }, 'shape');
 }
 
 /** Returns the first invalid field and the reason. The path of the whole value is empty. */

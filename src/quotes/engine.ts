@@ -21,7 +21,7 @@ export interface QuoteEngine {
 }
 
 export function createQuoteEngine(options: ReadQuoteOptions, book: QuotesContext): QuoteEngine {
-  const { store, clock, limits, tokens, host, remote, onFailure, observe } = book;
+  const { store, clock, limits, tokens, host, remote, onFailure, observe, convertCodes } = book;
   const { estimators, priceAmount, timeouts, quoteCacheTtl, volumeFee } = options;
   const { wrappedNative } = tokens;
   const { usual } = timeouts;
@@ -30,11 +30,13 @@ export function createQuoteEngine(options: ReadQuoteOptions, book: QuotesContext
   const prices = createNativePrices({ sources, clock, wrappedNative, timeout: usual, ttl: options.priceCacheTtl });
   const context = {
     documents: store.appData,
+    findDocument: book.documents.find,
     clock,
     limits,
     tokens,
     host,
     remote,
+    convertCodes,
     sources,
     prices,
     onFailure,
@@ -46,13 +48,13 @@ export function createQuoteEngine(options: ReadQuoteOptions, book: QuotesContext
 
   return {
     methods: {
-      request: (request, call) => requestQuote(request, context, call?.signal),
-      stream: (request, call) => streamQuotes(request, context, call?.signal),
+      request: async (request, call) => convertCodes(await requestQuote(request, context, call?.signal)),
+      stream: async (request, call) => convertCodes(await streamQuotes(request, context, call?.signal)),
       async nativePrice(text, call) {
         const token = parseToken(text, tokens);
         const price = token instanceof OrderBookError ? token : await prices.get(token, usual, 'end', call?.signal);
         return price instanceof OrderBookError
-          ? { status: 'rejected', error: price }
+          ? convertCodes({ status: 'rejected', error: price })
           : { status: 'priced', price: formatDecimal(price) };
       },
       counters: sources.counters,

@@ -6,7 +6,7 @@ import type { Address } from '../protocol/hex.ts';
 import { parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import { isNestedDeeper, MAX_JSON_DEPTH } from '../protocol/json.ts';
 import { MAX_UINT256 } from '../protocol/uint256.ts';
-import type { RaceAnswer } from './estimator-race.ts';
+import type { RaceResponse } from './estimator-race.ts';
 import { isAmount } from './fee.ts';
 
 /** A valid estimate with all optional members set. */
@@ -35,11 +35,12 @@ export function validateEstimate(
   source: string,
   trade: Trade,
   result: unknown,
-): RaceAnswer<readonly ValidatedEstimate[]> {
+): RaceResponse<readonly ValidatedEstimate[]> {
   if (result === undefined || result === null) return NONE;
   if (typeof result !== 'object') return INVALID;
   if (!Array.isArray(result)) {
     const value = result as Readonly<Record<string, unknown>>; // an object; each member is validated
+    if (typeof value['rejection'] === 'string') return validateRejection(value);
     if (value['unsupportedToken'] !== undefined && value['unsupportedToken'] !== null)
       return validateUnsupported(trade, value);
   }
@@ -52,8 +53,15 @@ export function validateEstimate(
     if (estimate === undefined) return INVALID;
     estimates.push(estimate);
   }
-  return { outcome: 'answered', value: estimates };
+  return { outcome: 'responded', value: estimates };
 }
+
+const SOLVER_ERRORS = [
+  'CustomSolverError',
+  'InsufficientLiquidity',
+  'TokenTemporarilySuspended',
+  'TradingOutsideAllowedWindow',
+] as const;
 
 const NONE = { outcome: 'none' } as const;
 const INVALID = { outcome: 'invalid' } as const;
@@ -73,12 +81,19 @@ function readEstimate(source: string, value: unknown): ValidatedEstimate | undef
 function validateUnsupported(
   { sellToken, buyToken }: Trade,
   { unsupportedToken, reason }: Readonly<Record<string, unknown>>,
-): RaceAnswer<never> {
+): RaceResponse<never> {
   const token = parseHex(unsupportedToken, 20);
   if (token !== sellToken && token !== buyToken) return INVALID;
   const why = typeof reason === 'string' ? `: ${reason.slice(0, 200)}` : '';
   const error = new OrderBookError('UnsupportedToken', `token ${token} cannot be traded${why}`, { token });
   return { outcome: 'rejected', error };
+}
+
+/** Validates the rejection of a solver. An unknown code counts as a custom one. */
+function validateRejection({ rejection, reason }: Readonly<Record<string, unknown>>): RaceResponse<never> {
+  const detail = SOLVER_ERRORS.find((code) => code === rejection) ?? 'CustomSolverError';
+  const description = typeof reason === 'string' ? reason.slice(0, 200) : undefined;
+  return { outcome: 'rejected', error: new OrderBookError('NoLiquidity', description, { reason: detail }, detail) };
 }
 
 /**
@@ -104,10 +119,10 @@ const INVALID_TEXT = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 const ETHER = 10n ** 18n;
 
 /** Validates a token price. A price is usable if 10^18 atoms are worth at least one wei and less than 2^256. */
-export function validatePrice(result: unknown): RaceAnswer<Decimal> {
+export function validatePrice(result: unknown): RaceResponse<Decimal> {
   if (result === undefined || result === null) return NONE;
   const value = parseDecimal(result);
-  return value !== undefined && isUsablePrice(value) ? { outcome: 'answered', value } : INVALID;
+  return value !== undefined && isUsablePrice(value) ? { outcome: 'responded', value } : INVALID;
 }
 
 function isUsablePrice(price: Decimal): boolean {

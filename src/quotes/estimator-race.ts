@@ -3,8 +3,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { EstimateContext } from '../ports/estimator.ts';
 
 /** The validated result of an estimator. */
-export type RaceAnswer<T> =
-  | { readonly outcome: 'answered'; readonly value: T }
+export type RaceResponse<T> =
+  | { readonly outcome: 'responded'; readonly value: T }
   /** There is no route. */
   | { readonly outcome: 'none' }
   /** The result is not valid. */
@@ -14,7 +14,7 @@ export type RaceAnswer<T> =
 
 /** The outcome of one estimator call. */
 export type EstimatorOutcome =
-  | RaceAnswer<unknown>['outcome']
+  | RaceResponse<unknown>['outcome']
   /** The estimator threw or rejected. */
   | 'failed'
   /** The estimator exceeded the deadline. */
@@ -24,7 +24,7 @@ export type EstimatorOutcome =
 
 export interface RaceRunner<T> {
   readonly name: string;
-  run(context: EstimateContext): Promise<RaceAnswer<T>>;
+  run(context: EstimateContext): Promise<RaceResponse<T>>;
 }
 
 export interface RaceOptions<T> {
@@ -64,7 +64,7 @@ export interface Race<T> {
 /** A subscription to a race with its own deadline, independent of other subscriptions. */
 export interface RaceSubscription<T> {
   /** The results that arrived during this subscription, in order of arrival. */
-  readonly answers: readonly T[];
+  readonly responses: readonly T[];
   readonly rejections: readonly OrderBookError[];
   /** No more results will arrive. */
   readonly over: boolean;
@@ -80,7 +80,7 @@ export interface RaceSubscription<T> {
 
 /** Starts a race. An estimator that throws, hangs or is late does not affect the others. */
 export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOptions<T>): Race<T> {
-  const answers: T[] = [];
+  const responses: T[] = [];
   const rejections: OrderBookError[] = [];
   const subscriptions = new Set<{ changed(): void }>();
   const controller = new AbortController();
@@ -100,7 +100,7 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
   }
 
   async function run(runner: RaceRunner<T>): Promise<void> {
-    let result: RaceAnswer<T> | undefined;
+    let result: RaceResponse<T> | undefined;
     let cause: unknown;
     try {
       result = await runner.run({ signal: controller.signal, timeout });
@@ -110,16 +110,16 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
     if (state !== 'running') return;
     running.delete(runner.name);
     observe(runner.name, result?.outcome ?? 'failed', elapsed(), cause);
-    if (result?.outcome === 'answered') answers.push(result.value);
+    if (result?.outcome === 'responded') responses.push(result.value);
     if (result?.outcome === 'rejected') rejections.push(result.error);
     if (running.size === 0) end('complete');
-    else if (result?.outcome === 'answered') for (const entry of [...subscriptions]) entry.changed();
+    else if (result?.outcome === 'responded') for (const entry of [...subscriptions]) entry.changed();
   }
 
   function subscribe(timeout: number, onOver?: (subscription: RaceSubscription<T>) => void): RaceSubscription<T> {
     let over = state !== 'running';
-    let seen: { readonly answers: readonly T[]; readonly rejections: readonly OrderBookError[] } = {
-      answers,
+    let seen: { readonly responses: readonly T[]; readonly rejections: readonly OrderBookError[] } = {
+      responses,
       rejections,
     };
     let waiting: (() => void)[] = [];
@@ -132,7 +132,7 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
     function finish(reason: 'late' | 'abandoned'): void {
       if (over) return;
       over = true;
-      seen = { answers: [...answers], rejections: [...rejections] };
+      seen = { responses: [...responses], rejections: [...rejections] };
       cancel();
       subscriptions.delete(entry);
       if (subscriptions.size === 0) end(reason);
@@ -152,8 +152,8 @@ export function startRace<T>({ runners, clock, timeout, observe, onEnd }: RaceOp
           onOver?.(subscription);
         });
     const subscription: RaceSubscription<T> = {
-      get answers() {
-        return seen.answers;
+      get responses() {
+        return seen.responses;
       },
       get rejections() {
         return seen.rejections;

@@ -5,7 +5,7 @@ import { compareDecimals, divideDecimals } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { ValidatedEstimate } from './estimate-validation.ts';
 import { validateEstimate, validatePrice } from './estimate-validation.ts';
-import type { EstimatorOutcome, Race, RaceAnswer, RaceRunner } from './estimator-race.ts';
+import type { EstimatorOutcome, Race, RaceResponse, RaceRunner } from './estimator-race.ts';
 import { startRace } from './estimator-race.ts';
 import type { RaceCache } from './race-cache.ts';
 
@@ -123,16 +123,16 @@ async function estimatePrice(
   wrappedNative: Address,
   amount: bigint,
   context: EstimateContext,
-): Promise<RaceAnswer<Decimal>> {
+): Promise<RaceResponse<Decimal>> {
   const trade: Trade = Object.freeze({ sellToken: token, buyToken: wrappedNative, kind: 'buy', amount });
   const result = validateEstimate(estimator.name, trade, await estimator.estimate(trade, context));
-  if (result.outcome !== 'answered') return result;
+  if (result.outcome !== 'responded') return result;
   const prices = result.value.map(({ amount: sold }) => divideDecimals(amount, sold, PRICE_DIGITS));
-  return { outcome: 'answered', value: prices.reduce((a, b) => (compareDecimals(a, b) < 0 ? b : a)) };
+  return { outcome: 'responded', value: prices.reduce((a, b) => (compareDecimals(a, b) < 0 ? b : a)) };
 }
 
 const NO_OUTCOMES: Record<EstimatorOutcome, number> = {
-  answered: 0,
+  responded: 0,
   none: 0,
   invalid: 0,
   rejected: 0,

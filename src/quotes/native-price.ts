@@ -13,13 +13,13 @@ export interface NativePrices {
   /**
    * Returns the price of a token: atoms of native currency for one of its atoms.
    *
-   * @param until - `first answer`: use the first price. `end`: use the median of all prices before the deadline.
+   * @param until - `first response`: use the first price. `end`: use the median of all prices before the deadline.
    * @returns The price, or `NoLiquidity` or `UnsupportedToken`. Rejects with the signal's reason when it is aborted.
    */
   get(
     token: Address,
     timeout: number,
-    until: 'end' | 'first answer',
+    until: 'end' | 'first response',
     signal?: AbortSignal,
   ): Promise<Decimal | OrderBookError>;
 }
@@ -50,10 +50,10 @@ export function createNativePrices(options: NativePricesOptions): NativePrices {
     return age >= 0 && age < ttl ? cached.price : undefined; // negative if the clock was set back
   }
 
-  function writeCache(token: Address, answers: readonly Decimal[]): void {
-    if (answers.length === 0 || ttl <= 0) return;
+  function writeCache(token: Address, responses: readonly Decimal[]): void {
+    if (responses.length === 0 || ttl <= 0) return;
     cache.delete(token);
-    cache.set(token, { price: median(answers), at: clock.now() });
+    cache.set(token, { price: median(responses), at: clock.now() });
     const [oldest] = cache.keys();
     if (cache.size > CAPACITY && oldest !== undefined) cache.delete(oldest);
   }
@@ -64,8 +64,8 @@ export function createNativePrices(options: NativePricesOptions): NativePrices {
    */
   function subscribe(token: Address, timeout: number): RaceSubscription<Decimal> {
     const race = sources.prices(token, options.timeout, (started) => {
-      started.subscribe(options.timeout, ({ answers, closed }) => {
-        if (!closed) writeCache(token, answers);
+      started.subscribe(options.timeout, ({ responses, closed }) => {
+        if (!closed) writeCache(token, responses);
       });
     });
     return race.subscribe(timeout);
@@ -78,14 +78,14 @@ export function createNativePrices(options: NativePricesOptions): NativePrices {
       if (cached !== undefined) return cached;
       const subscription = subscribe(token, timeout);
       try {
-        while (!subscription.over && (until === 'end' || subscription.answers.length === 0))
+        while (!subscription.over && (until === 'end' || subscription.responses.length === 0))
           await subscription.changed(signal);
       } finally {
         subscription.unsubscribe();
       }
-      const { answers, rejections, closed } = subscription;
+      const { responses, rejections, closed } = subscription;
       if (closed) return createShutdownError();
-      if (answers.length > 0) return median(answers);
+      if (responses.length > 0) return median(responses);
       return rejections[0] ?? new OrderBookError('NoLiquidity', `no source has a price for ${token}`, { token });
     },
   };

@@ -1,10 +1,11 @@
 import { resolveDocument } from '../app-data/documents.ts';
+import type { FindDocument } from '../app-data/find-document.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Terms } from '../orders/checks.ts';
 import { TERMS_CHECKS } from '../orders/checks.ts';
 import type { Limits, TokenPolicy } from '../orders/limits.ts';
 import type { PolicyCheckContext } from '../orders/policy.ts';
-import { checkDenyList, getQuoteLane } from '../orders/policy.ts';
+import { checkDenyList, getQuoteQueue } from '../orders/policy.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Trade } from '../ports/estimator.ts';
 import type { AppDataStore } from '../ports/store.ts';
@@ -20,6 +21,8 @@ import { getValidTo, parseQuoteRequest } from './request.ts';
 /** The dependencies of request validation. */
 export interface PrepareContext extends PolicyCheckContext {
   readonly documents: AppDataStore;
+  /** Finds a document that the store does not have. */
+  readonly findDocument: FindDocument | undefined;
   readonly clock: Clock;
   readonly limits: Limits;
   readonly tokens: TokenPolicy;
@@ -49,13 +52,14 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
   if (request instanceof OrderBookError) return request;
   const { appData = ZERO_APP_DATA, appDataHash, sellToken, side } = request;
   // A hash is always accepted, because a request without app data uses the zero hash.
-  const policy = { maxAppDataSize: context.limits.maxAppDataSize, appDataHashForm: true };
+  const policy = { maxAppDataSize: context.limits.maxAppDataSize, appDataHashForm: true, find: context.findDocument };
   const document = await resolveDocument({ appData, appDataHash }, context.documents, policy);
   if (document instanceof OrderBookError) return document;
   const now = Math.floor(context.clock.now() / 1000);
   const validTo = getValidTo(request, now);
   const terms = toTerms(request, validTo);
-  const rejection = checkTerms(terms, now, context) ?? (await checkDenyList(terms, context, getQuoteLane(terms.owner)));
+  const rejection =
+    checkTerms(terms, now, context) ?? (await checkDenyList(terms, context, getQuoteQueue(terms.owner)));
   if (rejection !== undefined) return rejection;
 
   const unwraps = request.buyToken === NATIVE_MARKER;
@@ -81,7 +85,11 @@ export async function prepare(input: unknown, context: PrepareContext): Promise<
 
 function toTerms(request: ParsedQuoteRequest, validTo: number): Terms {
   const { sellToken, buyToken, receiver, from: owner, signing } = request;
-  return { data: { sellToken, buyToken, receiver, validTo }, creation: { signingScheme: signing.scheme }, owner };
+  return {
+    data: { sellToken, buyToken, receiver, validTo, kind: request.side.kind },
+    creation: { signingScheme: signing.scheme },
+    owner,
+  };
 }
 
 function checkTerms(terms: Terms, now: number, { limits, tokens }: PrepareContext): OrderBookError | undefined {

@@ -1,4 +1,6 @@
+import type { DocumentPolicy } from '../app-data/documents.ts';
 import type { OrderBookError } from '../errors.ts';
+import type { ConvertCodes } from '../orders/convert-codes.ts';
 import type { Limits, TokenPolicy } from '../orders/limits.ts';
 import type { PolicyCheckContext } from '../orders/policy.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -41,6 +43,8 @@ export interface QuotesContext extends PolicyCheckContext {
   readonly clock: Clock;
   readonly limits: Limits;
   readonly tokens: TokenPolicy;
+  readonly documents: DocumentPolicy;
+  readonly convertCodes: ConvertCodes;
   readonly observe: (observation: EstimatorObservation) => void;
   /** Throws a `StoreError` `Closed` unless the book is started. */
   readonly assertStarted: () => void;

@@ -46,7 +46,7 @@ export async function streamQuotes(
   const queue = createAsyncQueue<QuoteStreamEvent>(() => subscription.unsubscribe());
   let cost: GasCost | OrderBookError;
   try {
-    cost = await getGasCost(prepared, context, 'first answer', signal);
+    cost = await getGasCost(prepared, context, 'first response', signal);
     signal?.throwIfAborted();
   } catch (aborted) {
     subscription.unsubscribe();
@@ -92,7 +92,7 @@ async function emitQuotes(
   let best: QuoteCandidate | undefined;
   let seen = 0;
   while (!queue.finished) {
-    const estimates = subscription.answers[seen];
+    const estimates = subscription.responses[seen];
     if (estimates === undefined) {
       if (subscription.over) break;
       await subscription.changed();
@@ -108,10 +108,8 @@ async function emitQuotes(
     queue.push({ type: 'quote', quote });
   }
   if (best?.amounts === undefined) {
-    queue.push({
-      type: 'error',
-      error: subscription.closed ? createShutdownError() : createNoQuoteError(best, subscription.rejections),
-    });
+    const error = subscription.closed ? createShutdownError() : createNoQuoteError(best, subscription.rejections);
+    queue.push({ type: 'error', ...(await context.convertCodes({ error })) });
   }
   queue.finish();
 }

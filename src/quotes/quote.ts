@@ -1,4 +1,5 @@
 import { OrderBookError } from '../errors.ts';
+import type { ConvertCodes } from '../orders/convert-codes.ts';
 import type { ValidatedEstimate } from './estimate-validation.ts';
 import type { EstimatorPool } from './estimators.ts';
 import type { GasCost } from './fee.ts';
@@ -19,6 +20,7 @@ export interface QuoteContext extends PrepareContext {
   readonly prices: NativePrices;
   readonly gasPrice: ReadGasPrice;
   readonly persister: QuotePersister;
+  readonly convertCodes: ConvertCodes;
 }
 
 /** The result of a quote request. */
@@ -34,9 +36,9 @@ export async function requestQuote(input: unknown, context: QuoteContext, signal
   const fast = prepared.request.priceQuality === 'fast';
   const subscription = context.sources.estimates(prepared.trade, prepared.timeout).subscribe(prepared.timeout);
   try {
-    const cost = await getGasCost(prepared, context, fast ? 'first answer' : 'end', signal);
+    const cost = await getGasCost(prepared, context, fast ? 'first response' : 'end', signal);
     if (cost instanceof OrderBookError) return { status: 'rejected', error: cost };
-    const findBest = () => findBestCandidate(prepared, subscription.answers.flat(), cost);
+    const findBest = () => findBestCandidate(prepared, subscription.responses.flat(), cost);
     while (!subscription.over && !(fast && findBest()?.amounts !== undefined)) await subscription.changed(signal);
     if (subscription.closed) return { status: 'rejected', error: createShutdownError() };
     const best = findBest();
@@ -53,7 +55,7 @@ export async function requestQuote(input: unknown, context: QuoteContext, signal
 export async function getGasCost(
   { trade, timeout }: Prepared,
   { prices, gasPrice }: QuoteContext,
-  until: 'end' | 'first answer',
+  until: 'end' | 'first response',
   signal?: AbortSignal,
 ): Promise<GasCost | OrderBookError> {
   const [price, gas] = await Promise.all([

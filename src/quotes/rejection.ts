@@ -8,10 +8,15 @@ export function createNoQuoteError(
   uncovered: QuoteCandidate | undefined,
   rejections: readonly OrderBookError[],
 ): OrderBookError {
-  if (uncovered === undefined) return rejections[0] ?? new OrderBookError('NoLiquidity');
+  if (uncovered === undefined) return findReason(rejections) ?? new OrderBookError('NoLiquidity');
   const fee = uncovered.fee.toString();
   const description = `the sell amount must be more than the fee of ${fee}`;
   return new OrderBookError('SellAmountDoesNotCoverFee', description, { fee_amount: fee });
+}
+
+/** Returns the most specific rejection: a solver's reason, then an unsupported token. */
+function findReason(rejections: readonly OrderBookError[]): OrderBookError | undefined {
+  return rejections.find(({ detail }) => detail !== undefined) ?? rejections[0];
 }
 
 /** Creates the retryable rejection for callers that wait when the book closes. */

@@ -24,14 +24,14 @@ const OWNER_KEY = 'owner ';
 export interface OrderLogReads {
   read(uids: readonly Hex[]): Promise<readonly RenderedResult[]>;
   /** Returns those of `uids` that an account has placed on chain. */
-  readonly placed: OrderStore['placed'];
+  readonly filterPlaced: OrderStore['filterPlaced'];
 }
 
 /**
  * Creates the stream log of a book's orders: each entry with the order in its current state. An order that was deleted
  * with the block that had placed it becomes `withdrawn`.
  */
-export function orderLog(log: EventLog, { read, placed }: OrderLogReads): StreamLog {
+export function orderLog(log: EventLog, { read, filterPlaced }: OrderLogReads): StreamLog {
   async function readInSteps(uids: readonly Hex[]): Promise<RenderedResult[]> {
     const results: RenderedResult[] = [];
     for (let i = 0; i < uids.length; i += ORDERS_PER_TICK) {
@@ -45,7 +45,8 @@ export function orderLog(log: EventLog, { read, placed }: OrderLogReads): Stream
   async function select(events: readonly StoredEvent[], key: string): Promise<readonly StoredEvent[]> {
     if (key === ALL_ORDERS) return events;
     if (key.startsWith(UID_KEY)) return events.filter(({ uid }) => key === toUidKey(uid));
-    return selectAccountEntries(events, key.slice(OWNER_KEY.length) as Address, placed); // composed by `toOwnerKey`
+    const account = key.slice(OWNER_KEY.length) as Address; // composed by `toOwnerKey`
+    return selectAccountEntries(events, account, filterPlaced);
   }
 
   async function render(events: readonly StoredEvent[]) {

@@ -25,8 +25,8 @@ export interface OrderStreamsContext extends Omit<BroadcasterOptions, 'log'>, Or
 }
 
 /** Creates the streams. Nothing is read before the first subscription. */
-export function createOrderStreams({ log, read, placed, ...options }: OrderStreamsContext): OrderStreams {
-  const broadcaster = createStreamBroadcaster({ ...options, log: orderLog(log, { read, placed }) });
+export function createOrderStreams({ log, read, filterPlaced, ...options }: OrderStreamsContext): OrderStreams {
+  const broadcaster = createStreamBroadcaster({ ...options, log: orderLog(log, { read, filterPlaced }) });
   return {
     async subscribe(filter, streamOptions) {
       return broadcaster.subscribe(getOrderStreamKey(filter), streamOptions);

@@ -1,7 +1,12 @@
+/** Thrown for a response above the size limit. */
+export class ResponseTooLargeError extends Error {
+  override readonly name = 'ResponseTooLargeError';
+}
+
 /**
  * Reads the text of a response, at most `limit` bytes.
  *
- * @throws Error if it is longer, TypeError if it is not valid UTF-8.
+ * @throws ResponseTooLargeError if it is longer, TypeError if it is not valid UTF-8.
  */
 export async function readResponseText(response: Response, limit: number): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -15,7 +20,7 @@ export async function readResponseText(response: Response, limit: number): Promi
     size += value.length;
     if (size > limit) {
       await reader.cancel();
-      throw new Error(`the response must have at most ${limit} bytes`);
+      throw new ResponseTooLargeError(`the response must have at most ${limit} bytes`);
     }
     text += decoder.decode(value, { stream: true });
   }

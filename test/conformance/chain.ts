@@ -660,14 +660,14 @@ export const CHAIN: readonly Rule[] = [
     name: 'returns the orders that an account has placed on chain, among given UIDs',
     async run({ store }) {
       await place(store, SELL);
-      assert.deepEqual(await store.orders.placed(BOB, [SELL.uid, PLACED.uid]), []);
+      assert.deepEqual(await store.orders.filterPlaced(BOB, [SELL.uid, PLACED.uid]), []);
       await apply(store, 9, placement(9));
-      assert.deepEqual(await store.orders.placed(BOB, [SELL.uid, PLACED.uid]), [PLACED.uid]);
-      assert.deepEqual(await store.orders.placed(BOB, [SELL.uid]), []);
-      assert.deepEqual(await store.orders.placed(BOB, []), []);
-      assert.deepEqual(await store.orders.placed(ALICE, [SELL.uid, PLACED.uid]), []); // owns one, placed none
+      assert.deepEqual(await store.orders.filterPlaced(BOB, [SELL.uid, PLACED.uid]), [PLACED.uid]);
+      assert.deepEqual(await store.orders.filterPlaced(BOB, [SELL.uid]), []);
+      assert.deepEqual(await store.orders.filterPlaced(BOB, []), []);
+      assert.deepEqual(await store.orders.filterPlaced(ALICE, [SELL.uid, PLACED.uid]), []); // owns one, placed none
       await store.chain.rollback({ to: 8, at: PLACED_AT });
-      assert.deepEqual(await store.orders.placed(BOB, [PLACED.uid]), []);
+      assert.deepEqual(await store.orders.filterPlaced(BOB, [PLACED.uid]), []);
     },
   },
   {

@@ -2,8 +2,8 @@ import type {
   Address,
   ChainCall,
   ChainClient,
-  ContractSignatureAnswer,
   ContractSignatureQuery,
+  ContractSignatureResult,
   Funds,
   FundsQuery,
   Simulation,
@@ -17,7 +17,7 @@ type Line<Query, Answer> = Answer | Error | 'silence' | ((query: Query, call: Ch
 /** A method without a script is missing in the chain client. */
 export interface ChainScript {
   readonly balanceAndAllowance?: Line<FundsQuery, Funds>;
-  readonly isValidSignature?: Line<ContractSignatureQuery, ContractSignatureAnswer>;
+  readonly isValidSignature?: Line<ContractSignatureQuery, ContractSignatureResult>;
   readonly simulate?: Line<SimulationQuery, Simulation>;
   readonly tokenInfo?: Line<Address, TokenInfo | undefined>;
 }

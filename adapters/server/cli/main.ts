@@ -14,7 +14,7 @@ import { helpText } from './help.ts';
 import type { Command } from './parse.ts';
 import { parseCommand } from './parse.ts';
 import { onSignals } from './signals.ts';
-import { styleOf } from './style.ts';
+import { createStyle } from './style.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Exit codes. */
@@ -33,7 +33,7 @@ async function run(): Promise<void> {
   switch (command.name) {
     case 'help':
       if (command.of === 'sandbox') return (await import('intentbook/sandbox')).runSandboxCommand(['--help']);
-      return console.log(helpText(command.of, styleOf(process.stdout, process.env)).trimEnd());
+      return console.log(helpText(command.of, createStyle(process.stdout, process.env)).trimEnd());
     case 'version':
       return console.log(version);
     case 'migrate':

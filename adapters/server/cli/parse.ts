@@ -46,9 +46,9 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
   const { given, words, special } = splitArgs(args);
   const [word, argument] = words;
   if (special === 'version') return { name: 'version' };
-  if (special === 'help') return helpOf(word);
+  if (special === 'help') return getHelp(word);
   const command = requireCommand(word);
-  if (command.name === 'help') return helpOf(argument === undefined ? undefined : requireCommand(argument).name);
+  if (command.name === 'help') return getHelp(argument === undefined ? undefined : requireCommand(argument).name);
   const unexpected = words[command.argument === undefined ? 1 : 2];
   if (unexpected !== undefined) {
     throw new UsageError(`unexpected argument "${unexpected}"; flags begin with two dashes`);
@@ -75,7 +75,7 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
     : toServeCommand(command, given, reader, contract);
 }
 
-function helpOf(word: string | undefined): Command {
+function getHelp(word: string | undefined): Command {
   const of = findCommand(word);
   return of === undefined || of.name === 'help' ? { name: 'help' } : { name: 'help', of: of.name };
 }
@@ -101,7 +101,12 @@ function toMaintenanceCommand(
   assertCompatible(flags, given, reader);
   const book = readBook(flags, reader);
   const days = Number(reader.value('older-than') ?? findFlag('older-than')?.setting.default);
-  const options = { command, book: singleBook(book), file: file ?? '', days, json: reader.value('json') === true };
+  const toBlock = reader.value('to-block');
+  if (command === 'rollback' && toBlock === undefined) {
+    throw new UsageError('a block is missing: intentbook rollback --to-block <block>');
+  }
+  const json = reader.value('json') === true;
+  const options = { command, book: singleBook(book), file: file ?? '', days, toBlock: Number(toBlock), json };
   return { name: 'command', options };
 }
 

@@ -25,7 +25,7 @@ const COLOURED: Style = {
 };
 
 /** Returns the style of an output: coloured on a terminal, unless `NO_COLOR` is set or the terminal is dumb. */
-export function styleOf(
+export function createStyle(
   out: { readonly isTTY?: boolean },
   env: Readonly<Record<string, string | undefined>> = {},
 ): Style {

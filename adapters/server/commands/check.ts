@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { BookPlan, ServerPlan } from '../config/plan.ts';
-import { addressOf } from '../config/plan.ts';
+import { getAddress } from '../config/plan.ts';
 import { createDenyList } from '../deny-list.ts';
 import { priceTable } from '../quote-options.ts';
 import { SERVER_SETTINGS } from '../settings/server-settings.ts';
@@ -29,15 +29,15 @@ export async function checkSettings(plan: ServerPlan): Promise<CheckedSettings> 
   return {
     books: plan.books.map((book) => {
       const { path, chain, chainId, environment } = book;
-      return { path, chain, chainId, environment, database: databaseOf(book) };
+      return { path, chain, chainId, environment, database: getDatabase(book) };
     }),
     problems: [...packageProblems(plan), ...problems.flat()],
   };
 }
 
-function databaseOf({ place }: BookPlan): string {
+function getDatabase({ place }: BookPlan): string {
   if (place.kind === 'memory') return 'in memory';
-  return place.kind === 'file' ? place.path : `${addressOf(place.url)}, schema ${place.schema}`;
+  return place.kind === 'file' ? place.path : `${getAddress(place.url)}, schema ${place.schema}`;
 }
 
 async function fileProblems({ settings, chain, path }: BookPlan): Promise<string[]> {

@@ -29,7 +29,7 @@ export async function verifyBook(store: Store, domain: Domain, progress: Progres
   let orders = 0;
   let signatures = 0;
   for await (const page of readPages(store)) {
-    const result = await Promise.all(page.map((row) => problemOf(row, domain, verifier)));
+    const result = await Promise.all(page.map((row) => findProblem(row, domain, verifier)));
     for (const [i, { reason, recovered }] of result.entries()) {
       if (recovered) signatures++;
       if (reason !== undefined) problems.push({ uid: page[i]?.uid ?? '', reason });
@@ -40,7 +40,7 @@ export async function verifyBook(store: Store, domain: Domain, progress: Progres
   return { orders, signatures, onChain: orders - signatures, problems };
 }
 
-async function problemOf(
+async function findProblem(
   { uid, body, fullAppData }: StoredOrder,
   domain: Domain,
   verifier: Verifier,
@@ -65,7 +65,7 @@ async function problemOf(
     return { reason: 'the document does not match its hash', recovered: false };
   }
   if (order.signingScheme === 'presign' || order.signingScheme === 'eip1271') return { recovered: false };
-  const [answer] = await verifier.recoverMany([order]);
-  const ok = answer?.signer === order.owner;
-  return { ...(ok ? {} : { reason: `the signer is ${answer?.signer ?? 'not recoverable'}` }), recovered: true };
+  const [recovered] = await verifier.recoverMany([order]);
+  const ok = recovered?.signer === order.owner;
+  return { ...(ok ? {} : { reason: `the signer is ${recovered?.signer ?? 'not recoverable'}` }), recovered: true };
 }

@@ -24,7 +24,7 @@ interface Node {
  */
 export function formatProblems(error: z.ZodError, value: unknown, schema: Node): string[] {
   return error.issues.flatMap((issue) => {
-    const where = pathOf(issue.path);
+    const where = formatPath(issue.path);
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(key, issue.path, schema));
     const reason = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? 'is not allowed') : issue.message;
     const absent = issue.code !== 'invalid_key' && at(value, issue.path) === undefined;
@@ -33,7 +33,7 @@ export function formatProblems(error: z.ZodError, value: unknown, schema: Node):
 }
 
 /** Formats a path: `books[1].chain`. */
-function pathOf(path: readonly PropertyKey[]): string {
+function formatPath(path: readonly PropertyKey[]): string {
   return path
     .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
     .join('')
@@ -42,9 +42,9 @@ function pathOf(path: readonly PropertyKey[]): string {
 
 function unknownKey(key: string, path: readonly PropertyKey[], schema: Node): string {
   const here = Object.keys(nodeAt(schema, path)?.properties ?? {});
-  const where = path.length === 0 ? '' : `${pathOf(path)}: `;
+  const where = path.length === 0 ? '' : `${formatPath(path)}: `;
   const suggestion = formatUnknownName('key', key, here);
-  const homes = homesOf(key, schema, '');
+  const homes = findPlaces(key, schema, '');
   if (homes.length > 0) return `${where}unknown key "${key}" here; it belongs to ${homes.join(' or ')}`;
   return where + (suggestion.endsWith('?') ? suggestion : formatUnknownName('key', key, everyKey(schema)));
 }
@@ -57,16 +57,16 @@ function nodeAt(schema: Node, path: readonly PropertyKey[]): Node | undefined {
 }
 
 /** Finds the objects that have a key. */
-function homesOf(key: string, node: Node, path: string): string[] {
+function findPlaces(key: string, node: Node, path: string): string[] {
   const here = Object.hasOwn(node.properties ?? {}, key) ? [path === '' ? 'the top' : path] : [];
-  return [...here, ...childrenOf(node, path).flatMap(([name, child]) => homesOf(key, child, name))];
+  return [...here, ...listChildren(node, path).flatMap(([name, child]) => findPlaces(key, child, name))];
 }
 
 function everyKey(node: Node): string[] {
-  return [...Object.keys(node.properties ?? {}), ...childrenOf(node, '').flatMap(([, child]) => everyKey(child))];
+  return [...Object.keys(node.properties ?? {}), ...listChildren(node, '').flatMap(([, child]) => everyKey(child))];
 }
 
-function childrenOf({ properties = {}, items }: Node, path: string): [path: string, child: Node][] {
+function listChildren({ properties = {}, items }: Node, path: string): [path: string, child: Node][] {
   const members = Object.entries(properties).map(([name, child]): [string, Node] => [
     path === '' ? name : `${path}.${name}`,
     child,

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Environment } from '#internal';
 import { chainById, chainByName } from '#internal';
-import type { GivenBook, ReadBook, ReadSettings } from '../settings/schema.ts';
+import type { GivenBook, ParsedBookSettings, ParsedSettings } from '../settings/schema.ts';
 import { completeBook, configSchema, parseSettings } from '../settings/schema.ts';
 import { SERVER_SETTINGS } from '../settings/server-settings.ts';
 import type { SettingTable } from '../settings/setting.ts';
@@ -26,7 +26,7 @@ const CONNECTIONS = 80;
 
 /** A planned book: its settings and the values derived from them. */
 export interface BookPlan {
-  readonly settings: ReadBook;
+  readonly settings: ParsedBookSettings;
   /** The name of its chain, or the chain id. */
   readonly chain: string;
   readonly chainId: number;
@@ -38,7 +38,7 @@ export interface BookPlan {
 
 /** The plan of a server. */
 export interface ServerPlan {
-  readonly settings: ReadSettings;
+  readonly settings: ParsedSettings;
   readonly books: readonly BookPlan[];
 }
 
@@ -64,9 +64,9 @@ export function planServer(value: unknown, folder: string): ServerPlan {
 }
 
 /** Finds settings that need others which are absent. One problem per absent setting. */
-function findIncomplete(settings: ReadSettings): string[] {
+function findIncomplete(settings: ParsedSettings): string[] {
   const table: SettingTable = SERVER_SETTINGS;
-  const isGiven = (key: string) => settings[key as keyof ReadSettings] !== undefined; // a key of the table
+  const isGiven = (key: string) => settings[key as keyof ParsedSettings] !== undefined; // a key of the table
   const missing = new Map<string, string>();
   for (const [key, { together = [] }] of Object.entries(table)) {
     if (!isGiven(key)) continue;
@@ -88,7 +88,7 @@ interface PlanContext {
   readonly share: number;
 }
 
-function planBook(settings: ReadBook, own: GivenBook, around: PlanContext): BookPlan {
+function planBook(settings: ParsedBookSettings, own: GivenBook, around: PlanContext): BookPlan {
   const known = typeof settings.chain === 'number' ? chainById(settings.chain) : chainByName(settings.chain);
   const { environment } = settings;
   const chain = known?.segment ?? String(settings.chain);
@@ -105,7 +105,7 @@ function planBook(settings: ReadBook, own: GivenBook, around: PlanContext): Book
 }
 
 /** Resolves the names of files in the settings of a book. */
-function resolveFiles({ prices, deniedAddresses, deniedTokens }: ReadBook, folder: string) {
+function resolveFiles({ prices, deniedAddresses, deniedTokens }: ParsedBookSettings, folder: string) {
   const resolved = <T>(value: T): T | string => (typeof value === 'string' ? resolve(folder, value) : value);
   return {
     prices: prices === 'off' ? prices : resolved(prices),
@@ -115,7 +115,7 @@ function resolveFiles({ prices, deniedAddresses, deniedTokens }: ReadBook, folde
 }
 
 function toStoreLocation(
-  settings: ReadBook,
+  settings: ParsedBookSettings,
   { db }: GivenBook,
   name: string,
   { folder, share }: PlanContext,
@@ -137,7 +137,7 @@ function locationKey(place: StoreLocation): string | undefined {
     case 'file':
       return `the file ${place.path}`;
     case 'postgres':
-      return `the schema ${place.schema} of ${addressOf(place.url)}`;
+      return `the schema ${place.schema} of ${getAddress(place.url)}`;
   }
 }
 
@@ -157,7 +157,7 @@ function findDuplicate(
 }
 
 /** Returns the address of a database without the secrets of its connection string. */
-export function addressOf(url: string): string {
+export function getAddress(url: string): string {
   if (!URL.canParse(url)) return 'PostgreSQL';
   const { host, pathname } = new URL(url);
   return `PostgreSQL at ${host}${pathname}`;

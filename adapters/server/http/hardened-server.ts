@@ -44,12 +44,12 @@ export function createHardenedServer(
 
   function listener(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
-    const answers = connections.get(socket) ?? new Set();
-    answers.add(response);
+    const responses = connections.get(socket) ?? new Set();
+    responses.add(response);
     if (closing) response.shouldKeepAlive = false;
     response.once('close', () => {
-      answers.delete(response);
-      if (closing && answers.size === 0) socket.destroySoon();
+      responses.delete(response);
+      if (closing && responses.size === 0) socket.destroySoon();
     });
     if (request.headers.host === undefined && request.httpVersion === '1.1') {
       const body = rejectionBody('the Host header is missing');
@@ -67,22 +67,22 @@ export function createHardenedServer(
     socket.once('close', () => connections.delete(socket));
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const answers = [...(connections.get(socket) ?? [])];
+    const responses = [...(connections.get(socket) ?? [])];
     // A single request with an invalid or missing body: no response was written yet.
-    const [answer] = answers;
-    const unanswered = answers.length === 1 && answer?.headersSent === false && !answer.req.complete;
-    const answering = answers.length > 0 && !unanswered;
+    const [response] = responses;
+    const isWaiting = responses.length === 1 && response?.headersSent === false && !response.req.complete;
+    const isResponding = responses.length > 0 && !isWaiting;
     const silent = 'bytesRead' in socket && socket.bytesRead === 0;
-    if (!socket.writable || answering || silent || error.code === 'ECONNRESET') socket.destroy();
+    if (!socket.writable || isResponding || silent || error.code === 'ECONNRESET') socket.destroy();
     else {
       // The handler may still respond, but must not append to this rejection.
-      if (socket instanceof Socket) answer?.detachSocket(socket);
+      if (socket instanceof Socket) response?.detachSocket(socket);
       socket.end(rawRejection(rejectionBody(complaint(error.code))));
     }
   });
   // `server.close` calls this. Node's version treats a connection as idle before its response is fully sent.
   server.closeIdleConnections = () => {
-    for (const [socket, answers] of connections) if (answers.size === 0) socket.destroy();
+    for (const [socket, responses] of connections) if (responses.size === 0) socket.destroy();
   };
 
   return {
@@ -91,18 +91,18 @@ export function createHardenedServer(
         server.once('error', reject);
         server.listen(port, host, () => {
           server.off('error', reject);
-          resolve(urlOf(server.address() as AddressInfo)); // a listening server has an address
+          resolve(formatUrl(server.address() as AddressInfo)); // a listening server has an address
         });
       }),
     close: (grace) =>
       new Promise((resolve) => {
         closing = true;
         // Responses that have not started close their connection.
-        for (const [socket, answers] of connections) {
-          for (const answer of answers) {
-            answer.shouldKeepAlive = false;
+        for (const [socket, responses] of connections) {
+          for (const response of responses) {
+            response.shouldKeepAlive = false;
             // The streams were ended. A stream that waits for its client would not notice.
-            if (isEventStream(answer) && answer.writableNeedDrain) socket.destroy();
+            if (isEventStream(response) && response.writableNeedDrain) socket.destroy();
           }
         }
         const timer = setTimeout(() => server.closeAllConnections(), grace);
@@ -114,11 +114,11 @@ export function createHardenedServer(
   };
 }
 
-function isEventStream(answer: ServerResponse): boolean {
-  return String(answer.getHeader('content-type')).startsWith('text/event-stream');
+function isEventStream(response: ServerResponse): boolean {
+  return String(response.getHeader('content-type')).startsWith('text/event-stream');
 }
 
-function urlOf({ address, family, port }: AddressInfo): string {
+function formatUrl({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { Api, ApiResponse } from 'intentbook';
+import type { Api, ApiResponse, Profile } from 'intentbook';
 import { OrderBookError } from 'intentbook';
 import type { OpenApiDocument } from 'intentbook/openapi';
 import { openApiDocument } from 'intentbook/openapi';
@@ -60,6 +60,8 @@ export function describe(deployments: readonly OpenBook[]): OpenApiDocument {
       description: `${chain}, ${environment}`,
     })),
     standalone: true,
+    // Mixed books are described by the specification.
+    codes: deployments.every(({ book }) => book.rules.codes === 'production') ? 'production' : 'specification',
   });
 }
 
@@ -67,6 +69,8 @@ export function describe(deployments: readonly OpenBook[]): OpenApiDocument {
 export interface OpenApiPagesOptions {
   /** Base URLs of the books, relative to the pages. Default: the pages' own path. */
   readonly servers?: readonly { readonly url: string; readonly description?: string }[];
+  /** The profile of the codes of the books. Default: `specification`. */
+  readonly codes?: Profile;
 }
 
 /**
@@ -77,8 +81,8 @@ export interface OpenApiPagesOptions {
  * app.use('/sepolia', nodeHandler(composeApis(openApiPages(), createApi(book))));
  * ```
  */
-export function openApiPages({ servers = [{ url: '.' }] }: OpenApiPagesOptions = {}): Api {
-  const document = openApiDocument({ servers });
+export function openApiPages({ servers = [{ url: '.' }], codes = 'specification' }: OpenApiPagesOptions = {}): Api {
+  const document = openApiDocument({ servers, codes });
   const pages = referencePages(() => document);
   const { handle } = createServerApi({ mounted: [], pages });
   return { handle, handlesPath: (path) => Object.hasOwn(pages, path.replace(/\/+$/, '')) };

@@ -27,8 +27,8 @@ export function overview(version: string, deployments: readonly OpenBook[], docs
 /** Responds with the page to browsers, which request HTML, and with the overview to other clients. */
 export function frontPage(request: ApiRequest, explorer: Explorer | undefined, overview: ApiResponse): ApiResponse {
   if (explorer === undefined) return overview;
-  const answer = request.header('accept')?.includes('text/html') ? explorer.page(request) : overview;
-  return { ...answer, headers: { ...answer.headers, vary: 'accept' } };
+  const overviewResponse = request.header('accept')?.includes('text/html') ? explorer.page(request) : overview;
+  return { ...overviewResponse, headers: { ...overviewResponse.headers, vary: 'accept' } };
 }
 
 /**

@@ -10,7 +10,7 @@ export function failureText(
   { port = DEFAULT_PORT, host = DEFAULT_HOST }: { port?: number | undefined; host?: string | undefined },
 ): string {
   if (error instanceof StoreError) return getReason(error);
-  switch (codeOf(error)) {
+  switch (getCode(error)) {
     case 'EADDRINUSE':
       return `port ${port} of ${host} is in use; select another with --port, or --port 0 for any free one`;
     case 'EACCES':
@@ -29,7 +29,7 @@ export function getReason(error: unknown): string {
   return oneLine(error instanceof Error ? error.message : String(error));
 }
 
-function codeOf(error: unknown): unknown {
+function getCode(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { type Style, styleOf } from '../cli/style.ts';
+import { createStyle, type Style } from '../cli/style.ts';
 import type { RunningServer } from '../index.ts';
 import type { OpenBook } from '../open-books.ts';
 import type { Log } from './log.ts';
@@ -12,7 +12,7 @@ export interface TextOutput {
 
 /** Creates the log for people: the start, failures, the stop, and on a terminal a line for each request. */
 export function textLog(version: string, { stdout, stderr, env }: TextOutput = process): Log {
-  const style = styleOf(stdout, env);
+  const style = createStyle(stdout, env);
   let lastNodeError: string | undefined;
   return {
     started: (server) => void stdout.write(`${banner(version, server, style)}\n`),
@@ -52,10 +52,10 @@ function banner(version: string, server: RunningServer, style: Style): string {
     value === undefined ? [] : [row(label, style.link(value))];
   const isSingle = only !== undefined && only.path === '/' && others.length === 0;
   const books = isSingle
-    ? detailsOf(only).map(([label, value]) => row(label, value))
+    ? getDetails(only).map(([label, value]) => row(label, value))
     : deployments.flatMap((each) => [
         row('book', style.link(url + (each.path === '/' ? '' : each.path))),
-        ...detailsOf(each).map(([label, value]) => row('', `  ${label.padEnd(9)}${value}`)),
+        ...getDetails(each).map(([label, value]) => row('', `  ${label.padEnd(9)}${value}`)),
       ]);
   return [
     style.title(`intentbook ${version} is ready; stop it with Ctrl-C`),
@@ -68,7 +68,7 @@ function banner(version: string, server: RunningServer, style: Style): string {
   ].join('\n');
 }
 
-function detailsOf({
+function getDetails({
   chain,
   environment,
   book,

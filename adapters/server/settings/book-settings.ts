@@ -1,20 +1,22 @@
 import * as z from 'zod';
-import { CHAIN_ALIASES, CHAINS, ENVIRONMENTS } from '#internal';
+import { CHAIN_ALIASES, CHAINS, ENVIRONMENTS, PAIR_POLICIES, PROFILES, RULE_VALUES } from '#internal';
 import { DEFAULT_GAS_PRICE } from '../quote-options.ts';
 import type { SettingTable } from './setting.ts';
 import {
   address,
+  addresses,
   addressesOrFile,
   connection,
   decimal,
+  enumSetting,
+  httpUrl,
   httpUrls,
   integer,
   integerOrOff,
   matching,
-  objectOf,
-  oneOf,
+  objectSetting,
   onOffAlone,
-  partialOf,
+  partialSetting,
   price,
   text,
 } from './types.ts';
@@ -58,7 +60,7 @@ export const BOOK_SETTINGS = {
     default: 'sepolia',
   },
   environment: {
-    type: oneOf(...ENVIRONMENTS),
+    type: enumSetting(...ENVIRONMENTS),
     group: 'Book',
     help: 'Deployment of the contracts: `production` or `staging`.',
     default: 'production',
@@ -94,6 +96,13 @@ export const BOOK_SETTINGS = {
     help: 'Wrapped native token.',
     defaultText: 'the known token',
   },
+  onchainOrderContracts: {
+    type: addresses(),
+    group: 'Book',
+    help: 'Contracts that place orders on chain, such as native-currency-flow contracts.',
+    defaultText: 'the known contract',
+    requires: 'rpc',
+  },
   db: {
     type: text('<file>', 'a file name, or ":memory:"'),
     group: 'Store',
@@ -120,7 +129,7 @@ export const BOOK_SETTINGS = {
     defaultText: 'test tokens on Sepolia, otherwise `off`',
   },
   usdToken: {
-    type: objectOf({
+    type: objectSetting({
       token: {
         type: address(),
         group: 'Prices in US dollars',
@@ -157,7 +166,7 @@ export const COMMON_SETTINGS = {
     requires: 'postgres',
   },
   postgresPooler: {
-    type: oneOf('detect', 'transaction', 'session'),
+    type: enumSetting('detect', 'transaction', 'session'),
     group: 'Store',
     help:
       'Pooler in front of PostgreSQL. `transaction`: no prepared statements and no listening connection. ' +
@@ -183,6 +192,48 @@ export const COMMON_SETTINGS = {
     group: 'Store',
     help: 'Size of the cache of rendered orders in bytes; 0 disables it. Used with SQLite only.',
     default: 32 * 1024 * 1024,
+  },
+  profile: {
+    type: enumSetting(...PROFILES),
+    group: 'Orders',
+    help: 'Rules of the book: those of the `specification`, or of the `production` order book.',
+    default: 'specification',
+  },
+  errorCodes: {
+    type: enumSetting(...RULE_VALUES.codes),
+    group: 'Orders',
+    help: 'Codes and statuses of rejections.',
+    defaultText: 'by profile',
+  },
+  balanceRule: {
+    type: enumSetting(...RULE_VALUES.balance),
+    group: 'Orders',
+    help: 'Required balance: the sell amount (`full`), or one atom or a sufficient allowance (`minimum`).',
+    defaultText: '`full`; `minimum` in the profile `production`',
+  },
+  vaultBalances: {
+    type: enumSetting(...RULE_VALUES.vaultBalances),
+    group: 'Orders',
+    help: 'Orders with balances of the vault: `accept` or `reject`.',
+    defaultText: '`accept`; `reject` in the profile `production`',
+  },
+  sameToken: {
+    type: enumSetting(...PAIR_POLICIES),
+    group: 'Orders',
+    help: 'Orders whose sell and buy token are the same: `reject`, `sell` (sell orders only) or `accept`.',
+    default: 'reject',
+  },
+  wrappedToNative: {
+    type: enumSetting(...PAIR_POLICIES),
+    group: 'Orders',
+    help: 'Orders that sell wrapped native for native currency: `reject`, `sell` (sell orders only) or `accept`.',
+    default: 'reject',
+  },
+  maxOrderGas: {
+    type: integer(0, Number.MAX_SAFE_INTEGER, '<gas>'),
+    group: 'Orders',
+    help: 'Maximum gas of the hooks and the contract signature of an order.',
+    default: 8_000_000,
   },
   maxOpenOrders: {
     type: integerOrOff(1),
@@ -212,7 +263,7 @@ export const COMMON_SETTINGS = {
     type: integer(2, Number.MAX_SAFE_INTEGER, '<bytes>'),
     group: 'Orders',
     help: 'Maximum size of an app-data document, in bytes. Documents with hooks or bridging need about `8192`.',
-    default: 1000,
+    defaultText: '`1000`; `8192` in the profile `production`',
   },
   maxUnreferencedDocuments: {
     type: integer(1),
@@ -221,13 +272,13 @@ export const COMMON_SETTINGS = {
     default: 10_000,
   },
   appDataHash: {
-    type: oneOf('accept', 'reject'),
+    type: enumSetting('accept', 'reject'),
     group: 'Orders',
     help: 'Orders that give only the hash of a stored document: `accept` or `reject`.',
     default: 'accept',
   },
   eip1271: {
-    type: oneOf('reject', 'accept-unverified'),
+    type: enumSetting('reject', 'accept-unverified'),
     group: 'Orders',
     help: 'Contract signatures without `rpc`: `reject` or `accept-unverified`.',
     default: 'reject',
@@ -243,6 +294,19 @@ export const COMMON_SETTINGS = {
     group: 'Orders',
     help: 'Tokens that the book does not accept: a list, or a file with an address per line. A changed file is read again.',
     defaultText: 'none',
+  },
+  ipfsGateway: {
+    type: httpUrl(),
+    group: 'Orders',
+    help: 'IPFS gateway for app-data documents that orders name by hash, such as `https://ipfs.io`.',
+    defaultText: 'none',
+    secret: true,
+  },
+  hideCompetitions: {
+    type: onOffAlone(),
+    group: 'Orders',
+    help: 'Whether public routes show a solver competition only after its deadline block.',
+    default: false,
   },
   rpc: {
     type: httpUrls(),
@@ -272,6 +336,13 @@ export const COMMON_SETTINGS = {
     default: 64,
     requires: 'rpc',
   },
+  sanctionsOracle: {
+    type: address(),
+    group: 'Chain',
+    help: 'Contract with `isSanctioned(address)`. Orders of owners and receivers that it reports are rejected.',
+    defaultText: 'none',
+    requires: 'rpc',
+  },
   checkTimeout: {
     type: integer(1, 3_600_000, '<milliseconds>'),
     group: 'Chain',
@@ -286,8 +357,14 @@ export const COMMON_SETTINGS = {
     help: 'Gas price for quotes, in wei.',
     default: DEFAULT_GAS_PRICE,
   },
+  volumeFee: {
+    type: integer(0, 999_999, '<ppm>'),
+    group: 'Quotes',
+    help: 'Fee on the volume of each quote, in parts per million. Quotes contain it and show it as `protocolFeeBps`.',
+    defaultText: 'none',
+  },
   streams: {
-    type: partialOf({
+    type: partialSetting({
       queueSize: {
         type: integer(1, 1_000_000),
         group: 'Streams',

@@ -33,7 +33,7 @@ export const TABLES: readonly (readonly [Scope, SettingTable])[] = [
 ];
 
 /** All flags. A secret has two: its own, and one that names a file. */
-export const FLAGS: readonly Flag[] = TABLES.flatMap(([scope, table]) => flagsOf(table, scope));
+export const FLAGS: readonly Flag[] = TABLES.flatMap(([scope, table]) => deriveFlags(table, scope));
 
 const BY_NAME = new Map(FLAGS.map((flag) => [flag.name, flag]));
 
@@ -48,15 +48,19 @@ export function flagOfPath(path: readonly string[]): Flag | undefined {
 }
 
 /** @param above - Key of the object whose members the table has, and whether all of them are required. */
-function flagsOf(table: SettingTable, scope: Scope, above?: { readonly key: string; readonly whole: boolean }): Flag[] {
+function deriveFlags(
+  table: SettingTable,
+  scope: Scope,
+  above?: { readonly key: string; readonly whole: boolean },
+): Flag[] {
   return Object.entries(table).flatMap(([key, setting]) => {
     const { parts, partial } = setting.type;
-    if (parts !== undefined) return flagsOf(parts, scope, { key, whole: partial !== true });
+    if (parts !== undefined) return deriveFlags(parts, scope, { key, whole: partial !== true });
     if (setting.flag === null) return [];
-    const pathOf = (member: string) => (above === undefined ? [member] : [above.key, member]);
-    const path = pathOf(key);
+    const getPath = (member: string) => (above === undefined ? [member] : [above.key, member]);
+    const path = getPath(key);
     const siblings = above?.whole === true ? Object.keys(table).filter((member) => member !== key) : [];
-    const together = [...(setting.together ?? []), ...siblings].map(pathOf);
+    const together = [...(setting.together ?? []), ...siblings].map(getPath);
     const name = setting.flag ?? path.map(toKebabCase).join('-');
     const variable = setting.variable ?? toVariable(name);
     const flag = { name, variable, setting, scope, path, together, inFile: false };

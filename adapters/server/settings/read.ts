@@ -32,7 +32,7 @@ export interface SettingReader {
  * @throws UsageError from its functions if a value is malformed; the message has the flag or the variable.
  */
 export function createSettingReader({ given, env }: SettingSources): SettingReader {
-  function textOf({ name, variable }: Flag): { readonly text: string; readonly source: string } | undefined {
+  function getText({ name, variable }: Flag): { readonly text: string; readonly source: string } | undefined {
     const flagText = given.get(name);
     if (flagText !== undefined) return { text: flagText, source: `--${name}` };
     const text = env[variable];
@@ -43,7 +43,7 @@ export function createSettingReader({ given, env }: SettingSources): SettingRead
   function find(flag: Flag): Found | undefined {
     const both = FLAGS.filter(({ path, scope }) => scope === flag.scope && path.join('.') === flag.path.join('.'));
     const found = both.flatMap((each) => {
-      const text = textOf(each);
+      const text = getText(each);
       return text === undefined ? [] : [{ flag: each, ...text }];
     });
     const [best, other] = found.sort((a, b) => Number(b.source.startsWith('--')) - Number(a.source.startsWith('--')));

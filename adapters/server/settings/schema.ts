@@ -66,19 +66,19 @@ export type BookSettings = z.input<typeof GIVEN_BOOK>;
 /** The content of a configuration file. */
 export type ServerSettings = z.input<typeof SETTINGS>;
 /** Parsed settings, with defaults. The settings of a book have no defaults yet. */
-export type ReadSettings = z.output<typeof SETTINGS>;
+export type ParsedSettings = z.output<typeof SETTINGS>;
 /** Settings of a book as they were given. */
-export type GivenBook = ReadSettings['books'][number];
+export type GivenBook = ParsedSettings['books'][number];
 /** Settings of a book, with defaults. */
-export type ReadBook = z.output<typeof FULL_BOOK>;
+export type ParsedBookSettings = z.output<typeof FULL_BOOK>;
 
 /** Parses settings. Rules that concern several settings are checked later, in `planServer`. */
-export function parseSettings(value: unknown): z.ZodSafeParseResult<ReadSettings> {
+export function parseSettings(value: unknown): z.ZodSafeParseResult<ParsedSettings> {
   return SETTINGS.safeParse(value);
 }
 
 /** Completes the settings of a book: its own ones, those of all books, and the defaults. */
-export function completeBook(book: GivenBook, defaults: ReadSettings['defaults']): ReadBook {
+export function completeBook(book: GivenBook, defaults: ParsedSettings['defaults']): ParsedBookSettings {
   return FULL_BOOK.parse({ ...defaults, ...book });
 }
 

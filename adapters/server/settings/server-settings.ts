@@ -2,16 +2,16 @@ import { DEFAULT_RATE_LIMIT } from '../rate-limit.ts';
 import type { SettingTable } from './setting.ts';
 import {
   email,
+  enumSetting,
   httpUrl,
   httpUrls,
   integer,
   integerOrOff,
   ipRanges,
   matching,
-  objectOf,
-  oneOf,
+  objectSetting,
   onOff,
-  partialOf,
+  partialSetting,
   rateLimit,
   text,
   url,
@@ -70,7 +70,7 @@ export const SERVER_SETTINGS = {
     default: 10,
   },
   log: {
-    type: oneOf('text', 'json'),
+    type: enumSetting('text', 'json'),
     group: 'Logs and metrics',
     help: 'Log format: `text` for a terminal, or `json` with an object per request, which requires the package `pino`.',
     default: 'text',
@@ -109,7 +109,7 @@ export const SERVER_SETTINGS = {
     secret: true,
   },
   notifications: {
-    type: oneOf('on', 'off'),
+    type: enumSetting('on', 'off'),
     group: 'Notifications',
     help: 'Whether notifications are created and served. If `off`, their endpoints return 503.',
     default: 'on',
@@ -128,7 +128,7 @@ export const SERVER_SETTINGS = {
     defaultText: 'none',
   },
   telegram: {
-    type: objectOf({
+    type: objectSetting({
       token: {
         type: text('<token>', 'the token of a bot'),
         group: 'Notifications',
@@ -179,7 +179,7 @@ export const SERVER_SETTINGS = {
     together: ['vapidSubject', 'vapidPublicKey'],
   },
   cms: {
-    type: objectOf({
+    type: objectSetting({
       url: {
         type: httpUrl(),
         group: 'Notifications',
@@ -198,7 +198,7 @@ export const SERVER_SETTINGS = {
     help: 'Content system whose items appear in notification lists: `{ "url", "apiKey" }`.',
   },
   coinGecko: {
-    type: partialOf({
+    type: partialSetting({
       apiKey: {
         type: text('<key>', 'a key'),
         group: 'Prices in US dollars',
@@ -207,7 +207,7 @@ export const SERVER_SETTINGS = {
         secret: true,
       },
       plan: {
-        type: oneOf('pro', 'demo'),
+        type: enumSetting('pro', 'demo'),
         group: 'Prices in US dollars',
         help: 'Plan of the CoinGecko key: `pro` or `demo`.',
         defaultText: '`pro`',
@@ -216,6 +216,30 @@ export const SERVER_SETTINGS = {
     }),
     group: 'Prices in US dollars',
     help: 'Prices of CoinGecko: `{ "apiKey", "plan", "url" }`.',
+  },
+  tenderly: {
+    type: objectSetting({
+      apiKey: {
+        type: text('<key>', 'a key'),
+        group: 'Prices in US dollars',
+        help: 'Key of the Tenderly API.',
+        secret: true,
+      },
+      account: {
+        type: text('<name>', 'a name'),
+        group: 'Prices in US dollars',
+        help: 'Account or organisation on Tenderly.',
+      },
+      project: { type: text('<name>', 'a name'), group: 'Prices in US dollars', help: 'Project on Tenderly.' },
+    }),
+    group: 'Prices in US dollars',
+    help: 'Simulations on Tenderly instead of the nodes of the books: `{ "apiKey", "account", "project" }`.',
+  },
+  defaultSlippage: {
+    type: integer(0, 10_000, '<bps>'),
+    group: 'Prices in US dollars',
+    help: 'Suggested slippage tolerance of pairs with unknown volatility, in basis points.',
+    default: 50,
   },
   usdPrices: {
     type: usdPrices(),

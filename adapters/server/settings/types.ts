@@ -6,19 +6,19 @@ const ADDRESS = '0x and 40 hex digits';
 const CONNECTION = 'a connection string: postgres://user:password@host:5432/database';
 
 /** Text that the schema validates. `expected` describes it. */
-function textOf<S extends z.ZodType>(schema: S, value: string, expected: string): SettingType<S> {
+function textSetting<S extends z.ZodType>(schema: S, value: string, expected: string): SettingType<S> {
   return { schema, value, expected, fromText: (text) => text };
 }
 
 const plainText = (error = 'must be text') => z.string({ error }).min(1, { error: 'must not be empty' });
 
 /** Any text that is not empty. */
-export const text = (value: string, expected: string) => textOf(plainText(), value, expected);
+export const text = (value: string, expected: string) => textSetting(plainText(), value, expected);
 
 /** Text that matches a pattern. */
 export const matching = (pattern: RegExp, value: string, expected: string) => {
   const error = `must be ${expected}`;
-  return textOf(z.string({ error }).regex(pattern, { error }), value, expected);
+  return textSetting(z.string({ error }).regex(pattern, { error }), value, expected);
 };
 
 export const address = () => ({
@@ -38,13 +38,13 @@ export const httpUrl = () => url(/^https?:\/\/[^/]/, 'an http or https URL');
 
 export const email = () => {
   const expected = 'a mail address, such as books@example.org';
-  return textOf(z.email({ error: `must be ${expected}` }), '<address>', expected);
+  return textSetting(z.email({ error: `must be ${expected}` }), '<address>', expected);
 };
 
 /** A decimal number as text. */
 export const decimal = (value: string, expected: string) => {
   const error = `must be ${expected}`;
-  return textOf(
+  return textSetting(
     z.string({ error }).refine((given) => parseDecimal(given) !== undefined, { error }),
     value,
     expected,
@@ -95,43 +95,49 @@ export const onOff = () => ({
 /** A boolean whose flag may have no value. */
 export const onOffAlone = () => ({ ...onOff(), alone: true });
 
-export const oneOf = <const T extends readonly [string, ...string[]]>(...names: T) => {
+export const enumSetting = <const T extends readonly [string, ...string[]]>(...names: T) => {
   const expected = `one of ${names.join(', ')}`;
-  return textOf(z.enum(names, { error: `must be ${expected}` }), names.join('|'), expected);
+  return textSetting(z.enum(names, { error: `must be ${expected}` }), names.join('|'), expected);
 };
 
 /** A list of texts, typed with commas or blanks between its elements. */
-function listOf<S extends z.ZodType>(schema: S, value: string, expected: string) {
+function listSetting<S extends z.ZodType>(schema: S, value: string, expected: string) {
   return { schema, value, expected, fromText: splitList, toText: (list: readonly string[]) => list.join(',') };
 }
 
 export const httpUrls = () => {
   const error = 'must be a list of URLs';
   const schema = z.array(httpUrl().schema, { error }).min(1, { error }).readonly();
-  return listOf(schema, '<urls>', 'one or more http or https URLs, separated by commas');
+  return listSetting(schema, '<urls>', 'one or more http or https URLs, separated by commas');
 };
 
 export const ipRanges = () => {
   const range = plainText().refine(isIpRange, { error: 'must be an address or a range, as 10.0.0.0/8' });
   const schema = z.array(range, { error: 'must be a list of addresses' }).readonly();
-  return listOf(schema, '<ranges>', 'addresses or ranges, separated by commas, as in 127.0.0.1,10.0.0.0/8');
+  return listSetting(schema, '<ranges>', 'addresses or ranges, separated by commas, as in 127.0.0.1,10.0.0.0/8');
+};
+
+export const addresses = () => {
+  const error = 'must be a list of addresses';
+  const schema = z.array(address().schema, { error }).readonly();
+  return listSetting(schema, '<addresses>', 'addresses, separated by commas');
 };
 
 /** Addresses, or the name of a file with them. */
 export const addressesOrFile = () => {
   const error = 'must be a list of addresses, or the name of a file with them';
   const list = z.array(address().schema, { error }).readonly();
-  return textOf(z.union([list, plainText(error)], { error }), '<file>', 'a file name');
+  return textSetting(z.union([list, plainText(error)], { error }), '<file>', 'a file name');
 };
 
 /** An object. Each member is a setting with its own flag. All members are required. */
-export function objectOf<const P extends Readonly<Record<string, Setting>>>(parts: P) {
-  return objectType(z.strictObject(schemasOf(parts), { error: membersText(parts) }), parts);
+export function objectSetting<const P extends Readonly<Record<string, Setting>>>(parts: P) {
+  return objectType(z.strictObject(getSchemas(parts), { error: membersText(parts) }), parts);
 }
 
 /** An object whose members are optional. */
-export function partialOf<const P extends Readonly<Record<string, Setting>>>(parts: P) {
-  const type = objectType(z.strictObject(schemasOf(parts), { error: membersText(parts) }).partial(), parts);
+export function partialSetting<const P extends Readonly<Record<string, Setting>>>(parts: P) {
+  const type = objectType(z.strictObject(getSchemas(parts), { error: membersText(parts) }).partial(), parts);
   return { ...type, partial: true };
 }
 
@@ -139,7 +145,7 @@ function objectType<S extends z.ZodType, P>(schema: S, parts: P) {
   return { schema, parts, value: '', expected: '', fromText: () => undefined };
 }
 
-function schemasOf<P extends Readonly<Record<string, Setting>>>(parts: P) {
+function getSchemas<P extends Readonly<Record<string, Setting>>>(parts: P) {
   const entries = Object.entries(parts).map(([key, { type, help }]) => [key, type.schema.describe(help)]);
   return Object.fromEntries(entries) as { [K in keyof P]: P[K]['type']['schema'] }; // the same keys
 }

@@ -65,6 +65,6 @@ function toServerSentEvent(event: BalanceEvent): ServerSentEvent {
     case 'balance_update':
       return { event: event.type, data: JSON.stringify(event.update) };
     case 'unavailable':
-      return { event: event.type, data: JSON.stringify({ message: 'The chain does not answer' }) };
+      return { event: event.type, data: JSON.stringify({ message: 'The chain does not respond' }) };
   }
 }

@@ -1,5 +1,8 @@
 import type { ErrorCode } from '../../errors.ts';
 import { ERRORS } from '../../errors.ts';
+import type { Profile } from '../../protocol/profile.ts';
+import type { CodeDifference } from '../../protocol/profile-codes.ts';
+import { CODE_DIFFERENCES } from '../../protocol/profile-codes.ts';
 import { accountRoutes } from '../account-routes/index.ts';
 import type { Endpoint } from '../route.ts';
 import { ORDER_BOOK_ROUTES } from '../routes/index.ts';
@@ -31,6 +34,8 @@ export interface OpenApiOptions {
   readonly servers?: readonly ServerObject[];
   /** Whether the document includes the account interface and the server probes, at the root. Default: false. */
   readonly standalone?: boolean;
+  /** The profile of the codes. Default: `specification`. */
+  readonly codes?: Profile;
 }
 
 /**
@@ -40,6 +45,7 @@ export interface OpenApiOptions {
 export function openApiDocument({
   servers = [{ url: '/' }],
   standalone = false,
+  codes = 'specification',
 }: OpenApiOptions = {}): OpenApiDocument {
   const paths: Record<string, Record<string, object>> = {};
   const add = (route: Endpoint, more: object, rejections: Rejections) => {
@@ -48,10 +54,11 @@ export function openApiDocument({
     at[route.method.toLowerCase()] = { ...toOperation(route, rejections), ...more };
     paths[path] = at;
   };
-  for (const route of ORDER_BOOK_ROUTES) add(route, {}, codedRejections);
+  const coded: Rejections = (route, operation) => codedRejections(route, operation, codes);
+  for (const route of ORDER_BOOK_ROUTES) add(route, {}, coded);
   if (standalone) {
     const root = { servers: [{ url: '/' }] };
-    for (const route of PROBE_ROUTES) add(route, root, codedRejections);
+    for (const route of PROBE_ROUTES) add(route, root, coded);
     for (const route of accountRoutes()) add(route, root, messageRejections);
   }
   return {
@@ -168,16 +175,29 @@ function json(schema: object): object {
 }
 
 /** Creates the rejections of the order book interface: for each status, its codes on this route. */
-function codedRejections(route: Endpoint, operation: Operation | undefined): Readonly<Record<string, object>> {
+function codedRejections(
+  route: Endpoint,
+  operation: Operation | undefined,
+  profile: Profile,
+): Readonly<Record<string, object>> {
   const codes: ErrorCode[] = ['RateLimited', 'InternalServerError', ...(operation?.errors ?? [])];
   if (route.path.includes(':')) codes.push('InvalidParameter');
   if (operation?.body) codes.push('InvalidJson', 'InvalidBody', 'PayloadTooLarge', 'UnsupportedMediaType');
   const byStatus = new Map<number, ErrorCode[]>();
+  const add = (status: number, code: ErrorCode) => byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  const different = profile === 'production' ? differencesOf(route) : [];
   for (const code of new Set(codes)) {
-    const { status } = ERRORS[code];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+    if (!different.some((each) => each.code === code && each.detail === undefined)) add(ERRORS[code].status, code);
+  }
+  for (const { production } of different) {
+    if (byStatus.get(production.status)?.includes(production.code) !== true) add(production.status, production.code);
   }
   return Object.fromEntries([...byStatus].map(([status, some]) => [status, toRejectionResponse(some)]));
+}
+
+/** Returns the rejections of a route that differ between the profiles. */
+function differencesOf({ method, path }: Endpoint): readonly CodeDifference[] {
+  return CODE_DIFFERENCES.filter(({ routes }) => routes.includes(`${method} ${path}`));
 }
 
 function toRejectionResponse(codes: readonly ErrorCode[]): object {

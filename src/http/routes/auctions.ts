@@ -1,4 +1,4 @@
-import type { Competition } from '../../auctions/competition.ts';
+import type { Competition, CompetitionQuery } from '../../auctions/competition.ts';
 import { countRows } from '../../concurrency/read-options.ts';
 import { OrderBookError } from '../../errors.ts';
 import { requireOperator } from '../auth.ts';
@@ -36,16 +36,24 @@ const COMPETITION_ROUTES: readonly Route[] = ['v1', 'v2'].flatMap((version): Rou
       method: 'GET',
       path: `${path}/latest`,
       cost: READ,
-      handle: async ({ book }) => competitionResponse(await book.auctions.latestCompetition()),
+      handle: async ({ book, hideCompetitions }) =>
+        competitionResponse(await book.auctions.latestCompetition({ published: hideCompetitions })),
     },
     {
       method: 'GET',
       path: `${path}/by_tx_hash/:hash`,
       cost: READ,
-      handle: async ({ book, param }) =>
-        competitionResponse(await book.auctions.competitionOfTransaction(param('hash'))),
+      handle: async ({ book, param, hideCompetitions }) =>
+        competitionResponse(
+          await book.auctions.competitionOfTransaction(param('hash'), { published: hideCompetitions }),
+        ),
     },
-    { method: 'GET', path: `${path}/:auction_id`, cost: READ, handle: getCompetition },
+    {
+      method: 'GET',
+      path: `${path}/:auction_id`,
+      cost: READ,
+      handle: (call) => getCompetition(call, { published: call.hideCompetitions }),
+    },
   ];
 });
 
@@ -55,7 +63,7 @@ const getRestrictedCompetition: Route = {
   path: '/restricted/api/v2/solver_competition/:auction_id',
   cost: READ,
   before: requireOperator,
-  handle: getCompetition,
+  handle: (call) => getCompetition(call),
 };
 
 /** Records the competition of an auction. Responds 201 if it is the first record. For operators. */
@@ -80,9 +88,9 @@ export const AUCTION_ROUTES: readonly Route[] = [
   recordCompetition,
 ];
 
-async function getCompetition({ book, param }: Call): Promise<ApiResponse> {
+async function getCompetition({ book, param }: Call, query?: CompetitionQuery): Promise<ApiResponse> {
   const id = parseAuctionId(param('auction_id'));
-  return competitionResponse(id === undefined ? undefined : await book.auctions.competition(id));
+  return competitionResponse(id === undefined ? undefined : await book.auctions.competition(id, query));
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ChainClient, Hex } from 'intentbook';
 import type { RpcClient } from 'intentbook/viem';
-import { viemChain } from 'intentbook/viem';
+import { sanctionsOracle, viemChain } from 'intentbook/viem';
 import type { Address as ViemAddress } from 'viem';
 import {
   concatHex,
@@ -119,7 +119,11 @@ describe('viem chain contract signature', () => {
     const { abi, bytecode } = contract('Wallet');
     const wallet = await deploy(fixture.client, encodeDeployData({ abi, bytecode, args: [KEY.address] }));
     const signature = await KEY.sign({ hash: DIGEST });
-    expect(await checkSignature(wallet, signature)).toEqual({ valid: true });
+    const result = await checkSignature(wallet, signature);
+    expect(result).toEqual({ valid: true, gas: expect.any(Number) });
+    const gas = result?.valid ? (result.gas ?? 0) : 0;
+    expect(gas).toBeGreaterThan(3000); // of `ecrecover` alone
+    expect(gas).toBeLessThan(100_000);
     expect(await checkSignature(wallet, concatHex([`0x${'11'.repeat(64)}`, '0x1b']))).toEqual({
       valid: false,
       reason: 'returned 0xffffffff',
@@ -140,7 +144,7 @@ describe('viem chain contract signature', () => {
     const { abi, bytecode } = contract('Rogue');
     const rogue = await deploy(fixture.client, encodeDeployData({ abi, bytecode, args: [BigInt(kind)] }));
     expect(await checkSignature(rogue, '0x1234')).toEqual(
-      reason === undefined ? { valid: true } : { valid: false, reason },
+      reason === undefined ? { valid: true, gas: expect.any(Number) } : { valid: false, reason },
     );
   });
 
@@ -253,5 +257,104 @@ describe('viem chain simulation', () => {
       const garbled = viemChain(client({ eth_simulateV1: () => answer }));
       await expect(garbled.simulate?.({ ...query, amount: 1n, pre: [hook] }, call())).rejects.toThrow('the node');
     }
+  });
+});
+
+describe('vault funds', () => {
+  const VAULT = '0xba12222222228d8ba445958a75a0704d566bf2c8';
+  const OWNER = '0x00000000000000000000000000000000000000a1';
+  const word = (value: bigint) => toHex(value, { size: 32 }).slice(2);
+
+  /** Returns a node whose calls return lists of words, and the program that it received. */
+  function vaultNode(results: readonly (readonly bigint[])[]) {
+    const programs: string[] = [];
+    const node: RpcClient = {
+      async request({ params }) {
+        programs.push(JSON.stringify(params));
+        const records = results.map((words) => {
+          const data = words.map(word).join('').padEnd(192, '0');
+          return [1n, BigInt(32 * words.length), 1n, 0n].map(word).join('') + data;
+        });
+        return `0x${records.join('')}`;
+      },
+    };
+    return { node, programs };
+  }
+  const query = (source: 'internal' | 'external') => ({
+    owner: lower(OWNER),
+    token: lower(SETTLEMENT),
+    spender: lower(RELAYER),
+    source,
+  });
+
+  test('of an internal balance are those of the vault, if the owner has approved the relayer', async () => {
+    const { node, programs } = vaultNode([[1n], [32n, 1n, 777n]]);
+    expect(await viemChain(node).vaultFunds?.(query('internal'), call())).toEqual({
+      balance: 777n,
+      allowance: 2n ** 256n - 1n,
+    });
+    expect(programs[0]).toContain(VAULT.slice(2));
+    expect(await viemChain(vaultNode([[0n], [32n, 1n, 777n]]).node).vaultFunds?.(query('internal'), call())).toEqual({
+      balance: 777n,
+      allowance: 0n,
+    });
+  });
+
+  test('of an external balance are those of the token, with its allowance for the vault', async () => {
+    expect(await viemChain(vaultNode([[1n], [5n], [3n]]).node).vaultFunds?.(query('external'), call())).toEqual({
+      balance: 5n,
+      allowance: 3n,
+    });
+    expect(await viemChain(vaultNode([[0n], [5n], [3n]]).node).vaultFunds?.(query('external'), call())).toEqual({
+      balance: 5n,
+      allowance: 0n,
+    });
+  });
+
+  test('are 0 on a chain without a vault', async () => {
+    expect(await chain.vaultFunds?.(query('internal'), call())).toEqual({ balance: 0n, allowance: 0n });
+  });
+});
+
+describe('sanctions oracle', () => {
+  /** Returns a node whose contract call returns a word, and counts its requests. */
+  function oracleNode(word: bigint, size = 32) {
+    const requests: string[] = [];
+    const node: RpcClient = {
+      async request({ params }) {
+        requests.push(JSON.stringify(params));
+        return concatHex([1n, BigInt(size), 1n, 21_000n, word].map((value) => toHex(value, { size: 32 })));
+      },
+    };
+    return { node, requests };
+  }
+  const DENIED = '0x00000000000000000000000000000000000000f1';
+  const ORACLE = '0x40c57923924b5c5c5455c48d93317139addac8fb';
+
+  test('queries the contract for each address once per cache period', async () => {
+    const { node, requests } = oracleNode(1n);
+    let now = 0;
+    const isDenied = sanctionsOracle(node, ORACLE, { cacheTtl: 10, now: () => now });
+    expect([await isDenied(DENIED, call()), await isDenied(DENIED, call())]).toEqual([true, true]);
+    expect(requests).toHaveLength(1);
+    expect(requests[0]).toContain(ORACLE.slice(2));
+    expect(requests[0]).toContain(`df592f7d${DENIED.slice(2).padStart(64, '0')}`);
+    now = 10_000;
+    await isDenied(DENIED, call());
+    expect(requests).toHaveLength(2);
+    expect(await sanctionsOracle(oracleNode(0n).node, ORACLE)(DENIED, call())).toBe(false);
+  });
+
+  test('rejects a contract that is missing or returns no boolean', async () => {
+    await expect(sanctionsOracle(oracleNode(2n).node, ORACLE)(DENIED, call())).rejects.toThrow('returned no boolean');
+    await expect(sanctionsOracle(oracleNode(0n, 0).node, ORACLE)(DENIED, call())).rejects.toThrow(
+      'returned no boolean',
+    );
+    expect(() => sanctionsOracle(oracleNode(0n).node, 'oracle')).toThrow('contract must be 0x and 40 hex digits');
+  });
+
+  test('runs on a real chain', async () => {
+    const isDenied = sanctionsOracle(fixture.client, SETTLEMENT);
+    await expect(isDenied(DENIED, call())).rejects.toThrow('returned no boolean');
   });
 });

@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createApi, createOrderBook, ERRORS } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
+import type { OpenApiDocument } from 'intentbook/openapi';
 import { openApiDocument } from 'intentbook/openapi';
 import { serve } from 'intentbook/server';
 import { afterAll, describe, expect, test } from 'vitest';
 import { accountRoutes } from '../../../src/http/account-routes/index.ts';
 import { ORDER_BOOK_ROUTES } from '../../../src/http/routes/index.ts';
 import { PROBE_ROUTES } from '../../../src/http/routes/system.ts';
+import { CODE_DIFFERENCES } from '../../../src/protocol/profile-codes.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const folder = mkdtempSync(join(root, 'test/integration/http/.generated-'));
@@ -38,19 +40,30 @@ describe('OpenAPI document', () => {
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
   });
 
+  /** Returns each code that a document lists, with its status. */
+  function listCodes({ paths }: OpenApiDocument): ReadonlySet<string> {
+    const responses = Object.values(paths).flatMap((methods) =>
+      Object.values(methods).flatMap((operation) => Object.entries((operation as { responses: object }).responses)),
+    );
+    return new Set(
+      responses.flatMap(([status, response]) =>
+        [...JSON.stringify(response).matchAll(/(?<=`)\w+(?=`:)/g)].map(([code]) => `${code} ${status}`),
+      ),
+    );
+  }
+
   test('lists every error code under its status, and no other', () => {
-    const covered = new Map<string, string>();
-    for (const { responses } of operations) {
-      for (const [status, response] of Object.entries(responses)) {
-        for (const [code] of JSON.stringify(response).matchAll(/(?<=`)\w+(?=`:)/g)) covered.set(code, status);
-      }
-    }
-    // The error codes of the table.
-    for (const [code, status] of covered)
-      expect([code, status]).toEqual([code, String(ERRORS[code as keyof typeof ERRORS].status)]);
-    // Responses for all routes.
-    const missing = Object.keys(ERRORS).filter((code) => !covered.has(code));
-    expect(missing).toEqual(['MethodNotAllowed']);
+    const production = new Set(CODE_DIFFERENCES.map((each) => `${each.production.code} ${each.production.status}`));
+    const table = Object.entries(ERRORS).map(([code, { status }]) => `${code} ${status}`);
+    const listed = listCodes(document);
+    expect([...listed].filter((each) => !table.includes(each))).toEqual([]);
+    const listedInProduction = listCodes(openApiDocument({ codes: 'production' }));
+    expect([...production].filter((each) => !listedInProduction.has(each))).toEqual([]);
+    expect([...listedInProduction].filter((each) => !table.includes(each) && !production.has(each))).toEqual([]);
+    expect(listedInProduction.has('NoLiquidity 400')).toBe(false);
+    // A response for all routes.
+    const missing = table.filter((each) => !listed.has(each) && !listedInProduction.has(each));
+    expect(missing).toEqual(['MethodNotAllowed 405']);
   });
 
   test('has version 0.0.1 of the contract and marks deprecated parts', () => {

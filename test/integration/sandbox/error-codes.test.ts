@@ -6,7 +6,16 @@ import { appDataDocument } from 'intentbook/sign';
 import { describe, expect, it } from 'vitest';
 
 /** Codes that a sandbox cannot return, with the reason. */
+const PRODUCTION = 'the sandbox has the rules of the specification';
+
 const IMPOSSIBLE: Partial<Record<ErrorCode, string>> = {
+  InvalidEip1271Signature: PRODUCTION,
+  UnsupportedSellTokenSource: PRODUCTION,
+  UnsupportedBuyTokenDestination: PRODUCTION,
+  CustomSolverError: PRODUCTION,
+  InsufficientLiquidity: PRODUCTION,
+  TokenTemporarilySuspended: PRODUCTION,
+  TradingOutsideAllowedWindow: PRODUCTION,
   OnChainOrder:
     'orders that are placed on chain belong to a contract, so that a cancellation is signed by another owner',
   OutcomeUnknown: 'the store of a sandbox is in its process, so that every commit is confirmed',
@@ -96,6 +105,10 @@ const CASES: Partial<Record<ErrorCode, Case>> = {
     await trader.approve('WETH', '0.5');
     return trader.placeOrder(TERMS);
   },
+  TooMuchGas({ trader }) {
+    const hook = { target: trader.address, callData: '0x', gasLimit: 8_000_001 };
+    return trader.placeOrder(TERMS, { appData: appDataDocument({ hooks: { post: [hook] } }) });
+  },
   async TransferSimulationFailed({ sandbox, trader }) {
     await sandbox.freeze('DAI');
     const hook = { target: trader.address, callData: '0x', gasLimit: 50_000 };
@@ -135,6 +148,8 @@ const CASES: Partial<Record<ErrorCode, Case>> = {
     sandbox.fail('quote', { times: 10 });
     return sandbox.quote(trader, { sell: ['1', 'WETH'], for: 'USDC' });
   },
+  InvalidLimit: ({ sandbox, trader }) => sandbox.book.trades.list({ owner: trader.address, limit: 1001 }),
+  InvalidTradeFilter: ({ sandbox }) => sandbox.book.trades.list({}),
   SellAmountDoesNotCoverFee: ({ sandbox, trader }) =>
     sandbox.quote(trader, { sell: ['0.000001', 'WETH'], for: 'USDC' }),
 };

@@ -167,7 +167,8 @@ describe('command-line flags', () => {
       environment: 'production',
       maxOpenOrders: 1000,
       maxPendingPresign: 100,
-      maxAppDataSize: 1000,
+      profile: 'specification',
+      maxOrderGas: 8_000_000,
       gasPrice: '1000000000',
       pollInterval: 2000,
     });

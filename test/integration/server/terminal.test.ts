@@ -3,7 +3,7 @@ import { serve } from 'intentbook/server';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../../adapters/server/cli/commands.ts';
 import { helpText } from '../../../adapters/server/cli/help.ts';
-import { PLAIN, styleOf } from '../../../adapters/server/cli/style.ts';
+import { createStyle, PLAIN } from '../../../adapters/server/cli/style.ts';
 import { progressBar } from '../../../adapters/server/commands/progress.ts';
 import { textLog } from '../../../adapters/server/logging/text-log.ts';
 import { requirePackage } from '../../../adapters/server/require-package.ts';
@@ -20,11 +20,11 @@ const COLOUR = '\u001b[';
 
 describe('help', () => {
   test('has colours on a terminal only, and none with NO_COLOR', () => {
-    expect(helpText('serve', styleOf({ isTTY: true }, {}))).toContain(COLOUR);
+    expect(helpText('serve', createStyle({ isTTY: true }, {}))).toContain(COLOUR);
     for (const style of [
-      styleOf({}),
-      styleOf({ isTTY: true }, { NO_COLOR: '1' }),
-      styleOf({ isTTY: true }, { TERM: 'dumb' }),
+      createStyle({}),
+      createStyle({ isTTY: true }, { NO_COLOR: '1' }),
+      createStyle({ isTTY: true }, { TERM: 'dumb' }),
     ]) {
       expect(style).toBe(PLAIN);
       expect(helpText('serve', style)).not.toContain(COLOUR);

@@ -380,6 +380,28 @@ describe('competition', () => {
   });
 });
 
+describe('hidden competition', () => {
+  test('is shown to operators at once, and to others after its deadline block', async () => {
+    const hidden = directFixture(createApi(book, { operatorToken: TOKEN, hideCompetitions: true }), () => 0);
+    const order = await orderOf();
+    await applyBlock(5, [tradeOf(order, 100n, 50n), SETTLEMENT_HAPPENING]);
+    await record(competitionOf(6, order, { auctionDeadlineBlock: 4 }));
+    await record(competitionOf(7, order));
+    const status = async (which: string) => (await hidden.send('GET', `/api/v2/solver_competition/${which}`)).status;
+    const latest = async () =>
+      (await hidden.send('GET', '/api/v2/solver_competition/latest')).json() as { auctionId: number };
+    expect([await status('6'), await status('7')]).toEqual([200, 404]);
+    expect((await latest()).auctionId).toBe(6);
+    const restricted = await hidden.send('GET', '/restricted/api/v2/solver_competition/7', { headers: AUTHORIZATION });
+    expect(restricted.status).toBe(200);
+    await applyBlock(10);
+    expect(await status('7')).toBe(404);
+    await applyBlock(11);
+    expect(await status('7')).toBe(200);
+    expect((await latest()).auctionId).toBe(7);
+  });
+});
+
 describe('order competition status', () => {
   const statusOf = async ({ uid }: Order) => (await http.send('GET', `/api/v1/orders/${uid}/status`)).json();
 

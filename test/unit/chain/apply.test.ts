@@ -297,7 +297,11 @@ describe('order placed on chain', () => {
     ['ValidToTooFarInFuture', placementOf(tokens, { userValidTo: 1_900_000_000 })],
     ['PreValidationError', placementOf({ ...tokens, buyAmount: 0n })],
     ['PreValidationError', placementOf({ ...tokens, feeAmount: 1n })],
-    ['PreValidationError', placementOf({ sellToken: SELL_TOKEN, buyToken: SELL_TOKEN })],
+    [
+      'PreValidationError',
+      placementOf({ sellToken: '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee', buyToken: SELL_TOKEN }),
+    ],
+    [undefined, placementOf({ sellToken: SELL_TOKEN, buyToken: SELL_TOKEN })],
   ])('reports its error: %s', async (placementError, occurrence) => {
     await applyBlock(5, [occurrence]);
     expect((await placed()).onchainOrderData).toEqual({ sender: TRADER, placementError });

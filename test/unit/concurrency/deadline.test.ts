@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AbortedError } from '../../../src/concurrency/abort.ts';
-import type { LaneOptions } from '../../../src/concurrency/deadline.ts';
+import type { QueueOptions } from '../../../src/concurrency/deadline.ts';
 import { createDeadlineLimiter, DeadlineError, QueueFullError } from '../../../src/concurrency/deadline.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
 import { manualClock } from '../../support/clock.ts';
@@ -16,7 +16,7 @@ function fixture() {
   const recordedCalls: string[] = [];
   const answers = new Map<string, (answer: unknown) => void>();
   const signals = new Map<string, AbortSignal>();
-  const start = (owner: Address, name: string, cancelled?: AbortSignal, options: LaneOptions = {}) => {
+  const start = (owner: Address, name: string, cancelled?: AbortSignal, options: QueueOptions = {}) => {
     const answer = remote.run(
       owner,
       (signal) => {
@@ -143,7 +143,7 @@ describe('deadline', () => {
   });
 });
 
-describe('bounded lane', () => {
+describe('bounded queue', () => {
   test('rejects a call above the maximum number of waiting calls', async () => {
     const { start, recordedCalls, answer } = fixture();
     const limits = { maxWaiting: 1 };

@@ -4,6 +4,7 @@ import { LOCAL_CHECKS } from '../../../src/orders/checks.ts';
 import { DEFAULT_LIMITS } from '../../../src/orders/limits.ts';
 import type { VerifiedOrder } from '../../../src/orders/verified-order.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
+import { PROFILE_RULES } from '../../../src/protocol/profile.ts';
 
 const NOW = 1_700_000_000;
 const YEAR = 31_536_000;
@@ -22,12 +23,24 @@ interface Change {
 /** Returns the first rejection of a changed valid order: code, message and data. */
 function rejectionOf({ data = {}, scheme = 'eip712', validFrom, eip1271 = 'rejected', ...policy }: Change) {
   const candidate = {
-    data: { sellToken: WETH, buyToken: COW, sellAmount: 1n, buyAmount: 1n, validTo: NOW + 600, ...data },
+    data: {
+      kind: 'sell',
+      sellToken: WETH,
+      buyToken: COW,
+      sellAmount: 1n,
+      buyAmount: 1n,
+      validTo: NOW + 600,
+      sellTokenBalance: 'erc20',
+      buyTokenBalance: 'erc20',
+      ...data,
+    },
     creation: { signingScheme: scheme },
-    document: { content: { validFrom } },
+    document: { content: { validFrom, hooks: { pre: [], post: [] } } },
   } as unknown as VerifiedOrder; // the members that these checks read
-  const tokens = { wrappedNative: WETH, deniedTokens: new Set<Address>([`0x${'bad0'.repeat(10)}`]), ...policy };
-  const context = { limits: DEFAULT_LIMITS, tokens, now: NOW, eip1271 };
+  const { rules } = PROFILE_RULES.specification;
+  const deniedTokens = new Set<Address>([`0x${'bad0'.repeat(10)}`]);
+  const tokens = { wrappedNative: WETH, deniedTokens, pairs: rules, ...policy };
+  const context = { limits: DEFAULT_LIMITS, tokens, rules, now: NOW, eip1271 };
   for (const check of LOCAL_CHECKS) {
     const rejection = check(candidate, context);
     if (rejection !== undefined) return [rejection.code, rejection.message, rejection.data];

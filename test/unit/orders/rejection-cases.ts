@@ -93,6 +93,23 @@ const quoting = (amount: bigint) => () => ({
     estimators: [{ name: 'fixed', estimate: () => ({ amount, gas: 100_000 }), nativePrice: () => '1' }],
   },
 });
+const SOLVER_CODES = [
+  'CustomSolverError',
+  'InsufficientLiquidity',
+  'TokenTemporarilySuspended',
+  'TradingOutsideAllowedWindow',
+] as const;
+
+/** A book with the codes of production whose estimator rejects every trade. */
+const rejecting = (rejection: (typeof SOLVER_CODES)[number]) => () => ({
+  profile: 'production' as const,
+  quotes: {
+    gasPrice: '1000000000',
+    estimators: [
+      { name: 'closed', estimate: () => ({ rejection, reason: 'closed until Monday' }), nativePrice: () => '1' },
+    ],
+  },
+});
 const request = (sellAmountBeforeFee: string): QuoteRequest => ({
   sellToken: COW,
   buyToken: WETH,
@@ -189,6 +206,16 @@ export const REJECTION_CASES: readonly Rejection[] = [
     texts: [`by ${alice}`, `not by ${bob}`],
     call: () => submit(orderOf(), { from: BOB.address }),
     data: { recovered: alice, expected: bob, scheme: 'eip712', digest, domain: DOMAIN },
+  },
+  {
+    code: 'InvalidEip1271Signature',
+    texts: [alice, 'returned 0x00000000'],
+    options: () => ({
+      profile: 'production',
+      chain: scriptedChain({ isValidSignature: { valid: false, reason: 'returned 0x00000000' } }),
+    }),
+    call: async () => ({ submit: byContract(await orderOf()) }),
+    data: { scheme: 'eip1271', expected: alice, digest, reason: 'returned 0x00000000' },
   },
   {
     code: 'MissingFrom',
@@ -308,6 +335,24 @@ export const REJECTION_CASES: readonly Rejection[] = [
     },
   },
   {
+    code: 'UnsupportedSellTokenSource',
+    options: () => ({ rules: { vaultBalances: 'reject' } }),
+    call: () => submit(orderOf({ sellTokenBalance: 'external' })),
+    data: { sellTokenBalance: 'external' },
+  },
+  {
+    code: 'UnsupportedBuyTokenDestination',
+    options: () => ({ rules: { vaultBalances: 'reject' } }),
+    call: () => submit(orderOf({ buyTokenBalance: 'internal' })),
+    data: { buyTokenBalance: 'internal' },
+  },
+  {
+    code: 'TooMuchGas',
+    texts: ['at most 8000000', 'got 8000001'],
+    call: () => submit(orderOf({ appData: documentOf({ hooks: { post: [{ ...hook, gasLimit: '8000001' }] } }) })),
+    data: { gas: '8000001', limit: 8_000_000 },
+  },
+  {
     code: 'TransferSimulationFailed',
     options: () => ({ chain: scriptedChain({ simulate: { balance: 7n, allowance: 7n, transferRevert: '0xdead' } }) }),
     call: () => submit(orderOf({ sellAmount: '7', appData: documentOf({ hooks: { pre: [hook] } }) })),
@@ -358,6 +403,29 @@ export const REJECTION_CASES: readonly Rejection[] = [
     data: { uid },
   },
 
+  {
+    code: 'InvalidTradeFilter',
+    texts: ['exactly one of owner and orderUid'],
+    call: () => ({ http: ['GET', '/api/v2/trades'] }),
+    data: { parameter: 'owner' },
+    onlyHttp: 'tested with the trades',
+  },
+  {
+    code: 'InvalidLimit',
+    texts: ['limit', 'from 1 to 1000'],
+    call: () => ({ http: ['GET', `/api/v2/trades?owner=${alice}&limit=1001`] }),
+    data: { parameter: 'limit' },
+    onlyHttp: 'tested with the trades',
+  },
+  ...SOLVER_CODES.map(
+    (code): Rejection => ({
+      code,
+      texts: ['closed until Monday'],
+      options: rejecting(code),
+      call: () => ({ quote: request('1000') }),
+      data: { reason: code },
+    }),
+  ),
   { code: 'NoLiquidity', texts: ['price', cow], call: () => ({ quote: request('1000') }), data: { token: cow } },
   {
     code: 'SellAmountDoesNotCoverFee',

@@ -41,7 +41,7 @@ describe('estimate validation', () => {
     ],
     ['several routes', [GOOD, { ...GOOD, gas: 1 }], [SOUND, { ...SOUND, gas: 1n }]],
     ['sixteen routes', Array(16).fill(GOOD), Array(16).fill(SOUND)],
-  ])('accepts %s', (_, answer, value) => expect(validate(answer)).toEqual({ outcome: 'answered', value }));
+  ])('accepts %s', (_, answer, value) => expect(validate(answer)).toEqual({ outcome: 'responded', value }));
 
   test.each<[string, unknown]>([
     ...['7', 7, true, 7n, () => GOOD, Symbol('x')].map((answer): [string, unknown] => [typeof answer, answer]),
@@ -103,7 +103,7 @@ describe('execution plan', () => {
   const nested = (depth: number): object => (depth === 1 ? {} : { a: nested(depth - 1) });
   const planOf = (metadata: unknown) => {
     const validated = validate({ ...GOOD, metadata });
-    return validated.outcome === 'answered' ? validated.value[0]?.metadata : validated.outcome;
+    return validated.outcome === 'responded' ? validated.value[0]?.metadata : validated.outcome;
   };
   const ofSize = (size: number) => ({ a: 'x'.repeat(size - 8) });
 
@@ -143,7 +143,7 @@ describe('native price validation', () => {
 
   const most = (MAX / 10n ** 18n).toString();
   test.each(['1', '0.0003', '1e-18', '0.000000000000000001', most, 2, 1n])('accepts %s', (answer) => {
-    expect(validatePrice(answer)).toEqual({ outcome: 'answered', value: parseDecimal(answer) });
+    expect(validatePrice(answer)).toEqual({ outcome: 'responded', value: parseDecimal(answer) });
   });
 
   test.each([

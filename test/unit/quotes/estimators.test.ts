@@ -78,7 +78,7 @@ describe('unusable estimator among several', () => {
     });
     const { quote } = await quoted(book, SELL);
     expect(BigInt(quote.sellAmount) + BigInt(quote.feeAmount)).toBe(1000n * ETHER);
-    expect(outcomes()).toEqual({ bad: outcome, good: 'answered' });
+    expect(outcomes()).toEqual({ bad: outcome, good: 'responded' });
     expect(book.quotes.counters()['bad']).toMatchObject({ [outcome]: 1 });
     // Only the sweep is left.
     expect(clock.pending).toBe(await idleTasks());
@@ -100,7 +100,7 @@ describe('unusable estimator among several', () => {
     clock.advance(1);
     await settle();
     expect(waiting.value?.quote.sellToken).toBe(COW.toLowerCase());
-    expect(outcomes()).toEqual({ good: 'answered', slow: 'late' });
+    expect(outcomes()).toEqual({ good: 'responded', slow: 'late' });
   });
 
   test('that responds after the deadline is late, is aborted and ignored', async () => {
@@ -115,7 +115,7 @@ describe('unusable estimator among several', () => {
     slow.recordedCalls[0]?.answer({ amount: GOOD * 2n, gas: 1 });
     await settle();
     expect(BigInt(waiting.value?.quote.buyAmount ?? 0)).toBeLessThan(GOOD);
-    expect(outcomes()).toEqual({ good: 'answered', slow: 'late' });
+    expect(outcomes()).toEqual({ good: 'responded', slow: 'late' });
     expect(observations.filter(({ source: name }) => name === 'slow')).toHaveLength(2); // the trade and the price
   });
 
@@ -196,7 +196,7 @@ describe('estimate', () => {
     const nulls = { amount: GOOD, gas: 100_000, solver: null, verified: null, metadata: null, unsupportedToken: null };
     const { book, outcomes } = await quotesFixture({ estimators: [source('nulls', () => nulls as never)] });
     expect((await quoted(book, SELL)).verified).toBe(false);
-    expect(outcomes()).toEqual({ nulls: 'answered' });
+    expect(outcomes()).toEqual({ nulls: 'responded' });
   });
 
   test('cannot change the request of other estimators', async () => {
@@ -211,7 +211,7 @@ describe('estimate', () => {
     expect(later.recordedCalls[0]?.trade.amount).toBe(1000n * ETHER);
     later.recordedCalls[0]?.answer({ amount: GOOD, gas: 100_000 });
     await settle();
-    expect([waiting.done, outcomes()]).toEqual([true, { meddling: 'failed', later: 'answered' }]);
+    expect([waiting.done, outcomes()]).toEqual([true, { meddling: 'failed', later: 'responded' }]);
   });
 
   test('must leave room for the fee in 256 bits', async () => {
@@ -296,7 +296,7 @@ describe('best estimate', () => {
     const response = await quoted(book, { ...SELL, priceQuality: 'fast' });
     expect(response).toMatchObject({ id: null, expiration: '1970-01-01T00:00:00.000Z' });
     expect(slow.recordedCalls[0]?.context.signal.aborted).toBe(true);
-    expect(outcomes()).toEqual({ good: 'answered', slow: 'abandoned' });
+    expect(outcomes()).toEqual({ good: 'responded', slow: 'abandoned' });
   });
 });
 

@@ -59,7 +59,7 @@ describe('quote stream', () => {
     fixture.clock.advance(1);
     await reading;
     expect(state.events).toHaveLength(1);
-    expect(fixture.outcomes()).toEqual({ good: 'answered', slow: 'late' });
+    expect(fixture.outcomes()).toEqual({ good: 'responded', slow: 'late' });
   });
 
   test.each([

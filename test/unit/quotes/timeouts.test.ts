@@ -107,7 +107,7 @@ describe('short quote request', () => {
     one.recordedCalls[0]?.answer({ amount: GOOD, gas: 100_000 });
     await settle();
     expect(second.value?.status).toBe('quoted');
-    expect([one.recordedCalls.length, outcomes()]).toEqual([1, { one: 'answered' }]);
+    expect([one.recordedCalls.length, outcomes()]).toEqual([1, { one: 'responded' }]);
   });
 
   test('starts a new race after the timeout, so that no result gets old', async () => {

@@ -1,4 +1,4 @@
-import type { ContractSignatureAnswer, OrderBookOptions } from 'intentbook';
+import type { ContractSignatureResult, OrderBookOptions } from 'intentbook';
 import { createApi } from 'intentbook';
 import { expect, test } from 'vitest';
 import { FUNDED, scriptedChain } from '../../support/chain.ts';
@@ -16,10 +16,10 @@ import {
 
 /** A book whose node does not respond to signature checks until they are answered. */
 async function slowSignatures(options: Partial<OrderBookOptions> = {}) {
-  const answers: ((answer: ContractSignatureAnswer) => void)[] = [];
+  const answers: ((answer: ContractSignatureResult) => void)[] = [];
   const chain = scriptedChain({
     balanceAndAllowance: FUNDED,
-    isValidSignature: () => new Promise<ContractSignatureAnswer>((resolve) => answers.push(resolve)),
+    isValidSignature: () => new Promise<ContractSignatureResult>((resolve) => answers.push(resolve)),
   });
   const fixture = await admissionFixture({ chain, ...options });
   const count = (question: string) => chain.recordedCalls.filter((call) => call.question === question).length;
@@ -43,7 +43,7 @@ test('signed order does not wait for contract orders that a stranger sends in th
   expect(pending).toHaveLength(20);
 });
 
-test('presign order in the name of an owner does not use the lane of its signed orders', async () => {
+test('presign order in the name of an owner does not use the queue of its signed orders', async () => {
   const denied = { asked: 0 };
   await using fixture = await slowSignatures({
     isDenied: () => {
@@ -119,7 +119,7 @@ test('waiting checks of a client that has disconnected are skipped', async () =>
   expect(total()).toBe(40);
 });
 
-test('contract order over HTTP waits in the lane of its client address', async () => {
+test('contract order over HTTP waits in the queue of its client address', async () => {
   await using fixture = await slowSignatures();
   const api = createApi(fixture.book);
   const send = async (remoteAddress: string) => {
@@ -139,11 +139,11 @@ test('contract order over HTTP waits in the lane of its client address', async (
 });
 
 test('slow rejection of the signature has precedence over a quick rejection of the funds', async () => {
-  let reject: (answer: ContractSignatureAnswer) => void = () => {};
+  let reject: (answer: ContractSignatureResult) => void = () => {};
   const chain = scriptedChain({
     balanceAndAllowance: { balance: 0n, allowance: 0n },
     isValidSignature: () =>
-      new Promise<ContractSignatureAnswer>((resolve) => {
+      new Promise<ContractSignatureResult>((resolve) => {
         reject = resolve;
       }),
   });

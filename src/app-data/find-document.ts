@@ -1,0 +1,87 @@
+import { createRequestCoalescer } from '../concurrency/coalesce.ts';
+import { createDeadlineLimiter } from '../concurrency/deadline.ts';
+import { OrderBookError } from '../errors.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { DocumentSource } from '../ports/document-source.ts';
+import { appDataHash } from '../protocol/app-data.ts';
+import type { Hex } from '../protocol/hex.ts';
+
+/** Finds a document that the store does not have. Throws an `OrderBookError` if the source fails. */
+export type FindDocument = (hash: Hex) => Promise<string | undefined>;
+
+export interface DocumentFinderContext {
+  readonly clock: Clock;
+  /** Milliseconds that a query may take. */
+  readonly timeout: number;
+  /** Maximum size of a document in bytes. */
+  readonly maxBytes: number;
+  readonly onFailure: (failure: unknown) => void;
+}
+
+interface Entry {
+  /** `undefined`: the source does not have the document. */
+  readonly text: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly until: number;
+}
+
+/** Milliseconds for which a result is cached. A missing document may be published at any time. */
+const [FOUND_TTL, MISSING_TTL] = [600_000, 60_000];
+
+/** Maximum number of cached results; the oldest are dropped first. */
+const MAX_ENTRIES = 500;
+
+/** Maximum number of queries that wait, since every client can name any hash. */
+const MAX_WAITING = 64;
+
+const encoder = /* @__PURE__ */ new TextEncoder();
+
+/** Creates the queries to a document source: verified, cached, with a deadline and at most four at a time. */
+export function createDocumentFinder(source: DocumentSource, context: DocumentFinderContext): FindDocument {
+  const { clock, timeout, maxBytes, onFailure } = context;
+  const remote = createDeadlineLimiter(clock, timeout);
+  const share = createRequestCoalescer();
+  const entries = new Map<Hex, Entry>();
+
+  function read(hash: Hex): Entry | undefined {
+    const entry = entries.get(hash);
+    return entry !== undefined && entry.until > clock.now() ? entry : undefined;
+  }
+
+  function write(hash: Hex, text: string | undefined): void {
+    entries.delete(hash);
+    entries.set(hash, { text, until: clock.now() + (text === undefined ? MISSING_TTL : FOUND_TTL) });
+    const [oldest] = entries.keys();
+    if (entries.size > MAX_ENTRIES && oldest !== undefined) entries.delete(oldest);
+  }
+
+  async function query(hash: Hex): Promise<string | undefined> {
+    const text = await remote.run('documents', (signal) => source.find(hash, { signal, maxBytes }), {
+      maxWaiting: MAX_WAITING,
+      maxWait: timeout,
+    });
+    if (text === undefined) return undefined;
+    const isValid = typeof text === 'string' && encoder.encode(text).length <= maxBytes && appDataHash(text) === hash;
+    if (isValid) return text;
+    onFailure(new TypeError(`the app-data source returned another or a larger document for ${hash}`));
+    return undefined;
+  }
+
+  return async (hash) => {
+    const known = read(hash);
+    if (known !== undefined) return known.text;
+    return share(hash, async () => {
+      const written = read(hash); // a concurrent call may have cached it
+      if (written !== undefined) return written.text;
+      try {
+        const text = await query(hash);
+        write(hash, text);
+        return text;
+      } catch (failure) {
+        onFailure(failure);
+        const description = 'the app-data source is not available; nothing was stored';
+        throw new OrderBookError('InternalServerError', description, { hash });
+      }
+    });
+  };
+}

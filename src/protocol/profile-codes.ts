@@ -1,0 +1,82 @@
+import type { ErrorCode, ErrorDetail } from '../errors.ts';
+
+/** A code and its HTTP status. */
+export interface ProfileCode {
+  readonly code: ErrorCode;
+  readonly status: number;
+}
+
+/** A rejection whose code or status differs between the profiles. */
+export interface CodeDifference {
+  readonly code: ErrorCode;
+  /** The case of the code. Absent: every case. */
+  readonly detail?: ErrorDetail;
+  /** The routes that return it. */
+  readonly routes: readonly string[];
+  readonly production: ProfileCode;
+  /** The case in words, for the documentation. */
+  readonly meaning: string;
+}
+
+const SUBMISSION = ['POST /api/v1/orders'];
+const QUOTES = ['POST /api/v1/quote', 'POST /api/v1/quote/stream'];
+const PRICES = ['GET /api/v1/token/:token/native_price', ...QUOTES];
+
+/** All rejections whose code or status differs between the profiles. */
+export const CODE_DIFFERENCES: readonly CodeDifference[] = [
+  {
+    code: 'InvalidSignature',
+    detail: 'contract',
+    routes: SUBMISSION,
+    production: { code: 'InvalidEip1271Signature', status: 400 },
+    meaning: 'The contract of the owner rejects the signature.',
+  },
+  {
+    code: 'InvalidSignature',
+    detail: 'signer',
+    routes: SUBMISSION,
+    production: { code: 'WrongOwner', status: 400 },
+    meaning: 'The signer of a new order is not `from`.',
+  },
+  {
+    code: 'NoLiquidity',
+    routes: PRICES,
+    production: { code: 'NoLiquidity', status: 404 },
+    meaning: 'No estimator has a price.',
+  },
+  {
+    code: 'NoLiquidity',
+    detail: 'InsufficientLiquidity',
+    routes: PRICES,
+    production: { code: 'InsufficientLiquidity', status: 400 },
+    meaning: 'A solver reports that the liquidity is not sufficient.',
+  },
+  {
+    code: 'NoLiquidity',
+    detail: 'TradingOutsideAllowedWindow',
+    routes: PRICES,
+    production: { code: 'TradingOutsideAllowedWindow', status: 400 },
+    meaning: 'A solver reports that a token is not traded at this time.',
+  },
+  {
+    code: 'NoLiquidity',
+    detail: 'TokenTemporarilySuspended',
+    routes: PRICES,
+    production: { code: 'TokenTemporarilySuspended', status: 400 },
+    meaning: 'A solver reports that a token is suspended.',
+  },
+  {
+    code: 'NoLiquidity',
+    detail: 'CustomSolverError',
+    routes: PRICES,
+    production: { code: 'CustomSolverError', status: 400 },
+    meaning: 'A solver reports another reason.',
+  },
+  {
+    code: 'InvalidParameter',
+    detail: 'shape',
+    routes: QUOTES,
+    production: { code: 'InvalidBody', status: 422 },
+    meaning: 'A quote request is JSON of the wrong shape, such as an unknown enumeration value.',
+  },
+];
