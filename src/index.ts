@@ -27,6 +27,7 @@ export type {
 } from './events.ts';
 export type { ApiOptions } from './http/api.ts';
 export { createApi } from './http/api.ts';
+export type { CorsOption } from './http/cors.ts';
 export type { Api, ApiRequest, ApiRequestBody, ApiResponse } from './http/message.ts';
 export type { RateLimitOptions } from './http/rate-limit.ts';
 export type { BeforeSubmit } from './http/route.ts';

@@ -45,5 +45,6 @@ export type {
 export type { TokenApi, TokenDetails } from '../accounts/token-details.ts';
 export type { UsdPrice, UsdPriceApi, UsdPricesOptions } from '../accounts/usd-prices.ts';
 export { UsdPriceError } from '../accounts/usd-prices.ts';
+export type { AccountApiOptions } from '../http/account-api.ts';
 export { composeApis, createAccountApi } from '../http/account-api.ts';
 export { NOTIFICATION_TYPES } from '../ports/notification-store.ts';
