@@ -204,6 +204,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'POST /api/v1/orders/by_uids',
   'POST /api/v1/quote',
   'POST /api/v1/quote/stream',
+  'GET /restricted/api/v1/debug/order/{uid}',
   'POST /restricted/api/v1/competition',
   'POST {bff_url}/accounts/{account}/subscriptions',
   'POST {bff_url}/affiliate/{wallet_address}',

@@ -320,6 +320,12 @@ export const COMMON_SETTINGS = {
     help: 'Whether public routes show a solver competition only after its deadline block.',
     default: false,
   },
+  auctionMinValidity: {
+    type: integer(0, Number.MAX_SAFE_INTEGER, '<seconds>'),
+    group: 'Orders',
+    help: 'Time that an order must remain valid to be in an auction, in seconds.',
+    default: 60,
+  },
   rpc: {
     type: httpUrls(),
     group: 'Chain',

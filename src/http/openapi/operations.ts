@@ -247,6 +247,12 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     },
     errors: ['Forbidden'],
   },
+  'GET /restricted/api/v1/debug/order/:uid': {
+    summary: 'Returns why an order is or is not settled. Requires the operator token: Authorization: Bearer <token>',
+    tag: 'solvers',
+    success: { 200: { description: 'The order, its place in the auction, and its trades.', body: 'OrderDebug' } },
+    errors: ['NotFound', 'Forbidden'],
+  },
   'POST /api/v1/quote': {
     summary: 'Requests a quote',
     tag: 'quotes',

@@ -165,6 +165,11 @@ const BOUNDED: readonly Example[] = [
     () => '/restricted/api/v2/solver_competition/1',
     { headers: { authorization: 'Bearer secret' } },
   ],
+  [
+    'GET /restricted/api/v1/debug/order/{uid}',
+    ({ open }) => `/restricted/api/v1/debug/order/${open}`,
+    { headers: { authorization: 'Bearer secret' } },
+  ],
   ['GET /api/v1/token/{token}/native_price', () => `/api/v1/token/${WETH}/native_price`],
   ['GET /api/v1/token/{token}/metadata', () => `/api/v1/token/${WETH}/metadata`],
   ['GET /api/v1/app_data/{hash}', () => `/api/v1/app_data/${word(1)}`],
