@@ -2,40 +2,46 @@ import { cp, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'tsup';
+import { writeDeclarations } from './scripts/declarations.ts';
+
+/** Entries whose declarations are not public. */
+const PROGRAMS = ['cli', 'recovery-worker'];
+
+const ENTRIES = {
+  index: 'src/index.ts',
+  internal: 'src/internal.ts',
+  accounts: 'src/entries/accounts.ts',
+  'chain-events': 'src/entries/chain-events.ts',
+  'store-kit': 'src/store-kit/index.ts',
+  openapi: 'src/http/openapi/index.ts',
+  memory: 'adapters/memory/index.ts',
+  sqlite: 'adapters/sqlite/index.ts',
+  postgres: 'adapters/postgres/index.ts',
+  'node-http': 'adapters/node-http/index.ts',
+  express: 'adapters/express/index.ts',
+  fastify: 'adapters/fastify/index.ts',
+  fetch: 'adapters/fetch/index.ts',
+  channels: 'adapters/channels/index.ts',
+  estimators: 'adapters/estimators/index.ts',
+  prices: 'adapters/prices/index.ts',
+  ipfs: 'adapters/ipfs/index.ts',
+  simulators: 'adapters/simulators/index.ts',
+  native: 'adapters/native/index.ts',
+  workers: 'adapters/workers/index.ts',
+  'recovery-worker': 'adapters/workers/recovery-worker.ts',
+  viem: 'adapters/viem/index.ts',
+  sandbox: 'adapters/sandbox/index.ts',
+  sign: 'adapters/sign/index.ts',
+  solver: 'adapters/solver/index.ts',
+  server: 'adapters/server/index.ts',
+  cli: 'adapters/server/cli/main.ts',
+  prometheus: 'adapters/prometheus/index.ts',
+  'explorer/index': 'adapters/explorer/index.ts',
+  testing: 'test/conformance/index.ts',
+};
 
 export default defineConfig({
-  entry: {
-    index: 'src/index.ts',
-    internal: 'src/internal.ts',
-    accounts: 'src/entries/accounts.ts',
-    'chain-events': 'src/entries/chain-events.ts',
-    'store-kit': 'src/store-kit/index.ts',
-    openapi: 'src/http/openapi/index.ts',
-    memory: 'adapters/memory/index.ts',
-    sqlite: 'adapters/sqlite/index.ts',
-    postgres: 'adapters/postgres/index.ts',
-    'node-http': 'adapters/node-http/index.ts',
-    express: 'adapters/express/index.ts',
-    fastify: 'adapters/fastify/index.ts',
-    fetch: 'adapters/fetch/index.ts',
-    channels: 'adapters/channels/index.ts',
-    estimators: 'adapters/estimators/index.ts',
-    prices: 'adapters/prices/index.ts',
-    ipfs: 'adapters/ipfs/index.ts',
-    simulators: 'adapters/simulators/index.ts',
-    native: 'adapters/native/index.ts',
-    workers: 'adapters/workers/index.ts',
-    'recovery-worker': 'adapters/workers/recovery-worker.ts',
-    viem: 'adapters/viem/index.ts',
-    sandbox: 'adapters/sandbox/index.ts',
-    sign: 'adapters/sign/index.ts',
-    solver: 'adapters/solver/index.ts',
-    server: 'adapters/server/index.ts',
-    cli: 'adapters/server/cli/main.ts',
-    prometheus: 'adapters/prometheus/index.ts',
-    'explorer/index': 'adapters/explorer/index.ts',
-    testing: 'test/conformance/index.ts',
-  },
+  entry: ENTRIES,
   format: ['esm'],
   target: 'node20',
   platform: 'node',
@@ -47,9 +53,10 @@ export default defineConfig({
     const { configSchema } = await import(pathToFileURL(resolve('dist/server.js')).href);
     await writeFile('dist/config.schema.json', `${JSON.stringify(configSchema(), undefined, 2)}\n`);
     await cp('adapters/explorer/page', 'dist/explorer/page', { recursive: true });
+    if (process.argv.includes('--no-dts')) return;
+    const typed = Object.entries(ENTRIES).filter(([name]) => !PROGRAMS.includes(name));
+    await writeDeclarations(Object.fromEntries(typed));
   },
   // Adapters reach the core by its public name, so that one copy of it exists in a process.
   external: [/^intentbook(\/|$)/, '#internal'],
-  // tsup 8 injects a baseUrl, which TypeScript 6 rejects otherwise.
-  dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
 });
