@@ -6,6 +6,7 @@ import type { AuctionSelection } from './auction-api.ts';
 import type { Auction, AuctionCandidate, AuctionOrder } from './auction-order.ts';
 import type { AuctionPrices, AuctionPricing } from './auction-prices.ts';
 import type { FindDenied } from './denied.ts';
+import type { FeeRules } from './fee-policies.ts';
 import type { FilterReason } from './filters.ts';
 import { checkFunds, checkPrices, checkTimeAndTokens, partiesOf } from './filters.ts';
 import type { Funding, FundingQuery } from './funding.ts';
@@ -32,6 +33,7 @@ export interface AuctionContext {
   readonly deniedTokens: ReadonlySet<Address>;
   /** Seconds that an order must remain valid. */
   readonly minValidity: number;
+  readonly fees: FeeRules;
   readonly findDenied: FindDenied;
   /** Returns the orders of winning solutions that may still be settled. */
   readonly findInFlight: () => Promise<ReadonlySet<Hex>>;
@@ -49,8 +51,8 @@ const MAX_AGE_MS = 12_000;
 
 export function createAuctions(context: AuctionContext): Auctions {
   const { store, clock, vaultRelayer, deniedTokens, minValidity, funding, pricing, onFailure } = context;
-  const { findDenied, findInFlight } = context;
-  const openOrders = createOpenOrders(store, onFailure);
+  const { findDenied, findInFlight, fees } = context;
+  const openOrders = createOpenOrders(store, fees, onFailure);
   let latest: Cut | undefined;
   let making: Promise<Cut> | undefined;
   let competitions = 0;

@@ -2,6 +2,7 @@
 export const HEADINGS: ReadonlySet<string> = new Set([
   '1. Wire conventions',
   'Caching',
+  'Fees',
   'Profiles',
   'Rules',
   'Event loop',
