@@ -22,6 +22,7 @@ export default defineConfig({
     estimators: 'adapters/estimators/index.ts',
     prices: 'adapters/prices/index.ts',
     ipfs: 'adapters/ipfs/index.ts',
+    simulators: 'adapters/simulators/index.ts',
     native: 'adapters/native/index.ts',
     workers: 'adapters/workers/index.ts',
     'recovery-worker': 'adapters/workers/recovery-worker.ts',

@@ -19,6 +19,7 @@ import { createExpirySweep } from './orders/expiry.ts';
 import { createOrderApi } from './orders/order-api.ts';
 import { readOrders } from './orders/read.ts';
 import { createSubmissionQueue } from './orders/submission-queue.ts';
+import { systemRandom } from './ports/random.ts';
 import type { Hex } from './protocol/hex.ts';
 import { createQuoteModule } from './quotes/index.ts';
 import { createReadinessCheck } from './readiness.ts';
@@ -83,7 +84,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     wake: dispatcher.wake,
     getBlockTime: chain.getBlockTime,
     onPruned: forgetReads, // the log has no entries for deleted orders
-    holder: crypto.randomUUID(),
+    holder: systemRandom.uuid(),
     isCatchingUp: () => chain.state === 'starting' || chain.state === 'catching up',
   });
   const surplus = lazy(async () => (await import('./chain/surplus.ts')).createSurplusReader(store));

@@ -2,7 +2,7 @@ import type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
 import type { AuctionApi } from './auctions/auction-api.ts';
 import type { CompetitionStatus } from './auctions/competition-status.ts';
 import type { BalanceApi } from './balances/balance-api.ts';
-import type { ChainApi } from './chain/chain-indexing.ts';
+import type { ChainApi } from './chain/chain-api.ts';
 import type { OrderTrade, TradeListQuery } from './chain/trades.ts';
 import type { ReadOptions } from './concurrency/read-options.ts';
 import type { OrderBookEvents } from './events.ts';

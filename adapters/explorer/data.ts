@@ -14,6 +14,7 @@ import {
 } from '#internal';
 import type { ExplorerBook, ExplorerOptions } from './index.ts';
 import { blockExplorer } from './known-tokens.ts';
+import type { CompetitionReads } from './overview.ts';
 import { createOverview, recentCompetitions } from './overview.ts';
 import { search } from './search.ts';
 import type { TokenReader } from './tokens.ts';
@@ -38,6 +39,8 @@ export interface ShownBook {
   /** Path without a trailing slash; empty at the root. */
   readonly path: string;
   readonly tokens: TokenReader;
+  /** How competitions are read. */
+  readonly reads: CompetitionReads;
 }
 
 interface DataCall {
@@ -58,9 +61,10 @@ interface DataRoute extends Endpoint {
 export function createDataApi(options: ExplorerOptions): Api {
   const { books, accounts } = options;
   const shown = books.map((entry): ShownBook => {
-    return { book: entry.book, path: pathOf(entry), tokens: createTokenReader(entry.book, entry.tokens) };
+    const { book, tokens, hideCompetitions: published = false } = entry;
+    return { book, path: pathOf(entry), tokens: createTokenReader(book, tokens), reads: { published } };
   });
-  const overviews = shown.map(({ book }) => createOverview(book));
+  const overviews = shown.map(({ book, reads }) => createOverview(book, reads));
 
   const routes: readonly DataRoute[] = [
     route('/site', async () => describeSite(options)),
@@ -69,9 +73,9 @@ export function createDataApi(options: ExplorerOptions): Api {
     route('/:book/tokens', ({ shown: { tokens }, query }) => tokens.read(addressesIn(query))),
     route('/:book/prices', ({ shown: { book }, query }) => readPrices(accounts, book.chainId, addressesIn(query))),
     route('/:book/orders/:uid', ({ shown: { book }, param }) => readOrder(book, param('uid'))),
-    route('/:book/settlements/:hash', ({ shown: { book }, param }) => readSettlement(book, param('hash'))),
-    route('/:book/competitions', ({ shown: { book } }) => listCompetitions(book)),
-    route('/:book/competitions/:id', ({ shown: { book }, param }) => readCompetition(book, param('id'))),
+    route('/:book/settlements/:hash', ({ shown: each, param }) => readSettlement(each, param('hash'))),
+    route('/:book/competitions', ({ shown: each }) => listCompetitions(each)),
+    route('/:book/competitions/:id', ({ shown: each, param }) => readCompetition(each, param('id'))),
   ];
 
   return serveRoutes<DataRoute>({
@@ -154,9 +158,9 @@ async function readOrder(book: OrderBook, uid: string) {
   return { order, trades, competition };
 }
 
-async function readSettlement(book: OrderBook, hash: string) {
+async function readSettlement({ book, reads }: ShownBook, hash: string) {
   const orders: readonly Order[] = (await book.orders.listByTransaction(hash)).slice(0, MAX_ORDERS);
-  const competition = await book.auctions.competitionOfTransaction(hash);
+  const competition = await book.auctions.competitionOfTransaction(hash, reads);
   if (orders.length === 0 && competition === undefined) return null;
   const trades: OrderTrade[] = [];
   for (const { uid } of orders) {
@@ -167,9 +171,9 @@ async function readSettlement(book: OrderBook, hash: string) {
   return { orders, trades, competition: competition ?? null };
 }
 
-async function listCompetitions(book: OrderBook) {
+async function listCompetitions({ book, reads }: ShownBook) {
   const { id, block, orders } = await book.auctions.current();
-  const competitions = await recentCompetitions(book, MAX_COMPETITIONS);
+  const competitions = await recentCompetitions(book, MAX_COMPETITIONS, reads);
   return {
     current: { id, block, orders: orders.length },
     competitions: competitions.map(({ auctionId, auctionStartBlock, auction, solutions, transactionHashes }) => ({
@@ -183,8 +187,9 @@ async function listCompetitions(book: OrderBook) {
   };
 }
 
-async function readCompetition(book: OrderBook, id: string) {
+async function readCompetition({ book, reads }: ShownBook, id: string) {
   if (id !== 'latest' && !/^\d{1,15}$/.test(id)) return null;
-  const found = id === 'latest' ? await book.auctions.latestCompetition() : await book.auctions.competition(Number(id));
+  const found =
+    id === 'latest' ? await book.auctions.latestCompetition(reads) : await book.auctions.competition(Number(id), reads);
   return found ?? null;
 }

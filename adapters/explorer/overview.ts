@@ -14,6 +14,11 @@ const FRESH = 5_000;
 /** Tokens with the most fills that are listed. */
 const TOKENS = 8;
 
+/** Whether competitions are read only after their deadline block. */
+export interface CompetitionReads {
+  readonly published: boolean;
+}
+
 /** Statistics of a book. */
 export interface Overview extends EventCounts {
   /** Number of orders that `statuses` and `tokens` cover: the newest ones. */
@@ -27,7 +32,7 @@ export interface Overview extends EventCounts {
 }
 
 /** Creates a function that returns the statistics of a book. Concurrent calls share one computation. */
-export function createOverview(book: OrderBook): () => Promise<Overview> {
+export function createOverview(book: OrderBook, reads: CompetitionReads): () => Promise<Overview> {
   const counts = createEventCounts(book);
   let cached: { readonly at: number; readonly overview: Promise<Overview> } | undefined;
 
@@ -38,7 +43,7 @@ export function createOverview(book: OrderBook): () => Promise<Overview> {
       sample: orders.length,
       statuses: countStatuses(orders),
       tokens: sumTokens(orders),
-      solvers: await countWins(book),
+      solvers: await countWins(book, reads),
     };
   }
 
@@ -75,9 +80,9 @@ function sumTokens(orders: readonly Order[]): Overview['tokens'] {
     .map(([token, { sold, fills }]) => ({ token, sold: String(sold), fills }));
 }
 
-async function countWins(book: OrderBook): Promise<Overview['solvers']> {
+async function countWins(book: OrderBook, reads: CompetitionReads): Promise<Overview['solvers']> {
   const wins = new Map<string, number>();
-  for (const { solutions } of await recentCompetitions(book, COMPETITIONS)) {
+  for (const { solutions } of await recentCompetitions(book, COMPETITIONS, reads)) {
     const winners = solutions.filter(({ isWinner }) => isWinner).map(({ solverAddress }) => solverAddress);
     for (const solver of new Set(winners)) wins.set(solver, (wins.get(solver) ?? 0) + 1);
   }
@@ -87,12 +92,16 @@ async function countWins(book: OrderBook): Promise<Overview['solvers']> {
 type StoredCompetition = NonNullable<Awaited<ReturnType<OrderBook['auctions']['latestCompetition']>>>;
 
 /** Returns the competitions of the highest auction ids, newest first. Reads at most `limit` ids. */
-export async function recentCompetitions(book: OrderBook, limit: number): Promise<StoredCompetition[]> {
-  const latest = await book.auctions.latestCompetition();
+export async function recentCompetitions(
+  book: OrderBook,
+  limit: number,
+  reads: CompetitionReads,
+): Promise<StoredCompetition[]> {
+  const latest = await book.auctions.latestCompetition(reads);
   if (latest === undefined) return [];
   const found = [latest];
   for (let id = latest.auctionId - 1; id > 0 && id > latest.auctionId - limit; id--) {
-    const competition = await book.auctions.competition(id);
+    const competition = await book.auctions.competition(id, reads);
     if (competition !== undefined) found.push(competition);
   }
   return found;

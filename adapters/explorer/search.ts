@@ -31,19 +31,21 @@ function finderOf(term: string): (book: ShownBook) => Promise<SearchResult[]> {
   }
   const hash = parseHex(term, 32);
   if (hash !== undefined) {
-    return async ({ book, path }) => {
+    return async ({ book, path, reads }) => {
       const isSettlement =
         (await book.orders.listByTransaction(hash)).length > 0 ||
-        (await book.auctions.competitionOfTransaction(hash)) !== undefined;
+        (await book.auctions.competitionOfTransaction(hash, reads)) !== undefined;
       return isSettlement ? [{ type: 'settlement', path, id: hash }] : [];
     };
   }
   const address = parseHex(term, 20);
   if (address !== undefined) return (book) => findAddress(book, address);
   if (/^#?\d{1,15}$/.test(term)) {
-    return async ({ book, path }) => {
+    return async ({ book, path, reads }) => {
       const id = Number(term.replace('#', ''));
-      return (await book.auctions.competition(id)) === undefined ? [] : [{ type: 'auction', path, id: String(id) }];
+      return (await book.auctions.competition(id, reads)) === undefined
+        ? []
+        : [{ type: 'auction', path, id: String(id) }];
     };
   }
   return async ({ tokens, path }) =>

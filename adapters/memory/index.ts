@@ -1,9 +1,10 @@
 import type { Domain, NewEvent, Store, StoreContext, StoredEvent } from 'intentbook';
 import { StoreError } from 'intentbook';
-import { assertSameDomain, createInMemoryLeases, getPlacementVersion } from 'intentbook/store-kit';
+// The store kit is loaded with the chain events only.
+import { assertSameDomain, createInMemoryLeases, getPlacementVersion, lazy } from '#internal';
 import { createMemoryAppData } from './app-data.ts';
 import { createMemoryAuctions } from './auctions.ts';
-import { createMemoryChain } from './chain.ts';
+import type { MemoryChain } from './chain.ts';
 import { createMemoryOrders } from './orders.ts';
 import { createMemoryQuotes } from './quotes.ts';
 
@@ -29,11 +30,17 @@ export function memoryStore(): Store {
   const orders = createMemoryOrders({
     documents,
     record,
-    projectNewOrder: (uid, at) => chain.projectNewOrder(uid, at),
-    listEventsOfOrder: (uid) => chain.listEventsOfOrder(uid),
+    projectNewOrder: (uid, at) => chain?.projectNewOrder(uid, at),
+    listEventsOfOrder: (uid) => chain?.listEventsOfOrder(uid) ?? [],
     getPlacementVersion: () => getPlacementVersion(log.length),
   });
-  const chain = createMemoryChain({ find: orders.find, record, placedBy: orders.listByAccount, change: orders.change });
+  /** Loaded on first use. Until then the store has no chain events. */
+  let chain: MemoryChain | undefined;
+  const loadChain = lazy(async () => {
+    const { createMemoryChain } = await import('./chain.ts');
+    chain = createMemoryChain({ find: orders.find, record, placedBy: orders.listByAccount, change: orders.change });
+    return chain;
+  });
 
   function context(): StoreContext {
     if (opened === undefined) throw new StoreError('Closed', 'the memory store is not open');
@@ -86,13 +93,13 @@ export function memoryStore(): Store {
     },
     leases: { acquire: (request) => leases.acquire(request), release: method(leases.release) },
     chain: {
-      progress: method(chain.progress),
-      apply: method(chain.apply),
-      rollback: method(chain.rollback),
-      trades: method(chain.trades),
-      firstTrade: method(chain.firstTrade),
-      settlements: method(chain.settlements),
-      settlementsOfAuction: method(chain.settlementsOfAuction),
+      progress: method(() => loadChain.use(async (loaded) => loaded.progress())),
+      apply: method((batch) => loadChain.use(async (loaded) => loaded.apply(batch))),
+      rollback: method((request) => loadChain.use(async (loaded) => loaded.rollback(request))),
+      trades: method((query) => loadChain.use(async (loaded) => loaded.trades(query))),
+      firstTrade: method((token) => loadChain.use(async (loaded) => loaded.firstTrade(token))),
+      settlements: method((hash) => loadChain.use(async (loaded) => loaded.settlements(hash))),
+      settlementsOfAuction: method((id) => loadChain.use(async (loaded) => loaded.settlementsOfAuction(id))),
     },
     auctions: {
       insert: method(auctions.insert),

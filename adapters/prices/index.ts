@@ -1,5 +1,8 @@
-export type { CoinGeckoOptions } from './coin-gecko.ts';
 export { coinGecko } from './coin-gecko.ts';
+export type { CoinGeckoOptions } from './coin-gecko-client.ts';
+export { coinGeckoHistory } from './coin-gecko-history.ts';
 export { fixedUsdPrices } from './fixed-prices.ts';
 export type { DecimalsLookup, DollarToken, NativePriceSourceOptions } from './native-price-source.ts';
 export { nativePriceSource } from './native-price-source.ts';
+export type { JsonPoolsOptions, PoolTable } from './pools.ts';
+export { fixedPools, jsonPools } from './pools.ts';

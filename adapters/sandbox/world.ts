@@ -72,6 +72,12 @@ interface Snapshot {
   readonly accounts: number;
 }
 
+/** Returns the token that is worth one dollar, for the history of prices. */
+function dollarTokens(chainId: number, tokens: readonly SandboxToken[]) {
+  const dollar = tokens.find(({ symbol }) => symbol === 'USDC' || symbol === 'DAI');
+  return dollar === undefined ? {} : { [chainId]: { token: dollar.address, decimals: dollar.decimals } };
+}
+
 /** Starts a chain, a book, an account interface and a solver. */
 export async function openWorld(options: SandboxOptions, keys: Promise<KeyRing>): Promise<World> {
   const { chainId = 11155111 } = options;
@@ -111,7 +117,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
   const onFailure = (failure: unknown) => void failures.push(failure);
   const books = recordedStore(memoryStore, faults);
   const accounts = recordedStore(memoryAccountStore);
-  const { estimator, gasPrice, ...parts } = chain.bookParts(faults);
+  const { estimator, gasPrice, simulator, createPools, ...parts } = chain.bookParts(faults);
   const snapshots = new Map<string, Snapshot>();
   let solving = mode === 'auto';
 
@@ -153,7 +159,8 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     clock,
   });
   book.on('failure', onFailure);
-  const accountInterface = createAccounts({
+  const readPrice = async (address: string) => (await accountInterface.usdPrices.get(chainId, address))?.price;
+  const accountInterface: Accounts = createAccounts({
     books: [book],
     store: accounts.store,
     clock,
@@ -162,6 +169,9 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     recovery: backend,
     tokens: (_, address) => tokens.find((each) => each.address === address),
     usdPrices: { sources: [usdPrices(chainId, tokens)] },
+    pools: createPools === undefined ? [] : [createPools(readPrice)],
+    ...(simulator === undefined ? {} : { simulators: { [chainId]: simulator } }),
+    slippage: { dollarTokens: dollarTokens(chainId, tokens) },
   });
   const solver = createSandboxSolver(book, chain, options.solverEngine);
 

@@ -1,6 +1,7 @@
 import type { OrderBook, Store } from 'intentbook';
 import { createApi } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
+import type { ExplorerBook } from 'intentbook/explorer';
 import { jsonResponse, VERSION } from '#internal';
 import type { ChainChange } from './chain-monitor.ts';
 import { mountAccounts } from './http/account-mount.ts';
@@ -116,7 +117,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     const docs = isReferenceServed();
     const { createExplorer } = await import('intentbook/explorer');
     const explorer = plan.settings.explorer
-      ? createExplorer({ books: deployments, accounts, docs, ...gate })
+      ? createExplorer({ books: deployments.map(toExplorerBook), accounts, docs, ...gate })
       : undefined;
     const api = createServerApi({
       mounted: [
@@ -173,6 +174,11 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     await closeAll(deployments);
     throw error;
   }
+}
+
+/** Shows a book in the explorer with the restrictions of its public routes. */
+function toExplorerBook({ apiOptions, ...shown }: OpenBook): ExplorerBook {
+  return { ...shown, hideCompetitions: apiOptions?.hideCompetitions };
 }
 
 async function closeAll(deployments: readonly OpenBook[]): Promise<void> {

@@ -1,6 +1,6 @@
 import type { UsdPriceSource } from 'intentbook';
-import type { UsdPricesOptions } from 'intentbook/accounts';
-import type { DollarToken } from 'intentbook/prices';
+import type { SlippageOptions, UsdPricesOptions } from 'intentbook/accounts';
+import type { CoinGeckoOptions, DollarToken } from 'intentbook/prices';
 import { CHAINS } from '#internal';
 import type { ServerPlan } from './config/plan.ts';
 import type { OpenBook } from './open-books.ts';
@@ -21,22 +21,39 @@ export async function usdPriceOptions(
   deployments: readonly OpenBook[],
 ): Promise<UsdPricesOptions> {
   const { coinGecko, fixedUsdPrices, nativePriceSource } = await import('intentbook/prices');
-  const { apiKey, plan, url: baseUrl } = settings.coinGecko ?? {};
-  const named = {
-    ...(apiKey === undefined ? {} : { apiKey }),
-    ...(plan === undefined ? {} : { plan }),
-    ...(baseUrl === undefined ? {} : { baseUrl }),
-  };
-  const dollars: Record<number, DollarToken> = SEPOLIA === undefined ? {} : { [SEPOLIA]: SEPOLIA_DOLLAR };
-  for (const { chainId, settings: book } of books) if (book.usdToken !== undefined) dollars[chainId] = book.usdToken;
   const production = deployments.filter(({ environment }) => environment === 'production');
   const served = [...production, ...deployments].map(({ book }) => book);
   const sources: UsdPriceSource[] = [
-    ...(settings.coinGecko === undefined ? [] : [coinGecko(named)]),
-    nativePriceSource({ books: served, nativeUsd: dollars, decimals: await decimalsFrom(books, served) }),
+    ...(settings.coinGecko === undefined ? [] : [coinGecko(coinGeckoOptions(settings.coinGecko))]),
+    nativePriceSource({ books: served, nativeUsd: dollarTokens(books), decimals: await decimalsFrom(books, served) }),
     ...(settings.usdPrices === undefined ? [] : [fixedUsdPrices(settings.usdPrices)]),
   ];
   return { sources };
+}
+
+/** Creates the options of slippage: the history of CoinGecko, if configured, and the dollar tokens of the books. */
+export async function slippageOptions({ settings, books }: ServerPlan): Promise<SlippageOptions> {
+  const { coinGeckoHistory } = await import('intentbook/prices');
+  return {
+    histories: settings.coinGecko === undefined ? [] : [coinGeckoHistory(coinGeckoOptions(settings.coinGecko))],
+    dollarTokens: dollarTokens(books),
+    defaultBps: settings.defaultSlippage,
+  };
+}
+
+function coinGeckoOptions({ apiKey, plan, url }: NonNullable<ServerPlan['settings']['coinGecko']>): CoinGeckoOptions {
+  return {
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(plan === undefined ? {} : { plan }),
+    ...(url === undefined ? {} : { baseUrl: url }),
+  };
+}
+
+/** Returns the token of each chain that is worth one dollar. */
+function dollarTokens(books: ServerPlan['books']): Readonly<Record<number, DollarToken>> {
+  const dollars: Record<number, DollarToken> = SEPOLIA === undefined ? {} : { [SEPOLIA]: SEPOLIA_DOLLAR };
+  for (const { chainId, settings } of books) if (settings.usdToken !== undefined) dollars[chainId] = settings.usdToken;
+  return dollars;
 }
 
 /** Returns the decimals of a token from the chain, or from the table of fixed prices. */

@@ -1,4 +1,4 @@
-import type { Hex } from 'intentbook';
+import type { BundleCall, Hex } from 'intentbook';
 import { parseHex } from '#internal';
 
 /** The part of viem's `PublicClient` that this adapter uses. */
@@ -11,10 +11,13 @@ export class NodeError extends Error {
   override readonly name = 'NodeError';
   /** Whether the node does not support or allow the method, so that a retry is useless. */
   readonly unsupported: boolean;
+  /** Whether the node rejects the transaction itself, such as one whose sender lacks the value that it sends. */
+  readonly rejected: boolean;
 
-  constructor(message: string, unsupported: boolean) {
+  constructor(message: string, unsupported: boolean, rejected = false) {
     super(message);
     this.unsupported = unsupported;
+    this.rejected = rejected;
   }
 }
 
@@ -33,7 +36,7 @@ export async function callRpc(
   try {
     return await client.request({ method, params });
   } catch (error) {
-    throw new NodeError(`${method}: ${getReason(error)}`, isUnsupported(error));
+    throw new NodeError(`${method}: ${getReason(error)}`, isUnsupported(error), isRejected(error));
   }
 }
 
@@ -62,6 +65,17 @@ function isUnsupported(error: unknown): boolean {
   }
   return false;
 }
+
+function isRejected(error: unknown): boolean {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    const code = 'code' in cause && typeof cause.code === 'number' ? cause.code : 0;
+    if (code === TRANSACTION_REJECTED || (code <= -38_010 && code >= -38_026)) return true;
+    if (/insufficient funds|intrinsic gas|exceeds? block gas limit/i.test(cause.message)) return true;
+  }
+  return false;
+}
+
+const TRANSACTION_REJECTED = -32003;
 
 const UNSUPPORTED = /method .*(not found|not supported|not available|does not exist|not whitelisted)|unknown method/i;
 
@@ -101,6 +115,11 @@ export function list(value: unknown): readonly unknown[] {
 }
 
 export const toQuantity = (number: number | bigint) => `0x${number.toString(16)}`;
+
+/** Returns a call in the form of the node. */
+export function toRpcCall({ from, to, input, value, gas }: BundleCall) {
+  return { from, to, input, value: toQuantity(value), ...(gas === undefined ? {} : { gas: toQuantity(gas) }) };
+}
 
 function truncate(value: unknown): string {
   return (JSON.stringify(value) ?? String(value)).slice(0, 60);

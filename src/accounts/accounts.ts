@@ -1,179 +1,38 @@
 import { withDeadline } from '../concurrency/deadline.ts';
 import { mapAsync } from '../concurrency/map-async.ts';
-import type { RecoveryBackendOption } from '../crypto/recovery.ts';
-import type { OrderBook, Readiness } from '../order-book.ts';
-import type { AccountStore, Delivery, DeliveryCounts, DeliveryState } from '../ports/account-store.ts';
-import type { Announcement, AnnouncementSource } from '../ports/announcements.ts';
-import type { ChainClient } from '../ports/chain-client.ts';
+import type { Announcement } from '../ports/announcements.ts';
 import type { Channel } from '../ports/channel.ts';
-import type { Clock } from '../ports/clock.ts';
 import { systemClock } from '../ports/clock.ts';
+import { systemRandom } from '../ports/random.ts';
 import { StoreError } from '../ports/store.ts';
 import { chainById } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
 import { createStreamBroadcaster } from '../streams/broadcaster.ts';
-import type { Stream, StreamOptions } from '../streams/stream.ts';
-import type { StreamLimits } from '../streams/stream-limits.ts';
 import { parseStreamLimits } from '../streams/stream-limits.ts';
 import { assertKnownOptions } from '../validation/options.ts';
-import type { AccountBalances } from './account-balances.ts';
 import { createAccountBalances } from './account-balances.ts';
-import type { AccountBook, KnownBook } from './account-books.ts';
+import type { KnownBook } from './account-books.ts';
 import { readBooks } from './account-books.ts';
 import { AccountError } from './account-error.ts';
-import type { AffiliateApi, AffiliatesOptions } from './affiliates.ts';
+import type { Accounts, NotificationApi } from './accounts-api.ts';
+import type { AccountsOptions } from './accounts-options.ts';
+import { ACCOUNTS_OPTIONS } from './accounts-options.ts';
 import { createAffiliates } from './affiliates.ts';
-import type { DeliveryOptions } from './delivery-dispatcher.ts';
 import { createDeliveryDispatcher } from './delivery-dispatcher.ts';
 import { createFundingCheck } from './funding-check.ts';
 import type { Notification } from './notification.ts';
 import { createNotificationIndexer } from './notification-indexer.ts';
-import type { NotificationPage, NotificationQuery, RenderedNotifications } from './notification-list.ts';
 import { listNotifications, requireAccount } from './notification-list.ts';
 import type { TokenLookup } from './notification-messages.ts';
-import type { NotificationStreamEvent } from './notification-stream.ts';
 import { createNotificationLog, toNotificationStreamEvent } from './notification-stream.ts';
-import type { SubscriptionApi } from './subscriptions.ts';
+import { createPools } from './pools.ts';
+import { createSimulation } from './simulation/simulation.ts';
+import { createOwnHistory } from './slippage/own-history.ts';
+import { createSlippage } from './slippage/slippage.ts';
 import { createSubscriptions, hashToken } from './subscriptions.ts';
-import type { UsdPriceApi, UsdPricesOptions } from './usd-prices.ts';
+import { createTokenApi } from './token-details.ts';
 import { createUsdPrices } from './usd-prices.ts';
 import { createWalletVerifier } from './wallet-signature.ts';
-
-/** Options of the account interface. */
-export interface AccountsOptions {
-  /**
-   * The books whose orders produce notifications. Each may have an environment name, if its settlement contract does
-   * not determine it.
-   */
-  readonly books: readonly (OrderBook | AccountBook)[];
-  /** The store of notifications, subscriptions and affiliate codes. One store serves one account interface. */
-  readonly store: AccountStore;
-  /** Whether notifications are created and served. If `off`, their endpoints respond with 503. Default: `on`. */
-  readonly notifications?: 'on' | 'off';
-  /**
-   * Interval in milliseconds between two checks of whether the open orders of a book with a chain are funded, or `off`.
-   * An account is notified if two consecutive checks find an order unfunded. Default: 60000.
-   */
-  readonly fundingInterval?: number | 'off';
-  /** Source of additional list entries from a content system. Default: none. */
-  readonly announcements?: AnnouncementSource;
-  /**
-   * Returns decimals and symbols of tokens for messages. Default: the wrapped native token of each chain, and tokens of
-   * books with a chain client. Amounts of other tokens are shown in atoms.
-   */
-  readonly tokens?: TokenLookup;
-  /** Buffer limits of notification streams. */
-  readonly streams?: StreamLimits;
-  /** The channels for deliveries. Default: none, and subscriptions are rejected. */
-  readonly channels?: readonly Channel[];
-  /** Retry options of deliveries. */
-  readonly deliveries?: DeliveryOptions;
-  /** Maximum number of subscriptions per account. Default: 20. */
-  readonly maxSubscriptions?: number;
-  /** Maximum number of invitations that a channel sends in a day, such as confirmation mails. Default: 1000. */
-  readonly maxInvitations?: number;
-  /** Affiliate codes: their signing domain, terms, and source of statistics. */
-  readonly affiliates?: AffiliatesOptions;
-  /** Sources of prices in US dollars. Default: none. */
-  readonly usdPrices?: UsdPricesOptions;
-  /**
-   * The client of chain 1, which checks signatures of contract wallets (EIP-1271) for all chains. Default: none, and
-   * requests of contract wallets get status 503.
-   */
-  readonly mainnet?: Pick<ChainClient, 'isValidSignature'>;
-  /** Time limit for chain 1 and for sources of statistics, in milliseconds. Default: 5000. */
-  readonly timeout?: number;
-  /** Interval between two reads of a watched account's balances, in milliseconds. Default: 5000. */
-  readonly balanceInterval?: number;
-  /** Backend for public key recovery, as in `createOrderBook`. */
-  readonly recovery?: RecoveryBackendOption;
-  /** Called with failures for which no caller waits. */
-  readonly onFailure?: (failure: unknown) => void;
-  /** The source of time. Default: the system clock. */
-  readonly clock?: Clock;
-}
-
-const OPTIONS = [
-  'books',
-  'store',
-  'notifications',
-  'fundingInterval',
-  'announcements',
-  'tokens',
-  'streams',
-  'channels',
-  'deliveries',
-  'maxSubscriptions',
-  'maxInvitations',
-  'affiliates',
-  'usdPrices',
-  'mainnet',
-  'timeout',
-  'balanceInterval',
-  'recovery',
-  'onFailure',
-  'clock',
-] as const satisfies readonly (keyof AccountsOptions)[];
-
-/** Notification methods. Each rejects with an `AccountError` of status 503 if notifications are off. */
-export interface NotificationApi {
-  /** Lists the notifications of an account, newest first. Rejects with `InvalidParameter` for an invalid parameter. */
-  list(account: string, query?: NotificationQuery): Promise<NotificationPage>;
-  /**
-   * Streams the notifications of an account, from now on or from a position in the account log. Leaving the iteration
-   * or aborting ends the stream; `close` ends all streams.
-   */
-  stream(account: string, options?: StreamOptions): Promise<AsyncIterable<NotificationStreamEvent>>;
-  /** The same reads as JSON text, for the HTTP interface. */
-  readonly rendered: {
-    list(account: string, query?: NotificationQuery): Promise<RenderedNotifications>;
-    stream(account: string, options?: StreamOptions): Promise<Stream>;
-  };
-}
-
-/** Delivery methods for operators. */
-export interface DeliveryApi {
-  /** Lists deliveries in a state, oldest first, only those above `after`. Default of `limit`: 100. */
-  list(query: { readonly state: DeliveryState; readonly after?: number; readonly limit?: number }): Promise<Delivery[]>;
-  /** Makes dead deliveries pending again: those with the given `seq`, or all. Returns their number. */
-  replay(seqs?: readonly number[]): Promise<number>;
-}
-
-/** The backlog of notifications and deliveries, for monitoring. */
-export interface AccountBacklog {
-  /** Numbers of pending and dead deliveries. */
-  readonly deliveries: DeliveryCounts;
-  /** For each book, in order: the number of log entries that are not processed yet. */
-  readonly books: readonly { readonly book: OrderBook; readonly entries: number }[];
-}
-
-/** The account interface of one or more books. See docs/internals/decisions.md#d5-9. */
-export interface Accounts {
-  readonly notifications: NotificationApi;
-  readonly subscriptions: SubscriptionApi;
-  readonly deliveries: DeliveryApi;
-  readonly affiliates: AffiliateApi;
-  readonly usdPrices: UsdPriceApi;
-  readonly balances: AccountBalances;
-
-  /** The clock, for mounts. */
-  readonly clock: Clock;
-
-  /**
-   * Opens the store and starts to process the logs of the books, which the host has started. Every method rejects
-   * before.
-   */
-  start(): Promise<void>;
-  /** Stops processing and closes the store; must be called before the books are closed. It can be started again. */
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-  /** Returns whether it can serve requests. Never rejects. */
-  ready(): Promise<Readiness>;
-  /** Returns the backlog of notifications and deliveries. */
-  backlog(): Promise<AccountBacklog>;
-  /** Reports a failure for which no caller waits to `onFailure`. For mounts. */
-  reportError(failure: unknown): void;
-}
 
 /**
  * Creates the account interface of any number of books. Nothing runs until `start`.
@@ -181,8 +40,8 @@ export interface Accounts {
  * @throws TypeError naming the option that is unknown or invalid.
  */
 export function createAccounts(options: AccountsOptions): Accounts {
-  assertKnownOptions('createAccounts', options, OPTIONS);
-  const { store, clock = systemClock, notifications: notificationMode = 'on' } = options;
+  assertKnownOptions('createAccounts', options, ACCOUNTS_OPTIONS);
+  const { store, clock = systemClock, random = systemRandom, notifications: notificationMode = 'on' } = options;
   if (store === undefined) throw new TypeError('createAccounts: a store is required, such as memoryAccountStore()');
   if (notificationMode !== 'on' && notificationMode !== 'off') {
     throw new TypeError(`createAccounts: notifications must be "on" or "off", got ${JSON.stringify(notificationMode)}`);
@@ -241,7 +100,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
               tokens,
               onAppended: appended,
               onFailure: report,
-              holder: crypto.randomUUID(),
+              holder: random.uuid(),
               interval: parsePositiveInteger('fundingInterval', fundingInterval),
             }),
           );
@@ -265,7 +124,44 @@ export function createAccounts(options: AccountsOptions): Accounts {
     onFailure: report,
     assertStarted,
   });
-  const usdPrices = createUsdPrices(options.usdPrices ?? { sources: [] }, { clock, onFailure: report });
+  const usdPrices = createUsdPrices(options.usdPrices ?? { sources: [] }, {
+    clock,
+    onFailure: report,
+    onPrice: (query, price) => ownHistory.addPrice(query, price),
+  });
+  const ownHistory = createOwnHistory({
+    books,
+    dollarTokens: options.slippage?.dollarTokens,
+    tokens,
+    readPrice: ({ chainId, token }) => usdPrices.get(chainId, token),
+    clock,
+    onFailure: report,
+  });
+  const tokenApi = createTokenApi({
+    books,
+    tokens,
+    holders: options.tokenHolders ?? [],
+    clock,
+    onFailure: report,
+    assertStarted,
+  });
+  const simulation = createSimulation({
+    simulators: options.simulators ?? {},
+    clock,
+    random,
+    onFailure: report,
+    assertStarted,
+  });
+  const pools = createPools({ sources: options.pools ?? [], clock, onFailure: report, assertStarted });
+  const slippage = createSlippage({
+    options: options.slippage ?? {},
+    books,
+    usdPrices,
+    ownHistory,
+    clock,
+    onFailure: report,
+    assertStarted,
+  });
   const balances = createAccountBalances({ books, clock, interval, assertStarted });
 
   const channels = createChannelMap(options.channels ?? []);
@@ -280,7 +176,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     domainName: options.affiliates?.domainName,
     cap: parsePositiveInteger('maxSubscriptions', options.maxSubscriptions ?? 20),
     maxInvitations: parsePositiveInteger('maxInvitations', options.maxInvitations ?? 1_000),
-    random: (size) => crypto.getRandomValues(new Uint8Array(size)),
+    random: random.bytes,
   });
   const dispatcher = createDeliveryDispatcher({
     attempts: 12,
@@ -292,7 +188,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     channels,
     clock,
     onFailure: report,
-    jitter: Math.random,
+    jitter: random.fraction,
   });
 
   function requireNotifications(): void {
@@ -327,6 +223,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     running = false;
     broadcaster.close();
     for (const each of [...indexers, ...fundingChecks]) await each.stop();
+    await ownHistory.stop();
     await dispatcher.stop();
     for (const channel of channels.values()) await channel.stop?.();
     balances.close();
@@ -362,6 +259,10 @@ export function createAccounts(options: AccountsOptions): Accounts {
     clock,
     affiliates,
     usdPrices,
+    slippage,
+    tokens: tokenApi,
+    simulation,
+    pools,
     balances: balances.methods,
     async start() {
       if (running) return;
@@ -399,7 +300,6 @@ export function createAccounts(options: AccountsOptions): Accounts {
   };
 }
 
-/** Returns the tokens that the protocol defines. */
 /** Creates a lookup that queries the chain for tokens other than wrapped native currency. The books cache results. */
 function createTokenLookup(books: readonly KnownBook[]): TokenLookup {
   return (chainId, token) => {

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import { formatIsoDate } from '../orders/order-json.ts';
-import type { Affiliate, AffiliateStore } from '../ports/account-store.ts';
+import type { Affiliate, AffiliateStore } from '../ports/affiliate-store.ts';
 import type { AffiliateStatistics, StatisticsResponse } from '../ports/affiliates.ts';
 import type { Clock } from '../ports/clock.ts';
 import { affiliateDigest, affiliateDomainSeparator } from '../protocol/affiliate.ts';

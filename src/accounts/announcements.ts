@@ -1,6 +1,6 @@
 import { formatIsoDate } from '../orders/order-json.ts';
-import type { NotificationCursor, StoredNotification } from '../ports/account-store.ts';
 import type { Announcement } from '../ports/announcements.ts';
+import type { NotificationCursor, StoredNotification } from '../ports/notification-store.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { Notification } from './notification.ts';
 

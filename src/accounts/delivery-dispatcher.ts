@@ -1,9 +1,10 @@
 import { withDeadline } from '../concurrency/deadline.ts';
 import type { Worker } from '../concurrency/worker.ts';
 import { createWorker } from '../concurrency/worker.ts';
-import type { AccountStore, ClaimedDelivery } from '../ports/account-store.ts';
+import type { AccountStore } from '../ports/account-store.ts';
 import type { Channel, DeliveryResult } from '../ports/channel.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { ClaimedDelivery } from '../ports/delivery-store.ts';
 import { createHashedId } from './notification-rules.ts';
 import { createSlowHosts } from './slow-hosts.ts';
 import { getUnsubscribePath } from './unsubscribe.ts';

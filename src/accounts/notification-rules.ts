@@ -1,7 +1,12 @@
 import { keccak256Text } from '../crypto/keccak.ts';
 import type { Order } from '../orders/order-json.ts';
 import { formatIsoDate } from '../orders/order-json.ts';
-import type { NewNotification, NotificationChange, NotificationType, ProgressMarker } from '../ports/account-store.ts';
+import type {
+  NewNotification,
+  NotificationChange,
+  NotificationType,
+  ProgressMarker,
+} from '../ports/notification-store.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { bytesToHex } from '../protocol/hex.ts';
 import type { KnownBook } from './account-books.ts';

@@ -1,4 +1,5 @@
-import type { AccountLogEntry, AccountStore } from '../ports/account-store.ts';
+import type { AccountStore } from '../ports/account-store.ts';
+import type { AccountLogEntry } from '../ports/notification-store.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { StreamLog } from '../streams/broadcaster.ts';
 import type { StreamEvent, StreamItem } from '../streams/stream.ts';

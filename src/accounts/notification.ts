@@ -1,4 +1,4 @@
-import type { NotificationType } from '../ports/account-store.ts';
+import type { NotificationType } from '../ports/notification-store.ts';
 import type { Address } from '../protocol/hex.ts';
 
 /** A notification in wire format. */

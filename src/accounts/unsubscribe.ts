@@ -1,5 +1,5 @@
 import { keccak256Text } from '../crypto/keccak.ts';
-import type { Subscription } from '../ports/account-store.ts';
+import type { Subscription } from '../ports/subscription-store.ts';
 import { bytesToHex } from '../protocol/hex.ts';
 
 /**

@@ -1,10 +1,11 @@
-import { withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { UsdPriceQuery, UsdPriceSource } from '../ports/prices.ts';
 import type { Address } from '../protocol/hex.ts';
 import { parseHex } from '../protocol/hex.ts';
 import { assertKnownOptions } from '../validation/options.ts';
+import type { CachedSource } from './source-cache.ts';
+import { createSourceCache } from './source-cache.ts';
 
 /** Options of prices in US dollars. */
 export interface UsdPricesOptions {
@@ -40,9 +41,11 @@ export class UsdPriceError extends Error {
   override readonly name = 'UsdPriceError';
 }
 
-interface CacheEntry {
-  readonly price: number;
-  readonly at: number;
+export interface UsdPricesContext {
+  readonly clock: Clock;
+  readonly onFailure: (failure: unknown) => void;
+  /** Called with each price that a source returns. */
+  readonly onPrice?: (query: UsdPriceQuery, price: number) => void;
 }
 
 /**
@@ -51,83 +54,64 @@ interface CacheEntry {
  *
  * @throws TypeError naming the option that is unknown or invalid.
  */
-export function createUsdPrices(
-  options: UsdPricesOptions,
-  { clock, onFailure }: { readonly clock: Clock; readonly onFailure: (failure: unknown) => void },
-): UsdPriceApi {
+export function createUsdPrices(options: UsdPricesOptions, context: UsdPricesContext): UsdPriceApi {
   assertKnownOptions('createAccounts, usdPrices', options, ['sources', 'cacheTtl', 'maxPrices', 'timeout']);
-  const { sources, cacheTtl: lifetime = 120_000, maxPrices = 10_000, timeout = 5_000 } = options;
-  requireNumber('cacheTtl', lifetime, 0);
+  const { sources, cacheTtl: ttl = 120_000, maxPrices = 10_000, timeout = 5_000 } = options;
+  requireNumber('cacheTtl', ttl, 0);
   requireNumber('maxPrices', maxPrices, 1);
   requireNumber('timeout', timeout, 1);
   if (!Array.isArray(sources) || sources.some((source) => typeof source?.usdPrice !== 'function')) {
     throw new TypeError('createAccounts: usdPrices.sources must be a list of sources');
   }
-  const cache = new Map<string, CacheEntry>();
-  const pendingQueries = new Map<string, Promise<UsdPrice | undefined>>();
-
-  async function querySources(query: UsdPriceQuery, key: string): Promise<UsdPrice | undefined> {
-    for (const source of sources) {
-      const price = await querySource(source, query);
-      if (price === undefined) continue;
-      writeCache(key, price);
-      return { price, freshFor: lifetime };
-    }
-    return undefined;
-  }
-
-  async function querySource(source: UsdPriceSource, query: UsdPriceQuery): Promise<number | undefined> {
-    try {
-      const price = await withDeadline(clock, timeout, (signal) => source.usdPrice(query, { signal }));
-      if (price === undefined || (Number.isFinite(price) && price > 0)) return price;
-      throw new TypeError(`the price must be a positive number, got ${String(price)}`);
-    } catch (cause) {
-      onFailure(new UsdPriceError(`${source.name} failed for ${query.token} on chain ${query.chainId}`, { cause }));
-      return undefined;
-    }
-  }
-
-  function writeCache(key: string, price: number): void {
-    if (lifetime === 0) return;
-    cache.delete(key);
-    cache.set(key, { price, at: clock.now() });
-    const [oldest] = cache.keys();
-    if (cache.size > maxPrices && oldest !== undefined) cache.delete(oldest);
-  }
-
-  function readCache(key: string): UsdPrice | undefined {
-    const cached = cache.get(key);
-    if (cached === undefined) return undefined;
-    const age = clock.now() - cached.at;
-    // The age is negative if the clock was set back.
-    return age >= 0 && age < lifetime ? { price: cached.price, freshFor: lifetime - age } : undefined;
-  }
+  const cache = createSourceCache({
+    sources: sources.map((source) => toCachedSource(source, context)),
+    key: ({ chainId, token }) => `${chainId} ${token}`,
+    ttl,
+    maxEntries: maxPrices,
+    timeout,
+    clock: context.clock,
+  });
 
   return {
     async get(chainId, text) {
       const query = { chainId: requireChainId(chainId), token: requireToken(text) };
-      const key = `${query.chainId} ${query.token}`;
-      const cached = readCache(key);
-      if (cached !== undefined) return cached;
-      let pending = pendingQueries.get(key);
-      if (pending === undefined) {
-        pending = querySources(query, key).finally(() => pendingQueries.delete(key));
-        pendingQueries.set(key, pending);
-      }
-      return pending;
+      const cached = await cache.get(query);
+      return cached && { price: cached.value, freshFor: cached.freshFor };
     },
   };
 }
 
-function requireChainId(chainId: number): number {
+/** Creates a source that reports failures and invalid prices. `onPrice` is called with each price. */
+function toCachedSource(
+  source: UsdPriceSource,
+  { onFailure, onPrice }: UsdPricesContext,
+): CachedSource<UsdPriceQuery, number> {
+  return {
+    async read(query, call) {
+      const price = await source.usdPrice(query, call);
+      if (price === undefined) return undefined;
+      if (!Number.isFinite(price) || price <= 0) {
+        throw new TypeError(`the price must be a positive number, got ${String(price)}`);
+      }
+      onPrice?.(query, price);
+      return price;
+    },
+    onFailure: ({ chainId, token }, cause) =>
+      onFailure(new UsdPriceError(`${source.name} failed for ${token} on chain ${chainId}`, { cause })),
+  };
+}
+
+/** Validates a chain id. @throws OrderBookError `InvalidParameter`. */
+export function requireChainId(chainId: number): number {
   if (Number.isSafeInteger(chainId) && chainId > 0) return chainId;
   throw new OrderBookError('InvalidParameter', 'chainId: must be a positive integer', { parameter: 'chainId' });
 }
 
-function requireToken(text: string): Address {
+/** Parses a token address. @throws OrderBookError `InvalidParameter`. */
+export function requireToken(text: string, name = 'token'): Address {
   const token = parseHex(text, 20);
   if (token !== undefined) return token;
-  throw new OrderBookError('InvalidParameter', 'token: must be 0x and 40 hex digits', { parameter: 'token' });
+  throw new OrderBookError('InvalidParameter', `${name}: must be 0x and 40 hex digits`, { parameter: name });
 }
 
 function requireNumber(name: string, value: number, min: number): void {

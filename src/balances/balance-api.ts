@@ -35,6 +35,11 @@ export interface BalanceApi {
    */
   funds(pairs: readonly FundsPair[], options?: BalanceCallOptions): Promise<Funds[]>;
   /**
+   * Returns the metadata of tokens by address, with 100 tokens per chain query. Addresses that are not a token are
+   * missing. Results are cached. Rejects like `get`.
+   */
+  tokens(tokens: readonly string[], options?: BalanceCallOptions): Promise<ReadonlyMap<Address, TokenInfo>>;
+  /**
    * Returns the metadata of a token; `undefined` if it is not a token, or if there is no chain client. Rejects like
    * `get`.
    */

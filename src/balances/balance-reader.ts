@@ -115,6 +115,10 @@ export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 
       }
       return result;
     },
+    async tokens(texts, options) {
+      const tokens = [...new Set(texts.map((text) => requireAddress('tokens', text)))];
+      return runQuery((call) => getTokensInfo(tokens, call), options);
+    },
     async token(text, options) {
       const token = requireAddress('token', text);
       return (await runQuery((call) => getTokensInfo([token], call), options)).get(token);

@@ -8,6 +8,7 @@ export function createBalances(context: BalancesContext): BalanceApi {
     available: context.chain?.balanceAndAllowance !== undefined,
     get: (account, tokens, options) => reader.use(({ get }) => get(account, tokens, options)),
     funds: (pairs, options) => reader.use(({ funds }) => funds(pairs, options)),
+    tokens: (tokens, options) => reader.use((methods) => methods.tokens(tokens, options)),
     token: (token, options) => reader.use((methods) => methods.token(token, options)),
   };
 }

@@ -30,6 +30,8 @@ export interface ChainIndexerContext {
 /** Follows the chain in the background. */
 export interface ChainIndexer {
   readonly state: IndexerState;
+  /** Why the indexer has stopped by itself. `undefined` while it runs. */
+  readonly stopReason: string | undefined;
   start(): void;
   /** Waits for the step in progress and releases the lease. */
   stop(): Promise<void>;
@@ -65,6 +67,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   const range = createBlockRange(maxBlockRange);
   let usable = sources;
   let state: IndexerState = 'starting';
+  let stopReason: string | undefined;
   let nodeIndex = 0;
   let failures = 0;
   let firstBlock = fromBlock;
@@ -106,7 +109,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     const { indexedBlock, blocks } = await context.progress();
     const head = await query((call) => node.head(call));
     if (indexedBlock === null) return begin(node, head);
-    if (head.number < indexedBlock.number) return tryNextNodeIfStale(); // the node lags behind, or is on a fork
+    if (head.number < indexedBlock.number) return checkShorterChain(node, head, indexedBlock, blocks);
     const block = await query((call) => node.block(indexedBlock.number, call));
     if (block === undefined)
       throw new Inconsistent(`it has block ${head.number}, but not block ${indexedBlock.number}`);
@@ -124,6 +127,21 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     if (end.number === indexedBlock.number) return tryNextNodeIfStale();
     movedAt = clock.now();
     return end.number < head.number;
+  }
+
+  /** Distinguishes a node that lags behind, which has the stored blocks, from a reorganisation to a shorter chain. */
+  async function checkShorterChain(
+    node: ChainSource,
+    head: BlockHeader,
+    indexedBlock: BlockRef,
+    blocks: readonly BlockRef[],
+  ): Promise<boolean> {
+    const stored = blocks.find(({ number }) => number <= head.number);
+    if (stored === undefined) return tryNextNodeIfStale();
+    const current = stored.number === head.number ? head : await query((call) => node.block(stored.number, call));
+    if (current === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${stored.number}`);
+    if (current.hash === stored.hash) return tryNextNodeIfStale();
+    return findFork(node, indexedBlock, blocks.slice(blocks.indexOf(stored)));
   }
 
   /** Switches to the next node if there was no new block for long. @returns false: no step can follow at once. */
@@ -171,7 +189,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   function createTooDeepError(indexedBlock: BlockRef): ReorganisationTooDeep {
     return new ReorganisationTooDeep(
       `block ${indexedBlock.number} is no longer ${indexedBlock.hash}, and the ${reorgLimit} blocks before it have changed too; ` +
-        'roll back to a block that is still on the chain',
+        'roll back to a block that is still on the chain (intentbook rollback --to-block <block>)',
     );
   }
 
@@ -290,6 +308,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
         if (stop.aborted) return;
         if (failure instanceof ReorganisationTooDeep) {
           onFailure(failure);
+          stopReason = failure.message;
           break;
         }
         if (failure instanceof StoreError) {
@@ -299,7 +318,9 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       }
       if (wait !== undefined) await sleep(wait, stop);
     }
-    if (!stop.aborted) state = 'stopped';
+    if (stop.aborted) return;
+    state = 'stopped';
+    stopReason ??= 'every node serves another chain';
   }
 
   /** Switches to the next node. @returns milliseconds to wait if all nodes have failed, otherwise `undefined`. */
@@ -334,9 +355,13 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     get state() {
       return state;
     },
+    get stopReason() {
+      return stopReason;
+    },
     start() {
       if (running !== undefined) return;
       state = 'starting';
+      stopReason = undefined;
       stopping = new AbortController();
       running = run(stopping.signal).catch(onFailure);
     },

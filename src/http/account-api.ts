@@ -1,16 +1,26 @@
 import { AccountError } from '../accounts/account-error.ts';
-import type { Accounts } from '../accounts/accounts.ts';
+import type { Accounts } from '../accounts/accounts-api.ts';
 import { assertNotAborted } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import { accountRoutes } from './account-routes/index.ts';
 import type { AccountRoute } from './account-routes/route.ts';
 import { readJson } from './body.ts';
+import type { CorsOption } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions } from './rate-limit.ts';
 import { jsonResponse } from './response.ts';
 import type { Match } from './router.ts';
 import { allowHeader, connectionState, decodeParam, serveRoutes } from './serve.ts';
+
+/** Options of the account interface. */
+export interface AccountApiOptions extends RateLimitOptions {
+  /**
+   * Which web origins may read responses, for an application that sets no CORS headers. `false`: the interface sets
+   * none, for an application that does. Default: any origin.
+   */
+  readonly cors?: CorsOption;
+}
 
 /**
  * Creates the HTTP interface of accounts. It is served at the root of a server, beside the interfaces of books. The
@@ -22,11 +32,12 @@ import { allowHeader, connectionState, decodeParam, serveRoutes } from './serve.
  * nodeHandler(composeApis(createAccountApi(accounts), createApi(book)));
  * ```
  */
-export function createAccountApi(accounts: Accounts | undefined, options: RateLimitOptions = {}): Api {
-  assertKnownOptions('createAccountApi', options, ['limiter', 'trustedProxies']);
+export function createAccountApi(accounts: Accounts | undefined, options: AccountApiOptions = {}): Api {
+  assertKnownOptions('createAccountApi', options, ['cors', 'limiter', 'trustedProxies']);
   return serveRoutes({
     routes: accountRoutes(),
     rateLimit: options,
+    cors: options.cors,
     call: async (match, request) => {
       if (accounts === undefined) throw new AccountError(503, 'Accounts are not enabled on this server');
       return call(accounts, request, match);

@@ -3,6 +3,7 @@ import { OrderBookError } from '../errors.ts';
 import type { OrderBook } from '../order-book.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import { readJson } from './body.ts';
+import type { CorsOption } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions } from './rate-limit.ts';
 import { FAILURE_RESPONSE, rejectionResponse } from './response.ts';
@@ -31,6 +32,11 @@ export interface ApiOptions extends RateLimitOptions {
    * `OrderBookError`, such as `Forbidden`, rejects the order; any other error is a failure. Default: none.
    */
   readonly beforeSubmit?: BeforeSubmit;
+  /**
+   * Which web origins may read responses, for an application that sets no CORS headers. `false`: the interface sets
+   * none, for an application that does. Default: any origin.
+   */
+  readonly cors?: CorsOption;
 }
 
 /**
@@ -43,12 +49,14 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
     'operatorToken',
     'hideCompetitions',
     'beforeSubmit',
+    'cors',
     'limiter',
     'trustedProxies',
   ]);
   return serveRoutes({
     routes: options.probes ? [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES] : ORDER_BOOK_ROUTES,
     rateLimit: options,
+    cors: options.cors,
     call: (match, request, client) => {
       const { operatorToken, hideCompetitions = false, beforeSubmit } = options;
       return call(book, request, match, { client, operatorToken, hideCompetitions, beforeSubmit });

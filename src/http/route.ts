@@ -34,7 +34,10 @@ export type BeforeSubmit = (order: unknown, context: { readonly request: ApiRequ
 /** A method and a path. */
 export interface Endpoint {
   readonly method: Method;
-  /** Path template. Segments that start with a colon are parameters; a literal segment wins over a parameter. */
+  /**
+   * Path template. A segment that starts with a colon is one parameter, named by the rest of the segment. A literal
+   * segment wins over a parameter.
+   */
   readonly path: string;
   /** Cost of a request, and the factors that increase its work. */
   readonly cost: RouteCost;

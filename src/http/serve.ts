@@ -2,10 +2,12 @@ import type { AbortState } from '../concurrency/abort.ts';
 import { AbortedError } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import { createClientResolver } from '../limits/client.ts';
+import type { CorsOption } from './cors.ts';
+import { createCors } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions } from './rate-limit.ts';
 import { createRateLimitGuard } from './rate-limit.ts';
-import { CORS_HEADERS, joinHeaders, PREFLIGHT_HEADERS } from './response.ts';
+import { joinHeaders, PREFLIGHT_HEADERS } from './response.ts';
 import type { Endpoint } from './route.ts';
 import { getRequestCost } from './route.ts';
 import type { Match, Router } from './router.ts';
@@ -22,6 +24,8 @@ export interface RouteHost<R extends Endpoint> {
   readonly failure: ApiResponse;
   report(failure: unknown): void;
   readonly rateLimit: RateLimitOptions;
+  /** Default: any origin. */
+  readonly cors?: CorsOption | undefined;
 }
 
 /**
@@ -31,13 +35,14 @@ export interface RouteHost<R extends Endpoint> {
  */
 export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
   const router = createRouter(host.routes);
+  const cors = createCors(host.cors);
   const getClient = createClientResolver(host.rateLimit.trustedProxies ?? []);
   const guard = createRateLimitGuard(host.rateLimit, getClient, host.report);
   const firstSegments = new Set(host.routes.map(({ path }) => firstSegment(path)));
   const hasChainSegment = firstSegments.has(CHAIN_SEGMENT);
 
   async function respond(request: ApiRequest): Promise<ApiResponse> {
-    if (request.method === 'OPTIONS') return { status: 204, headers: PREFLIGHT_HEADERS };
+    if (request.method === 'OPTIONS') return { status: 204, headers: host.cors === false ? {} : PREFLIGHT_HEADERS };
     try {
       const match = find(router, request);
       // A request that matches no route is charged too.
@@ -62,7 +67,7 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
     async handle(request) {
       const full = await respond(request);
       const response = request.method === 'HEAD' ? await omitBody(full) : full;
-      return { ...response, headers: joinHeaders(CORS_HEADERS, response.headers) };
+      return { ...response, headers: joinHeaders(cors(request), response.headers) };
     },
   };
 }

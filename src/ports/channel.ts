@@ -1,4 +1,4 @@
-import type { Subscription } from './account-store.ts';
+import type { Subscription } from './subscription-store.ts';
 
 /**
  * A channel over which notifications are sent: a webhook, a bot, a mail server. Each call has a deadline at which

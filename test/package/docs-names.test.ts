@@ -73,6 +73,7 @@ describe('options page', () => {
     ['Deliveries', ['DeliveryOptions']],
     ['Affiliates', ['AffiliatesOptions']],
     ['USD prices', ['UsdPricesOptions']],
+    ['Slippage', ['SlippageOptions']],
     ['createApi', ['ApiOptions']],
     ['tokenBuckets', ['TokenBucketsOptions']],
     ['nodeHandler, fetchHandler, fastifyPlugin', ['NodeHandlerOptions', 'FetchHandlerOptions', 'FastifyPluginOptions']],
@@ -123,6 +124,10 @@ test.each([
   ['affiliates', 'AffiliateApi', 'docs/guides/affiliates-and-prices.md'],
   ['usdPrices', 'UsdPriceApi', 'docs/guides/affiliates-and-prices.md'],
   ['balances', 'AccountBalances', 'docs/guides/affiliates-and-prices.md'],
+  ['tokens', 'TokenApi', 'docs/guides/market-data.md'],
+  ['pools', 'PoolApi', 'docs/guides/market-data.md'],
+  ['simulation', 'SimulationApi', 'docs/guides/market-data.md'],
+  ['slippage', 'SlippageApi', 'docs/guides/market-data.md'],
 ])('guide lists every method of accounts.%s', (group, type, path) => {
   const documented = new Set(tablesOf(readPage(path).text).flatMap(namesIn));
   expect(membersOf(type).filter((method) => !documented.has(`${group}.${method}`))).toEqual([]);

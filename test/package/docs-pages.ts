@@ -22,7 +22,8 @@ export function readPages(): Page[] {
   const inFolder = (folder: string) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`);
   const paths = [...readdirSync(root), ...inFolder('docs'), ...inFolder('.github')];
-  return paths.filter((path) => path.endsWith('.md')).map(readPage);
+  // The API reference is generated from the comments of the code.
+  return paths.filter((path) => path.endsWith('.md') && !path.startsWith('docs/api/')).map(readPage);
 }
 
 /** Returns the text of a page between `<!-- name:begin -->` and `<!-- name:end -->`. */

@@ -111,6 +111,10 @@ describe('imports of src', () => {
     expect(findCycle(graph)).toEqual(['b', 'c', 'b']);
   });
 
+  it.each([...GRAPH.keys()].filter((file) => file !== 'src/ports/random.ts'))('%s has no randomness', (file) => {
+    expect(readFileSync(join(ROOT, file), 'utf8')).not.toMatch(/Math\.random|getRandomValues|randomUUID/);
+  });
+
   it.each([...GRAPH.keys()].filter((file) => !ENTRY_POINTS.has(file)))('%s belongs to a layer', (file) => {
     expect(getLayer(file)).toBeGreaterThanOrEqual(0);
   });

@@ -59,7 +59,7 @@ const PAGES = [
   'CONTRIBUTING.md',
   'SECURITY.md',
   'CODE_OF_CONDUCT.md',
-  ...listFiles('docs', /\.md$/),
+  ...listFiles('docs', /\.md$/).filter((file) => !file.startsWith('docs/api/')),
 ];
 const TESTS = listFiles('test', /\.ts$/);
 

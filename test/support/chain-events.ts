@@ -2,8 +2,11 @@ import type { Address, BlockRef, Hex, Order } from 'intentbook';
 import type { EmittedOrder, OnchainOrderEvent, ProtocolEvent, SettlementEvent } from 'intentbook/chain-events';
 import { keccak256, toHex } from 'viem';
 
-/** Chain events of a block, each in its own transaction by default. */
-export type Happening = (SettlementEvent | OnchainOrderEvent) & { readonly transactionHash?: Hex };
+/** A chain event of a block, in its own transaction by default. `timestamp` is in seconds since 1970. */
+export type Happening = (SettlementEvent | OnchainOrderEvent) & {
+  readonly transactionHash?: Hex;
+  readonly timestamp?: number;
+};
 
 /** A block of one of several forks. */
 export const blockOf = (number: number, fork = 'a'): BlockRef => ({ number, hash: hashOf(`${fork}${number}`) });

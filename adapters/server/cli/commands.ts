@@ -65,6 +65,15 @@ stay.`,
     examples: ['prune --older-than 30 --chain sepolia --db intentbook.sqlite'],
   },
   {
+    name: 'rollback',
+    summary: 'removes the chain events above a block, after a reorganisation that is too deep for the indexer',
+    description: `A reorganisation deeper than --reorg-limit stops the indexer, and the server is not ready. Stop the server, roll back to
+a block that is still on the chain, and start the server again: it indexes the blocks above again. Orders return to their
+state at that block. A block whose hash the store does not know requires a node. An interrupted rollback can be repeated.`,
+    flags: named(...BOOK, 'rpc', 'to-block', 'json'),
+    examples: ['rollback --to-block 21000000 --chain mainnet --db mainnet.sqlite --rpc https://rpc.example.org'],
+  },
+  {
     name: 'backup',
     argument: '<file>',
     summary: 'copies an SQLite book while a server writes to it',

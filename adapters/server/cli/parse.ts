@@ -101,7 +101,12 @@ function toMaintenanceCommand(
   assertCompatible(flags, given, reader);
   const book = readBook(flags, reader);
   const days = Number(reader.value('older-than') ?? findFlag('older-than')?.setting.default);
-  const options = { command, book: singleBook(book), file: file ?? '', days, json: reader.value('json') === true };
+  const toBlock = reader.value('to-block');
+  if (command === 'rollback' && toBlock === undefined) {
+    throw new UsageError('a block is missing: intentbook rollback --to-block <block>');
+  }
+  const json = reader.value('json') === true;
+  const options = { command, book: singleBook(book), file: file ?? '', days, toBlock: Number(toBlock), json };
   return { name: 'command', options };
 }
 

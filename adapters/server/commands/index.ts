@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Domain, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
 import { chainById, deployment } from '#internal';
+import { createChainOptions } from '../chain-options.ts';
 import type { MaintenanceName } from '../cli/commands.ts';
 import { type BookPlan, planServer } from '../config/plan.ts';
 import { openStore } from '../open-books.ts';
@@ -11,6 +12,7 @@ import { exportBook } from './export.ts';
 import { importBook } from './import.ts';
 import { type Progress, progressBar } from './progress.ts';
 import { pruneBook } from './prune.ts';
+import { rollBackBook } from './rollback.ts';
 import { verifyBook } from './verify.ts';
 
 /** A maintenance command and its book. */
@@ -21,6 +23,8 @@ export interface CommandOptions {
   readonly file: string;
   /** For `prune`. */
   readonly days: number;
+  /** For `rollback`: the newest block whose chain events stay. */
+  readonly toBlock: number;
   /** Whether the result is printed as JSON. */
   readonly json: boolean;
 }
@@ -114,6 +118,13 @@ async function doWith(
     case 'prune': {
       const data = await pruneBook(store, options.days, systemClock.now(), progress);
       const words = `${data.orders} orders and ${data.quotes} quotes were removed, all over before ${data.before}`;
+      return { ok: true, words, data };
+    }
+    case 'rollback': {
+      const { indexer } = await createChainOptions({ rpc: options.book.rpc });
+      const data = await rollBackBook(store, domain, options.toBlock, indexer?.sources ?? [], systemClock.now());
+      const { number, hash } = data.block;
+      const words = `${data.removed} chain events were removed; the index continues after block ${number}, ${hash}`;
       return { ok: true, words, data };
     }
     case 'backup':

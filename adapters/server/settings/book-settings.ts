@@ -128,6 +128,18 @@ export const BOOK_SETTINGS = {
     help: 'Fixed prices for quotes, the name of a JSON file with them, or `off`.',
     defaultText: 'test tokens on Sepolia, otherwise `off`',
   },
+  poolFactory: {
+    type: address(),
+    group: 'Prices in US dollars',
+    help: 'Uniswap V2 factory whose pairs are served as pools. Has an effect on books with `rpc`.',
+    defaultText: 'that of Uniswap on mainnet, none elsewhere',
+  },
+  poolTokens: {
+    type: addresses(),
+    group: 'Prices in US dollars',
+    help: 'Tokens whose pairs are served as pools, besides wrapped native currency and `usdToken`.',
+    defaultText: 'none',
+  },
   usdToken: {
     type: objectSetting({
       token: {

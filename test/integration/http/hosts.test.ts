@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import fastify from 'fastify';
-import type { ChainSource, OrderBook } from 'intentbook';
+import type { ChainSource, CorsOption, OrderBook } from 'intentbook';
 import { createApi, createOrderBook, OrderBookError } from 'intentbook';
 import { composeApis } from 'intentbook/accounts';
 import { expressRouter } from 'intentbook/express';
@@ -83,6 +83,49 @@ describe('fastifyPlugin', () => {
     expect(await body).toContain('id: ');
     // The book is the host's, and closes after the application.
     expect(await book.ready()).toMatchObject({ ready: true });
+  });
+});
+
+describe('CORS option', () => {
+  const call = async (
+    cors: CorsOption | undefined,
+    origin: string | undefined,
+    method = 'GET',
+    path = '/api/v1/version',
+  ) => {
+    const handler = fetchHandler(createApi(book, cors === undefined ? {} : { cors }));
+    const headers: Record<string, string> = origin === undefined ? {} : { origin };
+    const response = await handler(new Request(`http://localhost${path}`, { method, headers }));
+    return [response.status, response.headers.get('access-control-allow-origin'), response.headers.get('vary')];
+  };
+
+  test('allows any origin by default', async () => {
+    expect(await call(undefined, ORIGIN)).toEqual([200, '*', null]);
+    expect(await call({ origin: '*' }, ORIGIN)).toEqual([200, '*', null]);
+  });
+
+  test('allows only listed origins, also in rejections and preflight responses', async () => {
+    const cors = { origin: [ORIGIN] };
+    expect(await call(cors, ORIGIN)).toEqual([200, ORIGIN, 'origin']);
+    expect(await call(cors, ORIGIN, 'GET', '/api/v1/nowhere')).toEqual([404, ORIGIN, 'origin']);
+    expect(await call(cors, ORIGIN, 'OPTIONS')).toEqual([204, ORIGIN, 'origin']);
+    expect(await call(cors, 'https://other.example.org')).toEqual([200, null, 'origin']);
+    expect(await call(cors, undefined)).toEqual([200, null, 'origin']);
+    expect(await call({ origin: ORIGIN }, ORIGIN)).toEqual([200, ORIGIN, 'origin']);
+  });
+
+  test('sets no header with false, so that headers of the application are not duplicated', async () => {
+    expect(await call(false, ORIGIN)).toEqual([200, null, null]);
+    const preflight = await fetchHandler(createApi(book, { cors: false }))(
+      new Request('http://localhost/api/v1/orders', { method: 'OPTIONS' }),
+    );
+    expect([...preflight.headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([]);
+  });
+
+  test('rejects an option that is not an origin', () => {
+    for (const cors of [{ origin: 'example' }, { origin: [7] }, {}, true]) {
+      expect(() => createApi(book, { cors: cors as never })).toThrow(/cors\.origin must be/);
+    }
   });
 });
 

@@ -4,7 +4,7 @@ import type { UsdPriceQuery } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import { fixedPrices } from 'intentbook/estimators';
 import { memoryStore } from 'intentbook/memory';
-import { coinGecko, fixedUsdPrices, nativePriceSource } from 'intentbook/prices';
+import { coinGecko, coinGeckoHistory, fixedUsdPrices, nativePriceSource } from 'intentbook/prices';
 import { afterEach, describe, expect, test } from 'vitest';
 import { COW, SEPOLIA, WETH } from '../../support/orders.ts';
 
@@ -50,6 +50,27 @@ describe('CoinGecko price source', () => {
       { url: `/api/v3/simple/token_price/ethereum?contract_addresses=${TOKEN}&vs_currencies=usd`, key: 'secret' },
       { url: `/api/v3/simple/token_price/xdai?contract_addresses=${TOKEN}&vs_currencies=usd`, key: 'other' },
     ]);
+  });
+
+  test('requests the history of the last day', async () => {
+    const { requests, baseUrl } = await double(respondWith(200, { prices: [[1_700_000_000_000, 1.5]], volumes: [] }));
+    const source = coinGeckoHistory({ baseUrl, apiKey: 'secret' });
+    expect(await source.priceHistory(on1(TOKEN), call())).toEqual([{ at: 1_700_000_000_000, price: 1.5 }]);
+    expect(await source.priceHistory({ ...on1(TOKEN), chainId: SEPOLIA }, call())).toBeUndefined();
+    const url = `/api/v3/coins/ethereum/contract/${TOKEN}/market_chart?vs_currency=usd&days=1`;
+    expect(requests).toEqual([{ url, key: 'secret' }]);
+  });
+
+  test.each([
+    [404, {}, undefined],
+    [429, {}, 'CoinGecko responded with status 429'],
+    [200, {}, 'the response of CoinGecko contains no prices'],
+    [200, { prices: [[1, '2']] }, 'the response of CoinGecko contains a price that is not a number'],
+  ])('returns no history or rejects for status %i with %j', async (status, body, message) => {
+    const { baseUrl } = await double(respondWith(status, body));
+    const history = Promise.resolve(coinGeckoHistory({ baseUrl }).priceHistory(on1(TOKEN), call()));
+    if (message === undefined) expect(await history).toBeUndefined();
+    else await expect(history).rejects.toThrow(message);
   });
 
   test('requests native currency as its wrapped token', async () => {

@@ -80,6 +80,13 @@ describe('server without an account store', () => {
     ['GET', '/ref-codes/ABCDE'],
     ['GET', `/1/accounts/${ACCOUNT}/balances`],
     ['GET', `/1/tokens/${ACCOUNT}/usdPrice`],
+    ['GET', `/1/tokens/${ACCOUNT}/details`],
+    ['GET', `/1/tokens/${ACCOUNT}/topHolders`],
+    ['POST', '/1/tokens/details'],
+    ['POST', '/1/yield/pools'],
+    ['GET', '/1/yield/pools-average-apr'],
+    ['POST', '/1/simulation/simulateBundle'],
+    ['GET', `/1/markets/${ACCOUNT}-${ACCOUNT}/slippageTolerance`],
   ])('responds 503 with a message to %s %s', async (method, path) => {
     const response = await send(method, path);
     expect([response.status, await response.json()]).toEqual([
@@ -95,6 +102,7 @@ describe('account path with a malformed chain id', () => {
     `/0/accounts/${ACCOUNT}/balances`,
     `/1.5/accounts/${ACCOUNT}/balances/sse`,
     `/0x1/tokens/${ACCOUNT}/usdPrice`,
+    `/0x1/markets/${ACCOUNT}-${ACCOUNT}/slippageTolerance`,
   ])('%s is rejected with 400 and a message', async (path) => {
     const withAccounts = await serve({ port: 0, accounts: ':memory:', db: ':memory:' });
     const response = await fetch(withAccounts.url + path);

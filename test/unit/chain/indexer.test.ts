@@ -170,6 +170,29 @@ describe('indexer reorganisation', () => {
     expect(observed.filter(({ type }) => type === 'reorganised')).toMatchObject([{ to: 101 }]);
   });
 
+  test('to a shorter chain is rolled back at once', async () => {
+    const { book, drive, observed } = await follow([chain.node('a')]);
+    const order = await place(book, { partiallyFillable: true });
+    chain.mine([tradeOf(order, 1n, 1n)], [], [], [tradeOf(order, 2n, 1n)], []);
+    await drive();
+    expect(await executed(book, order)).toBe('3');
+    chain.reorganise(4, [], [tradeOf(order, 4n, 1n)]);
+    await drive(3);
+    expect(observed.filter(({ type }) => type === 'reorganised')).toMatchObject([{ to: 101 }]);
+    expect(await executed(book, order)).toBe('5');
+  });
+
+  test('node that lags behind changes nothing', async () => {
+    const { book, drive, observed } = await follow([chain.node('a')]);
+    const order = await place(book, { partiallyFillable: true });
+    chain.mine([tradeOf(order, 1n, 1n)], [], [tradeOf(order, 2n, 1n)]);
+    await drive();
+    chain.reorganise(2);
+    await drive(3);
+    expect(observed.filter(({ type }) => type === 'reorganised')).toEqual([]);
+    expect(await executed(book, order)).toBe('3');
+  });
+
   test('below the first indexed block restarts the indexer', async () => {
     chain.mine([]);
     const { book, drive } = await follow([chain.node('a')], { fromBlock: 102 });
@@ -188,7 +211,12 @@ describe('indexer reorganisation', () => {
     chain.reorganise(12, ...Array.from({ length: 14 }, () => []));
     expect(await drive(20)).toBe(false);
     expect(failures).toMatchObject([expect.any(ReorganisationTooDeep)]);
-    expect(await book.ready()).toMatchObject({ ready: false, checks: { chain: 'stopped' } });
+    const { ready, checks } = await book.ready();
+    expect(ready).toBe(false);
+    expect(checks['chain']).toMatch(
+      /^stopped: block 120 is no longer 0x.*, and the 5 blocks before it have changed too/,
+    );
+    expect(checks['chain']).toMatch(/roll back to a block that is still on the chain/);
   });
 });
 

@@ -1,0 +1,70 @@
+import { assertKnownOptions, readResponseText } from '#internal';
+
+/** Options of the CoinGecko sources. */
+export interface CoinGeckoOptions {
+  /** API key of the paid API, or of the free API with `plan: 'demo'`. Default: none, which uses the free API. */
+  readonly apiKey?: string;
+  /** API to which the key belongs. Default: `pro`. */
+  readonly plan?: 'pro' | 'demo';
+  /** Another base URL, such as a proxy. */
+  readonly baseUrl?: string;
+  /** Additional platform names by chain id. */
+  readonly platforms?: Readonly<Record<number, string>>;
+  /** Implementation of `fetch`. Default: the global one. */
+  readonly fetch?: typeof fetch;
+}
+
+const PRO = 'https://pro-api.coingecko.com';
+const FREE = 'https://api.coingecko.com';
+
+/** CoinGecko's platform names of the protocol's chains. Sepolia is missing: its tokens have no value. */
+const PLATFORMS: Readonly<Record<number, string>> = {
+  1: 'ethereum',
+  56: 'binance-smart-chain',
+  100: 'xdai',
+  137: 'polygon-pos',
+  8453: 'base',
+  9745: 'plasma',
+  42161: 'arbitrum-one',
+  43114: 'avalanche',
+  57073: 'ink',
+  59144: 'linea',
+};
+
+/** Maximum size of a response. A history of a day has about 30 kB. */
+const MAX_BYTES = 65_536;
+
+/** Reads the CoinGecko API. */
+export interface CoinGeckoClient {
+  /** Returns the platform name of a chain, `undefined` if there is none. */
+  platform(chainId: number): string | undefined;
+  /** Returns the parsed response to a path. `undefined` for status 404. Rejects for any other status than 200. */
+  get(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<unknown>;
+}
+
+/** Creates the client. Redirects are not followed. @throws TypeError if an option is unknown or malformed. */
+export function createCoinGeckoClient(name: string, options: CoinGeckoOptions): CoinGeckoClient {
+  assertKnownOptions(name, options, ['apiKey', 'plan', 'baseUrl', 'platforms', 'fetch']);
+  const { apiKey, plan = 'pro', fetch: send = fetch } = options;
+  if (plan !== 'pro' && plan !== 'demo') throw new TypeError(`${name}: plan must be "pro" or "demo"`);
+  const baseUrl = options.baseUrl ?? (apiKey !== undefined && plan === 'pro' ? PRO : FREE);
+  if (!/^https?:\/\/[^/]/.test(baseUrl) || !URL.canParse(baseUrl)) {
+    throw new TypeError(`${name}: baseUrl must be an http or https URL`);
+  }
+  const platforms = { ...PLATFORMS, ...options.platforms };
+  const headers = { accept: 'application/json', ...(apiKey !== undefined && { [`x-cg-${plan}-api-key`]: apiKey }) };
+
+  return {
+    platform: (chainId) => platforms[chainId],
+    async get(path, query, signal) {
+      const url = `${baseUrl.replace(/\/+$/, '')}/api/v3/${path}?${new URLSearchParams(query)}`;
+      const response = await send(url, { headers, redirect: 'error', signal });
+      if (response.status !== 200) {
+        await response.body?.cancel();
+        if (response.status === 404) return undefined;
+        throw new Error(`CoinGecko responded with status ${response.status}`);
+      }
+      return JSON.parse(await readResponseText(response, MAX_BYTES));
+    },
+  };
+}

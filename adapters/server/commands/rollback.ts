@@ -1,0 +1,63 @@
+import type { BlockRef, ChainSource, Domain, Store } from 'intentbook';
+
+/** The result of a rollback. */
+export interface RolledBack {
+  /** The block that the index continues after. */
+  readonly block: BlockRef;
+  /** Number of chain events that were deleted. */
+  readonly removed: number;
+}
+
+/** Milliseconds until a request to a node is cancelled. */
+const TIMEOUT = 15_000;
+
+/**
+ * Deletes the chain events above a block, so that the indexer continues after it. Orders return to their state at that
+ * block. A repeated call completes an interrupted one.
+ *
+ * @param nodes - Return the hash of the block. Required if the store does not know it.
+ */
+export async function rollBackBook(
+  store: Store,
+  domain: Domain,
+  to: number,
+  nodes: readonly ChainSource[],
+  now: number,
+): Promise<RolledBack> {
+  const { indexedBlock, blocks } = await store.chain.progress();
+  if (indexedBlock !== null && to >= indexedBlock.number) {
+    throw new Error(`--to-block must be below the indexed block ${indexedBlock.number}, got ${to}`);
+  }
+  const stored = blocks.find(({ number }) => number === to)?.hash;
+  const hash = (await readHash(domain, to, nodes)) ?? stored;
+  if (hash === undefined) throw new Error(`the store has no hash of block ${to}; give a node with --rpc <urls>`);
+  if (stored !== undefined && stored !== hash) {
+    throw new Error(`block ${to} is ${stored} in the book and ${hash} on the node; select an older block`);
+  }
+  const outcome = await store.chain.rollback({ to, at: now, after: indexedBlock });
+  if (outcome.status !== 'rolledBack') throw new Error('a server indexes this book; stop it and repeat the command');
+  const block = { number: to, hash };
+  // Without this checkpoint, the indexer would continue at the newest block and leave out the blocks between.
+  const kept = { events: [], blocks: [], forgetBelow: 0, at: now };
+  const applied = await store.chain.apply({ ...kept, through: block, after: outcome.indexedBlock });
+  if (applied.status !== 'applied') throw new Error('a server indexes this book; stop it and repeat the command');
+  return { block, removed: outcome.removed };
+}
+
+/** Reads the hash of a block from the first node that responds. `undefined` without nodes. */
+async function readHash(domain: Domain, number: number, nodes: readonly ChainSource[]) {
+  const failures: unknown[] = [];
+  for (const node of nodes) {
+    try {
+      const call = { signal: AbortSignal.timeout(TIMEOUT) };
+      await node.verify(domain, call);
+      const block = await node.block(number, call);
+      if (block !== undefined) return block.hash;
+      failures.push(new Error(`${node.name} has no block ${number}`));
+    } catch (failure) {
+      failures.push(failure);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+  return undefined;
+}

@@ -1,0 +1,2 @@
+export type { TenderlyOptions } from './tenderly.ts';
+export { tenderlySimulator } from './tenderly.ts';

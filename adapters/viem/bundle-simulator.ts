@@ -1,0 +1,93 @@
+import type {
+  Address,
+  BundleCall,
+  BundleCallResult,
+  BundleSimulator,
+  Hex,
+  SimulatedLog,
+  StateChange,
+} from 'intentbook';
+import { assertKnownOptions } from '#internal';
+import type { RpcClient } from './rpc.ts';
+import { callRpc, list, NodeError, parseHexResult, parseQuantity, record, toRpcCall } from './rpc.ts';
+import { createStateTracer } from './state-tracer.ts';
+import { decodeTokenTransfers } from './token-transfers.ts';
+
+/** Options of a bundle simulator on a node. */
+export interface ViemSimulatorOptions {
+  /** Wrapped native currency, whose `Deposit` and `Withdrawal` change balances. Default: none. */
+  readonly wrappedNative?: string;
+  /** Whether changes of the state are traced, if the node supports `debug_traceCall`. Default: true. */
+  readonly stateDiff?: boolean;
+}
+
+/** Maximum number of logs of a bundle. */
+const MAX_LOGS = 5_000;
+
+/**
+ * Creates a simulator of bundles on a node (`eth_simulateV1`). The transactions are executed in one block on top of the
+ * newest one, so all of them share the gas limit of a block. Changes of the state are traced with `debug_traceCall`.
+ *
+ * @param client - A `PublicClient`. Its transport controls retries.
+ */
+export function viemSimulator(client: RpcClient, options: ViemSimulatorOptions = {}): BundleSimulator {
+  assertKnownOptions('viemSimulator', options, ['wrappedNative', 'stateDiff']);
+  const wrappedNative = options.wrappedNative?.toLowerCase() as Address | undefined; // an address
+  const traceState = options.stateDiff === false ? undefined : createStateTracer(client);
+
+  async function execute(calls: readonly BundleCall[], signal: AbortSignal): Promise<unknown> {
+    const block = { calls: calls.map(toRpcCall) };
+    return callRpc(client, signal, 'eth_simulateV1', [
+      { blockStateCalls: [block], traceTransfers: true, validation: false },
+      'latest',
+    ]);
+  }
+
+  return {
+    name: 'node',
+    async simulate(calls, { signal }) {
+      let block: Readonly<Record<string, unknown>>;
+      try {
+        block = record(list(await execute(calls, signal))[0]);
+      } catch (error) {
+        if (!(error instanceof NodeError)) throw error;
+        if (error.unsupported) return { status: 'unsupported' };
+        if (error.rejected) return { status: 'rejected' };
+        throw error;
+      }
+      const results = list(block['calls']).map((each) => parseResult(each, wrappedNative));
+      if (results.length !== calls.length) {
+        throw new TypeError(`the node simulated ${results.length} calls instead of ${calls.length}`);
+      }
+      if (results.reduce((sum, { logs }) => sum + logs.length, 0) > MAX_LOGS) return { status: 'rejected' };
+      const changes: readonly StateChange[][] = (await traceState?.(calls, block, signal)) ?? [];
+      return { status: 'simulated', results: results.map((each, i) => ({ ...each, stateChanges: changes[i] ?? [] })) };
+    },
+  };
+}
+
+function parseResult(value: unknown, wrappedNative: Address | undefined): BundleCallResult {
+  const { status, gasUsed, logs } = record(value);
+  const parsed = list(logs ?? []).map(parseLog);
+  const isNative = ({ address }: SimulatedLog) => address === NATIVE;
+  return {
+    success: status === '0x1',
+    gasUsed: parseQuantity(gasUsed),
+    // The node adds a log for each transfer of native currency, which a transaction on chain does not emit.
+    logs: parsed.filter((log) => !isNative(log)),
+    transfers: decodeTokenTransfers(parsed, wrappedNative),
+    stateChanges: [],
+  };
+}
+
+/** Address of the logs for transfers of native currency. */
+const NATIVE: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
+
+function parseLog(value: unknown): SimulatedLog {
+  const { address, topics, data } = record(value);
+  return {
+    address: parseHexResult(address, 20),
+    topics: list(topics).map((topic): Hex => parseHexResult(topic, 32)),
+    data: parseHexResult(data),
+  };
+}

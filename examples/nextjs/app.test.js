@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+
+const next = 'node_modules/next/dist/bin/next';
+const env = { ...process.env, NEXT_TELEMETRY_DISABLED: '1' };
+
+async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+test('the built application serves the book', async () => {
+  execFileSync(process.execPath, [next, 'build'], { env, stdio: 'pipe' });
+  const port = await freePort();
+  const server = spawn(process.execPath, [next, 'start', '--port', String(port)], { env });
+  try {
+    await new Promise((resolve) => server.stdout.on('data', (text) => String(text).includes('Ready') && resolve()));
+    const response = await fetch(`http://127.0.0.1:${port}/sepolia/api/v1/version`);
+    assert.match(await response.text(), /11155111/);
+  } finally {
+    server.kill();
+  }
+});

@@ -1,0 +1,110 @@
+import type { RecoveryBackendOption } from '../crypto/recovery.ts';
+import type { OrderBook } from '../order-book.ts';
+import type { AccountStore } from '../ports/account-store.ts';
+import type { AnnouncementSource } from '../ports/announcements.ts';
+import type { BundleSimulator } from '../ports/bundle-simulation.ts';
+import type { ChainClient } from '../ports/chain-client.ts';
+import type { Channel } from '../ports/channel.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { PoolSource } from '../ports/pools.ts';
+import type { Random } from '../ports/random.ts';
+import type { TokenHolderSource } from '../ports/token-holders.ts';
+import type { StreamLimits } from '../streams/stream-limits.ts';
+import type { AccountBook } from './account-books.ts';
+import type { AffiliatesOptions } from './affiliates.ts';
+import type { DeliveryOptions } from './delivery-dispatcher.ts';
+import type { TokenLookup } from './notification-messages.ts';
+import type { SlippageOptions } from './slippage/slippage-options.ts';
+import type { UsdPricesOptions } from './usd-prices.ts';
+
+/** Options of the account interface. */
+export interface AccountsOptions {
+  /**
+   * The books whose orders produce notifications. Each may have an environment name, if its settlement contract does
+   * not determine it.
+   */
+  readonly books: readonly (OrderBook | AccountBook)[];
+  /** The store of notifications, subscriptions and affiliate codes. One store serves one account interface. */
+  readonly store: AccountStore;
+  /** Whether notifications are created and served. If `off`, their endpoints respond with 503. Default: `on`. */
+  readonly notifications?: 'on' | 'off';
+  /**
+   * Interval in milliseconds between two checks of whether the open orders of a book with a chain are funded, or `off`.
+   * An account is notified if two consecutive checks find an order unfunded. Default: 60000.
+   */
+  readonly fundingInterval?: number | 'off';
+  /** Source of additional list entries from a content system. Default: none. */
+  readonly announcements?: AnnouncementSource;
+  /**
+   * Returns decimals and symbols of tokens for messages. Default: the wrapped native token of each chain, and tokens of
+   * books with a chain client. Amounts of other tokens are shown in atoms.
+   */
+  readonly tokens?: TokenLookup;
+  /** Buffer limits of notification streams. */
+  readonly streams?: StreamLimits;
+  /** The channels for deliveries. Default: none, and subscriptions are rejected. */
+  readonly channels?: readonly Channel[];
+  /** Retry options of deliveries. */
+  readonly deliveries?: DeliveryOptions;
+  /** Maximum number of subscriptions per account. Default: 20. */
+  readonly maxSubscriptions?: number;
+  /** Maximum number of invitations that a channel sends in a day, such as confirmation mails. Default: 1000. */
+  readonly maxInvitations?: number;
+  /** Affiliate codes: their signing domain, terms, and source of statistics. */
+  readonly affiliates?: AffiliatesOptions;
+  /** Sources of prices in US dollars. Default: none. */
+  readonly usdPrices?: UsdPricesOptions;
+  /** Sources of the largest holders of tokens. Default: none, and their route responds with 503. */
+  readonly tokenHolders?: readonly TokenHolderSource[];
+  /** Simulators of bundles by chain id. Default: none, and simulations respond with 503. */
+  readonly simulators?: Readonly<Record<number, BundleSimulator>>;
+  /** Sources of liquidity pools. Default: none, and their routes respond with 503. */
+  readonly pools?: readonly PoolSource[];
+  /** Suggested slippage tolerance: histories of prices, and the default. */
+  readonly slippage?: SlippageOptions;
+  /**
+   * The client of chain 1, which checks signatures of contract wallets (EIP-1271) for all chains. Default: none, and
+   * requests of contract wallets get status 503.
+   */
+  readonly mainnet?: Pick<ChainClient, 'isValidSignature'>;
+  /** Time limit for chain 1 and for sources of statistics, in milliseconds. Default: 5000. */
+  readonly timeout?: number;
+  /** Interval between two reads of a watched account's balances, in milliseconds. Default: 5000. */
+  readonly balanceInterval?: number;
+  /** Backend for public key recovery, as in `createOrderBook`. */
+  readonly recovery?: RecoveryBackendOption;
+  /** Called with failures for which no caller waits. */
+  readonly onFailure?: (failure: unknown) => void;
+  /** The source of time. Default: the system clock. */
+  readonly clock?: Clock;
+  /** The source of tokens, keys and the spread of retries. Default: the randomness of the machine. */
+  readonly random?: Random;
+}
+
+/** The names of all options. */
+export const ACCOUNTS_OPTIONS = [
+  'books',
+  'store',
+  'notifications',
+  'fundingInterval',
+  'announcements',
+  'tokens',
+  'streams',
+  'channels',
+  'deliveries',
+  'maxSubscriptions',
+  'maxInvitations',
+  'affiliates',
+  'usdPrices',
+  'tokenHolders',
+  'simulators',
+  'pools',
+  'slippage',
+  'mainnet',
+  'timeout',
+  'balanceInterval',
+  'recovery',
+  'onFailure',
+  'clock',
+  'random',
+] as const satisfies readonly (keyof AccountsOptions)[];

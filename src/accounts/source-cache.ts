@@ -1,0 +1,87 @@
+import { withDeadline } from '../concurrency/deadline.ts';
+import type { Clock } from '../ports/clock.ts';
+
+/** A source that returns a value, or `undefined` if it has none. */
+export interface CachedSource<Q, V> {
+  read(query: Q, call: { readonly signal: AbortSignal }): V | undefined | Promise<V | undefined>;
+  /** Receives an error or a timeout of this source. The next source is queried. */
+  onFailure(query: Q, cause: unknown): void;
+}
+
+/** A value with its remaining time in the cache, in milliseconds. */
+export interface CachedValue<V> {
+  readonly value: V;
+  readonly freshFor: number;
+}
+
+export interface SourceCacheContext<Q, V> {
+  readonly sources: readonly CachedSource<Q, V>[];
+  /** Returns the key of a query in the cache. */
+  readonly key: (query: Q) => string;
+  /** Time for which a value is cached, in milliseconds. 0: no cache. */
+  readonly ttl: number;
+  /** Maximum number of cached values; the oldest are dropped first. */
+  readonly maxEntries: number;
+  /** Time limit per source, in milliseconds. */
+  readonly timeout: number;
+  readonly clock: Clock;
+}
+
+/**
+ * Creates a cache over sources that are queried in order. Values are cached, missing values are not. Concurrent queries
+ * with the same key share one call.
+ */
+export function createSourceCache<Q, V>(context: SourceCacheContext<Q, V>) {
+  const { sources, key: getKey, ttl, maxEntries, timeout, clock } = context;
+  const cache = new Map<string, { readonly value: V; readonly at: number }>();
+  const pendingQueries = new Map<string, Promise<CachedValue<V> | undefined>>();
+
+  async function querySources(query: Q, key: string): Promise<CachedValue<V> | undefined> {
+    for (const source of sources) {
+      const value = await querySource(source, query);
+      if (value === undefined) continue;
+      write(key, value);
+      return { value, freshFor: ttl };
+    }
+    return undefined;
+  }
+
+  async function querySource(source: CachedSource<Q, V>, query: Q): Promise<V | undefined> {
+    try {
+      return await withDeadline(clock, timeout, (signal) => source.read(query, { signal }));
+    } catch (cause) {
+      source.onFailure(query, cause);
+      return undefined;
+    }
+  }
+
+  function write(key: string, value: V): void {
+    if (ttl === 0) return;
+    cache.delete(key);
+    cache.set(key, { value, at: clock.now() });
+    const [oldest] = cache.keys();
+    if (cache.size > maxEntries && oldest !== undefined) cache.delete(oldest);
+  }
+
+  function read(key: string): CachedValue<V> | undefined {
+    const cached = cache.get(key);
+    if (cached === undefined) return undefined;
+    const age = clock.now() - cached.at;
+    // The age is negative if the clock was set back.
+    return age >= 0 && age < ttl ? { value: cached.value, freshFor: ttl - age } : undefined;
+  }
+
+  return {
+    async get(query: Q): Promise<CachedValue<V> | undefined> {
+      const key = getKey(query);
+      const cached = read(key);
+      if (cached !== undefined) return cached;
+      let pending = pendingQueries.get(key);
+      if (pending === undefined) {
+        pending = querySources(query, key).finally(() => pendingQueries.delete(key));
+        pendingQueries.set(key, pending);
+      }
+      return pending;
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { seconds } from '../ports/clock.ts';
+import type { OrderQuote, QuoteQuery } from '../ports/quotes.ts';
+import type { Address } from '../protocol/hex.ts';
+import { createOrderHasher } from '../protocol/order.ts';
+import type { ChainApi, ChainContext } from './chain-api.ts';
+import type { BatchContext } from './decode-batch.ts';
+import { readBatch } from './decode-batch.ts';
+import type { PlacementQuote } from './placement.ts';
+
+/** Creates the methods that write chain events. */
+export function createChainWriter(context: ChainContext): Pick<ChainApi, 'apply' | 'rollback'> {
+  const { configuration, wake, onFailure } = context;
+  const { store, clock, settlementContract, chainId } = configuration;
+  const hasher = createOrderHasher({ chainId, settlementContract });
+
+  function batchContext(): BatchContext {
+    const { limits, tokens, hooksTrampoline, quotes } = configuration;
+    return {
+      limits,
+      tokens,
+      hasher,
+      settlementContract,
+      hooksTrampoline,
+      documents: store.appData,
+      findDocument: context.findDocument,
+      now: clock.now(),
+      pricesOf: context.pricesOf,
+      ...(quotes === undefined ? {} : { findQuote }),
+    };
+  }
+
+  /** Finds the quote that a placement names, otherwise a matching one, otherwise a new one. */
+  async function findQuote({ uid, terms, id, owner, presigns, at, validTo }: PlacementQuote) {
+    const query = { ...terms, quoteKind: presigns ? 'onchainPresign' : 'onchainEip1271', now: at } as const;
+    const match = await store.quotes.match({ ...query, ...(id > 0 ? { id } : {}) });
+    if (match !== undefined) return match;
+    const isKnown = (await store.orders.get([uid])).some(({ placement }) => placement !== null);
+    return isKnown || validTo < seconds(clock) ? 'past' : ((await requestQuote(query, owner)) ?? 'none');
+  }
+
+  async function requestQuote(query: QuoteQuery, owner: Address): Promise<OrderQuote | undefined> {
+    const { sellToken, buyToken, kind, amount, quoteKind } = query;
+    const signingScheme = quoteKind === 'onchainPresign' ? 'presign' : 'eip1271';
+    const size = kind === 'sell' ? { sellAmountBeforeFee: amount } : { buyAmountAfterFee: amount };
+    try {
+      const result = await context.requestQuote({
+        sellToken,
+        buyToken,
+        from: owner,
+        kind,
+        onchainOrder: true,
+        signingScheme,
+        ...size,
+      });
+      if (result.status === 'rejected' || result.quote.id === null) return undefined;
+      return await store.quotes.match({ ...query, now: clock.now(), id: result.quote.id });
+    } catch (failure) {
+      onFailure(failure); // indexing must not depend on estimators
+      return undefined;
+    }
+  }
+
+  return {
+    async apply(chainBatch) {
+      const read = await readBatch(chainBatch, batchContext());
+      const { batch, unattributed, ignored } = read;
+      const outcome = await store.chain.apply(batch);
+      if (outcome.status !== 'applied') return outcome;
+      if (outcome.applied > 0) wake();
+      const { indexedBlock, applied, known } = outcome;
+      context.emit('chainApplied', {
+        indexedBlock,
+        applied,
+        known,
+        ignored,
+        unattributed: applied === 0 ? 0 : unattributed,
+      });
+      return outcome;
+    },
+    async rollback(to, { after } = {}) {
+      if (!Number.isSafeInteger(to) || to < 0) throw new TypeError('a rollback goes to a block number');
+      const outcome = await store.chain.rollback({ to, at: clock.now(), ...(after === undefined ? {} : { after }) });
+      if (outcome.status !== 'rolledBack') return outcome;
+      if (outcome.removed > 0) wake();
+      context.emit('chainRolledBack', { to, indexedBlock: outcome.indexedBlock, removed: outcome.removed });
+      return outcome;
+    },
+  };
+}

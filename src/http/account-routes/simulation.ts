@@ -1,0 +1,32 @@
+import { countRows } from '../../concurrency/read-options.ts';
+import type { RouteCost } from '../cost.ts';
+import { parseChainId } from '../query.ts';
+import { jsonResponse } from '../response.ts';
+import type { AccountRoute } from './route.ts';
+
+/** Maximum size of a bundle, in bytes. */
+const BUNDLE_LIMIT = 256 * 1024;
+
+/** Each transaction is executed by a node, which is charged as a write. */
+const SIMULATION_COST: RouteCost = {
+  kind: 'write',
+  rowsPerToken: 1,
+  tokens: '1 per transaction',
+  growth: 'number of transactions, at most 20, and their gas',
+};
+
+/** Simulates a bundle of transactions. */
+const simulateBundle: AccountRoute = {
+  method: 'POST',
+  path: '/:chainId/simulation/simulateBundle',
+  cost: SIMULATION_COST,
+  bodyLimit: BUNDLE_LIMIT,
+  async handle({ accounts, param, body, work }) {
+    const results = await accounts.simulation.simulate(parseChainId(param('chainId')), body);
+    countRows(work, results.length);
+    return jsonResponse(200, results);
+  },
+};
+
+/** The routes of simulations. */
+export const SIMULATION_ROUTES: readonly AccountRoute[] = [simulateBundle];

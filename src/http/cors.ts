@@ -1,0 +1,31 @@
+import type { ApiRequest } from './message.ts';
+import { CORS_HEADERS } from './response.ts';
+
+/** Which web origins may read responses. `false`: the application sets its own headers, and the interface sets none. */
+export type CorsOption = false | { readonly origin: string | readonly string[] };
+
+type Headers = Readonly<Record<string, string>>;
+
+const NONE: Headers = {};
+
+/**
+ * Creates a function that returns the CORS headers of a response. `*` allows any origin. A list is compared with the
+ * `Origin` of the request, and a response for another origin has no CORS headers.
+ *
+ * @throws TypeError for an option of another form.
+ */
+export function createCors(option: CorsOption | undefined): (request: ApiRequest) => Headers {
+  if (option === undefined) return () => CORS_HEADERS;
+  if (option === false) return () => NONE;
+  const { origin: allowed } = Object(option) as { readonly origin?: unknown }; // JavaScript callers may pass anything
+  if (allowed === '*') return () => CORS_HEADERS;
+  const origins: readonly unknown[] = Array.isArray(allowed) ? allowed : [allowed];
+  if (!origins.every((origin) => typeof origin === 'string' && URL.canParse(origin))) {
+    throw new TypeError(`cors.origin must be "*", an origin or a list of origins, got ${JSON.stringify(allowed)}`);
+  }
+  return ({ header }) => {
+    const origin = header('origin');
+    if (origin === undefined || !origins.includes(origin)) return { vary: 'origin' };
+    return { ...CORS_HEADERS, 'access-control-allow-origin': origin, vary: 'origin' };
+  };
+}

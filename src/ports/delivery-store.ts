@@ -1,0 +1,89 @@
+import type { Address } from '../protocol/hex.ts';
+import type { Subscription } from './subscription-store.ts';
+
+/** The state of a delivery. */
+export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'dropped';
+
+/** The delivery of one notification to one subscription. */
+export interface Delivery {
+  /** Sequence number: deliveries of a subscription are made in this order. */
+  readonly seq: number;
+  readonly subscription: string;
+  readonly notification: string;
+  readonly account: Address;
+  readonly channel: string;
+  readonly state: DeliveryState;
+  /** Number of attempts made. */
+  readonly attempts: number;
+  /** The last error, for operators. */
+  readonly error: string | null;
+}
+
+/** A delivery to attempt now. */
+export interface ClaimedDelivery {
+  readonly seq: number;
+  readonly subscription: Subscription;
+  readonly notification: string;
+  readonly body: string;
+  /** Number of this attempt, from 1. */
+  readonly attempt: number;
+  /** Number of claims of this delivery. It is never reset and authorises `settle`. */
+  readonly claim: number;
+}
+
+/** Numbers of deliveries that still need work. */
+export interface DeliveryCounts {
+  readonly pending: number;
+  readonly dead: number;
+}
+
+/** Deliveries, ordered by subscription. */
+export interface DeliveryStore {
+  /**
+   * Claims deliveries, longest due first, at most `limit`: of each active subscription the first pending one, if it is
+   * due by `now` and not claimed. No other caller receives them before `until`. A delivery that waits for its retry
+   * blocks only later deliveries of the same subscription. At most `perAccount` deliveries are claimed per account. The
+   * first delivery of every account is claimed before the second delivery of any account.
+   *
+   * @returns The claimed deliveries, and the earliest time after `now` at which another becomes due; null if none does.
+   */
+  claim(request: {
+    readonly now: number;
+    readonly until: number;
+    readonly limit: number;
+    /** Default: unlimited. */
+    readonly perAccount?: number;
+    /** Accounts and channels whose deliveries are not claimed now. Default: none. */
+    readonly busy?: { readonly accounts: readonly Address[]; readonly channels: readonly string[] };
+  }): Promise<{ readonly claimed: ClaimedDelivery[]; readonly next: number | null }>;
+
+  /**
+   * Records the result of a claimed delivery. Does nothing if the delivery was claimed again or removed in the
+   * meantime. A delivery that was dropped in the meantime becomes `delivered` if it was delivered, so that it is not
+   * repeated; otherwise it stays dropped.
+   */
+  settle(request: {
+    readonly seq: number;
+    readonly claim: number;
+    readonly outcome:
+      | { readonly status: 'delivered' }
+      | { readonly status: 'retry'; readonly at: number; readonly error: string }
+      /** No attempt was made. The delivery is due at `at`. */
+      | { readonly status: 'released'; readonly at: number }
+      | { readonly status: 'dead'; readonly error: string };
+  }): Promise<'settled' | 'lost'>;
+
+  /** Reads deliveries in a state, oldest first, only those above `after`. */
+  list(query: { readonly state: DeliveryState; readonly after?: number; readonly limit: number }): Promise<Delivery[]>;
+
+  /** Counts pending and dead deliveries. The duration MUST NOT grow with the number of completed deliveries. */
+  count(): Promise<DeliveryCounts>;
+
+  /**
+   * Makes dead deliveries pending again, due at `now` and with no attempts: the listed ones, or all. They keep their
+   * positions. A delivery whose notification has been withdrawn is dropped instead.
+   *
+   * @returns The number of deliveries that are pending again.
+   */
+  replay(request: { readonly seqs?: readonly number[]; readonly now: number }): Promise<number>;
+}

@@ -1,0 +1,97 @@
+import type { Address, Hex } from '../protocol/hex.ts';
+import type { NotificationType } from './notification-store.ts';
+
+/** A target to which notifications of an account are sent. */
+export interface Subscription {
+  /** Unguessable text that the caller creates. */
+  readonly id: string;
+  readonly account: Address;
+  /** Name of the channel: `webhook`, `email`, `telegram`, `webpush`. */
+  readonly channel: string;
+  /** The target of the channel: a URL, an address, a chat id. */
+  readonly target: string;
+  readonly types: readonly NotificationType[];
+  readonly state: 'pending' | 'active';
+  /** The key with which deliveries are signed, if the channel signs. */
+  readonly secret: string | null;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+}
+
+/** The nonce of a signature that authorises one change. See docs/internals/decisions.md#d5-8. */
+export interface UsedNonce {
+  readonly account: Address;
+  /** Decimal. */
+  readonly nonce: string;
+  /** Time after which the record may be deleted, in milliseconds since 1970: the signature's deadline. */
+  readonly expiresAt: number;
+}
+
+/** A subscription to store. */
+export interface NewSubscription {
+  readonly subscription: Subscription;
+  /** Confirmation of a pending subscription: hash of the token that was sent, and its expiry time. */
+  readonly confirmation?: { readonly tokenHash: Hex; readonly expiresAt: number };
+  readonly nonce: UsedNonce;
+  /** Maximum number of subscriptions of the account, including this one and pending ones. */
+  readonly cap: number;
+  /** Limits of invitations, for a channel that sends one to the target. Default: the invitation is not counted. */
+  readonly invitation?: InvitationLimits;
+  /** Current time in milliseconds since 1970, for the expiry of pending subscriptions and nonces. */
+  readonly now: number;
+}
+
+/** Limits of the invitations that a channel sends to its targets. */
+export interface InvitationLimits {
+  /** Invitations sent at or after this time count. In milliseconds since 1970. */
+  readonly since: number;
+  /** Maximum number of invitations to the same target. Only one may wait for its confirmation. */
+  readonly perTarget: number;
+  /** Maximum number of invitations of the channel. */
+  readonly perChannel: number;
+}
+
+/** The result of creating a subscription. */
+export type SubscribeOutcome =
+  | { readonly status: 'created' }
+  /** The nonce was used before. */
+  | { readonly status: 'used' }
+  | { readonly status: 'capped'; readonly limit: number }
+  /** An invitation to the target waits for its confirmation, or a limit of invitations is reached. */
+  | { readonly status: 'limited'; readonly by: 'pending' | 'target' | 'channel' };
+
+/** Subscriptions of accounts to channels. */
+export interface SubscriptionStore {
+  /**
+   * Stores a subscription and marks its nonce as used, in one step. Pending subscriptions with an expired confirmation
+   * and expired nonces are deleted before anything is counted. An invitation stays counted when its subscription is
+   * removed.
+   */
+  create(request: NewSubscription): Promise<SubscribeOutcome>;
+
+  /**
+   * Activates a pending subscription and deletes its token.
+   *
+   * @param target - The new target, for channels where only the confirmation reveals it.
+   * @returns The subscription, or `undefined` if the token is unknown, used or expired at `now`.
+   */
+  confirm(request: {
+    readonly tokenHash: Hex;
+    readonly now: number;
+    readonly target?: string;
+  }): Promise<Subscription | undefined>;
+
+  /** Lists the subscriptions of an account, oldest first. */
+  list(account: Address): Promise<Subscription[]>;
+
+  /**
+   * Removes a subscription with its deliveries and marks the nonce, if given, as used, in one step. Returns `missing`
+   * for a subscription of another account; the nonce is used in that case too.
+   */
+  remove(request: {
+    readonly id: string;
+    readonly account: Address;
+    readonly nonce?: UsedNonce;
+    readonly now: number;
+  }): Promise<'removed' | 'missing' | 'used'>;
+}

@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import type { OrderBook } from 'intentbook';
+import { createOrderBook, systemClock } from 'intentbook';
+import { sqliteStore } from 'intentbook/sqlite';
+import { afterEach, expect, test } from 'vitest';
+import { rollBackBook } from '../../../adapters/server/commands/rollback.ts';
+import { tradeOf } from '../../support/chain-events.ts';
+import { account, SEPOLIA, SEPOLIA_DOMAIN, signOrder } from '../../support/orders.ts';
+import type { ScriptedChain } from '../../support/scripted-chain.ts';
+import { scriptedChain } from '../../support/scripted-chain.ts';
+import { cleanUp, intentbook, scratch } from './process.ts';
+
+afterEach(cleanUp);
+
+const BLOCKS = 30;
+const EMPTY = Array.from({ length: BLOCKS }, () => []);
+
+/** Starts a book that indexes a chain. */
+async function follow(db: string, chain: ScriptedChain): Promise<OrderBook> {
+  const indexer = { sources: [chain.node('node')], fromBlock: 101, pollInterval: 1, reorgLimit: 5 };
+  const book = createOrderBook({ chainId: SEPOLIA, store: sqliteStore({ path: db }), indexer });
+  book.on('failure', () => {}); // the reorganisation is too deep
+  await book.start();
+  return book;
+}
+
+/** Waits until the book has indexed the head of the chain, or has stopped. @returns whether it reached the head. */
+async function reachesHead(book: OrderBook, chain: ScriptedChain): Promise<boolean> {
+  for (;;) {
+    const { indexedBlock } = await book.chain.progress();
+    if (indexedBlock?.hash === chain.head.hash) return true;
+    if ((await book.ready()).checks['chain']?.startsWith('stopped')) return false;
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+/** Creates a book whose chain reorganised deeper than the indexer follows. */
+async function stoppedBook() {
+  const db = join(await scratch(), 'book.sqlite');
+  const chain = scriptedChain();
+  const book = await follow(db, chain);
+  const validTo = Math.floor(Date.now() / 1000) + 3600;
+  const creation = await signOrder(account(1), {
+    validTo,
+    sellAmount: '1000',
+    buyAmount: '400',
+    partiallyFillable: true,
+  });
+  const result = await book.orders.submit(creation);
+  if (result.status !== 'accepted') throw new Error('the order was not accepted');
+  const order = await book.orders.get(result.uid);
+  if (order === undefined) throw new Error('the order is missing');
+  chain.mine([tradeOf(order, 1n, 1n)], ...EMPTY, [tradeOf(order, 2n, 1n)]);
+  expect(await reachesHead(book, chain)).toBe(true);
+  chain.reorganise(20, ...EMPTY, [tradeOf(order, 4n, 2n)]);
+  expect(await reachesHead(book, chain)).toBe(false);
+  await book.close();
+  return { db, chain, uid: result.uid };
+}
+
+test('book whose chain reorganised too deeply continues after a rollback', async () => {
+  const { db, chain, uid } = await stoppedBook();
+  const store = sqliteStore({ path: db });
+  await store.open({ domain: SEPOLIA_DOMAIN, clock: systemClock });
+  const rolledBack = await rollBackBook(store, SEPOLIA_DOMAIN, 105, [chain.node('node')], Date.now());
+  expect(rolledBack).toEqual({ block: { number: 105, hash: chain.blocks[5]?.hash }, removed: 1 });
+  // A repeated call completes an interrupted one, which has stored no checkpoint.
+  await expect(rollBackBook(store, SEPOLIA_DOMAIN, 105, [chain.node('node')], Date.now())).rejects.toThrow(
+    '--to-block must be below the indexed block 105, got 105',
+  );
+  await store.chain.rollback({ to: 104, at: Date.now() });
+  await store.close();
+
+  const book = await follow(db, chain);
+  expect(await reachesHead(book, chain)).toBe(true);
+  expect((await book.orders.get(uid))?.executedSellAmount).toBe('5');
+  await book.close();
+});
+
+test('rollback to a block whose hash neither the store nor a node knows changes nothing', async () => {
+  const { db, chain } = await stoppedBook();
+  const store = sqliteStore({ path: db });
+  await store.open({ domain: SEPOLIA_DOMAIN, clock: systemClock });
+  const before = await store.chain.progress();
+  const rollBack = (to: number, nodes = [chain.node('node')]) =>
+    rollBackBook(store, SEPOLIA_DOMAIN, to, nodes, Date.now());
+  await expect(rollBack(103, [])).rejects.toThrow('the store has no hash of block 103; give a node with --rpc <urls>');
+  await expect(rollBack(50)).rejects.toThrow('node has no block 50');
+  await expect(rollBack(130)).rejects.toThrow(/^block 130 is 0x\w{64} in the book and 0x\w{64} on the node/);
+  expect(await store.chain.progress()).toEqual(before);
+  await store.close();
+});
+
+test('command rolls back to a block of the store without a node', async () => {
+  const { db } = await stoppedBook();
+  const missing = await intentbook(['rollback', '--db', db]).ended;
+  expect([missing.code, missing.stderr]).toEqual([
+    2,
+    'intentbook: a block is missing: intentbook rollback --to-block <block>\n',
+  ]);
+  const ended = await intentbook(['rollback', '--to-block', '130', '--db', db, '--json']).ended;
+  expect([ended.code, ended.stderr]).toEqual([0, '']);
+  expect(JSON.parse(ended.stdout)).toMatchObject({ block: { number: 130 }, removed: 1 });
+});

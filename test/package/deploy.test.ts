@@ -1,0 +1,63 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { readPage, tablesOf } from './docs-pages.ts';
+
+const FOLDER = fileURLToPath(new URL('../../deploy', import.meta.url));
+const read = (name: string) => readFileSync(join(FOLDER, name), 'utf8');
+
+/** The tools that check a file, with the arguments and the text of a successful check. */
+const TOOLS: readonly (readonly [tool: string, args: readonly string[], success: RegExp])[] = [
+  ['nginx', ['-t', '-e', 'stderr', '-c', join(FOLDER, 'nginx.conf')], /test is successful/],
+  ['promtool', ['check', 'rules', join(FOLDER, 'prometheus-rules.yaml')], /SUCCESS: \d+ rules found/],
+  ['caddy', ['validate', '--adapter', 'caddyfile', '--config', join(FOLDER, 'Caddyfile')], /Valid configuration/],
+];
+
+describe('deployment files', () => {
+  describe.each(TOOLS)('%s', (tool, args, success) => {
+    const isInstalled = spawnSync('which', [tool]).status === 0;
+    it.skipIf(!isInstalled)(`accepts its file${isInstalled ? '' : ` (skipped without ${tool})`}`, () => {
+      const { stdout, stderr } = spawnSync(tool, args, { encoding: 'utf8' });
+      expect(stdout + stderr).toMatch(success);
+    });
+  });
+
+  it('systemd: the unit names no unknown setting', () => {
+    const isInstalled = spawnSync('which', ['systemd-analyze']).status === 0;
+    if (!isInstalled) return expect(read('intentbook.service')).toContain('ExecStart=');
+    const { stdout, stderr } = spawnSync('systemd-analyze', ['verify', join(FOLDER, 'intentbook.service')], {
+      encoding: 'utf8',
+    });
+    expect(stdout + stderr).not.toMatch(/Unknown|Invalid|Failed to parse/i);
+  });
+
+  it('alerts and dashboard use only documented metrics', () => {
+    const [table] = tablesOf(readPage('docs/reference/metrics.md').text);
+    const known = (table?.rows ?? []).map(([name = '']) => name.replaceAll('`', ''));
+    const used = (read('prometheus-rules.yaml') + read('grafana-dashboard.json')).match(/\bintentbook_\w+/g) ?? [];
+    const names = used.map((name) => name.replace(/_bucket$/, ''));
+    expect(names.length).toBeGreaterThan(15);
+    expect([...new Set(names)].filter((name) => !known.includes(name))).toEqual([]);
+  });
+
+  it('server flags and variables are known to the command line', () => {
+    const reference = readPage('docs/reference/cli.md').text + readPage('docs/deploy/configuration.md').text;
+    const files = ['Dockerfile', 'compose.yaml', 'intentbook.service', 'kubernetes.yaml'].map(read).join('\n');
+    const variables = files.match(/INTENTBOOK_\w+/g) ?? [];
+    const flags = [...files.matchAll(/"?(--[a-z-]+)"?,/g)].map(([, flag = '']) => flag);
+    expect(variables.length).toBeGreaterThan(3);
+    expect(flags.length).toBeGreaterThan(3);
+    for (const variable of variables) expect(reference).toContain(variable.replace(/_FILE$/, ''));
+    for (const flag of flags.filter((each) => !['--interval', '--omit'].includes(each))) {
+      expect(reference).toContain(flag);
+    }
+  });
+
+  it('the dashboard is JSON with panels', () => {
+    const { panels } = JSON.parse(read('grafana-dashboard.json')) as { panels: { title: string }[] };
+    expect(panels.length).toBeGreaterThan(8);
+    expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
+  });
+});

@@ -1,0 +1,263 @@
+import type { PriceHistorySource, PricePoint } from 'intentbook';
+import type { AccountsOptions } from 'intentbook/accounts';
+import { createAccountApi } from 'intentbook/accounts';
+import { fixedUsdPrices } from 'intentbook/prices';
+import { describe, expect, it } from 'vitest';
+import {
+  computePairVolatility,
+  computeTokenVolatility,
+  toBasisPoints,
+} from '../../../src/accounts/slippage/volatility.ts';
+import { described } from '../../integration/http/described.ts';
+import { directFixture } from '../../integration/http/http-fixture.ts';
+import { tradeOf } from '../../support/chain-events.ts';
+import { COW, SEPOLIA, WETH } from '../../support/orders.ts';
+import { accountFixture } from './accounts-fixture.ts';
+
+const MINUTE = 60_000;
+const USDC = '0x00000000000000000000000000000000000000dc';
+const UNKNOWN = '0x00000000000000000000000000000000000000aa';
+const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
+
+const series = (prices: readonly number[], spacing = 5 * MINUTE, start = 1_704_067_200_000): PricePoint[] =>
+  prices.map((price, i) => ({ at: start + i * spacing, price }));
+const market = (prices: readonly number[], spot: number, spacing?: number) => ({
+  history: series(prices, spacing),
+  spot,
+});
+const bps = (volatility: number | undefined) => (volatility === undefined ? undefined : toBasisPoints(volatility));
+
+describe('volatility of a pair', () => {
+  // The population standard deviation of [100, 110, 120, 130] is sqrt(125) = 11.18034.
+  it.each([
+    ['a constant price', market([1, 1, 1, 1], 1), market([1, 1, 1, 1], 10), 0],
+    ['a price that rises by 10 % in each period', market([100, 110, 120, 130], 1), market([1, 1, 1, 1], 10), 1_118_034],
+    ['a price that rises by 0.01 % in each period', market([100, 100.01, 100.02, 100.03], 100), market([1, 1], 1), 1],
+    ['equal movements', market([100, 101, 102, 103], 0.9), market([100, 101, 102, 103], 1), 0],
+    ['spot prices that differ from the history', market([2, 3], 1), market([1, 1], 10), 50_000],
+    ['prices with a distance of 10 minutes', market([2, 3], 1, 10 * MINUTE), market([1, 1], 10, 10 * MINUTE), 35_356],
+  ])('is exact for %s', (_, base, quote, expected) => {
+    expect(bps(computePairVolatility(base, quote))).toBe(expected);
+  });
+
+  it('rounds times to 5 minutes, with the last base price and every quote price of a period', () => {
+    const base = { history: series([2, 4, 8], 2 * MINUTE), spot: 4 }; // periods 0, 0, 1: prices 4, 8
+    const quote = { history: series([1, 2, 1], 2 * MINUTE), spot: 1 }; // ratios 4, 2, 8 at 0, 0 and 5 minutes
+    const deviation = Math.sqrt(((4 - 14 / 3) ** 2 + (2 - 14 / 3) ** 2 + (8 - 14 / 3) ** 2) / 3);
+    expect(computePairVolatility(base, quote)).toBeCloseTo((deviation * Math.sqrt(2)) / 4, 12);
+  });
+
+  it('is unknown without a history, a spot price or two common points', () => {
+    const known = market([1, 2, 3], 1);
+    expect(computePairVolatility({ ...known, history: undefined }, known)).toBeUndefined();
+    expect(computePairVolatility(known, { ...known, spot: undefined })).toBeUndefined();
+    expect(computePairVolatility(known, { history: series([1, 2], 5 * MINUTE, 0), spot: 1 })).toBeUndefined();
+    expect(computeTokenVolatility({ history: [], spot: 1 })).toBeUndefined();
+    expect(computeTokenVolatility({ history: series([1, 2], 0), spot: 1 })).toBeUndefined();
+    expect(computeTokenVolatility({ history: series([7]), spot: 1 })).toBe(0);
+  });
+});
+
+/** A source with fixed histories and its queries. */
+function historySource(histories: Readonly<Record<string, readonly PricePoint[]>>) {
+  const queries: string[] = [];
+  const source: PriceHistorySource = {
+    name: 'double',
+    priceHistory({ token }) {
+      queries.push(token);
+      return histories[token.toLowerCase()];
+    },
+  };
+  return { queries, source };
+}
+
+async function slippageFixture(options: Partial<AccountsOptions> = {}) {
+  const decimals: Readonly<Record<string, number>> = { [USDC]: 6, [WETH.toLowerCase()]: 18, [COW.toLowerCase()]: 18 };
+  const fixture = await accountFixture({
+    tokens: (_, token) => (decimals[token] === undefined ? undefined : { decimals: decimals[token] }),
+    ...options,
+  });
+  const http = described(directFixture(createAccountApi(fixture.accounts), () => fixture.clock.now() / 1000));
+  const request = async (pair: string, query = '', chainId: number | string = SEPOLIA) => {
+    const answer = await http.send('GET', `/${chainId}/markets/${pair}/slippageTolerance${query}`);
+    return [answer.status, answer.json(), answer.header('cache-control')];
+  };
+  return { ...fixture, request };
+}
+
+const CACHED = 'public, max-age=120';
+
+describe('slippage route', () => {
+  const rising = historySource({ [COW.toLowerCase()]: series([2, 3]), [WETH.toLowerCase()]: series([100, 100]) });
+  const prices = fixedUsdPrices({ [SEPOLIA]: { [COW]: 2.5, [WETH]: 100 } });
+  const options = { usdPrices: { sources: [prices] }, slippage: { histories: [rising.source], defaultBps: 70 } };
+
+  it('returns the volatility of the pair, rounded up and limited to 100 %', async () => {
+    await using fixture = await slippageFixture(options);
+    expect(await fixture.request(`${COW}-${WETH}`)).toEqual([200, { slippageBps: 2000 }, CACHED]);
+    await using expensive = await slippageFixture({
+      ...options,
+      usdPrices: { sources: [fixedUsdPrices({ [SEPOLIA]: { [COW]: 0.01, [WETH]: 100 } })] },
+    });
+    expect(await expensive.request(`${COW}-${WETH}`)).toEqual([200, { slippageBps: 10_000 }, CACHED]);
+  });
+
+  it('uses the larger volatility for a pair with native currency', async () => {
+    await using fixture = await slippageFixture(options);
+    expect(await fixture.request(`${COW}-${NATIVE}`)).toEqual([200, { slippageBps: 2000 }, CACHED]);
+    expect(await fixture.request(`${NATIVE}-${WETH}`)).toEqual([200, { slippageBps: 0 }, CACHED]);
+  });
+
+  it('returns the default of an unknown pair without a cache header', async () => {
+    await using fixture = await slippageFixture(options);
+    expect(await fixture.request(`${COW}-${UNKNOWN}`)).toEqual([200, { slippageBps: 70 }, 'no-store']);
+    await using plain = await slippageFixture();
+    expect(await plain.request(`${COW}-${WETH}`)).toEqual([200, { slippageBps: 50 }, 'no-store']);
+  });
+
+  it('reports a failing source and queries the next one', async () => {
+    const failing: PriceHistorySource = { name: 'broken', priceHistory: () => Promise.reject(new Error('offline')) };
+    const invalid: PriceHistorySource = { name: 'invalid', priceHistory: () => [{ at: 1, price: Number.NaN }] };
+    await using fixture = await slippageFixture({
+      ...options,
+      slippage: { histories: [failing, invalid, rising.source] },
+    });
+    expect(await fixture.request(`${COW}-${WETH}`)).toEqual([200, { slippageBps: 2000 }, CACHED]);
+    expect(fixture.failures.map(String)).toEqual(
+      expect.arrayContaining([
+        `UsdPriceError: broken failed for ${COW.toLowerCase()} on chain ${SEPOLIA}`,
+        `UsdPriceError: invalid failed for ${COW.toLowerCase()} on chain ${SEPOLIA}`,
+      ]),
+    );
+  });
+
+  it('queries the history of a token once in two minutes', async () => {
+    const { source, queries } = historySource({ [COW.toLowerCase()]: series([2, 3]) });
+    await using fixture = await slippageFixture({ ...options, slippage: { histories: [source] } });
+    for (let i = 0; i < 3; i++) await fixture.request(`${COW}-${COW}`);
+    expect(queries).toHaveLength(1);
+    fixture.clock.advance(120_000);
+    await fixture.request(`${COW}-${COW}`);
+    expect(queries).toHaveLength(2);
+  });
+
+  it.each([
+    ['an expiry below 5 minutes', '?expirationTimeInSeconds=75', 1000],
+    ['a longer expiry', '?expirationTimeInSeconds=1800', 2000],
+    ['a buy amount of 4 atoms', '?orderKind=sell&sellAmount=1000000&buyAmount=4', 2500],
+    ['a sell amount of 3 atoms', '?orderKind=buy&sellAmount=3&buyAmount=1000000', 3334],
+    ['large amounts', '?orderKind=sell&sellAmount=1000000&buyAmount=1000000', 2000],
+    ['malformed parameters', '?orderKind=x&sellAmount=-1&buyAmount=1e9&expirationTimeInSeconds=x', 2000],
+  ])('considers %s', async (_, query, slippageBps) => {
+    await using fixture = await slippageFixture(options);
+    expect(await fixture.request(`${COW}-${WETH}`, query)).toEqual([200, { slippageBps }, CACHED]);
+  });
+
+  it.each([
+    [`${COW}`, 'market: must be two addresses with a hyphen between them'],
+    [`${COW}-${WETH}-${WETH}`, 'market: must be two addresses with a hyphen between them'],
+    [`0x12-${WETH}`, 'baseToken: must be 0x and 40 hex digits'],
+    [`${WETH}-x`, 'quoteToken: must be 0x and 40 hex digits'],
+  ])('rejects the market %s', async (pair, message) => {
+    await using fixture = await slippageFixture(options);
+    expect(await fixture.request(pair)).toEqual([400, { message }, 'no-store']);
+  });
+
+  it('rejects a chain without a book', async () => {
+    await using fixture = await slippageFixture(options);
+    expect(await fixture.request(`${COW}-${WETH}`, '', 1)).toEqual([400, { message: 'Unsupported chain' }, 'no-store']);
+  });
+
+  it.each([
+    [{ histories: [{}] }, 'slippage.histories must be a list of sources'],
+    [{ defaultBps: -1 }, 'slippage.defaultBps must be an integer from 0 to 10000, got -1'],
+    [{ dollarTokens: { 1: { token: 'x', decimals: 6 } } }, 'slippage.dollarTokens must be addresses with decimals'],
+    [{ historie: [] }, 'unknown option "historie"'],
+  ])('requires valid options: %j', async (slippage, message) => {
+    await expect(slippageFixture({ slippage: slippage as never })).rejects.toThrow(message);
+  });
+});
+
+describe('own history', () => {
+  const DAY = 288;
+  const dollarTokens = { [SEPOLIA]: { token: USDC, decimals: 6 } };
+
+  /** Prices of a synthetic day: US dollars per WETH in USDC atoms, and wei per 1000 COW. */
+  const ethPrices = Array.from({ length: DAY }, (_, i) => 2_500_000_000n + BigInt(Math.round(9e7 * Math.sin(i / 17))));
+  const cowPrices = Array.from({ length: DAY }, (_, i) => 10n ** 17n + BigInt(Math.round(6e15 * Math.cos(i / 5))));
+
+  async function tradeDay(fixture: Awaited<ReturnType<typeof slippageFixture>>) {
+    const { clock } = fixture;
+    const start = Math.ceil(clock.now() / (5 * MINUTE)) * 5 * MINUTE;
+    const large = { sellAmount: String(10n ** 30n), buyAmount: '1', partiallyFillable: true };
+    const validTo = Math.floor(clock.now() / 1000) + 90_000;
+    const eth = await fixture.order({ ...large, sellToken: WETH, buyToken: USDC, validTo });
+    const cow = await fixture.order({ ...large, sellToken: COW, buyToken: WETH, validTo });
+    for (let i = 0; i < DAY; i++) {
+      const timestamp = (start + i * 5 * MINUTE) / 1000;
+      clock.set(timestamp * 1000);
+      await fixture.applyBlock(i + 1, [
+        { ...tradeOf(eth, 10n ** 18n, ethPrices[i] ?? 0n), timestamp },
+        { ...tradeOf(cow, 10n ** 21n, cowPrices[i] ?? 0n), timestamp },
+      ]);
+    }
+    return { start, eth, cow };
+  }
+
+  it('of a day of trades has the same slippage as the history of CoinGecko', async () => {
+    await using own = await slippageFixture({ slippage: { dollarTokens } });
+    const { start } = await tradeDay(own);
+    const point = (i: number, price: number) => ({ at: start + i * 5 * MINUTE, price });
+    const eth = ethPrices.map((atoms, i) => point(i, Number(atoms) / 1e6));
+    const cow = cowPrices.map((wei, i) => point(i, ((Number(wei) / 1e21) * Number(ethPrices[i])) / 1e6));
+    const usdc = ethPrices.map((_, i) => point(i, 1));
+    const { source } = historySource({ [WETH.toLowerCase()]: eth, [COW.toLowerCase()]: cow, [USDC]: usdc });
+    await using fake = await slippageFixture({ slippage: { histories: [source] } });
+    const results = new Set<number>();
+    for (const pair of [`${COW}-${WETH}`, `${WETH}-${COW}`, `${WETH}-${USDC}`, `${COW}-${USDC}`, `${NATIVE}-${COW}`]) {
+      const [status, body, cache] = await own.request(pair);
+      expect([pair, status, body, cache]).toEqual([pair, ...(await fake.request(pair))]);
+      results.add((body as { slippageBps: number }).slippageBps);
+    }
+    expect(results.size).toBeGreaterThan(3); // the pairs differ, none has the default
+    expect(results.has(50)).toBe(false);
+    expect(own.failures).toEqual([]);
+  });
+
+  it('does not include trades of a reverted block or older ones than a day', async () => {
+    await using fixture = await slippageFixture({ slippage: { dollarTokens } });
+    const { eth } = await tradeDay(fixture);
+    const before = await fixture.request(`${WETH}-${USDC}`);
+    const followed = () => new Promise((resolve) => setTimeout(resolve, 0));
+    const timestamp = fixture.clock.now() / 1000;
+    await fixture.applyBlock(DAY + 1, [{ ...tradeOf(eth, 10n ** 18n, 10n ** 18n), timestamp }]);
+    await followed();
+    fixture.clock.advance(120_000);
+    expect(await fixture.request(`${WETH}-${USDC}`)).not.toEqual(before);
+    await fixture.book.chain.rollback(DAY);
+    await fixture.applyBlock(DAY + 1, [], 'b');
+    fixture.clock.advance(120_000);
+    await followed();
+    expect(await fixture.request(`${WETH}-${USDC}`)).toEqual(before);
+    fixture.clock.advance(26 * 3_600_000);
+    expect(await fixture.request(`${WETH}-${USDC}`)).toEqual([200, { slippageBps: 50 }, 'no-store']);
+  });
+
+  it('consists of the prices of requested tokens, read every 5 minutes', async () => {
+    let price = 100;
+    const usdPrice = ({ token }: { token: string }) => (token === WETH.toLowerCase() ? price : 1);
+    await using fixture = await slippageFixture({ usdPrices: { sources: [{ name: 'quotes', usdPrice }] } });
+    expect(await fixture.request(`${WETH}-${USDC}`)).toEqual([200, { slippageBps: 50 }, 'no-store']);
+    for (let i = 0; i < 20; i++) {
+      price = 100 + (i % 2);
+      fixture.clock.advance(5 * MINUTE);
+      await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+      if (i === 9) await fixture.request(`${WETH}-${USDC}`); // otherwise the sampling ends after an hour
+    }
+    const [status, body, cache] = await fixture.request(`${WETH}-${USDC}`);
+    expect([status, cache]).toEqual([200, CACHED]);
+    // Half of the prices are 100 and half 101: the deviation is about 0.5.
+    expect((body as { slippageBps: number }).slippageBps).toBeGreaterThan(45);
+    expect((body as { slippageBps: number }).slippageBps).toBeLessThan(52);
+  });
+});
