@@ -4,6 +4,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Caching',
   'Fees',
   'Profiles',
+  'Scenarios',
   'Rules',
   'Event loop',
   'Costs',
