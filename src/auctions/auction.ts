@@ -8,7 +8,7 @@ import type { AuctionPrices, AuctionPricing } from './auction-prices.ts';
 import type { FindDenied } from './denied.ts';
 import type { FeeRules } from './fee-policies.ts';
 import type { FilterReason } from './filters.ts';
-import { checkFunds, checkPrices, checkTimeAndTokens, partiesOf } from './filters.ts';
+import { checkFunds, checkPrices, checkTimeAndTokens, countReasons, partiesOf } from './filters.ts';
 import type { Funding, FundingQuery } from './funding.ts';
 import { fundsKey } from './funding.ts';
 import { createOpenOrders } from './open-orders.ts';
@@ -159,7 +159,7 @@ export function createAuctions(context: AuctionContext): Auctions {
     get selection() {
       if (latest === undefined) return undefined;
       const { auction, listed, reasons: filtered } = latest;
-      return { id: auction.id, block: auction.block, listed, filtered };
+      return { id: auction.id, block: auction.block, listed, filtered, counts: countReasons(filtered) };
     },
     competitionRecorded() {
       competitions++;
