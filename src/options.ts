@@ -111,7 +111,7 @@ export interface OrderBookOptions extends OrderPolicy {
   readonly streams?: StreamLimits;
   /** The clock. Default: the system clock. */
   readonly clock?: Clock;
-  /** Logger of failures, nodes that do not respond, and reorganisations; pino is one. Default: none. */
+  /** Logger of failures, nodes that do not respond, and reorganisations, such as pino. Default: none. */
   readonly logger?: Logger;
 }
 
