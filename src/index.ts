@@ -1,5 +1,6 @@
 export type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
 export type { AuctionApi, AuctionSelection, RecordResult } from './auctions/auction-api.ts';
+export type { AuctionOptions, FeeCondition, FeePolicyOption } from './auctions/auction-options.ts';
 export type { Auction, AuctionOrder, AuctionQuote } from './auctions/auction-order.ts';
 export type { AuctionPrices } from './auctions/auction-prices.ts';
 export type { Competition, CompetitionQuery, CompetitionSolution } from './auctions/competition.ts';
@@ -36,7 +37,7 @@ export type { RecoveryObservation, StoreObservation, SubmissionObservation } fro
 export type { Rate, TokenBucketsOptions } from './limits/token-buckets.ts';
 export { tokenBuckets } from './limits/token-buckets.ts';
 export type { Logger } from './logger.ts';
-export type { AuctionOptions, OrderBookOptions, OwnerLimitsOption } from './options.ts';
+export type { OrderBookOptions, OwnerLimitsOption } from './options.ts';
 export type {
   AppDataApi,
   OrderApi,

@@ -1,4 +1,6 @@
 import type { DocumentPolicy } from './app-data/documents.ts';
+import type { AuctionOptions } from './auctions/auction-options.ts';
+import { parseAuctionOptions } from './auctions/auction-options.ts';
 import type { IndexerOptions, ParsedIndexerOptions } from './chain/indexer-options.ts';
 import { parseIndexerOptions } from './chain/indexer-options.ts';
 import type { RecoveryPool } from './crypto/packed.ts';
@@ -111,12 +113,6 @@ export interface OrderBookOptions extends OrderPolicy {
   readonly clock?: Clock;
   /** Logger of failures, nodes that do not respond, and reorganisations, such as pino. Default: none. */
   readonly logger?: Logger;
-}
-
-/** Options of auctions. */
-export interface AuctionOptions {
-  /** Seconds that an order must remain valid to be in an auction. Default: 60. */
-  readonly minValidity?: number;
 }
 
 /** Limits of one owner. `null`: no limit. Absent: the general limit. */
@@ -325,13 +321,6 @@ function parseOrderPolicy({ isDenied, isActivelyBidOn }: OrderBookOptions): Orde
     ...(isDenied === undefined ? {} : { isDenied }),
     ...(isActivelyBidOn === undefined ? {} : { isActivelyBidOn }),
   };
-}
-
-function parseAuctionOptions(options: AuctionOptions): Required<AuctionOptions> {
-  assertKnownOptions('createOrderBook, auctions', options, ['minValidity']);
-  const { minValidity = 60 } = options;
-  requireInteger(minValidity, 'auctions.minValidity', 0);
-  return { minValidity };
 }
 
 function parseRules(standard: Rules, given: Partial<Rules>): Rules {

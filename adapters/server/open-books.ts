@@ -94,7 +94,11 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
   const quotes = await quoteOptions({ ...settings, chain });
   return {
     settlementContract: settings.settlementContract ?? deployment(environment, chainById(chainId)).settlement,
-    auctions: { minValidity: settings.auctionMinValidity },
+    auctions: {
+      minValidity: settings.auctionMinValidity,
+      maxPartnerFee: settings.maxPartnerFee,
+      protocolFees: settings.volumeFee === undefined ? [] : [{ kind: 'volume' as const, factor: settings.volumeFee }],
+    },
     profile,
     rules: defined({ codes: errorCodes, balance: balanceRule, vaultBalances, sameToken, wrappedToNative }),
     limits: {

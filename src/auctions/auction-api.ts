@@ -20,6 +20,8 @@ export interface AuctionSelection {
   readonly listed: ReadonlySet<Hex>;
   /** The open orders that were left out, with the reason of each. */
   readonly filtered: ReadonlyMap<Hex, FilterReason>;
+  /** Number of left-out orders by reason. Reasons without an order are absent. */
+  readonly counts: Readonly<Partial<Record<FilterReason, number>>>;
 }
 
 /** Auction methods. Rejections are returned; failures are thrown. */

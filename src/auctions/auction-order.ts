@@ -1,12 +1,16 @@
 import type { Order, OrderBody, OrderClass, StoredOrderQuote } from '../orders/order-json.ts';
 import type { OrderQuote } from '../ports/quotes.ts';
 import type { StoredOrder } from '../ports/store.ts';
+import { parseAppData } from '../protocol/app-data.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { ZERO_ADDRESS } from '../protocol/hex.ts';
+import type { PartnerFee } from '../protocol/metadata.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { InteractionData } from '../protocol/trampoline.ts';
 import type { AuctionPrices } from './auction-prices.ts';
+import type { FeeRules, WireFeePolicy } from './fee-policies.ts';
+import { feePoliciesOf } from './fee-policies.ts';
 
 /** An auction: the funded open orders and the native prices of their tokens. */
 export interface Auction {
@@ -26,7 +30,8 @@ export interface AuctionOrder {
   readonly buyToken: Address;
   readonly sellAmount: string;
   readonly buyAmount: string;
-  readonly protocolFees: readonly Readonly<Record<string, unknown>>[];
+  /** The fee policies that solvers apply, in this order. */
+  readonly protocolFees: readonly WireFeePolicy[];
   /** In seconds since 1970. */
   readonly created: number;
   /** The signed validity, in seconds since 1970. */
@@ -75,10 +80,11 @@ export interface AuctionCandidate {
  * Reads an open order for an auction.
  *
  * @param row - The order with its quote, if it has one.
+ * @param fees - The rules for its fee policies.
  * @returns `undefined` if it can never trade: its placement failed, or it was refunded.
  * @throws if the row is unreadable.
  */
-export function auctionCandidate(row: StoredOrder): AuctionCandidate | undefined {
+export function auctionCandidate(row: StoredOrder, fees: FeeRules): AuctionCandidate | undefined {
   const body = JSON.parse(row.body) as OrderBody; // rendered from this type
   // Rendered from this type.
   const placement = (row.placement === null ? {} : JSON.parse(row.placement)) as Partial<Order>;
@@ -86,13 +92,15 @@ export function auctionCandidate(row: StoredOrder): AuctionCandidate | undefined
   const { uid, sellToken, buyToken, sellAmount, buyAmount, kind, feeAmount, interactions, validFrom = 0 } = body;
   const sold = BigInt(row.executedSellAmount) - BigInt(row.executedFeeAmount);
   const isUntouched = row.executedSellAmount === '0';
+  const quote = toAuctionQuote(row.quote) ?? { sellAmount, buyAmount: '0', fee: feeAmount, solver: ZERO_ADDRESS };
+  const terms = { kind, sellToken, buyToken, sellAmount, buyAmount, quote, partnerFees: partnerFeesOf(row) };
   const order: AuctionOrder = {
     uid,
     sellToken,
     buyToken,
     sellAmount,
     buyAmount,
-    protocolFees: [],
+    protocolFees: feePoliciesOf(terms, fees),
     created: Math.floor(row.creationDate / 1000),
     validTo: body.validTo,
     kind,
@@ -108,10 +116,17 @@ export function auctionCandidate(row: StoredOrder): AuctionCandidate | undefined
     appData: body.appData,
     signingScheme: body.signingScheme,
     signature: body.signature,
-    quote: toAuctionQuote(row.quote) ?? { sellAmount, buyAmount: '0', fee: feeAmount, solver: ZERO_ADDRESS },
+    quote,
   };
   const { creationDate: created, validTo } = row;
   return { order, created, validTo, validFrom, needs: spendingOf(body) };
+}
+
+/** Returns the fees of partners in the app data of an order. Few documents have them, so the others are not parsed. */
+function partnerFeesOf({ fullAppData }: StoredOrder): readonly PartnerFee[] {
+  if (fullAppData?.includes('"partnerFee"') !== true) return [];
+  const content = parseAppData(fullAppData);
+  return typeof content === 'string' ? [] : content.partnerFees;
 }
 
 /** Returns the required balance and allowance of an open order, in atoms. `undefined` if it cannot be determined. */

@@ -6,8 +6,9 @@ import type { AuctionSelection } from './auction-api.ts';
 import type { Auction, AuctionCandidate, AuctionOrder } from './auction-order.ts';
 import type { AuctionPrices, AuctionPricing } from './auction-prices.ts';
 import type { FindDenied } from './denied.ts';
+import type { FeeRules } from './fee-policies.ts';
 import type { FilterReason } from './filters.ts';
-import { checkFunds, checkPrices, checkTimeAndTokens, partiesOf } from './filters.ts';
+import { checkFunds, checkPrices, checkTimeAndTokens, countReasons, partiesOf } from './filters.ts';
 import type { Funding, FundingQuery } from './funding.ts';
 import { fundsKey } from './funding.ts';
 import { createOpenOrders } from './open-orders.ts';
@@ -32,6 +33,7 @@ export interface AuctionContext {
   readonly deniedTokens: ReadonlySet<Address>;
   /** Seconds that an order must remain valid. */
   readonly minValidity: number;
+  readonly fees: FeeRules;
   readonly findDenied: FindDenied;
   /** Returns the orders of winning solutions that may still be settled. */
   readonly findInFlight: () => Promise<ReadonlySet<Hex>>;
@@ -49,8 +51,8 @@ const MAX_AGE_MS = 12_000;
 
 export function createAuctions(context: AuctionContext): Auctions {
   const { store, clock, vaultRelayer, deniedTokens, minValidity, funding, pricing, onFailure } = context;
-  const { findDenied, findInFlight } = context;
-  const openOrders = createOpenOrders(store, onFailure);
+  const { findDenied, findInFlight, fees } = context;
+  const openOrders = createOpenOrders(store, fees, onFailure);
   let latest: Cut | undefined;
   let making: Promise<Cut> | undefined;
   let competitions = 0;
@@ -157,7 +159,7 @@ export function createAuctions(context: AuctionContext): Auctions {
     get selection() {
       if (latest === undefined) return undefined;
       const { auction, listed, reasons: filtered } = latest;
-      return { id: auction.id, block: auction.block, listed, filtered };
+      return { id: auction.id, block: auction.block, listed, filtered, counts: countReasons(filtered) };
     },
     competitionRecorded() {
       competitions++;

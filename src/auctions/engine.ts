@@ -2,6 +2,7 @@ import { createDeadlineLimiter } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Configuration } from '../options.ts';
 import { seconds } from '../ports/clock.ts';
+import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { requireTransactionHash } from '../protocol/transaction.ts';
 import { createAuctions } from './auction.ts';
@@ -41,6 +42,8 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
   const { store, clock, chain, vaultRelayer, settlementContract, tokens, checkTimeout, quotes } = configuration;
   const { onFailure, nativePrice } = context;
   const readsFunds = chain?.balancesAndAllowances !== undefined || chain?.balanceAndAllowance !== undefined;
+  const isSame = (sellToken: string, buyToken: string) =>
+    sellToken === buyToken || (sellToken === tokens.wrappedNative && buyToken === NATIVE_MARKER);
   const remote = createDeadlineLimiter(clock, checkTimeout);
   const auctions = createAuctions({
     store,
@@ -49,6 +52,7 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
     onFailure,
     deniedTokens: tokens.deniedTokens,
     minValidity: configuration.auctions.minValidity,
+    fees: { ...configuration.auctions, isSame },
     findDenied: createFindDenied(configuration.host, remote, onFailure),
     findInFlight: () => findInFlight(store),
     funding:

@@ -3,6 +3,7 @@ import type { OrderCursor, Store, StoredEvent, StoredOrder } from '../ports/stor
 import type { Hex } from '../protocol/hex.ts';
 import type { AuctionCandidate } from './auction-order.ts';
 import { auctionCandidate } from './auction-order.ts';
+import type { FeeRules } from './fee-policies.ts';
 
 /** The open orders of a book, kept up to date with the event log. */
 export interface OpenOrders {
@@ -27,6 +28,7 @@ const MAX_LOG_ENTRIES = 20_000;
 /** Creates the reader of open orders. The first call reads all of them, the next calls read changed orders only. */
 export function createOpenOrders(
   { orders, events }: Pick<Store, 'orders' | 'events'>,
+  fees: FeeRules,
   onFailure: (failure: unknown) => void,
 ): OpenOrders {
   let sorted: AuctionCandidate[] = [];
@@ -79,7 +81,7 @@ export function createOpenOrders(
   function toCandidate(row: StoredOrder): AuctionCandidate | undefined {
     if (row.state !== 'open') return undefined;
     try {
-      return auctionCandidate(row);
+      return auctionCandidate(row, fees);
     } catch (failure) {
       onFailure(failure);
       return undefined;

@@ -2,7 +2,9 @@
 export const HEADINGS: ReadonlySet<string> = new Set([
   '1. Wire conventions',
   'Caching',
+  'Fees',
   'Profiles',
+  'Scenarios',
   'Rules',
   'Event loop',
   'Costs',

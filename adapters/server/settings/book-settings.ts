@@ -375,10 +375,16 @@ export const COMMON_SETTINGS = {
     help: 'Gas price for quotes, in wei.',
     default: DEFAULT_GAS_PRICE,
   },
+  maxPartnerFee: {
+    type: integer(0, 999_999, '<ppm>'),
+    group: 'Orders',
+    help: 'Maximum total of the partner fees of an order, in parts per million of its volume.',
+    default: 10_000,
+  },
   volumeFee: {
     type: integer(0, 999_999, '<ppm>'),
     group: 'Quotes',
-    help: 'Fee on the volume of each quote, in parts per million. Quotes contain it and show it as `protocolFeeBps`.',
+    help: 'Fee on the volume of orders, in parts per million. Quotes contain it; auctions show it to solvers.',
     defaultText: 'none',
   },
   streams: {

@@ -300,6 +300,7 @@ describe('orders that are left out of the auction', () => {
     denied.add(order.owner);
     await applyBlock(6);
     expect([await listed(), await reasonOf(order)]).toEqual([[], 'deniedAddress']);
+    expect((await book.auctions.selection())?.counts).toEqual({ deniedAddress: 2 });
     deniedTokens.add(COW_);
     await applyBlock(7);
     expect([await listed(), await reasonOf(order)]).toEqual([[], 'deniedToken']);

@@ -1,0 +1,83 @@
+import type { Address } from '../protocol/hex.ts';
+import { parseHex } from '../protocol/hex.ts';
+import { assertKnownOptions } from '../validation/options.ts';
+
+/** Options of auctions. Factors are parts per million, from 0 to 999999. */
+export interface AuctionOptions {
+  /** Seconds that an order must remain valid to be in an auction. Default: 60. */
+  readonly minValidity?: number;
+  /** Fee policies of the operator, which solvers apply in this order. Default: none. */
+  readonly protocolFees?: readonly FeePolicyOption[];
+  /** Maximum total of the partner fees of an order, as a share of its volume. Default: 10000, one per cent. */
+  readonly maxPartnerFee?: number;
+}
+
+/** A fee policy of the operator. Factors are parts per million. */
+export type FeePolicyOption = FeeCondition &
+  (
+    | {
+        readonly kind: 'volume';
+        readonly factor: number;
+        /** Other factors of pairs whose tokens are both in a list. The first list counts. */
+        readonly buckets?: readonly { readonly tokens: readonly string[]; readonly factor: number }[];
+      }
+    | {
+        readonly kind: 'surplus' | 'priceImprovement';
+        readonly factor: number;
+        /** Maximum fee as a share of the volume. */
+        readonly maxVolumeFactor: number;
+      }
+  );
+
+/** The orders that a fee policy applies to. */
+export interface FeeCondition {
+  /**
+   * `inMarket`: orders that can be filled at their quote, network fee included. `outOfMarket`: all others. Default:
+   * `any`.
+   */
+  readonly orders?: 'any' | 'inMarket' | 'outOfMarket';
+}
+
+/** Parses the options of auctions. @throws TypeError naming the option that is unknown or malformed. */
+export function parseAuctionOptions(options: AuctionOptions): Required<AuctionOptions> {
+  assertKnownOptions('createOrderBook, auctions', options, ['minValidity', 'protocolFees', 'maxPartnerFee']);
+  const { minValidity = 60, protocolFees = [], maxPartnerFee = 10_000 } = options;
+  if (!Number.isSafeInteger(minValidity) || minValidity < 0)
+    throw invalid('minValidity', 'an integer from 0 up', minValidity);
+  requireFactor('maxPartnerFee', maxPartnerFee);
+  return { minValidity, maxPartnerFee, protocolFees: protocolFees.map(parsePolicy) };
+}
+
+function parsePolicy(policy: FeePolicyOption, i: number): FeePolicyOption {
+  const name = `protocolFees.${i}`;
+  const { orders = 'any', factor } = policy;
+  if (!['volume', 'surplus', 'priceImprovement'].includes(policy.kind))
+    throw invalid(`${name}.kind`, 'one of volume, surplus, priceImprovement', policy.kind);
+  if (!['any', 'inMarket', 'outOfMarket'].includes(orders))
+    throw invalid(`${name}.orders`, 'one of any, inMarket, outOfMarket', orders);
+  requireFactor(`${name}.factor`, factor);
+  if (policy.kind !== 'volume') {
+    requireFactor(`${name}.maxVolumeFactor`, policy.maxVolumeFactor);
+    return policy;
+  }
+  const buckets = (policy.buckets ?? []).map((bucket) => {
+    requireFactor(`${name}.buckets`, bucket.factor);
+    return { factor: bucket.factor, tokens: bucket.tokens.map((token) => parseToken(`${name}.buckets`, token)) };
+  });
+  return { ...policy, buckets };
+}
+
+function parseToken(name: string, text: string): Address {
+  const token = parseHex(text, 20);
+  if (token === undefined) throw invalid(name, '0x and 40 hex digits', text);
+  return token;
+}
+
+function requireFactor(name: string, value: number): void {
+  if (Number.isSafeInteger(value) && value >= 0 && value < 1_000_000) return;
+  throw invalid(name, 'an integer from 0 to 999999 (parts per million)', value);
+}
+
+function invalid(name: string, expected: string, value: unknown): TypeError {
+  return new TypeError(`createOrderBook: auctions.${name} must be ${expected}, got ${String(value)}`);
+}

@@ -1,0 +1,118 @@
+import type { PartnerFee } from '../protocol/metadata.ts';
+import type { AuctionOptions, FeePolicyOption } from './auction-options.ts';
+
+/** A fee policy in wire format. Factors are fractions of one. */
+export type WireFeePolicy =
+  | { readonly volume: { readonly factor: number } }
+  | { readonly surplus: { readonly factor: number; readonly maxVolumeFactor: number } }
+  | {
+      readonly priceImprovement: {
+        readonly factor: number;
+        readonly maxVolumeFactor: number;
+        readonly quote: { readonly sellAmount: string; readonly buyAmount: string; readonly fee: string };
+      };
+    };
+
+/** The terms of an order that determine its fee policies. */
+export interface FeeSubject {
+  readonly kind: 'sell' | 'buy';
+  readonly sellToken: string;
+  readonly buyToken: string;
+  /** Atoms, decimal. */
+  readonly sellAmount: string;
+  readonly buyAmount: string;
+  /** The stored quote. A buy amount of 0 stands for an order without a quote. */
+  readonly quote: { readonly sellAmount: string; readonly buyAmount: string; readonly fee: string };
+  readonly partnerFees: readonly PartnerFee[];
+}
+
+/** Rules besides the policies. */
+export interface FeeRules extends Pick<Required<AuctionOptions>, 'protocolFees' | 'maxPartnerFee'> {
+  /** Whether two tokens are worth the same: equal tokens, or wrapped and native currency. */
+  readonly isSame: (sellToken: string, buyToken: string) => boolean;
+}
+
+const MILLION = 1_000_000n;
+
+/** Maximum factor of a partner's surplus fee, in parts per million. A factor of one would take all of it. */
+const MAX_SURPLUS_FACTOR = 999_900;
+
+/** Parts per million in a basis point. */
+const PPM_PER_BPS = 100;
+
+/**
+ * Returns the fee policies of an order: those of the operator whose condition it meets, then those of its app data. All
+ * factors are whole parts per million, so that no rounding depends on floating point.
+ */
+export function feePoliciesOf(order: FeeSubject, rules: FeeRules): readonly WireFeePolicy[] {
+  const isInMarket = isWithinQuote(order);
+  const own = rules.protocolFees
+    .filter(({ orders = 'any' }) => orders === 'any' || (orders === 'inMarket') === isInMarket)
+    .flatMap((policy) => toWire(policy, order, rules));
+  return [...own, ...partnerPolicies(order, rules.maxPartnerFee)];
+}
+
+/**
+ * Returns whether an order can be filled at its quote, network fee included. Compared as exact products; an order
+ * without a quote is outside of the market.
+ */
+export function isWithinQuote({ kind, sellAmount, buyAmount, quote }: FeeSubject): boolean {
+  const [sell, buy] = [BigInt(sellAmount), BigInt(buyAmount)];
+  const [quoteSell, quoteBuy, fee] = [BigInt(quote.sellAmount), BigInt(quote.buyAmount), BigInt(quote.fee)];
+  if (quoteSell === 0n || quoteBuy === 0n) return false;
+  if (kind === 'buy') return sell * quoteBuy >= (quoteSell + fee) * buy;
+  const bought = quoteBuy - (fee * quoteBuy) / quoteSell;
+  return bought > 0n && sell * bought >= quoteSell * buy;
+}
+
+function toWire(policy: FeePolicyOption, order: FeeSubject, { isSame }: FeeRules): readonly WireFeePolicy[] {
+  const { sellToken, buyToken } = order;
+  if (policy.kind !== 'volume') return [surplusPolicy(policy.kind, policy.factor, policy.maxVolumeFactor, order)];
+  if (isSame(sellToken, buyToken)) return [];
+  const bucket = policy.buckets?.find(({ tokens }) => tokens.includes(sellToken) && tokens.includes(buyToken));
+  const factor = bucket?.factor ?? policy.factor;
+  return factor === 0 ? [] : [{ volume: { factor: toFraction(factor) } }];
+}
+
+function partnerPolicies(order: FeeSubject, most: number): readonly WireFeePolicy[] {
+  const policies: WireFeePolicy[] = [];
+  // The factors compound, so the product of (1 + factor) must not exceed 1 + most.
+  let [numerator, denominator] = [1n, 1n];
+  for (const fee of order.partnerFees) {
+    const requested = (fee.kind === 'volume' ? fee.bps : fee.maxVolumeBps) * PPM_PER_BPS;
+    const left = remainingFactor(BigInt(most), numerator, denominator);
+    const factor = BigInt(requested) < left ? BigInt(requested) : left;
+    if (factor === 0n) continue;
+    numerator *= MILLION + factor;
+    denominator *= MILLION;
+    policies.push(
+      fee.kind === 'volume'
+        ? { volume: { factor: toFraction(Number(factor)) } }
+        : surplusPolicy(fee.kind, Math.min(fee.bps * PPM_PER_BPS, MAX_SURPLUS_FACTOR), Number(factor), order),
+    );
+  }
+  return policies;
+}
+
+/** Returns the largest whole factor that keeps the product of all factors within the maximum. */
+function remainingFactor(most: bigint, numerator: bigint, denominator: bigint): bigint {
+  // (1 + most) / product - 1, in parts per million, rounded down.
+  const rest = ((MILLION + most) * denominator - MILLION * numerator) / numerator;
+  return rest > 0n ? rest : 0n;
+}
+
+function surplusPolicy(
+  kind: 'surplus' | 'priceImprovement',
+  factor: number,
+  maxVolumeFactor: number,
+  { quote: { sellAmount, buyAmount, fee } }: FeeSubject,
+): WireFeePolicy {
+  const factors = { factor: toFraction(factor), maxVolumeFactor: toFraction(maxVolumeFactor) };
+  if (kind === 'surplus') return { surplus: factors };
+  return { priceImprovement: { ...factors, quote: { sellAmount, buyAmount, fee } } };
+}
+
+/** Converts parts per million to a fraction. The shortest decimal of the result has at most six places. */
+function toFraction(ppm: number): number {
+  return ppm / 1_000_000;
+}

@@ -1,0 +1,191 @@
+import type { Auction, FeePolicyOption, OrderBook } from 'intentbook';
+import { createOrderBook } from 'intentbook';
+import { memoryStore } from 'intentbook/memory';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { FeeSubject, WireFeePolicy } from '../../../src/auctions/fee-policies.ts';
+import { feePoliciesOf, isWithinQuote } from '../../../src/auctions/fee-policies.ts';
+import type { PartnerFee } from '../../../src/protocol/metadata.ts';
+import { manualClock } from '../../support/clock.ts';
+import type { OrderChoice } from '../../support/orders.ts';
+import { account, COW, SEPOLIA, signOrder, WETH } from '../../support/orders.ts';
+
+const CASES = process.env['INTENTBOOK_TEST_LONG'] === undefined ? 3000 : 100_000;
+const MILLION = 1_000_000n;
+const RECIPIENT = '0x00000000000000000000000000000000000000f1';
+const NONE = { protocolFees: [], maxPartnerFee: 10_000, isSame: () => false };
+
+/** Returns pseudo-random integers below a bound, the same in each run. */
+function createRandom(seed: number) {
+  let state = seed;
+  return (bound: number) => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return Math.floor((state / 2_147_483_648) * bound);
+  };
+}
+
+const subject = (change: Partial<FeeSubject> = {}): FeeSubject => ({
+  kind: 'sell',
+  sellToken: WETH.toLowerCase(),
+  buyToken: COW.toLowerCase(),
+  sellAmount: '1000',
+  buyAmount: '400',
+  quote: { sellAmount: '1000', buyAmount: '444', fee: '0' },
+  partnerFees: [],
+  ...change,
+});
+
+/** Returns the share of the volume that a policy may take, in parts per million. */
+function shareOf(policy: WireFeePolicy): bigint {
+  const [{ factor, maxVolumeFactor }] = Object.values(policy) as [{ factor: number; maxVolumeFactor?: number }];
+  return BigInt(Math.round((maxVolumeFactor ?? factor) * 1_000_000));
+}
+
+describe('partner fees', () => {
+  test(`compound to at most the maximum, and are reduced no further (${CASES} random cases)`, () => {
+    const random = createRandom(1);
+    for (let i = 0; i < CASES; i++) {
+      const maxPartnerFee = random(200_000);
+      const partnerFees = Array.from({ length: 1 + random(5) }, (): PartnerFee => {
+        const bps = random(1500);
+        return random(2) === 0
+          ? { kind: 'volume', bps, recipient: RECIPIENT }
+          : { kind: 'surplus', bps: random(12_000), maxVolumeBps: bps, recipient: RECIPIENT };
+      });
+      const shares = feePoliciesOf(subject({ partnerFees }), { ...NONE, maxPartnerFee }).map(shareOf);
+      const product = (factors: readonly bigint[]) => factors.reduce((all, factor) => all * (MILLION + factor), 1n);
+      const bound = (count: number) => (MILLION + BigInt(maxPartnerFee)) * MILLION ** BigInt(count - 1);
+      if (shares.length > 0) expect(product(shares)).toBeLessThanOrEqual(bound(shares.length));
+      // Each factor is the one of the document, or the largest that fits.
+      const taken: bigint[] = [];
+      for (const fee of partnerFees) {
+        const requested = BigInt(fee.kind === 'volume' ? fee.bps : fee.maxVolumeBps) * 100n;
+        const fits = (factor: bigint) => product([...taken, factor]) <= bound(taken.length + 1);
+        const share = shares[taken.length];
+        if (requested > 0n && share !== undefined && fits(1n)) {
+          expect(share).toBeLessThanOrEqual(requested);
+          if (share < requested) expect([fits(share), fits(share + 1n)]).toEqual([true, false]);
+          taken.push(share);
+        }
+      }
+      expect(taken).toHaveLength(shares.length);
+    }
+  });
+
+  test('have the form of the protocol; a factor of surplus is below one', () => {
+    const partnerFees: PartnerFee[] = [
+      { kind: 'volume', bps: 2, recipient: RECIPIENT },
+      { kind: 'surplus', bps: 10_000, maxVolumeBps: 3, recipient: RECIPIENT },
+      { kind: 'priceImprovement', bps: 5000, maxVolumeBps: 300, recipient: RECIPIENT },
+    ];
+    expect(feePoliciesOf(subject({ partnerFees }), { ...NONE, maxPartnerFee: 100_000 })).toEqual([
+      { volume: { factor: 0.0002 } },
+      { surplus: { factor: 0.9999, maxVolumeFactor: 0.0003 } },
+      {
+        priceImprovement: {
+          factor: 0.5,
+          maxVolumeFactor: 0.03,
+          quote: { sellAmount: '1000', buyAmount: '444', fee: '0' },
+        },
+      },
+    ]);
+  });
+});
+
+describe('policies of the operator', () => {
+  const volume: FeePolicyOption = { kind: 'volume', factor: 200 };
+  const inMarket: FeePolicyOption = { kind: 'surplus', factor: 500_000, maxVolumeFactor: 9800, orders: 'inMarket' };
+  const outOfMarket: FeePolicyOption = { ...inMarket, kind: 'priceImprovement', orders: 'outOfMarket' };
+  const kinds = (order: FeeSubject, protocolFees: readonly FeePolicyOption[]) =>
+    feePoliciesOf(order, { ...NONE, protocolFees }).map((policy) => Object.keys(policy)[0]);
+
+  test('apply to orders in the market, outside of it, or to both, before partner fees', () => {
+    const all = [volume, inMarket, outOfMarket];
+    expect(kinds(subject(), all)).toEqual(['volume', 'surplus']);
+    expect(kinds(subject({ buyAmount: '445' }), all)).toEqual(['volume', 'priceImprovement']);
+    const partnerFees: PartnerFee[] = [{ kind: 'surplus', bps: 1, maxVolumeBps: 1, recipient: RECIPIENT }];
+    expect(kinds(subject({ partnerFees }), [volume])).toEqual(['volume', 'surplus']);
+  });
+
+  test('have other factors for the pairs of a bucket, and no volume fee for equal tokens', () => {
+    const buckets = [{ tokens: [WETH.toLowerCase(), COW.toLowerCase()], factor: 30 }];
+    const rules = { ...NONE, protocolFees: [{ ...volume, buckets }] };
+    expect(feePoliciesOf(subject(), rules)).toEqual([{ volume: { factor: 0.00003 } }]);
+    expect(feePoliciesOf(subject({ buyToken: RECIPIENT }), rules)).toEqual([{ volume: { factor: 0.0002 } }]);
+    expect(feePoliciesOf(subject(), { ...rules, isSame: () => true })).toEqual([]);
+  });
+
+  test(`an order is in the market exactly if its quote covers it (${CASES} random cases)`, () => {
+    const random = createRandom(2);
+    const amount = () => BigInt(1 + random(1_000_000)) * 10n ** BigInt(random(20)) + BigInt(random(1000));
+    for (let i = 0; i < CASES; i++) {
+      const [quoteSell, quoteBuy] = [amount(), amount()];
+      const fee = (quoteSell * BigInt(random(100))) / 120n;
+      const quote = { sellAmount: String(quoteSell), buyAmount: String(quoteBuy), fee: String(fee) };
+      const size = amount();
+      const rest = quoteBuy - (fee * quoteBuy) / quoteSell;
+      // The last buy amount of a sale, and the first sell amount of a purchase, that the quote covers.
+      const last = (size * rest) / quoteSell;
+      const sale = (buyAmount: bigint) => subject({ quote, sellAmount: String(size), buyAmount: String(buyAmount) });
+      if (last > 0n) expect([isWithinQuote(sale(last)), isWithinQuote(sale(last + 1n))]).toEqual([true, false]);
+      const cost = (quoteSell + fee) * size;
+      const first = (cost + quoteBuy - 1n) / quoteBuy;
+      const purchase = (sellAmount: bigint) =>
+        subject({ kind: 'buy', quote, sellAmount: String(sellAmount), buyAmount: String(size) });
+      expect([isWithinQuote(purchase(first)), isWithinQuote(purchase(first - 1n))]).toEqual([true, false]);
+    }
+  });
+
+  test('an order without a quote is outside of the market', () => {
+    expect(isWithinQuote(subject({ quote: { sellAmount: '1000', buyAmount: '0', fee: '0' } }))).toBe(false);
+  });
+
+  test.each<[object, string]>([
+    [{ protocolFees: [{ kind: 'volume', factor: 1_000_000 }] }, 'protocolFees.0.factor must be an integer from 0 to'],
+    [{ protocolFees: [{ kind: 'flat', factor: 1 }] }, 'protocolFees.0.kind must be one of volume'],
+    [{ protocolFees: [{ kind: 'surplus', factor: 1 }] }, 'protocolFees.0.maxVolumeFactor must be'],
+    [{ protocolFees: [{ kind: 'volume', factor: 1, orders: 'all' }] }, 'protocolFees.0.orders must be one of any'],
+    [{ maxPartnerFee: -1 }, 'maxPartnerFee must be an integer from 0 to'],
+    [{ minValidity: 1.5 }, 'minValidity must be an integer from 0 up'],
+  ])('rejects %j', (auctions, message) => {
+    expect(() => createOrderBook({ chainId: SEPOLIA, store: memoryStore(), auctions })).toThrow(message);
+  });
+});
+
+describe('auction', () => {
+  let book: OrderBook;
+  afterEach(() => book.close());
+
+  async function feesIn(protocolFees: readonly FeePolicyOption[], choice: OrderChoice): Promise<unknown> {
+    const clock = manualClock();
+    book = createOrderBook({ chainId: SEPOLIA, clock, store: memoryStore(), auctions: { protocolFees } });
+    await book.start();
+    const validTo = Math.floor(clock.now() / 1000) + 600;
+    await book.orders.submit(await signOrder(account(1), { validTo, ...choice }));
+    const { orders }: Auction = await book.auctions.current();
+    return orders.map((order) => order.protocolFees);
+  }
+
+  test('shows the policies of each order, and those of the partner in its app data', async () => {
+    const partnerFee = { bps: 150, recipient: RECIPIENT };
+    const appData = JSON.stringify({ metadata: { partnerFee } });
+    const protocolFees: FeePolicyOption[] = [
+      { kind: 'priceImprovement', factor: 500_000, maxVolumeFactor: 9800, orders: 'outOfMarket' },
+    ];
+    expect(await feesIn(protocolFees, { appData, sellAmount: '1000' })).toEqual([
+      [
+        {
+          priceImprovement: {
+            factor: 0.5,
+            maxVolumeFactor: 0.0098,
+            quote: { sellAmount: '1000', buyAmount: '0', fee: '0' },
+          },
+        },
+        { volume: { factor: 0.01 } },
+      ],
+    ]);
+  });
+
+  test('shows no policies of an order without any', async () => {
+    expect(await feesIn([], {})).toEqual([[]]);
+  });
+});
