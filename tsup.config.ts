@@ -29,6 +29,7 @@ export default defineConfig({
     viem: 'adapters/viem/index.ts',
     sandbox: 'adapters/sandbox/index.ts',
     sign: 'adapters/sign/index.ts',
+    client: 'adapters/client/index.ts',
     solver: 'adapters/solver/index.ts',
     server: 'adapters/server/index.ts',
     cli: 'adapters/server/cli/main.ts',
