@@ -1,9 +1,10 @@
 export type { PutDocumentOptions, PutDocumentResult } from './app-data/put.ts';
-export type { AuctionApi, RecordResult } from './auctions/auction-api.ts';
+export type { AuctionApi, AuctionSelection, RecordResult } from './auctions/auction-api.ts';
 export type { Auction, AuctionOrder, AuctionQuote } from './auctions/auction-order.ts';
 export type { AuctionPrices } from './auctions/auction-prices.ts';
 export type { Competition, CompetitionQuery, CompetitionSolution } from './auctions/competition.ts';
 export type { CompetitionStatus, SolverExecution } from './auctions/competition-status.ts';
+export type { FilterReason } from './auctions/filters.ts';
 export type { BalanceApi, BalanceCallOptions, TokenBalance } from './balances/balance-api.ts';
 export type { ChainApi, RollbackOptions } from './chain/chain-api.ts';
 export type { ChainBatch } from './chain/decode-batch.ts';
@@ -35,7 +36,7 @@ export type { RecoveryObservation, StoreObservation, SubmissionObservation } fro
 export type { Rate, TokenBucketsOptions } from './limits/token-buckets.ts';
 export { tokenBuckets } from './limits/token-buckets.ts';
 export type { Logger } from './logger.ts';
-export type { OrderBookOptions, OwnerLimitsOption } from './options.ts';
+export type { AuctionOptions, OrderBookOptions, OwnerLimitsOption } from './options.ts';
 export type {
   AppDataApi,
   OrderApi,
@@ -73,6 +74,7 @@ export type * from './ports/limiter.ts';
 export type * from './ports/notification-store.ts';
 export type * from './ports/order-events.ts';
 export type * from './ports/order-record.ts';
+export type * from './ports/pools.ts';
 export type * from './ports/price-history.ts';
 export type * from './ports/prices.ts';
 export type * from './ports/quotes.ts';

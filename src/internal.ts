@@ -4,11 +4,13 @@
  * @module
  */
 
+export { createExpiryEvent, emitsExpiry, getPlacementVersion } from './chain/expiry-event.ts';
 export type { Lazy } from './concurrency/lazy.ts';
 export { lazy } from './concurrency/lazy.ts';
 export { accelerateKeccak } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
 export { selectRecoveryBackend } from './crypto/recovery.ts';
+export { readJson } from './http/body.ts';
 export type { OpenStreams } from './http/open-streams.ts';
 export { createOpenStreams } from './http/open-streams.ts';
 export {
@@ -22,7 +24,9 @@ export type { Endpoint } from './http/route.ts';
 export type { Match } from './http/router.ts';
 export { allowHeader, decodeParam, serveRoutes } from './http/serve.ts';
 export { isIpRange } from './limits/ip-address.ts';
+export { checkCancellable, getOrderStatus } from './orders/status.ts';
 export { assertSameChain } from './ports/chain-source.ts';
+export { assertSameDomain } from './ports/store.ts';
 export { appDataHash } from './protocol/app-data.ts';
 export type { ChainInfo, Deployment, Environment } from './protocol/chains.ts';
 export {
@@ -40,6 +44,8 @@ export { formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
 export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 export { SETTLE_SELECTOR } from './protocol/settle-selector.ts';
+export { unpackUid } from './protocol/uid.ts';
+export { createInMemoryLeases } from './store-kit/in-memory-leases.ts';
 export { assertKnownOptions, formatUnknownName } from './validation/options.ts';
 export { ResponseTooLargeError, readResponseText } from './validation/response-text.ts';
 export { VERSION } from './version.ts';

@@ -103,12 +103,20 @@ export interface OrderBookOptions extends OrderPolicy {
    * their chain events stay. Requires `expiryInterval`. Default: orders are never deleted.
    */
   readonly retention?: number;
+  /** Options of auctions. */
+  readonly auctions?: AuctionOptions;
   /** Limits of order streams. */
   readonly streams?: StreamLimits;
   /** The clock. Default: the system clock. */
   readonly clock?: Clock;
-  /** Logger of failures, nodes that do not respond, and reorganisations; pino is one. Default: none. */
+  /** Logger of failures, nodes that do not respond, and reorganisations, such as pino. Default: none. */
   readonly logger?: Logger;
+}
+
+/** Options of auctions. */
+export interface AuctionOptions {
+  /** Seconds that an order must remain valid to be in an auction. Default: 60. */
+  readonly minValidity?: number;
 }
 
 /** Limits of one owner. `null`: no limit. Absent: the general limit. */
@@ -140,6 +148,7 @@ const OPTIONS = [
   'cacheBytes',
   'expiryInterval',
   'retention',
+  'auctions',
   'streams',
   'clock',
   'logger',
@@ -173,6 +182,7 @@ export interface Configuration {
   readonly expiryInterval: number | undefined;
   /** In seconds. */
   readonly retention: number | undefined;
+  readonly auctions: Required<AuctionOptions>;
   readonly streams: Required<StreamLimits>;
   readonly clock: Clock;
   readonly logger: Logger | undefined;
@@ -227,6 +237,7 @@ export function parseOptions(options: OrderBookOptions): Configuration {
     cacheBytes: cacheBytes(options),
     expiryInterval: expiryInterval(options),
     retention: retention(options),
+    auctions: parseAuctionOptions(options.auctions ?? {}),
     streams: parseStreamLimits('createOrderBook', options.streams ?? {}),
     clock: options.clock ?? systemClock,
     logger: options.logger,
@@ -314,6 +325,13 @@ function parseOrderPolicy({ isDenied, isActivelyBidOn }: OrderBookOptions): Orde
     ...(isDenied === undefined ? {} : { isDenied }),
     ...(isActivelyBidOn === undefined ? {} : { isActivelyBidOn }),
   };
+}
+
+function parseAuctionOptions(options: AuctionOptions): Required<AuctionOptions> {
+  assertKnownOptions('createOrderBook, auctions', options, ['minValidity']);
+  const { minValidity = 60 } = options;
+  requireInteger(minValidity, 'auctions.minValidity', 0);
+  return { minValidity };
 }
 
 function parseRules(standard: Rules, given: Partial<Rules>): Rules {

@@ -19,7 +19,7 @@ import type {
   UsedNonce,
 } from 'intentbook';
 import { StoreError } from 'intentbook';
-import { createInMemoryLeases } from 'intentbook/store-kit';
+import { createInMemoryLeases } from '#internal';
 import { createMemoryDeliveries } from './deliveries.ts';
 import { SortedList } from './sorted-list.ts';
 

@@ -1,7 +1,7 @@
 import type { Domain, NewEvent, Store, StoreContext, StoredEvent } from 'intentbook';
 import { StoreError } from 'intentbook';
-import { assertSameDomain, createInMemoryLeases, getPlacementVersion } from 'intentbook/store-kit';
-import { lazy } from '#internal';
+// The store kit is loaded with the chain events only.
+import { assertSameDomain, createInMemoryLeases, getPlacementVersion, lazy } from '#internal';
 import { createMemoryAppData } from './app-data.ts';
 import { createMemoryAuctions } from './auctions.ts';
 import type { MemoryChain } from './chain.ts';

@@ -17,7 +17,7 @@ import type {
   StoredOrder,
 } from 'intentbook';
 import type { OrderProgress, RowChange } from 'intentbook/store-kit';
-import { checkCancellable, createExpiryEvent, emitsExpiry, getOrderStatus, unpackUid } from 'intentbook/store-kit';
+import { checkCancellable, createExpiryEvent, emitsExpiry, getOrderStatus, unpackUid } from '#internal';
 import type { MemoryAppData } from './app-data.ts';
 import { SortedList } from './sorted-list.ts';
 

@@ -4,3 +4,5 @@ export { coinGeckoHistory } from './coin-gecko-history.ts';
 export { fixedUsdPrices } from './fixed-prices.ts';
 export type { DecimalsLookup, DollarToken, NativePriceSourceOptions } from './native-price-source.ts';
 export { nativePriceSource } from './native-price-source.ts';
+export type { JsonPoolsOptions, PoolTable } from './pools.ts';
+export { fixedPools, jsonPools } from './pools.ts';

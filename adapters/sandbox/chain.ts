@@ -1,5 +1,15 @@
-import type { Address, BundleSimulator, ChainClient, Estimator, Hex, IndexerOptions, OrderBook } from 'intentbook';
+import type {
+  Address,
+  BundleSimulator,
+  ChainClient,
+  Estimator,
+  Hex,
+  IndexerOptions,
+  OrderBook,
+  PoolSource,
+} from 'intentbook';
 import type { Settler, SolverEngine } from 'intentbook/solver';
+import type { UniswapV2PoolsOptions } from 'intentbook/viem';
 import type { Contracts } from './deployment.ts';
 import type { Faults } from './faults.ts';
 import type { SandboxToken } from './tokens.ts';
@@ -44,6 +54,8 @@ export interface SandboxChain {
     readonly gasPrice: string;
     /** Absent in a simulation. */
     readonly simulator?: BundleSimulator;
+    /** Creates the source of the pools. Absent in a simulation. */
+    readonly createPools?: (usdPrice: UniswapV2PoolsOptions['usdPrice']) => PoolSource;
   };
   /** Creates the parts of a solver. */
   solverParts(): { readonly engine: SolverEngine; readonly settler: Settler };

@@ -1,5 +1,6 @@
 import { parseArgs, styleText } from 'node:util';
 import { CHAINS, chainBySegment, formatUnknownName } from '#internal';
+import { describeSandbox } from './describe.ts';
 import { stopIdleNodes } from './node-chain.ts';
 import { createSandbox } from './sandbox.ts';
 import type { Sandbox, SandboxOptions } from './sandbox-types.ts';
@@ -41,8 +42,8 @@ Flags
   --host <address>         address to listen on. Default: 127.0.0.1
   --block-time <seconds>   time between blocks. Default: 0, a block for each transaction
   --tokens <symbols>       tokens besides wrapped native currency. Default: USDC,DAI,COW
-  --solver <mode>          auto: settles orders as soon as possible; manual, off: do not settle.
-                           Default: auto
+  --solver <mode>          auto: settles orders as soon as possible; manual: settles on POST /sandbox/settle;
+                           off: does not settle. Default: auto
   --seed <number>          seed of the keys of the accounts. Default: the keys of Foundry and Hardhat
   --json                   print one JSON object instead of text, and keep running
 
@@ -96,7 +97,7 @@ export async function runSandboxCommand(args: readonly string[], host: CommandHo
   host.once('SIGINT', stop);
   host.once('SIGTERM', stop);
   host.stdout.write(
-    flags.json ? `${JSON.stringify(describe(sandbox))}\n` : banner(sandbox, performance.now() - started, host),
+    flags.json ? `${JSON.stringify(describeSandbox(sandbox))}\n` : banner(sandbox, performance.now() - started, host),
   );
 }
 
@@ -132,7 +133,7 @@ function readFlags(args: readonly string[]) {
   };
   const seed = text('seed') === undefined ? {} : { seed: number('seed', 0, Number.MAX_SAFE_INTEGER) };
   const options: SandboxOptions = {
-    chainId: chainOf(text('chain') ?? 'sepolia'),
+    chainId: parseChain(text('chain') ?? 'sepolia'),
     port: number('port', 8080, 65_535),
     rpcPort: number('rpc-port', 8545, 65_535),
     host: text('host') ?? '127.0.0.1',
@@ -140,39 +141,22 @@ function readFlags(args: readonly string[]) {
     ...(text('tokens') === undefined
       ? {}
       : { tokens: (text('tokens') ?? '').split(',').filter((symbol) => symbol !== '') }),
-    solver: solverOf(text('solver') ?? 'auto'),
+    solver: parseSolver(text('solver') ?? 'auto'),
     ...seed,
   };
   return { options, json: values.json === true, help: values.help === true };
 }
 
-function chainOf(text: string): number {
+function parseChain(text: string): number {
   const chainId = chainBySegment(text)?.chainId ?? Number(text);
   if (Number.isSafeInteger(chainId) && chainId > 0) return chainId;
   const names = CHAINS.map(({ segment }) => segment).join(', ');
   throw new TypeError(`--chain must be a chain id or one of ${names}, got "${text}"`);
 }
 
-function solverOf(text: string): 'auto' | 'manual' | 'off' {
+function parseSolver(text: string): 'auto' | 'manual' | 'off' {
   if (text === 'auto' || text === 'manual' || text === 'off') return text;
   throw new TypeError(`--solver must be auto, manual or off, got "${text}"`);
-}
-
-/** Describes a sandbox for programs. */
-function describe(sandbox: Sandbox) {
-  const { url, rpcUrl, chainId, settlementContract, vaultRelayer, operatorToken, accounts } = sandbox;
-  return {
-    url,
-    rpcUrl,
-    explorerUrl: `${url}/`,
-    docsUrl: `${url}/docs`,
-    chainId,
-    settlementContract,
-    vaultRelayer,
-    operatorToken,
-    accounts,
-    tokens: sandbox.tokens.map(({ symbol, name, address, decimals }) => ({ symbol, name, address, decimals })),
-  };
 }
 
 function banner(sandbox: Sandbox, ms: number, { stdout }: CommandHost): string {
@@ -203,6 +187,7 @@ function banner(sandbox: Sandbox, ms: number, { stdout }: CommandHost): string {
     paint('bold', 'Next steps'),
     row('Orders', `curl ${url}/api/v1/orders`),
     row('Notifications', `curl ${url}/accounts/${account?.address ?? '<account>'}/notifications`),
+    row('Controls', `curl -X POST ${url}/sandbox/mine`),
     row('SDK', `new OrderBookApi({ chainId: ${chainId}, baseUrls: { [${chainId}]: '${url}' } })`),
     row('Stop', 'Ctrl-C'),
     '',

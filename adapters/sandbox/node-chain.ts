@@ -1,7 +1,7 @@
 import type { Address, Hex, OrderBook } from 'intentbook';
 import { uniswapV2 } from 'intentbook/estimators';
 import { createEngine, fundsReader, nodeSettler, uniswapV2Liquidity } from 'intentbook/solver';
-import { viemChain, viemSimulator, viemSource } from 'intentbook/viem';
+import { uniswapV2Pools, viemChain, viemSimulator, viemSource } from 'intentbook/viem';
 import { encodeCall, labelledAddress } from './abi.ts';
 import type { Anvil } from './anvil.ts';
 import { startAnvil } from './anvil.ts';
@@ -166,6 +166,13 @@ function createChain(
           { factory: uniswapFactory, bases: [wrappedNative] },
         ),
         gasPrice: GAS_PRICE,
+        createPools: (usdPrice) =>
+          uniswapV2Pools(client, {
+            chainId,
+            factory: uniswapFactory,
+            tokens: tokens.map(({ address }) => address),
+            usdPrice,
+          }),
         simulator: viemSimulator(client, { wrappedNative }),
       };
     },

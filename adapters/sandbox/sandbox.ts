@@ -2,6 +2,7 @@ import type { Hex, QuoteResponse } from 'intentbook';
 import { serveBooks } from 'intentbook/server';
 import { assertKnownOptions, chainById } from '#internal';
 import type { SandboxAccount } from './chain.ts';
+import { createControlApi } from './control-api.ts';
 import { loadKeyRing } from './keys.ts';
 import type { Amounts, QuoteTerms, Sandbox, SandboxOptions, SandboxQuoteOptions } from './sandbox-types.ts';
 import type { TraderContext } from './trader.ts';
@@ -47,6 +48,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     books: [{ book, chain: chainById(chainId)?.segment ?? String(chainId), blockExplorer: false }],
     accounts: accountInterface,
     operatorToken: OPERATOR_TOKEN,
+    apis: { '/sandbox': createControlApi(() => sandbox) },
     ...(options.limiter === undefined ? {} : { limiter: options.limiter }),
     ...(options.host === undefined ? {} : { host: options.host }),
     port: options.port ?? 0,
@@ -89,7 +91,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     return closing;
   }
 
-  return {
+  const sandbox: Sandbox = {
     chainId,
     settlementContract: contracts.settlement,
     vaultRelayer: contracts.vaultRelayer,
@@ -220,6 +222,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     close,
     [Symbol.asyncDispose]: close,
   };
+  return sandbox;
 }
 
 /** Requests a quote of whole tokens. */

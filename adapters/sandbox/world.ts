@@ -117,7 +117,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
   const onFailure = (failure: unknown) => void failures.push(failure);
   const books = recordedStore(memoryStore, faults);
   const accounts = recordedStore(memoryAccountStore);
-  const { estimator, gasPrice, simulator, ...parts } = chain.bookParts(faults);
+  const { estimator, gasPrice, simulator, createPools, ...parts } = chain.bookParts(faults);
   const snapshots = new Map<string, Snapshot>();
   let solving = mode === 'auto';
 
@@ -159,7 +159,8 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     clock,
   });
   book.on('failure', onFailure);
-  const accountInterface = createAccounts({
+  const readPrice = async (address: string) => (await accountInterface.usdPrices.get(chainId, address))?.price;
+  const accountInterface: Accounts = createAccounts({
     books: [book],
     store: accounts.store,
     clock,
@@ -168,6 +169,7 @@ async function openOn(chain: SandboxChain, options: SandboxOptions, keys: Promis
     recovery: backend,
     tokens: (_, address) => tokens.find((each) => each.address === address),
     usdPrices: { sources: [usdPrices(chainId, tokens)] },
+    pools: createPools === undefined ? [] : [createPools(readPrice)],
     ...(simulator === undefined ? {} : { simulators: { [chainId]: simulator } }),
     slippage: { dollarTokens: dollarTokens(chainId, tokens) },
   });

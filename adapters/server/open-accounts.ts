@@ -2,10 +2,12 @@ import { join, parse, resolve } from 'node:path';
 import type { AccountStore, Channel } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import { createAccounts } from 'intentbook/accounts';
+import { httpStatistics } from './affiliate-statistics.ts';
 import { mainnetChain } from './chain-options.ts';
 import { cmsAnnouncements } from './cms.ts';
 import type { ServerPlan } from './config/plan.ts';
 import type { OpenBook } from './open-books.ts';
+import { poolSources } from './pool-sources.ts';
 import { requirePackage } from './require-package.ts';
 import { simulatorOptions } from './simulator-options.ts';
 import { slippageOptions, usdPriceOptions } from './usd-price-options.ts';
@@ -34,15 +36,20 @@ export async function openAccounts({
   const { accounts: setting, notifications, fundingCheck } = plan.settings;
   const location = setting ?? (hosted ? ':memory:' : defaultLocation(plan));
   if (location === 'off') return undefined;
-  const { affiliateDomain: domainName } = plan.settings;
+  const { affiliateDomain: domainName, affiliateTerms: terms, affiliateStatistics } = plan.settings;
   const mainnet = await mainnetChain(plan.settings.affiliateRpc ?? rpcOfMainnet(plan));
-  const accounts = createAccounts({
+  const accounts: Accounts = createAccounts({
     books: deployments.map(({ book, environment }) => ({ book, env: environment })),
     store: await accountStoreAt(location, { folder, migrate: migrates(plan) }),
     notifications,
     fundingInterval: fundingCheck === 'off' ? fundingCheck : fundingCheck * 1000,
-    affiliates: domainName === undefined ? {} : { domainName },
+    affiliates: {
+      ...(domainName === undefined ? {} : { domainName }),
+      ...(terms === undefined ? {} : { terms }),
+      ...(affiliateStatistics === undefined ? {} : { statistics: httpStatistics(affiliateStatistics) }),
+    },
     usdPrices: await usdPriceOptions(plan, deployments),
+    pools: await poolSources(plan, async (chainId, token) => (await accounts.usdPrices.get(chainId, token))?.price),
     simulators: await simulatorOptions(plan),
     slippage: await slippageOptions(plan),
     ...(mainnet === undefined ? {} : { mainnet }),

@@ -94,6 +94,7 @@ async function bookOptions({ settings, chain, chainId, environment }: BookPlan) 
   const quotes = await quoteOptions({ ...settings, chain });
   return {
     settlementContract: settings.settlementContract ?? deployment(environment, chainById(chainId)).settlement,
+    auctions: { minValidity: settings.auctionMinValidity },
     profile,
     rules: defined({ codes: errorCodes, balance: balanceRule, vaultBalances, sameToken, wrappedToNative }),
     limits: {

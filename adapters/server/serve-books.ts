@@ -1,4 +1,4 @@
-import type { Limiter, OrderBook } from 'intentbook';
+import type { Api, Limiter, OrderBook } from 'intentbook';
 import { createApi } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import { createExplorer } from 'intentbook/explorer';
@@ -37,6 +37,8 @@ export interface ServeBooksOptions {
   readonly operatorToken?: string;
   /** Limiter of requests. Default: none. */
   readonly limiter?: Limiter;
+  /** Other interfaces, by the path that each is served at. */
+  readonly apis?: Readonly<Record<string, Api>>;
 }
 
 /** A server of books that belong to its host. */
@@ -65,6 +67,7 @@ export async function serveBooks(options: ServeBooksOptions): Promise<BookServer
     mounted: [
       mountAccounts(accounts, limits),
       ...books.map(({ path, book }) => ({ path, api: createApi(book, apiOptions) })),
+      ...Object.entries(options.apis ?? {}).map(([path, api]) => ({ path, api, aside: true })),
       { path: '/', api: explorer, aside: true },
     ],
     pages: {

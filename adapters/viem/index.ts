@@ -7,3 +7,5 @@ export { viemSource } from './chain-source.ts';
 export type { RpcClient } from './rpc.ts';
 export type { SanctionsOracleOptions } from './sanctions.ts';
 export { sanctionsOracle } from './sanctions.ts';
+export type { UniswapV2PoolsOptions } from './uniswap-v2-pools.ts';
+export { uniswapV2Pools } from './uniswap-v2-pools.ts';

@@ -6,6 +6,7 @@ import type { AccountBalances } from './account-balances.ts';
 import type { AffiliateApi } from './affiliates.ts';
 import type { NotificationPage, NotificationQuery, RenderedNotifications } from './notification-list.ts';
 import type { NotificationStreamEvent } from './notification-stream.ts';
+import type { PoolApi } from './pools.ts';
 import type { SimulationApi } from './simulation/simulation.ts';
 import type { SlippageApi } from './slippage/slippage.ts';
 import type { SubscriptionApi } from './subscriptions.ts';
@@ -54,6 +55,7 @@ export interface Accounts {
   readonly slippage: SlippageApi;
   readonly tokens: TokenApi;
   readonly simulation: SimulationApi;
+  readonly pools: PoolApi;
   readonly balances: AccountBalances;
 
   /** The clock, for mounts. */

@@ -6,6 +6,7 @@ import type { BundleSimulator } from '../ports/bundle-simulation.ts';
 import type { ChainClient } from '../ports/chain-client.ts';
 import type { Channel } from '../ports/channel.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { PoolSource } from '../ports/pools.ts';
 import type { Random } from '../ports/random.ts';
 import type { TokenHolderSource } from '../ports/token-holders.ts';
 import type { StreamLimits } from '../streams/stream-limits.ts';
@@ -57,6 +58,8 @@ export interface AccountsOptions {
   readonly tokenHolders?: readonly TokenHolderSource[];
   /** Simulators of bundles by chain id. Default: none, and simulations respond with 503. */
   readonly simulators?: Readonly<Record<number, BundleSimulator>>;
+  /** Sources of liquidity pools. Default: none, and their routes respond with 503. */
+  readonly pools?: readonly PoolSource[];
   /** Suggested slippage tolerance: histories of prices, and the default. */
   readonly slippage?: SlippageOptions;
   /**
@@ -95,6 +98,7 @@ export const ACCOUNTS_OPTIONS = [
   'usdPrices',
   'tokenHolders',
   'simulators',
+  'pools',
   'slippage',
   'mainnet',
   'timeout',

@@ -25,6 +25,7 @@ import { createNotificationIndexer } from './notification-indexer.ts';
 import { listNotifications, requireAccount } from './notification-list.ts';
 import type { TokenLookup } from './notification-messages.ts';
 import { createNotificationLog, toNotificationStreamEvent } from './notification-stream.ts';
+import { createPools } from './pools.ts';
 import { createSimulation } from './simulation/simulation.ts';
 import { createOwnHistory } from './slippage/own-history.ts';
 import { createSlippage } from './slippage/slippage.ts';
@@ -151,6 +152,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     onFailure: report,
     assertStarted,
   });
+  const pools = createPools({ sources: options.pools ?? [], clock, onFailure: report, assertStarted });
   const slippage = createSlippage({
     options: options.slippage ?? {},
     books,
@@ -260,6 +262,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     slippage,
     tokens: tokenApi,
     simulation,
+    pools,
     balances: balances.methods,
     async start() {
       if (running) return;

@@ -1,8 +1,9 @@
 import type { OrderBookError } from '../errors.ts';
-import type { Address } from '../protocol/hex.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
 import type { NativePriceResult } from '../quotes/quote-api.ts';
 import type { Auction } from './auction-order.ts';
 import type { Competition, CompetitionQuery } from './competition.ts';
+import type { FilterReason } from './filters.ts';
 import type { RenderedAuction } from './render-auction.ts';
 
 /** The result of recording a competition. */
@@ -10,15 +11,28 @@ export type RecordResult =
   | { readonly status: 'recorded' | 'replaced' }
   | { readonly status: 'rejected'; readonly error: OrderBookError };
 
+/** The orders that were considered for an auction. */
+export interface AuctionSelection {
+  readonly id: number;
+  /** The newest indexed block. */
+  readonly block: number;
+  /** The UIDs of its orders. */
+  readonly listed: ReadonlySet<Hex>;
+  /** The open orders that were left out, with the reason of each. */
+  readonly filtered: ReadonlyMap<Hex, FilterReason>;
+}
+
 /** Auction methods. Rejections are returned; failures are thrown. */
 export interface AuctionApi {
   /**
-   * Returns the current auction: the funded open orders, with known native prices. After a new block or a change of the
-   * book the next call creates an auction with a higher id.
+   * Returns the current auction: the open orders that can be settled now, with the native prices of their tokens. After
+   * a new block or a change of the book the next call creates an auction with a higher id.
    */
   current(): Promise<Auction>;
   /** The same auction as JSON in UTF-8. Nothing is rendered twice. */
   readonly rendered: { current(): Promise<RenderedAuction> };
+  /** Returns the selection of the last auction of this process. `undefined` before the first. Creates no auction. */
+  selection(): Promise<AuctionSelection | undefined>;
   /** Records the competition of an auction, and replaces an earlier record. For the operator of the auctions. */
   record(competition: Competition): Promise<RecordResult>;
   /** Returns the competition of an auction. */

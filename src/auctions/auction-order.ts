@@ -111,14 +111,19 @@ export function auctionCandidate(row: StoredOrder): AuctionCandidate | undefined
     quote: toAuctionQuote(row.quote) ?? { sellAmount, buyAmount: '0', fee: feeAmount, solver: ZERO_ADDRESS },
   };
   const { creationDate: created, validTo } = row;
-  return { order, created, validTo, validFrom, needs: fundsNeeded(body) };
+  return { order, created, validTo, validFrom, needs: spendingOf(body) };
 }
 
 /** Returns the required balance and allowance of an open order, in atoms. `undefined` if it cannot be determined. */
 export function fundsNeeded(order: Omit<OrderBody, 'validFrom'>): bigint | undefined {
-  const { signingScheme, sellTokenBalance, interactions, partiallyFillable, sellAmount, feeAmount } = order;
+  return order.sellTokenBalance === 'erc20' ? spendingOf(order) : undefined;
+}
+
+/** Like `fundsNeeded`, for every source of the sell token. */
+function spendingOf(order: Omit<OrderBody, 'validFrom'>): bigint | undefined {
+  const { signingScheme, interactions, partiallyFillable, sellAmount, feeAmount } = order;
   // A contract may acquire the funds during its signature check, and a hook while it runs.
-  if (signingScheme === 'eip1271' || sellTokenBalance !== 'erc20' || interactions.pre.length > 0) return undefined;
+  if (signingScheme === 'eip1271' || interactions.pre.length > 0) return undefined;
   return partiallyFillable ? 1n : BigInt(sellAmount) + BigInt(feeAmount);
 }
 

@@ -1,5 +1,6 @@
 import { OrderBookError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
+import { NATIVE_MARKER } from '../protocol/chains.ts';
 import { parseDecimal, toPricePerEther } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { NativePriceResult } from '../quotes/quote-api.ts';
@@ -10,6 +11,8 @@ export type AuctionPrices = Readonly<Record<Address, string>>;
 export interface AuctionPricing {
   /** Returns the prices of tokens. Prices that are not known at the deadline are left out. */
   find(tokens: Iterable<Address>): Promise<AuctionPrices>;
+  /** Whether orders without a price are left out of auctions. */
+  readonly required: boolean;
 }
 
 export interface AuctionPricingContext {
@@ -50,12 +53,15 @@ export function createAuctionPricing(context: AuctionPricingContext): AuctionPri
   }
 
   return {
+    required: nativePrice !== undefined,
     async find(tokens) {
       for (const [token, until] of unpriced) if (until <= clock.now()) unpriced.delete(token);
       const native: [Address, string][] = wrappedNative === undefined ? [] : [[wrappedNative, ONE_NATIVE]];
       const prices = new Map<Address, string>(native);
+      const all = new Set(tokens);
+      if (all.delete(NATIVE_MARKER) && wrappedNative !== undefined) prices.set(NATIVE_MARKER, ONE_NATIVE);
       if (nativePrice === undefined) return Object.fromEntries(prices);
-      const wanted = [...new Set(tokens)].filter((token) => token !== wrappedNative && !unpriced.has(token));
+      const wanted = [...all].filter((token) => token !== wrappedNative && !unpriced.has(token));
       const queue = wanted.slice(0, MAX_TOKENS);
       const deadline = new AbortController();
       const timeout = new OrderBookError('NoLiquidity', 'the price arrived after the deadline of the auction');

@@ -1,12 +1,14 @@
-import type { FundsQuery } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
 import { seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
-import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
+import type { AuctionSelection } from './auction-api.ts';
 import type { Auction, AuctionCandidate, AuctionOrder } from './auction-order.ts';
-import type { AuctionPricing } from './auction-prices.ts';
-import type { Funding } from './funding.ts';
+import type { AuctionPrices, AuctionPricing } from './auction-prices.ts';
+import type { FindDenied } from './denied.ts';
+import type { FilterReason } from './filters.ts';
+import { checkFunds, checkPrices, checkTimeAndTokens, partiesOf } from './filters.ts';
+import type { Funding, FundingQuery } from './funding.ts';
 import { fundsKey } from './funding.ts';
 import { createOpenOrders } from './open-orders.ts';
 import type { RenderedAuction } from './render-auction.ts';
@@ -17,8 +19,10 @@ export interface Auctions {
   current(): Promise<Auction>;
   /** Returns the same as JSON, rendered once for all callers. */
   rendered(): Promise<RenderedAuction>;
-  /** The UIDs of the last auction. */
-  readonly listed: ReadonlySet<Hex>;
+  /** The selection of the last auction. */
+  readonly selection: AuctionSelection | undefined;
+  /** Called after a competition was recorded: its orders may be in flight. */
+  competitionRecorded(): void;
 }
 
 export interface AuctionContext {
@@ -26,6 +30,11 @@ export interface AuctionContext {
   readonly clock: Clock;
   readonly vaultRelayer: Address;
   readonly deniedTokens: ReadonlySet<Address>;
+  /** Seconds that an order must remain valid. */
+  readonly minValidity: number;
+  readonly findDenied: FindDenied;
+  /** Returns the orders of winning solutions that may still be settled. */
+  readonly findInFlight: () => Promise<ReadonlySet<Hex>>;
   /** Absent: funding cannot be checked, and every order counts as funded. */
   readonly funding: Funding | undefined;
   readonly pricing: AuctionPricing;
@@ -39,22 +48,23 @@ const STORED_AUCTIONS = 10_000;
 const MAX_AGE_MS = 12_000;
 
 export function createAuctions(context: AuctionContext): Auctions {
-  const { store, clock, vaultRelayer, deniedTokens, funding, pricing, onFailure } = context;
+  const { store, clock, vaultRelayer, deniedTokens, minValidity, funding, pricing, onFailure } = context;
+  const { findDenied, findInFlight } = context;
   const openOrders = createOpenOrders(store, onFailure);
   let latest: Cut | undefined;
   let making: Promise<Cut> | undefined;
+  let competitions = 0;
 
   async function current(): Promise<Cut> {
     const [event, { indexedBlock }] = await Promise.all([store.events.last(), store.chain.progress()]);
-    const key = `${event} ${indexedBlock?.hash}`;
+    const key = `${event} ${indexedBlock?.hash} ${competitions}`;
     const age = clock.now() - (latest?.at ?? 0);
     if (latest?.key === key && age >= 0 && age < MAX_AGE_MS) return latest;
-    const [{ chosen, tokens }, at] = [await choose(), clock.now()];
-    const prices = await pricing.find(tokens);
+    const [{ chosen, prices, reasons }, at] = [await choose(), clock.now()];
     const block = indexedBlock?.number ?? 0;
     const stored = JSON.stringify(prices);
     if (latest?.key === key && latest.prices === stored && isEqual(latest.chosen, chosen)) {
-      latest = { ...latest, at };
+      latest = { ...latest, at, reasons };
       return latest;
     }
     const id = await store.auctions.insert({ block, prices: stored }, STORED_AUCTIONS);
@@ -65,46 +75,69 @@ export function createAuctions(context: AuctionContext): Auctions {
       listed.add(order.uid);
     });
     const auction = { id, block, orders, prices, surplusCapturingJitOrderOwners: [] };
-    latest = { key, at, chosen, prices: stored, auction, listed };
+    latest = { key, at, chosen, prices: stored, auction, listed, reasons };
     return latest;
   }
 
-  /** Returns the funded open orders that can trade now, oldest first, and their tokens. */
-  async function choose() {
-    const now = seconds(clock);
+  /** Returns the open orders that can be settled now, oldest first, the prices of their tokens, and the others. */
+  async function choose(): Promise<Choice> {
+    const reasons = new Map<Hex, FilterReason>();
+    const rules = { now: seconds(clock), minValidity, deniedTokens };
     const open: AuctionCandidate[] = [];
-    const tokens = new Set<Address>();
-    const candidates = await openOrders.update(now);
-    await inSteps(candidates, (candidate) => {
-      const { order, validFrom, validTo } = candidate;
-      if (validTo < now || validFrom > now) return;
-      if (deniedTokens.has(order.sellToken) || deniedTokens.has(order.buyToken)) return;
-      open.push(candidate);
+    await inSteps(await openOrders.update(rules.now), (candidate) => {
+      const reason = checkTimeAndTokens(candidate, rules);
+      if (reason === undefined) open.push(candidate);
+      else if (reason !== 'over') reasons.set(candidate.order.uid, reason);
     });
-    const chosen = await selectFunded(open);
-    await inSteps(chosen, ({ order: { sellToken, buyToken } }) => {
+    const denied = await findDenied(open);
+    const inFlight = await findInFlight();
+    const free = await keep(open, reasons, ({ order }) => {
+      if (partiesOf(order).some((party) => denied.has(party))) return 'deniedAddress';
+      return inFlight.has(order.uid) ? 'inFlight' : undefined;
+    });
+    const funds = await findFunds(free);
+    const funded = await keep(free, reasons, (candidate) => {
+      return checkFunds(candidate, funds?.get(fundsKey(toFundingQuery(candidate))), funds !== undefined);
+    });
+    const tokens = new Set<Address>();
+    await inSteps(funded, ({ order: { sellToken, buyToken } }) => {
       tokens.add(sellToken).add(buyToken);
     });
-    tokens.delete(NATIVE_MARKER);
-    return { chosen, tokens };
+    const prices = await pricing.find(tokens);
+    if (!pricing.required) return { chosen: funded, prices, reasons };
+    return { chosen: await keep(funded, reasons, (each) => checkPrices(each, prices)), prices, reasons };
   }
 
-  async function selectFunded(open: readonly AuctionCandidate[]): Promise<readonly AuctionCandidate[]> {
-    if (funding === undefined) return open;
-    const pairs = new Map<string, FundsQuery>();
-    await inSteps(open, ({ order: { owner, sellToken: token }, needs }) => {
-      if (needs === undefined) return;
-      const pair = { owner, token, spender: vaultRelayer };
-      pairs.set(fundsKey(pair), pair);
+  /** Returns the candidates without a reason against them, and records the reasons of the others. */
+  async function keep(
+    candidates: readonly AuctionCandidate[],
+    reasons: Map<Hex, FilterReason>,
+    check: (candidate: AuctionCandidate) => FilterReason | undefined,
+  ): Promise<readonly AuctionCandidate[]> {
+    const kept: AuctionCandidate[] = [];
+    await inSteps(candidates, (candidate) => {
+      const reason = check(candidate);
+      if (reason === undefined) kept.push(candidate);
+      else reasons.set(candidate.order.uid, reason);
     });
-    const funds = await funding.find([...pairs.values()]);
-    const funded: AuctionCandidate[] = [];
+    return kept;
+  }
+
+  /** Reads the funds of owners. `undefined` if this book has no chain to read them from. */
+  async function findFunds(open: readonly AuctionCandidate[]): Promise<ReadonlyMap<string, bigint> | undefined> {
+    if (funding === undefined) return undefined;
+    const queries = new Map<string, FundingQuery>();
     await inSteps(open, (candidate) => {
-      const { order, needs } = candidate;
-      const key = fundsKey({ owner: order.owner, token: order.sellToken });
-      if (needs === undefined || (funds.get(key) ?? -1n) >= needs) funded.push(candidate);
+      if (candidate.needs === undefined) return;
+      const query = toFundingQuery(candidate);
+      queries.set(fundsKey(query), query);
     });
-    return funded;
+    return funding.find([...queries.values()]);
+  }
+
+  function toFundingQuery({ order }: AuctionCandidate): FundingQuery {
+    const { owner, sellToken: token, sellTokenBalance: source } = order;
+    return { owner, token, source, spender: vaultRelayer };
   }
 
   function cut(): Promise<Cut> {
@@ -121,13 +154,23 @@ export function createAuctions(context: AuctionContext): Auctions {
       made.rendered ??= renderAuction(made.auction);
       return made.rendered;
     },
-    get listed() {
-      return latest?.listed ?? NONE;
+    get selection() {
+      if (latest === undefined) return undefined;
+      const { auction, listed, reasons: filtered } = latest;
+      return { id: auction.id, block: auction.block, listed, filtered };
+    },
+    competitionRecorded() {
+      competitions++;
     },
   };
 }
 
-const NONE: ReadonlySet<Hex> = /* @__PURE__ */ new Set();
+/** The result of the selection of orders. */
+interface Choice {
+  readonly chosen: readonly AuctionCandidate[];
+  readonly prices: AuctionPrices;
+  readonly reasons: ReadonlyMap<Hex, FilterReason>;
+}
 
 /** An auction with the values that decide whether it is still current. */
 interface Cut {
@@ -140,6 +183,7 @@ interface Cut {
   readonly prices: string;
   readonly auction: Auction;
   readonly listed: ReadonlySet<Hex>;
+  readonly reasons: ReadonlyMap<Hex, FilterReason>;
   /** The JSON of the auction, rendered on first use. */
   rendered?: Promise<RenderedAuction>;
 }

@@ -27,6 +27,10 @@ export function createAuctionModule(configuration: Configuration, context: Aucti
           return engine.use(({ methods }) => methods.rendered.current());
         },
       },
+      async selection() {
+        assertStarted();
+        return engine.use(({ methods }) => methods.selection());
+      },
       async record(competition) {
         assertStarted();
         return engine.use(({ methods }) => methods.record(competition));

@@ -22,19 +22,19 @@ export interface CompetitionStatusContext {
   readonly store: Store;
   /** In seconds since 1970. */
   readonly now: number;
-  /** The UIDs of the last auction. */
-  readonly listed: ReadonlySet<Hex>;
+  /** The last auction. */
+  readonly selection: { readonly listed: ReadonlySet<Hex>; readonly filtered: ReadonlyMap<Hex, unknown> } | undefined;
 }
 
 /**
  * Returns the status of an order, from its newest trade, its state, its solutions in the latest competition, and
  * whether it is in the auction. See docs/internals/decisions.md#d4-3. Without recorded competitions only the order
- * itself counts.
+ * itself counts. An order that was left out of the last auction is `open`.
  *
  * @throws OrderBookError `NotFound` if neither the order nor a trade of it exists.
  */
 export async function competitionStatus(uid: Hex, context: CompetitionStatusContext): Promise<CompetitionStatus> {
-  const { store, now, listed } = context;
+  const { store, now, selection } = context;
   const [[order], [trade]] = await Promise.all([
     store.orders.get([uid]),
     store.chain.trades({ filter: { uid }, limit: 1 }),
@@ -49,7 +49,8 @@ export async function competitionStatus(uid: Hex, context: CompetitionStatusCont
     const wins = latest.solutions.some(({ isWinner, orders }) => isWinner && orders.some(({ id }) => id === uid));
     return { type: wins ? 'executing' : 'solved', value: bids(latest, uid) };
   }
-  return { type: listed.has(uid) ? 'active' : 'scheduled' };
+  if (selection?.filtered.has(uid)) return { type: 'open' };
+  return { type: selection?.listed.has(uid) ? 'active' : 'scheduled' };
 }
 
 /** Returns the latest competition until its deadline block has passed. */

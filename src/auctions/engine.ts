@@ -19,7 +19,9 @@ import {
 } from './competition.ts';
 import type { CompetitionStatus } from './competition-status.ts';
 import { competitionStatus } from './competition-status.ts';
+import { createFindDenied } from './denied.ts';
 import { createFunding } from './funding.ts';
+import { findInFlight } from './in-flight.ts';
 
 /** The auction engine. */
 export interface AuctionEngine {
@@ -46,6 +48,9 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
     vaultRelayer,
     onFailure,
     deniedTokens: tokens.deniedTokens,
+    minValidity: configuration.auctions.minValidity,
+    findDenied: createFindDenied(configuration.host, remote, onFailure),
+    findInFlight: () => findInFlight(store),
     funding:
       chain !== undefined && readsFunds ? createFunding(chain, remote, settlementContract, onFailure) : undefined,
     pricing: createAuctionPricing({
@@ -60,17 +65,20 @@ export function createAuctionEngine(configuration: Configuration, context: Aucti
     methods: {
       current: auctions.current,
       rendered: { current: auctions.rendered },
+      selection: async () => auctions.selection,
       async record(input) {
         const competition = parseCompetition(input);
         if (competition instanceof OrderBookError) return { status: 'rejected', error: competition };
-        return { status: await recordCompetition(competition, store) };
+        const status = await recordCompetition(competition, store);
+        auctions.competitionRecorded();
+        return { status };
       },
       competition: async (auctionId, query) => readCompetition(auctionId, store, query),
       latestCompetition: async (query) => latestCompetition(store, query),
       competitionOfTransaction: async (hash, query) =>
         competitionOfTransaction(requireTransactionHash(hash), store, query),
     },
-    status: (uid) => competitionStatus(uid, { store, now: seconds(clock), listed: auctions.listed }),
+    status: (uid) => competitionStatus(uid, { store, now: seconds(clock), selection: auctions.selection }),
     async pricesOf(auctionId) {
       const auction = await store.auctions.get(auctionId);
       if (auction !== undefined) return JSON.parse(auction.prices) as AuctionPrices; // stored from this type

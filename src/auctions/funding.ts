@@ -1,6 +1,7 @@
 import type { DeadlineLimiter } from '../concurrency/deadline.ts';
 import type { ChainClient, Funds, FundsQuery } from '../ports/chain-client.ts';
 import type { Address } from '../protocol/hex.ts';
+import type { SellTokenSource } from '../protocol/order.ts';
 
 /** The spendable amounts of owners. */
 export interface Funding {
@@ -9,10 +10,16 @@ export interface Funding {
    *
    * @returns atoms by `fundsKey`. If a query fails, the previous amount of its pairs is used.
    */
-  find(queries: readonly FundsQuery[]): Promise<ReadonlyMap<string, bigint>>;
+  find(queries: readonly FundingQuery[]): Promise<ReadonlyMap<string, bigint>>;
 }
 
-export const fundsKey = ({ owner, token }: Pick<FundsQuery, 'owner' | 'token'>) => `${owner} ${token}`;
+/** An owner, a token, and the place of its balance. */
+export interface FundingQuery extends FundsQuery {
+  readonly source: SellTokenSource;
+}
+
+export const fundsKey = ({ owner, token, source }: Pick<FundingQuery, 'owner' | 'token' | 'source'>) =>
+  `${owner} ${token} ${source}`;
 
 /** Pairs per query. */
 const CHUNK_SIZE = 100;
@@ -29,31 +36,47 @@ export function createFunding(
 ): Funding {
   let previous: ReadonlyMap<string, bigint> = new Map();
 
-  async function readFunds(queries: readonly FundsQuery[]): Promise<readonly Funds[]> {
+  /** Reads the funds of queries of one kind. Funds of the vault are unknown if the chain client cannot read them. */
+  async function readFunds(queries: readonly FundingQuery[]): Promise<readonly (Funds | undefined)[]> {
     return remote.run(settlementContract, async (signal) => {
-      if (chain.balancesAndAllowances !== undefined) return chain.balancesAndAllowances(queries, { signal });
-      const funds: Funds[] = [];
-      for (const query of queries) {
-        const result = await chain.balanceAndAllowance?.(query, { signal });
-        if (result !== undefined) funds.push(result);
+      const isErc20 = queries[0]?.source === 'erc20';
+      if (isErc20 && chain.balancesAndAllowances !== undefined) return chain.balancesAndAllowances(queries, { signal });
+      const funds: (Funds | undefined)[] = [];
+      for (const { source, ...query } of queries) {
+        funds.push(
+          source === 'erc20'
+            ? await chain.balanceAndAllowance?.(query, { signal })
+            : await chain.vaultFunds?.({ ...query, source }, { signal }),
+        );
       }
       return funds;
     });
   }
 
+  function toChunks(queries: readonly FundingQuery[]): FundingQuery[][] {
+    const kinds = [
+      queries.filter(({ source }) => source === 'erc20'),
+      queries.filter(({ source }) => source !== 'erc20'),
+    ];
+    return kinds.flatMap((kind) =>
+      Array.from({ length: Math.ceil(kind.length / CHUNK_SIZE) }, (_, i) =>
+        kind.slice(i * CHUNK_SIZE, (i + 1) * CHUNK_SIZE),
+      ),
+    );
+  }
+
   return {
     async find(queries) {
       const amounts = new Map<string, bigint>();
-      let next = 0;
+      const chunks = toChunks(queries);
       const worker = async () => {
-        for (let at = next; at < queries.length; at = next) {
-          next = at + CHUNK_SIZE;
-          const chunk = queries.slice(at, next);
+        for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
           try {
             const funds = await readFunds(chunk);
-            for (const [i, { balance, allowance }] of funds.entries()) {
+            for (const [i, result] of funds.entries()) {
               const query = chunk[i];
-              if (query !== undefined) amounts.set(fundsKey(query), lesser(balance, allowance));
+              if (query !== undefined && result !== undefined)
+                amounts.set(fundsKey(query), lesser(result.balance, result.allowance));
             }
           } catch (failure) {
             onFailure(failure);

@@ -1,6 +1,6 @@
 import type { BlockRef, ChainEvent, ChainEventBatch } from '../ports/chain-store.ts';
 import type { Hex } from '../protocol/hex.ts';
-import { isOrderChainEvent } from './project-order.ts';
+import { isOrderChainEvent } from './log-position.ts';
 
 /** Returns whether a store's checkpoint differs from the one that a caller has seen. `undefined`: no condition. */
 export function isCursorStale(indexedBlock: BlockRef | null, seen: BlockRef | null | undefined): boolean {

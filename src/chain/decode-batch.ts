@@ -6,9 +6,9 @@ import type { EventPosition, ProtocolEvent } from '../protocol/event-decoder.ts'
 import type { Address, Hex } from '../protocol/hex.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import { attribute } from './attribution.ts';
+import { compareLogPositions } from './log-position.ts';
 import type { PlacementContext } from './placement.ts';
 import { readPlacement } from './placement.ts';
-import { compareLogPositions } from './project-order.ts';
 
 /** Chain events, from a host or from the indexer. */
 export interface ChainBatch {

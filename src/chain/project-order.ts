@@ -1,4 +1,4 @@
-import type { ChainEvent, OrderChainEvent, PlacementChainEvent, TradeCursor } from '../ports/chain-store.ts';
+import type { OrderChainEvent, PlacementChainEvent } from '../ports/chain-store.ts';
 import type { ChainCause, OrderEventType } from '../ports/order-events.ts';
 import type { Budget, NewOrder, OrderState } from '../ports/order-record.ts';
 import type { NewEvent } from '../ports/store.ts';
@@ -6,6 +6,8 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import { unpackUid } from '../protocol/uid.ts';
+import { createExpiryEvent, emitsExpiry } from './expiry-event.ts';
+import { compareLogPositions } from './log-position.ts';
 
 /** The data of an order that does not come from chain events. */
 export interface KnownOrder {
@@ -113,44 +115,6 @@ export function projectOrderState(affected: readonly AffectedOrder[], at: number
 /** Returns whether chain events without a log entry change the row, such as an invalidation of a filled order. */
 function changes(order: KnownOrder, before: readonly OrderChainEvent[], progress: OrderProgress): boolean {
   return JSON.stringify(computeProgress(order, before)) !== JSON.stringify(progress);
-}
-
-/** Creates the log entry of an expiry, dated to the first second after `validTo`. */
-export function createExpiryEvent(uid: Hex, validTo: number): NewEvent {
-  return { type: 'expired', uid, owner: unpackUid(uid).owner, at: (validTo + 1) * 1000 };
-}
-
-/**
- * Returns whether the expiry of an order is emitted. It is not for an order that was never signed on chain. See
- * docs/internals/decisions.md#d5-1.
- *
- * @param events - All chain events of the order.
- */
-export function emitsExpiry(
-  { signingScheme }: Pick<KnownOrder, 'signingScheme'>,
-  events: readonly OrderChainEvent[],
-): boolean {
-  return signingScheme !== 'presign' || events.some((event) => event.type === 'presignature' && event.signed);
-}
-
-/**
- * Returns the version of a row that is inserted for a placement. Such a row may be deleted and inserted again. Its
- * versions start above 2³² plus the newest log id, so that an ETag never repeats. Other rows start at 1.
- *
- * @param lastEventId - Id of the newest log entry.
- */
-export function getPlacementVersion(lastEventId: number): number {
-  return 2 ** 32 + lastEventId;
-}
-
-/** Compares positions on the chain, for sorting. */
-export function compareLogPositions(a: TradeCursor, b: TradeCursor): number {
-  return a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
-}
-
-/** Returns whether a chain event concerns an order. */
-export function isOrderChainEvent(event: ChainEvent): event is OrderChainEvent {
-  return event.type !== 'settlement';
 }
 
 /** Computes the columns of an order from its chain events. See docs/internals/decisions.md#d2-22. */

@@ -8,7 +8,7 @@ import type { TradeChainEvent, TradeCursor } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
-import { compareLogPositions } from './project-order.ts';
+import { compareLogPositions } from './log-position.ts';
 
 /** The signed terms that a trade is compared with. */
 export interface SignedTerms {

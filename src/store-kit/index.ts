@@ -6,7 +6,9 @@
  */
 
 export { blockHashes, getAffectedUids, isCursorStale } from '../chain/affected-orders.ts';
+export { createExpiryEvent, emitsExpiry, getPlacementVersion } from '../chain/expiry-event.ts';
 export { firstTradeBlocks } from '../chain/first-trades.ts';
+export { compareLogPositions, isOrderChainEvent } from '../chain/log-position.ts';
 export type {
   AffectedOrder,
   KnownOrder,
@@ -14,15 +16,7 @@ export type {
   OrderStateProjection,
   RowChange,
 } from '../chain/project-order.ts';
-export {
-  compareLogPositions,
-  computeProgress,
-  createExpiryEvent,
-  emitsExpiry,
-  getPlacementVersion,
-  isOrderChainEvent,
-  projectOrderState,
-} from '../chain/project-order.ts';
+export { computeProgress, projectOrderState } from '../chain/project-order.ts';
 export type { CancellableOrder, OrderStatus } from '../orders/status.ts';
 export { checkCancellable, getOrderStatus, ORDER_STATUSES } from '../orders/status.ts';
 export { isSoundBody } from '../orders/stored-row.ts';

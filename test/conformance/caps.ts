@@ -92,6 +92,20 @@ export const CAPS: readonly Rule[] = [
     },
   },
   {
+    name: 'counts an order of the same batch that expires in the second of its creation',
+    async run({ store }) {
+      const last = order(1, { creationDate: NOW * 1000, validTo: NOW });
+      const next = order(2, { creationDate: NOW * 1000 });
+      assert.deepEqual(
+        await store.orders.insert([
+          { order: last, cap: 1 },
+          { order: next, cap: 1 },
+        ]),
+        [{ status: 'inserted' }, { status: 'capped', limit: 1, count: 1 }],
+      );
+    },
+  },
+  {
     name: 'compares expiry in whole seconds of the creation date',
     async run({ store }) {
       await place(store, order(1, { validTo: NOW }));

@@ -6,6 +6,8 @@ export type { OrderChoice, OrderFactory, OrderFactoryOptions } from './fixtures/
 export { createOrderFactory } from './fixtures/order-factory.ts';
 export type { ChainScript, ScriptedChain } from './fixtures/scripted-chain.ts';
 export { scriptedChain, UNLIMITED_FUNDS } from './fixtures/scripted-chain.ts';
+export type { HistoryEntry, LinearizabilityResult, SequentialModel } from './history/linearizability.ts';
+export { checkLinearizability } from './history/linearizability.ts';
 
 import { APP_DATA } from './app-data.ts';
 import { AUCTIONS } from './auctions.ts';

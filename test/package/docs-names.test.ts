@@ -125,6 +125,7 @@ test.each([
   ['usdPrices', 'UsdPriceApi', 'docs/guides/affiliates-and-prices.md'],
   ['balances', 'AccountBalances', 'docs/guides/affiliates-and-prices.md'],
   ['tokens', 'TokenApi', 'docs/guides/market-data.md'],
+  ['pools', 'PoolApi', 'docs/guides/market-data.md'],
   ['simulation', 'SimulationApi', 'docs/guides/market-data.md'],
   ['slippage', 'SlippageApi', 'docs/guides/market-data.md'],
 ])('guide lists every method of accounts.%s', (group, type, path) => {

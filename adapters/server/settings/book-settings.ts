@@ -128,6 +128,18 @@ export const BOOK_SETTINGS = {
     help: 'Fixed prices for quotes, the name of a JSON file with them, or `off`.',
     defaultText: 'test tokens on Sepolia, otherwise `off`',
   },
+  poolFactory: {
+    type: address(),
+    group: 'Prices in US dollars',
+    help: 'Uniswap V2 factory whose pairs are served as pools. Has an effect on books with `rpc`.',
+    defaultText: 'that of Uniswap on mainnet, none elsewhere',
+  },
+  poolTokens: {
+    type: addresses(),
+    group: 'Prices in US dollars',
+    help: 'Tokens whose pairs are served as pools, besides wrapped native currency and `usdToken`.',
+    defaultText: 'none',
+  },
   usdToken: {
     type: objectSetting({
       token: {
@@ -307,6 +319,12 @@ export const COMMON_SETTINGS = {
     group: 'Orders',
     help: 'Whether public routes show a solver competition only after its deadline block.',
     default: false,
+  },
+  auctionMinValidity: {
+    type: integer(0, Number.MAX_SAFE_INTEGER, '<seconds>'),
+    group: 'Orders',
+    help: 'Time that an order must remain valid to be in an auction, in seconds.',
+    default: 60,
   },
   rpc: {
     type: httpUrls(),

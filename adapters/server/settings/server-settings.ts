@@ -1,4 +1,5 @@
 import { DEFAULT_RATE_LIMIT } from '../rate-limit.ts';
+import { affiliateTerms } from './affiliate-terms.ts';
 import type { SettingTable } from './setting.ts';
 import {
   email,
@@ -108,6 +109,19 @@ export const SERVER_SETTINGS = {
     defaultText: 'the nodes of the mainnet book',
     secret: true,
   },
+  affiliateTerms: {
+    type: affiliateTerms(),
+    group: 'Accounts',
+    help: 'Terms of the affiliate programme, shown with each code.',
+    flag: null,
+    defaultText: 'no terms',
+  },
+  affiliateStatistics: {
+    type: httpUrl(),
+    group: 'Accounts',
+    help: 'URL of a service with the statistics of affiliates and traders.',
+    defaultText: 'none; the statistics endpoints return 503',
+  },
   notifications: {
     type: enumSetting('on', 'off'),
     group: 'Notifications',
@@ -216,6 +230,12 @@ export const SERVER_SETTINGS = {
     }),
     group: 'Prices in US dollars',
     help: 'Prices of CoinGecko: `{ "apiKey", "plan", "url" }`.',
+  },
+  poolsUrl: {
+    type: httpUrl(),
+    group: 'Prices in US dollars',
+    help: 'URL of a JSON document with liquidity pools by chain id.',
+    defaultText: 'none; the pool endpoints return 503',
   },
   tenderly: {
     type: objectSetting({

@@ -2,6 +2,7 @@ import { AFFILIATE_ROUTES } from './affiliates.ts';
 import { BALANCE_ROUTES } from './balances.ts';
 import { MARKET_ROUTES } from './markets.ts';
 import { NOTIFICATION_ROUTES } from './notifications.ts';
+import { POOL_ROUTES } from './pools.ts';
 import type { AccountRoute } from './route.ts';
 import { SIMULATION_ROUTES } from './simulation.ts';
 import { SUBSCRIPTION_ROUTES } from './subscriptions.ts';
@@ -15,5 +16,6 @@ export const accountRoutes = (): readonly AccountRoute[] => [
   ...TOKEN_ROUTES,
   ...MARKET_ROUTES,
   ...SIMULATION_ROUTES,
+  ...POOL_ROUTES,
   ...BALANCE_ROUTES,
 ];

@@ -247,6 +247,12 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     },
     errors: ['Forbidden'],
   },
+  'GET /restricted/api/v1/debug/order/:uid': {
+    summary: 'Returns why an order is or is not settled. Requires the operator token: Authorization: Bearer <token>',
+    tag: 'solvers',
+    success: { 200: { description: 'The order, its place in the auction, and its trades.', body: 'OrderDebug' } },
+    errors: ['NotFound', 'Forbidden'],
+  },
   'POST /api/v1/quote': {
     summary: 'Requests a quote',
     tag: 'quotes',
@@ -424,6 +430,17 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       feeAmount: text('Ignored.'),
     },
     success: { 200: { description: 'The tolerance in basis points.', body: 'SlippageTolerance' } },
+  },
+  'POST /:chainId/yield/pools': {
+    summary: 'Returns liquidity pools with their yield',
+    tag: 'tokens',
+    body: 'PoolAddresses',
+    success: { 200: { description: 'At most 500. Without addresses, the largest pools.', body: ['Pool'] } },
+  },
+  'GET /:chainId/yield/pools-average-apr': {
+    summary: 'Returns the mean yield of each project',
+    tag: 'tokens',
+    success: { 200: { description: 'Percent per year by project.', body: 'AverageApr' } },
   },
   'POST /:chainId/simulation/simulateBundle': {
     summary: 'Simulates a bundle of up to 20 transactions',

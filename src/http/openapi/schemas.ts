@@ -1,9 +1,11 @@
 import * as z from 'zod';
 import { omit } from 'zod/mini';
 import { affiliateRegistration } from '../../accounts/affiliates.ts';
+import { poolAddresses } from '../../accounts/pools.ts';
 import { simulationBundle } from '../../accounts/simulation/simulation.ts';
 import { tokenAddresses } from '../../accounts/token-details.ts';
 import { competition } from '../../auctions/competition.ts';
+import { FILTER_REASONS } from '../../auctions/filters.ts';
 import type { ErrorCode } from '../../errors.ts';
 import { ERRORS } from '../../errors.ts';
 import { cancellation, cancellations } from '../../orders/cancel.ts';
@@ -216,6 +218,10 @@ export function createSchemas() {
       }),
     ),
   });
+  const competitionStatus = z.object({
+    type: z.enum(['open', 'scheduled', 'active', 'cancelled', 'solved', 'executing', 'traded']),
+    value: z.array(execution).describe('Each solution, worst first.').optional(),
+  });
   return {
     Auction: z.object({
       id: z.int().describe('Greater than the id of every earlier auction.'),
@@ -243,9 +249,20 @@ export function createSchemas() {
     QuotedOrder: quotedOrder,
     QuoteResponse: quoteResponse,
     Trade: trade,
-    CompetitionStatus: z.object({
-      type: z.enum(['open', 'scheduled', 'active', 'cancelled', 'solved', 'executing', 'traded']),
-      value: z.array(execution).describe('Each solution, worst first.').optional(),
+    CompetitionStatus: competitionStatus,
+    OrderDebug: z.object({
+      order,
+      competitionStatus,
+      auction: z
+        .object({
+          id: z.int(),
+          block: z.int(),
+          listed: z.boolean().describe('Whether the order is in the current auction.'),
+          filterReason: z.enum(FILTER_REASONS).nullable().describe('Why an open order is not in it.'),
+        })
+        .optional()
+        .describe('The last auction. Absent before the first.'),
+      trades: z.array(trade).describe('The newest, at most 100.'),
     }),
     AppDataDocument: z.object({ fullAppData: z.string() }),
     Surplus: z.object({ totalSurplus: atoms('In wei.') }),
@@ -293,6 +310,17 @@ export function createSchemas() {
       .looseObject({ code: z.string() })
       .describe('The code with the terms of the program, if configured.'),
     AffiliateStatistics: z.looseObject({}).describe('Statistics of the configured source.'),
+    PoolAddresses: poolAddresses,
+    Pool: z.object({
+      contract_address: address(),
+      chain_id: z.int(),
+      project: z.string(),
+      apr: z.number().describe('Yield of liquidity providers, in percent per year.'),
+      fee: z.number().describe('Fee of a trade, in percent.'),
+      tvl: z.number().describe('Value of the reserves, in US dollars.'),
+      volume: z.number().describe('Traded volume of a day, in US dollars.'),
+    }),
+    AverageApr: z.record(z.string(), z.number()),
     SimulationBundle: simulationBundle,
     SimulatedTransaction: z.object({
       status: z.boolean().describe('Whether the transaction succeeded.'),

@@ -80,12 +80,44 @@ const recordCompetition: Route = {
   },
 };
 
+/** Returns the data of an order that explains why it is or is not settled. For operators. */
+const debugOrder: Route = {
+  method: 'GET',
+  path: '/restricted/api/v1/debug/order/:uid',
+  cost: READ,
+  before: requireOperator,
+  async handle({ book, param }) {
+    const uid = param('uid');
+    const [order, selection, trades] = await Promise.all([
+      book.orders.get(uid),
+      book.auctions.selection(),
+      book.trades.list({ orderUid: uid, limit: DEBUG_TRADES }),
+    ]);
+    if (order === undefined) throw new OrderBookError('NotFound', 'there is no order with this UID', { uid });
+    return jsonResponse(200, {
+      order,
+      competitionStatus: await book.orders.competitionStatus(uid),
+      auction: selection && {
+        id: selection.id,
+        block: selection.block,
+        listed: selection.listed.has(order.uid),
+        filterReason: selection.filtered.get(order.uid) ?? null,
+      },
+      trades,
+    });
+  },
+};
+
+/** Maximum number of trades in a debug report. */
+const DEBUG_TRADES = 100;
+
 /** The routes of auctions and competitions. */
 export const AUCTION_ROUTES: readonly Route[] = [
   getAuction,
   ...COMPETITION_ROUTES,
   getRestrictedCompetition,
   recordCompetition,
+  debugOrder,
 ];
 
 async function getCompetition({ book, param }: Call, query?: CompetitionQuery): Promise<ApiResponse> {

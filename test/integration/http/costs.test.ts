@@ -165,6 +165,11 @@ const BOUNDED: readonly Example[] = [
     () => '/restricted/api/v2/solver_competition/1',
     { headers: { authorization: 'Bearer secret' } },
   ],
+  [
+    'GET /restricted/api/v1/debug/order/{uid}',
+    ({ open }) => `/restricted/api/v1/debug/order/${open}`,
+    { headers: { authorization: 'Bearer secret' } },
+  ],
   ['GET /api/v1/token/{token}/native_price', () => `/api/v1/token/${WETH}/native_price`],
   ['GET /api/v1/token/{token}/metadata', () => `/api/v1/token/${WETH}/metadata`],
   ['GET /api/v1/app_data/{hash}', () => `/api/v1/app_data/${word(1)}`],
@@ -181,6 +186,7 @@ const BOUNDED: readonly Example[] = [
   ['GET /affiliate/affiliate-stats/{address}', () => `/affiliate/affiliate-stats/${BOB}`],
   ['GET /affiliate/trader-stats/{address}', () => `/affiliate/trader-stats/${BOB}`],
   ['GET /affiliate/trader-activity/{address}', () => `/affiliate/trader-activity/${BOB}`],
+  ['GET /{chainId}/yield/pools-average-apr', () => `/${SEPOLIA}/yield/pools-average-apr`],
   ['GET /{chainId}/tokens/{token}/details', () => `/${SEPOLIA}/tokens/${WETH}/details`],
   ['GET /{chainId}/tokens/{token}/topHolders', () => `/${SEPOLIA}/tokens/${WETH}/topHolders`],
   [

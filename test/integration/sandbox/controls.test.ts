@@ -176,3 +176,64 @@ describe('time and prices', () => {
     await sandbox.waitFor(uid, 'fulfilled');
   });
 });
+
+describe('controls over HTTP', () => {
+  it('create traders, settle, move time and restore states', async () => {
+    await using sandbox = await createSandbox({ engine: 'simulated', solver: 'manual' });
+    const post = async (name: string, body?: unknown) => {
+      const init =
+        body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+      const response = await fetch(`${sandbox.url}/sandbox/${name}`, { method: 'POST', ...init });
+      return { status: response.status, body: (await response.json()) as Record<string, never> };
+    };
+    const described = (await (await fetch(`${sandbox.url}/sandbox`)).json()) as Record<string, unknown>;
+    expect(described).toMatchObject({ url: sandbox.url, controlUrl: `${sandbox.url}/sandbox`, chainId: 11155111 });
+
+    const { body: account } = await post('createTrader', { amounts: { WETH: '2' } });
+    const trader = sandbox.traderOf(account as never);
+    expect(await trader.balanceOf('WETH')).toBe(2n * 10n ** 18n);
+    const { body: saved } = await post('snapshot');
+    const uid = await trader.placeOrder(TERMS, { partiallyFillable: true });
+    expect(await post('settle', { uid, fill: 0.5 })).toEqual({ status: 200, body: {} });
+    expect((await sandbox.book.orders.get(uid))?.executedSellAmount).toBe(String(5n * 10n ** 17n));
+    expect(await post('reorg', { depth: 1 })).toEqual({ status: 200, body: {} });
+    expect((await sandbox.book.orders.get(uid))?.executedSellAmount).toBe('0');
+    expect(await post('advance', { seconds: 100_000 })).toEqual({ status: 200, body: {} });
+    expect((await sandbox.book.orders.get(uid))?.status).toBe('expired');
+    expect((await post('settle', { uid })).status).toBe(409);
+    expect(await post('revert', saved)).toEqual({ status: 200, body: {} });
+    expect(await sandbox.book.orders.get(uid)).toBeUndefined();
+  });
+
+  it('reject unknown names and arguments', async () => {
+    await using sandbox = await createSandbox({ engine: 'simulated' });
+    const send = async (name: string, body: string, method = 'POST') => {
+      const headers = { 'content-type': 'application/json' };
+      const response = await fetch(`${sandbox.url}/sandbox/${name}`, { method, body, headers });
+      return [response.status, ((await response.json()) as { message: string }).message];
+    };
+    expect(await send('mines', '{}')).toEqual([
+      404,
+      expect.stringMatching(/^a control must be one of settle, .*, got "mines"$/),
+    ]);
+    expect(await send('mine', '{}', 'PUT')).toEqual([405, 'mine requires POST, got PUT']);
+    expect(await send('mine', '{"block":1}')).toEqual([400, 'Unrecognized key: "block"']);
+    expect(await send('advance', '{"seconds":0}')).toEqual([400, expect.stringMatching(/^seconds: /)]);
+    expect(await send('fund', '{"account":"0x1","amounts":{}}')).toEqual([400, expect.stringMatching(/^account: /)]);
+    expect(await send('mine', '{')).toEqual([400, 'the body is not JSON']);
+    expect(await send('revert', '{"snapshot":"none"}')).toEqual([
+      409,
+      'snapshot must be one of this sandbox, got "none"',
+    ]);
+  });
+
+  it('settle when the solver is manual', async () => {
+    await using sandbox = await createSandbox({ engine: 'simulated', solver: 'manual' });
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    const uid = await trader.placeOrder(TERMS);
+    expect((await sandbox.book.orders.get(uid))?.status).toBe('open');
+    const response = await fetch(`${sandbox.url}/sandbox/settle`, { method: 'POST' });
+    expect(response.status).toBe(200);
+    await sandbox.waitFor(uid, 'fulfilled');
+  });
+});

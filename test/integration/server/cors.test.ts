@@ -83,6 +83,8 @@ describe('server without an account store', () => {
     ['GET', `/1/tokens/${ACCOUNT}/details`],
     ['GET', `/1/tokens/${ACCOUNT}/topHolders`],
     ['POST', '/1/tokens/details'],
+    ['POST', '/1/yield/pools'],
+    ['GET', '/1/yield/pools-average-apr'],
     ['POST', '/1/simulation/simulateBundle'],
     ['GET', `/1/markets/${ACCOUNT}-${ACCOUNT}/slippageTolerance`],
   ])('responds 503 with a message to %s %s', async (method, path) => {

@@ -83,3 +83,41 @@ test("affiliates sign under the configured domain name, and contract wallets are
   expect(await get(`/affiliate/${TOKEN}`, contract)).toMatchObject([503, {}]);
   expect(node.requests.length).toBeGreaterThan(0);
 });
+
+test('server shows the configured terms, and statistics of a service', async () => {
+  const wallet = account(1).address.toLowerCase();
+  const { url, requests } = await double(() => ({ total_volume: 12.5 }));
+  const terms = {
+    rewardAmount: 40,
+    triggerVolume: 250_000,
+    timeCapDays: 90,
+    volumeCap: 5_000_000,
+    revenueSplitAffiliatePct: 25,
+    revenueSplitTraderPct: 50,
+    revenueSplitDaoPct: 25,
+  };
+  const request = await startServer({ db: ':memory:', affiliateTerms: terms, affiliateStatistics: `${url}/stats/` });
+  for (const name of ['affiliate-stats', 'trader-stats', 'trader-activity']) {
+    expect(await request(`/affiliate/${name}/${wallet}`)).toEqual([200, { total_volume: 12.5 }]);
+  }
+  expect(requests).toEqual(
+    ['affiliate-stats', 'trader-stats', 'trader-activity'].map((name) => `/stats/${name}/${wallet} `),
+  );
+  const { address: owner } = account(1);
+  const signedMessage = await account(1).signTypedData(affiliateTypedData(owner, 'TERMS'));
+  const body = { walletAddress: owner, code: 'TERMS', signedMessage };
+  expect(await request(`/affiliate/${owner}`, body)).toMatchObject([201, {}]);
+  expect(await request('/ref-codes/TERMS')).toEqual([
+    200,
+    { code: 'TERMS', traderRewardAmount: 20, triggerVolume: 250_000, timeCapDays: 90, volumeCap: 5_000_000 },
+  ]);
+  expect(await request(`/affiliate/${owner}`)).toMatchObject([200, terms]);
+});
+
+test('server reports a failing service of statistics, and requires valid terms', async () => {
+  const { url } = await double(() => []);
+  const request = await startServer({ db: ':memory:', affiliateStatistics: url });
+  const message = 'Affiliate statistics are not available';
+  expect(await request(`/affiliate/trader-stats/${TOKEN}`)).toEqual([503, { message }]);
+  await expect(serve({ port: 0, affiliateTerms: { rewardAmount: -1 } as never })).rejects.toThrow('affiliateTerms');
+});

@@ -180,7 +180,7 @@ describe('auction', () => {
     expect(prices).toEqual({ [WETH_]: String(10n ** 18n), [COW_]: String(2n * 10n ** 18n) });
   });
 
-  test('contains an order without a known token price, and omits the price', async () => {
+  test('leaves out an order without a known token price, and omits the price', async () => {
     const recordedCalls: string[] = [];
     const nativePrice = (token: string) => {
       recordedCalls.push(token);
@@ -189,7 +189,8 @@ describe('auction', () => {
     await reopen({ quotes: { gasPrice: '0', estimators: [{ name: 'test', nativePrice, estimate: () => undefined }] } });
     await orderOf();
     const { orders, prices } = await auction();
-    expect(orders).toHaveLength(1);
+    expect(orders).toHaveLength(0);
+    expect([...((await book.auctions.selection())?.filtered.values() ?? [])]).toEqual(['unpriced']);
     expect(prices).toEqual({ [WETH_]: String(10n ** 18n) });
     await applyBlock(5);
     await auction();
@@ -216,7 +217,8 @@ describe('auction', () => {
       [{ balance: 1000n, allowance: 1000n }, ['whole', 'part']],
       [{ balance: 999n, allowance: 1000n }, ['part']],
       [{ balance: 1000n, allowance: 999n }, ['part']],
-      [{ balance: 1n, allowance: 1n }, ['part']],
+      [{ balance: 3n, allowance: 3n }, ['part']],
+      [{ balance: 1n, allowance: 1n }, []],
       [{ balance: 0n, allowance: 1n }, []],
       [{ balance: 1n, allowance: 0n }, []],
     ])('uses %o', async (funds, expected) => {
@@ -252,6 +254,159 @@ describe('auction', () => {
       expect(await listed()).toEqual([known.uid]);
       expect(failures).toMatchObject([{ message: 'out of reach' }]);
     });
+  });
+});
+
+describe('orders that are left out of the auction', () => {
+  /** Returns the reason for which an order is left out. */
+  const reasonOf = async ({ uid }: Order) => (await book.auctions.selection())?.filtered.get(uid);
+  const status = async ({ uid }: Order) => (await book.orders.competitionStatus(uid)).type;
+
+  test('have the status open and a reason; orders after the last auction are scheduled', async () => {
+    await reopen({ deniedTokens: new Set<string>() });
+    const order = await orderOf({ appData: JSON.stringify({ metadata: { validFrom: http.now() + 100 } }) });
+    expect(await status(order)).toBe('scheduled');
+    expect(await listed()).toEqual([]);
+    expect([await reasonOf(order), await status(order)]).toEqual(['notYetValid', 'open']);
+    clock.advance(100_000);
+    expect(await listed()).toEqual([order.uid]);
+    expect([await reasonOf(order), await status(order)]).toEqual([undefined, 'active']);
+  });
+
+  test('expire before they can be settled', async () => {
+    const order = await orderOf();
+    clock.advance(540_000);
+    expect(await listed()).toEqual([order.uid]);
+    clock.advance(1000);
+    clock.advance(12_000);
+    expect([await listed(), await reasonOf(order)]).toEqual([[], 'shortLived']);
+    await reopen({ auctions: { minValidity: 0 } });
+    const other = await orderOf();
+    clock.advance(599_000);
+    expect(await listed()).toEqual([other.uid]);
+  });
+
+  test('have a token, an owner or a receiver that was deny-listed after their submission', async () => {
+    const deniedTokens = new Set<string>();
+    const denied = new Set<string>();
+    await reopen({ deniedTokens, isDenied: (address) => denied.has(address) });
+    const order = await orderOf();
+    const receiver = account(5).address.toLowerCase();
+    const sent = await orderOf({ receiver });
+    expect(await listed()).toHaveLength(2);
+    denied.add(receiver);
+    await applyBlock(5);
+    expect([await listed(), await reasonOf(sent)]).toEqual([[order.uid], 'deniedAddress']);
+    denied.add(order.owner);
+    await applyBlock(6);
+    expect([await listed(), await reasonOf(order)]).toEqual([[], 'deniedAddress']);
+    deniedTokens.add(COW_);
+    await applyBlock(7);
+    expect([await listed(), await reasonOf(order)]).toEqual([[], 'deniedToken']);
+  });
+
+  test('keep their place while the deny list of the host fails', async () => {
+    let fails = false;
+    await reopen({
+      isDenied: () => {
+        if (fails) throw new Error('the list is not available');
+        return false;
+      },
+    });
+    const order = await orderOf();
+    fails = true;
+    expect(await listed()).toEqual([order.uid]);
+    expect(failures).toMatchObject([{ message: 'the list is not available' }]);
+  });
+
+  test('are part of a winning solution until it is settled or its deadline has passed', async () => {
+    const order = await orderOf({ partiallyFillable: true });
+    const other = await orderOf({ sellAmount: '2000' });
+    await applyBlock(5);
+    expect(await listed()).toHaveLength(2);
+    await record(competitionOf(77, order));
+    expect([await listed(), await reasonOf(order)]).toEqual([[other.uid], 'inFlight']);
+    await applyBlock(9);
+    expect(await listed()).toEqual([other.uid]);
+    await applyBlock(10);
+    expect((await listed()).sort()).toEqual([order.uid, other.uid].sort());
+  });
+
+  test('are offered again after the settlement of a partial fill', async () => {
+    const order = await orderOf({ partiallyFillable: true });
+    await record(competitionOf(77, order));
+    expect(await listed()).toEqual([]);
+    const transactionHash = hashOf('a settlement');
+    const data = settleData([{ order, executed: 100n }], { [order.sellToken]: 60n, [order.buyToken]: 100n }, 77);
+    const through = blockOf(6);
+    const happenings = [tradeOf(order, 100n, 60n, transactionHash), { ...SETTLEMENT_HAPPENING, transactionHash }];
+    const settleCalls = new Map([[transactionHash, [data]]]);
+    await book.chain.apply({ events: eventsIn(through, happenings), through, settleCalls });
+    expect(await listed()).toEqual([order.uid]);
+  });
+
+  test('of losing solutions stay in the auction', async () => {
+    const order = await orderOf();
+    await record(competitionOf(77, order, { solutions: [solution(SOLVER, 1, [{ order, sell: '1000', buy: '500' }])] }));
+    expect(await listed()).toEqual([order.uid]);
+  });
+
+  test('sell from the vault without funds there', async () => {
+    const vault = { balance: 1000n, allowance: 1000n };
+    const chain: ChainClient = {
+      balanceAndAllowance: async () => ({ balance: 10n ** 30n, allowance: 10n ** 30n }),
+      vaultFunds: async () => vault,
+    };
+    await reopen({ chain });
+    const order = await orderOf({ sellTokenBalance: 'internal' });
+    expect(await listed()).toEqual([order.uid]);
+    vault.balance = 999n;
+    await applyBlock(5);
+    expect([await listed(), await reasonOf(order)]).toEqual([[], 'unfunded']);
+    // Without a way to read the vault, such an order is never listed.
+    await reopen({ chain: { balanceAndAllowance: async () => ({ balance: 10n ** 30n, allowance: 10n ** 30n }) } });
+    const unknown = await orderOf({ sellTokenBalance: 'external' });
+    expect([await listed(), await reasonOf(unknown)]).toEqual([[], 'unfunded']);
+  });
+
+  test.each<[string, OrderChoice, bigint | undefined]>([
+    ['whose funds round to nothing', { sellAmount: '1000', buyAmount: '400' }, 2n],
+    ['without a remaining buy amount', { sellAmount: '1000', buyAmount: '1', kind: 'sell' }, 999n],
+  ])('are partially fillable orders %s', async (_, choice, funds) => {
+    const amount = funds ?? 10n ** 30n;
+    await reopen({ chain: { balanceAndAllowance: async () => ({ balance: amount, allowance: amount }) } });
+    const order = await orderOf({ ...choice, partiallyFillable: true });
+    expect([await listed(), await reasonOf(order)]).toEqual([[], 'dust']);
+  });
+});
+
+test('debug report shows the reason for operators only', async () => {
+  const order = await orderOf({ appData: JSON.stringify({ metadata: { validFrom: http.now() + 100 } }) });
+  const path = `/restricted/api/v1/debug/order/${order.uid}`;
+  expect((await http.send('GET', path)).status).toBe(403);
+  expect(await book.auctions.selection()).toBeUndefined();
+  expect(await listed()).toEqual([]);
+  const answer = await http.send('GET', path, { headers: AUTHORIZATION });
+  expect([answer.status, answer.json()]).toEqual([
+    200,
+    {
+      order,
+      competitionStatus: { type: 'open' },
+      auction: { id: expect.any(Number), block: 0, listed: false, filterReason: 'notYetValid' },
+      trades: [],
+    },
+  ]);
+  const unknown = path.replace(/.{8}$/, '00000000');
+  expect((await http.send('GET', unknown, { headers: AUTHORIZATION })).status).toBe(404);
+});
+
+test('auction prices native currency for orders that buy it', async () => {
+  const order = await orderOf({ sellToken: COW, buyToken: '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee' });
+  const { orders, prices } = await auction();
+  expect(orders.map(({ uid }) => uid)).toEqual([order.uid]);
+  expect(prices).toEqual({
+    [WETH_]: String(10n ** 18n),
+    '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee': String(10n ** 18n),
   });
 });
 

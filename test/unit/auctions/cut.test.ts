@@ -38,7 +38,7 @@ const listed = (n: number) => order(n, { validTo: NOW + 1000 + n });
 async function fixture(count: number) {
   const { store, reads } = countingStore();
   const clock = manualClock(NOW * 1000);
-  const book = createOrderBook({ chainId: SEPOLIA, store, clock, expiryInterval: 'off' });
+  const book = createOrderBook({ chainId: SEPOLIA, store, clock, expiryInterval: 'off', auctions: { minValidity: 0 } });
   await book.start();
   await place(store, ...range(count).map(listed));
   const http = directFixture(createApi(book), () => 0);

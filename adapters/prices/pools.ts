@@ -1,0 +1,81 @@
+import type { Address, PoolSource, PoolYield } from 'intentbook';
+import { assertKnownOptions, parseHex, readResponseText } from '#internal';
+
+/** Pools by chain id. Numbers are those of `PoolYield`. */
+export type PoolTable = Readonly<
+  Record<string, readonly (Omit<PoolYield, 'address'> & { readonly address: string })[]>
+>;
+
+/** Options of a source of pools at a URL. */
+export interface JsonPoolsOptions {
+  /** URL of a JSON document with pools by chain id: `{ "1": [{ "address", "project", "apr", … }] }`. */
+  readonly url: string;
+  /** Implementation of `fetch`. Default: the global one. */
+  readonly fetch?: typeof fetch;
+}
+
+/** Maximum size of a document, in bytes. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Creates a source of pools from a table by chain id.
+ *
+ * @throws TypeError with the pool that is malformed.
+ */
+export function fixedPools(table: PoolTable): PoolSource {
+  const pools = parseTable(table);
+  return { name: 'fixed pools', pools: (chainId) => pools.get(chainId) };
+}
+
+/**
+ * Creates a source of pools from a JSON document at a URL, in the form of the table. Any response status besides 200 is
+ * a failure. Redirects are not followed.
+ *
+ * @throws TypeError if an option is unknown or `url` is not an http or https URL.
+ */
+export function jsonPools(options: JsonPoolsOptions): PoolSource {
+  assertKnownOptions('jsonPools', options, ['url', 'fetch']);
+  const { url, fetch: send = fetch } = options;
+  if (!/^https?:\/\/[^/]/.test(url) || !URL.canParse(url)) {
+    throw new TypeError('jsonPools: url must be an http or https URL');
+  }
+  return {
+    name: `pools of ${new URL(url).host}`,
+    async pools(chainId, { signal }) {
+      const response = await send(url, { headers: { accept: 'application/json' }, redirect: 'error', signal });
+      if (response.status !== 200) {
+        await response.body?.cancel();
+        throw new Error(`the source of pools responded with status ${response.status}`);
+      }
+      const document: unknown = JSON.parse(await readResponseText(response, MAX_BYTES));
+      if (typeof document !== 'object' || document === null) throw new TypeError('pools must be an object by chain id');
+      return parseTable(document as PoolTable).get(chainId); // each pool is checked
+    },
+  };
+}
+
+function parseTable(table: PoolTable): ReadonlyMap<number, readonly PoolYield[]> {
+  return new Map(
+    Object.entries(table).map(([chainId, pools]) => {
+      if (!/^[1-9]\d{0,14}$/.test(chainId) || !Array.isArray(pools)) {
+        throw new TypeError(`pools must be lists by chain id, got "${chainId.slice(0, 40)}"`);
+      }
+      return [Number(chainId), pools.map(parsePool)];
+    }),
+  );
+}
+
+function parsePool(pool: PoolTable[string][number]): PoolYield {
+  const { address: text, project, apr, fee, tvl, volume } = pool;
+  const address: Address | undefined = parseHex(text, 20);
+  if (address === undefined) {
+    throw new TypeError(`the address of a pool must be 0x and 40 hex digits, got ${JSON.stringify(text)}`);
+  }
+  for (const [name, value] of Object.entries({ apr, fee, tvl, volume })) {
+    if (typeof value !== 'number' || !Number.isFinite(value)) {
+      throw new TypeError(`${name} of pool ${address} must be a number, got ${JSON.stringify(value)}`);
+    }
+  }
+  if (typeof project !== 'string') throw new TypeError(`project of pool ${address} must be text`);
+  return { address, project, apr, fee, tvl, volume };
+}

@@ -1,0 +1,37 @@
+import type { Address, AffiliateStatistics, StatisticsCall, StatisticsResponse } from 'intentbook';
+import { readResponseText } from '#internal';
+
+/** Maximum size of a response, in bytes. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Creates a source of affiliate statistics over HTTP: `GET <url>/affiliate-stats/<address>`, `trader-stats` and
+ * `trader-activity`. Status 404 means that there are none; any other status than 200 is a failure. Redirects are not
+ * followed.
+ */
+export function httpStatistics(url: string): AffiliateStatistics {
+  const base = url.replace(/\/+$/, '');
+
+  const read =
+    (name: string) =>
+    async (address: Address, { signal }: StatisticsCall): Promise<StatisticsResponse | undefined> => {
+      const headers = { accept: 'application/json' };
+      const response = await fetch(`${base}/${name}/${address}`, { headers, redirect: 'error', signal });
+      if (response.status !== 200) {
+        await response.body?.cancel();
+        if (response.status === 404) return undefined;
+        throw new Error(`the source of affiliate statistics responded with status ${response.status}`);
+      }
+      const answer: unknown = JSON.parse(await readResponseText(response, MAX_BYTES));
+      if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
+        throw new Error('the source of affiliate statistics must return an object');
+      }
+      return answer as StatisticsResponse; // an object has any members
+    };
+
+  return {
+    affiliate: read('affiliate-stats'),
+    trader: read('trader-stats'),
+    traderActivity: read('trader-activity'),
+  };
+}

@@ -1,0 +1,118 @@
+import * as z from 'zod/mini';
+import { OrderBookError } from '../errors.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { PoolSource, PoolYield } from '../ports/pools.ts';
+import type { Address } from '../protocol/hex.ts';
+import { hexSchema, parseShape } from '../protocol/shape.ts';
+import { AccountError } from './account-error.ts';
+import { createSourceCache } from './source-cache.ts';
+import { requireChainId } from './usd-prices.ts';
+
+/** Pool methods. */
+export interface PoolApi {
+  /**
+   * Returns the pools of a chain with the given addresses, or without addresses the 500 largest ones by value. Rejects
+   * with `InvalidParameter` for an invalid chain id; with an `AccountError` of status 400 for more than 500 addresses,
+   * of status 503 if there is no source or if all sources fail.
+   */
+  list(chainId: number, addresses?: readonly Address[]): Promise<readonly PoolYield[]>;
+  /** Returns the mean yield of each project in percent, rounded to 6 decimals. Rejects like `list`. */
+  averageApr(chainId: number): Promise<Readonly<Record<string, number>>>;
+}
+
+export interface PoolsContext {
+  readonly sources: readonly PoolSource[];
+  readonly clock: Clock;
+  readonly onFailure: (failure: unknown) => void;
+  readonly assertStarted: () => void;
+}
+
+/** Maximum number of addresses, and of pools in a response. */
+export const MAX_POOLS = 500;
+
+/** Milliseconds for which the pools of a chain are cached. */
+const TTL = 600_000;
+
+/** Maximum number of chains with cached pools. */
+const MAX_CHAINS = 100;
+
+/** Time limit per source, in milliseconds. */
+const TIMEOUT = 10_000;
+
+/** The schema of the body. */
+export const poolAddresses = /* @__PURE__ */ (() =>
+  z.array(hexSchema(20)).check(z.maxLength(MAX_POOLS, { error: `must have 0 to ${MAX_POOLS} addresses` })))();
+
+/** Parses the body of a request for pools. @throws OrderBookError `InvalidParameter`. */
+export function parsePoolAddresses(body: unknown): readonly Address[] {
+  const parsed = parseShape(poolAddresses, body, 'InvalidParameter');
+  if (parsed instanceof OrderBookError) throw parsed;
+  return parsed;
+}
+
+/** Creates the pool methods. @throws TypeError if the sources are invalid. */
+export function createPools({ sources, clock, onFailure, assertStarted }: PoolsContext): PoolApi {
+  if (!Array.isArray(sources) || sources.some((source) => typeof source?.pools !== 'function')) {
+    throw new TypeError('createAccounts: pools must be a list of sources');
+  }
+  let failures = 0;
+  const cache = createSourceCache<number, readonly PoolYield[]>({
+    sources: sources.map((source: PoolSource) => ({
+      read: async (chainId, call) => requirePools(await source.pools(chainId, call)),
+      onFailure(_, cause) {
+        failures++;
+        onFailure(cause);
+      },
+    })),
+    key: String,
+    ttl: TTL,
+    maxEntries: MAX_CHAINS,
+    timeout: TIMEOUT,
+    clock,
+  });
+
+  async function readPools(chainId: number): Promise<readonly PoolYield[]> {
+    requireChainId(chainId);
+    if (sources.length === 0) throw new AccountError(503, 'Pools are not available on this server');
+    assertStarted();
+    const failed = failures;
+    const found = await cache.get(chainId);
+    if (found === undefined && failures > failed) throw new AccountError(503, 'Pools are not available right now', 1);
+    return found?.value ?? [];
+  }
+
+  return {
+    async list(chainId, addresses = []) {
+      if (addresses.length > MAX_POOLS) {
+        throw new AccountError(400, `At most ${MAX_POOLS} pool addresses are allowed`);
+      }
+      const pools = await readPools(chainId);
+      if (addresses.length === 0) return [...pools].sort((a, b) => b.tvl - a.tvl).slice(0, MAX_POOLS);
+      const wanted = new Set(addresses.map((address) => address.toLowerCase()));
+      return pools.filter(({ address }) => wanted.has(address)).slice(0, MAX_POOLS);
+    },
+    async averageApr(chainId) {
+      const sums = new Map<string, { sum: number; count: number }>();
+      for (const { project, apr } of await readPools(chainId)) {
+        const { sum, count } = sums.get(project) ?? { sum: 0, count: 0 };
+        sums.set(project, { sum: sum + apr, count: count + 1 });
+      }
+      return Object.fromEntries([...sums].map(([project, { sum, count }]) => [project, roundToMicros(sum / count)]));
+    },
+  };
+}
+
+const roundToMicros = (value: number) => Math.round(value * 1e6) / 1e6;
+
+/** Checks the pools of a source. */
+function requirePools(pools: readonly PoolYield[] | undefined): readonly PoolYield[] | undefined {
+  if (pools === undefined) return undefined;
+  const isAmount = (value: number) => Number.isFinite(value) && value >= 0;
+  const isValid = ({ address, project, apr, fee, tvl, volume }: PoolYield) =>
+    /^0x[0-9a-f]{40}$/.test(address) &&
+    typeof project === 'string' &&
+    Number.isFinite(apr) &&
+    [fee, tvl, volume].every(isAmount);
+  if (Array.isArray(pools) && pools.every(isValid)) return pools;
+  throw new TypeError('pools must have an address in lower case, a project and finite numbers');
+}

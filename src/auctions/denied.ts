@@ -1,0 +1,37 @@
+import type { DeadlineLimiter } from '../concurrency/deadline.ts';
+import type { OrderPolicy } from '../orders/admission.ts';
+import type { Address } from '../protocol/hex.ts';
+import type { AuctionCandidate } from './auction-order.ts';
+import { partiesOf } from './filters.ts';
+
+/** Returns the deny-listed owners and receivers of candidates. */
+export type FindDenied = (candidates: readonly AuctionCandidate[]) => Promise<ReadonlySet<Address>>;
+
+/**
+ * Creates the queries to the deny list of the host. Each address is queried once per auction. If a query fails, its
+ * previous result is used.
+ */
+export function createFindDenied(
+  { isDenied }: Pick<OrderPolicy, 'isDenied'>,
+  remote: DeadlineLimiter,
+  onFailure: (failure: unknown) => void,
+): FindDenied {
+  let previous: ReadonlySet<Address> = new Set();
+  return async (candidates) => {
+    if (isDenied === undefined) return previous;
+    const denied = new Set<Address>();
+    const addresses = new Set(candidates.flatMap(({ order }) => partiesOf(order)));
+    await Promise.all(
+      [...addresses].map(async (address) => {
+        try {
+          if (await remote.run('deny list', (signal) => isDenied(address, { signal }))) denied.add(address);
+        } catch (failure) {
+          onFailure(failure);
+          if (previous.has(address)) denied.add(address);
+        }
+      }),
+    );
+    previous = denied;
+    return denied;
+  };
+}

@@ -1,0 +1,93 @@
+import { NATIVE_MARKER } from '../protocol/chains.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
+import { ZERO_ADDRESS } from '../protocol/hex.ts';
+import type { AuctionCandidate, AuctionOrder } from './auction-order.ts';
+import type { AuctionPrices } from './auction-prices.ts';
+
+/** The reasons for which an open order is not in an auction, in the order in which they are checked. */
+export const FILTER_REASONS = [
+  'notYetValid',
+  'shortLived',
+  'deniedToken',
+  'deniedAddress',
+  'inFlight',
+  'unfunded',
+  'dust',
+  'unpriced',
+] as const;
+
+/**
+ * The reason for which an open order is not in an auction:
+ * - `notYetValid`: before its `validFrom`;
+ * - `shortLived`: it expires before it can be settled;
+ * - `deniedToken`, `deniedAddress`: a token, the owner or the receiver is deny-listed;
+ * - `inFlight`: a winning solution with the order may still be settled;
+ * - `unfunded`: balance or allowance are too low;
+ * - `dust`: the part that can be filled rounds to nothing;
+ * - `unpriced`: the native price of a token is unknown.
+ */
+export type FilterReason = (typeof FILTER_REASONS)[number];
+
+/** The inputs of the checks that need no query. */
+export interface TimeAndTokens {
+  /** Seconds since 1970. */
+  readonly now: number;
+  /** Seconds that an order must remain valid. */
+  readonly minValidity: number;
+  readonly deniedTokens: ReadonlySet<Address>;
+}
+
+/** Checks time and tokens. @returns `over` for an order that has expired, `undefined` if it can trade. */
+export function checkTimeAndTokens(
+  { order, validFrom, validTo }: AuctionCandidate,
+  { now, minValidity, deniedTokens }: TimeAndTokens,
+): FilterReason | 'over' | undefined {
+  if (validTo < now) return 'over';
+  if (validFrom > now) return 'notYetValid';
+  if (validTo < now + minValidity) return 'shortLived';
+  return deniedTokens.has(order.sellToken) || deniedTokens.has(order.buyToken) ? 'deniedToken' : undefined;
+}
+
+/** Returns the owner, and the receiver if it differs. */
+export function partiesOf({ owner, receiver }: AuctionOrder): readonly Address[] {
+  return receiver === null || receiver === ZERO_ADDRESS || receiver === owner ? [owner] : [owner, receiver];
+}
+
+/**
+ * Checks the funds of an order.
+ *
+ * @param available - The lesser of balance and allowance in atoms. `undefined` if it could not be read.
+ * @param isChecked - Whether the book can read funds. Otherwise every order counts as funded.
+ */
+export function checkFunds(
+  { order, needs }: AuctionCandidate,
+  available: bigint | undefined,
+  isChecked: boolean,
+): FilterReason | undefined {
+  if (isChecked && needs !== undefined && (available ?? -1n) < needs) return 'unfunded';
+  return isDust(order, available) ? 'dust' : undefined;
+}
+
+/** Returns whether the part of a partially fillable order that its funds cover rounds to nothing. */
+function isDust(order: AuctionOrder, available: bigint | undefined): boolean {
+  if (!order.partiallyFillable) return false;
+  const [sell, buy, executed] = [BigInt(order.sellAmount), BigInt(order.buyAmount), BigInt(order.executed)];
+  const [whole, rest] = order.kind === 'sell' ? [sell, sell - executed] : [buy, buy - executed];
+  if (rest <= 0n) return true;
+  const [restSell, restBuy] = [(sell * rest) / whole, (buy * rest) / whole];
+  if (restSell === 0n || restBuy === 0n) return true;
+  return available !== undefined && available < restSell && (restBuy * available) / restSell === 0n;
+}
+
+/** Checks that both tokens have a price. Native currency has one. */
+export function checkPrices({ order }: AuctionCandidate, prices: AuctionPrices): FilterReason | undefined {
+  const isPriced = (token: Address) => token === NATIVE_MARKER || prices[token] !== undefined;
+  return isPriced(order.sellToken) && isPriced(order.buyToken) ? undefined : 'unpriced';
+}
+
+/** Counts reasons. Reasons without an order are left out. */
+export function countReasons(reasons: ReadonlyMap<Hex, FilterReason>): Partial<Record<FilterReason, number>> {
+  const counts: Partial<Record<FilterReason, number>> = {};
+  for (const reason of reasons.values()) counts[reason] = (counts[reason] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,116 @@
+import type { PoolSource } from 'intentbook';
+import { fixedPools, jsonPools } from 'intentbook/prices';
+import { describe, expect, it } from 'vitest';
+import { accountFixture } from './account-api-fixture.ts';
+
+const address = (n: number) => `0x${n.toString(16).padStart(40, '0')}`;
+const pool = (n: number, project = 'Uniswap V2', apr = n, tvl = n) =>
+  ({ address: address(n), project, apr, fee: 0.3, tvl, volume: 2 * tvl }) as const;
+const row = (n: number, project = 'Uniswap V2') => ({
+  contract_address: address(n),
+  chain_id: 1,
+  project,
+  apr: n,
+  fee: 0.3,
+  tvl: n,
+  volume: 2 * n,
+});
+
+const TABLE = { 1: [pool(1), pool(3, 'Curve'), pool(2)] };
+
+async function poolFixture(...pools: readonly PoolSource[]) {
+  const { send, ...fixture } = await accountFixture({ pools });
+  return {
+    ...fixture,
+    async list(body: unknown, chainId = 1) {
+      const answer = await send('POST', `/${chainId}/yield/pools`, { body });
+      return [answer.status, answer.json()];
+    },
+    async averages(chainId = 1) {
+      const answer = await send('GET', `/${chainId}/yield/pools-average-apr`);
+      return [answer.status, answer.json(), answer.header('cache-control')];
+    },
+  };
+}
+
+describe('POST /{chain_id}/yield/pools', () => {
+  it('returns the pools with the given addresses', async () => {
+    const { list } = await poolFixture(fixedPools(TABLE));
+    expect(await list([address(2).toUpperCase().replace('0X', '0x'), address(9)])).toEqual([200, [row(2)]]);
+    expect(await list([address(2)], 100)).toEqual([200, []]);
+  });
+
+  it('returns the 500 largest pools without addresses', async () => {
+    const { list } = await poolFixture(fixedPools(TABLE));
+    expect(await list([])).toEqual([200, [row(3, 'Curve'), row(2), row(1)]]);
+    const many = await poolFixture(fixedPools({ 1: Array.from({ length: 501 }, (_, i) => pool(i + 1)) }));
+    const [, rows] = await many.list([]);
+    expect((rows as { tvl: number }[]).map(({ tvl }) => tvl)).toEqual(Array.from({ length: 500 }, (_, i) => 501 - i));
+  });
+
+  it.each([[{}], [['0x12']], [Array.from({ length: 501 }, (_, i) => address(i))], [null], ['x']])(
+    'rejects %j',
+    async (body) => {
+      const { list } = await poolFixture(fixedPools(TABLE));
+      expect(await list(body)).toEqual([400, { message: expect.any(String) }]);
+    },
+  );
+
+  it('queries the next source after a failure, and caches for ten minutes', async () => {
+    let calls = 0;
+    const failing: PoolSource = { name: 'broken', pools: () => Promise.reject(new Error('offline')) };
+    const invalid: PoolSource = { name: 'invalid', pools: () => [{ ...pool(1), tvl: Number.NaN } as never] };
+    const counting: PoolSource = { name: 'counting', pools: () => [{ ...pool(++calls) } as never] };
+    const { list, failures, clock } = await poolFixture(failing, invalid, counting);
+    expect(await list([])).toEqual([200, [row(1)]]);
+    expect(await list([])).toEqual([200, [row(1)]]);
+    expect([calls, failures.length]).toEqual([1, 2]);
+    clock.advance(600_000);
+    expect(await list([])).toEqual([200, [row(2)]]);
+  });
+
+  it('responds 503 without a source, and if every source fails', async () => {
+    const none = await poolFixture();
+    expect(await none.list([])).toEqual([503, { message: 'Pools are not available on this server' }]);
+    const broken = await poolFixture({ name: 'broken', pools: () => Promise.reject(new Error('offline')) });
+    expect(await broken.list([])).toEqual([503, { message: 'Pools are not available right now' }]);
+    await expect(poolFixture({} as never)).rejects.toThrow('createAccounts: pools must be a list of sources');
+  });
+});
+
+describe('GET /{chain_id}/yield/pools-average-apr', () => {
+  it('returns the mean yield of each project with six decimals', async () => {
+    const table = { 1: [pool(1, 'A', 1), pool(2, 'A', 2), pool(3, 'A', 2), pool(4, 'B', -0.5)] };
+    const { averages } = await poolFixture(fixedPools(table));
+    expect(await averages()).toEqual([200, { A: 1.666667, B: -0.5 }, 'public, max-age=21600']);
+    expect(await averages(5)).toEqual([200, {}, 'public, max-age=21600']);
+  });
+});
+
+describe('sources of pools', () => {
+  const signal = new AbortController().signal;
+  const respond = (status: number, body: unknown) => async () => new Response(JSON.stringify(body), { status });
+
+  it('read a document at a URL', async () => {
+    const source = jsonPools({ url: 'https://example.org/pools.json', fetch: respond(200, TABLE) });
+    expect(await source.pools(1, { signal })).toEqual(TABLE[1]);
+    expect(await source.pools(2, { signal })).toBeUndefined();
+    expect(source.name).toBe('pools of example.org');
+  });
+
+  it.each([
+    [500, {}, 'responded with status 500'],
+    [200, null, 'pools must be an object by chain id'],
+    [200, { x: [] }, 'pools must be lists by chain id, got "x"'],
+    [200, { 1: [{ ...pool(1), address: '0x1' }] }, 'must be 0x and 40 hex digits, got "0x1"'],
+    [200, { 1: [{ ...pool(1), apr: '3' }] }, 'must be a number, got "3"'],
+  ])('reject status %i with %j', async (status, body, message) => {
+    const source = jsonPools({ url: 'https://example.org', fetch: respond(status, body) });
+    await expect(source.pools(1, { signal })).rejects.toThrow(message);
+  });
+
+  it('require valid options', () => {
+    expect(() => fixedPools({ 1: [{ ...pool(1), project: 5 as never }] })).toThrow('project of pool');
+    expect(() => jsonPools({ url: 'file:///pools.json' })).toThrow('url must be an http or https URL');
+  });
+});
